@@ -1,0 +1,231 @@
+// Package result is the result document: what was run, what was measured and what was
+// decided, as one versioned JSON file (results.json). Every report is rendered from it
+// and from nothing else; every importer writes it.
+//
+// Times are seconds and rates per second, as the metric registry says, unless a field
+// says otherwise. Readers ignore unknown fields of the same major version.
+package result
+
+import "time"
+
+// Schema is the version of the document that this code writes.
+const Schema = "pipeline/result/1.0"
+
+// Document is the root.
+type Document struct {
+	Schema  string    `json:"schema"`
+	Tool    string    `json:"tool"` // "pipeline 0.1.0 (commit)"
+	RunID   string    `json:"run_id"`
+	File    string    `json:"file"` // path as given, relative where possible
+	Title   string    `json:"title,omitempty"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	// Status is "complete", "interrupted" or "failed" (infrastructure).
+	Status string `json:"status"`
+	// StatusReason says why a run is not complete.
+	StatusReason string `json:"status_reason,omitempty"`
+	// Simulated is non-empty ("process") when servers were replaced by the simulator.
+	Simulated string  `json:"simulated,omitempty"`
+	TimeScale float64 `json:"time_scale,omitempty"`
+
+	Verdict  Verdict `json:"verdict"` // the worst over all gates; "" when there are none
+	ExitCode int     `json:"exit_code"`
+
+	Alpha      float64 `json:"alpha"`
+	FamilySize int     `json:"family_size"`
+	Seed       uint64  `json:"seed"`
+	// Repeats planned and done.
+	RepeatsPlanned int `json:"repeats_planned"`
+	RepeatsDone    int `json:"repeats_done"`
+
+	Machine    map[string]string `json:"machine,omitempty"` // fingerprint, sorted by the encoder
+	Targets    []Target          `json:"targets"`
+	Benchmarks []Benchmark       `json:"benchmarks"`
+	Launches   []Launch          `json:"launches"`
+	Gates      []Gate            `json:"gates"`
+	Steps      []Step            `json:"steps,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"`
+}
+
+// Verdict of a comparison, a gate or a whole document.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass         Verdict = "pass"
+	Improvement  Verdict = "improvement"
+	Regression   Verdict = "regression"
+	Inconclusive Verdict = "inconclusive"
+	Missing      Verdict = "missing"
+	Invalid      Verdict = "invalid"
+)
+
+// Range is a place in a pipeline file. Lines and columns count from 1.
+type Range struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+	// EndLine of the whole block.
+	EndLine int `json:"end_line,omitempty"`
+}
+
+// Target is what was launched and measured.
+type Target struct {
+	Addr   string `json:"addr"`
+	Engine string `json:"engine"`
+	// Describe holds what the server said of itself: version, resolved arguments.
+	Describe map[string]string `json:"describe,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Argv     []string          `json:"argv,omitempty"`
+	Range    Range             `json:"range"`
+}
+
+// Launch is one start of a target.
+type Launch struct {
+	ID      string  `json:"id"`     // "r1-server.vllm.sut[\"base\"]", unique in the document
+	Repeat  int     `json:"repeat"` // from 1
+	Target  string  `json:"target"`
+	Attempt int     `json:"attempt,omitempty"`
+	Startup float64 `json:"startup_s,omitempty"` // start to ready, seconds
+	Log     string  `json:"log,omitempty"`       // path below OUT
+	// Failure is set when the server did not become ready or died.
+	Failure *Failure `json:"failure,omitempty"`
+}
+
+// Failure of a server or a step.
+type Failure struct {
+	Phase    string   `json:"phase"` // "start", "ready", "run", "stop", "step"
+	Class    string   `json:"class"`
+	Evidence string   `json:"evidence,omitempty"`
+	Exit     string   `json:"exit,omitempty"`
+	LogTail  []string `json:"log_tail,omitempty"`
+	Range    Range    `json:"range"`
+}
+
+// Benchmark and its cells.
+type Benchmark struct {
+	Addr        string   `json:"addr"`
+	Description string   `json:"description,omitempty"`
+	Axes        []string `json:"axes"` // in source order
+	Range       Range    `json:"range"`
+	Cells       []Cell   `json:"cells"`
+}
+
+// Cell is one combination of axis values.
+type Cell struct {
+	// Hash is the identity: axis values and workload, independent of order and file name.
+	Hash   string      `json:"hash"`
+	Values []AxisValue `json:"values"` // in axis order
+	Target string      `json:"target"`
+	// Workload in one line for people ("poisson 4/s, 200 requests, random 256→16").
+	Workload string `json:"workload"`
+	Runs     []Run  `json:"runs"`
+	// Summary holds the geometric mean of each metric over valid runs.
+	Summary map[string]float64 `json:"summary,omitempty"`
+}
+
+// AxisValue is one coordinate, its value as text for people.
+type AxisValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Run is one pass of a cell inside one launch: the experimental unit.
+type Run struct {
+	Repeat int    `json:"repeat"`
+	Launch string `json:"launch"`
+	// Status is "ok", "failed" (the server's doing: an outcome), "void" (a cause outside
+	// the system under test) or "cancelled".
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+	// Duration in seconds; requests sent and failed.
+	Duration   float64        `json:"duration_s"`
+	Sent       int            `json:"sent"`
+	Failed     int            `json:"failed"`
+	Failures   map[string]int `json:"failures,omitempty"` // by class
+	Overloaded bool           `json:"overloaded,omitempty"`
+	// Metrics by id, in the registry's units. A metric without data is absent.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
+	Histograms map[string]string `json:"histograms,omitempty"`
+	// Audit of the client, flat numbers in seconds or as named.
+	Audit   map[string]any `json:"audit,omitempty"`
+	Records string         `json:"records,omitempty"` // path below OUT
+}
+
+// Gate and what was decided.
+type Gate struct {
+	Addr         string  `json:"addr"`
+	Description  string  `json:"description,omitempty"`
+	Benchmark    string  `json:"benchmark"`
+	Baseline     string  `json:"baseline,omitempty"`
+	BaselineKind string  `json:"baseline_kind,omitempty"` // paired, file, stored; "" for assert
+	Margin       float64 `json:"margin,omitempty"`
+	Alpha        float64 `json:"alpha,omitempty"` // its own share, 0 if common
+	Test         string  `json:"test,omitempty"`
+	Strict       bool    `json:"strict,omitempty"`
+	// What each verdict does: "fail", "warn" or "ignore".
+	OnRegression   string `json:"on_regression"`
+	OnInconclusive string `json:"on_inconclusive"`
+	OnMissing      string `json:"on_missing"`
+	OnInvalid      string `json:"on_invalid"`
+
+	Verdict   Verdict    `json:"verdict"` // worst of its decisions
+	Range     Range      `json:"range"`
+	Decisions []Decision `json:"decisions"`
+}
+
+// Decision on one comparison.
+type Decision struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"` // "metric", "success" or "assert"
+	// Cell of the head and what it was compared with.
+	Cell      string      `json:"cell"` // hash
+	BaseCell  string      `json:"base_cell,omitempty"`
+	Values    []AxisValue `json:"values"`         // the head's coordinates without the compared axis
+	Head      string      `json:"head,omitempty"` // compared axis: value of the head ("on")
+	Base      string      `json:"base,omitempty"` // and of the base ("off")
+	Metric    string      `json:"metric"`         // id, "success.rate" for success
+	Label     string      `json:"label"`
+	Unit      string      `json:"unit"`
+	Direction string      `json:"direction"` // "lower" or "higher" is better
+	Scale     string      `json:"scale"`
+
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"`
+
+	N         int     `json:"n"`          // pairs used
+	BaseValue float64 `json:"base_value"` // geometric mean over pairs, in Unit
+	HeadValue float64 `json:"head_value"`
+	// Change is head/base − 1 (log scale) or head − base (other scales); Lower..Upper is the
+	// interval that decides: two one-sided bounds at 1 − alpha each. Null when there is none.
+	Change float64  `json:"change"`
+	Lower  *float64 `json:"lower"`
+	Upper  *float64 `json:"upper"`
+	// P one-sided for "worse", PHolm adjusted over the family.
+	P          *float64 `json:"p"`
+	PHolm      *float64 `json:"p_holm"`
+	Margin     float64  `json:"margin"`
+	NeedPairs  int      `json:"need_pairs,omitempty"` // repeats that would decide an inconclusive one
+	Detectable float64  `json:"detectable,omitempty"` // smallest change found with 80 % power at this n and spread
+	Warnings   []string `json:"warnings,omitempty"`
+	// Pairs behind the decision, for those who want to check it.
+	Pairs          []Pair `json:"pairs,omitempty"`
+	Infrastructure bool   `json:"infrastructure,omitempty"` // base fails too: exit 4
+}
+
+// Pair is one repeat's values.
+type Pair struct {
+	Repeat int     `json:"repeat"`
+	Base   float64 `json:"base"`
+	Head   float64 `json:"head"`
+}
+
+// Step is a one-shot action that was carried out (or skipped).
+type Step struct {
+	Addr    string   `json:"addr"`
+	Status  string   `json:"status"` // "done", "cached", "skipped", "failed"
+	Seconds float64  `json:"seconds"`
+	Log     string   `json:"log,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+}

@@ -1,0 +1,139 @@
+package steps
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Kind describes one kind of block ("server" "vllm", "dataset" "random", …) as data.
+// The language turns it into decoding, diagnostics and documentation; it knows no
+// kind by name.
+type Kind struct {
+	// Block is the block type: "server", "step", "dataset", "service", "kv_transfer", "router".
+	Block string
+	// Name is the block's first label.
+	Name   string
+	Doc    string
+	Schema Schema
+	// Validate, if not nil, checks an evaluated block beyond its types. It must not do I/O.
+	// Attributes can be unknown (cty.UnknownVal): say nothing of those.
+	Validate func(Object) []Problem
+	// Unsupported is empty where the kind can run. Otherwise it says in one sentence
+	// what running it would need; the kind is still parsed and validated.
+	Unsupported string
+}
+
+// Schema lists the arguments and nested blocks of a block.
+type Schema struct {
+	Attrs  []Attr
+	Blocks []BlockSchema
+}
+
+// Attr describes one argument.
+type Attr struct {
+	Name string
+	// Type after conversion. cty.DynamicPseudoType takes any value.
+	Type     cty.Type
+	Required bool
+	Default  cty.Value // cty.NilVal where there is none
+	// Sensitive arguments may receive values marked as sensitive; all others may not.
+	Sensitive bool
+	// Late arguments may refer to values that exist only at run time (outputs of steps).
+	Late bool
+	// Unit of a string or number: "" or one of the Unit constants. Values are
+	// converted: durations to nanoseconds, bytes to bytes, percent to a fraction (all numbers).
+	Unit Unit
+	// Enum lists the allowed strings.
+	Enum []string
+	Doc  string
+}
+
+// Unit is how a quantity is written in the file.
+type Unit string
+
+// The units of arguments.
+const (
+	UnitDuration Unit = "duration" // "800ms", "10m"
+	UnitBytes    Unit = "bytes"    // "5GiB", "64MB"
+	UnitPercent  Unit = "percent"  // "5%"
+)
+
+// BlockSchema describes a nested block.
+type BlockSchema struct {
+	Type   string
+	Labels []string // names of the labels, for messages
+	Schema Schema
+	Min    int
+	Max    int // 0 means any number
+	Doc    string
+}
+
+// Object is an evaluated block: every argument of the schema is present in Attrs
+// (null where it was not set and has no default).
+type Object struct {
+	Labels []string
+	Attrs  map[string]cty.Value
+	Blocks map[string][]Object
+}
+
+// Problem is one finding of Validate. Path leads to it: names of nested blocks, then
+// the argument, then a map key if any; an empty path means the block itself.
+type Problem struct {
+	Path    []string
+	Summary string
+	Detail  string
+	Warning bool
+}
+
+// Registry holds the kinds of one program. It is a value that is handed down.
+type Registry struct {
+	kinds map[[2]string]Kind
+}
+
+// NewRegistry returns a registry of the given kinds, or an error if two share a name.
+func NewRegistry(kinds ...Kind) (*Registry, error) {
+	r := &Registry{kinds: make(map[[2]string]Kind, len(kinds))}
+	for _, k := range kinds {
+		key := [2]string{k.Block, k.Name}
+		if _, dup := r.kinds[key]; dup {
+			return nil, fmt.Errorf("two kinds are registered as %s %q", k.Block, k.Name)
+		}
+		r.kinds[key] = k
+	}
+	return r, nil
+}
+
+// Lookup returns the kind of a block by its first label.
+func (r *Registry) Lookup(block, name string) (Kind, bool) {
+	k, ok := r.kinds[[2]string{block, name}]
+	return k, ok
+}
+
+// Names lists the kinds of a block type, sorted.
+func (r *Registry) Names(block string) []string {
+	var names []string
+	for key := range r.kinds {
+		if key[0] == block {
+			names = append(names, key[1])
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Kinds lists all kinds, sorted by block and name.
+func (r *Registry) Kinds() []Kind {
+	kinds := make([]Kind, 0, len(r.kinds))
+	for _, k := range r.kinds {
+		kinds = append(kinds, k)
+	}
+	sort.Slice(kinds, func(i, j int) bool {
+		if kinds[i].Block != kinds[j].Block {
+			return kinds[i].Block < kinds[j].Block
+		}
+		return kinds[i].Name < kinds[j].Name
+	})
+	return kinds
+}

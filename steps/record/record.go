@@ -1,0 +1,108 @@
+// Package record holds what the load generator wrote down about every request of a
+// run, and reduces it to metric values. All metrics are computed here and only here,
+// from records, so that a live run, a stored run and an imported file share one
+// definition of each metric.
+//
+// All times are nanoseconds on one monotonic clock whose zero is the start of the run.
+package record
+
+// Request is one request as the client saw it. Times are nanoseconds since the start
+// of the run; -1 means that the event never happened.
+type Request struct {
+	Index int `json:"i"`
+	// Planned is the arrival time of the schedule.
+	Planned int64 `json:"planned"`
+	// Sent is just before the first byte was written, after any wait for a free
+	// concurrency slot (the clock start of `vllm bench serve`).
+	Sent int64 `json:"sent"`
+	// Headers is the arrival of the response's status line.
+	Headers int64 `json:"headers"`
+	// Done is the end of the response (last byte, or the failure).
+	Done int64 `json:"done"`
+	// Events are the token-bearing stream events, in order.
+	Events []Event `json:"ev"`
+
+	PromptTokens int `json:"prompt"`
+	// WantTokens is the requested output length.
+	WantTokens int `json:"want"`
+	// OutputTokens is the server's own count (usage); 0 when it gave none.
+	OutputTokens int `json:"output"`
+	// CachedTokens as reported by the server, -1 if it does not say.
+	CachedTokens int `json:"cached"`
+
+	Status int `json:"status"`
+	// Finish is the finish reason ("length", "stop", ...), "" if none was seen.
+	Finish string `json:"finish,omitempty"`
+	// Failure is "" for a success, otherwise a class (see Failure constants).
+	Failure Failure `json:"failure,omitempty"`
+	// Error is a short text for people, bounded in length.
+	Error string `json:"error,omitempty"`
+}
+
+// Event is one stream event that carried tokens.
+type Event struct {
+	// At is the arrival time in nanoseconds since the start of the run.
+	At int64 `json:"t"`
+	// Tokens is the cumulative number of output tokens after this event, when the
+	// server says so (continuous usage), otherwise the count of events so far.
+	Tokens int `json:"n"`
+}
+
+// Failure classes a request's failure. The empty value is success.
+type Failure string
+
+// The failure classes. Success is judged strictly: 2xx, no error object in the
+// stream, a finish reason, at least one token, and the full length with ignore_eos.
+const (
+	FailConnect     Failure = "connect"      // could not connect, or reset before headers
+	FailStatus      Failure = "status"       // not 2xx
+	FailStreamError Failure = "stream_error" // an error object inside a 200
+	FailCut         Failure = "cut"          // the stream ended without finish reason or [DONE]
+	FailEmpty       Failure = "empty"        // finished without a token
+	FailShort       Failure = "short"        // fewer tokens than asked for, with ignore_eos
+	FailGarbage     Failure = "garbage"      // not the protocol that was asked for
+	FailTimeout     Failure = "timeout"      // the request's own deadline passed
+	FailAborted     Failure = "aborted"      // the engine aborted it (finish reason abort)
+	FailCancelled   Failure = "cancelled"    // we stopped the run
+)
+
+// Audit is the client's account of itself: whether the client, not the server, was
+// the limit. Times in nanoseconds.
+type Audit struct {
+	// Clock names where arrival times come from: "user" (time of the read) or "kernel".
+	Clock string `json:"clock"`
+	// Lag of sends behind the plan (open loop; waits for a concurrency slot excluded).
+	LagP50 int64 `json:"lag_p50"`
+	LagP99 int64 `json:"lag_p99"`
+	LagMax int64 `json:"lag_max"`
+	// PlannedRate and RealisedRate in requests per second; 0 for an unlimited rate.
+	PlannedRate  float64 `json:"planned_rate"`
+	RealisedRate float64 `json:"realised_rate"`
+	// CoalescedReads is the number of stream events that shared a read with an earlier
+	// one (their times are equal, so gaps are understated), of Events in all.
+	CoalescedReads int `json:"coalesced_reads"`
+	Events         int `json:"events"`
+	// GCPauseTotal and GCPauseMax during the run.
+	GCPauseTotal int64 `json:"gc_pause_total"`
+	GCPauseMax   int64 `json:"gc_pause_max"`
+	// CPUSeconds is the client's CPU use (user and system) during the run.
+	CPUSeconds float64 `json:"cpu_seconds"`
+	// ClockStep is the change of wall clock minus monotonic clock over the run.
+	ClockStep int64 `json:"clock_step"`
+	// PeakConcurrency by event sweep over sends and ends, exact.
+	PeakConcurrency int `json:"peak_concurrency"`
+	// Overloaded is true when the backlog grew over the run (see load).
+	Overloaded bool `json:"overloaded"`
+	// ScheduleHash is a hash of the arrival schedule, WorkHash of the prompts' lengths
+	// and content, so that two sides can be shown to have had the same work.
+	ScheduleHash string `json:"schedule_hash"`
+	WorkHash     string `json:"work_hash"`
+}
+
+// Run is everything recorded in one pass of one cell.
+type Run struct {
+	// Duration from the first send to the last response's end, in nanoseconds.
+	Duration int64     `json:"duration"`
+	Requests []Request `json:"requests"`
+	Audit    Audit     `json:"audit"`
+}

@@ -1,0 +1,147 @@
+package steps
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// ServerSpec is one server instance, completely evaluated, as an engine gets it.
+type ServerSpec struct {
+	// Addr is the server's address in the file, for example server.vllm.sut["base"].
+	Addr string
+	// Engine is the block's kind: "vllm", "sglang" or "openai".
+	Engine string
+	// Version of the engine that the flags are meant for, "" if not stated.
+	Version string
+
+	// Exactly one of Image, Executable and URL says where the server comes from.
+	Image      string
+	Executable []string // argv prefix, for example ["vllm"] or ["python3", "-m", "sglang.launch_server"]
+	URL        string
+
+	Model string
+	// ServedName is the model name that clients send; empty means Model.
+	ServedName string
+	GPUs       int
+	// Args pass through unchanged as flags, in source order: enable_chunked_prefill → --enable-chunked-prefill.
+	Args []Arg
+	Env  []EnvVar
+	// Port that was asked for; 0 means that the launcher chooses a free one.
+	Port int
+	// Dir is the working directory of a process, "" for the pipeline file's folder.
+	Dir string
+	// APIKey is sent as a bearer token by clients. It is a secret.
+	APIKey string
+
+	Ready Readiness
+	// StopGrace is the time between SIGTERM and SIGKILL.
+	StopGrace time.Duration
+	// Simulate holds the simulate block, used only with --simulate.
+	Simulate map[string]any
+}
+
+// Arg is one engine argument. Value is a string, bool, float64, int64, []any or
+// map[string]any (objects are rendered as JSON); nil omits the flag.
+type Arg struct {
+	Name  string
+	Value any
+}
+
+// EnvVar is one environment variable. Secret values never reach a log, an event or a report.
+type EnvVar struct {
+	Name, Value string
+	Secret      bool
+}
+
+// Readiness says when a server counts as ready.
+type Readiness struct {
+	Path     string        // "" means the engine's own
+	Timeout  time.Duration // from start to ready
+	Interval time.Duration // between polls
+}
+
+// Process is what an engine rendered and a launcher runs. It names no engine.
+type Process struct {
+	Name string
+	Argv []string
+	Env  []EnvVar
+	Dir  string
+	// Host and Port that it will listen on.
+	Host string
+	Port int
+	// StopSignal is "TERM" unless the engine wants another; then StopGrace, then KILL.
+	StopSignal string
+	StopGrace  time.Duration
+}
+
+// Endpoint is how to talk to a running server.
+type Endpoint struct {
+	BaseURL string
+	Model   string
+	Headers map[string]string // for example Authorization; values are secrets
+}
+
+// Engine renders servers of one kind and knows their protocol.
+type Engine interface {
+	// Name is the kind's name.
+	Name() string
+	// Render turns a spec into a process that will listen on host:port.
+	Render(spec ServerSpec, host string, port int) (Process, error)
+	// Ready polls once and says which state the server is in. It returns true when the
+	// server can serve; the error says why it cannot yet.
+	Ready(ctx context.Context, ep Endpoint, r Readiness) (state string, ready bool, err error)
+	// Reset clears caches between runs, as far as the engine can; ErrNoReset says that it cannot.
+	Reset(ctx context.Context, ep Endpoint) error
+	// Describe asks the server for its version, resolved arguments and the like, as far as it tells.
+	Describe(ctx context.Context, ep Endpoint) (map[string]string, error)
+	// Classify finds the cause of a failure in the last log lines. Class is "unknown" if none matches.
+	Classify(logTail []string) (class, evidence string)
+	// Endpoints lists the workload endpoints it can serve ("completions", "chat", "generate").
+	Endpoints() []string
+}
+
+// Launcher runs processes somewhere.
+type Launcher interface {
+	Name() string
+	// Start starts p; its output goes to log from the first byte. It returns once the
+	// process runs (not when it is ready). ctx bounds the start only.
+	Start(ctx context.Context, p Process, log io.Writer) (Server, error)
+}
+
+// Server is a process that a launcher started.
+type Server interface {
+	BaseURL() string
+	// Done is closed when the process has ended by itself or was stopped.
+	Done() <-chan struct{}
+	// ExitState says how it ended ("exit status 1", "killed"); valid once Done is closed.
+	ExitState() string
+	// Stop sends the stop signal, waits for the grace, kills, and waits until the
+	// process (and its group) is gone. It is safe to call more than once.
+	Stop(ctx context.Context) error
+}
+
+// Spawner is the one way to start an operating system process. The program hands one
+// to launchers and steps; it holds the environment's policy.
+type Spawner interface {
+	Spawn(ctx context.Context, c Command) (Child, error)
+}
+
+// Command to spawn. Env is complete apart from what the spawner's policy adds.
+type Command struct {
+	Argv   []string
+	Env    []EnvVar
+	Dir    string
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Child is a spawned process in a group of its own.
+type Child interface {
+	PID() int
+	Done() <-chan struct{}
+	// Wait returns how it ended; nil for exit status 0.
+	Wait() error
+	// Signal the whole group by name: "TERM", "INT", "KILL".
+	Signal(name string) error
+}

@@ -1,0 +1,57 @@
+package steps
+
+import "time"
+
+// Workload is one cell's load, completely evaluated: what is sent, when, and how much
+// of it. Everything in it enters the identity of the cell, except Seed.
+type Workload struct {
+	Endpoint  string  `json:"endpoint"` // "completions", "chat" or "generate" (SGLang)
+	Dataset   Dataset `json:"dataset"`
+	Load      Load    `json:"load"`
+	IgnoreEOS bool    `json:"ignore_eos"`
+	// Temperature that is sent; 0 is sent as 0, never left to the server's default.
+	Temperature float64 `json:"temperature"`
+	// Body holds extra fields of the request body, JSON values.
+	Body map[string]any `json:"body,omitempty"`
+	// Warmup is the number of requests before the measured ones: the same shapes, other content.
+	Warmup int `json:"warmup"`
+	// RequestTimeout ends a single request (failure class timeout); 0 means none.
+	RequestTimeout time.Duration `json:"request_timeout"`
+}
+
+// Dataset says where prompts come from. Kind is the label of the dataset block.
+type Dataset struct {
+	Kind string `json:"kind"`
+	// Lengths in tokens. InputMin..InputMax uniform; equal values mean fixed.
+	InputMin  int `json:"input_min,omitempty"`
+	InputMax  int `json:"input_max,omitempty"`
+	OutputMin int `json:"output_min,omitempty"`
+	OutputMax int `json:"output_max,omitempty"`
+	// PrefixLen tokens at the start of every prompt are the same for all requests of a run.
+	PrefixLen int `json:"prefix_len,omitempty"`
+	// Path of a file, for kinds that read one.
+	Path string `json:"path,omitempty"`
+	// Options of kinds that need more than the above.
+	Options map[string]any `json:"options,omitempty"`
+}
+
+// Load says when requests are sent.
+type Load struct {
+	// Arrival is "poisson", "gamma", "constant", "unlimited" (all at once) or
+	// "closed" (MaxConcurrency users, each sending when its last answer is complete).
+	Arrival string `json:"arrival"`
+	// Rate in requests per second; 0 for unlimited and closed.
+	Rate float64 `json:"rate,omitempty"`
+	// Burstiness is the shape of the gamma distribution of gaps (vLLM's meaning): 1 is
+	// Poisson, below 1 burstier, above 1 more even.
+	Burstiness float64 `json:"burstiness,omitempty"`
+	// MaxConcurrency bounds the requests in flight; 0 means no bound.
+	MaxConcurrency int `json:"max_concurrency,omitempty"`
+	// Requests is the number of measured requests; 0 when Duration bounds the run.
+	Requests int `json:"requests,omitempty"`
+	// Duration bounds the schedule by time instead of by number.
+	Duration time.Duration `json:"duration,omitempty"`
+	// Ramp, when set, raises the rate linearly from RampFrom to Rate over its time.
+	Ramp     time.Duration `json:"ramp,omitempty"`
+	RampFrom float64       `json:"ramp_from,omitempty"`
+}
