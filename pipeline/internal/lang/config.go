@@ -1,0 +1,186 @@
+package lang
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Config is an evaluated pipeline: every block decoded against its schema, every
+// plan-time expression evaluated, every for_each and matrix expanded. What can only be
+// known at run time is kept as an expression behind the methods of Config.
+type Config struct {
+	Sources     *Sources
+	Settings    Settings
+	Variables   []Variable
+	Steps       []*Step
+	Servers     []*Server // every instance; abstract templates are left out
+	Deployments []*Deployment
+	Benchmarks  []*Benchmark
+	Baselines   []*Baseline
+	Gates       []*Gate
+	Reports     []*Report
+}
+
+// Settings is the pipeline block.
+type Settings struct {
+	Description     string
+	RequiredVersion string
+	Alpha           float64       // 0.05 unless set
+	Timeout         time.Duration // 0: none
+	Lock            string
+	Range           hcl.Range
+}
+
+// Variable as it was resolved.
+type Variable struct {
+	Name      string
+	Value     cty.Value // marked when sensitive
+	Origin    string    // "default", "--var", "--var-file NAME", "PIPELINE_VAR_n"
+	Sensitive bool
+	Range     hcl.Range
+}
+
+// Step is one one-shot action.
+type Step struct {
+	Addr      string // step.exec.build
+	Kind      steps.Kind
+	Object    steps.Object // late arguments are unknown values until ResolveStep
+	DependsOn []string     // addresses of steps, explicit and by reference
+	Range     hcl.Range
+}
+
+// Server is one server instance.
+type Server struct {
+	Addr      string // server.vllm.sut["base"]
+	Kind      steps.Kind
+	Spec      steps.ServerSpec // late values shown as "(known after step.exec.build)"
+	Late      bool             // Spec must be resolved again by ResolveServer before a launch
+	DependsOn []string         // addresses of steps
+	Range     hcl.Range
+}
+
+// Deployment is a set of servers that serve as one target. It is decoded and
+// validated; running one is the work of a later release.
+type Deployment struct {
+	Addr      string
+	Servers   []*Server
+	Services  []Part
+	Transfer  *Part
+	Router    *Part
+	DependsOn []string
+	Range     hcl.Range
+}
+
+// Part of a deployment: a service, a KV transfer or a router.
+type Part struct {
+	Addr   string
+	Kind   steps.Kind
+	Object steps.Object
+	Range  hcl.Range
+}
+
+// Benchmark with its expanded matrix.
+type Benchmark struct {
+	Addr        string
+	Description string
+	Axes        []Axis
+	Cells       []Cell // source order, last axis fastest
+	Excluded    int
+	RepeatMin   int
+	RepeatMax   int
+	Seed        uint64
+	Timeout     time.Duration // of one run; 0: derived by plan
+	// Limits of the client's audit; nil means defaults.
+	Limits      map[string]float64
+	Range       hcl.Range
+	TargetRange hcl.Range
+}
+
+// Axis of a matrix.
+type Axis struct {
+	Name   string
+	Values []string // as text for people, in source order
+	Range  hcl.Range
+}
+
+// Cell of a matrix.
+type Cell struct {
+	Values   []CellValue
+	Target   string // address of a server instance or a deployment
+	Workload steps.Workload
+}
+
+// CellValue is one coordinate.
+type CellValue struct {
+	Axis  string
+	Text  string // for people: "base", "4", "server.vllm.sut[\"base\"]"
+	Value cty.Value
+}
+
+// Baseline says what cells are compared with.
+type Baseline struct {
+	Addr  string // baseline.paired.merge_base
+	Kind  string // "paired", "stored", "file"
+	Axis  string // paired: the axis that is compared
+	Value string // paired: the text of the base's value (CellValue.Text)
+	Path  string // file: path, absolute
+	// stored
+	Branch   string
+	Sessions int
+	Match    []string
+	Range    hcl.Range
+}
+
+// Action is what a verdict does: "fail", "warn" or "ignore".
+type Action string
+
+// The actions.
+const (
+	Fail   Action = "fail"
+	Warn   Action = "warn"
+	Ignore Action = "ignore"
+)
+
+// Gate is one set of conditions on one benchmark.
+type Gate struct {
+	Addr                                                                    string
+	Description                                                             string
+	Benchmark                                                               string // address
+	Baseline                                                                string // address, "" with assert
+	Metrics                                                                 []metric.Metric
+	Cells                                                                   []int // indices of the benchmark's cells for which `where` holds
+	Margin                                                                  float64
+	Alpha                                                                   float64 // the gate's own share; 0 if common
+	Test                                                                    string  // "paired_t" unless set
+	Strict                                                                  bool
+	AllowOverload                                                           bool
+	OnRegression, OnInconclusive, OnMissing, OnInvalid, OnUnprovenTransport Action
+	Assert                                                                  *Assert
+	Range                                                                   hcl.Range
+	MarginRange                                                             hcl.Range
+	MetricRange                                                             hcl.Range
+}
+
+// Assert is an absolute limit. Its expressions are evaluated after the run by Config.EvalAssert.
+type Assert struct {
+	Condition    hcl.Expression
+	ErrorMessage hcl.Expression
+	Range        hcl.Range
+}
+
+// Report says who reads the result.
+type Report struct {
+	Addr    string
+	Kind    string   // "github", "file", "summary"
+	Gates   []string // addresses; empty means all
+	Path    string   // file: directory or file, below the working directory
+	Formats []string // "markdown", "text", "json", "junit", "csv", "html"
+	Rows    []string
+	Cols    string
+	Options map[string]string
+	Range   hcl.Range
+}

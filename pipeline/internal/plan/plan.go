@@ -1,0 +1,148 @@
+// Package plan turns an evaluated pipeline into a schedule: which targets are launched
+// how often, which cells run in each launch in which order, what will be compared with
+// what, how long it takes and how small a change it can find.
+//
+// A plan is a document (plan.json). Carrying it out is the work of package engine.
+package plan
+
+import (
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Schema is the version of plan.json.
+const Schema = "pipeline/plan/1.0"
+
+// Plan is what will be done.
+type Plan struct {
+	Schema      string            `json:"schema"`
+	File        string            `json:"file"`
+	Title       string            `json:"title,omitempty"`
+	Fingerprint string            `json:"fingerprint"` // hash of everything that resume must find unchanged
+	Alpha       float64           `json:"alpha"`
+	FamilySize  int               `json:"family_size"`
+	Simulated   string            `json:"simulated,omitempty"`
+	TimeScale   float64           `json:"time_scale"`
+	Timeout     float64           `json:"timeout_s,omitempty"`
+	Variables   map[string]string `json:"variables,omitempty"` // sensitive ones as "(sensitive)"
+	Steps       []Step            `json:"steps,omitempty"`
+	Targets     []Target          `json:"targets"`
+	Benchmarks  []Benchmark       `json:"benchmarks"`
+	Gates       []Gate            `json:"gates"`
+	Repeats     []Repeat          `json:"repeats"`
+	Estimate    Estimate          `json:"estimate"`
+	Warnings    []string          `json:"warnings,omitempty"`
+}
+
+// Step to carry out before the first launch, in order.
+type Step struct {
+	Addr  string       `json:"addr"`
+	Kind  string       `json:"kind"`
+	Range result.Range `json:"range"`
+}
+
+// Target that will be launched.
+type Target struct {
+	Addr   string `json:"addr"`
+	Engine string `json:"engine"`
+	Model  string `json:"model,omitempty"`
+	// Source is the image, the executable or the url.
+	Source string       `json:"source"`
+	Argv   []string     `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
+	Range  result.Range `json:"range"`
+}
+
+// Benchmark with its cells.
+type Benchmark struct {
+	Addr        string             `json:"addr"`
+	Description string             `json:"description,omitempty"`
+	Axes        []Axis             `json:"axes"`
+	Excluded    int                `json:"excluded,omitempty"`
+	RepeatMin   int                `json:"repeat_min"`
+	RepeatMax   int                `json:"repeat_max"`
+	Seed        uint64             `json:"seed"`
+	Timeout     float64            `json:"timeout_s"`
+	Cells       []Cell             `json:"cells"`
+	Limits      map[string]float64 `json:"limits,omitempty"`
+	Range       result.Range       `json:"range"`
+}
+
+// Axis of a benchmark's matrix.
+type Axis struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// Cell of a benchmark.
+type Cell struct {
+	Hash     string             `json:"hash"`     // identity, see Hash
+	WorkKey  string             `json:"work_key"` // identity without target and compared axis: same prompts, arrivals and order on all sides
+	Values   []result.AxisValue `json:"values"`
+	Target   string             `json:"target"`
+	Workload steps.Workload     `json:"workload"`
+	Seconds  float64            `json:"seconds"` // estimate of one run
+}
+
+// Gate with its comparisons.
+type Gate struct {
+	Addr           string   `json:"addr"`
+	Description    string   `json:"description,omitempty"`
+	Benchmark      string   `json:"benchmark"`
+	Baseline       string   `json:"baseline,omitempty"`
+	BaselineKind   string   `json:"baseline_kind,omitempty"`
+	BaselinePath   string   `json:"baseline_path,omitempty"`
+	Axis           string   `json:"axis,omitempty"`
+	BaseValue      string   `json:"base_value,omitempty"`
+	Metrics        []string `json:"metrics,omitempty"`
+	Margin         float64  `json:"margin,omitempty"`
+	Alpha          float64  `json:"alpha,omitempty"`
+	Test           string   `json:"test,omitempty"`
+	Strict         bool     `json:"strict,omitempty"`
+	AllowOverload  bool     `json:"allow_overload,omitempty"`
+	OnRegression   string   `json:"on_regression"`
+	OnInconclusive string   `json:"on_inconclusive"`
+	OnMissing      string   `json:"on_missing"`
+	OnInvalid      string   `json:"on_invalid"`
+	Assert         bool     `json:"assert,omitempty"`
+	// Comparisons as pairs of cell hashes; for an assert only Head is set.
+	Comparisons []Comparison `json:"comparisons"`
+	Range       result.Range `json:"range"`
+}
+
+// Comparison of two cells on every metric of the gate.
+type Comparison struct {
+	Head      string             `json:"head"`           // cell hash
+	Base      string             `json:"base,omitempty"` // cell hash, "" if the baseline is not in this session
+	Values    []result.AxisValue `json:"values"`         // coordinates without the compared axis
+	HeadValue string             `json:"head_value,omitempty"`
+	BaseValue string             `json:"base_value,omitempty"`
+}
+
+// Repeat is one launch of every target with one pass of every cell in each.
+type Repeat struct {
+	Index    int      `json:"index"` // from 1
+	Launches []Launch `json:"launches"`
+}
+
+// Launch of one target and the runs in it, in order of execution.
+type Launch struct {
+	ID     string `json:"id"`
+	Target string `json:"target"`
+	Runs   []Run  `json:"runs"`
+}
+
+// Run of one cell.
+type Run struct {
+	Benchmark string `json:"benchmark"`
+	Cell      string `json:"cell"` // hash
+	Seed      uint64 `json:"seed"` // of content and arrivals, the same on every side of the repeat
+}
+
+// Estimate of the cost.
+type Estimate struct {
+	Launches int     `json:"launches"`
+	Runs     int     `json:"runs"`
+	Seconds  float64 `json:"seconds"`
+	// Basis says where the figure comes from.
+	Basis string `json:"basis"`
+}
