@@ -4,6 +4,42 @@
 // Nothing here measures or decides. The registry is read by the language (so that a
 // misspelt metric is a diagnostic), by the reduction of records (which values to
 // compute), by the gates (which direction is worse) and by the reports (units).
+//
+// # Definitions
+//
+// For a successful request let planned be its arrival time in the schedule, sent the
+// time just before its first byte was written (after any wait for a free concurrency
+// slot), t1 … tk the arrivals of the k stream events that carried tokens, c1 … ck the
+// cumulative output tokens after each of them, and n = ck the output tokens by the
+// server's own count. Failed requests enter no latency.
+//
+//	ttft                 t1 − sent                                vLLM
+//	tpot                 (tk − t1) / (n − 1), requests with n > 1 vLLM
+//	itl                  t(i+1) − t(i), one value per event,
+//	                     pooled over the requests of the run      vLLM
+//	itl_token            (t(i+1) − t(i)) / dn repeated dn times,
+//	                     dn = c(i+1) − c(i), pooled               SGLang, native endpoint
+//	e2el                 tk − sent                                vLLM
+//	ttft_from_schedule   t1 − planned                             ours; open loop
+//	e2el_from_schedule   tk − planned                             vLLM: queue-inclusive E2EL
+//	queue                sent − planned                           vLLM: client queue time
+//
+// Each of them has the statistics mean, p50, p90, p95, p99 (numpy's linear
+// interpolation, Hyndman and Fan's type 7; "median" is another name of p50) and std
+// (divisor n, numpy's ddof 0), as `vllm bench serve` prints them. With D the time from
+// the first send to the end of the last response:
+//
+//	request_throughput   successful requests / D                  vLLM, SGLang
+//	input_throughput     their prompt tokens / D                  SGLang
+//	output_throughput    their output tokens / D                  vLLM, SGLang
+//	total_throughput     their prompt and output tokens / D       vLLM, SGLang
+//	success              successful requests / sent requests      ours
+//	concurrency.mean     sum of (tk − sent) / D                   SGLang
+//	concurrency.peak     largest number in flight, by a sweep     ours
+//	startup.time         start of the launch to readiness         ours
+//
+// vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of
+// SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
 package metric
 
 // Direction says which way is worse. It is declared, never inferred from a name.
@@ -38,7 +74,16 @@ const (
 	Fraction        Unit = "fraction"
 )
 
-// Metric describes one quantity of one run. Values are float64 in Unit.
+// Level says what one value of a metric describes.
+type Level string
+
+// The levels of a value.
+const (
+	RunLevel    Level = "run"    // one pass of one cell
+	LaunchLevel Level = "launch" // one start of a target, shared by its cells
+)
+
+// Metric describes one quantity of one run (or launch, see Level). Values are float64 in Unit.
 type Metric struct {
 	// ID is the reference without its root: "ttft.p99" for metric.ttft.p99.
 	ID string
@@ -52,8 +97,16 @@ type Metric struct {
 	Scale Scale
 	// Quantile in (0,1) where the statistic is a percentile, otherwise 0.
 	Quantile float64
+	// Group is the part of the ID before the dot, Stat the part after it.
+	Group, Stat string
+	// Level is what one value describes: a run, or the launch that the run is part of.
+	Level Level
+	// Informational metrics are shown but may not be gated: their value is not one
+	// that a change makes better or worse.
+	Informational bool
 	// MinRequests is the least number of requests with which the metric may be
-	// gated: k(1-q) >= 10 for an upper percentile q, 1 otherwise.
+	// gated: k(1-q) >= 10 for an upper percentile q (p99: 1000, p95: 200, p90: 100),
+	// 20 for the median, 10 for means, 1 where requests do not matter.
 	MinRequests int
 	// FixedByRate is true where a finite open-loop request rate fixes the value, so
 	// that gating it would say nothing (throughputs).

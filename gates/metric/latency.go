@@ -1,0 +1,56 @@
+package metric
+
+// quantity is a time that every request (or token) has one value of.
+type quantity struct {
+	name, label, definition, source string
+	scale                           Scale
+}
+
+// latencies are the groups of times that are reduced to statistics of a run.
+func latencies() []Group {
+	quantities := []quantity{
+		{"ttft", "TTFT", "time to first token: arrival of the first stream event with a token, from the send", vllm, Log},
+		{"tpot", "TPOT", "time per output token without the first: (last − first token event) / (output tokens − 1), per request with more than one token", vllm, Log},
+		{"itl", "ITL", "inter-token latency: gap between consecutive stream events with tokens, one value per event, pooled over all requests", vllm, Log},
+		{"itl_token", "ITL per token", "inter-token latency per token: a gap that brought dn tokens counts dn times as gap/dn, pooled over all requests", sglang + ", native endpoint", Log},
+		{"e2el", "E2EL", "end-to-end latency: arrival of the last stream event with a token, from the send", vllm, Log},
+		{"ttft_from_schedule", "TTFT from schedule", "time to first token from the planned arrival, so that waiting in the client is not omitted", ours, Log},
+		{"e2el_from_schedule", "E2EL from schedule", "end-to-end latency from the planned arrival, so that waiting in the client is not omitted", vllm + " (e2el_including_client_queue)", Log},
+		// A request that is sent on time has waited zero seconds, which has no logarithm.
+		{"queue", "Client queue", "wait in the client for a free slot: send − planned arrival", vllm + " (client_queue_time)", Difference},
+	}
+	groups := make([]Group, len(quantities))
+	for i, q := range quantities {
+		groups[i] = Group{Name: q.name, Definition: q.definition, Source: q.source, Metrics: q.metrics()}
+	}
+	return groups
+}
+
+// metrics are the statistics of q over one run.
+func (q quantity) metrics() []Metric {
+	stats := []struct {
+		stat, label, formula string
+		quantile             float64
+		minRequests          int
+	}{
+		{"mean", "mean", "arithmetic mean", 0, 10},
+		{"p50", "p50", "50th percentile (median), linear interpolation", 0.50, 20},
+		{"p90", "p90", "90th percentile, linear interpolation", 0.90, 100},
+		{"p95", "p95", "95th percentile, linear interpolation", 0.95, 200},
+		{"p99", "p99", "99th percentile, linear interpolation", 0.99, 1000},
+		{"std", "std", "standard deviation with divisor n (ddof 0)", 0, 10},
+	}
+	metrics := make([]Metric, len(stats))
+	for i, s := range stats {
+		metrics[i] = Metric{
+			ID: q.name + "." + s.stat, Group: q.name, Stat: s.stat,
+			Label: q.label + " " + s.label,
+			Unit:  Seconds, Direction: LowerIsBetter, Scale: q.scale, Level: RunLevel,
+			Quantile: s.quantile, MinRequests: s.minRequests,
+			Informational: s.stat == "std",
+			Definition:    s.formula + " of the " + q.definition,
+			Source:        q.source,
+		}
+	}
+	return metrics
+}

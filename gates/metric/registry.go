@@ -1,0 +1,63 @@
+package metric
+
+import "slices"
+
+// The definitions' sources.
+const (
+	vllm   = "vLLM 0.33, vllm bench serve"
+	sglang = "SGLang 0.5.23, sglang.benchmark.serving"
+	ours   = "pipeline"
+)
+
+// Group is a quantity with its statistics: "ttft" with "ttft.mean", "ttft.p50", ….
+type Group struct {
+	// Name is the part of the IDs before the dot.
+	Name string
+	// Definition of one value before a statistic is taken.
+	Definition string
+	Source     string
+	// Metrics in the order of All.
+	Metrics []Metric
+}
+
+// All returns every metric in a stable order: that of a result table, groups together.
+// The slice is the caller's.
+func All() []Metric {
+	var all []Metric
+	for _, g := range registry {
+		all = append(all, g.Metrics...)
+	}
+	return all
+}
+
+// Groups returns the metrics by group, in the order of All. The slices are the caller's.
+func Groups() []Group {
+	groups := slices.Clone(registry)
+	for i := range groups {
+		groups[i].Metrics = slices.Clone(groups[i].Metrics)
+	}
+	return groups
+}
+
+// Lookup finds a metric by its ID. The statistic "median" is another name of "p50".
+func Lookup(id string) (Metric, bool) {
+	m, ok := byID[canonical(id)]
+	return m, ok
+}
+
+// The registry is built once from the tables in latency.go and single.go and is never
+// written to afterwards.
+var (
+	registry = slices.Concat(latencies(), singles())
+	byID     = index(registry)
+)
+
+func index(groups []Group) map[string]Metric {
+	ids := map[string]Metric{}
+	for _, g := range groups {
+		for _, m := range g.Metrics {
+			ids[m.ID] = m
+		}
+	}
+	return ids
+}

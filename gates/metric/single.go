@@ -1,0 +1,56 @@
+package metric
+
+// singles are the metrics that are one number of a run or a launch by themselves.
+func singles() []Group {
+	return []Group{
+		throughput("request_throughput", "Request throughput", RequestsPerSec,
+			"successful requests / time from the first send to the end of the last response", vllm+"; "+sglang),
+		throughput("input_throughput", "Input throughput", TokensPerSecond,
+			"prompt tokens of successful requests / time from the first send to the end of the last response", sglang),
+		throughput("output_throughput", "Output throughput", TokensPerSecond,
+			"output tokens of successful requests / time from the first send to the end of the last response", vllm+"; "+sglang),
+		throughput("total_throughput", "Total throughput", TokensPerSecond,
+			"prompt and output tokens of successful requests / time from the first send to the end of the last response", vllm+"; "+sglang),
+		group(Metric{
+			Group: "success", Stat: "rate", Label: "Success rate",
+			Unit: Fraction, Direction: HigherIsBetter, Scale: Proportion, Level: RunLevel, MinRequests: 1,
+			Definition: "successful requests / sent requests; success is 2xx, no error in the stream, a finish reason, a token and, with ignore_eos, the full length",
+			Source:     ours,
+		}),
+		group(Metric{
+			Group: "concurrency", Stat: "mean", Label: "Concurrency mean",
+			Unit: Count, Direction: LowerIsBetter, Scale: Difference, Level: RunLevel, MinRequests: 1, Informational: true,
+			Definition: "sum of end-to-end latencies / time from the first send to the end of the last response (Little's law)",
+			Source:     sglang,
+		}, Metric{
+			Group: "concurrency", Stat: "peak", Label: "Concurrency peak",
+			Unit: Count, Direction: LowerIsBetter, Scale: Difference, Level: RunLevel, MinRequests: 1, Informational: true,
+			Definition: "largest number of requests between send and end, by an exact sweep over both; not vLLM's and SGLang's count by whole seconds, which is too high",
+			Source:     ours,
+		}),
+		group(Metric{
+			Group: "startup", Stat: "time", Label: "Startup time",
+			Unit: Seconds, Direction: LowerIsBetter, Scale: Log, Level: LaunchLevel, MinRequests: 1,
+			Definition: "start of the first process of a launch until the target is ready",
+			Source:     ours,
+		}),
+	}
+}
+
+// throughput is a rate over the whole run. A finite request rate fixes it.
+func throughput(name, label string, unit Unit, definition, source string) Group {
+	return group(Metric{
+		Group: name, Stat: "mean", Label: label,
+		Unit: unit, Direction: HigherIsBetter, Scale: Log, Level: RunLevel, MinRequests: 10, FixedByRate: true,
+		Definition: definition, Source: source,
+	})
+}
+
+// group makes a group of metrics that share Group, and completes their IDs.
+func group(metrics ...Metric) Group {
+	for i := range metrics {
+		metrics[i].ID = metrics[i].Group + "." + metrics[i].Stat
+	}
+	first := metrics[0]
+	return Group{Name: first.Group, Definition: first.Definition, Source: first.Source, Metrics: metrics}
+}
