@@ -97,6 +97,13 @@ type Audit struct {
 	// and content, so that two sides can be shown to have had the same work.
 	ScheduleHash string `json:"schedule_hash"`
 	WorkHash     string `json:"work_hash"`
+	// TimeScale is how many times faster than the records say the run was sent; lags,
+	// GC pauses and ClockStep are wall time. 0 and 1 mean real time.
+	TimeScale float64 `json:"time_scale,omitempty"`
+	// Dials is the number of connections opened, Redials those opened because an idle
+	// one turned out to be closed by the server before the first byte of an answer.
+	Dials   int `json:"dials,omitempty"`
+	Redials int `json:"redials,omitempty"`
 }
 
 // Run is everything recorded in one pass of one cell.

@@ -1,0 +1,98 @@
+package record
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Schema is the version of the records file that this package writes. A reader
+// accepts every file of the same major version.
+const Schema = "pipeline/records/1.0"
+
+// Header is the first line of a records file: what the requests that follow are part
+// of. Everything a Run holds besides its requests is here.
+type Header struct {
+	Schema string `json:"schema"`
+	// Meta says where the run belongs (cell, side, repeat …), for whoever reads the
+	// file alone.
+	Meta map[string]string `json:"meta,omitempty"`
+	// Duration as in Run, nanoseconds.
+	Duration int64 `json:"duration"`
+	Audit    Audit `json:"audit"`
+	// Requests is the number of lines that follow; a file with fewer was cut.
+	Requests int `json:"requests"`
+}
+
+// line is one request in the file. Token times are differences, so that a long
+// stream costs a few digits per token: Times[0] is from Sent, each further one from
+// the one before. Counts are the tokens each event brought, left out when every event
+// brought one.
+type line struct {
+	Index    int     `json:"i"`
+	Planned  int64   `json:"p"`
+	Sent     int64   `json:"s"`
+	Headers  int64   `json:"h"`
+	Done     int64   `json:"d"`
+	Times    []int64 `json:"t,omitempty"`
+	Counts   []int   `json:"n,omitempty"`
+	Prompt   int     `json:"in"`
+	Want     int     `json:"want"`
+	Output   int     `json:"out"`
+	Cached   int     `json:"cached"`
+	Status   int     `json:"status"`
+	Finish   string  `json:"finish,omitempty"`
+	Failure  Failure `json:"failure,omitempty"`
+	ErrorMsg string  `json:"error,omitempty"`
+}
+
+// Write writes a run as a gzipped file of JSON lines: the header, then one request a
+// line in the order of the run. It sets h's Schema, Duration, Audit and Requests from
+// the run. It does not sync: the caller owns the file.
+func Write(w io.Writer, h Header, run Run) error {
+	h.Schema, h.Duration, h.Audit, h.Requests = Schema, run.Duration, run.Audit, len(run.Requests)
+	zw := gzip.NewWriter(w)
+	bw := bufio.NewWriterSize(zw, 64<<10)
+	enc := json.NewEncoder(bw) // ends each value with a newline
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(h); err != nil {
+		return fmt.Errorf("write the header of the records: %w", err)
+	}
+	for i := range run.Requests {
+		if err := enc.Encode(pack(&run.Requests[i])); err != nil {
+			return fmt.Errorf("write the record of request %d: %w", run.Requests[i].Index, err)
+		}
+	}
+	if err := bw.Flush(); err != nil {
+		return fmt.Errorf("write the records: %w", err)
+	}
+	if err := zw.Close(); err != nil {
+		return fmt.Errorf("finish the records: %w", err)
+	}
+	return nil
+}
+
+func pack(r *Request) line {
+	l := line{
+		Index: r.Index, Planned: r.Planned, Sent: r.Sent, Headers: r.Headers, Done: r.Done,
+		Prompt: r.PromptTokens, Want: r.WantTokens, Output: r.OutputTokens, Cached: r.CachedTokens,
+		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error,
+	}
+	if len(r.Events) == 0 {
+		return l
+	}
+	l.Times = make([]int64, len(r.Events))
+	counts := make([]int, len(r.Events))
+	at, n, ones := r.Sent, 0, true
+	for k, e := range r.Events {
+		l.Times[k], counts[k] = e.At-at, e.Tokens-n
+		ones = ones && counts[k] == 1
+		at, n = e.At, e.Tokens
+	}
+	if !ones {
+		l.Counts = counts
+	}
+	return l
+}

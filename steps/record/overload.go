@@ -1,0 +1,113 @@
+package record
+
+import (
+	"math"
+	"slices"
+)
+
+// minOverloadArrivals is the least number of arrivals in the second half of a run with
+// which anything is said about overload.
+const minOverloadArrivals = 20
+
+// Overloaded reports whether the server fell behind the arrivals for good, so that
+// percentiles describe the length of the run and not the server.
+//
+// The backlog at an arrival is the number of requests planned before it and not yet
+// ended. Over the m arrivals of the second half of the run, all of these must hold:
+//
+//   - the backlog grew by more than 3·√(m·c²), with c² the squared coefficient of
+//     variation of the gaps (at least 1). A server exactly at its capacity drifts by
+//     about √m of its own accord, so this is three of its standard deviations;
+//   - the least-squares slope over the second half predicts at least that growth too,
+//     so that a burst at the very end is not taken for a trend;
+//   - the backlog at the end is at least 1.5 times that in the middle;
+//   - the last quarter of the requests took longer (median, from the plan) than the
+//     third, so that a run too short to reach its steady state is not called overloaded.
+//
+// The rule is conservative: it stays silent at 80 % utilisation, and finds a server
+// that lacks a fraction δ of the capacity once m > 9/δ². It does not apply (false) to
+// closed loops and to requests that were all planned at once.
+func Overloaded(run Run) bool {
+	q := planned(run)
+	half := q[len(q)/2:]
+	m := len(half)
+	if m < minOverloadArrivals || half[0].Planned == half[m-1].Planned {
+		return false
+	}
+	b := backlogs(q)[len(q)/2:]
+	k := max(m/10, 5)
+	begin, end := Mean(b[:k]), Mean(b[m-k:])
+	need := 3 * math.Sqrt(float64(m)*max(1, gapVariation(half)))
+	if end-begin <= need || end < 1.5*begin {
+		return false
+	}
+	return slope(b)*float64(m) > need &&
+		medianLatency(half[m/2:]) > medianLatency(half[:m/2])
+}
+
+// planned returns the ended requests that have a plan, in the order of the plan.
+func planned(run Run) []*Request {
+	q := make([]*Request, 0, len(run.Requests))
+	for i := range run.Requests {
+		if r := &run.Requests[i]; r.Planned >= 0 && r.Done >= 0 && r.Failure != FailCancelled {
+			q = append(q, r)
+		}
+	}
+	slices.SortStableFunc(q, func(a, b *Request) int { return int(min(max(a.Planned-b.Planned, -1), 1)) })
+	return q
+}
+
+// backlogs returns, for every arrival, how many earlier ones had not ended yet.
+func backlogs(q []*Request) []float64 {
+	ends := make([]int64, len(q))
+	for i, r := range q {
+		ends[i] = r.Done
+	}
+	slices.Sort(ends)
+	b := make([]float64, len(q))
+	ended := 0
+	for i, r := range q {
+		for ended < len(ends) && ends[ended] <= r.Planned {
+			ended++
+		}
+		b[i] = float64(i - ended)
+	}
+	return b
+}
+
+// gapVariation is the squared coefficient of variation of the gaps between arrivals.
+func gapVariation(q []*Request) float64 {
+	gaps := make([]float64, 0, len(q))
+	for i := 1; i < len(q); i++ {
+		gaps = append(gaps, float64(q[i].Planned-q[i-1].Planned))
+	}
+	mean := Mean(gaps)
+	if mean == 0 {
+		return 0
+	}
+	return math.Pow(Std(gaps)/mean, 2)
+}
+
+// slope is the least-squares slope of v over its index.
+func slope(v []float64) float64 {
+	mid, mean := float64(len(v)-1)/2, Mean(v)
+	var sxy, sxx float64
+	for i, y := range v {
+		x := float64(i) - mid
+		sxy += x * (y - mean)
+		sxx += x * x
+	}
+	if sxx == 0 {
+		return 0
+	}
+	return sxy / sxx
+}
+
+// medianLatency is the median time from plan to end.
+func medianLatency(q []*Request) float64 {
+	v := make([]float64, len(q))
+	for i, r := range q {
+		v[i] = seconds(r.Done - r.Planned)
+	}
+	return Quantile(sorted(v), 0.5)
+}

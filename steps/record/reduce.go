@@ -1,0 +1,100 @@
+package record
+
+// quantiles are the percentile statistics of every latency group.
+var quantiles = [...]struct {
+	stat string
+	q    float64
+}{{"p50", 0.50}, {"p90", 0.90}, {"p95", 0.95}, {"p99", 0.99}}
+
+// Reduce computes the run-level metrics of package gates/metric from a run, keyed by
+// metric ID ("ttft.p99") in the metric's unit (seconds, tokens or requests per second,
+// counts, fractions). A metric without data is absent, never 0.
+//
+// Latencies are those of `vllm bench serve` 0.33 unless the ID says otherwise: failed
+// requests are excluded, percentiles interpolate linearly, std has ddof 0, and ITL is
+// pooled per stream event over all requests. Throughputs divide what the successful
+// requests brought by Run.Duration; a token throughput is absent if any successful
+// request lacks the count, because a partial sum would look like a slower server.
+// success.rate leaves out requests that we cancelled ourselves.
+func Reduce(run Run) map[string]float64 {
+	m := map[string]float64{}
+	s := Collect(run)
+	for _, g := range []struct {
+		id string
+		v  []float64
+	}{
+		{"ttft", s.TTFT}, {"tpot", s.TPOT}, {"itl", s.ITL}, {"itl_token", s.ITLToken}, {"e2el", s.E2EL},
+		{"ttft_from_schedule", s.TTFTFromSchedule}, {"e2el_from_schedule", s.E2ELFromSchedule}, {"queue", s.Queue},
+	} {
+		reduceGroup(m, g.id, g.v)
+	}
+	reduceThroughput(m, run)
+	reduceConcurrency(m, run)
+	return m
+}
+
+func reduceGroup(m map[string]float64, id string, v []float64) {
+	if len(v) == 0 {
+		return
+	}
+	asc := sorted(v)
+	m[id+".mean"], m[id+".std"] = Mean(v), Std(v)
+	for _, q := range quantiles {
+		m[id+"."+q.stat] = Quantile(asc, q.q)
+	}
+}
+
+// Totals are the counts of a run. Tokens are those of the successful requests.
+type Totals struct {
+	// Requests that count: all but those we cancelled.
+	Requests int
+	// Succeeded and Failed add up to Requests.
+	Succeeded, Failed int
+	// InputTokens and OutputTokens of the successful requests, as far as known.
+	InputTokens, OutputTokens int
+	// InputKnown and OutputKnown are false when a successful request lacks the count.
+	InputKnown, OutputKnown bool
+}
+
+// Count adds a run up.
+func Count(run Run) Totals {
+	t := Totals{InputKnown: true, OutputKnown: true}
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		switch r.Failure {
+		case FailCancelled:
+			continue
+		case "":
+			t.Succeeded++
+			t.InputTokens += r.PromptTokens
+			t.OutputTokens += r.OutputTokens
+			t.InputKnown = t.InputKnown && r.PromptTokens > 0
+			t.OutputKnown = t.OutputKnown && r.OutputTokens > 0
+		default:
+			t.Failed++
+		}
+		t.Requests++
+	}
+	return t
+}
+
+func reduceThroughput(m map[string]float64, run Run) {
+	t := Count(run)
+	if t.Requests > 0 {
+		m["success.rate"] = float64(t.Succeeded) / float64(t.Requests)
+	}
+	if t.Succeeded == 0 || run.Duration <= 0 {
+		return
+	}
+	d := seconds(run.Duration)
+	m["request_throughput.mean"] = float64(t.Succeeded) / d
+	if t.InputKnown {
+		m["input_throughput.mean"] = float64(t.InputTokens) / d
+	}
+	if t.OutputKnown {
+		m["output_throughput.mean"] = float64(t.OutputTokens) / d
+	}
+	if t.InputKnown && t.OutputKnown {
+		m["total_throughput.mean"] = float64(t.InputTokens+t.OutputTokens) / d
+	}
+}

@@ -1,0 +1,90 @@
+package record
+
+// Samples are the pooled observations of a run from which its latency metrics are
+// computed, in seconds and in the order of the requests. Only successful requests
+// contribute. A slice is empty where the run has no such observation.
+type Samples struct {
+	// TTFT is first token-bearing event − Sent, per request.
+	TTFT []float64
+	// TPOT is (last event − first event)/(n−1) per request with n > 1 output tokens
+	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1).
+	TPOT []float64
+	// ITL is the gap between successive token-bearing events, pooled over requests.
+	ITL []float64
+	// ITLToken is ITL divided evenly over the tokens an event brought, once per token:
+	// with cumulative counts, gap/Δn repeated Δn times. This is SGLang 0.5.23's native
+	// definition. It is empty when any successful request's counts are not exact.
+	ITLToken []float64
+	// E2EL is last token-bearing event − Sent, per request. The usage chunk and [DONE]
+	// come later and are not part of it.
+	E2EL []float64
+	// TTFTFromSchedule and E2ELFromSchedule count from Planned instead of Sent; Queue
+	// is Sent − Planned. Empty for a closed loop, which has no plan.
+	TTFTFromSchedule []float64
+	E2ELFromSchedule []float64
+	Queue            []float64
+}
+
+// seconds converts a difference of record times.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// Collect pools the observations of a run.
+func Collect(run Run) Samples {
+	var s Samples
+	exact := true
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		if r.Failure != "" || len(r.Events) == 0 || r.Sent < 0 {
+			continue
+		}
+		s.addRequest(r)
+		if exact = exact && countsExact(r); exact {
+			s.addTokenGaps(r)
+		}
+	}
+	if !exact {
+		s.ITLToken = nil
+	}
+	return s
+}
+
+func (s *Samples) addRequest(r *Request) {
+	first, last := r.Events[0].At, r.Events[len(r.Events)-1].At
+	s.TTFT = append(s.TTFT, seconds(first-r.Sent))
+	s.E2EL = append(s.E2EL, seconds(last-r.Sent))
+	if r.OutputTokens > 1 {
+		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.OutputTokens-1))
+	}
+	for k := 1; k < len(r.Events); k++ {
+		s.ITL = append(s.ITL, seconds(r.Events[k].At-r.Events[k-1].At))
+	}
+	if r.Planned >= 0 {
+		s.TTFTFromSchedule = append(s.TTFTFromSchedule, seconds(first-r.Planned))
+		s.E2ELFromSchedule = append(s.E2ELFromSchedule, seconds(last-r.Planned))
+		s.Queue = append(s.Queue, seconds(r.Sent-r.Planned))
+	}
+}
+
+// countsExact reports whether the cumulative counts of the events end at the server's
+// own total. Without continuous usage the counts are counts of events, which agree
+// with the total only if every event brought one token.
+func countsExact(r *Request) bool {
+	return r.OutputTokens > 0 && r.Events[len(r.Events)-1].Tokens == r.OutputTokens
+}
+
+// addTokenGaps adds the per-token gaps. An event that brought no token leaves the
+// clock running, as in SGLang's client.
+func (s *Samples) addTokenGaps(r *Request) {
+	at, n := r.Events[0].At, r.Events[0].Tokens
+	for _, e := range r.Events[1:] {
+		d := e.Tokens - n
+		if d <= 0 {
+			continue
+		}
+		gap := seconds(e.At-at) / float64(d)
+		for range d {
+			s.ITLToken = append(s.ITLToken, gap)
+		}
+		at, n = e.At, e.Tokens
+	}
+}
