@@ -1,0 +1,45 @@
+# The tasks of this repository. `make demo` and `make test` need Go, git and make alone.
+GO      ?= go
+BIN     := bin/pipeline
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
+
+.PHONY: build demo test race lint fmt golden bench clean
+
+# -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
+build:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./pipeline
+
+# The demo plants a real regression, so exit status 1 of the run is its expected end.
+demo: build
+	@rm -rf out/demo
+	@$(BIN) run examples/quickstart/quickstart.pipeline.hcl --simulate --out out/demo; status=$$?; \
+	if [ $$status -eq 1 ]; then \
+		echo; echo "demo: exit status 1, as expected: the gate found the planted regression."; \
+		echo "demo: the report is out/demo/report.md, the evidence is in out/demo/."; \
+	else \
+		echo "demo: exit status $$status, but 1 was expected"; exit 1; \
+	fi
+
+test:
+	$(GO) test ./...
+
+# The packages with goroutines of their own.
+race:
+	$(GO) test -race -short ./steps/load/... ./steps/process/... ./steps/simulate/... ./pipeline/internal/engine/... ./pipeline/internal/event/... ./pipeline/internal/spawn/...
+
+lint:
+	golangci-lint run ./...
+
+fmt:
+	gofmt -w .
+
+# Rewrite the golden files after a wanted change, then read the diff.
+golden:
+	$(GO) test ./... -update
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf bin out
