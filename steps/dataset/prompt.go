@@ -1,0 +1,43 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// Prompt is one request's content. Either IDs or Text is set.
+type Prompt struct {
+	// IDs are token ids of the server's own tokenizer; their number is Input exactly.
+	IDs []int
+	// Text is a prompt of about Input tokens.
+	Text string
+	// Input and Output are the wanted lengths in tokens.
+	Input, Output int
+}
+
+// Exact reports whether the input has exactly Input tokens by construction.
+func (p Prompt) Exact() bool { return p.IDs != nil }
+
+// Hash identifies work: the number of prompts, their lengths and their content, in
+// order. Equal hashes mean that two runs sent the same prompts.
+func Hash(prompts []Prompt) string {
+	h := sha256.New()
+	var word [8]byte
+	put := func(v int) {
+		binary.LittleEndian.PutUint64(word[:], uint64(v))
+		h.Write(word[:])
+	}
+	put(len(prompts))
+	for _, p := range prompts {
+		put(p.Input)
+		put(p.Output)
+		put(len(p.IDs))
+		for _, id := range p.IDs {
+			put(id)
+		}
+		put(len(p.Text))
+		h.Write([]byte(p.Text))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+}
