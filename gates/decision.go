@@ -1,0 +1,112 @@
+package gates
+
+import "github.com/servegate/pipeline/gates/metric"
+
+// Verdict is what was decided on a comparison.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass         Verdict = "pass"
+	Improvement  Verdict = "improvement"
+	Regression   Verdict = "regression"
+	Inconclusive Verdict = "inconclusive"
+	Missing      Verdict = "missing"
+	Invalid      Verdict = "invalid"
+)
+
+// Decision on one comparison, with the arithmetic behind it. All numbers are finite, so
+// that a decision can be written as JSON.
+type Decision struct {
+	ID, Gate string
+	Metric   metric.Metric
+	Verdict  Verdict
+	// Reason for the verdict in one sentence, without a full stop.
+	Reason   string
+	Warnings []string
+	// Infrastructure is set where the base fails too, so that the verdict says nothing
+	// about the change.
+	Infrastructure bool
+
+	// N is the number of pairs used.
+	N int
+	// Base and Head are the geometric means over the pairs on the log scale, arithmetic
+	// means otherwise; for a success decision the pooled success rates.
+	Base, Head float64
+	// Change is Head/Base − 1 on the log scale, Head − Base otherwise.
+	Change float64
+	// Worse is true where the estimate is on the worse side, however little.
+	Worse bool
+
+	// Tested is true where a test was possible. The fields from here to MDE, without
+	// Level and Margin, mean nothing otherwise.
+	Tested bool
+	// Lower and Upper bound Change, each with one-sided confidence 1 − α; together they
+	// cover it with Confidence (0.90 for α = 0.05). Pass is read off this interval. A
+	// success decision has none: see Requests.
+	Lower, Upper float64
+	Confidence   float64
+	// D is the mean of the pairs' differences on the scale of the test, worse positive,
+	// SE its standard error, DF the degrees of freedom and T = D/SE. With Exact the
+	// pairs do not differ from each other, SE and T are 0 and D stands without error.
+	D, SE, DF, T float64
+	Exact        bool
+	// P is the one-sided p value against d ≤ 0 (not worse), PHolm the same adjusted over
+	// the Holm group; the comparison is significantly worse if PHolm ≤ Level.
+	P, PHolm float64
+	// PBetter and PBetterHolm are the mirror image, against d ≥ 0.
+	PBetter, PBetterHolm float64
+	// Level is the one-sided error rate of the Holm group, GroupSize its members.
+	Level     float64
+	GroupSize int
+	// Margin as it was asked for.
+	Margin float64
+	// NeedPairs, for an inconclusive decision, is the number of repeats with which a
+	// decision is reached with 80 % power if the estimate and the spread are the true
+	// ones; 0 if no number up to MaxPairs is enough or none is known.
+	NeedPairs int
+	// MDE is the smallest change for the worse, on the scale of Margin, whose test
+	// rejects with 80 % power at this n and spread, however the other members of the
+	// group come out. A change below the margin is still no regression.
+	MDE float64
+
+	// Requests holds the counts of a success decision, nil otherwise.
+	Requests *Requests
+}
+
+// Requests are the counts behind a success decision.
+type Requests struct {
+	Base, Head Failures
+}
+
+// Failures of one side, over all its runs.
+type Failures struct {
+	// Runs in all, those whose server failed, and those of the others in which at
+	// least one request failed.
+	Runs, ServerFailed, WithFailures int
+	// Sent and Failed requests of the runs whose server did not fail.
+	Sent, Failed int
+	// Lower and Upper are the Clopper–Pearson bounds of the failed fraction, each with
+	// one-sided confidence 1 − α.
+	Lower, Upper float64
+}
+
+// Judgement is what was decided on a family.
+type Judgement struct {
+	// Comparisons and Success in the order of the family's.
+	Comparisons []Decision
+	Success     []Decision
+	// Groups are the Holm groups: first the common one, if it has members, then those
+	// of the gates with a share of their own, in the order of the family.
+	Groups []Group
+}
+
+// Group is a set of comparisons that share one error rate by Holm's procedure.
+type Group struct {
+	// Gate is empty for the common group.
+	Gate string
+	// Alpha is the one-sided error rate of the group.
+	Alpha float64
+	// IDs of the members.
+	IDs []string
+}

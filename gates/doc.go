@@ -1,0 +1,40 @@
+// Package gates decides whether a change made a server slower: samples in, decisions
+// out. It knows nothing of files, servers or reports.
+//
+// The samples are pairs. One repeat launches every side and passes every cell once; a
+// metric's value on the base and on the head in that repeat are one [Pair]. Requests
+// are never pooled across repeats to make a test, because requests of one launch share
+// what is special about that launch.
+//
+// For each comparison d is the difference of a pair, signed so that worse is positive:
+// ln(head) − ln(base) for times, the negative of that for rates, head − base for
+// quantities that can be zero. A paired t-test on the d of all repeats gives two
+// one-sided p values and an interval. With the margin m (ln(1 + M) on the log scale)
+// the verdict is
+//
+//   - [Regression] if d ≤ 0 is rejected after Holm over the family and the estimate is
+//     at least m (strict: the lower bound is beyond m),
+//   - [Improvement] if the mirror image holds,
+//   - [Pass] if the one-sided upper bound of d at 1 − α, not corrected, is below m,
+//   - [Inconclusive] otherwise, with the number of repeats that would decide,
+//   - [Missing] or [Invalid] if there is nothing to decide on.
+//
+// Corrections differ because the claims differ. The file is red if any comparison is,
+// so the family shares α (S. Holm, Scand. J. Statist. 6, 1979). The file is green only
+// if every comparison is, so each may use the whole α (R. L. Berger, Technometrics 24,
+// 1982: intersection-union test).
+//
+// Example: one metric, six repeats of +10 %.
+//
+//	ttft, _ := metric.Lookup("ttft.p99")
+//	j, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{
+//		ID: "chat/ttft.p99", Gate: "latency", Metric: ttft, Margin: 0.05, Test: gates.PairedTTest,
+//		CanFail: true, Pairs: pairs, Planned: 6,
+//	}}})
+//	// j.Comparisons[0].Verdict == gates.Regression
+//
+// Out of scope: this package runs no sequential design. A caller that looks at the data
+// several times calls [Judge] at each look with the nominal level of that look as
+// Family.Alpha, and keeps the first crossing. It also does not know which pairs are
+// valid: pairs that a cause outside the system under test has voided are not passed in.
+package gates

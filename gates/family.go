@@ -1,0 +1,100 @@
+package gates
+
+import "github.com/servegate/pipeline/gates/metric"
+
+// Pair is one repeat's two values of one metric, in the metric's unit.
+type Pair struct {
+	Repeat     int
+	Base, Head float64
+}
+
+// Run is the outcome of one side's launch and pass in one repeat, for the comparison of
+// success rates.
+type Run struct {
+	Repeat int
+	// Sent requests, and those of them that failed.
+	Sent, Failed int
+	// ServerFailed says that the server did not start, never became ready or crashed.
+	// The requests of such a run are not counted: they would count the crash again.
+	ServerFailed bool
+}
+
+// Test names the significance test of a comparison.
+type Test string
+
+// The tests. Only PairedTTest is carried out so far; Validate refuses the others.
+const (
+	PairedTTest Test = "paired_t"     // paired t on the scale of the metric
+	SignFlip    Test = "sign_flip"    // exact sign flips of the pairs
+	MaxT        Test = "max_t"        // Westfall and Young's max-T over sign flips
+	MannWhitney Test = "mann_whitney" // unpaired ranks
+)
+
+// Comparison is one metric of one cell, head against base.
+type Comparison struct {
+	// ID is unique in the family. It names the decision and is not interpreted.
+	ID string
+	// Gate that asks for it. Comparisons of one gate share its Alpha.
+	Gate   string
+	Metric metric.Metric
+	// Margin is the smallest change anyone would act on: a ratio less one on the log
+	// scale (0.05: head/base ≥ 1.05, or base/head ≥ 1.05 where higher is better), in
+	// the metric's unit on the other scales.
+	Margin float64
+	// Alpha is the gate's own share of the family's Alpha; 0 means that the gate is
+	// part of the common Holm with what the shares leave.
+	Alpha float64
+	// Strict demands for a regression that the lower bound, not only the estimate, is
+	// beyond the margin.
+	Strict bool
+	// Test that is carried out; "" means PairedTTest.
+	Test Test
+	// CanFail is false where a regression does not fail the file. Such a comparison is
+	// judged at its own level without correction and is not part of the family.
+	CanFail bool
+	// Pairs measured, in any order, and the number planned (0: not known).
+	Pairs   []Pair
+	Planned int
+	// Missing or Invalid, if not empty, is the reason why there is nothing to decide.
+	Missing, Invalid string
+	// Descriptive, if not empty, is the reason why the comparison is described but
+	// never decided (one launch for all repeats, a baseline from a file). Its verdict is
+	// at most inconclusive and it is not part of the family.
+	Descriptive string
+}
+
+// Success compares how often the two sides fail in one cell. Every gate has one for each
+// cell it looks at, asked for or not.
+type Success struct {
+	// ID is unique in the family, comparisons included.
+	ID, Gate string
+	// Runs of both sides, in any order. Runs of the same repeat are paired.
+	Base, Head []Run
+	// Alpha and CanFail as in Comparison.
+	Alpha   float64
+	CanFail bool
+	// Metrics are the IDs of the comparisons of the same cell. If the success rates
+	// regress they can be neither pass nor improvement.
+	Metrics []string
+}
+
+// Family is everything that is decided together: all comparisons of all gates of a file.
+type Family struct {
+	// Alpha is the chance that any comparison is called a regression when none is
+	// worse (d ≤ 0 for all), one-sided. The same for improvements.
+	Alpha float64
+	// PassAlpha is the one-sided level of the interval, and so of pass; 0 means Alpha.
+	// A repeated attempt whose predecessors are not counted uses Alpha divided by the
+	// number of the attempt.
+	PassAlpha   float64
+	Comparisons []Comparison
+	Success     []Success
+}
+
+// passAlpha is the one-sided level of the interval.
+func (f Family) passAlpha() float64 {
+	if f.PassAlpha > 0 {
+		return f.PassAlpha
+	}
+	return f.Alpha
+}

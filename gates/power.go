@@ -1,0 +1,155 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Power is the power that sample sizes and detectable changes are stated for.
+const Power = 0.8
+
+// MaxPairs is the largest number of pairs that NeedPairs considers. What needs more
+// than this is not decided by repeating it.
+const MaxPairs = 10_000
+
+// PowerPairedT is the chance that the one-sided paired t-test of n pairs at alpha finds
+// a true shift effect of pairs with standard deviation sd, both on the scale of the
+// test (logarithms for times and rates). It is 0 where no test is possible.
+//
+//	P(T > t(1−α, n−1)), T noncentral t with n − 1 df and noncentrality √n·effect/sd
+func PowerPairedT(n int, effect, sd, alpha float64) float64 {
+	if n < 2 {
+		return 0
+	}
+	df := float64(n - 1)
+	return noncentralSurvival(tCritical(alpha, df), df, math.Sqrt(float64(n))*effect/sd)
+}
+
+// DetectableChange is the smallest shift, on the scale of the test, that the one-sided
+// paired t-test of n pairs at alpha finds with the given power when pairs have standard
+// deviation sd. On the log scale the ratio is exp of it. It is +Inf for n < 2.
+func DetectableChange(n int, sd, alpha, power float64) float64 {
+	return newPlanner().detectable(n, sd, alpha, power)
+}
+
+// NeedPairs is the smallest number of pairs with which the one-sided paired t-test at
+// alpha finds a true shift effect with the given power when pairs have standard
+// deviation sd, both on the scale of the test. It refuses where more than MaxPairs would
+// be needed.
+func NeedPairs(effect, sd, alpha, power float64) (int, error) {
+	n, ok := newPlanner().need(effect, sd, alpha, power)
+	if !ok {
+		return 0, fmt.Errorf("more than %d pairs would be needed to find %g at a standard deviation of %g; look for a larger change or measure longer runs", MaxPairs, effect, sd)
+	}
+	return n, nil
+}
+
+// planner remembers noncentralities, which depend on n and the levels only, so that a
+// family of hundreds of comparisons solves for each once.
+type planner struct {
+	known map[noncentralityKey]float64
+}
+
+type noncentralityKey struct {
+	n            int
+	alpha, power float64
+}
+
+func newPlanner() planner {
+	return planner{known: map[noncentralityKey]float64{}}
+}
+
+// detectable is DetectableChange.
+func (p planner) detectable(n int, sd, alpha, power float64) float64 {
+	if n < 2 {
+		return math.Inf(1)
+	}
+	return p.noncentrality(n, alpha, power) * sd / math.Sqrt(float64(n))
+}
+
+// need is NeedPairs. The standardised effect grows and the noncentrality it must reach
+// falls with n, so the smallest n is found by bisection.
+func (p planner) need(effect, sd, alpha, power float64) (int, bool) {
+	enough := func(n int) bool { return p.detectable(n, sd, alpha, power) <= effect }
+	high := 2
+	for !enough(high) {
+		if high == MaxPairs {
+			return 0, false
+		}
+		high = min(2*high, MaxPairs)
+	}
+	low := max(2, high/2)
+	for low < high {
+		mid := (low + high) / 2
+		if enough(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return high, true
+}
+
+// noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t with n − 1 df.
+func (p planner) noncentrality(n int, alpha, power float64) float64 {
+	key := noncentralityKey{n, alpha, power}
+	if delta, ok := p.known[key]; ok {
+		return delta
+	}
+	delta := solveNoncentrality(tCritical(alpha, float64(n-1)), float64(n-1), power)
+	p.known[key] = delta
+	return delta
+}
+
+// solveNoncentrality finds δ by bracketing and regula falsi with the Illinois rule,
+// from the normal approximation of Abramowitz and Stegun 26.7.10.
+func solveNoncentrality(t, df, power float64) float64 {
+	excess := func(delta float64) float64 { return noncentralSurvival(t, df, delta) - power }
+	width := math.Sqrt(1 + t*t/(2*df))
+	a := t*(1-1/(4*df)) + mathext.NormalQuantile(power)*width
+	b, fa := a, excess(a)
+	fb := fa
+	for step := width / 8; (fb > 0) == (fa > 0); step *= 2 {
+		a, fa = b, fb
+		b -= math.Copysign(step, fa)
+		fb = excess(b)
+	}
+	for range 100 {
+		c := (a*fb - b*fa) / (fb - fa)
+		fc := excess(c)
+		if (fc > 0) == (fb > 0) {
+			fa /= 2
+		} else {
+			a, fa = b, fb
+		}
+		b, fb = c, fc
+		if math.Abs(fc) < 1e-12 || math.Abs(b-a) <= 1e-14*math.Abs(b) {
+			break
+		}
+	}
+	return b
+}
+
+// noncentralSurvival is P(T > t), t ≥ 0, for the noncentral t distribution. gonum's
+// series (algorithm AS 243) underflows for large noncentralities, which small samples
+// at corrected levels do reach; these are integrated instead.
+func noncentralSurvival(t, df, delta float64) float64 {
+	if math.Abs(delta) <= 25 {
+		return 1 - distuv.NoncentralT{Nu: df, Mu: delta}.CDF(t)
+	}
+	// T = (Z + δ)/√(χ²/ν) exceeds t where χ² < ν·((Z + δ)/t)², Z + δ > 0.
+	const far, points = 9, 128 // standard deviations; Gauss–Legendre nodes
+	low := math.Max(-far, -delta)
+	if low >= far {
+		return 0
+	}
+	return quad.Fixed(func(z float64) float64 {
+		x := (z + delta) / t
+		density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+		return density * mathext.GammaIncReg(df/2, df*x*x/2)
+	}, low, far, points, nil, 0)
+}

@@ -1,0 +1,74 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// FisherExact is the one-sided p value of Fisher's exact test that the first group's
+// proportion x1/n1 is greater than the second's x2/n2: the chance, with all margins
+// fixed, of x1 or more in the first group (scipy.stats.fisher_exact, alternative
+// "greater"). Swap the groups for the other side.
+func FisherExact(x1, n1, x2, n2 int) (float64, error) {
+	for _, g := range [][2]int{{x1, n1}, {x2, n2}} {
+		if g[0] < 0 || g[0] > g[1] {
+			return 0, fmt.Errorf("%d of %d is not a proportion", g[0], g[1])
+		}
+	}
+	return hypergeometricTail(x1, x1+x2, n1, n2), nil
+}
+
+// hypergeometricTail is P(X ≥ k) where X of the hits are in the first group, of sizes n1
+// and n2. Weights are built by their ratios outwards from the mode and divided by
+// their sum, which keeps all digits where differences of log-gamma lose them.
+func hypergeometricTail(k, hits, n1, n2 int) float64 {
+	lowest, highest := max(0, hits-n2), min(hits, n1)
+	// ratio is P(X = x+1) / P(X = x).
+	ratio := func(x int) float64 {
+		return float64(hits-x) / float64(x+1) * float64(n1-x) / float64(n2-hits+x+1)
+	}
+	mode := int(float64(hits+1) * float64(n1+1) / float64(n1+n2+2))
+	mode = min(max(mode, lowest), highest)
+
+	total, tail := 1.0, 0.0
+	if mode >= k {
+		tail = 1
+	}
+	for x, w := mode, 1.0; x < highest && w > 0; x++ {
+		w *= ratio(x)
+		total += w
+		if x+1 >= k {
+			tail += w
+		}
+	}
+	for x, w := mode-1, 1.0; x >= lowest && w > 0; x-- {
+		w /= ratio(x)
+		total += w
+		if x >= k {
+			tail += w
+		}
+	}
+	return min(1, tail/total)
+}
+
+// ClopperPearson returns the exact interval with confidence 1 − alpha for a proportion
+// of which x of n were observed (C. Clopper and E. Pearson, Biometrika 26, 1934): each
+// bound has one-sided confidence 1 − alpha/2.
+func ClopperPearson(x, n int, alpha float64) (lower, upper float64, err error) {
+	if x < 0 || n < 1 || x > n {
+		return 0, 1, fmt.Errorf("%d of %d is not a proportion", x, n)
+	}
+	if !(alpha > 0 && alpha < 1) {
+		return 0, 1, errors.New("alpha must be between 0 and 1, for example 0.05")
+	}
+	upper = 1
+	if x > 0 {
+		lower = distuv.Beta{Alpha: float64(x), Beta: float64(n - x + 1)}.Quantile(alpha / 2)
+	}
+	if x < n {
+		upper = distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha/2)
+	}
+	return lower, upper, nil
+}

@@ -1,0 +1,83 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// Refusal says that a test could not reject whatever the data, and what would help.
+type Refusal struct {
+	Test  Test
+	N     int
+	Alpha float64
+	// NeedN is the smallest number of repeats that can reject at Alpha.
+	NeedN int
+	// NeedAlpha is the smallest level at which N repeats can reject; 0 if there is none.
+	NeedAlpha float64
+}
+
+func (r *Refusal) Error() string {
+	msg := fmt.Sprintf("%s with %s cannot reject at %.3g, however large the change: use at least %s", r.Test, repeats(r.N), r.Alpha, repeats(r.NeedN))
+	if r.NeedAlpha > 0 && r.NeedAlpha < 1 {
+		msg += fmt.Sprintf(", or a level of at least %.3g", r.NeedAlpha)
+	}
+	return msg
+}
+
+// CanReject returns a *Refusal if the one-sided test with n repeats (of each side)
+// cannot reach alpha with any data. Alpha is the corrected level: that of the group
+// divided by its size. A paired t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
+// Mann–Whitney test 1/C(2n, n).
+func CanReject(test Test, n int, alpha float64) error {
+	if n >= 1 && smallestP(test, n) <= alpha {
+		return nil
+	}
+	r := &Refusal{Test: test, N: n, Alpha: alpha, NeedN: max(n, 0) + 1}
+	for smallestP(test, r.NeedN) > alpha && r.NeedN < MaxPairs {
+		r.NeedN++
+	}
+	if p := smallestP(test, n); p < 1 {
+		r.NeedAlpha = p
+	}
+	return r
+}
+
+// smallestP is the smallest one-sided p value that a test can have with n repeats.
+func smallestP(test Test, n int) float64 {
+	switch {
+	case n < 1:
+		return 1
+	case test == SignFlip || test == MaxT:
+		return math.Ldexp(1, -n)
+	case test == MannWhitney:
+		p := 1.0
+		for i := 1; i <= n; i++ {
+			p *= float64(i) / float64(n+i)
+		}
+		return p
+	case n < 2:
+		return 1
+	}
+	return 0 // a t statistic has no bound
+}
+
+// CheckNoise refuses a plan whose noise is above its margin: n pairs of standard
+// deviation sd (on the scale of the test: of log ratios for times and rates) that
+// find a change of the margin with less than 80 % power at the level alpha. The error
+// names the number of pairs and the margin that would work.
+func CheckNoise(m metric.Metric, n int, sd, margin, alpha float64) error {
+	found := fromScale(m.Scale, DetectableChange(n, sd, alpha, Power))
+	if found <= margin {
+		return nil
+	}
+	advice := fmt.Sprintf("set a margin of at least %.3g", found)
+	if math.IsInf(found, 1) {
+		advice = "plan at least 2 repeats"
+	}
+	if need, err := NeedPairs(toScale(m.Scale, margin), sd, alpha, Power); err == nil {
+		advice = fmt.Sprintf("plan %s, or %s", repeats(need), advice)
+	}
+	return fmt.Errorf("%s: with %s the smallest change found with 80 %% power is %.3g, above the margin of %.3g; %s", m.ID, repeats(n), found, margin, advice)
+}

@@ -1,0 +1,78 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// toScale brings a margin to the scale of the test: 5 % is ln 1.05.
+func toScale(s metric.Scale, margin float64) float64 {
+	if s == metric.Log {
+		return math.Log1p(margin)
+	}
+	return margin
+}
+
+// fromScale is the inverse of toScale. What overflows stays finite below infinity.
+func fromScale(s metric.Scale, d float64) float64 {
+	if s == metric.Log && !math.IsInf(d, 0) {
+		return math.Min(math.Expm1(d), math.MaxFloat64)
+	}
+	return d
+}
+
+// worse is the sign that makes a difference head − base positive when it is for the worse.
+func worse(m metric.Metric) float64 {
+	if m.Direction == metric.HigherIsBetter {
+		return -1
+	}
+	return 1
+}
+
+// differences are d of each pair, on the scale of the test, worse positive. floor is
+// the size of what float64 rounds off in them. An error names the first pair that has no
+// d.
+func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err error) {
+	d = make([]float64, len(pairs))
+	floor = rounding
+	if m.Scale != metric.Log {
+		floor = 0
+	}
+	for i, p := range pairs {
+		for _, side := range []struct {
+			name  string
+			value float64
+		}{{"base", p.Base}, {"head", p.Head}} {
+			if math.IsNaN(side.value) || math.IsInf(side.value, 0) {
+				return nil, 0, fmt.Errorf("the %s's value of repeat %d is not a finite number", side.name, p.Repeat)
+			}
+			if m.Scale == metric.Log && side.value <= 0 {
+				return nil, 0, fmt.Errorf("the %s's value of repeat %d is %g, which has no logarithm", side.name, p.Repeat, side.value)
+			}
+		}
+		if m.Scale == metric.Log {
+			d[i] = worse(m) * (math.Log(p.Head) - math.Log(p.Base))
+			continue
+		}
+		d[i] = worse(m) * (p.Head - p.Base)
+		floor = max(floor, rounding*math.Abs(p.Base), rounding*math.Abs(p.Head))
+	}
+	return d, floor, nil
+}
+
+// means are the means of both sides over the pairs: geometric on the log scale,
+// arithmetic otherwise.
+func means(s metric.Scale, pairs []Pair) (base, head float64) {
+	to, from := func(x float64) float64 { return x }, func(x float64) float64 { return x }
+	if s == metric.Log {
+		to, from = math.Log, math.Exp
+	}
+	for _, p := range pairs {
+		base += to(p.Base)
+		head += to(p.Head)
+	}
+	n := float64(len(pairs))
+	return from(base / n), from(head / n)
+}

@@ -1,0 +1,118 @@
+"""Writes vectors.json, the reference values that the tests of package gates check.
+
+    pip install scipy==1.17.1 && python vectors.py > vectors.json
+
+Fisher's test and Holm's procedure are computed in exact rational arithmetic, the rest
+with SciPy and numpy. Fisher's values are checked against scipy.stats.fisher_exact.
+"""
+
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy
+from scipy import integrate, optimize, stats
+
+rng = random.Random(20261121)
+
+
+def t_tests():
+    base = [101.2, 99.8, 100.5, 100.1, 99.4]
+    head = [105.9, 104.2, 106.1, 103.8, 105.0]
+    samples = [[math.log(h) - math.log(b) for b, h in zip(base, head)]]
+    for n, mean, sd in [(2, 0, 1), (3, 0.1, 0.02), (4, -0.05, 0.02), (8, 0.01, 0.03), (30, 0.3, 0.05), (12, 1e6, 1)]:
+        samples.append([rng.gauss(mean, sd) for _ in range(n)])
+    for d in samples:
+        greater = stats.ttest_1samp(d, 0, alternative="greater")
+        less = stats.ttest_1samp(d, 0, alternative="less")
+        lower, upper = greater.confidence_interval(0.95).low, less.confidence_interval(0.95).high
+        yield {"d": d, "t": greater.statistic, "greater": greater.pvalue, "less": less.pvalue, "lower": lower, "upper": upper}
+
+
+def t_criticals():
+    for df in [1, 2, 3, 4, 5, 7, 9, 11, 29, 99, 1000]:
+        for alpha in [0.05, 0.025, 0.0125, 0.05 / 20, 0.05 / 500]:
+            yield {"df": df, "alpha": alpha, "t": stats.t.isf(alpha, df)}
+
+
+def powers():
+    for n in [2, 3, 4, 5, 6, 8, 10, 12, 30, 100]:
+        for alpha in [0.05, 0.0125, 0.0025]:
+            for effect in [0, 0.02, 0.048790164169432, 0.1]:
+                for sd in [0.01, 0.02, 0.05]:
+                    delta = math.sqrt(n) * effect / sd
+                    power = stats.nct.sf(stats.t.isf(alpha, n - 1), n - 1, delta) if effect else alpha
+                    yield {"n": n, "alpha": alpha, "effect": effect, "sd": sd, "power": power}
+
+
+def integral_power(n, alpha, delta):
+    """P(T > t) by integrating over chi, for noncentralities where series fail."""
+    df, t = n - 1, stats.t.isf(alpha, n - 1)
+    f = lambda z: stats.norm.pdf(z) * stats.chi2.cdf(df * ((z + delta) / t) ** 2, df)
+    return integrate.quad(f, max(-12, -delta), 12, epsabs=1e-13, epsrel=1e-12, limit=500)[0]
+
+
+def detectables():
+    for n in [2, 3, 4, 5, 6, 8, 10, 12, 50]:
+        for alpha in [0.05, 0.0125, 0.0025, 0.0001]:
+            for power in [0.8, 0.95]:
+                t = stats.t.isf(alpha, n - 1)
+                delta = optimize.brentq(lambda d: integral_power(n, alpha, d) - power, 0, 10 * t + 10, xtol=1e-13, rtol=1e-13)
+                yield {"n": n, "alpha": alpha, "power": power, "sd": 0.02, "change": delta * 0.02 / math.sqrt(n)}
+
+
+def fisher_exact(x1, n1, x2, n2):
+    hits = x1 + x2
+    tail = sum(math.comb(n1, k) * math.comb(n2, hits - k) for k in range(x1, min(hits, n1) + 1))
+    return float(Fraction(tail, math.comb(n1 + n2, hits)))
+
+
+def fishers():
+    tables = [(6, 1000, 0, 1000), (0, 1000, 6, 1000), (1, 1, 0, 1), (0, 5, 0, 7), (5, 5, 7, 7), (3, 10, 3, 10), (40, 200, 20, 200),
+              (10, 10, 0, 10), (2, 4000, 0, 4000), (300, 100000, 240, 100000), (60, 1000000, 20, 900000), (999, 1000, 980, 1000)]
+    for _ in range(30):
+        n1, n2 = rng.randint(1, 400), rng.randint(1, 400)
+        tables.append((rng.randint(0, n1), n1, rng.randint(0, n2), n2))
+    for x1, n1, x2, n2 in tables:
+        p = fisher_exact(x1, n1, x2, n2)
+        if n1 < 10000:
+            q = stats.fisher_exact([[x1, n1 - x1], [x2, n2 - x2]], alternative="greater").pvalue
+            assert math.isclose(p, q, rel_tol=1e-8, abs_tol=1e-200), (x1, n1, x2, n2, p, q)
+        yield {"x1": x1, "n1": n1, "x2": x2, "n2": n2, "p": p}
+
+
+def clopper_pearsons():
+    for x, n in [(0, 1000), (6, 1000), (1000, 1000), (1, 2), (0, 1), (17, 200), (40, 1000000)]:
+        for alpha in [0.05, 0.1]:
+            ci = stats.binomtest(x, n).proportion_ci(1 - alpha, "exact")
+            yield {"x": x, "n": n, "alpha": alpha, "lower": ci.low, "upper": ci.high}
+
+
+def holm(p):
+    order, adjusted, largest = sorted(range(len(p)), key=lambda i: p[i]), [0] * len(p), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
+        adjusted[i] = largest
+    return adjusted
+
+
+def adjustments():
+    lists = [[0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205], [], [0.03], [1, 1], [0.5, 0.01, 0.01, 0], [rng.random() ** 3 for _ in range(40)]]
+    for p in lists:
+        bh = stats.false_discovery_control(p).tolist() if p else []
+        yield {"p": p, "holm": holm(p), "bh": bh}
+
+
+def quantiles():
+    for n in [1, 2, 3, 10, 97, 1000]:
+        x = sorted(rng.lognormvariate(-1, 0.5) for _ in range(n))
+        q = [0, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1]
+        yield {"sorted": x, "q": q, "value": numpy.quantile(x, q).tolist()}
+
+
+print(json.dumps({
+    "t_test": list(t_tests()), "t_critical": list(t_criticals()), "power": list(powers()),
+    "detectable": list(detectables()), "fisher": list(fishers()), "clopper_pearson": list(clopper_pearsons()),
+    "adjust": list(adjustments()), "quantile": list(quantiles()),
+}, indent=None, separators=(",", ":")).replace('},{', '},\n{').replace(':[{', ':[\n{'))

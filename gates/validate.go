@@ -1,0 +1,131 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Validate checks a family at plan time, before there are any data: everything that
+// Judge would refuse, and every comparison whose planned repeats cannot reject at its
+// corrected level whatever the data. All problems are reported, joined, each with the
+// numbers that would work.
+func Validate(f Family) error {
+	problems := []error{f.check()}
+	size, rest := f.sizes(), f.rest()
+	for _, c := range f.Comparisons {
+		if c.Planned == 0 || c.Descriptive != "" || c.test() != PairedTTest {
+			continue
+		}
+		level := f.Alpha
+		switch {
+		case c.Alpha > 0 && c.CanFail:
+			level = c.Alpha / float64(size[c.Gate])
+		case c.Alpha > 0:
+			level = c.Alpha
+		case c.CanFail:
+			level = rest / float64(size[""])
+		}
+		if err := CanReject(c.test(), c.Planned, level); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", c.ID, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// test is the comparison's test with the default filled in.
+func (c Comparison) test() Test {
+	if c.Test == "" {
+		return PairedTTest
+	}
+	return c.Test
+}
+
+// check finds what makes a family impossible to judge, whatever the data.
+func (f Family) check() error {
+	var problems []error
+	if !(f.Alpha > 0 && f.Alpha < 0.5) {
+		problems = append(problems, fmt.Errorf("alpha is %g; it must be above 0 and below 0.5, for example 0.05", f.Alpha))
+	}
+	if !(f.PassAlpha >= 0 && f.PassAlpha < 0.5) {
+		problems = append(problems, fmt.Errorf("pass alpha is %g; it must be below 0.5, or 0 for alpha itself", f.PassAlpha))
+	}
+	ids := map[string]bool{}
+	for _, c := range f.Comparisons {
+		problems = append(problems, unique(ids, c.ID), c.check())
+	}
+	for _, s := range f.Success {
+		for _, id := range s.Metrics {
+			if !ids[id] {
+				problems = append(problems, fmt.Errorf("%s guards %q, which is no comparison of the family", s.ID, id))
+			}
+		}
+	}
+	for _, s := range f.Success {
+		problems = append(problems, unique(ids, s.ID), s.check())
+	}
+	problems = append(problems, f.checkShares())
+	return errors.Join(problems...)
+}
+
+// unique notes an ID and refuses it the second time.
+func unique(ids map[string]bool, id string) error {
+	if ids[id] {
+		return fmt.Errorf("%s is twice in the family; give every comparison an ID of its own", id)
+	}
+	ids[id] = true
+	return nil
+}
+
+// check finds what is wrong with a comparison by itself.
+func (c Comparison) check() error {
+	var problems []error
+	refuse := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{c.ID}, args...)...))
+	}
+	switch c.test() {
+	case PairedTTest:
+	case SignFlip, MaxT, MannWhitney:
+		refuse("test %q is not supported yet; use %q", c.Test, PairedTTest)
+	default:
+		refuse("unknown test %q; use %q", c.Test, PairedTTest)
+	}
+	if !(c.Margin > 0) || math.IsInf(c.Margin, 0) {
+		refuse("margin is %g; it must be above 0, for example 0.05 for 5 %%", c.Margin)
+	}
+	if c.Metric.ID == "" {
+		refuse("has no metric")
+	}
+	if c.Metric.Informational {
+		refuse("%s is shown for information and cannot be gated", c.Metric.ID)
+	}
+	seen := map[int]bool{}
+	for _, p := range c.Pairs {
+		if seen[p.Repeat] {
+			refuse("repeat %d has more than one pair", p.Repeat)
+		}
+		seen[p.Repeat] = true
+	}
+	return errors.Join(problems...)
+}
+
+// check finds what is wrong with the runs of a success comparison.
+func (s Success) check() error {
+	var problems []error
+	for _, side := range []struct {
+		name string
+		runs []Run
+	}{{"base", s.Base}, {"head", s.Head}} {
+		seen := map[int]bool{}
+		for _, r := range side.runs {
+			if seen[r.Repeat] {
+				problems = append(problems, fmt.Errorf("%s: repeat %d has more than one run of the %s", s.ID, r.Repeat, side.name))
+			}
+			seen[r.Repeat] = true
+			if r.Failed < 0 || r.Failed > r.Sent {
+				problems = append(problems, fmt.Errorf("%s: repeat %d of the %s has %d failures of %d requests", s.ID, r.Repeat, side.name, r.Failed, r.Sent))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
