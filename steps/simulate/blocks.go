@@ -1,0 +1,183 @@
+package simulate
+
+// blockPool hands out KV blocks. A block that holds a whole block of known tokens keeps
+// its hash after it was freed and can be found again until it is reused: the prefix
+// cache. Free blocks stand in one queue, least recently freed first, as in vLLM's
+// free_block_queue (v1/core/block_pool.py, vLLM 0.11).
+type blockPool struct {
+	caching bool
+	blocks  []block
+	// byHash finds a block by the hash of its tokens and everything before them.
+	byHash map[uint64]int32
+	// head and tail of the free queue, -1 when it is empty.
+	head, tail int32
+	free       int
+}
+
+type block struct {
+	prev, next int32 // in the free queue
+	refs       int32
+	hash       uint64 // 0 means that the content is not known
+}
+
+func newBlockPool(n int, caching bool) *blockPool {
+	p := &blockPool{caching: caching, blocks: make([]block, n), head: -1, tail: -1}
+	if caching {
+		p.byHash = make(map[uint64]int32)
+	}
+	for i := range p.blocks {
+		p.pushBack(int32(i))
+	}
+	return p
+}
+
+func (p *blockPool) total() int { return len(p.blocks) }
+
+// usage is the share of blocks that are in use; cached ones that nobody uses are free.
+func (p *blockPool) usage() float64 {
+	if len(p.blocks) == 0 {
+		return 0
+	}
+	return 1 - float64(p.free)/float64(len(p.blocks))
+}
+
+// match returns the cached blocks of the longest known prefix of hashes, without taking them.
+func (p *blockPool) match(hashes []uint64) []int32 {
+	if !p.caching {
+		return nil
+	}
+	var found []int32
+	for _, h := range hashes {
+		id, ok := p.byHash[h]
+		if !ok {
+			break
+		}
+		found = append(found, id)
+	}
+	return found
+}
+
+// idle counts the blocks of ids that nobody uses: taking them costs a free block each.
+func (p *blockPool) idle(ids []int32) int {
+	n := 0
+	for _, id := range ids {
+		if p.blocks[id].refs == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// share takes one reference on a cached block.
+func (p *blockPool) share(id int32) {
+	b := &p.blocks[id]
+	if b.refs == 0 {
+		p.unlink(id)
+	}
+	b.refs++
+}
+
+// take returns a fresh block; the caller has checked that one is free.
+func (p *blockPool) take() int32 {
+	id := p.head
+	p.unlink(id)
+	b := &p.blocks[id]
+	if b.hash != 0 {
+		delete(p.byHash, b.hash)
+		b.hash = 0
+	}
+	b.refs = 1
+	return id
+}
+
+// publish makes a full block findable by its hash.
+func (p *blockPool) publish(id int32, hash uint64) {
+	if !p.caching || hash == 0 || p.blocks[id].hash != 0 {
+		return
+	}
+	if _, taken := p.byHash[hash]; taken {
+		return // the same content was computed twice at once; the first copy stays
+	}
+	p.blocks[id].hash = hash
+	p.byHash[hash] = id
+}
+
+// release gives blocks back, the last one first, so that the ends of prompts are reused
+// before their beginnings.
+func (p *blockPool) release(ids []int32) {
+	for i := len(ids) - 1; i >= 0; i-- {
+		b := &p.blocks[ids[i]]
+		b.refs--
+		if b.refs == 0 {
+			p.pushBack(ids[i])
+		}
+	}
+}
+
+// reset forgets all cached content. It reports false, and does nothing, while blocks are
+// in use, as vLLM's reset_prefix_cache.
+func (p *blockPool) reset() bool {
+	if p.free != len(p.blocks) {
+		return false
+	}
+	for i := range p.blocks {
+		p.blocks[i].hash = 0
+	}
+	clear(p.byHash)
+	return true
+}
+
+func (p *blockPool) pushBack(id int32) {
+	b := &p.blocks[id]
+	b.prev, b.next = p.tail, -1
+	if p.tail >= 0 {
+		p.blocks[p.tail].next = id
+	} else {
+		p.head = id
+	}
+	p.tail = id
+	p.free++
+}
+
+func (p *blockPool) unlink(id int32) {
+	b := &p.blocks[id]
+	if b.prev >= 0 {
+		p.blocks[b.prev].next = b.next
+	} else {
+		p.head = b.next
+	}
+	if b.next >= 0 {
+		p.blocks[b.next].prev = b.prev
+	} else {
+		p.tail = b.prev
+	}
+	p.free--
+}
+
+// hashBlocks returns the chained hashes of the full blocks of ids: FNV-1a over the hash
+// of the block before and the block's tokens.
+func hashBlocks(prev uint64, ids []int, blockSize int) []uint64 {
+	hashes := make([]uint64, 0, len(ids)/blockSize)
+	for len(ids) >= blockSize {
+		prev = hashBlock(prev, ids[:blockSize])
+		hashes = append(hashes, prev)
+		ids = ids[blockSize:]
+	}
+	return hashes
+}
+
+func hashBlock(prev uint64, ids []int) uint64 {
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
+	mix := func(v uint64) {
+		for range 8 {
+			h = (h ^ (v & 0xff)) * prime
+			v >>= 8
+		}
+	}
+	mix(prev)
+	for _, id := range ids {
+		mix(uint64(id))
+	}
+	return h | 1 // never 0, which means unknown
+}

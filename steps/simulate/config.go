@@ -1,0 +1,74 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Config is a server as its scheduler sees it, with every default resolved.
+type Config struct {
+	Profile Profile
+	Shape   ModelShape
+	// GPUs that one replica is spread over (tensor parallel); communication is not modelled.
+	GPUs int
+	// BlockSize in tokens of one KV block.
+	BlockSize int
+	// KVBlocks is the capacity of the KV cache.
+	KVBlocks int
+	// MaxSeqs bounds the running sequences (vLLM: max_num_seqs, SGLang: max_running_requests).
+	MaxSeqs int
+	// Budget bounds the tokens of one step (max_num_batched_tokens, chunked_prefill_size).
+	Budget int
+	// Chunked lets a prompt be computed over several steps.
+	Chunked bool
+	// Mixed lets prefill and decode share a step, decodes first. Without it a step with
+	// prefill work holds nothing else and goes before decodes: vLLM before V1 without
+	// chunked prefill, and SGLang without --enable-mixed-chunk.
+	Mixed bool
+	// PrefixCache keeps and finds blocks by the hash of their tokens.
+	PrefixCache bool
+	// MaxModelLen bounds prompt and output of one request together.
+	MaxModelLen int
+	// Watermark is the share of blocks that the admission of a request leaves free.
+	Watermark float64
+	Noise     Noise
+}
+
+// ErrKVTooSmall means that the KV cache cannot hold one request of the full length.
+var ErrKVTooSmall = errors.New("the KV cache cannot hold one request of the maximum length")
+
+// Validate checks that every request within MaxModelLen can be served to its end.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"block size", c.BlockSize}, {"maximum number of sequences", c.MaxSeqs}, {"token budget", c.Budget}, {"maximum length", c.MaxModelLen}} {
+		if f.value < 1 {
+			return fmt.Errorf("the %s is %d; it must be at least 1", f.name, f.value)
+		}
+	}
+	if !c.Chunked && c.Budget < c.MaxModelLen {
+		return fmt.Errorf("the token budget (%d) is smaller than the maximum length (%d); raise it or turn chunked prefill on", c.Budget, c.MaxModelLen)
+	}
+	if c.Mixed && c.Budget < c.MaxSeqs {
+		return fmt.Errorf("the token budget (%d) is smaller than the number of sequences (%d); raise one or lower the other", c.Budget, c.MaxSeqs)
+	}
+	if need := c.watermarkBlocks() + ceilDiv(c.MaxModelLen, max(c.BlockSize, 1)); c.KVBlocks < need {
+		return fmt.Errorf("%w: %d tokens fit, %d are needed; lower the maximum length or give the cache more memory", ErrKVTooSmall, c.KVTokens(), need*c.BlockSize)
+	}
+	return nil
+}
+
+// KVTokens is the capacity of the KV cache in tokens.
+func (c Config) KVTokens() int { return c.KVBlocks * c.BlockSize }
+
+func (c Config) watermarkBlocks() int { return int(c.Watermark * float64(c.KVBlocks)) }
+
+// KVBlocksFor is the number of KV blocks that fit into the share utilization of the
+// memory of gpus devices, beside weights and reserve. It can be 0.
+func KVBlocksFor(p Profile, m ModelShape, gpus int, utilization float64, blockSize int) int {
+	free := float64(gpus)*(p.MemBytes*utilization-p.ReservedBytes) - m.WeightBytes
+	return max(0, int(free/(m.KVBytesPerToken*float64(blockSize))))
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

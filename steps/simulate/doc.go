@@ -1,0 +1,20 @@
+// Package simulate is a simulated LLM inference server: a modelled GPU under a
+// scheduler with continuous batching, whole or chunked prefill, KV blocks, preemption
+// and a prefix cache, behind the sockets, flags, log lines, metrics and failure modes
+// of vLLM and SGLang.
+//
+// It has three layers. [Model] and [Engine] are pure: virtual time, no sockets, the
+// same seed gives the same nanoseconds.
+//
+//	m := simulate.Model{Config: cfg}
+//	timelines, err := m.Replay(arrivals, launchSeed)
+//
+// [Server] drives the same engine in real time and answers HTTP. [Main] is the program
+// that takes the place of a real server's command line:
+//
+//	simulate.Main(ctx, []string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--port", "8000"}, os.Getenv, os.Stdout, os.Stderr)
+//
+// It does not produce meaningful text, does not model several GPUs beyond dividing the
+// work of one replica, speculative decoding, LoRA, or prefill/decode pairs, and proves
+// nothing about real hardware: it is for trying the tool, rehearsing a file and testing gates.
+package simulate

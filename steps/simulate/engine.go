@@ -1,0 +1,269 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Engine is the scheduler and the clock of one simulated server. It is driven from
+// outside: Submit requests, Begin a step, let its time pass, End it.
+//
+// It is not safe for concurrent use.
+type Engine struct {
+	cfg   Config
+	noise *noiseSource
+	pool  *blockPool
+	// pending requests are on their way through the front end, in order of readiness.
+	pending []*sequence
+	// waiting in order of arrival; preempted ones go to the front.
+	waiting []*sequence
+	// running in order of admission.
+	running []*sequence
+	// plan of the step in progress, nil between steps.
+	plan  []slice
+	stats Stats
+}
+
+// Request to serve.
+type Request struct {
+	ID int
+	// Input is the length of the prompt in tokens, Output the number of tokens to produce.
+	Input, Output int
+	// IDs are the prompt's tokens (length Input). Without them the content counts as
+	// unique, and the prefix cache does not see it.
+	IDs []int
+}
+
+// Event is one token that a step produced.
+type Event struct {
+	ID int
+	// Index of the token in its output, from 0.
+	Index int
+	// Token is its id; 0 for requests without IDs.
+	Token int
+	// Cached prompt tokens of the request that came from the prefix cache.
+	Cached int
+	// Last token of the request.
+	Last bool
+}
+
+// Step is one forward pass.
+type Step struct {
+	Start, End time.Duration
+	// PrefillTokens and DecodeTokens computed in it.
+	PrefillTokens, DecodeTokens int
+	// Sequences in it.
+	Sequences int
+}
+
+// Stats are counters since the start, except where they say that they are of now.
+type Stats struct {
+	// Running and Waiting sequences now.
+	Running, Waiting int
+	// KVUsage is the share of KV blocks in use now.
+	KVUsage      float64
+	PromptTokens int // of first prefills that are complete, cached ones included
+	OutputTokens int
+	Preemptions  int
+	// PrefixQueries and PrefixHits count prompt tokens at admission.
+	PrefixQueries, PrefixHits int
+	Steps                     int
+}
+
+// sequence is a request with its state.
+type sequence struct {
+	req   Request
+	ready time.Duration
+	// ids is the prompt followed by the output, nil if the content is not known.
+	ids    []int
+	hashes []uint64 // of the full blocks of ids
+	blocks []int32
+	// computed tokens have their KV in blocks.
+	computed int
+	produced int
+	// cached prompt tokens at the first admission, -1 before it.
+	cached  int
+	planned bool
+	aborted bool
+}
+
+func (s *sequence) total() int { return s.req.Input + s.produced }
+
+// decoding is true when only the newest token is left to compute.
+func (s *sequence) decoding() bool { return s.produced > 0 && s.computed == s.total()-1 }
+
+// slice is the part of a step that belongs to one sequence.
+type slice struct {
+	seq    *sequence
+	tokens int
+}
+
+// ErrTooLong means that a request does not fit the model's maximum length.
+var ErrTooLong = errors.New("the request is longer than the model's maximum length")
+
+// NewEngine returns an idle engine. The seed draws the noise of this launch.
+func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("simulated engine: %w", err)
+	}
+	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache)}, nil
+}
+
+// Submit hands over a request that arrives at the given time; times must not go back.
+// It reaches the scheduler after the profile's Frontend time.
+func (e *Engine) Submit(at time.Duration, r Request) error {
+	if r.Input < 1 || r.Output < 1 {
+		return fmt.Errorf("request %d: input (%d) and output (%d) must be at least one token", r.ID, r.Input, r.Output)
+	}
+	if r.Input+r.Output > e.cfg.MaxModelLen {
+		return fmt.Errorf("request %d: %w (%d + %d > %d)", r.ID, ErrTooLong, r.Input, r.Output, e.cfg.MaxModelLen)
+	}
+	if r.IDs != nil && len(r.IDs) != r.Input {
+		return fmt.Errorf("request %d: %d token ids given for an input of %d", r.ID, len(r.IDs), r.Input)
+	}
+	s := &sequence{req: r, ready: at + e.cfg.Profile.Frontend, cached: -1}
+	if r.IDs != nil {
+		s.ids = append(make([]int, 0, r.Input+r.Output), r.IDs...)
+		if e.cfg.PrefixCache {
+			s.hashes = hashBlocks(0, s.ids, e.cfg.BlockSize)
+		}
+	}
+	e.pending = append(e.pending, s)
+	return nil
+}
+
+// NextReady is the time when the next request reaches the scheduler, false if none is
+// on its way.
+func (e *Engine) NextReady() (time.Duration, bool) {
+	if len(e.pending) == 0 {
+		return 0, false
+	}
+	return e.pending[0].ready, true
+}
+
+// Begin schedules a step at now, false if there is nothing to do. End must follow.
+func (e *Engine) Begin(now time.Duration) (Step, bool) {
+	for len(e.pending) > 0 && e.pending[0].ready <= now {
+		e.waiting = append(e.waiting, e.pending[0])
+		e.pending = e.pending[1:]
+	}
+	e.schedule()
+	if len(e.plan) == 0 {
+		return Step{}, false
+	}
+	var w work
+	for _, sl := range e.plan {
+		if sl.seq.decoding() {
+			w.addDecode(sl.seq.computed)
+		} else {
+			w.addPrefill(sl.seq.computed, sl.tokens)
+		}
+	}
+	d := stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+	d = time.Duration(float64(d) * e.noise.factor(now))
+	e.stats.Steps++
+	return Step{Start: now, End: now + d, PrefillTokens: w.prefillTokens, DecodeTokens: w.decodeTokens, Sequences: w.sequences}, true
+}
+
+// End applies the step that Begin returned and appends its tokens to events.
+func (e *Engine) End(events []Event) []Event {
+	finished := false
+	for _, sl := range e.plan {
+		s := sl.seq
+		s.planned = false
+		if s.aborted {
+			finished = true
+			continue
+		}
+		s.computed += sl.tokens
+		e.publish(s)
+		if s.computed < s.total() {
+			continue // a chunk in the middle of a prompt
+		}
+		events = append(events, e.emit(s))
+		finished = finished || s.produced == s.req.Output
+	}
+	e.plan = e.plan[:0]
+	if finished {
+		e.running = slices.DeleteFunc(e.running, func(s *sequence) bool {
+			if !s.aborted && s.produced < s.req.Output {
+				return false
+			}
+			e.pool.release(s.blocks)
+			s.blocks = nil
+			return true
+		})
+	}
+	return events
+}
+
+// emit produces the next token of s.
+func (e *Engine) emit(s *sequence) Event {
+	if s.produced == 0 {
+		e.stats.PromptTokens += s.req.Input
+	}
+	ev := Event{ID: s.req.ID, Index: s.produced, Cached: s.cached}
+	if s.ids != nil {
+		ev.Token = nextToken(s.ids)
+		s.ids = append(s.ids, ev.Token)
+		if e.cfg.PrefixCache && len(s.ids)%e.cfg.BlockSize == 0 {
+			s.hashes = append(s.hashes, hashBlock(lastOf(s.hashes), s.ids[len(s.ids)-e.cfg.BlockSize:]))
+		}
+	}
+	s.produced++
+	e.stats.OutputTokens++
+	ev.Last = s.produced == s.req.Output
+	return ev
+}
+
+// publish makes the blocks that are full now findable.
+func (e *Engine) publish(s *sequence) {
+	if !e.cfg.PrefixCache {
+		return
+	}
+	full := min(s.computed/e.cfg.BlockSize, len(s.hashes))
+	for i := full - 1; i >= 0 && e.pool.blocks[s.blocks[i]].hash == 0; i-- {
+		e.pool.publish(s.blocks[i], s.hashes[i])
+	}
+}
+
+// Abort drops a request; it is false if the engine does not know it (any more).
+func (e *Engine) Abort(id int) bool {
+	match := func(s *sequence) bool { return s.req.ID == id }
+	for _, queue := range []*[]*sequence{&e.pending, &e.waiting} {
+		if i := slices.IndexFunc(*queue, match); i >= 0 {
+			*queue = slices.Delete(*queue, i, i+1)
+			return true
+		}
+	}
+	i := slices.IndexFunc(e.running, match)
+	if i < 0 || e.running[i].aborted {
+		return false
+	}
+	s := e.running[i]
+	s.aborted = true
+	if !s.planned { // otherwise the end of the step removes it
+		e.pool.release(s.blocks)
+		e.running = slices.Delete(e.running, i, i+1)
+	}
+	return true
+}
+
+// ResetPrefixCache forgets cached content; false while requests run.
+func (e *Engine) ResetPrefixCache() bool { return e.pool.reset() }
+
+// Stats returns the counters.
+func (e *Engine) Stats() Stats {
+	st := e.stats
+	st.Running, st.Waiting, st.KVUsage = len(e.running), len(e.waiting), e.pool.usage()
+	return st
+}
+
+func lastOf(hashes []uint64) uint64 {
+	if len(hashes) == 0 {
+		return 0
+	}
+	return hashes[len(hashes)-1]
+}

@@ -1,0 +1,124 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Profile is a GPU as the model sees it: rates that a kernel really reaches, not the
+// data sheet's peaks, and the fixed costs around a step.
+type Profile struct {
+	Name string
+	// Device is the product name that log lines and /server_info show.
+	Device string
+	// FLOPs per second that large matrix products reach.
+	FLOPs float64
+	// AttentionFLOPs per second that the attention kernels of a prefill reach; lower,
+	// because they also soften, mask and page.
+	AttentionFLOPs float64
+	// MemBandwidth in bytes per second, reached when weights and KV are streamed.
+	MemBandwidth float64
+	// MemBytes is the memory of the device.
+	MemBytes float64
+	// ReservedBytes of it go to activations, graphs and the runtime.
+	ReservedBytes float64
+	// KernelOverhead of a step: launches, sampling, the scheduler on the host.
+	KernelOverhead time.Duration
+	// SequenceOverhead of a step for each sequence in it: sampling, detokenizing.
+	SequenceOverhead time.Duration
+	// PrefillOverhead is added to a step that holds prefill work: no CUDA graph, input preparation.
+	PrefillOverhead time.Duration
+	// Frontend is the time between the arrival of a request and its place in the
+	// scheduler's queue: HTTP, tokenizer, hand-over between processes.
+	Frontend time.Duration
+	// Model, if it has parameters, takes the place of every model's own shape.
+	Model ModelShape
+}
+
+// ModelShape is a model as the hardware sees it.
+type ModelShape struct {
+	Name string
+	// Params that take part in one token's forward pass.
+	Params float64
+	Layers int
+	// Hidden is the width of the attention (heads × head size).
+	Hidden int
+	// KVBytesPerToken over all layers.
+	KVBytesPerToken float64
+	// WeightBytes that every step streams from memory.
+	WeightBytes float64
+	// MaxModelLen is the context length of the model's configuration.
+	MaxModelLen int
+}
+
+// Profiles returns the hardware that can be simulated.
+//
+// "a10" is fitted to the public vLLM measurement with Mooncake (vLLM 0.6.4.post1, A10,
+// Qwen2.5-7B-Instruct-GPTQ-Int4); see testdata. "h100" uses the data sheet's 989 TFLOP/s
+// (BF16, dense) and 3.35 TB/s at the shares that tuned kernels commonly reach. "fast" is
+// imaginary and runs every model as if it had half a billion parameters: a request of 256
+// tokens in and 16 out takes about 45 ms, so that hundreds of them fit in seconds, with
+// the ratio of prefill to decode of a small GPU.
+func Profiles() []Profile {
+	return []Profile{
+		{Name: "a10", Device: "NVIDIA A10", FLOPs: 74e12, AttentionFLOPs: 5e12, MemBandwidth: 485e9,
+			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 600 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
+			PrefillOverhead: 9 * time.Millisecond, Frontend: 3 * time.Millisecond},
+		{Name: "h100", Device: "NVIDIA H100 80GB HBM3", FLOPs: 560e12, AttentionFLOPs: 250e12, MemBandwidth: 2.8e12,
+			MemBytes: 85e9, ReservedBytes: 5e9, KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
+			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond},
+		{Name: "fast", Device: "Simulated GPU", FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
+			MemBytes: 16e9, ReservedBytes: 1e9, KernelOverhead: 200 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
+			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Model: demoShape("")},
+	}
+}
+
+// ProfileByName returns the profile of that name.
+func ProfileByName(name string) (Profile, error) {
+	all := Profiles()
+	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for j, p := range all {
+			names[j] = p.Name
+		}
+		return Profile{}, fmt.Errorf("no hardware profile is named %q; choose one of %s", name, strings.Join(names, ", "))
+	}
+	return all[i], nil
+}
+
+// shapes are the models whose figures are known. Keys are matched, in order, as
+// substrings of the lower-case model name. KV bytes are 2 (K and V) × layers × KV heads
+// × head size × 2 (16-bit), from the models' published configurations.
+var shapes = []struct {
+	match string
+	shape ModelShape
+}{
+	{"qwen2.5-7b-instruct-gptq-int4", ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVBytesPerToken: 57344, WeightBytes: 5.57e9, MaxModelLen: 32768}},
+	{"qwen2.5-0.5b", ModelShape{Params: 0.49e9, Layers: 24, Hidden: 896, KVBytesPerToken: 12288, WeightBytes: 0.99e9, MaxModelLen: 32768}},
+	{"qwen2.5-7b", ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVBytesPerToken: 57344, WeightBytes: 15.2e9, MaxModelLen: 32768}},
+	{"qwen2-7b", ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVBytesPerToken: 57344, WeightBytes: 15.2e9, MaxModelLen: 32768}},
+	{"llama-3.1-8b", ModelShape{Params: 8.03e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 131072, WeightBytes: 16.1e9, MaxModelLen: 131072}},
+	{"opt-6.7b", ModelShape{Params: 6.66e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 524288, WeightBytes: 13.3e9, MaxModelLen: 2048}},
+	{"opt-125m", ModelShape{Params: 0.125e9, Layers: 12, Hidden: 768, KVBytesPerToken: 36864, WeightBytes: 0.25e9, MaxModelLen: 2048}},
+}
+
+// ShapeOf returns the shape of a model by its name. Names that are not known get the
+// shape of a model of half a billion parameters (known is false), so that any file can
+// be rehearsed.
+func ShapeOf(model string) (shape ModelShape, known bool) {
+	lower := strings.ToLower(model)
+	for _, s := range shapes {
+		if strings.Contains(lower, s.match) {
+			s.shape.Name = model
+			return s.shape, true
+		}
+	}
+	return demoShape(model), false
+}
+
+func demoShape(name string) ModelShape {
+	return ModelShape{Name: name, Params: 0.5e9, Layers: 24, Hidden: 1024, KVBytesPerToken: 49152, WeightBytes: 1.0e9, MaxModelLen: 32768}
+}

@@ -1,0 +1,153 @@
+package simulate
+
+import "slices"
+
+// schedule fills e.plan with the next step. Order within a step follows vLLM: with mixed
+// steps decodes, then prompts in progress, then new ones (vllm/v1/core/sched/scheduler.py,
+// and the chunked scheduler of 0.6); without, prompts alone as long as there are any
+// (_schedule_default of 0.6, get_next_batch_to_run of SGLang).
+func (e *Engine) schedule() {
+	e.plan = e.plan[:0]
+	budget := e.cfg.Budget
+	if !e.cfg.Mixed {
+		budget -= e.continuePrefills(budget)
+		e.admit(budget)
+		if len(e.plan) == 0 {
+			e.continueDecodes(e.cfg.MaxSeqs)
+		}
+		return
+	}
+	preempted := e.stats.Preemptions
+	budget -= e.continueDecodes(budget)
+	budget -= e.continuePrefills(budget)
+	if e.stats.Preemptions == preempted {
+		e.admit(budget)
+	}
+}
+
+// continueDecodes plans one token for every decoding sequence and returns their number.
+func (e *Engine) continueDecodes(budget int) int {
+	used := 0
+	for i := 0; i < len(e.running) && used < budget; i++ {
+		s := e.running[i]
+		if !s.decoding() {
+			continue
+		}
+		if !e.reserve(s, 1) {
+			break // s was the last in line and had to go itself
+		}
+		e.add(s, 1)
+		used++
+	}
+	return used
+}
+
+// continuePrefills plans the next chunks of prompts in progress, in order, and returns their tokens.
+func (e *Engine) continuePrefills(budget int) int {
+	used := 0
+	for i := 0; i < len(e.running) && used < budget; i++ {
+		s := e.running[i]
+		if s.planned || s.decoding() {
+			continue
+		}
+		n := min(s.total()-s.computed, budget-used)
+		if !e.reserve(s, n) {
+			break
+		}
+		e.add(s, n)
+		used += n
+	}
+	return used
+}
+
+// admit starts waiting requests in order, and stops at the first that does not fit: no
+// one overtakes.
+func (e *Engine) admit(budget int) {
+	for len(e.waiting) > 0 && len(e.running) < e.cfg.MaxSeqs && budget > 0 {
+		s := e.waiting[0]
+		// The last token is always computed: its output is the next token.
+		hits := e.pool.match(s.hashes[:min(len(s.hashes), (s.total()-1)/e.cfg.BlockSize)])
+		cached := len(hits) * e.cfg.BlockSize
+		n := s.total() - cached
+		if n > budget {
+			if !e.cfg.Chunked {
+				return
+			}
+			n = budget
+		}
+		fresh := ceilDiv(cached+n, e.cfg.BlockSize) - len(hits)
+		// Where prompts go before decodes, one that cannot be finished would stop them
+		// for good, so all of it must fit.
+		claim := fresh
+		if !e.cfg.Mixed {
+			claim = ceilDiv(s.total(), e.cfg.BlockSize) - len(hits)
+		}
+		if e.pool.free-e.pool.idle(hits)-claim < e.cfg.watermarkBlocks() {
+			return
+		}
+		e.start(s, hits, fresh)
+		e.add(s, n)
+		budget -= n
+	}
+}
+
+// start moves the first waiting sequence to the running ones, with its blocks.
+func (e *Engine) start(s *sequence, hits []int32, fresh int) {
+	e.waiting = e.waiting[1:]
+	for _, id := range hits {
+		e.pool.share(id)
+	}
+	s.blocks = append(s.blocks[:0], hits...)
+	for range fresh {
+		s.blocks = append(s.blocks, e.pool.take())
+	}
+	s.computed = len(hits) * e.cfg.BlockSize
+	if s.cached < 0 {
+		s.cached = s.computed
+		e.stats.PrefixQueries += s.req.Input
+		e.stats.PrefixHits += s.cached
+	}
+	e.running = append(e.running, s)
+}
+
+// reserve makes room for n more tokens of a running sequence, by preempting the latest
+// arrivals if need be. It is false when s itself had to give way.
+func (e *Engine) reserve(s *sequence, n int) bool {
+	need := ceilDiv(s.computed+n, e.cfg.BlockSize) - len(s.blocks)
+	for e.pool.free < need {
+		victim := e.victim(s)
+		e.preempt(victim)
+		if victim == s {
+			return false
+		}
+	}
+	for range need {
+		s.blocks = append(s.blocks, e.pool.take())
+	}
+	return true
+}
+
+// victim is the latest admitted sequence that is not part of the step; s at the latest.
+func (e *Engine) victim(s *sequence) *sequence {
+	for _, v := range slices.Backward(e.running) {
+		if v == s || !v.planned {
+			return v
+		}
+	}
+	return s
+}
+
+// preempt takes all blocks from a sequence and puts it back to the front of the queue;
+// its prompt and output so far are computed again when it is admitted.
+func (e *Engine) preempt(s *sequence) {
+	e.stats.Preemptions++
+	e.pool.release(s.blocks)
+	s.blocks, s.computed = nil, 0
+	e.running = slices.DeleteFunc(e.running, func(r *sequence) bool { return r == s })
+	e.waiting = slices.Insert(e.waiting, 0, s)
+}
+
+func (e *Engine) add(s *sequence, tokens int) {
+	s.planned = true
+	e.plan = append(e.plan, slice{seq: s, tokens: tokens})
+}
