@@ -37,7 +37,8 @@ type Attr struct {
 	// Type after conversion. cty.DynamicPseudoType takes any value.
 	Type     cty.Type
 	Required bool
-	Default  cty.Value // cty.NilVal where there is none
+	// Default is cty.NilVal where there is none. With a Unit it is in the converted unit.
+	Default cty.Value
 	// Sensitive arguments may receive values marked as sensitive; all others may not.
 	Sensitive bool
 	// Late arguments may refer to values that exist only at run time (outputs of steps).

@@ -124,6 +124,7 @@ type Server interface {
 // Spawner is the one way to start an operating system process. The program hands one
 // to launchers and steps; it holds the environment's policy.
 type Spawner interface {
+	// Spawn starts c. ctx bounds the start only; a child is ended by Signal.
 	Spawn(ctx context.Context, c Command) (Child, error)
 }
 
@@ -139,9 +140,12 @@ type Command struct {
 // Child is a spawned process in a group of its own.
 type Child interface {
 	PID() int
+	// Done is closed when the process has ended, every other process of its group is
+	// gone, and all output was written.
 	Done() <-chan struct{}
-	// Wait returns how it ended; nil for exit status 0.
+	// Wait blocks until Done and returns how it ended; nil for exit status 0.
 	Wait() error
-	// Signal the whole group by name: "TERM", "INT", "KILL".
+	// Signal the whole group by name: "TERM", "INT", "KILL". It is no error if the group
+	// is gone already.
 	Signal(name string) error
 }

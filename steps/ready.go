@@ -1,0 +1,32 @@
+package steps
+
+import "time"
+
+// The states of a server on its way from start to ready, as [Engine].Ready returns them,
+// in their order. Each includes the ones before it.
+const (
+	StateStarting  = "starting"  // nothing answers at the address yet
+	StateListening = "listening" // the port accepts connections
+	StateHealthy   = "healthy"   // the engine's health endpoint says 200
+	StateModels    = "models"    // the model is listed
+	StateReady     = "ready"     // one short completion came back with a token
+)
+
+// Defaults of arguments of a server block. An evaluated [ServerSpec] that leaves them at
+// zero means these.
+const (
+	DefaultReadyTimeout  = 10 * time.Minute
+	DefaultReadyInterval = time.Second
+	DefaultStopGrace     = 30 * time.Second
+)
+
+// WithDefaults fills what was left at zero; Path stays as it is, the engine knows its own.
+func (r Readiness) WithDefaults() Readiness {
+	if r.Timeout <= 0 {
+		r.Timeout = DefaultReadyTimeout
+	}
+	if r.Interval <= 0 {
+		r.Interval = DefaultReadyInterval
+	}
+	return r
+}

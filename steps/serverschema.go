@@ -1,0 +1,214 @@
+package steps
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ServerSchema lists the arguments that every kind of server has. The meta arguments
+// (extends, abstract, for_each, depends_on, role) belong to the language.
+//
+// Defaults of arguments with a unit are written in the converted unit: durations in
+// nanoseconds.
+func ServerSchema() Schema {
+	return Schema{
+		Attrs: append(sourceAttrs(), settingAttrs()...),
+		Blocks: []BlockSchema{
+			{Type: "ready", Max: 1, Schema: readySchema(), Doc: "When the server counts as ready, and how long that may take."},
+			{Type: "simulate", Max: 1, Schema: simulateSchema(), Doc: "How the simulated server behaves. Used only with --simulate; a real launch ignores it."},
+		},
+	}
+}
+
+// sourceAttrs say where a server comes from and what it serves.
+func sourceAttrs() []Attr {
+	return []Attr{
+		{Name: "image", Type: cty.String, Late: true, Doc: "Container image to run. Exactly one of image, executable and url is set."},
+		{Name: "executable", Type: cty.DynamicPseudoType, Late: true, Doc: "Program to run: a string, or a list of strings with the words before the model. The program is looked up in PATH."},
+		{Name: "url", Type: cty.String, Late: true, Doc: "Base address of a server that already answers, for example http://127.0.0.1:8000. It is neither started nor stopped."},
+		{Name: "model", Type: cty.String, Late: true, Doc: "Model to serve: a name on the model hub or a folder."},
+		{Name: "served_name", Type: cty.String, Late: true, Doc: "Name under which the model is served and requested; the model's own name unless set."},
+		{Name: "version", Type: cty.String, Doc: "Version of the engine that args are written for, for example 0.11.0. It decides how flags are written and which simulated flags exist; unset means a current one."},
+	}
+}
+
+// settingAttrs say how it is run.
+func settingAttrs() []Attr {
+	return []Attr{
+		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself."},
+		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
+		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
+		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
+		{Name: "dir", Type: cty.String, Doc: "Working directory of the process; the pipeline file's folder unless set."},
+		{Name: "api_key", Type: cty.String, Sensitive: true, Late: true, Doc: "Key that is sent as a bearer token with every request."},
+		{Name: "stop_grace", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
+	}
+}
+
+func readySchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "path", Type: cty.String, Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
+		{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed."},
+		{Name: "interval", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
+	}}
+}
+
+func simulateSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "profile", Type: cty.String, Doc: "Hardware to model: fast (a small imaginary device for demonstrations), a10 or h100."},
+		{Name: "version", Type: cty.String, Doc: "Engine version whose flags and behaviour are simulated; the server's version unless set."},
+		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
+		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
+		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},
+		{Name: "drift", Type: cty.Number, Unit: UnitPercent, Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},
+		{Name: "startup", Type: cty.Number, Unit: UnitDuration, Doc: "Time from start to ready, in model time."},
+		{Name: "fail", Type: cty.List(cty.String), Doc: "Failures to play, for example oom, never_ready, exit_at_start, crash_after=100, drop=0.02, ignore_sigterm."},
+		{Name: "seed", Type: cty.Number, Doc: "Seed of the noise; derived from the launch unless set."},
+	}}
+}
+
+func durationVal(d time.Duration) cty.Value { return cty.NumberIntVal(d.Nanoseconds()) }
+
+// CheckServer finds what is wrong with a server block of any kind, beyond types. Engines
+// call it from Validate and add their own.
+func CheckServer(o Object) []Problem {
+	var found []Problem
+	found = append(found, checkSource(o)...)
+	found = append(found, checkNumbers(o)...)
+	if p, ok := checkArgs(o); !ok {
+		found = append(found, p)
+	}
+	if o.Known("url") {
+		for _, name := range []string{"args", "env", "port", "dir", "gpus"} {
+			if o.Has(name) {
+				found = append(found, Problem{
+					Path: []string{name}, Warning: true,
+					Summary: fmt.Sprintf("%s has no effect on a server that already runs", name),
+					Detail:  "The server at url was started elsewhere. Remove the argument, or replace url by image or executable.",
+				})
+			}
+		}
+	}
+	return append(found, checkEnv(o)...)
+}
+
+func checkSource(o Object) []Problem {
+	var set []string
+	for _, name := range []string{"image", "executable", "url"} {
+		if o.Has(name) {
+			set = append(set, name)
+		}
+	}
+	var found []Problem
+	if len(set) > 1 {
+		found = append(found, Problem{
+			Path:    []string{set[1]},
+			Summary: fmt.Sprintf("%s and %s exclude each other", set[0], set[1]),
+			Detail:  "A server comes from exactly one of image, executable and url.",
+		})
+	}
+	if o.Known("executable") {
+		words, err := o.Texts("executable")
+		if err != nil || len(words) == 0 || words[0] == "" {
+			found = append(found, Problem{
+				Path:    []string{"executable"},
+				Summary: "executable must be a string or a list of strings",
+				Detail:  `Write executable = "vllm" or executable = ["python3", "-m", "vllm.entrypoints.openai.api_server"].`,
+			})
+		}
+	}
+	if o.Known("url") && !urlPattern.MatchString(o.Text("url")) {
+		found = append(found, Problem{
+			Path:    []string{"url"},
+			Summary: "url must be an http or https address without user, query and fragment",
+			Detail:  "For example http://127.0.0.1:8000. A key belongs into api_key.",
+		})
+	} else if strings.HasSuffix(strings.TrimRight(o.Text("url"), "/"), "/v1") {
+		found = append(found, Problem{
+			Path:    []string{"url"},
+			Summary: "url must not end in /v1",
+			Detail:  "It is the base address that paths such as /v1/completions and /health are added to.",
+		})
+	}
+	return found
+}
+
+// urlPattern accepts scheme://host[:port][/path]. It stands in for net/url, which would
+// accept far more than a base address.
+var urlPattern = regexp.MustCompile(`^https?://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`)
+
+func checkNumbers(o Object) []Problem {
+	var found []Problem
+	whole := func(name string, low, high int64) {
+		f, ok := o.number(name)
+		if !ok {
+			return
+		}
+		i, acc := f.Int64()
+		if acc != 0 || i < low || i > high {
+			found = append(found, Problem{
+				Path:    []string{name},
+				Summary: fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high),
+			})
+		}
+	}
+	whole("port", 1, 65535)
+	whole("gpus", 0, 1024)
+	if f, ok := o.number("stop_grace"); ok && f.Sign() < 0 {
+		found = append(found, Problem{Path: []string{"stop_grace"}, Summary: "stop_grace must not be negative"})
+	}
+	for _, r := range o.Blocks["ready"] {
+		for _, name := range []string{"timeout", "interval"} {
+			if f, ok := r.number(name); ok && f.Sign() <= 0 {
+				found = append(found, Problem{Path: []string{"ready", name}, Summary: name + " must be above zero"})
+			}
+		}
+		if p := r.Text("path"); p != "" && p[0] != '/' {
+			found = append(found, Problem{Path: []string{"ready", "path"}, Summary: "path must begin with a slash"})
+		}
+	}
+	return found
+}
+
+func checkArgs(o Object) (Problem, bool) {
+	if !o.Has("args") {
+		return Problem{}, true
+	}
+	v := o.Value("args")
+	if !v.IsKnown() || v.Type().IsObjectType() || v.Type().IsMapType() {
+		return Problem{}, true
+	}
+	return Problem{
+		Path:    []string{"args"},
+		Summary: "args must be a map of flags",
+		Detail:  "For example args = { max_model_len = 8192, enable_chunked_prefill = true }.",
+	}, false
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func checkEnv(o Object) []Problem {
+	if !o.Has("env") {
+		return nil
+	}
+	v := o.Value("env")
+	if !v.IsKnown() || !v.CanIterateElements() {
+		return nil
+	}
+	var found []Problem
+	for it := v.ElementIterator(); it.Next(); {
+		k, _ := it.Element()
+		if !envName.MatchString(k.AsString()) {
+			found = append(found, Problem{
+				Path:    []string{"env", k.AsString()},
+				Summary: fmt.Sprintf("%q is not the name of an environment variable", k.AsString()),
+				Detail:  "Names have letters, digits and underscores and do not begin with a digit.",
+			})
+		}
+	}
+	return found
+}
