@@ -29,15 +29,21 @@ const (
 	LaunchReady Type = "launch_ready"
 	LaunchFail  Type = "launch_failed"
 	LaunchStop  Type = "launch_stopped"
-	RunStart    Type = "run_start"    // one pass of one cell
-	RunProgress Type = "run_progress" // never stored
-	RunEnd      Type = "run_end"      // with the measured run: resume reads it
-	RepeatEnd   Type = "repeat_end"
-	GateResult  Type = "gate_result"
-	ReportDone  Type = "report_written"
-	Interrupted Type = "interrupted"
-	Heartbeat   Type = "heartbeat" // never stored
-	Summary     Type = "summary"   // last line
+	// LaunchDone closes a planned launch with all its attempts: everything it measured is
+	// in the journal. A launch without it is measured again by a resumed run.
+	LaunchDone Type = "launch_done"
+	// ProcessStart names an operating system process, so that a later run or a cleanup
+	// can find what a killed one left.
+	ProcessStart Type = "process_started"
+	RunStart     Type = "run_start"    // one pass of one cell
+	RunProgress  Type = "run_progress" // never stored
+	RunEnd       Type = "run_end"      // with the measured run: resume reads it
+	RepeatEnd    Type = "repeat_end"
+	GateResult   Type = "gate_result"
+	ReportDone   Type = "report_written"
+	Interrupted  Type = "interrupted"
+	Heartbeat    Type = "heartbeat" // never stored
+	Summary      Type = "summary"   // last line
 )
 
 // Event is one thing that happened. Only the fields that belong to its type are set.
@@ -79,8 +85,22 @@ type Event struct {
 	Severity string          `json:"severity,omitempty"` // diagnostic: "error", "warning"
 	Detail   string          `json:"detail,omitempty"`
 	Path     string          `json:"path,omitempty"` // report_written
+	Process  *Process        `json:"process,omitempty"`
+	// Outputs of a step.
+	Outputs map[string]string `json:"outputs,omitempty"`
+	// Describe is what a server said of itself (launch_ready).
+	Describe map[string]string `json:"describe,omitempty"`
 	// Totals of a plan.
 	Plan *PlanTotals `json:"plan,omitempty"`
+}
+
+// Process is an operating system process. Start tells it from a later one that got the
+// same number; its meaning is the system's (Linux: clock ticks since boot, field 22 of
+// /proc/PID/stat).
+type Process struct {
+	PID   int      `json:"pid"`
+	Start uint64   `json:"start"`
+	Argv  []string `json:"argv,omitempty"`
 }
 
 // Progress of a run. Times in seconds.

@@ -1,0 +1,163 @@
+package event
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mask stands where a secret was.
+const Mask = "(redacted)"
+
+// minSecret is the length in bytes from which on secrets are masked. Shorter ones would
+// mask ordinary words, and tell more by their holes than they hide.
+const minSecret = 6
+
+// Redactor masks secrets in everything that leaves the program: the journal, logs,
+// reports, the terminal. It finds each secret as it is, URL-escaped, in base64 (at any
+// alignment, as in a Basic authorization) and as an escaped JSON or Go string; of a
+// secret of several lines it finds each line. A nil Redactor masks nothing.
+//
+// It does not find a secret that was cut, reversed, hashed or spread over lines.
+type Redactor struct {
+	patterns [][]byte
+	first    [256]bool // bytes that some pattern starts with
+}
+
+// NewRedactor returns a redactor of the secrets that have at least 6 bytes.
+func NewRedactor(secrets []string) *Redactor {
+	r := &Redactor{}
+	seen := map[string]bool{}
+	for _, secret := range secrets {
+		for _, form := range forms(secret) {
+			if len(form) < minSecret || seen[form] {
+				continue
+			}
+			seen[form] = true
+			r.patterns = append(r.patterns, []byte(form))
+			r.first[form[0]] = true
+		}
+	}
+	// A fixed order, so that equal secrets make equal redactors.
+	slices.SortFunc(r.patterns, bytes.Compare)
+	return r
+}
+
+// forms lists how a secret may appear in text.
+func forms(secret string) []string {
+	parts := append(strings.FieldsFunc(secret, func(c rune) bool { return c == '\n' || c == '\r' }), secret)
+	var out []string
+	for _, part := range parts {
+		part = strings.TrimSpace(part)
+		if len(part) < minSecret {
+			continue
+		}
+		out = append(out, part, url.QueryEscape(part), url.PathEscape(part))
+		for _, quoted := range []string{jsonText(part, true), jsonText(part, false), strconv.Quote(part)} {
+			out = append(out, quoted[1:len(quoted)-1])
+		}
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			out = append(out, aligned(enc, part)...)
+		}
+	}
+	return out
+}
+
+func jsonText(s string, escapeHTML bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(escapeHTML)
+	if err := enc.Encode(s); err != nil {
+		return `""` // unreachable: a string always encodes
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// aligned returns the characters of s in base64 that do not depend on what stands before
+// or behind it, for each of the three positions that it can have in a group of 3 bytes.
+func aligned(enc *base64.Encoding, s string) []string {
+	var out []string
+	for before := range 3 {
+		text := enc.EncodeToString(append(make([]byte, before), s...))
+		from := (before*8 + 5) / 6
+		to := (before + len(s)) * 8 / 6
+		out = append(out, text[from:to])
+	}
+	return out
+}
+
+// Bytes returns p with its secrets masked, p itself if it has none.
+func (r *Redactor) Bytes(p []byte) []byte {
+	if r == nil || len(r.patterns) == 0 {
+		return p
+	}
+	var s masker
+	out, _ := s.scan(r, nil, p, true)
+	if len(out) == len(p) && bytes.Equal(out, p) {
+		return p
+	}
+	return out
+}
+
+// String returns s with its secrets masked.
+func (r *Redactor) String(s string) string {
+	if r == nil || len(r.patterns) == 0 {
+		return s
+	}
+	return string(r.Bytes([]byte(s)))
+}
+
+// masker is the state of a scan. Secrets that overlap share one mask.
+type masker struct {
+	// covered is the number of bytes, from the next one on, that belong to a secret
+	// whose mask is written already.
+	covered int
+}
+
+// scan appends buf with its secrets masked to dst and returns how many bytes of buf it
+// has dealt with: unless buf is final, it stops at the first byte where a secret may
+// begin that goes on beyond buf. Fewer bytes than the longest secret has are left then.
+func (m *masker) scan(r *Redactor, dst, buf []byte, final bool) ([]byte, int) {
+	for i := range buf {
+		n, wait := r.match(buf[i:], final)
+		if wait {
+			return dst, i
+		}
+		switch {
+		case n > 0 && m.covered == 0:
+			dst = append(dst, Mask...)
+			m.covered = n
+		case n > 0:
+			m.covered = max(m.covered, n)
+		}
+		if m.covered > 0 {
+			m.covered--
+			continue
+		}
+		dst = append(dst, buf[i])
+	}
+	return dst, len(buf)
+}
+
+// match returns the length of the longest secret that rest starts with. It says to wait
+// if rest is only the beginning of one.
+func (r *Redactor) match(rest []byte, final bool) (n int, wait bool) {
+	if !r.first[rest[0]] {
+		return 0, false
+	}
+	for _, p := range r.patterns {
+		switch {
+		case len(p) <= len(rest):
+			if len(p) > n && bytes.HasPrefix(rest, p) {
+				n = len(p)
+			}
+		case !final && bytes.HasPrefix(p, rest):
+			return 0, true
+		}
+	}
+	return n, false
+}
