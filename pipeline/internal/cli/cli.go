@@ -1,0 +1,188 @@
+// Package cli is the command line: commands, flags and exit codes. It builds the
+// registry of kinds and hands it down; what the commands do lives in the packages they
+// call.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Exit codes. 2 is never used on purpose, because a crashed Go program exits with it.
+const (
+	exitOK             = 0
+	exitRegression     = 1
+	exitUsage          = 3
+	exitInfrastructure = 4
+	exitUndecided      = 5
+	exitInterrupt      = 130
+	exitTerminate      = 143
+)
+
+// Streams is the outside world of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  func() []string
+	Getenv   func(string) string
+	// Width of the terminal behind Err, 0 if it is none.
+	Width func() int
+	// Signals delivers what should interrupt a run; nil means the process's own.
+	Signals <-chan os.Signal
+}
+
+// System is the process's own streams.
+func System() Streams {
+	return Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Getenv: os.Getenv,
+		Width: func() int {
+			if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
+				return w
+			}
+			return 0
+		},
+	}
+}
+
+// exitError carries an exit code. An empty err means that everything has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit ends a command with a code and, if err is not nil, a message.
+func exit(code int, err error) error {
+	if code == exitOK && err == nil {
+		return nil
+	}
+	return &exitError{code, err}
+}
+
+// Main runs one command and returns the exit code.
+func Main(args []string, s Streams) int {
+	app := &app{Streams: s}
+	root := app.root()
+	root.SetArgs(args)
+	ctx, stop := app.signals(context.Background())
+	defer stop()
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var e *exitError
+	if !errors.As(err, &e) {
+		// Whatever cobra itself complains about is a wrong use of flags or arguments.
+		e = &exitError{exitUsage, err}
+	}
+	if e.err != nil {
+		fmt.Fprintf(s.Err, "pipeline: %v\n", e.err)
+	}
+	return e.code
+}
+
+type app struct {
+	Streams
+	noColor bool
+}
+
+// interrupt is the cause of a context that a signal ended.
+type interrupt struct{ signal os.Signal }
+
+func (i interrupt) Error() string { return "interrupted by " + i.signal.String() }
+
+// exitCode of a run that the signal ended.
+func (i interrupt) exitCode() int {
+	if i.signal == syscall.SIGTERM {
+		return exitTerminate
+	}
+	return exitInterrupt
+}
+
+// signals returns a context that ends with cause interrupt. A second signal does
+// nothing more: stopping is bounded in time anyway, and must not be cut short.
+func (a *app) signals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	in := a.Signals
+	own := make(chan os.Signal, 2)
+	if in == nil {
+		signal.Notify(own, os.Interrupt, syscall.SIGTERM)
+		in = own
+	}
+	go func() {
+		select {
+		case s := <-in:
+			cancel(interrupt{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(own)
+		cancel(nil)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pipeline",
+		Short:         "Performance-regression gate for LLM inference servers",
+		Long:          "pipeline launches the servers that an HCL file declares, measures a matrix of benchmarks on them,\nand decides by significance tests whether one side is slower than the other.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetIn(a.In)
+	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
+	root.AddCommand(
+		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
+		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
+	)
+	return root
+}
+
+// color says whether text for people may use colours.
+func (a *app) color() bool {
+	return !a.noColor && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" && a.Width() > 0
+}
+
+// version is set by the linker; a build without it takes what Go recorded.
+var version = ""
+
+// Version of the program, for reports and `pipeline version`.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.Out, "pipeline %s\n", Version())
+			return err
+		},
+	}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/spf13/cobra"
+)
+
+// configFlags are the flags of every command that reads a pipeline.
+type configFlags struct {
+	vars     []string
+	varFiles []string
+	json     bool
+}
+
+func (f *configFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.vars, "var", nil, "set a variable, `name=value` (repeatable)")
+	cmd.Flags().StringArrayVar(&f.varFiles, "var-file", nil, "read variables from an HCL or JSON `file` (repeatable)")
+}
+
+// load reads a pipeline and prints its diagnostics. An error means that it cannot be used.
+func (a *app) load(f configFlags, paths []string) (*lang.Config, error) {
+	vars, err := splitVars(f.vars)
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	registry, err := kinds()
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	cfg, diags := lang.Load(lang.Options{
+		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
+	})
+	return cfg, a.report(cfg, diags, f.json)
+}
+
+// report prints diagnostics, if there are any, and turns errors among them into an exit.
+func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics, asJSON bool) error {
+	if asJSON || len(diags) == 0 {
+		if diags.HasErrors() {
+			return exit(exitUsage, nil)
+		}
+		return nil
+	}
+	if err := diag.Text(a.Err, sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if diags.HasErrors() {
+		return exit(exitUsage, nil)
+	}
+	return nil
+}
+
+func sources(cfg *lang.Config) map[string]*hcl.File {
+	if cfg == nil || cfg.Sources == nil {
+		return nil
+	}
+	return cfg.Sources.Map()
+}
+
+func splitVars(texts []string) ([]lang.VarArg, error) {
+	var out []lang.VarArg
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--var %q is not of the form name=value", text)
+		}
+		out = append(out, lang.VarArg{Name: name, Text: value, Origin: "--var"})
+	}
+	return out, nil
+}

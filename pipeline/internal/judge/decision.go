@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func decisionID(g plan.Gate, cmp plan.Comparison, id string) string {
+	return g.Addr + "/" + cmp.Head + "/" + id
+}
+
+// blank is a decision with everything but the verdict and the numbers.
+func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
+	d := result.Decision{
+		ID: decisionID(g, cmp, id), Kind: "metric", Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
+		Head: cmp.HeadValue, Base: cmp.BaseValue, Metric: id, Margin: g.Margin,
+	}
+	if m, ok := metric.Lookup(id); ok {
+		d.Label, d.Unit, d.Direction, d.Scale = m.Label, string(m.Unit), string(m.Direction), string(m.Scale)
+	}
+	return d
+}
+
+// fill writes what the gates decided into the document's decision.
+func fill(d *result.Decision, from gates.Decision) {
+	d.Verdict, d.Reason, d.Warnings = result.Verdict(from.Verdict), from.Reason, from.Warnings
+	d.N, d.BaseValue, d.HeadValue, d.Change = from.N, from.Base, from.Head, from.Change
+	d.Infrastructure = from.Infrastructure
+	if d.Kind == "success" {
+		d.Margin = 0
+	}
+	if !from.Tested {
+		return
+	}
+	d.P, d.PHolm = &from.P, &from.PHolm
+	d.NeedPairs = from.NeedPairs
+	if from.Requests == nil {
+		d.Lower, d.Upper = &from.Lower, &from.Upper
+		d.Detectable = finite(from.MDE)
+	}
+}
+
+func finite(v float64) float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
+// GeoMeans is the geometric mean of each metric over the valid runs. A metric with a
+// value that is not positive gets the arithmetic mean, since it has no logarithm.
+func GeoMeans(runs []result.Run) map[string]float64 {
+	values := map[string][]float64{}
+	for _, r := range runs {
+		if r.Status != "ok" {
+			continue
+		}
+		for id, v := range r.Metrics {
+			values[id] = append(values[id], v)
+		}
+	}
+	out := make(map[string]float64, len(values))
+	for id, vs := range values {
+		out[id] = geoMean(vs)
+	}
+	return out
+}
+
+func geoMean(values []float64) float64 {
+	logs, sum := 0.0, 0.0
+	positive := true
+	for _, v := range values {
+		sum += v
+		positive = positive && v > 0
+		logs += math.Log(math.Max(v, math.SmallestNonzeroFloat64))
+	}
+	n := float64(len(values))
+	if !positive {
+		return sum / n
+	}
+	return math.Exp(logs / n)
+}

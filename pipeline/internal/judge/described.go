@@ -1,0 +1,72 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// described sets a cell beside the same cell of a stored document. The two were not
+// measured together, so the numbers are shown and nothing is decided.
+func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
+	doc, err := c.baseline(g.BaselinePath)
+	if err != nil {
+		return err
+	}
+	head := c.cells[key(g.Benchmark, cmp.Head)]
+	if head == nil {
+		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	}
+	base := index(doc)[key(g.Benchmark, cmp.Head)]
+	for _, id := range g.Metrics {
+		d := c.blank(g, cmp, id)
+		d.BaseCell = cmp.Head
+		describe(&d, base, head, id)
+		if (doc.Simulated != "") != (c.doc.Simulated != "") {
+			d.Verdict, d.Reason = result.Invalid, "a simulated run and a real one are never compared"
+		}
+		c.add(gate, d)
+	}
+	return nil
+}
+
+func (c *court) baseline(path string) (*result.Document, error) {
+	if doc, ok := c.baselines[path]; ok {
+		return doc, nil
+	}
+	if c.opt.Baseline == nil {
+		return nil, fmt.Errorf("no way to read the baseline file %s was given", path)
+	}
+	doc, err := c.opt.Baseline(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the baseline: %w", err)
+	}
+	c.baselines[path] = doc
+	return doc, nil
+}
+
+func describe(d *result.Decision, base, head *result.Cell, id string) {
+	if base == nil {
+		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"
+		return
+	}
+	b, inBase := GeoMeans(base.Runs)[id]
+	h, inHead := GeoMeans(head.Runs)[id]
+	switch {
+	case !inBase:
+		d.Verdict, d.Reason = result.Missing, "the baseline file has no value of this metric"
+		return
+	case !inHead:
+		d.Verdict, d.Reason = result.Missing, "the head has no valid run"
+		return
+	}
+	d.BaseValue, d.HeadValue, d.N = b, h, valid(head.Runs)
+	d.Change = h - b
+	if m, ok := metric.Lookup(id); ok && m.Scale == metric.Log && b > 0 {
+		d.Change = h/b - 1
+	}
+	d.Verdict = result.Inconclusive
+	d.Reason = "a baseline from a file is another session: described, not decided"
+}

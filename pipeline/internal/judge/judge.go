@@ -1,0 +1,158 @@
+// Package judge brings the measured runs of a result document before the gates: it
+// pairs the runs of two sides by repeat, hands the pairs to package gates and writes the
+// decisions back into the document.
+//
+// The same code judges a run that has just ended and a stored one (`pipeline gate`). It
+// measures nothing, and all arithmetic is in package gates.
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Options of a judgement.
+type Options struct {
+	// Assert evaluates the condition of a gate that is a limit. It may be nil when no
+	// gate is one.
+	Assert func(gate string, cell plan.Cell, in AssertInput) (ok bool, message string, err error)
+	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
+	Baseline func(path string) (*result.Document, error)
+}
+
+// AssertInput is what the condition of a limit sees of one cell.
+type AssertInput struct {
+	Metrics          map[string]float64 // geometric means over valid runs
+	Requests, Errors int
+}
+
+// Judge fills the gates of the document, its verdict and its exit code. An error means
+// that the judgement itself could not be made, not that a gate failed.
+func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
+	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
+	c := court{plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}}
+	for _, g := range p.Gates {
+		doc.Gates = append(doc.Gates, c.open(g))
+		gate := len(doc.Gates) - 1
+		for _, cmp := range g.Comparisons {
+			if err := c.hear(gate, g, cmp); err != nil {
+				return fmt.Errorf("judging %s: %w", g.Addr, err)
+			}
+		}
+	}
+	if err := c.decide(); err != nil {
+		return err
+	}
+	for i := range doc.Gates {
+		doc.Gates[i].Verdict = worst(doc.Gates[i].Decisions)
+	}
+	doc.Verdict = result.Overall(doc.Gates)
+	doc.ExitCode = result.Exit(doc)
+	return nil
+}
+
+// court collects the family and remembers where each decision belongs.
+type court struct {
+	plan      *plan.Plan
+	doc       *result.Document
+	opt       Options
+	cells     map[string]*result.Cell // by benchmark and hash
+	baselines map[string]*result.Document
+
+	family      gates.Family
+	comparisons []place
+	success     []place
+}
+
+// place is where a decision goes: a gate of the document and a decision of it.
+type place struct{ gate, decision int }
+
+func key(benchmark, hash string) string { return benchmark + " " + hash }
+
+func index(doc *result.Document) map[string]*result.Cell {
+	cells := map[string]*result.Cell{}
+	for i := range doc.Benchmarks {
+		b := &doc.Benchmarks[i]
+		for j := range b.Cells {
+			cells[key(b.Addr, b.Cells[j].Hash)] = &b.Cells[j]
+		}
+	}
+	return cells
+}
+
+func (c *court) open(g plan.Gate) result.Gate {
+	return result.Gate{
+		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
+		BaselineKind: g.BaselineKind, Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
+		OnRegression: g.OnRegression, OnInconclusive: g.OnInconclusive, OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
+		Range: g.Range, Decisions: []result.Decision{},
+	}
+}
+
+// hear adds one comparison of a gate to the family, or decides it where no test is needed.
+func (c *court) hear(gate int, g plan.Gate, cmp plan.Comparison) error {
+	switch {
+	case g.Assert:
+		return c.limit(gate, g, cmp)
+	case g.BaselineKind == "paired":
+		return c.paired(gate, g, cmp)
+	case g.BaselineKind == "file":
+		return c.described(gate, g, cmp)
+	default:
+		for _, id := range g.Metrics {
+			d := c.blank(g, cmp, id)
+			d.Verdict = result.Missing
+			d.Reason = fmt.Sprintf("baselines of kind %q are not supported yet", g.BaselineKind)
+			c.add(gate, d)
+		}
+		return nil
+	}
+}
+
+// add appends a decision to a gate and says where it went.
+func (c *court) add(gate int, d result.Decision) place {
+	g := &c.doc.Gates[gate]
+	g.Decisions = append(g.Decisions, d)
+	return place{gate, len(g.Decisions) - 1}
+}
+
+func (c *court) at(p place) *result.Decision { return &c.doc.Gates[p.gate].Decisions[p.decision] }
+
+// decide judges the whole family at once and writes the decisions back.
+func (c *court) decide() error {
+	c.family.Alpha = c.plan.Alpha
+	if len(c.family.Comparisons)+len(c.family.Success) == 0 {
+		return nil
+	}
+	j, err := gates.Judge(c.family)
+	if err != nil {
+		return fmt.Errorf("judging the family: %w", err)
+	}
+	for i, d := range j.Comparisons {
+		fill(c.at(c.comparisons[i]), d)
+	}
+	for i, d := range j.Success {
+		fill(c.at(c.success[i]), d)
+	}
+	return nil
+}
+
+// severity orders verdicts from harmless to worst.
+var severity = []result.Verdict{
+	result.Improvement, result.Pass, result.Inconclusive, result.Missing, result.Invalid, result.Regression,
+}
+
+func worst(decisions []result.Decision) result.Verdict {
+	rank := -1
+	for _, d := range decisions {
+		rank = max(rank, slices.Index(severity, d.Verdict))
+	}
+	if rank < 0 {
+		return result.Missing
+	}
+	return severity[rank]
+}

@@ -1,0 +1,185 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// paired adds the metrics of one pair of cells, and the comparison of their success
+// rates, to the family.
+func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
+	base, head := c.cells[key(g.Benchmark, cmp.Base)], c.cells[key(g.Benchmark, cmp.Head)]
+	if head == nil {
+		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	}
+	if base == nil {
+		base = &result.Cell{}
+	}
+	success := gates.Success{
+		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
+		Base: outcomes(base.Runs), Head: outcomes(head.Runs),
+	}
+	for _, id := range g.Metrics {
+		m, ok := metric.Lookup(id)
+		if !ok {
+			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
+		}
+		comparison := gates.Comparison{
+			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
+			Pairs:       pairs(base.Runs, head.Runs, id),
+			Descriptive: c.descriptive(base.Target, head.Target),
+		}
+		comparison.Missing, comparison.Invalid = c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
+		c.family.Comparisons = append(c.family.Comparisons, comparison)
+		d := c.blank(g, cmp, id)
+		for _, p := range comparison.Pairs {
+			d.Pairs = append(d.Pairs, result.Pair(p))
+		}
+		c.comparisons = append(c.comparisons, c.add(gate, d))
+		success.Metrics = append(success.Metrics, comparison.ID)
+	}
+	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
+		return nil // nothing ran: the metrics say missing
+	}
+	c.family.Success = append(c.family.Success, success)
+	d := c.blank(g, cmp, "success.rate")
+	d.Kind = "success"
+	c.success = append(c.success, c.add(gate, d))
+	return nil
+}
+
+// pairs matches the valid runs of both sides by repeat.
+func pairs(base, head []result.Run, id string) []gates.Pair {
+	byRepeat := map[int]float64{}
+	for _, r := range base {
+		if v, ok := r.Metrics[id]; ok && r.Status == "ok" {
+			byRepeat[r.Repeat] = v
+		}
+	}
+	var out []gates.Pair
+	for _, r := range head {
+		h, ok := r.Metrics[id]
+		b, both := byRepeat[r.Repeat]
+		if ok && both && r.Status == "ok" {
+			out = append(out, gates.Pair{Repeat: r.Repeat, Base: b, Head: h})
+		}
+	}
+	return out
+}
+
+// outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
+// the server.
+func outcomes(runs []result.Run) []gates.Run {
+	var out []gates.Run
+	for _, r := range runs {
+		if r.Status == "ok" || r.Status == "failed" {
+			out = append(out, gates.Run{
+				Repeat: r.Repeat, Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == "failed",
+			})
+		}
+	}
+	return out
+}
+
+// doubts says why a comparison has nothing to decide on, or must not be decided.
+func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing, invalid string) {
+	if cmp.Base == "" {
+		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), ""
+	}
+	if invalid := voided(base, head, pairs, c.repeats(g.Benchmark)); invalid != "" {
+		return "", invalid
+	}
+	if pairs == 0 {
+		return noPairs(base, head), ""
+	}
+	if m.Quantile > 0 && !g.AllowOverload {
+		return "", overloaded(base, head)
+	}
+	return "", ""
+}
+
+// voided is set when pairs were lost to causes outside of the system under test and
+// measuring them again did not bring them back.
+func voided(base, head *result.Cell, pairs, planned int) string {
+	if pairs >= planned {
+		return ""
+	}
+	for _, cell := range []*result.Cell{base, head} {
+		for _, r := range cell.Runs {
+			if r.Status == "void" {
+				return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, planned, r.Repeat, r.Reason)
+			}
+		}
+	}
+	return ""
+}
+
+func noPairs(base, head *result.Cell) string {
+	switch b, h := valid(base.Runs), valid(head.Runs); {
+	case b == 0 && h == 0:
+		return "neither side has a valid run"
+	case h == 0:
+		return "the head has no valid run"
+	case b == 0:
+		return "the base has no valid run"
+	default:
+		return "no repeat has a value of both sides"
+	}
+}
+
+func overloaded(base, head *result.Cell) string {
+	b, h := overloads(base.Runs), overloads(head.Runs)
+	if b+h == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
+		b, valid(base.Runs), h, valid(head.Runs))
+}
+
+func overloads(runs []result.Run) int {
+	n := 0
+	for _, r := range runs {
+		if r.Status == "ok" && r.Overloaded {
+			n++
+		}
+	}
+	return n
+}
+
+func valid(runs []result.Run) int {
+	n := 0
+	for _, r := range runs {
+		if r.Status == "ok" {
+			n++
+		}
+	}
+	return n
+}
+
+// descriptive gives the reason why servers that the pipeline did not launch are
+// described and not decided: their repeats share one launch.
+func (c *court) descriptive(targets ...string) string {
+	for _, t := range c.plan.Targets {
+		for _, addr := range targets {
+			if t.Addr == addr && strings.Contains(t.Source, "://") {
+				return "a server given by its url is not launched anew for each repeat, so the spread between launches is unknown"
+			}
+		}
+	}
+	return ""
+}
+
+func (c *court) repeats(benchmark string) int {
+	for _, b := range c.plan.Benchmarks {
+		if b.Addr == benchmark {
+			return b.RepeatMax
+		}
+	}
+	return 0
+}

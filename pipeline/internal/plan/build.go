@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Options of a plan.
+type Options struct {
+	// File is how the user named the pipeline.
+	File string
+	// Only keeps the cells whose label or address matches one of these globs.
+	Only []string
+	// Repeat overrides the number of repeats when it is above 0.
+	Repeat int
+	// Simulated is "" or "process"; TimeScale 1 is real time.
+	Simulated string
+	TimeScale float64
+	// Argv renders a server's command line for display; it may be nil.
+	Argv func(s *lang.Server) ([]string, error)
+}
+
+// Build makes the plan of a configuration. Errors carry the place in the file.
+func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
+	b := builder{cfg: cfg, opt: opt}
+	p := &Plan{
+		Schema:    Schema,
+		File:      opt.File,
+		Title:     cfg.Settings.Description,
+		Alpha:     cfg.Settings.Alpha,
+		Simulated: opt.Simulated,
+		TimeScale: max(opt.TimeScale, 1),
+		Timeout:   cfg.Settings.Timeout.Seconds(),
+		Variables: variables(cfg.Variables),
+	}
+	for _, s := range cfg.Steps {
+		p.Steps = append(p.Steps, Step{Addr: s.Addr, Kind: s.Kind.Name, Range: Range(s.Range)})
+	}
+	p.Benchmarks = b.benchmarks()
+	p.Targets = b.targets(p.Benchmarks)
+	p.Gates = b.gates(p)
+	p.FamilySize = familySize(p.Gates)
+	p.Repeats = schedule(p.Benchmarks)
+	p.Estimate = b.estimate(p)
+	p.Fingerprint = fingerprint(p)
+	return p, b.diags
+}
+
+type builder struct {
+	cfg   *lang.Config
+	opt   Options
+	diags hcl.Diagnostics
+}
+
+func (b *builder) fail(at hcl.Range, summary, detail string) {
+	b.diags = append(b.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: at.Ptr(),
+	})
+}
+
+// benchmarks expands the configuration's benchmarks, less what --only leaves out.
+func (b *builder) benchmarks() []Benchmark {
+	var out []Benchmark
+	kept := 0
+	for _, src := range b.cfg.Benchmarks {
+		bm := Benchmark{
+			Addr: src.Addr, Description: src.Description, Excluded: src.Excluded,
+			RepeatMin: src.RepeatMin, RepeatMax: src.RepeatMax, Seed: src.Seed,
+			Timeout: src.Timeout.Seconds(), Limits: src.Limits, Range: Range(src.Range),
+		}
+		if b.opt.Repeat > 0 {
+			bm.RepeatMin, bm.RepeatMax = b.opt.Repeat, b.opt.Repeat
+		}
+		for _, a := range src.Axes {
+			bm.Axes = append(bm.Axes, Axis{Name: a.Name, Values: a.Values})
+		}
+		for _, c := range src.Cells {
+			cell := b.cell(src, c)
+			if b.keep(src.Addr, cell) {
+				bm.Cells = append(bm.Cells, cell)
+			}
+		}
+		if bm.Timeout == 0 {
+			bm.Timeout = runTimeout(bm.Cells)
+		}
+		kept += len(bm.Cells)
+		out = append(out, bm)
+	}
+	if kept == 0 && len(b.opt.Only) > 0 {
+		b.diags = append(b.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "no cell is left",
+			Detail: fmt.Sprintf("No cell matches --only %s. A pattern is matched against the benchmark's address, a cell's label such as %q, and each of its axis=value pairs.",
+				strings.Join(b.opt.Only, ", "), b.exampleLabel()),
+		})
+	}
+	return out
+}
+
+func (b *builder) exampleLabel() string {
+	for _, src := range b.cfg.Benchmarks {
+		for _, c := range src.Cells {
+			return Label(b.cell(src, c).Values)
+		}
+	}
+	return "rate=4 input_len=256"
+}
+
+func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
+	values := make([]result.AxisValue, len(c.Values))
+	for i, v := range c.Values {
+		values[i] = result.AxisValue{Name: v.Axis, Value: v.Text}
+	}
+	name := strings.TrimPrefix(src.Addr, "benchmark.")
+	return Cell{
+		Hash:     Hash(name, values, c.Workload),
+		WorkKey:  workKey(name, c.Workload),
+		Values:   values,
+		Target:   c.Target,
+		Workload: c.Workload,
+		Seconds:  runSeconds(c.Workload),
+	}
+}
+
+// keep says whether --only leaves a cell in: any pattern may match the benchmark's
+// address, the whole label, or one axis=value pair.
+func (b *builder) keep(addr string, c Cell) bool {
+	if len(b.opt.Only) == 0 {
+		return true
+	}
+	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), Label(c.Values), addr + "[" + Label(c.Values) + "]"}
+	for _, v := range c.Values {
+		names = append(names, v.Name+"="+v.Value)
+	}
+	for _, pattern := range b.opt.Only {
+		for _, name := range names {
+			// A malformed pattern matches literally at most.
+			if ok, err := path.Match(pattern, name); pattern == name || (err == nil && ok) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// targets lists what the cells use, in the order of first use.
+func (b *builder) targets(benchmarks []Benchmark) []Target {
+	var out []Target
+	seen := map[string]bool{}
+	for _, bm := range benchmarks {
+		for _, c := range bm.Cells {
+			if seen[c.Target] {
+				continue
+			}
+			seen[c.Target] = true
+			out = append(out, b.target(c.Target, bm.Range))
+		}
+	}
+	return out
+}
+
+func (b *builder) target(addr string, at result.Range) Target {
+	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
+		s := b.cfg.Servers[i]
+		t := Target{Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Range: Range(s.Range)}
+		if b.opt.Argv == nil || s.Spec.URL != "" {
+			return t
+		}
+		argv, err := b.opt.Argv(s)
+		if err != nil {
+			b.fail(s.Range, "server cannot be rendered", upperFirst(err.Error())+".")
+		}
+		t.Argv = argv
+		return t
+	}
+	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
+		return Target{Addr: addr, Engine: "deployment", Source: "deployment", Range: Range(b.cfg.Deployments[i].Range)}
+	}
+	return Target{Addr: addr, Source: "unknown", Range: at}
+}
+
+func source(s *lang.Server) string {
+	switch {
+	case s.Spec.URL != "":
+		return s.Spec.URL
+	case s.Spec.Image != "":
+		return s.Spec.Image
+	default:
+		return strings.Join(s.Spec.Executable, " ")
+	}
+}
+
+func variables(vars []lang.Variable) map[string]string {
+	if len(vars) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(vars))
+	for _, v := range vars {
+		out[v.Name] = variableText(v)
+	}
+	return out
+}
+
+func variableText(v lang.Variable) string {
+	if v.Sensitive || v.Value.ContainsMarked() {
+		return "(sensitive)"
+	}
+	return valueText(v.Value)
+}
+
+// Range converts a place in a file.
+func Range(r hcl.Range) result.Range {
+	return result.Range{File: r.Filename, Line: r.Start.Line, Col: r.Start.Column, EndLine: r.End.Line}
+}
+
+// Label writes coordinates for people: "chunked=on rate=4".
+func Label(values []result.AxisValue) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = v.Name + "=" + v.Value
+	}
+	return strings.Join(parts, " ")
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// valueText writes a known, unmarked value for people.
+func valueText(v cty.Value) string {
+	switch {
+	case !v.IsWhollyKnown():
+		return "(known at run time)"
+	case v.IsNull():
+		return "null"
+	case v.Type() == cty.String:
+		return v.AsString()
+	}
+	return jsonText(v)
+}

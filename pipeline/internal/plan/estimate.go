@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Assumptions of the estimate, in seconds, used until a history says better.
+const (
+	launchAssumed    = 60 // vLLM and SGLang with a model of a few GB, compiled graphs cached
+	simulatedLaunch  = 1
+	unlimitedAssumed = 30 // a burst or a closed loop whose end is not known beforehand
+	drainAssumed     = 3  // the last answers, the reset of caches, the warm-up
+)
+
+// runSeconds estimates one pass of a workload from its schedule.
+func runSeconds(w steps.Workload) float64 {
+	switch {
+	case w.Load.Duration > 0:
+		return w.Load.Duration.Seconds() + drainAssumed
+	case w.Load.Rate > 0:
+		return float64(w.Load.Requests+w.Warmup)/w.Load.Rate + drainAssumed
+	default:
+		return unlimitedAssumed
+	}
+}
+
+// runTimeout is the limit of one pass where the file sets none: generous, since it is
+// there to end what hangs and not to judge what is slow.
+func runTimeout(cells []Cell) float64 {
+	longest := 0.0
+	for _, c := range cells {
+		longest = max(longest, c.Seconds)
+	}
+	return max(600, 10*longest)
+}
+
+func (b *builder) estimate(p *Plan) Estimate {
+	e := Estimate{Basis: fmt.Sprintf("assumed %d s a launch, runs from their schedules", launchAssumed)}
+	launch := float64(launchAssumed)
+	if p.Simulated != "" {
+		launch = simulatedLaunch
+		e.Basis = "simulated launches, runs from their schedules"
+	}
+	seconds := map[string]float64{}
+	for _, bm := range p.Benchmarks {
+		for _, c := range bm.Cells {
+			seconds[c.Hash] = c.Seconds / p.TimeScale
+		}
+	}
+	attached := map[string]bool{}
+	for _, t := range p.Targets {
+		attached[t.Addr] = strings.Contains(t.Source, "://")
+	}
+	for _, r := range p.Repeats {
+		for _, l := range r.Launches {
+			e.Launches++
+			e.Runs += len(l.Runs)
+			if !attached[l.Target] {
+				e.Seconds += launch
+			}
+			for _, run := range l.Runs {
+				e.Seconds += seconds[run.Cell]
+			}
+		}
+	}
+	return e
+}
+
+// fingerprint is a hash of everything that a resumed run must find unchanged: what is
+// launched, sent, compared and in which order. Places in files and estimates may move.
+func fingerprint(p *Plan) string {
+	type target struct{ Addr, Engine, Model, Source string }
+	targets := make([]target, len(p.Targets))
+	for i, t := range p.Targets {
+		targets[i] = target{t.Addr, t.Engine, t.Model, t.Source + " " + strings.Join(t.Argv, " ")}
+	}
+	gates := make([]Gate, len(p.Gates))
+	for i, g := range p.Gates {
+		g.Range = result.Range{}
+		gates[i] = g
+	}
+	return digest(struct {
+		Schema    string
+		Alpha     float64
+		Simulated string
+		TimeScale float64
+		Targets   []target
+		Repeats   []Repeat
+		Gates     []Gate
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, gates})[:16]
+}
+
+func jsonText(v cty.Value) string {
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return v.GoString()
+	}
+	return string(text)
+}

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sort"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// HashVersion is part of every cell hash. It changes only when the meaning of the
+// hashed fields does, because every stored baseline loses its match then.
+const HashVersion = "cell/1"
+
+// Hash is the identity of a cell: the benchmark's name, the axis values by name and
+// the whole workload. The order of axes and values, the file's name, the target's
+// address and the seed do not enter, so a baseline survives reordering and moving.
+//
+// It is the first 16 hex digits of the SHA-256 of a JSON text with sorted keys.
+func Hash(benchmark string, values []result.AxisValue, w steps.Workload) string {
+	axes := make(map[string]string, len(values))
+	for _, v := range values {
+		axes[v.Name] = v.Value
+	}
+	return digest(struct {
+		Version   string            `json:"version"`
+		Benchmark string            `json:"benchmark"`
+		Axes      map[string]string `json:"axes"`
+		Workload  steps.Workload    `json:"workload"`
+	}{HashVersion, benchmark, axes, w})[:16]
+}
+
+// workKey names what all sides of a comparison must share: the prompts and the
+// arrivals. Two cells with one key get the same requests at the same planned times.
+// The bound on concurrency is left out, since it may be the very thing compared.
+func workKey(benchmark string, w steps.Workload) string {
+	load := w.Load
+	load.MaxConcurrency = 0
+	return digest(struct {
+		Benchmark string        `json:"benchmark"`
+		Dataset   steps.Dataset `json:"dataset"`
+		Load      steps.Load    `json:"load"`
+	}{benchmark, w.Dataset, load})[:16]
+}
+
+// runSeed is the seed of content and arrivals of one pass of a cell: new content in
+// each repeat, the same on every side.
+func runSeed(seed uint64, repeat int, key string) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "run/1 %d %d %s", seed, repeat, key))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// shuffled returns the indices of keys in an order drawn from seed and repeat. Equal
+// keys keep their order, and the order depends on the keys alone, so that two sides
+// with the same keys get the same order.
+func shuffled(keys []string, seeds []uint64, repeat int) []int {
+	rank := make([][32]byte, len(keys))
+	order := make([]int, len(keys))
+	for i, key := range keys {
+		rank[i] = sha256.Sum256(fmt.Appendf(nil, "order/1 %d %d %s", seeds[i], repeat, key))
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool {
+		return string(rank[order[a]][:]) < string(rank[order[b]][:])
+	})
+	return order
+}
+
+// digest is the SHA-256 of v as JSON, in hex. encoding/json sorts map keys and keeps
+// struct order, so the text is canonical for the types used here.
+func digest(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		// Only channels, functions and NaN cannot be marshalled; the language lets none through.
+		panic(fmt.Sprintf("plan: cannot hash %T: %v", v, err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

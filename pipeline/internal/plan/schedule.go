@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// schedule lays out the repeats. A repeat launches every target once; each launch
+// passes through all cells of that target, of all benchmarks. Odd repeats take the
+// targets in the order of first use and even ones in reverse (A B C, C B A), so that a
+// linear drift of the machine falls on all sides alike. The cells of a launch come in
+// an order drawn anew for each repeat and the same on every side.
+func schedule(benchmarks []Benchmark) []Repeat {
+	repeats := 0
+	for _, b := range benchmarks {
+		if len(b.Cells) > 0 {
+			repeats = max(repeats, b.RepeatMax)
+		}
+	}
+	out := make([]Repeat, 0, repeats)
+	for r := 1; r <= repeats; r++ {
+		out = append(out, repeat(benchmarks, r))
+	}
+	return out
+}
+
+func repeat(benchmarks []Benchmark, r int) Repeat {
+	type item struct {
+		benchmark *Benchmark
+		cell      Cell
+	}
+	var targets []string
+	byTarget := map[string][]item{}
+	for i := range benchmarks {
+		b := &benchmarks[i]
+		if r > b.RepeatMax {
+			continue
+		}
+		for _, c := range b.Cells {
+			if _, seen := byTarget[c.Target]; !seen {
+				targets = append(targets, c.Target)
+			}
+			byTarget[c.Target] = append(byTarget[c.Target], item{b, c})
+		}
+	}
+	if r%2 == 0 {
+		slices.Reverse(targets)
+	}
+	rep := Repeat{Index: r}
+	for _, target := range targets {
+		items := byTarget[target]
+		keys := make([]string, len(items))
+		seeds := make([]uint64, len(items))
+		for i, it := range items {
+			keys[i], seeds[i] = it.cell.WorkKey, it.benchmark.Seed
+		}
+		launch := Launch{ID: fmt.Sprintf("r%d-%s", r, target), Target: target}
+		for _, i := range shuffled(keys, seeds, r) {
+			it := items[i]
+			launch.Runs = append(launch.Runs, Run{
+				Benchmark: it.benchmark.Addr,
+				Cell:      it.cell.Hash,
+				Seed:      runSeed(it.benchmark.Seed, r, it.cell.WorkKey),
+			})
+		}
+		rep.Launches = append(rep.Launches, launch)
+	}
+	return rep
+}
+
+// Cell finds a planned cell by its hash.
+func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			if c.Hash == hash {
+				return b, c, true
+			}
+		}
+	}
+	return Benchmark{}, Cell{}, false
+}

@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+// assumedSpreads are the standard deviations of ln(head/base) over pairs for which the
+// detectable change is printed: what idle GPUs, and what shared or small machines show.
+var assumedSpreads = []float64{0.01, 0.03}
+
+// WriteText writes a plan for people.
+func (p *Plan) WriteText(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "%s: %s, %s, %s\n", clean(p.File), count(len(p.Benchmarks), "benchmark"),
+		count(p.cellCount(), "cell"), count(len(p.Gates), "gate"))
+	if p.Title != "" {
+		fmt.Fprintf(tw, "%s\n", clean(p.Title))
+	}
+	if p.Simulated != "" {
+		fmt.Fprintf(tw, "simulated: every vLLM and SGLang server is replaced by a simulated one, time scale %g\n", p.TimeScale)
+	}
+	fmt.Fprintln(tw)
+	p.writeSteps(tw)
+	p.writeTargets(tw)
+	for _, b := range p.Benchmarks {
+		writeBenchmark(tw, b)
+	}
+	p.writeSchedule(tw)
+	for _, g := range p.Gates {
+		p.writeGate(tw, g)
+	}
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(tw, "\nwarning: %s\n", clean(warning))
+	}
+	return tw.Flush()
+}
+
+func (p *Plan) cellCount() int {
+	n := 0
+	for _, b := range p.Benchmarks {
+		n += len(b.Cells)
+	}
+	return n
+}
+
+func (p *Plan) writeSteps(w io.Writer) {
+	for i, s := range p.Steps {
+		fmt.Fprintf(w, "step %d\t%s\n", i+1, clean(s.Addr))
+	}
+}
+
+func (p *Plan) writeTargets(w io.Writer) {
+	for _, t := range p.Targets {
+		line := t.Source
+		if len(t.Argv) > 0 {
+			line = strings.Join(t.Argv, " ")
+		}
+		fmt.Fprintf(w, "%s\t%s\n", clean(t.Addr), clean(line))
+	}
+	fmt.Fprintln(w)
+}
+
+func writeBenchmark(w io.Writer, b Benchmark) {
+	fmt.Fprintf(w, "%s\t%s × %s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
+		count(b.RepeatMax, "repeat"), count(len(b.Cells)*b.RepeatMax, "run"))
+	for _, a := range b.Axes {
+		fmt.Fprintf(w, "  %s\t%s\n", clean(a.Name), clean(strings.Join(a.Values, "  ")))
+	}
+	if b.Excluded > 0 {
+		fmt.Fprintf(w, "  excluded\t%s\n", count(b.Excluded, "cell"))
+	}
+	fmt.Fprintln(w)
+}
+
+func (p *Plan) writeSchedule(w io.Writer) {
+	orders := make([]string, 0, 2)
+	for _, r := range p.Repeats[:min(2, len(p.Repeats))] {
+		names := make([]string, len(r.Launches))
+		for i, l := range r.Launches {
+			names[i] = clean(l.Target)
+		}
+		orders = append(orders, strings.Join(names, ", "))
+	}
+	if len(orders) > 0 {
+		fmt.Fprintf(w, "order\t%s\n", strings.Join(orders, "; then "))
+	}
+	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n\n", count(p.Estimate.Launches, "launch"),
+		count(p.Estimate.Runs, "run"), Duration(p.Estimate.Seconds), p.Estimate.Basis)
+}
+
+func (p *Plan) writeGate(w io.Writer, g Gate) {
+	if g.Assert {
+		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", clean(g.Addr), count(len(g.Comparisons), "cell"), clean(g.Benchmark))
+		return
+	}
+	fmt.Fprintf(w, "%s\t%s on %s, margin %.3g %%\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
+		count(len(g.Comparisons), "comparison"), 100*g.Margin)
+	if g.BaselineKind != "paired" {
+		fmt.Fprintf(w, "  \tagainst %s: described, not decided\n", clean(g.Baseline))
+		return
+	}
+	repeats := p.repeatsOf(g.Benchmark)
+	fmt.Fprintf(w, "  \t%d pairs each, Holm over a family of %d at %.3g one-sided\n", repeats, p.FamilySize, p.Alpha)
+	for _, sd := range assumedSpreads {
+		change := math.Expm1(gates.DetectableChange(repeats, sd, p.gateLevel(g), gates.Power))
+		if !math.IsInf(change, 0) {
+			fmt.Fprintf(w, "  \tif pairs spread by %.0f %%: a change of %.1f %% is found with 80 %% power\n",
+				100*sd, 100*math.Max(change, g.Margin))
+		}
+	}
+}
+
+// gateLevel is the strictest level of Holm's procedure that a comparison of the gate can meet.
+func (p *Plan) gateLevel(g Gate) float64 {
+	if g.Alpha > 0 {
+		return g.Alpha / float64(max(1, len(g.Comparisons)*(len(g.Metrics)+1)))
+	}
+	return p.Alpha / float64(max(1, p.FamilySize))
+}
+
+func (p *Plan) repeatsOf(benchmark string) int {
+	for _, b := range p.Benchmarks {
+		if b.Addr == benchmark {
+			return b.RepeatMax
+		}
+	}
+	return 0
+}
+
+// Duration writes seconds for people, to about two digits: "45 s", "12 min", "3 h 10 min".
+func Duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	default:
+		d = d.Round(10 * time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"):
+		return fmt.Sprintf("%d %ses", n, noun)
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}
+
+// clean keeps a text from the file from moving the cursor or breaking the layout.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || (r >= 0x7f && r < 0xa0) || r == 0x2028 || r == 0x2029 || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+			return '�'
+		}
+		return r
+	}, s)
+}
