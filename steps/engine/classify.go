@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Unknown is the class of a failure that no rule knows.
+const Unknown = "unknown"
+
+// Rule recognises one cause of failure by a line of the server's log.
+type Rule struct {
+	// Class names the cause: a short word with underscores that reports and tests use.
+	Class string
+	// Pattern matches a line.
+	Pattern *regexp.Regexp
+}
+
+// NewRule compiles a rule; the pattern is part of the program.
+func NewRule(class, pattern string) Rule {
+	return Rule{Class: class, Pattern: regexp.MustCompile(pattern)}
+}
+
+// maxEvidence bounds the line that is quoted.
+const maxEvidence = 300
+
+// Classify returns the class of the first rule that matches any line, and that line. The
+// order of rules decides, not the order of lines: engines wrap the cause in later, more
+// general messages. Of several lines the first is taken, which is nearest to the cause.
+func Classify(rules []Rule, logTail []string) (class, evidence string) {
+	for _, r := range rules {
+		for _, line := range logTail {
+			if r.Pattern.MatchString(line) {
+				return r.Class, quote(line)
+			}
+		}
+	}
+	return Unknown, ""
+}
+
+func quote(line string) string {
+	line = strings.TrimSpace(strings.ToValidUTF8(line, "?"))
+	if len(line) > maxEvidence {
+		line = strings.ToValidUTF8(line[:maxEvidence], "") + "…"
+	}
+	return line
+}
+
+// SharedRules recognises the causes that all engines on PyTorch and CUDA have in common.
+// Messages as in vLLM 0.11 to 0.33, SGLang 0.5, PyTorch 2, NCCL 2 and Mooncake 0.3.
+func SharedRules() []Rule {
+	return []Rule{
+		NewRule("port_in_use", `(?i)EADDRINUSE|address already in use`),
+		NewRule("out_of_memory", `OutOfMemoryError|CUDA out of memory|HIP out of memory`),
+		NewRule("host_out_of_memory", `(?i)\boom-kill|Out of memory: Killed process|MemoryError\b|Cannot allocate memory \(os error 12\)`),
+		NewRule("disk_full", `(?i)No space left on device`),
+		NewRule("driver", `NVIDIA driver on your system is too old|provided PTX was compiled with an unsupported toolchain|lib(cuda|cudart|cublas|nccl)[A-Za-z]*\.so[.0-9]*: cannot open|could not select device driver|CUDA driver version is insufficient|No CUDA GPUs are available|Found no NVIDIA driver|CUDA error: no kernel image`),
+		NewRule("rdma", `Failed to register memory 0x|port not active|No available RNIC|No RDMA devices found|ibv_reg_mr.*(failed|Cannot allocate)|CREATE_MKEY`),
+		NewRule("nccl", `NCCL error|Watchdog caught collective operation timeout|ncclSystemError|ncclUnhandledCudaError|ncclRemoteError`),
+		NewRule("model_access", `(?i)gated repo|401 Client Error|403 Client Error|Access to model .* is restricted`),
+		NewRule("model_missing", `does not appear to have a file named|is not a local folder and is not a valid model identifier|Repository Not Found|RepositoryNotFoundError|couldn't connect to .*huggingface|LocalEntryNotFoundError|OfflineModeIsEnabled`),
+		NewRule("connector", `Unsupported connector type|Mooncake is not available|NIXL is not available|does not support HMA|No module named '(nixl|mooncake|lmcache)`),
+		NewRule("transfer_mismatch", `compatibility hash mismatch|Timeout waiting for P side ready|Got invalid KVTransferParams|Missing transfer_id in kv_transfer_params`),
+		NewRule("arguments", `error: (unrecognized arguments|argument |the following arguments are required|invalid choice)|expected (one|at least one) argument|ambiguous option`),
+		NewRule("not_installed", `No module named|command not found|ModuleNotFoundError|executable file not found|No such file or directory: '?(vllm|python3?)`),
+	}
+}
+
+// LastRules recognises what says only that something failed. They belong at the end.
+func LastRules() []Rule {
+	return []Rule{
+		NewRule("terminated", `KeyboardInterrupt: terminated|Received signal 15|SIGTERM`),
+		NewRule("engine_failed", `Engine core initialization failed|EngineDeadError|EngineCore encountered (a fatal|an) error|Scheduler hit an exception|Received sigquit from a child process|Segmentation fault|Fatal Python error`),
+		NewRule("exception", `^\(?[A-Za-z0-9_ =]*\)?\s*[A-Za-z_.]*(Error|Exception): \S`),
+		NewRule("exception", `Traceback \(most recent call last\)`),
+	}
+}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+const (
+	// maxBody bounds what is read of an answer. SGLang's /server_info of a large
+	// deployment is some hundred kilobytes.
+	maxBody = 4 << 20
+	// lookTimeout bounds one look at the server: an engine whose event loop hangs must
+	// not stop the poller from seeing that the process has died.
+	lookTimeout = 10 * time.Second
+	// canaryTimeout bounds the first completion, which may compile kernels.
+	canaryTimeout = 2 * time.Minute
+)
+
+// Client talks to one server at a time. It uses no proxy from the environment, follows no
+// redirect and keeps no connection open between calls.
+type Client struct{ http *http.Client }
+
+// NewClient returns a client.
+func NewClient() *Client {
+	return &Client{http: &http.Client{
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}}
+}
+
+// Answer of a server.
+type Answer struct {
+	Status int
+	Body   []byte
+}
+
+// OK reports whether the status is 200.
+func (a Answer) OK() bool { return a.Status == http.StatusOK }
+
+// Err describes an answer that was not wanted, with the begin of its body.
+func (a Answer) Err(what string) error {
+	return fmt.Errorf("%s: status %d%s", what, a.Status, excerpt(a.Body))
+}
+
+// Get fetches a path of the server.
+func (c *Client) Get(ctx context.Context, ep steps.Endpoint, path string) (Answer, error) {
+	return c.do(ctx, lookTimeout, http.MethodGet, ep, path, nil)
+}
+
+// Post sends a JSON body, or none if body is nil, to a path of the server.
+func (c *Client) Post(ctx context.Context, ep steps.Endpoint, path string, body any) (Answer, error) {
+	return c.do(ctx, canaryTimeout, http.MethodPost, ep, path, body)
+}
+
+func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep steps.Endpoint, path string, body any) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var payload io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return Answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		payload = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(ep.BaseURL, "/")+path, payload)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	for name, value := range ep.Headers {
+		req.Header.Set(name, value)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s %s: the answer was cut: %w", method, path, err)
+	}
+	if len(data) > maxBody {
+		return Answer{}, fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, maxBody)
+	}
+	return Answer{Status: resp.StatusCode, Body: data}, nil
+}
+
+// withoutURL takes the address off an error of net/http: the caller names the path, and
+// the address is said once, by whoever knows the server's name.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// excerpt is the begin of a body on one line, for an error message.
+func excerpt(body []byte) string {
+	const most = 200
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), 4*most)]), "?")), " ")
+	if text == "" {
+		return ""
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return ": " + text
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxFacts = 400 // entries of a description
+	maxFact  = 400 // bytes of a value
+)
+
+// Facts collects what a server says about itself as a flat map, bounded in size: what
+// comes from a server is not trusted.
+type Facts map[string]string
+
+// secretKey matches names whose values must not be stored. "tokenizer" and "max_tokens"
+// are no secrets, "hf_token" is one.
+var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authorization|(^|[._-])token$|access_token|auth_token|hf_token)`)
+
+// Set stores one fact. Empty values and those beyond the bounds are dropped or cut, and
+// values under a name that looks like a secret are replaced.
+func (f Facts) Set(key, value string) {
+	value = strings.Join(strings.Fields(strings.ToValidUTF8(value, "?")), " ")
+	if value == "" || len(f) >= maxFacts {
+		return
+	}
+	if secretKey.MatchString(key) {
+		value = "(redacted)"
+	}
+	if len(value) > maxFact {
+		value = strings.ToValidUTF8(value[:maxFact], "") + "…"
+	}
+	f[key] = value
+}
+
+// JSON stores a JSON document under prefix: objects as prefix.name, lists and what is
+// nested deeper than three levels as compact JSON. Top-level names in skip are left out.
+// Keys are visited in order, so that the bounds cut the same ones each time.
+func (f Facts) JSON(prefix string, data []byte, skip ...string) error {
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		return fmt.Errorf("%s: not JSON: %w", prefix, err)
+	}
+	if m, ok := doc.(map[string]any); ok {
+		for _, name := range skip {
+			delete(m, name)
+		}
+	}
+	f.flatten(prefix, doc, 3)
+	return nil
+}
+
+func (f Facts) flatten(key string, v any, depth int) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		f.Set(key, v)
+	case bool:
+		f.Set(key, strconv.FormatBool(v))
+	case json.Number:
+		f.Set(key, v.String())
+	case map[string]any:
+		if depth == 0 {
+			f.nested(key, v)
+			return
+		}
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			f.flatten(join(key, name), v[name], depth-1)
+		}
+	default:
+		f.nested(key, v)
+	}
+}
+
+func (f Facts) nested(key string, v any) {
+	v = scrub(v)
+	text, err := compactJSON(v)
+	if err == nil && text != "{}" && text != "[]" {
+		f.Set(key, text)
+	}
+}
+
+// scrub replaces values under names that look like secrets, at any depth.
+func scrub(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if secretKey.MatchString(name) {
+				v[name] = "(redacted)"
+				continue
+			}
+			v[name] = scrub(inner)
+		}
+	case []any:
+		for i := range v {
+			v[i] = scrub(v[i])
+		}
+	}
+	return v
+}
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// Model stores the facts of the served model: model, model_root and max_model_len.
+func (f Facts) Model(models []Model, want string) {
+	for _, m := range models {
+		if m.ID != want && want != "" {
+			continue
+		}
+		f.Set("model", m.ID)
+		f.Set("model_root", m.Root)
+		if m.MaxModelLen > 0 {
+			f.Set("max_model_len", strconv.FormatInt(m.MaxModelLen, 10))
+		}
+		return
+	}
+}

@@ -1,0 +1,13 @@
+// Package engine holds what the engines have in common: flags from arguments, a small
+// HTTP client, the way to readiness, the flattening of what a server says about itself,
+// and the tables of known failures.
+//
+// An engine is built from the parts:
+//
+//	argv, err := engine.Flags(spec.Args, engine.FlagStyle{Negate: true})
+//	state, ready, err := engine.Poll(ctx, client, ep, engine.Checks{Health: "/health"})
+//	class, evidence := engine.Classify(rules, logTail)
+//
+// It keeps no state: each poll finds out anew how far the server is. It starts nothing
+// and knows no engine by name.
+package engine

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// FlagStyle says how an engine's command line wants values that are not plain.
+type FlagStyle struct {
+	// Negate writes false as --no-flag; otherwise false leaves the flag out, which is
+	// what it means for flags that only switch on.
+	Negate bool
+	// Repeat names the arguments whose lists repeat the flag; other lists follow one
+	// flag as several words. Names as in the file, with underscores.
+	Repeat map[string]bool
+	// JSON names the arguments whose lists are written as one JSON array.
+	JSON map[string]bool
+	// Reserved maps the arguments that the engine sets itself to what to do instead.
+	Reserved map[string]string
+}
+
+var argName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// Flags renders arguments as words of a command line, in their order. Underscores of a
+// name become dashes up to the first dot: vLLM's --kv-transfer-config.kv_role keeps its
+// inner names.
+func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
+	var argv []string
+	seen := map[string]string{}
+	for _, a := range args {
+		if err := CheckArg(a.Name, style); err != nil {
+			return nil, err
+		}
+		flag := flagName(a.Name)
+		if other, dup := seen[flag]; dup {
+			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, flag)
+		}
+		seen[flag] = a.Name
+		words, err := flagWords(a, flag, style)
+		if err != nil {
+			return nil, fmt.Errorf("args.%s: %w", a.Name, err)
+		}
+		argv = append(argv, words...)
+	}
+	return argv, nil
+}
+
+// CheckArg says what is wrong with the name of an argument.
+func CheckArg(name string, style FlagStyle) error {
+	if strings.HasPrefix(name, "-") {
+		return fmt.Errorf("args: write %s without the dashes", strings.TrimLeft(name, "-"))
+	}
+	if !argName.MatchString(name) {
+		return fmt.Errorf("args: %q is not the name of a flag; names have letters, digits, underscores, dashes and dots", name)
+	}
+	if instead, ok := style.Reserved[Canonical(name)]; ok {
+		return fmt.Errorf("args: %s cannot be set here; %s", name, instead)
+	}
+	return nil
+}
+
+// Canonical spells the name of an argument with underscores and in lower case.
+func Canonical(name string) string {
+	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+}
+
+func flagName(name string) string {
+	head, tail, dotted := strings.Cut(name, ".")
+	flag := "--" + strings.ReplaceAll(head, "_", "-")
+	if dotted {
+		flag += "." + tail
+	}
+	return flag
+}
+
+func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
+	switch v := a.Value.(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		return boolWords(v, flag, style)
+	case []any:
+		return listWords(v, a.Name, flag, style)
+	case map[string]any:
+		text, err := compactJSON(v)
+		if err != nil {
+			return nil, err
+		}
+		return []string{flag, text}, nil
+	}
+	text, err := scalar(a.Value)
+	if err != nil {
+		return nil, err
+	}
+	// A value that begins with a dash would be read as a flag.
+	if strings.HasPrefix(text, "-") {
+		return []string{flag + "=" + text}, nil
+	}
+	return []string{flag, text}, nil
+}
+
+func boolWords(v bool, flag string, style FlagStyle) ([]string, error) {
+	switch {
+	case v:
+		return []string{flag}, nil
+	case !style.Negate:
+		return nil, nil
+	case strings.HasPrefix(flag, "--no-"):
+		return nil, fmt.Errorf("false would negate twice; write %s = true", strings.ReplaceAll(flag[len("--no-"):], "-", "_"))
+	}
+	return []string{"--no-" + flag[2:]}, nil
+}
+
+func listWords(list []any, name, flag string, style FlagStyle) ([]string, error) {
+	if style.JSON[Canonical(name)] {
+		text, err := compactJSON(list)
+		if err != nil {
+			return nil, err
+		}
+		return []string{flag, text}, nil
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("is an empty list, which no flag can say; use null to leave the flag out")
+	}
+	var words []string
+	for i, e := range list {
+		text, err := element(e)
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if strings.HasPrefix(text, "-") {
+			return nil, fmt.Errorf("[%d]: %q begins with a dash and would be read as a flag", i, text)
+		}
+		if style.Repeat[Canonical(name)] {
+			words = append(words, flag, text)
+			continue
+		}
+		words = append(words, text)
+	}
+	if style.Repeat[Canonical(name)] {
+		return words, nil
+	}
+	return append([]string{flag}, words...), nil
+}
+
+// element of a list: a scalar, or JSON where it is itself a list or an object.
+func element(v any) (string, error) {
+	switch v.(type) {
+	case map[string]any, []any:
+		return compactJSON(v)
+	case bool:
+		return strconv.FormatBool(v.(bool)), nil
+	}
+	return scalar(v)
+}
+
+func scalar(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return "", fmt.Errorf("contains a zero byte")
+		}
+		return v, nil
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	case nil:
+		return "", fmt.Errorf("is null inside a list; leave it out")
+	}
+	return "", fmt.Errorf("is a %T; it must be a string, a number, a bool, a list or an object", v)
+}
+
+// compactJSON sorts the keys of objects and leaves <, > and & as they are.
+func compactJSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

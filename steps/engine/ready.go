@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Checks says how an engine becomes ready.
+type Checks struct {
+	// Health is the path whose status 200 means healthy; "" skips this check.
+	Health string
+}
+
+// Poll looks at a server once and returns the furthest state it has reached. Each check
+// is made only when the ones before it hold, so that a server which is still loading gets
+// no completion. The error says why it is not ready.
+//
+// The order: the port accepts connections, the health path answers 200, /v1/models lists
+// the model, one completion of one token comes back. vLLM binds its port long before it
+// serves, SGLang lists its models before they are loaded, and routers call themselves
+// healthy while their workers load; only the completion proves that tokens come out.
+func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (state string, ready bool, err error) {
+	if checks.Health != "" {
+		a, err := c.Get(ctx, ep, checks.Health)
+		if err != nil {
+			return connectionState(err), false, err
+		}
+		if !a.OK() {
+			return steps.StateListening, false, a.Err("GET " + checks.Health)
+		}
+	}
+	models, err := c.Models(ctx, ep)
+	if err != nil {
+		if checks.Health != "" {
+			return steps.StateHealthy, false, err
+		}
+		return connectionState(err), false, err
+	}
+	model, err := pick(models, ep.Model)
+	if err != nil {
+		return steps.StateHealthy, false, err
+	}
+	if err := c.Canary(ctx, ep, model); err != nil {
+		return steps.StateModels, false, err
+	}
+	return steps.StateReady, true, nil
+}
+
+// connectionState tells a port where nobody listens from one that accepts connections
+// without answering as it should.
+func connectionState(err error) string {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
+		return steps.StateStarting
+	}
+	var dns interface{ Temporary() bool }
+	if errors.As(err, &dns) && strings.Contains(err.Error(), "lookup ") {
+		return steps.StateStarting
+	}
+	return steps.StateListening
+}
+
+// Model as /v1/models lists it.
+type Model struct {
+	ID   string `json:"id"`
+	Root string `json:"root"`
+	// MaxModelLen is the longest context in tokens, 0 if the server does not say.
+	MaxModelLen int64 `json:"max_model_len"`
+}
+
+// Models asks for the list of models.
+func (c *Client) Models(ctx context.Context, ep steps.Endpoint) ([]Model, error) {
+	const path = "/v1/models"
+	a, err := c.Get(ctx, ep, path)
+	if err != nil {
+		return nil, err
+	}
+	if !a.OK() {
+		return nil, a.Err("GET " + path)
+	}
+	var list struct {
+		Data []Model `json:"data"`
+	}
+	if err := json.Unmarshal(a.Body, &list); err != nil {
+		return nil, fmt.Errorf("GET %s: the answer is not a list of models%s", path, excerpt(a.Body))
+	}
+	return list.Data, nil
+}
+
+// pick returns the model to request: the one that was asked for, or the only one listed.
+func pick(models []Model, want string) (string, error) {
+	if len(models) == 0 {
+		return "", errors.New("GET /v1/models: no model is listed yet")
+	}
+	if want == "" {
+		return models[0].ID, nil
+	}
+	if slices.ContainsFunc(models, func(m Model) bool { return m.ID == want }) {
+		return want, nil
+	}
+	ids := make([]string, 0, len(models))
+	for _, m := range models[:min(len(models), 5)] {
+		ids = append(ids, fmt.Sprintf("%q", m.ID))
+	}
+	return "", fmt.Errorf("%w %q: it lists %s; set served_name to the name it uses", steps.ErrWrongModel, want, strings.Join(ids, ", "))
+}
+
+// Canary asks for one token and fails unless one came back. It tries completions first
+// and chat where the server has no completions.
+func (c *Client) Canary(ctx context.Context, ep steps.Endpoint, model string) error {
+	a, err := c.Post(ctx, ep, "/v1/completions", map[string]any{
+		"model": model, "prompt": "Hello", "max_tokens": 1, "temperature": 0,
+	})
+	if err == nil && (a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
+		a, err = c.Post(ctx, ep, "/v1/chat/completions", map[string]any{
+			"model": model, "max_tokens": 1, "temperature": 0,
+			"messages": []map[string]string{{"role": "user", "content": "Hello"}},
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("canary request: %w", err)
+	}
+	if !a.OK() {
+		return a.Err("canary request")
+	}
+	return hasToken(a.Body)
+}
+
+// hasToken accepts an answer that counts or shows at least one generated token.
+func hasToken(body []byte) error {
+	var answer struct {
+		Choices []struct {
+			Text    string `json:"text"`
+			Message struct {
+				Content   string `json:"content"`
+				Reasoning string `json:"reasoning_content"`
+			} `json:"message"`
+		} `json:"choices"`
+		Usage struct {
+			CompletionTokens int `json:"completion_tokens"`
+		} `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("canary request: the answer is not a completion%s", excerpt(body))
+	}
+	if e := string(answer.Error); e != "" && e != "null" {
+		return fmt.Errorf("canary request: the server reports an error%s", excerpt(answer.Error))
+	}
+	if answer.Usage.CompletionTokens > 0 {
+		return nil
+	}
+	for _, ch := range answer.Choices {
+		if ch.Text != "" || ch.Message.Content != "" || ch.Message.Reasoning != "" {
+			return nil
+		}
+	}
+	return errors.New("canary request: the completion has no token")
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// ImageUnsupported is why a server with an image does not start yet.
+const ImageUnsupported = "containers come with the docker launcher; use executable or url, or run with --simulate"
+
+// Startable returns an error if a spec cannot be rendered as a process of this machine.
+// A server with an image is an [steps.ErrUnsupported]; the simulator, which needs no
+// image, is handed the spec with the image taken off.
+func Startable(spec steps.ServerSpec) error {
+	if spec.URL != "" {
+		return fmt.Errorf("%s: the server at url already runs and is not started", spec.Addr)
+	}
+	if spec.Image != "" {
+		return steps.Unsupported(spec.Addr, ImageUnsupported)
+	}
+	return nil
+}
+
+// DefaultEnv adds the variables that env does not set, before the others so that the
+// order of env is kept.
+func DefaultEnv(env []steps.EnvVar, defaults ...steps.EnvVar) []steps.EnvVar {
+	set := make(map[string]bool, len(env))
+	for _, e := range env {
+		set[e.Name] = true
+	}
+	var out []steps.EnvVar
+	for _, d := range defaults {
+		if !set[d.Name] {
+			out = append(out, d)
+		}
+	}
+	return append(out, env...)
+}
+
+// Process fills in what all engines have in common.
+func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host string, port int) steps.Process {
+	grace := spec.StopGrace
+	if grace <= 0 {
+		grace = steps.DefaultStopGrace
+	}
+	return steps.Process{
+		Name: spec.Addr, Argv: argv, Env: env, Dir: spec.Dir,
+		Host: host, Port: port,
+		StopSignal: "TERM", StopGrace: grace,
+	}
+}

@@ -1,0 +1,27 @@
+package openai
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// Kind describes server "openai" blocks.
+func Kind() steps.Kind {
+	return steps.Kind{
+		Block: "server", Name: Name,
+		Doc:      "Any server with the OpenAI completions or chat interface: one that already answers at url, or a program. {host}, {port} and {model} in the words of executable are replaced.",
+		Schema:   steps.ServerSchema(),
+		Validate: validate,
+	}
+}
+
+func validate(o steps.Object) []steps.Problem {
+	found := steps.CheckServer(o)
+	if !o.Has("url") && !o.Has("executable") && !o.Has("image") {
+		found = append(found, steps.Problem{
+			Summary: "url or executable is missing",
+			Detail:  "Set url to a server that already runs, or executable to a program that serves.",
+		})
+	}
+	return append(found, engine.CheckArgs(o, style())...)
+}

@@ -1,0 +1,28 @@
+package sglang
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// Kind describes server "sglang" blocks.
+func Kind() steps.Kind {
+	return steps.Kind{
+		Block: "server", Name: Name,
+		Doc:      "An SGLang server, started as `python3 -m sglang.launch_server --model-path MODEL` with args as its flags, or one that already answers at url.",
+		Schema:   steps.ServerSchema(),
+		Validate: validate,
+	}
+}
+
+func validate(o steps.Object) []steps.Problem {
+	found := steps.CheckServer(o)
+	found = append(found, engine.CheckModel(o, "SGLang")...)
+	if o.Has("api_key") && !o.Has("url") {
+		found = append(found, steps.Problem{
+			Path: []string{"api_key"}, Summary: "api_key needs a server that already runs",
+			Detail: apiKeyRefused + ".",
+		})
+	}
+	return append(found, engine.CheckArgs(o, style())...)
+}

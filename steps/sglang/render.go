@@ -1,0 +1,78 @@
+package sglang
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// apiKeyRefused is why a started SGLang server gets no key.
+const apiKeyRefused = "SGLang takes its key only as an argument, which every user of the machine can read; leave api_key out, the server listens on the local address only"
+
+// Render returns the process of a server.
+//
+// The words before the model come from spec.Executable:
+//
+//   - none: python3 -m sglang.launch_server
+//   - one word that is a Python interpreter: WORD -m sglang.launch_server
+//   - a last word "sglang": WORDS serve
+//   - anything else: the words as they are
+//
+// Then follow --model-path, --host, --port, --served-model-name if it differs, and the
+// arguments.
+func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
+	if err := engine.Startable(spec); err != nil {
+		return steps.Process{}, err
+	}
+	if spec.Model == "" {
+		return steps.Process{}, fmt.Errorf("%s: model is not set; SGLang needs one to start", spec.Addr)
+	}
+	if spec.APIKey != "" {
+		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
+	}
+	flags, err := engine.Flags(spec.Args, style())
+	if err != nil {
+		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
+	}
+	argv := append(prefix(spec.Executable), "--model-path", spec.Model, "--host", host, "--port", strconv.Itoa(port))
+	if spec.ServedName != "" && spec.ServedName != spec.Model {
+		argv = append(argv, "--served-model-name", spec.ServedName)
+	}
+	env := engine.DefaultEnv(spec.Env, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
+	return engine.Process(spec, append(argv, flags...), env, host, port), nil
+}
+
+func prefix(executable []string) []string {
+	if len(executable) == 0 {
+		executable = []string{"python3"}
+	}
+	argv := append([]string(nil), executable...)
+	last := path.Base(argv[len(argv)-1])
+	switch {
+	case len(argv) == 1 && strings.HasPrefix(last, "python"):
+		return append(argv, "-m", "sglang.launch_server")
+	case last == "sglang":
+		return append(argv, "serve")
+	}
+	return argv
+}
+
+// style of SGLang's parser: flags only switch on, lists follow their flag.
+func style() engine.FlagStyle {
+	return engine.FlagStyle{
+		Reserved: map[string]string{
+			"model":             "set model",
+			"model_path":        "set model",
+			"served_model_name": "set served_name",
+			"host":              "the launcher chooses the address",
+			"port":              "set port",
+			"api_key":           "arguments are visible in process lists and reports",
+			"admin_api_key":     "arguments are visible in process lists and reports",
+			"config":            "write its flags into args, so that the report shows them",
+		},
+	}
+}

@@ -1,0 +1,112 @@
+// Package sglang renders and talks to SGLang servers.
+//
+//	e := sglang.New()
+//	p, err := e.Render(spec, "127.0.0.1", 20000) // python3 -m sglang.launch_server --model-path MODEL --host …
+//	state, ready, err := e.Ready(ctx, steps.Endpoint{BaseURL: "http://127.0.0.1:20000", Model: spec.Model}, spec.Ready)
+//
+// It knows the flags' form, not their names: arguments pass through, and SGLang itself
+// rejects what it does not know. It starts no process and keeps no state.
+package sglang
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// Name of the kind.
+const Name = "sglang"
+
+// sglang is stateless: everything it learns it returns.
+type sglang struct {
+	client *engine.Client
+	wait   func(context.Context, time.Duration) error
+}
+
+// New returns the engine.
+func New() steps.Engine { return sglang{client: engine.NewClient(), wait: engine.Wait} }
+
+// Name is "sglang".
+func (sglang) Name() string { return Name }
+
+// Endpoints that SGLang serves and the load generator can use.
+func (sglang) Endpoints() []string { return []string{"completions", "chat", "generate"} }
+
+// Ready polls once; see [engine.Poll] for the states. SGLang's /health generates a token
+// of its own in current versions, and still it lists its models before they are loaded.
+func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
+	health := r.Path
+	if health == "" {
+		health = "/health"
+	}
+	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health})
+}
+
+const (
+	resetAttempts = 10
+	resetPause    = 200 * time.Millisecond
+)
+
+// Reset clears the radix cache by POST /flush_cache, which answers 400 while requests are
+// running and is then asked again a few times.
+func (s sglang) Reset(ctx context.Context, ep steps.Endpoint) error {
+	return engine.Retry(ctx, resetAttempts, resetPause, s.wait, func() error {
+		const path = "/flush_cache"
+		a, err := s.client.Post(ctx, ep, path, nil)
+		switch {
+		case err != nil:
+			return err
+		case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
+			return fmt.Errorf("POST %s: %w", path, steps.ErrNoReset)
+		case a.Status == http.StatusBadRequest:
+			return fmt.Errorf("POST %s: %w", path, engine.ErrBusy)
+		case !a.OK():
+			return a.Err("POST " + path)
+		}
+		return nil
+	})
+}
+
+// Describe asks for the resolved arguments and the model. Keys: version, model,
+// model_root, max_model_len and server_info.*. Internal states, which change from moment
+// to moment, are left out. It fails only if the server says nothing at all.
+func (s sglang) Describe(ctx context.Context, ep steps.Endpoint) (map[string]string, error) {
+	facts := engine.Facts{}
+	models, err := s.client.Models(ctx, ep)
+	if err == nil {
+		facts.Model(models, ep.Model)
+	}
+	// The path was /get_server_info before 0.5.
+	for _, path := range []string{"/server_info", "/get_server_info"} {
+		a, ierr := s.client.Get(ctx, ep, path)
+		if ierr == nil && a.OK() && facts.JSON("server_info", a.Body, "internal_states", "startup_time") == nil {
+			facts.Set("version", facts["server_info.version"])
+			break
+		}
+	}
+	if len(facts) == 0 {
+		return nil, fmt.Errorf("the server describes neither its model nor its arguments: %w", err)
+	}
+	return facts, nil
+}
+
+// Classify finds the cause of a failure in the last log lines.
+func (sglang) Classify(logTail []string) (class, evidence string) {
+	return engine.Classify(rules(), logTail)
+}
+
+// rules are SGLang's own messages (0.4 to 0.5), then the shared ones.
+func rules() []engine.Rule {
+	own := []engine.Rule{
+		engine.NewRule("kv_cache_too_small", `Not enough memory\. Please try to increase --mem-fraction-static|max_total_num_tokens=0\b`),
+		engine.NewRule("gpu_busy", `The memory capacity is unbalanced`),
+		engine.NewRule("slow_start", `Initialization failed\. warmup error|Server is not ready within|bootstrap.*timed out`),
+		engine.NewRule("transfer_mismatch", `Disaggregation warmup failed`),
+	}
+	return slices.Concat(own, engine.SharedRules(), engine.LastRules())
+}

@@ -1,0 +1,22 @@
+package vllm
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// Kind describes server "vllm" blocks.
+func Kind() steps.Kind {
+	return steps.Kind{
+		Block: "server", Name: Name,
+		Doc:      "A vLLM server, started as `vllm serve MODEL` with args as its flags, or one that already answers at url.",
+		Schema:   steps.ServerSchema(),
+		Validate: validate,
+	}
+}
+
+func validate(o steps.Object) []steps.Problem {
+	found := steps.CheckServer(o)
+	found = append(found, engine.CheckModel(o, "vLLM")...)
+	return append(found, engine.CheckArgs(o, style(o.Text("version")))...)
+}

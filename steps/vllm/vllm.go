@@ -1,0 +1,115 @@
+// Package vllm renders and talks to vLLM servers.
+//
+//	e := vllm.New()
+//	p, err := e.Render(spec, "127.0.0.1", 20000) // vllm serve MODEL --host 127.0.0.1 --port 20000 …
+//	state, ready, err := e.Ready(ctx, steps.Endpoint{BaseURL: "http://127.0.0.1:20000", Model: spec.Model}, spec.Ready)
+//
+// It knows the flags' form, not their names: arguments pass through, and vLLM itself
+// rejects what it does not know. It starts no process and keeps no state.
+package vllm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+// Name of the kind.
+const Name = "vllm"
+
+// vllm is stateless: everything it learns it returns.
+type vllm struct {
+	client *engine.Client
+	wait   func(context.Context, time.Duration) error
+}
+
+// New returns the engine.
+func New() steps.Engine { return vllm{client: engine.NewClient(), wait: engine.Wait} }
+
+// Name is "vllm".
+func (vllm) Name() string { return Name }
+
+// Endpoints that vLLM serves and the load generator can use.
+func (vllm) Endpoints() []string { return []string{"completions", "chat"} }
+
+// Ready polls once; see [engine.Poll] for the states.
+func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
+	health := r.Path
+	if health == "" {
+		health = "/health"
+	}
+	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: health})
+}
+
+const (
+	resetAttempts = 10
+	resetPause    = 200 * time.Millisecond
+)
+
+// Reset clears the prefix cache by POST /reset_prefix_cache, which exists with
+// VLLM_SERVER_DEV_MODE=1 (Render sets it). Without it the error is [steps.ErrNoReset].
+// vLLM refuses while blocks are in use, so it is asked again a few times.
+func (v vllm) Reset(ctx context.Context, ep steps.Endpoint) error {
+	return engine.Retry(ctx, resetAttempts, resetPause, v.wait, func() error {
+		return v.resetOnce(ctx, ep)
+	})
+}
+
+func (v vllm) resetOnce(ctx context.Context, ep steps.Endpoint) error {
+	const path = "/reset_prefix_cache"
+	a, err := v.client.Post(ctx, ep, path, nil)
+	switch {
+	case err != nil:
+		return err
+	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
+		return fmt.Errorf("POST %s: %w; start vLLM with VLLM_SERVER_DEV_MODE=1", path, steps.ErrNoReset)
+	case !a.OK():
+		return a.Err("POST " + path)
+	}
+	// Older versions answer 200 without a body and do not say whether it worked.
+	var result struct {
+		Success *bool `json:"success"`
+	}
+	if json.Unmarshal(a.Body, &result) == nil && result.Success != nil && !*result.Success {
+		return fmt.Errorf("POST %s: %w", path, engine.ErrBusy)
+	}
+	return nil
+}
+
+// Describe asks for the version, the longest context and, in the development mode, the
+// resolved configuration. Keys: version, model, model_root, max_model_len and
+// server_info.*. It fails only if the server says nothing at all.
+func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]string, error) {
+	facts := engine.Facts{}
+	models, err := v.client.Models(ctx, ep)
+	if err == nil {
+		facts.Model(models, ep.Model)
+	}
+	if a, verr := v.client.Get(ctx, ep, "/version"); verr == nil && a.OK() {
+		var answer struct {
+			Version string `json:"version"`
+		}
+		if json.Unmarshal(a.Body, &answer) == nil {
+			facts.Set("version", answer.Version)
+		}
+	}
+	if a, ierr := v.client.Get(ctx, ep, "/server_info?config_format=json"); ierr == nil && a.OK() {
+		// A body that is not JSON tells nothing; the other facts stand. Its environment
+		// part holds the machine's variables, which are not the server's business.
+		_ = facts.JSON("server_info", a.Body, "vllm_env", "system_env")
+	}
+	if len(facts) == 0 {
+		return nil, fmt.Errorf("the server describes neither its model nor its version: %w", err)
+	}
+	return facts, nil
+}
+
+// Classify finds the cause of a failure in the last log lines.
+func (vllm) Classify(logTail []string) (class, evidence string) {
+	return engine.Classify(rules(), logTail)
+}
