@@ -41,16 +41,9 @@ type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return "dataset: " + e.Reason }
 
-// New returns the source of a dataset. The errors are *UnsupportedError for a kind that
-// cannot be run yet and *InvalidError for lengths that make no sense.
+// New returns the source of a dataset. The errors are those of Check, and an
+// *InvalidError for a corpus too small to draw from.
 func New(d steps.Dataset, c Corpus) (Source, error) {
-	switch d.Kind {
-	case "random", "sonnet":
-	case "sharegpt", "file", "trace":
-		return nil, &UnsupportedError{Kind: d.Kind}
-	default:
-		return nil, &InvalidError{Reason: fmt.Sprintf("unknown kind %q", d.Kind)}
-	}
 	if err := Check(d); err != nil {
 		return nil, err
 	}
@@ -61,10 +54,18 @@ func New(d steps.Dataset, c Corpus) (Source, error) {
 	return synthetic{spec: d, exact: len(c.IDs) > 0, draw: newDrawer(d.Kind, c)}, nil
 }
 
-// Check says whether the lengths of a synthetic dataset make sense, as an
-// *InvalidError.
+// Check says whether prompts of a dataset can be made: *UnsupportedError for a kind
+// that cannot be run yet, *InvalidError for an unknown kind or lengths that make no
+// sense.
 func Check(d steps.Dataset) error {
 	bad := func(format string, args ...any) error { return &InvalidError{Reason: fmt.Sprintf(format, args...)} }
+	switch d.Kind {
+	case "random", "sonnet":
+	case "sharegpt", "file", "trace":
+		return &UnsupportedError{Kind: d.Kind}
+	default:
+		return bad("unknown kind %q", d.Kind)
+	}
 	switch {
 	case d.InputMin < 1 || d.InputMax < d.InputMin:
 		return bad("input lengths %d..%d: the minimum must be at least 1 and not above the maximum", d.InputMin, d.InputMax)

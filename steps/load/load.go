@@ -3,10 +3,21 @@
 // loop, named as such), streaming over the OpenAI completions and chat endpoints and
 // SGLang's native /generate.
 //
+//	res, err := load.Run(ctx, load.Options{BaseURL: "http://127.0.0.1:8000", Model: "m", Workload: w, Seed: 1})
+//	values := record.Reduce(res.Run)
+//	void := load.Limits{}.Void(res.Run.Audit) // "" unless the client was the limit
+//
+// Connections speak HTTP/1.1 and are opened before the run, reused, and never proxied
+// or compressed. The time of every event is that of the read that brought it, taken
+// before anything is parsed. It needs no local tokenizer: prompts are ids that the
+// server's own tokenizer gave, and tokens are counted by the server's usage.
+//
 // It does not reduce records to metrics (see steps/record) and does not decide.
 package load
 
 import (
+	"crypto/tls"
+
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -24,8 +35,15 @@ type Options struct {
 	// Seed of arrivals, lengths and content. The same seed gives the same bytes at the
 	// same planned times; both sides of a comparison get the same one.
 	Seed uint64
-	// TimeScale runs the schedule this many times faster; 1 is real time. Recorded
-	// times are multiplied back, so that records are in model time.
+	// LengthSeed draws the lengths; 0 means Seed. With the same LengthSeed and another
+	// Seed in each repeat the content rotates at equal lengths.
+	LengthSeed uint64
+	// TLS is the configuration for https targets; nil means the system's roots.
+	TLS *tls.Config
+	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.
+	// Recorded times are multiplied back, so that records are in model time. So is what
+	// the client itself needed, which then weighs that much more: the audit reports lags
+	// and pauses unscaled, in wall time.
 	TimeScale float64
 	// Progress, if not nil, is called about five times a second.
 	Progress func(Progress)

@@ -1,0 +1,102 @@
+package load
+
+import (
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// auditor compares the client's own state before and after a run.
+type auditor struct {
+	begin time.Time
+	cpu   float64
+	gc    debug.GCStats
+}
+
+func startAudit() *auditor {
+	a := &auditor{begin: time.Now(), cpu: cpuSeconds()}
+	debug.ReadGCStats(&a.gc)
+	return a
+}
+
+// clockStep is how far the wall clock moved against the monotonic one since begin.
+// Slewing moves both, so only a step shows.
+func (a *auditor) clockStep() int64 {
+	now := time.Now()
+	return int64(now.Round(0).Sub(a.begin.Round(0)) - now.Sub(a.begin))
+}
+
+// fill writes what the process says about itself.
+func (a *auditor) fill(out *record.Audit) {
+	out.ClockStep = a.clockStep()
+	out.CPUSeconds = cpuSeconds() - a.cpu
+	var after debug.GCStats
+	debug.ReadGCStats(&after)
+	out.GCPauseTotal = int64(after.PauseTotal - a.gc.PauseTotal)
+	n := min(int(after.NumGC-a.gc.NumGC), len(after.Pause)) // Pause is the newest first
+	for _, p := range after.Pause[:n] {
+		out.GCPauseMax = max(out.GCPauseMax, int64(p))
+	}
+}
+
+// finish makes the run's record of what was sent.
+func (r *runner) finish(a *auditor) record.Run {
+	run := record.Run{Requests: r.records()}
+	a.fill(&run.Audit)
+	run.Audit.Clock = r.client.stamp.name()
+	if r.scale != 1 {
+		run.Audit.TimeScale = r.scale
+	}
+	run.Audit.Dials, run.Audit.Redials = r.client.pool.dials, r.client.redials
+	run.Audit.ScheduleHash, run.Audit.WorkHash = hashSchedule(r.schedule), r.work.hash()
+	run.Duration = duration(run.Requests)
+	for _, q := range r.recs {
+		run.Audit.Events += len(q.rec.Events)
+		run.Audit.CoalescedReads += q.coalesced
+	}
+	r.auditSends(&run.Audit)
+	run.Audit.PeakConcurrency = record.PeakConcurrency(run)
+	run.Audit.Overloaded = record.Overloaded(run)
+	return run
+}
+
+// duration is from the first send to the last end.
+func duration(reqs []record.Request) int64 {
+	if len(reqs) == 0 {
+		return 0
+	}
+	first, last := reqs[0].Sent, reqs[0].Done
+	for _, q := range reqs {
+		first, last = min(first, q.Sent), max(last, q.Done)
+	}
+	return last - first
+}
+
+// auditSends compares the sends with the plan. Waits for a concurrency slot are the
+// server's doing and not in a.lag. The realised rate is that at which requests were
+// ready to go: up to the last planned time plus its lag.
+func (r *runner) auditSends(out *record.Audit) {
+	if len(r.schedule) == 0 || len(r.recs) == 0 {
+		return
+	}
+	lags := make([]int64, len(r.recs))
+	for i, a := range r.recs {
+		lags[i] = a.lag
+	}
+	last := r.recs[len(r.recs)-1]
+	slices.Sort(lags)
+	out.LagP50, out.LagP99, out.LagMax = nearest(lags, 0.50), nearest(lags, 0.99), lags[len(lags)-1]
+	if end := r.schedule[len(r.schedule)-1]; end > 0 {
+		out.PlannedRate = float64(len(r.schedule)) / end.Seconds()
+		ready := float64(last.rec.Planned+toModel(last.lag, r.scale)) / 1e9
+		out.RealisedRate = float64(len(r.recs)) / ready
+	}
+}
+
+// nearest is the nearest-rank quantile of an ascending sample.
+func nearest(asc []int64, q float64) int64 {
+	i := int(q*float64(len(asc))+0.999999) - 1
+	return asc[min(max(i, 0), len(asc)-1)]
+}

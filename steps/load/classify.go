@@ -1,0 +1,105 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// classify judges a request after its response ended or failed with err. cancelled says
+// that we stopped the run. The order matters: what the server said itself comes before
+// what can be read from how the stream ended.
+func (s *stream) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+	switch {
+	case err != nil && cancelled:
+		return record.FailCancelled, "the run was stopped"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return record.FailTimeout, s.timeoutText(resp)
+	case !resp.headDone():
+		return classifyHeadless(err)
+	case resp.status/100 != 2:
+		return record.FailStatus, s.statusText(resp)
+	case resp.encoding != "" && resp.encoding != "identity":
+		return record.FailGarbage, clip("content encoding that was not asked for: "+resp.encoding, maxError)
+	case s.streamErr != "":
+		return record.FailStreamError, s.streamErr
+	case s.rec.Finish == "error":
+		return record.FailStreamError, "finish reason error"
+	case s.rec.Finish == "abort":
+		return record.FailAborted, "finish reason abort"
+	case s.garbage != "":
+		return record.FailGarbage, clip(s.garbage, maxError)
+	case errors.Is(err, errProtocol), errors.Is(err, errEventTooLong):
+		return record.FailGarbage, clip(err.Error(), maxError)
+	case s.events == 0 && len(s.head) > 0 && (err == nil || s.sse.junk):
+		return s.classifyForeign(resp)
+	}
+	return s.classifyEnd(resp, err)
+}
+
+// classifyHeadless judges a connection that ended before an answer began.
+func classifyHeadless(err error) (record.Failure, string) {
+	if errors.Is(err, errProtocol) {
+		return record.FailGarbage, clip(err.Error(), maxError)
+	}
+	return record.FailConnect, clip(fmt.Sprintf("no answer: %v", err), maxError)
+}
+
+// classifyForeign judges a 2xx answer without a single event: an error sent as plain
+// JSON, an answer that was not streamed, or a page of something else.
+func (s *stream) classifyForeign(resp *response) (record.Failure, string) {
+	var c chunk
+	if scanChunk(s.head, &c); c.failure != nil {
+		return record.FailStreamError, errorText(c.failure)
+	}
+	return record.FailGarbage, clip(fmt.Sprintf("not an event stream (content type %q): %.100q", resp.contentType, s.head), maxError)
+}
+
+// classifyEnd judges how a stream of the right protocol ended.
+func (s *stream) classifyEnd(resp *response, err error) (record.Failure, string) {
+	r := s.rec
+	clean := err == nil && resp.ended() && !s.torn
+	switch {
+	case r.Finish == "" && s.done:
+		return record.FailCut, "the stream ended without a finish reason"
+	case r.Finish == "":
+		return record.FailCut, cutText(err, "the stream ended without a finish reason or [DONE]")
+	case !clean && !s.done:
+		return record.FailCut, cutText(err, "the stream broke after its finish reason")
+	case len(r.Events) == 0 || (r.OutputTokens == 0 && !s.output):
+		return record.FailEmpty, "finished without a token"
+	case s.ignoreEOS && r.OutputTokens > 0 && r.OutputTokens < r.WantTokens:
+		return record.FailShort, fmt.Sprintf("%d of %d tokens in spite of ignore_eos", r.OutputTokens, r.WantTokens)
+	case s.ignoreEOS && r.OutputTokens == 0 && r.Finish != "length":
+		return record.FailShort, fmt.Sprintf("finish reason %s in spite of ignore_eos, and no usage to count tokens by", r.Finish)
+	}
+	return "", ""
+}
+
+func cutText(err error, text string) string {
+	if err != nil {
+		text = fmt.Sprintf("%s: %v", text, err)
+	}
+	return clip(text, maxError)
+}
+
+func (s *stream) timeoutText(resp *response) string {
+	if !resp.headDone() {
+		return "no answer within the request timeout"
+	}
+	return fmt.Sprintf("request timeout after %d events", len(s.rec.Events))
+}
+
+func (s *stream) statusText(resp *response) string {
+	text := fmt.Sprintf("status %d", resp.status)
+	if resp.retryAfter != "" {
+		text += ", retry after " + clip(resp.retryAfter, 40)
+	}
+	if body := errorText(s.head); body != "" {
+		text += ": " + strings.Join(strings.Fields(body), " ")
+	}
+	return clip(text, maxError)
+}

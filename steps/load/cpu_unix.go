@@ -1,0 +1,18 @@
+//go:build unix
+
+package load
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cpuSeconds is the CPU time of this process so far, user and system.
+func cpuSeconds() float64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return (time.Duration(u.Utime.Nano()) + time.Duration(u.Stime.Nano())).Seconds()
+}

@@ -1,0 +1,197 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+)
+
+// endpoint is the protocol of a target.
+type endpoint int
+
+const (
+	endpointCompletions endpoint = iota
+	endpointChat
+	endpointGenerate
+)
+
+func parseEndpoint(name string) (endpoint, error) {
+	switch name {
+	case "completions", "":
+		return endpointCompletions, nil
+	case "chat":
+		return endpointChat, nil
+	case "generate":
+		return endpointGenerate, nil
+	}
+	return 0, fmt.Errorf("load: unknown endpoint %q, expected completions, chat or generate", name)
+}
+
+func (e endpoint) path() string {
+	switch e {
+	case endpointChat:
+		return "/v1/chat/completions"
+	case endpointGenerate:
+		return "/generate"
+	}
+	return "/v1/completions"
+}
+
+// reserved are the fields of a body that the generator must write itself, because what
+// it records depends on them.
+var reserved = []string{
+	"model", "prompt", "messages", "input_ids", "text", "max_tokens", "max_completion_tokens",
+	"stream", "ignore_eos", "temperature", "n", "best_of",
+}
+
+// encoder renders requests as the bytes that go over the wire.
+type encoder struct {
+	endpoint endpoint
+	model    string
+	workload steps.Workload
+	target   target
+	headers  []string // "Name: value", sorted
+}
+
+// target is where requests go.
+type target struct {
+	host   string // for the Host header
+	addr   string // host:port to dial
+	tls    bool
+	server string // host name for TLS
+	prefix string // path before /v1
+}
+
+func parseTarget(base string) (target, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return target{}, fmt.Errorf("load: base URL: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+		return target{}, fmt.Errorf("load: base URL %q must look like http://host:port, without user and query", u.Redacted())
+	}
+	t := target{host: u.Host, tls: u.Scheme == "https", server: u.Hostname()}
+	port := u.Port()
+	if port == "" {
+		port = map[bool]string{false: "80", true: "443"}[t.tls]
+	}
+	host := u.Hostname()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	t.addr = host + ":" + port
+	t.prefix = strings.TrimSuffix(strings.TrimSuffix(u.EscapedPath(), "/"), "/v1")
+	return t, nil
+}
+
+func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
+	for k := range opt.Workload.Body {
+		if slices.Contains(reserved, k) {
+			return nil, fmt.Errorf("load: body must not set %q, it is written from the workload", k)
+		}
+	}
+	enc := &encoder{endpoint: e, model: opt.Model, workload: opt.Workload, target: t}
+	for _, name := range slices.Sorted(maps.Keys(opt.Headers)) {
+		value := opt.Headers[name]
+		if !validHeader(name, value) {
+			return nil, fmt.Errorf("load: header %q has a character that a header cannot have", name)
+		}
+		enc.headers = append(enc.headers, name+": "+value)
+	}
+	return enc, nil
+}
+
+// validHeader keeps a header from ending its line and starting another. Framing headers
+// are ours.
+func validHeader(name, value string) bool {
+	switch strings.ToLower(name) {
+	case "", "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
+		return false
+	}
+	return !strings.ContainsAny(name, " \t\r\n:\x00") && !strings.ContainsAny(value, "\r\n\x00")
+}
+
+// request renders one request for a prompt.
+func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
+	body, err := json.Marshal(e.body(p))
+	if err != nil {
+		return nil, fmt.Errorf("load: request body: %w", err)
+	}
+	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, "Accept: text/event-stream"), nil
+}
+
+// body is the request body; encoding/json sorts its keys, so equal work is equal bytes.
+func (e *encoder) body(p dataset.Prompt) map[string]any {
+	w := e.workload
+	b := map[string]any{"stream": true}
+	if e.endpoint == endpointGenerate {
+		e.generateBody(b, p)
+		return b
+	}
+	maps.Copy(b, map[string]any{
+		"model":       e.model,
+		"temperature": w.Temperature,
+		// Cumulative usage in every event is what makes token counts exact.
+		"stream_options": map[string]any{"include_usage": true, "continuous_usage_stats": true},
+	})
+	if w.IgnoreEOS {
+		b["ignore_eos"] = true
+	}
+	switch {
+	case e.endpoint == endpointChat:
+		b["messages"] = []any{map[string]any{"role": "user", "content": p.Text}}
+		b["max_completion_tokens"] = p.Output
+	case p.IDs != nil:
+		b["prompt"], b["max_tokens"] = p.IDs, p.Output
+	default:
+		b["prompt"], b["max_tokens"] = p.Text, p.Output
+	}
+	maps.Copy(b, w.Body)
+	return b
+}
+
+// generateBody is SGLang's native form. Extra sampling parameters in Body are merged
+// into the generator's own.
+func (e *encoder) generateBody(b map[string]any, p dataset.Prompt) {
+	maps.Copy(b, e.workload.Body)
+	params := map[string]any{}
+	if extra, ok := e.workload.Body["sampling_params"].(map[string]any); ok {
+		maps.Copy(params, extra)
+	}
+	params["temperature"], params["max_new_tokens"] = e.workload.Temperature, p.Output
+	if e.workload.IgnoreEOS {
+		params["ignore_eos"] = true
+	}
+	b["sampling_params"] = params
+	if p.IDs != nil {
+		b["input_ids"] = p.IDs
+		return
+	}
+	b["text"] = p.Text
+}
+
+// post renders a POST request. No Accept-Encoding is sent: a compressed stream would be
+// buffered by whatever compresses it.
+func (e *encoder) post(path string, body []byte, headers ...string) []byte {
+	var b bytes.Buffer
+	b.Grow(512 + len(body))
+	b.WriteString("POST " + e.target.prefix + path + " HTTP/1.1\r\nHost: " + e.target.host + "\r\n")
+	b.WriteString("User-Agent: pipeline\r\nContent-Type: application/json\r\n")
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	for _, h := range e.headers {
+		b.WriteString(h + "\r\n")
+	}
+	b.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n")
+	b.Write(body)
+	return b.Bytes()
+}

@@ -1,0 +1,260 @@
+package load
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Wall times of the driver.
+const (
+	// lead is how long before its send a request gets its connection, so that
+	// connecting is not part of the schedule.
+	lead = 50 * time.Millisecond
+	// maxWarmConns bounds the connections opened before the run.
+	maxWarmConns = 4096
+)
+
+// Run sends a workload and returns what came back. Requests that fail are part of the
+// result; an error means that the run as such could not be carried out: bad options, a
+// server that cannot be reached before the first request, or ctx done. In the last case
+// the result holds what was recorded, requests in flight as cancelled, and the error
+// wraps ctx's.
+func Run(ctx context.Context, opt Options) (Result, error) {
+	r, err := prepare(ctx, opt)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.client.pool.close()
+	warmup := r.warmup(ctx)
+	if err := ctx.Err(); err != nil {
+		return Result{Warmup: warmup}, fmt.Errorf("load: stopped in the warm-up: %w", context.Cause(ctx))
+	}
+	r.client.pool.warm(ctx, r.connections())
+	run := r.measure(ctx)
+	if ctx.Err() != nil {
+		return Result{Run: run, Warmup: warmup}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
+	}
+	return Result{Run: run, Warmup: warmup}, nil
+}
+
+// runner is one run in progress.
+type runner struct {
+	opt      Options
+	scale    float64
+	endpoint endpoint
+	client   *client
+	work     *work
+	schedule []time.Duration // model time; nil for a closed loop
+	t0       time.Time
+	live     live
+
+	mu   sync.Mutex
+	recs []*attempt
+}
+
+// attempt is one request with what only the audit needs.
+type attempt struct {
+	rec       record.Request
+	lag       int64 // wall; sends behind the plan
+	coalesced int
+}
+
+// prepare checks the options and does everything that need not happen in the run: the
+// corpus, the prompts, the bytes of all requests.
+func prepare(ctx context.Context, opt Options) (*runner, error) {
+	if err := CheckLoad(opt.Workload.Load); err != nil {
+		return nil, err
+	}
+	if opt.TimeScale == 0 {
+		opt.TimeScale = 1
+	}
+	if !(opt.TimeScale > 0) || opt.TimeScale > 1e6 {
+		return nil, fmt.Errorf("load: time scale %v must be above 0", opt.TimeScale)
+	}
+	if opt.Workload.Warmup < 0 || opt.Workload.RequestTimeout < 0 {
+		return nil, errors.New("load: warm-up and request timeout must not be negative")
+	}
+	if err := dataset.Check(opt.Workload.Dataset); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	e, err := parseEndpoint(opt.Workload.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTarget(opt.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	enc, err := newEncoder(opt, e, t)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{opt: opt, scale: opt.TimeScale, endpoint: e, client: newClient(&pool{target: t, tls: tlsConfig(opt, t)})}
+	r.client.stamp = userClock{t0: time.Now()}
+	if err := r.makeWork(ctx, enc); err != nil {
+		r.client.pool.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
+	c, err := corpus(ctx, r.client, enc)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	src, err := dataset.New(r.opt.Workload.Dataset, c)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	l := r.opt.Workload.Load
+	n := Count(l)
+	r.schedule = Schedule(l, n, r.opt.Seed)
+	r.work, err = newWork(src, enc, r.opt.seeds(), n)
+	return err
+}
+
+func tlsConfig(opt Options, t target) *tls.Config {
+	if !t.tls {
+		return nil
+	}
+	cfg := &tls.Config{}
+	if opt.TLS != nil {
+		cfg = opt.TLS.Clone()
+	}
+	if cfg.ServerName == "" {
+		cfg.ServerName = t.server
+	}
+	cfg.NextProtos = []string{"http/1.1"}
+	return cfg
+}
+
+// connections is the number to open before the run.
+func (r *runner) connections() int {
+	l := r.opt.Workload.Load
+	n := maxWarmConns
+	if l.Rate > 0 {
+		n = 64
+	}
+	if l.MaxConcurrency > 0 {
+		n = min(n, l.MaxConcurrency)
+	}
+	if c := Count(l); c > 0 {
+		n = min(n, c)
+	}
+	return n
+}
+
+// measure carries out the run itself.
+func (r *runner) measure(ctx context.Context) record.Run {
+	runtime.GC() // the garbage of the preparation is not the run's
+	audit := startAudit()
+	r.t0 = time.Now().Add(lead)
+	r.client.stamp = userClock{t0: r.t0}
+	r.recs = make([]*attempt, 0, max(r.work.n, 64))
+	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
+	if r.opt.Workload.Load.Arrival == Closed {
+		r.closedLoop(ctx)
+	} else {
+		r.openLoop(ctx)
+	}
+	stop()
+	return r.finish(audit)
+}
+
+// openLoop sends by the schedule. Without a bound every request waits for its own time
+// with its connection in hand. With one, requests get a free slot in the order of the
+// schedule (vLLM's semaphore), and the wait counts as queue, not as lag.
+func (r *runner) openLoop(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var slots chan struct{}
+	if n := r.opt.Workload.Load.MaxConcurrency; n > 0 {
+		slots = make(chan struct{}, n)
+	}
+	for i, planned := range r.schedule {
+		at := r.t0.Add(r.wall(planned))
+		if slots == nil {
+			if !sleepUntil(ctx, at.Add(-lead)) {
+				return
+			}
+			wg.Go(func() { r.send(ctx, i, planned, at) })
+			continue
+		}
+		if !sleepUntil(ctx, at) {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		free := time.Now()
+		wg.Go(func() {
+			defer func() { <-slots }()
+			r.send(ctx, i, planned, free)
+		})
+	}
+}
+
+// closedLoop keeps MaxConcurrency users busy, each sending when its last answer is
+// complete, until the number of requests or the duration is reached. There is no plan:
+// Planned stays -1.
+func (r *runner) closedLoop(ctx context.Context) {
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		next int
+	)
+	l := r.opt.Workload.Load
+	more := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if (l.Requests > 0 && next >= l.Requests) || ctx.Err() != nil ||
+			(l.Duration > 0 && time.Since(r.t0) >= r.wall(l.Duration)) {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	if !sleepUntil(ctx, r.t0) {
+		return
+	}
+	for range l.MaxConcurrency {
+		wg.Go(func() {
+			for i, ok := more(); ok; i, ok = more() {
+				r.send(ctx, i, -1, time.Now())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// wall converts model time to wall time.
+func (r *runner) wall(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / r.scale)
+}
+
+// sleepUntil reports false if ctx is done first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	d := time.Until(t)
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

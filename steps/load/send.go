@@ -1,0 +1,100 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// send carries out one request of the run: connection, wait until due, exchange,
+// verdict. planned is -1 in a closed loop. A request that ctx stops before its send
+// leaves no record.
+func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time) {
+	prompt, wire, err := r.work.get(i)
+	begin := time.Now()
+	var cn *conn
+	reused := false
+	if err == nil {
+		cn, reused, err = r.client.pool.take(ctx)
+	}
+	sent := time.Now()
+	switch {
+	case sent.Before(due):
+		if !sleepUntil(ctx, due) {
+			r.client.pool.discard(cn)
+			return
+		}
+		sent = time.Now()
+	case !reused:
+		// Connecting took until after the request was due. That is the server's time or
+		// the network's, so it is part of the latency (as in vLLM) and not of our lag.
+		sent = later(due, begin)
+	}
+	a := &attempt{rec: newRequest(i, planned, prompt.Input, prompt.Output), lag: int64(sent.Sub(due))}
+	a.rec.Sent = r.model(int64(sent.Sub(r.t0)))
+	if !prompt.Exact() {
+		a.rec.PromptTokens = 0 // only the server knows
+	}
+	r.live.sent()
+	if err != nil {
+		r.fail(ctx, a, err)
+	} else {
+		r.perform(ctx, a, cn, reused, wire, sent)
+	}
+	r.live.done(a.rec.Failure != "")
+	r.mu.Lock()
+	r.recs = append(r.recs, a)
+	r.mu.Unlock()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func newRequest(i int, planned time.Duration, input, output int) record.Request {
+	return record.Request{
+		Index: i, Planned: int64(planned), Sent: -1, Headers: -1, Done: -1,
+		PromptTokens: input, WantTokens: output, CachedTokens: -1,
+	}
+}
+
+func (r *runner) model(at int64) int64 { return toModel(at, r.scale) }
+
+// fail records a request that got no connection.
+func (r *runner) fail(ctx context.Context, a *attempt, err error) {
+	a.rec.Done = max(r.model(int64(time.Since(r.t0))), a.rec.Sent)
+	a.rec.Failure, a.rec.Error = record.FailConnect, clip(err.Error(), maxError)
+	if ctx.Err() != nil {
+		a.rec.Failure, a.rec.Error = record.FailCancelled, "the run was stopped"
+	}
+}
+
+// perform exchanges one request and judges it.
+func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool, wire []byte, sent time.Time) {
+	var deadline time.Time
+	if t := r.opt.Workload.RequestTimeout; t > 0 {
+		deadline = sent.Add(r.wall(t))
+	}
+	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
+	out.onFirst = r.live.first
+	resp, err := r.client.exchange(ctx, cn, reused, wire, deadline, out)
+	a.rec.Done = r.model(int64(time.Since(r.t0)))
+	if err == nil {
+		a.rec.Done = r.model(resp.last)
+	}
+	err = out.end(err)
+	a.rec.Status = resp.status
+	a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
+	a.coalesced = out.coalesced
+}
+
+// answer is a stream as a sink of an exchange.
+type answer struct{ *stream }
+
+func (a *answer) onHead(resp *response, at int64) {
+	a.rec.Status, a.rec.Headers = resp.status, a.model(at)
+}

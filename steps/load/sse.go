@@ -1,0 +1,130 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+)
+
+// maxEvent bounds one server-sent event, because a broken server may never end a line.
+const maxEvent = 16 << 20
+
+var errEventTooLong = errors.New("a stream event of more than 16 MiB")
+
+// sse splits a byte stream into server-sent events (WHATWG HTML, section 9.2, with line
+// ends \n and \r\n). Bytes may arrive cut anywhere, also inside a rune: nothing is
+// decoded here. Events that lie within one read are handed on without a copy.
+//
+// Comments, ids and retry times are skipped, several data lines of an event are joined
+// by a newline, and the space after "data:" is optional.
+type sse struct {
+	// emit gets each event's data, valid during the call, and the time of the read that
+	// completed its last data line: the empty line that ends an event may come later.
+	emit func(data []byte, isError bool, at int64)
+
+	carry   []byte // an incomplete line
+	data    []byte // data of the event so far
+	owned   []byte // backing of data where it was copied
+	at      int64
+	pending bool
+	isError bool // an "event: error" line
+	junk    bool // a line that belongs to no event stream
+}
+
+// feed consumes one read.
+func (p *sse) feed(b []byte, at int64) error {
+	for len(b) > 0 {
+		nl := bytes.IndexByte(b, '\n')
+		if nl < 0 {
+			if len(p.carry)+len(b) > maxEvent {
+				return errEventTooLong
+			}
+			p.carry = append(p.carry, b...)
+			break
+		}
+		line := b[:nl]
+		b = b[nl+1:]
+		if len(p.carry) > 0 {
+			if len(p.carry)+len(line) > maxEvent {
+				return errEventTooLong
+			}
+			p.carry = append(p.carry, line...)
+			line = p.carry
+		}
+		err := p.line(line, at)
+		if len(p.carry) > 0 {
+			p.own() // data may point into carry
+			p.carry = p.carry[:0]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.own() // data may point into the caller's buffer
+	return nil
+}
+
+// own copies pending data out of buffers that are about to be reused.
+func (p *sse) own() {
+	if p.pending && (len(p.data) > 0 && (len(p.owned) == 0 || &p.data[0] != &p.owned[0])) {
+		p.owned = append(p.owned[:0], p.data...)
+		p.data = p.owned
+	}
+}
+
+func (p *sse) line(line []byte, at int64) error {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == 0 {
+		p.dispatch()
+		return nil
+	}
+	name, value, colon := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case len(name) == 0 && colon: // a comment
+	case string(name) == "data":
+		return p.addData(value, at)
+	case string(name) == "event":
+		p.isError = string(value) == "error"
+	case string(name) == "id", string(name) == "retry":
+	default:
+		p.junk = true
+	}
+	return nil
+}
+
+func (p *sse) addData(value []byte, at int64) error {
+	p.at = at
+	if !p.pending {
+		p.data, p.pending = value, true
+		return nil
+	}
+	if len(p.data)+len(value) > maxEvent {
+		return errEventTooLong
+	}
+	p.own()
+	p.owned = append(append(p.owned[:len(p.data)], '\n'), value...)
+	p.data = p.owned
+	return nil
+}
+
+// dispatch hands on the pending event, if any. It is also called at the end of the
+// stream, because servers are seen to leave out the last empty line.
+func (p *sse) dispatch() {
+	if p.pending {
+		p.emit(p.data, p.isError, p.at)
+	}
+	p.data, p.owned, p.pending, p.isError = nil, p.owned[:0], false, false
+}
+
+// finish ends the stream: an unfinished line counts as a line.
+func (p *sse) finish() error {
+	if len(p.carry) > 0 {
+		if err := p.line(p.carry, p.at); err != nil {
+			return err
+		}
+		p.own()
+		p.carry = p.carry[:0]
+	}
+	p.dispatch()
+	return nil
+}

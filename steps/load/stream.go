@@ -1,0 +1,184 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// maxError bounds Request.Error.
+const maxError = 300
+
+// stream turns the events of one response into the request's record. It holds what a
+// classification of the outcome needs, and no text of the answer.
+type stream struct {
+	endpoint  endpoint
+	ignoreEOS bool
+	scale     float64 // model time per wall time
+	rec       *record.Request
+	sse       sse
+
+	seen      int // tokens so far
+	output    bool
+	events    int // data events of any kind
+	coalesced int
+	done      bool   // [DONE]
+	streamErr string // an error object
+	garbage   string // why it is not the protocol
+	tail      bool   // reading what was left when the stream ended
+	torn      bool   // it ended within an event
+	head      []byte // first bytes of the body, for messages
+	onFirst   func(ttft int64)
+}
+
+func newStream(e endpoint, ignoreEOS bool, scale float64, rec *record.Request) *stream {
+	s := &stream{endpoint: e, ignoreEOS: ignoreEOS, scale: scale, rec: rec}
+	s.sse.emit = s.event
+	rec.Events = make([]record.Event, 0, rec.WantTokens+2)
+	return s
+}
+
+// model converts wall nanoseconds since the start of the run to record time.
+func (s *stream) model(at int64) int64 { return toModel(at, s.scale) }
+
+func toModel(at int64, scale float64) int64 {
+	if scale == 1 {
+		return at
+	}
+	return int64(float64(at) * scale)
+}
+
+// body consumes a piece of the response's body.
+func (s *stream) body(b []byte, at int64) error {
+	if n := maxError - len(s.head); n > 0 {
+		s.head = append(s.head, b[:min(n, len(b))]...)
+	}
+	if s.rec.Status/100 != 2 {
+		return nil
+	}
+	return s.sse.feed(b, at)
+}
+
+// end takes the end of the response, with the error that ended it if any. What was
+// left without its empty line counts if it is whole.
+func (s *stream) end(err error) error {
+	if err != nil {
+		s.sse.dispatch()
+		return err
+	}
+	s.tail = true
+	return s.sse.finish()
+}
+
+// event consumes one server-sent event.
+func (s *stream) event(data []byte, isError bool, at int64) {
+	s.events++
+	if isDone(data) {
+		s.done = true
+		return
+	}
+	var c chunk
+	if !scanChunk(data, &c) || (s.rare(&c) && !json.Valid(data)) {
+		if isError {
+			s.fail(errorText(data))
+		} else if s.tail {
+			s.torn = true
+		} else if s.garbage == "" {
+			s.garbage = fmt.Sprintf("an event that is not a JSON object: %.80q", data)
+		}
+		return
+	}
+	if c.failure != nil || isError {
+		s.fail(errorText(bytes.TrimSpace(orElse(c.failure, data))))
+		return
+	}
+	s.usage(&c)
+	if c.bearsToken(s.endpoint, s.seen) {
+		s.token(&c, s.model(at))
+	}
+	s.output = s.output || c.text
+	if c.finish != nil {
+		s.rec.Finish = clip(string(c.finish), 40)
+	}
+}
+
+// rare reports whether the event is one of the few per request that are worth a full
+// check of their syntax.
+func (s *stream) rare(c *chunk) bool {
+	return s.events == 1 || c.finish != nil || c.failure != nil || !c.choices
+}
+
+func orElse(v, other []byte) []byte {
+	if v != nil {
+		return v
+	}
+	return other
+}
+
+func (s *stream) fail(text string) {
+	if s.streamErr == "" {
+		s.streamErr = text
+	}
+}
+
+func (s *stream) usage(c *chunk) {
+	if c.prompt > 0 {
+		s.rec.PromptTokens = c.prompt
+	}
+	if c.completion >= 0 {
+		s.rec.OutputTokens = max(s.rec.OutputTokens, c.completion)
+	}
+	if c.cached >= 0 {
+		s.rec.CachedTokens = c.cached
+	}
+}
+
+// token records a token-bearing event.
+func (s *stream) token(c *chunk, at int64) {
+	if c.completion >= 0 {
+		s.seen = max(s.seen, c.completion)
+	} else {
+		s.seen++
+	}
+	ev := s.rec.Events
+	if len(ev) > 0 && ev[len(ev)-1].At == at {
+		s.coalesced++
+	}
+	if len(ev) == 0 && s.onFirst != nil {
+		s.onFirst(at - s.rec.Sent)
+	}
+	s.rec.Events = append(ev, record.Event{At: at, Tokens: s.seen})
+}
+
+// errorText is the message of an error object, or the object itself.
+func errorText(raw []byte) string {
+	var obj struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+	}
+	if json.Unmarshal(raw, &obj) == nil {
+		switch {
+		case obj.Message != "" && obj.Type != "":
+			return clip(obj.Type+": "+obj.Message, maxError)
+		case obj.Message != "":
+			return clip(obj.Message, maxError)
+		case len(obj.Error) > 0 && len(obj.Error) < len(raw):
+			return errorText(obj.Error)
+		}
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return clip(text, maxError)
+	}
+	return clip(string(raw), maxError)
+}
+
+// clip makes a bounded, valid string.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s[:min(len(s), n)], "�")
+	return strings.TrimSpace(s)
+}

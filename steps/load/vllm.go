@@ -1,0 +1,187 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// VLLMOptions say what the vLLM-shaped outputs show besides the run.
+type VLLMOptions struct {
+	// MaxConcurrency and RequestRate as configured; 0 where not (rate: unlimited).
+	MaxConcurrency int
+	RequestRate    float64
+	// Metrics selects latency groups (vLLM's --percentile-metrics): ttft, tpot, itl, e2el,
+	// client_queue_time, e2el_including_client_queue. Default ttft, tpot, itl.
+	Metrics []string
+	// Percentiles in percent (vLLM's --metric-percentiles). Default 99.
+	Percentiles []float64
+
+	// Detailed adds the per-request arrays to the JSON (--save-detailed).
+	Detailed bool
+	// Date ("20260102-150405"), Backend, EndpointType, Label, ModelID and Burstiness are
+	// written to the JSON's head as given. NumPrompts is the number of requests asked for;
+	// 0 means those of the run.
+	Date, Backend, EndpointType, Label, ModelID string
+	Burstiness                                  float64
+	NumPrompts                                  int
+}
+
+func (o VLLMOptions) withDefaults() VLLMOptions {
+	if o.Metrics == nil {
+		o.Metrics = []string{"ttft", "tpot", "itl"}
+	}
+	if o.Percentiles == nil {
+		o.Percentiles = []float64{99}
+	}
+	if math.IsInf(o.RequestRate, 1) {
+		o.RequestRate = 0
+	}
+	return o
+}
+
+// vllmGroup is one latency section of the block.
+type vllmGroup struct {
+	attr, name, header string
+	seconds            []float64
+}
+
+// vllmGroups lists the sections that vLLM would show, in its order.
+func vllmGroups(run record.Run, o VLLMOptions) []vllmGroup {
+	s := record.Collect(run)
+	all := []vllmGroup{
+		{"ttft", "TTFT", "Time to First Token", s.TTFT},
+		{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", s.TPOT},
+		{"itl", "ITL", "Inter-token Latency", s.ITL},
+		{"e2el", "E2EL", "End-to-end Latency", s.E2EL},
+	}
+	if o.MaxConcurrency > 0 {
+		all = append(all, vllmGroup{"client_queue_time", "Client Queue Time", "Client-side Queueing", s.Queue})
+		if o.RequestRate > 0 {
+			all = append(all, vllmGroup{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency", s.E2ELFromSchedule})
+		}
+	}
+	return slices.DeleteFunc(all, func(g vllmGroup) bool { return !slices.Contains(o.Metrics, g.attr) })
+}
+
+// stats are the figures of one section in milliseconds. As in vLLM no data reads 0.
+func (g vllmGroup) stats(percentiles []float64) (mean, median, std float64, p []float64) {
+	p = make([]float64, len(percentiles))
+	if len(g.seconds) == 0 {
+		return 0, 0, 0, p
+	}
+	asc := slices.Sorted(slices.Values(g.seconds))
+	for i, q := range percentiles {
+		p[i] = 1e3 * record.Quantile(asc, q/100)
+	}
+	return 1e3 * record.Mean(g.seconds), 1e3 * record.Quantile(asc, 0.5), 1e3 * record.Std(g.seconds), p
+}
+
+// percentileWord spells a percentile as vLLM does: 99, 99.9.
+func percentileWord(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
+
+// vllmSummary are the figures of the block's first part.
+type vllmSummary struct {
+	record.Totals
+	seconds               float64
+	perSecond             func(int) float64
+	peakTokens            float64
+	peakConcurrentSuccess int
+}
+
+func summarize(run record.Run) vllmSummary {
+	s := vllmSummary{Totals: record.Count(run), seconds: float64(run.Duration) / 1e9}
+	s.perSecond = func(n int) float64 {
+		if s.seconds <= 0 {
+			return 0
+		}
+		return float64(n) / s.seconds
+	}
+	ok := record.Run{Requests: slices.DeleteFunc(slices.Clone(run.Requests), func(r record.Request) bool { return r.Failure != "" })}
+	s.peakTokens = float64(peakEvents(ok.Requests))
+	s.peakConcurrentSuccess = record.PeakConcurrency(ok)
+	return s
+}
+
+// peakEvents is vLLM's peak output throughput: the most stream events (each counted as
+// one token, whatever it brought) in one of the seconds since the first send.
+func peakEvents(reqs []record.Request) int {
+	if len(reqs) == 0 {
+		return 0
+	}
+	start := reqs[0].Sent
+	for _, r := range reqs {
+		start = min(start, r.Sent)
+	}
+	buckets, peak := map[int64]int{}, 0
+	for _, r := range reqs {
+		for _, e := range r.Events {
+			b := (e.At - start) / 1e9
+			buckets[b]++
+			peak = max(peak, buckets[b])
+		}
+	}
+	return peak
+}
+
+// WriteVLLMBlock prints the result block of `vllm bench serve` 0.33, to the space. Two
+// figures differ by intent: the duration is that of the throughputs in this program
+// (first send to last end, vLLM begins one gap earlier), and the peak of concurrent
+// requests is exact, where vLLM 0.33 counts everything that touched the same second.
+func WriteVLLMBlock(w io.Writer, run record.Run, opt VLLMOptions) error {
+	opt = opt.withDefaults()
+	var b bytes.Buffer
+	rule(&b, " Serving Benchmark Result ", '=')
+	writeSummary(&b, summarize(run), opt)
+	for _, g := range vllmGroups(run, opt) {
+		mean, median, _, ps := g.stats(opt.Percentiles)
+		rule(&b, g.header, '-')
+		rowFloat(&b, "Mean "+g.name+" (ms):", mean)
+		rowFloat(&b, "Median "+g.name+" (ms):", median)
+		for i, p := range opt.Percentiles {
+			rowFloat(&b, "P"+percentileWord(p)+" "+g.name+" (ms):", ps[i])
+		}
+	}
+	b.WriteString(strings.Repeat("=", 50) + "\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func writeSummary(b *bytes.Buffer, s vllmSummary, opt VLLMOptions) {
+	rowInt(b, "Successful requests:", s.Succeeded)
+	rowInt(b, "Failed requests:", s.Failed)
+	if opt.MaxConcurrency > 0 {
+		rowInt(b, "Maximum request concurrency:", opt.MaxConcurrency)
+	}
+	if opt.RequestRate > 0 {
+		rowFloat(b, "Request rate configured (RPS):", opt.RequestRate)
+	}
+	rowFloat(b, "Benchmark duration (s):", s.seconds)
+	rowInt(b, "Total input tokens:", s.InputTokens)
+	rowInt(b, "Total generated tokens:", s.OutputTokens)
+	rowFloat(b, "Request throughput (req/s):", s.perSecond(s.Succeeded))
+	rowFloat(b, "Output token throughput (tok/s):", s.perSecond(s.OutputTokens))
+	rowFloat(b, "Peak output token throughput (tok/s):", s.peakTokens)
+	rowFloat(b, "Peak concurrent requests:", float64(s.peakConcurrentSuccess))
+	rowFloat(b, "Total token throughput (tok/s):", s.perSecond(s.InputTokens+s.OutputTokens))
+}
+
+// rule centres a title in 50 characters, the odd one on the right (Python's "^").
+func rule(b *bytes.Buffer, title string, fill byte) {
+	left := (50 - len(title)) / 2
+	right := 50 - len(title) - left
+	f := string(fill)
+	b.WriteString(strings.Repeat(f, left) + title + strings.Repeat(f, right) + "\n")
+}
+
+func rowInt(b *bytes.Buffer, label string, v int) { fmt.Fprintf(b, "%-40s %-10d\n", label, v) }
+
+func rowFloat(b *bytes.Buffer, label string, v float64) {
+	fmt.Fprintf(b, "%-40s %-10.2f\n", label, v)
+}

@@ -1,0 +1,95 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// VLLMJSON renders a run in the shape of `vllm bench serve` 0.33 --save-result, with
+// opt.Detailed that of --save-detailed, so that programs made for those files read it.
+// Times are in seconds in arrays and in milliseconds in statistics, as there. Not
+// written is what is not recorded: generated_texts, and tokenizer_id.
+func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
+	opt = opt.withDefaults()
+	m := vllmHead(run, opt)
+	s := summarize(run)
+	for k, v := range map[string]any{
+		"duration": s.seconds, "completed": s.Succeeded, "failed": s.Failed,
+		"total_input_tokens": s.InputTokens, "total_output_tokens": s.OutputTokens,
+		"request_throughput": s.perSecond(s.Succeeded), "request_goodput": nil,
+		"output_throughput":       s.perSecond(s.OutputTokens),
+		"total_token_throughput":  s.perSecond(s.InputTokens + s.OutputTokens),
+		"max_output_tokens_per_s": s.peakTokens, "max_concurrent_requests": s.peakConcurrentSuccess,
+		"rtfx": 0.0,
+	} {
+		m[k] = v
+	}
+	for _, g := range vllmGroups(run, opt) {
+		mean, median, std, ps := g.stats(opt.Percentiles)
+		m["mean_"+g.attr+"_ms"], m["median_"+g.attr+"_ms"], m["std_"+g.attr+"_ms"] = mean, median, std
+		for i, p := range opt.Percentiles {
+			m["p"+percentileWord(p)+"_"+g.attr+"_ms"] = ps[i]
+		}
+	}
+	vllmArrays(m, run, opt.Detailed)
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("vLLM-shaped result: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// vllmHead is what vLLM writes about the command. An unlimited rate is the string "inf".
+func vllmHead(run record.Run, opt VLLMOptions) map[string]any {
+	m := map[string]any{
+		"date": opt.Date, "endpoint_type": opt.EndpointType, "backend": opt.Backend, "label": nil,
+		"model_id": opt.ModelID, "num_prompts": opt.NumPrompts, "request_rate": any("inf"),
+		"burstiness": opt.Burstiness, "max_concurrency": nil,
+	}
+	if opt.Label != "" {
+		m["label"] = opt.Label
+	}
+	if opt.NumPrompts == 0 {
+		m["num_prompts"] = len(run.Requests)
+	}
+	if opt.RequestRate > 0 {
+		m["request_rate"] = opt.RequestRate
+	}
+	if opt.MaxConcurrency > 0 {
+		m["max_concurrency"] = opt.MaxConcurrency
+	}
+	return m
+}
+
+// vllmArrays adds the arrays over all requests; a failed one is 0. latencies and
+// queue_times are kept without detail too, as vLLM does.
+func vllmArrays(m map[string]any, run record.Run, detailed bool) {
+	n := len(run.Requests)
+	var (
+		latencies, queues, ttfts, starts = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		inputs, outputs                  = make([]int, n), make([]int, n)
+		itls, errs                       = make([][]float64, n), make([]string, n)
+	)
+	for i, r := range run.Requests {
+		starts[i], errs[i], inputs[i], itls[i] = float64(r.Sent)/1e9, r.Error, r.PromptTokens, []float64{}
+		if r.Planned >= 0 {
+			queues[i] = float64(r.Sent-r.Planned) / 1e9
+		}
+		if r.Failure != "" || len(r.Events) == 0 {
+			continue
+		}
+		outputs[i] = r.OutputTokens
+		ttfts[i] = float64(r.Events[0].At-r.Sent) / 1e9
+		latencies[i] = float64(r.Events[len(r.Events)-1].At-r.Sent) / 1e9
+		for k := 1; k < len(r.Events); k++ {
+			itls[i] = append(itls[i], float64(r.Events[k].At-r.Events[k-1].At)/1e9)
+		}
+	}
+	m["latencies"], m["queue_times"] = latencies, queues
+	if detailed {
+		m["input_lens"], m["output_lens"], m["ttfts"], m["itls"] = inputs, outputs, ttfts, itls
+		m["start_times"], m["errors"] = starts, errs
+	}
+}

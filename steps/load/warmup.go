@@ -1,0 +1,73 @@
+package load
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// warmupConcurrency bounds the warm-up where the load has no bound of its own.
+const warmupConcurrency = 16
+
+// warmup sends the warm-up requests as fast as their concurrency allows: the lengths of
+// the first measured prompts with other content. Their records have a clock of their
+// own, and their failures are not judged.
+func (r *runner) warmup(ctx context.Context) []record.Request {
+	n := r.opt.Workload.Warmup
+	if n == 0 {
+		return nil
+	}
+	seeds := r.work.seeds
+	seeds.Content ^= warmupContent
+	own, err := newWork(r.work.src, r.work.enc, seeds, n)
+	if err != nil {
+		return nil // the same encoder made the measured requests
+	}
+	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
+	w.client.stamp = userClock{t0: w.t0}
+	w.sendAll(ctx, n, r.warmupUsers(n))
+	recs := w.records()
+	return recs
+}
+
+func (r *runner) warmupUsers(n int) int {
+	users := r.opt.Workload.Load.MaxConcurrency
+	if users == 0 {
+		users = warmupConcurrency
+	}
+	return min(users, n)
+}
+
+// sendAll sends requests 0..n-1 with so many users.
+func (r *runner) sendAll(ctx context.Context, n, users int) {
+	todo := make(chan int, n)
+	for i := range n {
+		todo <- i
+	}
+	close(todo)
+	var wg sync.WaitGroup
+	for range users {
+		wg.Go(func() {
+			for i := range todo {
+				if ctx.Err() != nil {
+					return
+				}
+				r.send(ctx, i, -1, time.Now())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// records returns what was recorded, in the order of the requests.
+func (r *runner) records() []record.Request {
+	slices.SortFunc(r.recs, func(a, b *attempt) int { return a.rec.Index - b.rec.Index })
+	out := make([]record.Request, len(r.recs))
+	for i, a := range r.recs {
+		out[i] = a.rec
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/steps/dataset"
+)
+
+// warmupContent changes the content seed of the warm-up, so that it leaves nothing of
+// the measured prompts in a prefix cache.
+const warmupContent = 0x7761726d2d757021
+
+// hashedPrompts is how many prompts identify the work of a run whose number of requests
+// is not known before.
+const hashedPrompts = 256
+
+// work is what is sent: the prompts and the requests' bytes, all made before the run
+// where their number is known.
+type work struct {
+	src   dataset.Source
+	enc   *encoder
+	seeds dataset.Seeds
+	n     int // 0: unknown
+
+	prompts []dataset.Prompt
+	wires   [][]byte
+}
+
+func (o Options) seeds() dataset.Seeds {
+	s := dataset.Seeds{Lengths: o.LengthSeed, Content: o.Seed}
+	if s.Lengths == 0 {
+		s.Lengths = o.Seed
+	}
+	return s
+}
+
+// newWork makes n prompts and their requests. With n = 0 they are made as they are
+// sent, and only the first ones now, for the hash and to find errors.
+func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*work, error) {
+	w := &work{src: src, enc: enc, seeds: seeds, n: n}
+	first := n
+	if n == 0 {
+		first = hashedPrompts
+	}
+	w.prompts = dataset.Prompts(src, first, seeds)
+	w.wires = make([][]byte, first)
+	for i, p := range w.prompts {
+		var err error
+		if w.wires[i], err = w.encode(i, p); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *work) encode(i int, p dataset.Prompt) ([]byte, error) {
+	return w.enc.request(p, fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i))
+}
+
+// get returns prompt i and its request.
+func (w *work) get(i int) (dataset.Prompt, []byte, error) {
+	if i < len(w.wires) {
+		return w.prompts[i], w.wires[i], nil
+	}
+	p := w.src.Prompt(i, w.seeds)
+	wire, err := w.encode(i, p)
+	return p, wire, err
+}
+
+// hash identifies the work: all prompts, or the first ones of an unknown number.
+func (w *work) hash() string { return dataset.Hash(w.prompts) }
