@@ -1,0 +1,107 @@
+package spawn
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Policy says which variables of our own environment a child inherits: those on the
+// allow-list, less those that look like a secret. What the command itself sets is always
+// passed.
+//
+// The list is short on purpose. A runner's environment differs from machine to machine,
+// holds tokens of the workflow (GITHUB_TOKEN, ACTIONS_RUNTIME_TOKEN), and can break an
+// engine: a Kubernetes service named vllm sets VLLM_PORT=tcp://…, which vLLM refuses.
+// Settings of engines (VLLM_*, SGLANG_*) belong into the file, where both sides of a
+// comparison and the reader of the report see them.
+type Policy struct {
+	// Also lists further names to inherit. A name that ends in * is a prefix. The names
+	// that look like a secret are inherited only when they are listed here in full.
+	Also []string
+}
+
+// allowed names; a trailing * marks a prefix.
+var allowed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE", "LC_*",
+	"TMPDIR", "TMP", "TEMP", "XDG_*",
+	"LD_LIBRARY_PATH", "LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_*", "PYTHONPATH", "PYTHONHOME", "PYTHONHASHSEED",
+	"CUDA_*", "NVIDIA_*", "NCCL_*", "UCX_*", "HIP_*", "ROCR_*", "ROCM_*", "GPU_DEVICE_ORDINAL",
+	"HF_HOME", "HF_HUB_*", "HF_ENDPOINT", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "TRANSFORMERS_OFFLINE",
+	"TORCH_*", "TORCHINDUCTOR_*", "TRITON_*", "OMP_*", "MKL_*", "OPENBLAS_*",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	"DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+}
+
+// denied parts and prefixes of names, in upper case.
+var (
+	deniedParts    = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY"}
+	deniedPrefixes = []string{"ACTIONS_", "GITHUB_", "RUNNER_", "INPUT_"}
+)
+
+// Environment returns the variables a child gets: the inherited ones in the order of
+// environ, then set; a later value of a name replaces an earlier one.
+func (p Policy) Environment(environ []string, set []steps.EnvVar) []string {
+	var out []string
+	at := map[string]int{}
+	put := func(name, value string) {
+		if i, dup := at[name]; dup {
+			out[i] = name + "=" + value
+			return
+		}
+		at[name] = len(out)
+		out = append(out, name+"="+value)
+	}
+	for _, kv := range environ {
+		name, value, ok := strings.Cut(kv, "=")
+		if ok && name != "" && p.inherits(name) {
+			put(name, value)
+		}
+	}
+	for _, e := range set {
+		put(e.Name, e.Value)
+	}
+	return out
+}
+
+func (p Policy) inherits(name string) bool {
+	if slices.Contains(p.Also, name) {
+		return true
+	}
+	if looksSecret(name) {
+		return false
+	}
+	return matches(allowed, name) || matches(p.Also, name)
+}
+
+func looksSecret(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, part := range deniedParts {
+		if strings.Contains(upper, part) {
+			return true
+		}
+	}
+	for _, prefix := range deniedPrefixes {
+		if strings.HasPrefix(upper, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(list []string, name string) bool {
+	for _, pattern := range list {
+		if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+			continue
+		}
+		if pattern == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,38 @@
+//go:build unix && !linux
+
+package spawn
+
+import (
+	"errors"
+	"syscall"
+)
+
+// attributes put the child into a group of its own. There is no parent death signal.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// reap waits for the leader and then kills what is left of its group. The leader's number
+// is released a moment before, which Linux avoids.
+func (c *child) reap() {
+	err := c.cmd.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually there is nobody left
+	c.err = ignoreHeldOutput(err)
+	c.reaped = true
+}
+
+// groupAlive reports whether a signal would reach anybody.
+func groupAlive(pgid int) bool { return syscall.Kill(-pgid, 0) == nil }
+
+// startTime is not known without /proc.
+func startTime(int) (uint64, error) { return 0, errUnknown }
+
+var errUnknown = errors.New("this system does not say when a process started")
+
+// FindOrphans finds nothing without /proc.
+func FindOrphans() ([]Orphan, error) { return nil, nil }
+
+// KillOrphan cannot tell a process from a later one with its number without start times,
+// and so kills nothing.
+func KillOrphan(int, uint64) (bool, error) { return false, errUnknown }
+

@@ -1,0 +1,108 @@
+package spawn
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// process is what /proc/PID/stat says of a process.
+type process struct {
+	pid, group int
+	state      byte
+	start      uint64 // clock ticks since boot
+}
+
+// ended reports whether it is a zombie or about to vanish.
+func (p process) ended() bool { return p.state == 'Z' || p.state == 'X' }
+
+// eachProcess calls f for every process of the machine until f returns false. Processes
+// that vanish meanwhile are left out.
+func eachProcess(f func(process) bool) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil && !f(p) {
+			return
+		}
+	}
+}
+
+func readProcess(pid int) (process, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, err
+	}
+	return parseStat(data)
+}
+
+// parseStat reads the line of /proc/PID/stat (proc_pid_stat(5)): the name in parentheses
+// can hold spaces and parentheses, so the fields are counted from the last one.
+func parseStat(data []byte) (process, error) {
+	line := strings.TrimSpace(string(data))
+	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if open < 1 || end < open {
+		return process{}, errors.New("the line of /proc has no name in parentheses")
+	}
+	fields := strings.Fields(line[end+1:])
+	const state, group, start = 0, 2, 19
+	if len(fields) <= start || len(fields[state]) != 1 {
+		return process{}, fmt.Errorf("the line of /proc has %d fields after the name; at least %d were expected", len(fields), start+1)
+	}
+	p := process{state: fields[state][0]}
+	var err error
+	if p.pid, err = strconv.Atoi(strings.TrimSpace(line[:open])); err != nil {
+		return process{}, fmt.Errorf("process id: %w", err)
+	}
+	if p.group, err = strconv.Atoi(fields[group]); err != nil {
+		return process{}, fmt.Errorf("process group: %w", err)
+	}
+	if p.start, err = strconv.ParseUint(fields[start], 10, 64); err != nil {
+		return process{}, fmt.Errorf("start time: %w", err)
+	}
+	return p, nil
+}
+
+// startTime of a process in clock ticks since boot.
+func startTime(pid int) (uint64, error) {
+	p, err := readProcess(pid)
+	return p.start, err
+}
+
+// markOf returns the mark in the environment of a process, "" if it has none or is not
+// ours to read.
+func markOf(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for kv := range bytes.SplitSeq(data, []byte{0}) {
+		if mark, ok := bytes.CutPrefix(kv, []byte(MarkVar+"=")); ok {
+			return string(mark)
+		}
+	}
+	return ""
+}
+
+// argvOf returns the command line of a process.
+func argvOf(pid int) []string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}

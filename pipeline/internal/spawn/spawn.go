@@ -1,0 +1,217 @@
+//go:build unix
+
+package spawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// MarkVar is set in the environment of every child to "PID:START" of this program, so
+// that a later one can find what a killed one has left behind.
+const MarkVar = "PIPELINE_SPAWNED_BY"
+
+// Options of a Spawner.
+type Options struct {
+	// Environ is the environment to inherit from, os.Environ() in the program.
+	Environ []string
+	// Policy of what is inherited.
+	Policy Policy
+	// OnSpawn, if not nil, is told of each child before Spawn returns: its process id,
+	// its start time (clock ticks since boot; 0 where the system does not say) and its
+	// argv. A journal of these lets KillOrphan end what a killed run has left.
+	OnSpawn func(pid int, startTime uint64, argv []string)
+	// Linger is how long the rest of a group may take to end by itself once its leader
+	// is gone; 2 s unless set. Engine workers release RDMA registrations in that time,
+	// which a kill would leak.
+	Linger time.Duration
+}
+
+// Spawner starts processes. It is safe for concurrent use.
+type Spawner struct {
+	opt  Options
+	mark string
+	// starts is served by one goroutine on one locked thread: Linux sends the parent
+	// death signal when the *thread* that forked ends, so no thread of the Go runtime's
+	// pool may fork.
+	starts chan startRequest
+	quit   chan struct{}
+	once   sync.Once
+
+	mu     sync.Mutex
+	living map[*child]struct{}
+	closed bool
+}
+
+var _ steps.Spawner = (*Spawner)(nil)
+
+// New returns a Spawner. Close it when no child is left.
+func New(opt Options) *Spawner {
+	if opt.Linger <= 0 {
+		opt.Linger = 2 * time.Second
+	}
+	s := &Spawner{
+		opt:    opt,
+		mark:   ownMark(),
+		starts: make(chan startRequest),
+		quit:   make(chan struct{}),
+		living: map[*child]struct{}{},
+	}
+	go s.serve()
+	return s
+}
+
+type startRequest struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+func (s *Spawner) serve() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		select {
+		case r := <-s.starts:
+			r.done <- r.cmd.Start()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// ErrClosed is returned by Spawn after Close or KillAll.
+var ErrClosed = errors.New("the program is ending and starts no more processes")
+
+// Spawn starts a command in a process group of its own. ctx bounds the start only.
+// The command's first word is looked up in the PATH that the child will have, and a
+// relative one with a slash in its folder.
+func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return nil, errors.New("cannot start a process without a command")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Argv[0], context.Cause(ctx))
+	}
+	cmd, err := s.command(c)
+	if err != nil {
+		return nil, err
+	}
+	// The lock is held over the start, so that KillAll misses no child.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrClosed)
+	}
+	r := startRequest{cmd: cmd, done: make(chan error, 1)}
+	select {
+	case s.starts <- r:
+	case <-s.quit:
+		return nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrClosed)
+	}
+	if err := <-r.done; err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	ch := &child{cmd: cmd, pid: cmd.Process.Pid, linger: s.opt.Linger, done: make(chan struct{})}
+	s.living[ch] = struct{}{}
+	if s.opt.OnSpawn != nil {
+		start, _ := startTime(ch.pid)
+		s.opt.OnSpawn(ch.pid, start, c.Argv)
+	}
+	go s.watch(ch)
+	return ch, nil
+}
+
+func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
+	for _, word := range c.Argv {
+		if strings.ContainsRune(word, 0) {
+			return nil, fmt.Errorf("start %s: an argument contains a zero byte", c.Argv[0])
+		}
+	}
+	env := s.opt.Policy.Environment(s.opt.Environ, append(c.Env[:len(c.Env):len(c.Env)], steps.EnvVar{Name: MarkVar, Value: s.mark}))
+	path, err := lookPath(c.Argv[0], c.Dir, env)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	return &exec.Cmd{
+		Path: path, Args: c.Argv, Env: env, Dir: c.Dir,
+		Stdout: c.Stdout, Stderr: c.Stderr,
+		SysProcAttr: attributes(),
+		// A process that left the group can hold our pipes open; it must not hold us.
+		WaitDelay: 2 * time.Second,
+	}, nil
+}
+
+func (s *Spawner) watch(ch *child) {
+	ch.reap()
+	s.mu.Lock()
+	delete(s.living, ch)
+	s.mu.Unlock()
+	close(ch.done)
+}
+
+// KillAll refuses further starts, kills the groups of all living children and waits
+// until they are gone or ctx ends.
+func (s *Spawner) KillAll(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	children := make([]*child, 0, len(s.living))
+	for ch := range s.living {
+		children = append(children, ch)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, ch := range children {
+		errs = append(errs, ch.Signal("KILL"))
+	}
+	for _, ch := range children {
+		select {
+		case <-ch.done:
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("process %d (%s) is still there after the kill: %w", ch.pid, ch.cmd.Args[0], context.Cause(ctx)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Living lists the process ids of the children that have not ended.
+func (s *Spawner) Living() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids := make([]int, 0, len(s.living))
+	for ch := range s.living {
+		pids = append(pids, ch.pid)
+	}
+	return pids
+}
+
+// Close refuses further starts and lets go of the starting thread. It ends no child.
+func (s *Spawner) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.once.Do(func() { close(s.quit) })
+}
+
+// ownMark identifies this process among all that have run since the last boot.
+func ownMark() string {
+	pid := os.Getpid()
+	start, _ := startTime(pid)
+	return strconv.Itoa(pid) + ":" + strconv.FormatUint(start, 10)
+}
+
+// signals that a child can be sent, by name.
+var signals = map[string]syscall.Signal{
+	"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL,
+	"HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
+}

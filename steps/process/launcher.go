@@ -1,0 +1,94 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Options of a launcher. Zero values mean the defaults.
+type Options struct {
+	// KillWait is how long a killed group may take to vanish; 10 s.
+	KillWait time.Duration
+	// PortWait is how long the port may stay in use after the group is gone; 5 s.
+	PortWait time.Duration
+	// Poll is the time between two looks at the port; 50 ms.
+	Poll time.Duration
+}
+
+// Launcher starts servers as processes by a spawner.
+type Launcher struct {
+	spawner steps.Spawner
+	opt     Options
+	ports   Ports
+}
+
+var _ steps.Launcher = (*Launcher)(nil)
+
+// New returns a launcher.
+func New(spawner steps.Spawner, opt Options) *Launcher {
+	def := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	def(&opt.KillWait, 10*time.Second)
+	def(&opt.PortWait, 5*time.Second)
+	def(&opt.Poll, 50*time.Millisecond)
+	return &Launcher{spawner: spawner, opt: opt}
+}
+
+// Name is "process".
+func (l *Launcher) Name() string { return "process" }
+
+// Ports of the servers of this launcher.
+func (l *Launcher) Ports() *Ports { return &l.ports }
+
+// ErrPortInUse says that somebody listens on the port that a server was to have. Its
+// answers would be taken for the server's, so nothing is started.
+var ErrPortInUse = errors.New("the port is in use by another program")
+
+// Start starts p; both its outputs go to log. It fails if somebody already listens on
+// the port.
+func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	if p.Port <= 0 || p.Port > 65535 {
+		return nil, fmt.Errorf("%s: port %d is not a port; take one with Ports", p.Name, p.Port)
+	}
+	if err := probe(p.Host, p.Port); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("%s: %w: %s; stop that program or set another port", p.Name, ErrPortInUse, hostPort(p))
+		}
+		return nil, fmt.Errorf("%s: cannot listen on %s: %w", p.Name, hostPort(p), err)
+	}
+	if log == nil {
+		log = io.Discard
+	}
+	log = &serialWriter{w: log}
+	child, err := l.spawner.Spawn(ctx, steps.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, Stdout: log, Stderr: log})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return &server{process: p, child: child, opt: l.opt}, nil
+}
+
+func hostPort(p steps.Process) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }
+
+// serialWriter lets the copiers of both outputs share one writer.
+type serialWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *serialWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}

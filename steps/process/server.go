@@ -1,0 +1,126 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// server is a running process.
+type server struct {
+	process steps.Process
+	child   steps.Child
+	opt     Options
+
+	stop    sync.Once
+	stopErr error
+}
+
+// PID of the process, for events and people.
+func (s *server) PID() int { return s.child.PID() }
+
+// BaseURL is where it will answer.
+func (s *server) BaseURL() string { return "http://" + hostPort(s.process) }
+
+// Done is closed when the process and its group have ended.
+func (s *server) Done() <-chan struct{} { return s.child.Done() }
+
+// ExitState says how it ended, "running" while it has not.
+func (s *server) ExitState() string {
+	select {
+	case <-s.child.Done():
+	default:
+		return "running"
+	}
+	if err := s.child.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// Stop asks the group to end, waits for the grace, kills, and waits until the group is
+// gone and the port is free. When ctx ends first, the kill comes at once: ctx shortens
+// the grace and never leaves a process behind. Later calls wait for the first and return
+// its result.
+func (s *server) Stop(ctx context.Context) error {
+	s.stop.Do(func() { s.stopErr = s.end(ctx) })
+	return s.stopErr
+}
+
+func (s *server) end(ctx context.Context) error {
+	if !s.ended() {
+		s.askToEnd(ctx)
+	}
+	if !s.ended() {
+		if err := s.child.Signal("KILL"); err != nil {
+			return fmt.Errorf("%s: %w", s.process.Name, err)
+		}
+		if !s.await(context.Background(), s.opt.KillWait) {
+			return fmt.Errorf("%s: process %d is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.process.Name, s.child.PID(), s.opt.KillWait)
+		}
+	}
+	return s.awaitPort(ctx)
+}
+
+// askToEnd sends the stop signal and waits for the grace. An error of the signal leads
+// to the kill, which reports it if it matters.
+func (s *server) askToEnd(ctx context.Context) {
+	name := s.process.StopSignal
+	if name == "" {
+		name = "TERM"
+	}
+	grace := s.process.StopGrace
+	if grace <= 0 {
+		grace = steps.DefaultStopGrace
+	}
+	if s.child.Signal(name) == nil {
+		s.await(ctx, grace)
+	}
+}
+
+func (s *server) ended() bool {
+	select {
+	case <-s.child.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// await reports whether the process ended within d and before ctx.
+func (s *server) await(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-s.child.Done():
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return s.ended()
+}
+
+// awaitPort returns when the port can be bound again. A port that stays taken belongs to
+// a process that left the group.
+func (s *server) awaitPort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opt.PortWait)
+	defer cancel()
+	tick := time.NewTicker(s.opt.Poll)
+	defer tick.Stop()
+	for {
+		err := probe(s.process.Host, s.process.Port)
+		if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name, hostPort(s.process))
+		}
+	}
+}
