@@ -2,7 +2,6 @@ package event
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,8 +68,6 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case len(line) > maxLine:
 			return nil, fmt.Errorf("longer than %d bytes: this is no journal", maxLine)
-		case err == nil && len(bytes.TrimSpace(line)) == 0 && len(line) > 0:
-			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		default:

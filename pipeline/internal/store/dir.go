@@ -1,0 +1,221 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+)
+
+// The files of a run directory.
+const (
+	PlanFile    = "plan.json"
+	EventsFile  = "events.jsonl"
+	MachineFile = "machine.json"
+	ResultsFile = "results.json"
+	ReportFile  = "report.md"
+	TextFile    = "report.txt"
+
+	recordsDir = "records"
+	logsDir    = "logs"
+	sourceDir  = "source"
+	lockFile   = ".lock"
+)
+
+var (
+	// ErrNotEmpty says that a new run was given a directory that holds something.
+	ErrNotEmpty = errors.New("directory is not empty")
+	// ErrNotRun says that a directory holds no run.
+	ErrNotRun = errors.New("not a run directory")
+	// ErrLocked says that another process works in the directory.
+	ErrLocked = errors.New("another run is using the directory")
+)
+
+// Dir is a run directory.
+type Dir struct {
+	path   string
+	root   *os.Root
+	lock   *flock.Flock // nil when it was opened for reading
+	redact *event.Redactor
+}
+
+// Create makes path a run directory and locks it. It must be absent or empty.
+func Create(path string, redact *event.Redactor) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("create the run directory: %w", err)
+	}
+	d, err := open(path, redact)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(d.checkEmpty(), d.takeLock()); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	for _, sub := range []string{recordsDir, logsDir, sourceDir} {
+		if err := d.root.MkdirAll(sub, 0o755); err != nil {
+			return nil, errors.Join(fmt.Errorf("create the run directory: %w", err), d.Close())
+		}
+	}
+	return d, nil
+}
+
+// Resume opens the directory of an unfinished run and locks it.
+func Resume(path string, redact *event.Redactor) (*Dir, error) {
+	d, err := Open(path, redact)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.takeLock(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if err := d.sweep(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// sweep removes the temporary files that a killed run left.
+func (d *Dir) sweep() error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("read the run directory: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") || e.Name() == lockFile || !e.Type().IsRegular() {
+			continue
+		}
+		if err := d.root.Remove(e.Name()); err != nil {
+			return fmt.Errorf("remove a temporary file: %w", err)
+		}
+	}
+	return nil
+}
+
+// Open opens the directory of a run for reading and for reports. It takes no lock.
+func Open(path string, redact *event.Redactor) (*Dir, error) {
+	d, err := open(path, redact)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.root.Stat(PlanFile); err != nil {
+		err = fmt.Errorf("%s: %w: it has no %s", path, ErrNotRun, PlanFile)
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func open(path string, redact *event.Redactor) (*Dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the run directory: %w", err)
+	}
+	return &Dir{path: path, root: root, redact: redact}, nil
+}
+
+func (d *Dir) checkEmpty() error {
+	if _, err := d.root.Stat(PlanFile); err == nil {
+		return fmt.Errorf("%s: %w: it holds a run; continue that with --resume %s, or choose another --out", d.path, ErrNotEmpty, d.path)
+	}
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("read the run directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile {
+			return fmt.Errorf("%s: %w (it has %q): choose another --out", d.path, ErrNotEmpty, e.Name())
+		}
+	}
+	return nil
+}
+
+// takeLock locks the directory until Close, or until the process ends however it does.
+func (d *Dir) takeLock() error {
+	if info, err := d.root.Lstat(lockFile); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: remove it", filepath.Join(d.path, lockFile))
+	}
+	d.lock = flock.New(filepath.Join(d.path, lockFile))
+	ok, err := d.lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock the run directory: %w", err)
+	}
+	if !ok {
+		return fmt.Errorf("%s: %w: wait for it, or choose another --out", d.path, ErrLocked)
+	}
+	return nil
+}
+
+// Close releases the directory.
+func (d *Dir) Close() error {
+	var err error
+	if d.lock != nil {
+		err = d.lock.Unlock()
+	}
+	return errors.Join(err, d.root.Close())
+}
+
+// Path of the directory, as it was given.
+func (d *Dir) Path() string { return d.path }
+
+// Root of the directory, for readers of its files.
+func (d *Dir) Root() *os.Root { return d.root }
+
+// Journal is the open journal of a run.
+type Journal struct {
+	*event.Journal
+	file *os.File
+}
+
+// Journal opens the journal for appending. A torn last line, which a crash leaves, is cut
+// off first, so that what follows is readable.
+func (d *Dir) Journal() (*Journal, error) {
+	f, err := d.root.OpenFile(EventsFile, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	good, err := event.Read(f, func(event.Event) error { return nil })
+	if err == nil {
+		err = f.Truncate(good)
+	}
+	if err == nil {
+		_, err = f.Seek(good, io.SeekStart)
+	}
+	if err == nil {
+		err = d.syncSelf()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
+	}
+	return &Journal{Journal: event.NewJournal(f, d.redact), file: f}, nil
+}
+
+// Close closes the file; it returns the journal's error, if it had one.
+func (j *Journal) Close() error { return errors.Join(j.Err(), j.file.Close()) }
+
+// Events calls fn for every event of the journal. A torn last line is left out.
+func (d *Dir) Events(fn func(event.Event) error) error {
+	f, err := d.root.Open(EventsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the journal: %w", err)
+	}
+	defer f.Close()
+	_, err = event.Read(f, fn)
+	return err
+}
+
+// syncSelf makes new names in the directory durable.
+func (d *Dir) syncSelf() error {
+	self, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(self.Sync(), self.Close())
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/google/renameio/v2"
+)
+
+// maxFile bounds what is read back into memory.
+const maxFile = 256 << 20
+
+// WriteFile writes a text file at once: readers see all of it or what was there before.
+// Secrets are masked. name is a path below the directory.
+func (d *Dir) WriteFile(name string, write func(io.Writer) error) error {
+	return d.atomic(name, func(w io.Writer) error {
+		masked := d.redact.Writer(w)
+		return errors.Join(write(masked), masked.Close())
+	})
+}
+
+// WriteJSON writes v as indented JSON, like WriteFile.
+func (d *Dir) WriteJSON(name string, v any) error {
+	return d.WriteFile(name, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	})
+}
+
+// ReadJSON reads what WriteJSON wrote.
+func (d *Dir) ReadJSON(name string, v any) error {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	defer f.Close()
+	if err := json.NewDecoder(io.LimitReader(f, maxFile)).Decode(v); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// WriteRecords writes the records of one run and returns their path below the directory.
+// The content is compressed, so what is secret in it must have been masked by the caller.
+func (d *Dir) WriteRecords(name string, write func(io.Writer) error) (string, error) {
+	file := path.Join(recordsDir, Name(name)+".jsonl.gz")
+	return file, d.atomic(file, write)
+}
+
+// WriteSource keeps a copy of a pipeline file.
+func (d *Dir) WriteSource(name string, content []byte) error {
+	return d.WriteFile(path.Join(sourceDir, Name(path.Base(name))), func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// atomic writes a temporary file, syncs it and renames it. Every error counts, the one of
+// the last flush included: a full disk often shows only there.
+func (d *Dir) atomic(name string, write func(io.Writer) error) error {
+	err := d.replace(name, write)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path.Join(d.path, name), err)
+	}
+	return nil
+}
+
+func (d *Dir) replace(name string, write func(io.Writer) error) (err error) {
+	// renameio puts its temporary file at the root of the directory, whatever the name.
+	f, err := renameio.NewPendingFile(name, renameio.WithRoot(d.root), renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Cleanup()) }()
+	buf := bufio.NewWriterSize(f, 64<<10)
+	if err := write(buf); err != nil {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}

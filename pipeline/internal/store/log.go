@@ -1,0 +1,130 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+)
+
+// The end of a log that is kept for failures.
+const (
+	tailLines = 50
+	tailWidth = 2000 // bytes of a line
+)
+
+// Log takes the output of a server or a step: all of it goes to a file, with secrets
+// masked, and its last lines are at hand. It is safe for concurrent use.
+type Log struct {
+	name   string
+	file   *os.File
+	masked *event.Writer
+
+	mu   sync.Mutex
+	tail tail
+	err  error
+}
+
+// Log opens logs/NAME.log. What a killed run left there is kept; the new output follows.
+func (d *Dir) Log(name string) (*Log, error) {
+	file := path.Join(logsDir, Name(name)+".log")
+	f, err := d.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	l := &Log{name: file, file: f}
+	l.masked = d.redact.Writer((*unmasked)(l))
+	return l, nil
+}
+
+// Path of the log below the directory.
+func (l *Log) Path() string { return l.name }
+
+// Write never fails: whoever writes must not stop because the log cannot be kept. Err
+// tells.
+func (l *Log) Write(p []byte) (int, error) {
+	return l.masked.Write(p) // into unmasked, which keeps its error for Err
+}
+
+// Tail returns the last lines so far, at most 50, each at most 2,000 bytes. Before Close
+// it may lack the last few bytes, in which a secret might begin.
+func (l *Log) Tail() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tail.last()
+}
+
+// Err returns the first error of writing the file.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close writes what was held back, closes the file and returns the first error.
+func (l *Log) Close() error {
+	return errors.Join(l.masked.Close(), l.Err(), l.file.Close())
+}
+
+// unmasked is the end of a Log behind the redactor.
+type unmasked Log
+
+func (u *unmasked) Write(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.tail.add(p)
+	if u.err != nil {
+		return len(p), nil
+	}
+	if _, err := u.file.Write(p); err != nil {
+		u.err = fmt.Errorf("write %s: %w", u.name, err)
+	}
+	return len(p), nil
+}
+
+// tail is a ring of the last lines.
+type tail struct {
+	lines   []string
+	current []byte
+}
+
+func (t *tail) add(p []byte) {
+	for len(p) > 0 {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		if room := tailWidth - len(t.current); room > 0 {
+			t.current = append(t.current, line[:min(room, len(line))]...)
+		}
+		p = rest
+		if ended {
+			t.push()
+		}
+	}
+}
+
+func (t *tail) push() {
+	if len(t.lines) == tailLines {
+		t.lines = append(t.lines[:0], t.lines[1:]...)
+	}
+	t.lines = append(t.lines, text(t.current))
+	t.current = t.current[:0]
+}
+
+func (t *tail) last() []string {
+	lines := append([]string(nil), t.lines...)
+	if len(t.current) > 0 {
+		lines = append(lines, text(t.current))
+	}
+	return lines[max(0, len(lines)-tailLines):]
+}
+
+// text makes a line fit for JSON; a progress bar's carriage returns leave its last state.
+func text(line []byte) string {
+	line = bytes.TrimRight(line, "\r")
+	line = line[bytes.LastIndexByte(line, '\r')+1:]
+	return strings.ToValidUTF8(string(line), "\uFFFD")
+}
