@@ -38,7 +38,9 @@ type Document struct {
 	RepeatsPlanned int `json:"repeats_planned"`
 	RepeatsDone    int `json:"repeats_done"`
 
-	Machine    map[string]string `json:"machine,omitempty"` // fingerprint, sorted by the encoder
+	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
+	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU.
+	Machine    map[string]string `json:"machine,omitempty"`
 	Targets    []Target          `json:"targets"`
 	Benchmarks []Benchmark       `json:"benchmarks"`
 	Launches   []Launch          `json:"launches"`
@@ -46,6 +48,13 @@ type Document struct {
 	Steps      []Step            `json:"steps,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
 }
+
+// The keys of Document.Machine that name a machine in a heading.
+const (
+	MachineGPU  = "gpu"  // model, "NVIDIA H100 80GB HBM3"
+	MachineGPUs = "gpus" // number of them
+	MachineCPU  = "cpu"  // model
+)
 
 // Verdict of a comparison, a gate or a whole document.
 type Verdict string
@@ -132,8 +141,11 @@ type AxisValue struct {
 
 // Run is one pass of a cell inside one launch: the experimental unit.
 type Run struct {
-	Repeat int    `json:"repeat"`
-	Launch string `json:"launch"`
+	Repeat int `json:"repeat"`
+	// Replaces is the planned repeat that this run measures again, because a run of that
+	// repeat was void; 0 in a planned repeat. See Cell.Current.
+	Replaces int    `json:"replaces,omitempty"`
+	Launch   string `json:"launch"`
 	// Status is "ok", "failed" (the server's doing: an outcome), "void" (a cause outside
 	// the system under test) or "cancelled".
 	Status string `json:"status"`
@@ -202,6 +214,9 @@ type Decision struct {
 	Change float64  `json:"change"`
 	Lower  *float64 `json:"lower"`
 	Upper  *float64 `json:"upper"`
+	// Level is the one-sided error of each bound where it is not the gate's own alpha or
+	// the document's (a look of a group-sequential test has its nominal one); 0 otherwise.
+	Level float64 `json:"level,omitempty"`
 	// P one-sided for "worse", PHolm adjusted over the family.
 	P          *float64 `json:"p"`
 	PHolm      *float64 `json:"p_holm"`

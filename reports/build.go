@@ -1,0 +1,74 @@
+package reports
+
+import (
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Build lays doc out. It is deterministic: equal documents and options give equal
+// reports.
+func Build(doc *result.Document, o Options) *Report {
+	v := newView(doc, o)
+	r := &Report{Banner: v.banner(), Legend: v.legend()}
+	r.Icon, r.Heading = v.heading()
+	r.Lead = v.lead()
+	for _, section := range []func() *Section{
+		v.findings, v.failures, v.warnings, v.passes, v.gateList, v.measured, v.client, v.environment,
+	} {
+		if s := section(); s != nil {
+			r.Sections = append(r.Sections, *s)
+		}
+	}
+	return r
+}
+
+// view is a document with what several sections look up in it.
+type view struct {
+	doc   *result.Document
+	o     Options
+	gates []*result.Gate
+	rows  []verdictRow // all decisions, worst first
+	cells map[string]cellAt
+	// several sides are compared: rows say which.
+	severalSides bool
+}
+
+// cellAt is a cell with its benchmark.
+type cellAt struct {
+	benchmark *result.Benchmark
+	cell      *result.Cell
+}
+
+func newView(doc *result.Document, o Options) *view {
+	v := &view{doc: doc, o: o, cells: map[string]cellAt{}}
+	for i := range doc.Benchmarks {
+		b := &doc.Benchmarks[i]
+		for j := range b.Cells {
+			v.cells[b.Addr+"\x00"+b.Cells[j].Hash] = cellAt{b, &b.Cells[j]}
+		}
+	}
+	for i := range doc.Gates {
+		if len(o.Gates) == 0 || slices.Contains(o.Gates, doc.Gates[i].Addr) {
+			v.gates = append(v.gates, &doc.Gates[i])
+		}
+	}
+	sides := map[[2]string]bool{}
+	for _, g := range v.gates {
+		for i := range g.Decisions {
+			d := &g.Decisions[i]
+			v.rows = append(v.rows, verdictRow{g, d})
+			if d.Head != "" || d.Base != "" {
+				sides[[2]string{d.Base, d.Head}] = true
+			}
+		}
+	}
+	v.severalSides = len(sides) > 1
+	slices.SortStableFunc(v.rows, compareRows)
+	return v
+}
+
+func (v *view) cell(benchmark, hash string) (cellAt, bool) {
+	c, ok := v.cells[benchmark+"\x00"+hash]
+	return c, ok
+}

@@ -1,0 +1,129 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// client is what the load generator says of itself, and the runs that are not counted.
+func (v *view) client() *Section {
+	s := &Section{Kind: Client, Folded: true}
+	voids := v.runsByReason(result.RunVoid, "run", "voided and not counted")
+	s.Notes = append(s.Notes, voids...)
+	s.Notes = append(s.Notes, v.runsByReason(result.RunCancelled, "run", "cancelled and not counted")...)
+	s.Notes = append(s.Notes, v.overloaded()...)
+	if t := v.audit(); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	if len(s.Notes) == 0 && len(s.Tables) == 0 {
+		return nil
+	}
+	title := "Load generator"
+	if n := v.countRuns(func(r *result.Run) bool { return r.Status == result.RunVoid }); n > 0 {
+		title += ": " + count(n, "voided run")
+	}
+	s.Title = plain(title)
+	return s
+}
+
+func (v *view) countRuns(keep func(*result.Run) bool) int {
+	n := 0
+	v.eachRun(func(_ cellAt, r *result.Run) {
+		if keep(r) {
+			n++
+		}
+	})
+	return n
+}
+
+// overloaded names the cells whose backlog grew.
+func (v *view) overloaded() []Line {
+	var notes []Line
+	for i := range v.doc.Benchmarks {
+		b := &v.doc.Benchmarks[i]
+		for _, c := range b.Cells {
+			n := 0
+			for _, r := range c.Runs {
+				if r.Overloaded {
+					n++
+				}
+			}
+			if n > 0 {
+				name := cmp.Or(valuesText(c.Values), shortAddr(b.Addr))
+				notes = append(notes, join(" ", code(name), plain(fmt.Sprintf(
+					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, count(len(c.Runs), "run")))))
+			}
+		}
+	}
+	return notes
+}
+
+func valuesText(values []result.AxisValue) string {
+	parts := make([]string, len(values))
+	for i, a := range values {
+		parts[i] = a.Name + "=" + a.Value
+	}
+	return strings.Join(parts, " ")
+}
+
+// audit has the median and the largest value over all counted runs for each number of
+// the client's audit, and the values of each text.
+func (v *view) audit() Table {
+	numbers := map[string][]float64{}
+	texts := map[string]map[string]bool{}
+	v.eachRun(func(_ cellAt, r *result.Run) {
+		if r.Status != result.RunOK {
+			return
+		}
+		for k, x := range r.Audit {
+			switch x := x.(type) {
+			case float64:
+				numbers[k] = append(numbers[k], x)
+			case string:
+				if texts[k] == nil {
+					texts[k] = map[string]bool{}
+				}
+				texts[k][x] = true
+			}
+		}
+	})
+	t := Table{Columns: []Column{{Title: "audit", Wrap: true}, {Title: "median", Align: Right}, {Title: "largest", Align: Right}}}
+	for _, k := range slices.Sorted(maps.Keys(numbers)) {
+		values := numbers[k]
+		slices.Sort(values)
+		largest := values[len(values)-1]
+		s := scale{1, ""}
+		if isTime(k) {
+			s = scaleFor("s", largest)
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(s.value(median(values))), plain(s.value(largest))}})
+	}
+	for _, k := range slices.Sorted(maps.Keys(texts)) {
+		if len(texts[k]) > 3 { // hashes and the like: nothing to read
+			continue
+		}
+		values := strings.Join(slices.Sorted(maps.Keys(texts[k])), ", ")
+		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(values), plain("")}})
+	}
+	return t
+}
+
+// isTime reports the audit's numbers that are seconds.
+func isTime(key string) bool {
+	return strings.HasPrefix(key, "lag_") || strings.HasPrefix(key, "gc_pause") ||
+		strings.HasPrefix(key, "clock_") || strings.HasSuffix(key, "_s") || strings.HasSuffix(key, "_seconds")
+}
+
+// median of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return sorted[n/2-1]/2 + sorted[n/2]/2
+}

@@ -1,0 +1,325 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// verdictRow is one decision with its gate.
+type verdictRow struct {
+	gate *result.Gate
+	d    *result.Decision
+}
+
+func (r verdictRow) passed() bool {
+	return r.d.Verdict == result.Pass || r.d.Verdict == result.Improvement
+}
+
+// class orders rows: what fails the file, then what warns, then what is ignored, then
+// what passed.
+func (r verdictRow) class() int {
+	if r.passed() {
+		return 3
+	}
+	return slices.Index([]result.Action{result.Fail, result.Warn, result.Ignore}, r.gate.On(r.d.Verdict))
+}
+
+// worse is by how many margins the head is worse than the base, on the scale of the
+// metric. A failure of the server is worse than any latency.
+func (r verdictRow) worse() float64 {
+	d := r.d
+	if d.Kind == result.KindSuccess {
+		return math.Inf(1)
+	}
+	change := d.Change
+	if d.Scale == "log" || d.Scale == "" {
+		change = math.Log1p(change)
+	}
+	if d.Direction == "higher" {
+		change = -change
+	}
+	if d.Margin > 0 {
+		change /= d.Margin
+	}
+	if math.IsNaN(change) {
+		return math.Inf(-1)
+	}
+	return change
+}
+
+// compareRows: regressions before what could not be told before passes, each from the
+// worst. In one class the verdict's severity decides, then the size of the change.
+func compareRows(a, b verdictRow) int {
+	return cmp.Or(
+		cmp.Compare(a.group(), b.group()),
+		cmp.Compare(a.class(), b.class()),
+		result.CompareVerdicts(a.d.Verdict, b.d.Verdict),
+		cmp.Compare(b.worse(), a.worse()),
+	)
+}
+
+// group puts regressions first, whatever their gates do about them.
+func (r verdictRow) group() int {
+	switch {
+	case r.passed():
+		return 2
+	case r.d.Verdict == result.Regression:
+		return 0
+	}
+	return 1
+}
+
+// findings are the rows that did not pass.
+func (v *view) findings() *Section {
+	rows := v.where(func(r verdictRow) bool { return !r.passed() })
+	if len(rows) == 0 {
+		return nil
+	}
+	return &Section{Kind: Findings, Tables: []Table{v.verdictTable(rows)}}
+}
+
+// passes are the rows that passed, folded.
+func (v *view) passes() *Section {
+	rows := v.where(verdictRow.passed)
+	if len(rows) == 0 {
+		return nil
+	}
+	improved := 0
+	for _, r := range rows {
+		if r.d.Verdict == result.Improvement {
+			improved++
+		}
+	}
+	title := count(len(rows), "comparison") + " passed"
+	if improved > 0 {
+		title += fmt.Sprintf(" (%d improved)", improved)
+	}
+	return &Section{Kind: Passes, Title: plain(title), Folded: true, Tables: []Table{v.verdictTable(rows)}}
+}
+
+func (v *view) where(keep func(verdictRow) bool) []verdictRow {
+	var rows []verdictRow
+	for _, r := range v.rows {
+		if keep(r) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// verdictTable is the table that a reader looks at first.
+func (v *view) verdictTable(rows []verdictRow) Table {
+	level, common := v.level(rows)
+	interval := "interval"
+	if common {
+		interval = intervalName(level)
+	}
+	t := Table{Columns: []Column{
+		{Title: "cell", Wrap: true},
+		{Title: "metric"},
+		{Title: "base", Align: Right},
+		{Title: "head", Align: Right},
+		{Title: "change", Align: Right},
+		{Title: interval, Align: Center},
+		{Title: "p (Holm)", Align: Right},
+		{Title: "margin", Align: Right},
+		{Title: "verdict", Wrap: true},
+	}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common)})
+	}
+	return t
+}
+
+func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
+	d := r.d
+	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	base, head, change := s.value(d.BaseValue), s.value(d.HeadValue), changeText(d, s)
+	if d.N == 0 && d.BaseValue == 0 {
+		base, change = none, none
+	}
+	if d.N == 0 && d.HeadValue == 0 {
+		head, change = none, none
+	}
+	if d.Kind == result.KindAssert {
+		base, change = none, none
+	}
+	interval := intervalText(d, s)
+	if !commonLevel && interval != none {
+		interval += " (" + plainPercent(1-2*v.decisionLevel(r)) + ")"
+	}
+	return []Line{
+		v.cellName(r), metricName(d), plain(base), plain(head), plain(change), plain(interval),
+		plain(probability(d.PHolm)), plain(marginText(d, s)), verdictText(r),
+	}
+}
+
+// cellName is the head's coordinates.
+func (v *view) cellName(r verdictRow) Line {
+	name := v.valuesName(r.d.Values)
+	if len(v.doc.Benchmarks) > 1 || name == "" {
+		name = strings.TrimSpace(shortAddr(r.gate.Benchmark) + " " + name)
+	}
+	line := code(name)
+	if v.severalSides && r.d.Head != "" {
+		line = join(" ", line, code(r.d.Head), plain("vs"), code(r.d.Base))
+	}
+	return line
+}
+
+// valuesName is axis values as "rate=4 input=1024", the axes that the options name only.
+func (v *view) valuesName(values []result.AxisValue) string {
+	var parts []string
+	for _, a := range v.chosen(values) {
+		parts = append(parts, a.Name+"="+a.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (v *view) chosen(values []result.AxisValue) []result.AxisValue {
+	if len(v.o.Rows) == 0 {
+		return values
+	}
+	var out []result.AxisValue
+	for _, name := range v.o.Rows {
+		for _, a := range values {
+			if a.Name == name {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// shortAddr is an address without the name of its block: "prefill" of benchmark.prefill.
+func shortAddr(addr string) string {
+	_, name, ok := strings.Cut(addr, ".")
+	if !ok {
+		return addr
+	}
+	return name
+}
+
+// metricName is the label with an arrow to the better side.
+func metricName(d *result.Decision) Line {
+	name := cmp.Or(d.Label, d.Metric, d.Kind)
+	if a := arrow(d.Direction); a != "" {
+		name += " " + a
+	}
+	return plain(name)
+}
+
+func arrow(direction string) string {
+	switch direction {
+	case "lower":
+		return "↓"
+	case "higher":
+		return "↑"
+	}
+	return ""
+}
+
+func changeText(d *result.Decision, s scale) string {
+	if d.Scale == "difference" || d.Scale == "proportion" {
+		return s.difference(d.Change)
+	}
+	return percent(d.Change)
+}
+
+// intervalText is the interval that decides, in the unit of the change. An end without a
+// bound is open.
+func intervalText(d *result.Decision, s scale) string {
+	if d.Lower == nil && d.Upper == nil {
+		return none
+	}
+	format, unit := percentNumber, "%"
+	if d.Scale == "difference" || d.Scale == "proportion" {
+		unit = s.unit
+		if unit == "%" {
+			unit = "pp"
+		}
+		format = func(x float64) string { return signed(x*s.factor, number) }
+	}
+	lower, upper := "−∞", "+∞"
+	if d.Lower != nil {
+		lower = format(*d.Lower)
+	}
+	if d.Upper != nil {
+		upper = format(*d.Upper)
+	}
+	return strings.TrimSpace(lower + " … " + upper + " " + unit)
+}
+
+// marginText is the margin as the file states it.
+func marginText(d *result.Decision, s scale) string {
+	switch {
+	case d.Margin == 0 || d.Kind == result.KindAssert:
+		return none
+	case d.Scale == "difference":
+		return s.value(d.Margin)
+	case d.Scale == "proportion":
+		return strings.TrimPrefix(scale{100, "%"}.difference(d.Margin), "+")
+	}
+	return plainPercent(d.Margin)
+}
+
+// verdictText is the verdict in words, with the reason and what the gate does about it.
+func verdictText(r verdictRow) Line {
+	d := r.d
+	line := plain(string(d.Verdict))
+	if !r.passed() {
+		switch r.gate.On(d.Verdict) {
+		case result.Warn:
+			if d.Verdict != result.Inconclusive {
+				line = plain(string(d.Verdict) + " (warns only)")
+			}
+		case result.Ignore:
+			line = plain(string(d.Verdict) + " (ignored)")
+		}
+	}
+	if d.Infrastructure {
+		line = join(", ", line, plain("infrastructure"))
+	}
+	var why []Line
+	if d.Reason != "" {
+		why = append(why, plain(d.Reason))
+	}
+	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
+		why = append(why, plain("needs ~"+count(d.NeedPairs, "repeat")))
+	}
+	return join(": ", line, join("; ", why...))
+}
+
+// decisionLevel is the one-sided error of each bound of a row's interval.
+func (v *view) decisionLevel(r verdictRow) float64 {
+	return cmp.Or(r.d.Level, r.gate.Alpha, v.doc.Alpha)
+}
+
+// level is the level of the rows that have an interval, and whether they share it.
+func (v *view) level(rows []verdictRow) (level float64, common bool) {
+	level, common = v.doc.Alpha, true
+	first := true
+	for _, r := range rows {
+		if r.d.Lower == nil && r.d.Upper == nil {
+			continue
+		}
+		l := v.decisionLevel(r)
+		if first {
+			level, first = l, false
+		}
+		common = common && l == level
+	}
+	return level, common
+}
+
+func intervalName(level float64) string {
+	if level <= 0 || level >= 0.5 {
+		return "interval"
+	}
+	return plainPercent(1-2*level) + " interval"
+}

@@ -1,0 +1,144 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// maxTargetColumns is how many targets a table of differences can show side by side.
+const maxTargetColumns = 4
+
+// environment is what ran: targets with their start-up times, in what they differ, the
+// steps before and the machine.
+func (v *view) environment() *Section {
+	s := &Section{Kind: Environment, Folded: true}
+	for _, t := range []Table{v.targets(), v.differences(), v.steps(), v.machine()} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(s.Tables) == 0 {
+		return nil
+	}
+	s.Title = plain("Environment")
+	if n := len(v.doc.Targets); n > 0 {
+		s.Title = plain("Environment: " + count(n, "target") + ", " + count(len(v.doc.Launches), "launch"))
+	}
+	return s
+}
+
+func (v *view) targets() Table {
+	t := Table{Columns: []Column{
+		{Title: "target", Wrap: true}, {Title: "engine"}, {Title: "version"}, {Title: "model", Wrap: true},
+		{Title: "launches", Align: Right}, {Title: "start-up, median", Align: Right}, {Title: "slowest", Align: Right}, {Title: "place", Wrap: true},
+	}}
+	for _, target := range v.doc.Targets {
+		launches, failed := 0, 0
+		var startups []float64
+		for _, l := range v.doc.Launches {
+			if l.Target != target.Addr {
+				continue
+			}
+			launches++
+			if l.Failure != nil {
+				failed++
+			}
+			if l.Startup > 0 {
+				startups = append(startups, l.Startup)
+			}
+		}
+		slices.Sort(startups)
+		mid, slowest := none, none
+		if n := len(startups); n > 0 {
+			s := scaleFor("s", startups[n-1])
+			mid, slowest = s.value(median(startups)), s.value(startups[n-1])
+		}
+		number := fmt.Sprint(launches)
+		if failed > 0 {
+			number += fmt.Sprintf(" (%d failed)", failed)
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Line{
+			code(target.Addr), plain(target.Engine), plain(cmp.Or(target.Describe["version"], none)),
+			plain(cmp.Or(target.Model, none)), plain(number), plain(mid), plain(slowest), place(target.Range),
+		}})
+	}
+	return t
+}
+
+// differences are the settings in which the targets differ.
+func (v *view) differences() Table {
+	targets := v.doc.Targets
+	if len(targets) < 2 || len(targets) > maxTargetColumns {
+		return Table{}
+	}
+	t := Table{Title: plain("Differences"), Columns: []Column{{Title: "setting", Wrap: true}}}
+	settings := make([]map[string]string, len(targets))
+	keys := map[string]bool{}
+	for i, target := range targets {
+		t.Columns = append(t.Columns, Column{Title: target.Addr, Wrap: true})
+		settings[i] = settingsOf(target)
+		for k := range settings[i] {
+			keys[k] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		row := Row{Cells: []Line{code(k)}}
+		differ := false
+		for _, s := range settings {
+			differ = differ || s[k] != settings[0][k]
+			if value, ok := s[k]; ok {
+				row.Cells = append(row.Cells, code(value))
+			} else {
+				row.Cells = append(row.Cells, plain(none))
+			}
+		}
+		if differ {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// settingsOf is what the server said of itself and the flags that it was started with.
+func settingsOf(t result.Target) map[string]string {
+	settings := maps.Clone(t.Describe)
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	for i := 0; i < len(t.Argv); i++ {
+		name, value, ok := strings.Cut(t.Argv[i], "=")
+		if !strings.HasPrefix(name, "-") || name == "--port" {
+			continue
+		}
+		if !ok && i+1 < len(t.Argv) && !strings.HasPrefix(t.Argv[i+1], "-") {
+			i++
+			value = t.Argv[i]
+		}
+		settings[name] = cmp.Or(value, "set")
+	}
+	if t.Model != "" {
+		settings["model"] = t.Model
+	}
+	return settings
+}
+
+func (v *view) steps() Table {
+	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status"}, {Title: "took", Align: Right}}}
+	for _, st := range v.doc.Steps {
+		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(st.Status), plain(scaleFor("s", st.Seconds).value(st.Seconds))}})
+	}
+	return t
+}
+
+func (v *view) machine() Table {
+	t := Table{Title: plain("Machine"), Columns: []Column{{Title: "property"}, {Title: "value", Wrap: true}}}
+	for _, k := range slices.Sorted(maps.Keys(v.doc.Machine)) {
+		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(v.doc.Machine[k])}})
+	}
+	return t
+}

@@ -1,0 +1,135 @@
+package escape
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Ellipsis marks text that was cut.
+const Ellipsis = "…"
+
+// Text reduces s to one line that a terminal shows as it is: ANSI escape sequences are
+// removed, runs of white space become one space, control characters, invalid bytes and
+// characters that reorder or hide text (bidirectional and other format characters) are
+// removed or replaced by U+FFFD. At most limit runes are kept, the last one an ellipsis
+// where something was cut; limit <= 0 means no bound.
+func Text(s string, limit int) string {
+	return cut(oneLine(s, limit), limit)
+}
+
+// Line is Text for a line of a log: white space within it is kept as spaces.
+func Line(s string, limit int) string {
+	var b strings.Builder
+	n := 0
+	for s != "" && (limit <= 0 || n <= limit) {
+		r, size := next(s)
+		s = s[size:]
+		switch {
+		case r == dropped:
+			continue
+		case r == '\t':
+			b.WriteString("    ")
+			n += 4
+			continue
+		case unicode.IsSpace(r):
+			r = ' '
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return cut(strings.TrimRight(b.String(), " "), limit)
+}
+
+// dropped stands for something that is left out altogether.
+const dropped rune = -1
+
+// oneLine cleans s and stops a little after limit runes, so that a huge text costs little.
+func oneLine(s string, limit int) string {
+	var b strings.Builder
+	n, space := 0, false
+	for s != "" && (limit <= 0 || n <= limit) {
+		r, size := next(s)
+		s = s[size:]
+		switch {
+		case r == dropped:
+			continue
+		case unicode.IsSpace(r):
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			n++
+			space = false
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}
+
+// next is the first character of s as it may be shown, and how many bytes it stands for.
+func next(s string) (r rune, size int) {
+	if n := ansi(s); n > 0 {
+		return dropped, n
+	}
+	r, size = utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		return utf8.RuneError, size
+	case unicode.IsSpace(r): // includes \n, \r, \t, U+0085, U+2028 and U+2029
+		return r, size
+	case unicode.Is(unicode.Cc, r):
+		return utf8.RuneError, size
+	case invisible(r):
+		return dropped, size
+	}
+	return r, size
+}
+
+// invisible reports characters that change what is seen around them without being seen:
+// format characters (bidirectional controls, zero-width joiners, tags), variation
+// selectors, fillers, private use and noncharacters.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Noncharacter_Code_Point)
+}
+
+// ansi is the length of the ANSI escape sequence at the beginning of s, 0 if there is
+// none. Sequences that introduce a string (OSC, DCS, …) reach to their terminator; one
+// that is never terminated is only its first two bytes, so that it cannot hide the rest.
+func ansi(s string) int {
+	if len(s) < 2 || s[0] != 0x1b {
+		return 0
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+			if s[i] < 0x20 || s[i] > 0x3f {
+				break
+			}
+		}
+	case ']', 'P', 'X', '^', '_':
+		if end := strings.IndexAny(s, "\a\n"); end > 0 && s[end] == '\a' {
+			return end + 1
+		}
+		if end := strings.Index(s, "\x1b\\"); end > 0 {
+			return end + 2
+		}
+	}
+	return 2
+}
+
+// cut keeps at most limit runes of s.
+func cut(s string, limit int) string {
+	if limit <= 0 || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := []rune(s)[:limit-1]
+	return strings.TrimRight(string(runes), " ") + Ellipsis
+}

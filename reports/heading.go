@@ -1,0 +1,288 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// banner says first of all that nothing was measured on a real engine.
+func (v *view) banner() Line {
+	if v.doc.Simulated == "" {
+		return nil
+	}
+	text := "the vLLM and SGLang servers were replaced by simulated ones"
+	if k := v.doc.TimeScale; k > 0 && k != 1 {
+		text += fmt.Sprintf(", time scale %s (delays of this machine count %s times)", number(k), number(k))
+	}
+	return Line{{Text: "Simulated run:", Style: Strong}, {Text: " " + text + "; never a baseline for a real one."}}
+}
+
+// tally counts gates by verdict.
+type tally map[result.Verdict]int
+
+func (t tally) passed() int { return t[result.Pass] + t[result.Improvement] }
+
+// heading is the verdict of the whole file.
+func (v *view) heading() (Icon, Line) {
+	icon, text := v.verdict()
+	h := plain("Performance: " + text)
+	if v.doc.File != "" {
+		h = join(" — ", h, code(v.doc.File))
+	}
+	return icon, h
+}
+
+func (v *view) verdict() (Icon, string) {
+	t := tally{}
+	for _, g := range v.gates {
+		t[g.Verdict]++
+	}
+	doc := &result.Document{Status: v.doc.Status}
+	for _, g := range v.gates {
+		doc.Gates = append(doc.Gates, *g)
+	}
+	exit := result.Exit(doc)
+	switch {
+	case exit == result.ExitInfrastructure:
+		return IconInfrastructure, "infrastructure failure, no verdict on the change"
+	case v.doc.Status == result.StatusInterrupted && exit != result.ExitRegression:
+		return IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, count(v.doc.RepeatsPlanned, "repeat"))
+	case len(v.gates) == 0:
+		return IconInfo, "measured, no gates"
+	}
+	return verdictIcon(exit, t), t.text(len(v.gates))
+}
+
+func verdictIcon(exit int, t tally) Icon {
+	switch {
+	case exit == result.ExitRegression:
+		return IconRegression
+	case exit == result.ExitUndecided && t[result.Missing]+t[result.Invalid] > 0:
+		return IconInvalid
+	case exit == result.ExitUndecided:
+		return IconInconclusive
+	case t[result.Regression]+t[result.Missing]+t[result.Invalid] > 0:
+		return IconWarning
+	case t[result.Inconclusive] > 0:
+		return IconInconclusive
+	}
+	return IconPass
+}
+
+// text is "1 of 2 gates regressed, 1 inconclusive".
+func (t tally) text(gates int) string {
+	noun := "gates"
+	if gates == 1 {
+		noun = "gate"
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{t[result.Regression], "regressed"},
+		{t[result.Invalid], "invalid"},
+		{t[result.Missing], "missing"},
+		{t[result.Inconclusive], "inconclusive"},
+	} {
+		switch {
+		case p.n == 0:
+		case len(parts) == 0:
+			parts = append(parts, fmt.Sprintf("%d of %d %s %s", p.n, gates, noun, p.what))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d %s passed", t.passed(), gates, noun))
+	}
+	if n := t[result.Improvement]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d improved", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lead is what the reader needs to know before the table.
+func (v *view) lead() []Line {
+	var lines []Line
+	if v.doc.Title != "" {
+		lines = append(lines, plain(v.doc.Title))
+	}
+	for _, l := range []Line{v.status(), v.worst(), v.context()} {
+		if len(l) > 0 {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// status says why there is not everything.
+func (v *view) status() Line {
+	reason := v.doc.StatusReason
+	switch v.doc.Status {
+	case result.StatusInterrupted:
+		return join(": ", plain("Interrupted; what was finished is kept"), nonEmpty(reason))
+	case result.StatusFailed:
+		return join(": ", Line{{Text: "Infrastructure", Style: Strong}}, nonEmpty(reason))
+	}
+	return nil
+}
+
+func nonEmpty(s string) Line {
+	if s == "" {
+		return nil
+	}
+	return plain(s)
+}
+
+// worst is one sentence with the worst findings, or with what was shown instead.
+func (v *view) worst() Line {
+	const most = 3
+	regressions := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Regression })
+	if len(regressions) > 0 {
+		var parts []Line
+		for _, r := range regressions[:min(most, len(regressions))] {
+			parts = append(parts, v.finding(r))
+		}
+		line := join(" · ", parts...)
+		if n := len(regressions) - most; n > 0 {
+			line = append(line, Span{Text: fmt.Sprintf(" · and %d more", n)})
+		}
+		return line
+	}
+	open := v.where(func(r verdictRow) bool { return !r.passed() })
+	switch {
+	case len(v.rows) == 0:
+		return nil
+	case len(open) == 0:
+		text := fmt.Sprintf("Each of %d comparisons is shown to be within its margin.", len(v.rows))
+		if len(v.rows) == 1 {
+			text = "The one comparison is shown to be within its margin."
+		}
+		return plain(text)
+	}
+	return plain(v.undecided(open))
+}
+
+// undecided says how much could not be told, and what would tell it.
+func (v *view) undecided(open []verdictRow) string {
+	n, need := 0, 0
+	for _, r := range open {
+		if r.d.Verdict == result.Inconclusive {
+			n++
+			need = max(need, r.d.NeedPairs)
+		}
+	}
+	var parts []string
+	if n > 0 {
+		s := fmt.Sprintf("%d of %s could not be decided", n, count(len(v.rows), "comparison"))
+		if need > 0 {
+			s += fmt.Sprintf(" (about %s would)", count(need, "repeat"))
+		}
+		parts = append(parts, s)
+	}
+	if rest := len(open) - n; rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, count(len(v.rows), "comparison")))
+	}
+	return strings.Join(parts, "; ") + ". This is not a pass."
+}
+
+// finding is one regression in words.
+func (v *view) finding(r verdictRow) Line {
+	d := r.d
+	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	name := metricName(d).String()
+	name = strings.TrimRight(name, " ↓↑")
+	line := Line{{Text: name, Style: Strong}}
+	if d.Kind == result.KindMetric && d.N > 0 {
+		line = Line{{Text: name + " " + changeText(d, s), Style: Strong}}
+	}
+	line = join(" at ", line, v.cellName(r))
+	var notes []string
+	if m := marginText(d, s); m != none {
+		notes = append(notes, "margin "+m)
+	}
+	if i := intervalText(d, s); i != none {
+		notes = append(notes, intervalName(v.decisionLevel(r))+" "+i)
+	}
+	if d.Kind != result.KindMetric && d.Reason != "" {
+		notes = append(notes, d.Reason)
+	}
+	if len(notes) > 0 {
+		line = append(line, Span{Text: " (" + strings.Join(notes, ", ") + ")"})
+	}
+	return line
+}
+
+// context is what was compared, how often, on what, and how long it took.
+func (v *view) context() Line {
+	parts := []Line{v.sides()}
+	if p := v.doc.RepeatsPlanned; p > 0 {
+		parts = append(parts, plain(fmt.Sprintf("%d of %s", v.doc.RepeatsDone, count(p, "repeat"))))
+	}
+	if m := machineName(v.doc.Machine); m != "" {
+		parts = append(parts, plain(m))
+	}
+	if !v.doc.Started.IsZero() {
+		if d := duration(v.doc.Ended.Sub(v.doc.Started)); d != "" {
+			parts = append(parts, plain(d))
+		}
+	}
+	return join(" · ", parts...)
+}
+
+// sides is "head on against base off (chunked)".
+func (v *view) sides() Line {
+	type side struct{ axis, base, head string }
+	var sides []side
+	for _, r := range v.rows {
+		if r.d.Head == "" && r.d.Base == "" {
+			continue
+		}
+		s := side{v.comparedAxis(r), r.d.Base, r.d.Head}
+		if !slices.Contains(sides, s) {
+			sides = append(sides, s)
+		}
+	}
+	const most = 4
+	var parts []Line
+	for _, s := range sides[:min(most, len(sides))] {
+		l := join(" ", plain("head"), code(s.head), plain("against base"), code(s.base))
+		if s.axis != "" {
+			l = join(" ", l, plain("of"), code(s.axis))
+		}
+		parts = append(parts, l)
+	}
+	if n := len(sides) - most; n > 0 {
+		parts = append(parts, plain(fmt.Sprintf("%d more comparisons of sides", n)))
+	}
+	return join(", ", parts...)
+}
+
+// comparedAxis is the axis of the head's cell whose value is the name of its side.
+func (v *view) comparedAxis(r verdictRow) string {
+	at, ok := v.cell(r.gate.Benchmark, r.d.Cell)
+	if !ok {
+		return ""
+	}
+	for _, a := range at.cell.Values {
+		if !slices.ContainsFunc(r.d.Values, func(b result.AxisValue) bool { return a.Name == b.Name }) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+func machineName(m map[string]string) string {
+	gpu := m[result.MachineGPU]
+	if gpu == "" {
+		return m[result.MachineCPU]
+	}
+	if n := m[result.MachineGPUs]; n != "" {
+		return n + "× " + gpu
+	}
+	return gpu
+}

@@ -1,0 +1,81 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// legend says how to read the table: what the interval is, over how many comparisons
+// the error is held, and what each verdict means.
+func (v *view) legend() []Line {
+	if len(v.rows) == 0 {
+		return []Line{v.footer()}
+	}
+	alpha := number(v.doc.Alpha)
+	lines := []Line{
+		plain("base and head are geometric means over the repeats; a repeat is one launch of every side. ↓ lower is better, ↑ higher is better. " +
+			"The margin is the smallest change that anyone would act on."),
+	}
+	if level, common := v.level(v.rows); common && level > 0 {
+		lines = append(lines, plain(fmt.Sprintf(
+			"The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), plainPercent(1-level))))
+	} else {
+		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound; the share of α differs between gates."))
+	}
+	lines = append(lines,
+		term("regression", fmt.Sprintf("the test that nothing got worse is rejected at α = %s, one-sided, after Holm over the family of %s of this file, and the change is at least the margin%s.",
+			alpha, count(v.doc.FamilySize, "comparison"), v.strictNote())),
+		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. All green is a statement on the whole file: its chance with any comparison at or beyond its margin is at most %s; one pass has an error of its own of as much.", alpha)),
+		term("improvement", "the mirror of a regression."),
+		term("inconclusive", "neither could be shown; it is not a pass."),
+		term("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
+		v.footer(),
+	)
+	return lines
+}
+
+func term(word, meaning string) Line {
+	return Line{{Text: word, Style: Strong}, {Text: ": " + meaning}}
+}
+
+func (v *view) strictNote() string {
+	strict := 0
+	for _, g := range v.gates {
+		if g.Strict {
+			strict++
+		}
+	}
+	switch {
+	case strict == 0:
+		return ""
+	case strict == len(v.gates):
+		return " (strict: the nearer end of the interval is beyond it)"
+	}
+	return fmt.Sprintf(" (strict, in %d of %d gates: the nearer end of the interval is beyond it)", strict, len(v.gates))
+}
+
+// footer identifies the run.
+func (v *view) footer() Line {
+	var parts []Line
+	for _, p := range []struct{ what, value string }{
+		{"run", v.doc.RunID}, {"seed", seed(v.doc)}, {"by", v.doc.Tool},
+	} {
+		if p.value != "" {
+			parts = append(parts, join(" ", plain(p.what), code(p.value)))
+		}
+	}
+	line := join(", ", parts...)
+	if s := line.String(); s != "" {
+		line[0].Text = strings.ToUpper(line[0].Text[:1]) + line[0].Text[1:]
+	}
+	return line
+}
+
+func seed(doc *result.Document) string {
+	if doc.Seed == 0 {
+		return ""
+	}
+	return fmt.Sprint(doc.Seed)
+}

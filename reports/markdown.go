@@ -1,0 +1,199 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// The bounds of untrusted text in one place of a report, in runes.
+const (
+	maxCell = 160  // a table cell
+	maxLine = 600  // a span of a line of prose
+	maxLog  = 400  // a line of a log
+	maxList = 2000 // lines of notes in one section
+)
+
+// Markdown writes doc as GitHub-flavoured markdown. With Options.Budget it leaves out
+// whole rows and sections until the text fits (see fit for the order); it is an error if
+// not even heading and lead fit.
+func Markdown(w io.Writer, doc *result.Document, o Options) error {
+	text, err := fit(Build(doc, o), o)
+	if err != nil {
+		return fmt.Errorf("render markdown: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write markdown: %w", err)
+	}
+	return nil
+}
+
+// markdown draws r.
+func markdown(r *Report) string {
+	var b strings.Builder
+	if len(r.Banner) > 0 {
+		b.WriteString("> " + inline(r.Banner, maxLine) + "\n\n")
+	}
+	b.WriteString("### " + r.Icon.Emoji() + " " + inline(r.Heading, maxCell) + "\n")
+	for i, l := range r.Lead {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(guard(inline(l, maxLine)) + "\n")
+	}
+	for i := range r.Sections {
+		markdownSection(&b, &r.Sections[i])
+	}
+	markdownLegend(&b, r.Legend)
+	return b.String()
+}
+
+// blockStart matches what could make a list, a heading, a quotation, a rule or a block of
+// code of a line.
+var blockStart = regexp.MustCompile(`^(\d+[.)]|[-+=#>~ \t])`)
+
+// guard keeps a line that begins with text of a stranger from being anything but a
+// paragraph, by an invisible character before it.
+func guard(line string) string {
+	if blockStart.MatchString(line) {
+		return "&#8203;" + line
+	}
+	return line
+}
+
+func markdownSection(b *strings.Builder, s *Section) {
+	b.WriteString("\n")
+	switch {
+	case s.Folded:
+		b.WriteString("<details><summary>" + inline(s.Title, maxCell) + "</summary>\n\n")
+	case len(s.Title) > 0:
+		b.WriteString("#### " + inline(s.Title, maxCell) + "\n\n")
+	}
+	for _, n := range s.Notes[:min(len(s.Notes), maxList)] {
+		b.WriteString("- " + guard(inline(n, maxLine)) + "\n")
+	}
+	if len(s.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for i := range s.Tables {
+		markdownTable(b, &s.Tables[i])
+	}
+	for _, l := range s.Logs {
+		b.WriteString("<details><summary>" + inline(l.Title, maxCell) + "</summary>\n\n")
+		b.WriteString(escape.Fence(l.Lines, maxLog))
+		b.WriteString("\n</details>\n\n")
+	}
+	if len(s.Omitted) > 0 {
+		b.WriteString("_" + inline(s.Omitted, maxLine) + "_\n\n")
+	}
+	if s.Folded {
+		b.WriteString("</details>\n")
+	}
+}
+
+func markdownTable(b *strings.Builder, t *Table) {
+	if len(t.Title) > 0 {
+		b.WriteString(guard(inline(t.Title, maxCell)) + "\n\n")
+	}
+	icons := hasIcons(t)
+	if icons {
+		b.WriteString("| ")
+	}
+	for _, c := range t.Columns {
+		b.WriteString("| " + escape.Inline(c.Title, maxCell) + " ")
+	}
+	b.WriteString("|\n")
+	if icons {
+		b.WriteString("|:-:")
+	}
+	for _, c := range t.Columns {
+		b.WriteString("|" + map[Align]string{Left: ":--", Right: "--:", Center: ":-:"}[c.Align])
+	}
+	b.WriteString("|\n")
+	for _, r := range t.Rows {
+		if icons {
+			b.WriteString("| " + r.Icon.Emoji() + " ")
+		}
+		for _, c := range r.Cells {
+			b.WriteString("| " + inline(c, maxCell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	b.WriteString("\n")
+	if t.Omitted > 0 {
+		b.WriteString("_+" + count(t.Omitted, "more row") + "_\n\n")
+	}
+}
+
+func hasIcons(t *Table) bool {
+	for _, r := range t.Rows {
+		if r.Icon != NoIcon {
+			return true
+		}
+	}
+	return false
+}
+
+func markdownLegend(b *strings.Builder, legend []Line) {
+	first := true
+	for _, l := range legend {
+		if len(l) == 0 {
+			continue
+		}
+		b.WriteString(map[bool]string{true: "\n<sub>", false: "<br>\n"}[first])
+		b.WriteString(inline(l, maxLine))
+		first = false
+	}
+	if !first {
+		b.WriteString("</sub>\n")
+	}
+}
+
+// inline draws a line; each span is bounded by limit runes.
+func inline(l Line, limit int) string {
+	var b strings.Builder
+	for i, s := range l {
+		// Escaping trims what it takes for the edge of a text; here it is a place
+		// between two spans.
+		lead, body, trail := edges(s.Text)
+		if i > 0 {
+			b.WriteString(lead)
+		}
+		switch s.Style {
+		case Strong:
+			if body != "" {
+				b.WriteString("**" + escape.Inline(body, limit) + "**")
+			}
+		case Code:
+			b.WriteString(escape.Code(body, limit))
+		default:
+			b.WriteString(escape.Inline(body, limit))
+		}
+		if i < len(l)-1 {
+			b.WriteString(trail)
+		}
+	}
+	return b.String()
+}
+
+// edges separates one space at either end.
+func edges(s string) (lead, body, trail string) {
+	body = strings.TrimSpace(s)
+	if body == "" {
+		if s != "" {
+			return " ", "", ""
+		}
+		return "", "", ""
+	}
+	if s[0] == ' ' {
+		lead = " "
+	}
+	if s[len(s)-1] == ' ' {
+		trail = " "
+	}
+	return lead, body, trail
+}

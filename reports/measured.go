@@ -1,0 +1,227 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// keyMetrics are those that everybody asks for.
+var keyMetrics = []string{
+	"ttft.p50", "ttft.p99", "tpot.p50", "itl.p99", "e2el.p50",
+	"request_throughput.mean", "output_throughput.mean", "success.rate",
+}
+
+// measured is the whole matrix: the geometric means of the key metrics for every cell,
+// whether a gate judges it or not.
+func (v *view) measured() *Section {
+	s := &Section{Kind: Measured, Folded: true}
+	cells := 0
+	for i := range v.doc.Benchmarks {
+		b := &v.doc.Benchmarks[i]
+		if !hasValues(b) {
+			continue
+		}
+		t := v.matrix(b)
+		if len(t.Rows) == 0 {
+			continue
+		}
+		cells += len(b.Cells)
+		t.Title = join(": ", code(b.Addr), nonEmpty(workload(b)))
+		s.Tables = append(s.Tables, t)
+	}
+	if len(s.Tables) == 0 {
+		return nil
+	}
+	s.Title = plain("Measured values of " + count(cells, "cell") + " (geometric means over valid runs)")
+	return s
+}
+
+func hasValues(b *result.Benchmark) bool {
+	return slices.ContainsFunc(b.Cells, func(c result.Cell) bool { return len(c.Summary) > 0 })
+}
+
+// workload is that of the cells where they all have the same.
+func workload(b *result.Benchmark) string {
+	for _, c := range b.Cells {
+		if c.Workload != b.Cells[0].Workload {
+			return ""
+		}
+	}
+	return b.Cells[0].Workload
+}
+
+func (v *view) matrix(b *result.Benchmark) Table {
+	ids := v.metricsOf(b)
+	axis := v.columnAxis(b)
+	if axis == "" {
+		return v.flatMatrix(b, ids)
+	}
+	return v.pivot(b, axis, ids)
+}
+
+// columnAxis is the axis whose values are columns, "" for none.
+func (v *view) columnAxis(b *result.Benchmark) string {
+	if v.o.Cols != "" && slices.Contains(b.Axes, v.o.Cols) {
+		return v.o.Cols
+	}
+	for _, r := range v.rows {
+		if r.gate.Benchmark != b.Addr || r.d.Head == "" {
+			continue
+		}
+		if a := v.comparedAxis(r); a != "" {
+			return a
+		}
+	}
+	return ""
+}
+
+// metricsOf are the metrics to show of b: those asked for, else the gated and the key
+// ones, in the registry's order; always only those with a value.
+func (v *view) metricsOf(b *result.Benchmark) []string {
+	ids := v.o.Metrics
+	if len(ids) == 0 {
+		ids = slices.Clone(keyMetrics)
+		for _, r := range v.rows {
+			if r.gate.Benchmark == b.Addr && r.d.Metric != "" && !slices.Contains(ids, r.d.Metric) {
+				ids = append(ids, r.d.Metric)
+			}
+		}
+		order := map[string]int{}
+		for i, m := range metric.All() {
+			order[m.ID] = i + 1
+		}
+		slices.SortStableFunc(ids, func(x, y string) int { return cmp.Compare(order[x], order[y]) })
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return !slices.ContainsFunc(b.Cells, func(c result.Cell) bool { _, ok := c.Summary[id]; return ok })
+	})
+}
+
+// flatMatrix has one row for each cell and one column for each metric.
+func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
+	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: Right}}}
+	scales := map[string]scale{}
+	for _, id := range ids {
+		m := describe(id)
+		var values []float64
+		for _, c := range b.Cells {
+			if x, ok := c.Summary[id]; ok {
+				values = append(values, x)
+			}
+		}
+		scales[id] = scaleFor(string(m.Unit), values...)
+		title := m.Label
+		if u := scales[id].unit; u != "" {
+			title += ", " + u
+		}
+		t.Columns = append(t.Columns, Column{Title: title, Align: Right})
+	}
+	for i := range b.Cells {
+		c := &b.Cells[i]
+		row := Row{Cells: []Line{code(cmp.Or(v.valuesName(c.Values), c.Target, shortAddr(b.Addr))), plain(runsText(c))}}
+		for _, id := range ids {
+			text := none
+			if x, ok := c.Summary[id]; ok {
+				text = number(x * scales[id].factor)
+			}
+			row.Cells = append(row.Cells, plain(text))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// pivot has one row for each cell without the axis and each metric, and one column for
+// each value of the axis.
+func (v *view) pivot(b *result.Benchmark, axis string, ids []string) Table {
+	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric"}}}
+	var values, keys []string
+	groups := map[string]map[string]*result.Cell{}
+	for i := range b.Cells {
+		c := &b.Cells[i]
+		value, rest := split(c.Values, axis)
+		key := v.valuesName(rest)
+		if groups[key] == nil {
+			groups[key] = map[string]*result.Cell{}
+			keys = append(keys, key)
+		}
+		if groups[key][value] == nil { // axes that the options hide may collide: the first is shown
+			groups[key][value] = c
+		}
+		if !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	for _, value := range values {
+		t.Columns = append(t.Columns, Column{Title: axis + "=" + value, Align: Right})
+	}
+	for _, key := range keys {
+		for _, id := range ids {
+			t.Rows = append(t.Rows, pivotRow(cmp.Or(key, shortAddr(b.Addr)), describe(id), values, groups[key]))
+		}
+	}
+	return t
+}
+
+func pivotRow(key string, m metric.Metric, values []string, cells map[string]*result.Cell) Row {
+	var all []float64
+	for _, c := range cells {
+		if x, ok := c.Summary[m.ID]; ok {
+			all = append(all, x)
+		}
+	}
+	s := scaleFor(string(m.Unit), all...)
+	label := m.Label
+	if a := arrow(string(m.Direction)); a != "" {
+		label += " " + a
+	}
+	row := Row{Cells: []Line{code(key), plain(label)}}
+	for _, value := range values {
+		text := none
+		if c := cells[value]; c != nil {
+			if x, ok := c.Summary[m.ID]; ok {
+				text = s.value(x)
+			}
+		}
+		row.Cells = append(row.Cells, plain(text))
+	}
+	return row
+}
+
+// split takes an axis out of the values.
+func split(values []result.AxisValue, axis string) (value string, rest []result.AxisValue) {
+	for _, a := range values {
+		if a.Name == axis {
+			value = a.Value
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return value, rest
+}
+
+// describe is the registry's entry, or a bare one for an id that it does not know.
+func describe(id string) metric.Metric {
+	if m, ok := metric.Lookup(id); ok {
+		return m
+	}
+	return metric.Metric{ID: id, Label: id}
+}
+
+// runsText is how many runs are behind a cell's summary: "5 of 6".
+func runsText(c *result.Cell) string {
+	ok := 0
+	for _, r := range c.Runs {
+		if r.Status == result.RunOK {
+			ok++
+		}
+	}
+	if ok == len(c.Runs) {
+		return fmt.Sprint(ok)
+	}
+	return fmt.Sprintf("%d of %d", ok, len(c.Runs))
+}

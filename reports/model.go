@@ -1,0 +1,130 @@
+package reports
+
+// Report is a result document as its reader sees it, before any format: all text in it is
+// raw and possibly hostile, the renderers escape it.
+type Report struct {
+	// Banner comes before everything else: the run was simulated.
+	Banner Line
+	// Icon and Heading are the verdict, the subject of a mail.
+	Icon    Icon
+	Heading Line
+	// Lead is a few lines: the worst findings, what was compared on what.
+	Lead     []Line
+	Sections []Section
+	// Legend explains the table.
+	Legend []Line
+}
+
+// Section is a titled part of a report.
+type Section struct {
+	Kind  Kind
+	Title Line
+	// Folded sections are closed until the reader opens them.
+	Folded bool
+	Notes  []Line
+	Tables []Table
+	Logs   []Log
+	// Omitted says what was left out of the section.
+	Omitted Line
+}
+
+// Kind of a section. Size budgets drop sections by kind.
+type Kind string
+
+// The kinds of sections, in the order of a report.
+const (
+	Findings    Kind = "findings" // regressions and what could not be told
+	Failures    Kind = "failures" // servers and steps that failed
+	Warnings    Kind = "warnings"
+	Passes      Kind = "passes"
+	Gates       Kind = "gates"
+	Measured    Kind = "measured"
+	Client      Kind = "client"
+	Environment Kind = "environment"
+)
+
+// Table is rows of cells under columns.
+type Table struct {
+	Title   Line
+	Columns []Column
+	Rows    []Row
+	// Omitted is the number of rows that were left out at the end.
+	Omitted int
+}
+
+// Column of a table.
+type Column struct {
+	Title string
+	Align Align
+	// Wrap allows the text renderer to break the column's cells into lines.
+	Wrap bool
+}
+
+// Row has one cell for each column, and the icon of its verdict.
+type Row struct {
+	Icon  Icon
+	Cells []Line
+}
+
+// Log is the end of a log.
+type Log struct {
+	Title Line
+	Lines []string
+}
+
+// Align of a column.
+type Align int
+
+// The alignments.
+const (
+	Left Align = iota
+	Right
+	Center
+)
+
+// Line is text of mixed style without line breaks.
+type Line []Span
+
+// Span is text of one style.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Style of a span.
+type Style int
+
+// The styles.
+const (
+	Plain Style = iota
+	Strong
+	Code // names and values, shown verbatim
+)
+
+func plain(s string) Line { return Line{{Text: s}} }
+
+func code(s string) Line { return Line{{Text: s, Style: Code}} }
+
+// join concatenates lines with a separator between those that are not empty.
+func join(sep string, lines ...Line) Line {
+	var out Line
+	for _, l := range lines {
+		if len(l) == 0 {
+			continue
+		}
+		if len(out) > 0 && sep != "" {
+			out = append(out, Span{Text: sep})
+		}
+		out = append(out, l...)
+	}
+	return out
+}
+
+// String is the text without styles, not escaped.
+func (l Line) String() string {
+	var s string
+	for _, span := range l {
+		s += span.Text
+	}
+	return s
+}

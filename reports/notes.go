@@ -1,0 +1,96 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// warnings are those of the document and of its decisions, each told once.
+func (v *view) warnings() *Section {
+	counts := map[string]int{}
+	var order []string
+	add := func(w string) {
+		if counts[w] == 0 {
+			order = append(order, w)
+		}
+		counts[w]++
+	}
+	for _, w := range v.doc.Warnings {
+		add(w)
+	}
+	for _, r := range v.rows {
+		for _, w := range r.d.Warnings {
+			add(w)
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	s := &Section{Kind: Warnings, Title: plain(count(len(order), "warning")), Folded: len(order) > 5}
+	for _, w := range order {
+		line := plain(w)
+		if n := counts[w]; n > 1 {
+			line = append(line, Span{Text: fmt.Sprintf(" (%d times)", n)})
+		}
+		s.Notes = append(s.Notes, line)
+	}
+	return s
+}
+
+// gateList is every gate with its verdict and its place in the file.
+func (v *view) gateList() *Section {
+	if len(v.gates) == 0 {
+		return nil
+	}
+	t := Table{Columns: []Column{
+		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true}, {Title: "place", Wrap: true},
+	}}
+	for _, g := range v.gates {
+		gate := code(g.Addr)
+		if g.Description != "" {
+			gate = join(" ", gate, plain(g.Description))
+		}
+		baseline := nonEmpty(none)
+		if g.Baseline != "" {
+			baseline = code(g.Baseline)
+		}
+		t.Rows = append(t.Rows, Row{Icon: iconOf(g, g.Verdict), Cells: []Line{
+			gate, plain(gateVerdict(g)), plain(gateCounts(g)), baseline, place(g.Range),
+		}})
+	}
+	return &Section{Kind: Gates, Title: plain(count(len(v.gates), "gate")), Folded: true, Tables: []Table{t}}
+}
+
+func gateVerdict(g *result.Gate) string {
+	if g.Verdict == result.Pass || g.Verdict == result.Improvement {
+		return string(g.Verdict)
+	}
+	switch g.On(g.Verdict) {
+	case result.Warn:
+		return string(g.Verdict) + " (warns)"
+	case result.Ignore:
+		return string(g.Verdict) + " (ignored)"
+	}
+	return string(g.Verdict) + " (fails)"
+}
+
+func gateCounts(g *result.Gate) string {
+	t := tally{}
+	for _, d := range g.Decisions {
+		t[d.Verdict]++
+	}
+	var parts []string
+	for _, verdict := range []result.Verdict{
+		result.Regression, result.Invalid, result.Missing, result.Inconclusive, result.Improvement, result.Pass,
+	} {
+		if n := t[verdict]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,39 @@
+package reports
+
+// Options choose what a report shows. The zero value shows everything.
+type Options struct {
+	// Gates are the addresses of the gates to show; empty means all.
+	Gates []string
+	// Rows are the axes that name a cell, in this order; empty means all.
+	Rows []string
+	// Cols is the axis whose values are the columns of the measured values; empty means
+	// the axis that the gates compare.
+	Cols string
+	// Metrics are the ids of the measured values to show; empty means those that gates
+	// judge and a few that everybody asks for.
+	Metrics []string
+	// Budget bounds the size of markdown in bytes; 0 means no bound. What does not fit is
+	// left out in whole rows and sections, and counted.
+	Budget int
+	// Full says where what was left out can be read, e.g. "the run's summary".
+	Full string
+	// Color allows ANSI colours in text; Width is the columns of the terminal, 120 if 0.
+	Color bool
+	Width int
+	// Brief leaves the sections that markdown folds out of text, except their titles.
+	Brief bool
+}
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return 120
+	}
+	return max(o.Width, 60)
+}
+
+func (o Options) full() string {
+	if o.Full == "" {
+		return "results.json"
+	}
+	return o.Full
+}

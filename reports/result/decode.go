@@ -1,0 +1,80 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Decode reads a document from a source that is not trusted: it bounds size, depth and
+// lengths before parsing (see Limits; the error wraps ErrLimit), checks the major version
+// of the schema, refuses numbers that are not finite, and validates enumerations and
+// references (see Validate). Fields that this version does not know are ignored.
+func Decode(r io.Reader, limits Limits) (*Document, error) {
+	limits = limits.withDefaults()
+	data, err := io.ReadAll(io.LimitReader(r, limits.Bytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	if int64(len(data)) > limits.Bytes {
+		return nil, fmt.Errorf("read result: more than %d bytes: %w", limits.Bytes, ErrLimit)
+	}
+	if err := limits.check(data); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	if err := checkSchema(data); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	var doc Document
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	if err := Validate(&doc); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	return &doc, nil
+}
+
+// checkSchema reads the schema alone, so that a document of another major version is
+// told from a broken one.
+func checkSchema(data []byte) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("not a result document: %w", err)
+	}
+	name, version, _ := cutLast(Schema, "/")
+	got, gotVersion, ok := cutLast(head.Schema, "/")
+	if !ok || got != name {
+		return fmt.Errorf("not a result document: its schema is %s, want %q: convert results of other tools with import", clip(head.Schema), Schema)
+	}
+	major, _, _ := strings.Cut(version, ".")
+	gotMajor, minor, ok := strings.Cut(gotVersion, ".")
+	if _, err := strconv.ParseUint(minor, 10, 32); !ok || err != nil {
+		return fmt.Errorf("schema %s has no version like %q", clip(head.Schema), Schema)
+	}
+	if gotMajor != major {
+		return fmt.Errorf("schema %s has major version %s, this program reads %s: use the program that wrote it", clip(head.Schema), clip(gotMajor), major)
+	}
+	return nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// clip quotes untrusted text for an error message, at most 60 bytes of it.
+func clip(s string) string {
+	const limit = 60
+	if len(s) > limit {
+		return strconv.QuoteToASCII(s[:limit]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}

@@ -1,0 +1,58 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+)
+
+// Encode writes doc as indented JSON with a trailing newline. Equal documents give equal
+// bytes: fields are in the order of the types and maps are sorted by key. A value that
+// JSON cannot hold (NaN, an infinity) is an error that names its path; nothing is written
+// then.
+func Encode(w io.Writer, doc *Document) error {
+	if path, ok := nonFinite(reflect.ValueOf(doc)); ok {
+		return fmt.Errorf("encode result: %s is not a finite number: leave a metric without data out of its map", path)
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	if _, err := w.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+// nonFinite finds a NaN or an infinity in v and returns the path to it.
+func nonFinite(v reflect.Value) (path string, found bool) {
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return "", math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return nonFinite(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if path, found := nonFinite(v.Field(i)); found {
+				return "." + v.Type().Field(i).Name + path, true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if path, found := nonFinite(v.Index(i)); found {
+				return fmt.Sprintf("[%d]%s", i, path), true
+			}
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			if path, found := nonFinite(v.MapIndex(k)); found {
+				return fmt.Sprintf("[%v]%s", k, path), true
+			}
+		}
+	}
+	return "", false
+}

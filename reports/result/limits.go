@@ -1,0 +1,98 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Limits bound what Decode accepts: a document may come from a pull request of a
+// stranger. A zero field means its default.
+type Limits struct {
+	Bytes   int64 // of the whole file, 64 MiB
+	Depth   int   // of nested objects and arrays, 32
+	String  int   // bytes of one string as written, 1 MiB
+	Array   int   // elements of one array or members of one object, 200,000
+	Objects int   // objects and arrays in all, 1,000,000
+	Values  int   // values of any kind in all, 8,000,000
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = 64 << 20
+	}
+	def(&l.Depth, 32)
+	def(&l.String, 1<<20)
+	def(&l.Array, 200_000)
+	def(&l.Objects, 1_000_000)
+	def(&l.Values, 8_000_000)
+	return l
+}
+
+// ErrLimit is wrapped by the error of a document that is larger, deeper or longer in
+// some part than Limits allows.
+var ErrLimit = errors.New("beyond a limit")
+
+// check walks over data once, before anything is allocated for it, and holds it to the
+// limits. It does not check the syntax beyond what it needs: the parser does that.
+func (l Limits) check(data []byte) error {
+	var (
+		members []int // per open container, separators seen so far
+		objects int
+		values  int
+	)
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			n := stringEnd(data[i+1:])
+			if n > l.String {
+				return fmt.Errorf("string of %d bytes at byte %d, limit %d: %w", n, i, l.String, ErrLimit)
+			}
+			i += n + 1
+		case '{', '[':
+			members = append(members, 0)
+			objects++
+			if len(members) > l.Depth {
+				return fmt.Errorf("nesting deeper than %d at byte %d: %w", l.Depth, i, ErrLimit)
+			}
+			if objects > l.Objects {
+				return fmt.Errorf("more than %d objects and arrays: %w", l.Objects, ErrLimit)
+			}
+		case '}', ']':
+			if len(members) > 0 {
+				members = members[:len(members)-1]
+			}
+		case ',':
+			values++
+			if values >= l.Values {
+				return fmt.Errorf("more than %d values: %w", l.Values, ErrLimit)
+			}
+			if len(members) == 0 {
+				continue
+			}
+			members[len(members)-1]++
+			if members[len(members)-1] >= l.Array {
+				return fmt.Errorf("array or object with more than %d elements at byte %d: %w", l.Array, i, ErrLimit)
+			}
+		}
+	}
+	return nil
+}
+
+// stringEnd is the number of bytes before the closing quote of a string that starts at
+// the beginning of data, or all of them if it is never closed.
+func stringEnd(data []byte) int {
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(data)
+}

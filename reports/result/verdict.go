@@ -1,0 +1,119 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+)
+
+// severity orders verdicts from the worst. What was not judged at all (invalid, missing)
+// weighs more than what could not be told.
+var severity = []Verdict{Regression, Invalid, Missing, Inconclusive, Pass, Improvement}
+
+// CompareVerdicts orders verdicts from the worst to the best; unknown ones come last.
+func CompareVerdicts(a, b Verdict) int {
+	return cmp.Compare(rank(a), rank(b))
+}
+
+func rank(v Verdict) int {
+	if i := slices.Index(severity, v); i >= 0 {
+		return i
+	}
+	return len(severity)
+}
+
+// Worst is the worst of the verdicts, "" if there are none.
+func Worst(verdicts ...Verdict) Verdict {
+	if len(verdicts) == 0 {
+		return ""
+	}
+	return slices.MinFunc(verdicts, CompareVerdicts)
+}
+
+// Overall is the worst verdict over all gates, whatever each of them does about it; ""
+// when there are none.
+func Overall(gates []Gate) Verdict {
+	verdicts := make([]Verdict, len(gates))
+	for i, g := range gates {
+		verdicts[i] = g.Verdict
+	}
+	return Worst(verdicts...)
+}
+
+// Action is what a gate does about a verdict.
+type Action string
+
+// The actions.
+const (
+	Fail   Action = "fail"
+	Warn   Action = "warn"
+	Ignore Action = "ignore"
+)
+
+// On is what g does about v. An action that the document does not state has its default:
+// regression, missing and invalid fail, inconclusive warns. Passes and improvements are
+// never acted on (Ignore).
+func (g *Gate) On(v Verdict) Action {
+	stated, def := "", Ignore
+	switch v {
+	case Regression:
+		stated, def = g.OnRegression, Fail
+	case Inconclusive:
+		stated, def = g.OnInconclusive, Warn
+	case Missing:
+		stated, def = g.OnMissing, Fail
+	case Invalid:
+		stated, def = g.OnInvalid, Fail
+	}
+	if stated == "" {
+		return def
+	}
+	return Action(stated)
+}
+
+// The exit codes that a document can ask for.
+const (
+	ExitOK             = 0
+	ExitRegression     = 1
+	ExitInfrastructure = 4
+	ExitUndecided      = 5
+)
+
+// Exit is the exit code that doc asks for: 4 for a failure of the infrastructure, else 1
+// for a regression, else 5 for a verdict that could not be reached, each where its gate
+// treats that as failure, else 0. Interruptions and usage errors are the program's.
+func Exit(doc *Document) int {
+	if doc.Status == StatusFailed {
+		return ExitInfrastructure
+	}
+	code := ExitOK
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		code = worseExit(code, g.exit(g.Verdict))
+		for _, d := range g.Decisions {
+			if d.Infrastructure {
+				return ExitInfrastructure
+			}
+			code = worseExit(code, g.exit(d.Verdict))
+		}
+	}
+	return code
+}
+
+func (g *Gate) exit(v Verdict) int {
+	switch {
+	case g.On(v) != Fail:
+		return ExitOK
+	case v == Regression:
+		return ExitRegression
+	default:
+		return ExitUndecided
+	}
+}
+
+func worseExit(a, b int) int {
+	priority := []int{ExitInfrastructure, ExitRegression, ExitUndecided, ExitOK}
+	if slices.Index(priority, b) < slices.Index(priority, a) {
+		return b
+	}
+	return a
+}

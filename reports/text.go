@@ -1,0 +1,116 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Text writes doc for a terminal: aligned columns that fit Options.Width (120), symbols
+// with words, colours only with Options.Color.
+func Text(w io.Writer, doc *result.Document, o Options) error {
+	p := &textPrinter{o: o}
+	p.report(Build(doc, o))
+	if _, err := io.WriteString(w, p.b.String()); err != nil {
+		return fmt.Errorf("write text: %w", err)
+	}
+	return nil
+}
+
+// textPrinter draws a report as text.
+type textPrinter struct {
+	o Options
+	b strings.Builder
+}
+
+// ANSI colours.
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	bold   = "\x1b[1m"
+	reset  = "\x1b[0m"
+)
+
+func (p *textPrinter) paint(color, s string) string {
+	if !p.o.Color || color == "" || s == "" {
+		return s
+	}
+	return color + s + reset
+}
+
+func (p *textPrinter) report(r *Report) {
+	if len(r.Banner) > 0 {
+		p.paragraph("", r.Banner.text(maxLine), "")
+		p.b.WriteString("\n")
+	}
+	p.b.WriteString(p.paint(icons[r.Icon].color, r.Icon.Symbol()) + " " + p.paint(bold, r.Heading.text(maxCell)) + "\n")
+	for _, l := range r.Lead {
+		p.paragraph("", l.text(maxLine), "")
+	}
+	for i := range r.Sections {
+		p.section(&r.Sections[i])
+	}
+	p.b.WriteString("\n")
+	for _, l := range r.Legend {
+		if len(l) > 0 {
+			p.paragraph("", l.text(maxLine), "  ")
+		}
+	}
+}
+
+func (p *textPrinter) section(s *Section) {
+	p.b.WriteString("\n")
+	if len(s.Title) > 0 {
+		p.b.WriteString(p.paint(bold, s.Title.text(maxCell)) + "\n")
+	}
+	if s.Folded && p.o.Brief {
+		return
+	}
+	for _, n := range s.Notes {
+		p.paragraph("- ", n.text(maxLine), "  ")
+	}
+	for i := range s.Tables {
+		if i > 0 || len(s.Notes) > 0 {
+			p.b.WriteString("\n")
+		}
+		p.table(&s.Tables[i])
+	}
+	for _, l := range s.Logs {
+		p.b.WriteString("\n" + l.Title.text(maxCell) + "\n")
+		for _, line := range l.Lines {
+			p.b.WriteString("  │ " + escape.Line(line, maxLog) + "\n")
+		}
+	}
+	if len(s.Omitted) > 0 {
+		p.paragraph("", s.Omitted.text(maxLine), "")
+	}
+}
+
+// paragraph wraps s at words; first stands before its first line, rest before others.
+func (p *textPrinter) paragraph(first, s, rest string) {
+	prefix := first
+	for _, line := range wrap(s, p.o.width()-displayWidth(rest)) {
+		p.b.WriteString(prefix + line + "\n")
+		prefix = rest
+	}
+}
+
+// text is the line without markup, fit for a terminal; each span is bounded by limit.
+func (l Line) text(limit int) string {
+	var b strings.Builder
+	for i, s := range l {
+		lead, body, trail := edges(s.Text)
+		if i > 0 {
+			b.WriteString(lead)
+		}
+		b.WriteString(escape.Text(body, limit))
+		if i < len(l)-1 {
+			b.WriteString(trail)
+		}
+	}
+	return b.String()
+}

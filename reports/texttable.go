@@ -1,0 +1,188 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// gap between columns.
+const gap = "  "
+
+// minWrapped is how narrow a column that wraps may become.
+const minWrapped = 12
+
+// table draws t in aligned columns. Columns that may wrap share the width that the others
+// leave.
+func (p *textPrinter) table(t *Table) {
+	if len(t.Title) > 0 {
+		p.b.WriteString(t.Title.text(maxCell) + "\n")
+	}
+	cells := textCells(t)
+	widths := columnWidths(t, cells, p.o.width()-iconWidth(t))
+	header := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		header[i] = Line{{Text: c.Title}}.text(maxCell)
+	}
+	p.row(t, "", "", header, widths)
+	for i, r := range t.Rows {
+		p.row(t, r.Icon.Symbol(), icons[r.Icon].color, cells[i], widths)
+	}
+	if t.Omitted > 0 {
+		p.b.WriteString("+" + count(t.Omitted, "more row") + "\n")
+	}
+}
+
+func textCells(t *Table) [][]string {
+	cells := make([][]string, len(t.Rows))
+	for i, r := range t.Rows {
+		for _, c := range r.Cells {
+			cells[i] = append(cells[i], c.text(maxCell))
+		}
+	}
+	return cells
+}
+
+func iconWidth(t *Table) int {
+	if hasIcons(t) {
+		return 2
+	}
+	return 0
+}
+
+// columnWidths gives every column what it needs, if that fits; otherwise the widest of
+// those that may wrap is narrowed until it does or none can give any more.
+func columnWidths(t *Table, cells [][]string, total int) []int {
+	widths := make([]int, len(t.Columns))
+	sum := len(gap) * (len(t.Columns) - 1)
+	for i, c := range t.Columns {
+		widths[i] = displayWidth(c.Title)
+		for _, row := range cells {
+			widths[i] = max(widths[i], displayWidth(row[i]))
+		}
+		sum += widths[i]
+	}
+	for ; sum > total; sum-- {
+		widest := -1
+		for i, c := range t.Columns {
+			if c.Wrap && widths[i] > minWrapped && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// row draws one row, in several lines where a cell wraps.
+func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths []int) {
+	lines := make([][]string, len(cells))
+	height := 1
+	for i, c := range cells {
+		lines[i] = []string{c}
+		if displayWidth(c) > widths[i] {
+			lines[i] = wrap(c, widths[i])
+		}
+		height = max(height, len(lines[i]))
+	}
+	for h := range height {
+		var b strings.Builder
+		if hasIcons(t) {
+			if h > 0 || symbol == "" {
+				b.WriteString("  ")
+			} else {
+				b.WriteString(p.paint(color, symbol) + " ")
+			}
+		}
+		for i := range cells {
+			var text string
+			if h < len(lines[i]) {
+				text = lines[i][h]
+			}
+			if i > 0 {
+				b.WriteString(gap)
+			}
+			b.WriteString(pad(text, widths[i], t.Columns[i].Align))
+		}
+		p.b.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	}
+}
+
+func pad(s string, width int, align Align) string {
+	space := max(0, width-displayWidth(s))
+	switch align {
+	case Right:
+		return strings.Repeat(" ", space) + s
+	case Center:
+		return fmt.Sprintf("%*s%s%*s", space/2, "", s, space-space/2, "")
+	}
+	return s + strings.Repeat(" ", space)
+}
+
+// wrap breaks s into lines of at most limit columns, at spaces where there are any.
+func wrap(s string, limit int) []string {
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(s) {
+		n := displayWidth(word)
+		if used > 0 && used+1+n <= limit {
+			line, used = line+" "+word, used+1+n
+			continue
+		}
+		if used > 0 {
+			lines = append(lines, line)
+		}
+		for n > limit {
+			head := prefix(word, limit)
+			lines = append(lines, head)
+			word = word[len(head):]
+			n = displayWidth(word)
+		}
+		line, used = word, n
+	}
+	if used > 0 || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// prefix is the longest beginning of s of at most limit columns, at least one rune.
+func prefix(s string, limit int) string {
+	n := 0
+	for i, r := range s {
+		n += runeWidth(r)
+		if n > limit && i > 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// displayWidth is the number of columns of s on a terminal.
+func displayWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	case r < 0x1100:
+		return 1
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
