@@ -30,7 +30,8 @@ type Options struct {
 	Policy Policy
 	// OnSpawn, if not nil, is told of each child before Spawn returns: its process id,
 	// its start time (clock ticks since boot; 0 where the system does not say) and its
-	// argv. A journal of these lets KillOrphan end what a killed run has left.
+	// argv. A journal of these lets KillOrphan end what a killed run has left. It must
+	// not call the Spawner.
 	OnSpawn func(pid int, startTime uint64, argv []string)
 	// Linger is how long the rest of a group may take to end by itself once its leader
 	// is gone; 2 s unless set. Engine workers release RDMA registrations in that time,

@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Action runs commands. The zero value is ready.
+type Action struct {
+	// Grace is the time between the request to end and the kill, when the time is over or
+	// the run was interrupted; 5 s unless set.
+	Grace time.Duration
+}
+
+var _ steps.Action = Action{}
+
+// ErrTimeout says that a command took longer than its timeout.
+var ErrTimeout = errors.New("the command took longer than its timeout")
+
+// Run runs the command of obj and returns the outputs it declares. Both its outputs go
+// to env.Log. An exit status other than 0 is an error. When Run returns, the command and
+// everything in its process group is gone.
+func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) (map[string]string, error) {
+	cmd, err := command(env, obj)
+	if err != nil {
+		return nil, err
+	}
+	declared, err := obj.Texts("outputs")
+	if err != nil {
+		return nil, err
+	}
+	file, err := outputFile(env.Temp)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file)
+	cmd.Env = append(cmd.Env, steps.EnvVar{Name: OutputVar, Value: file})
+
+	limit := obj.Duration("timeout")
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w of %s", ErrTimeout, limit))
+	defer cancel()
+	child, err := env.Spawner.Spawn(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.wait(ctx, child); err != nil {
+		return nil, fmt.Errorf("%s: %w", cmd.Argv[0], err)
+	}
+	return readOutputs(file, declared)
+}
+
+func command(env steps.ActionEnv, obj steps.Object) (steps.Command, error) {
+	argv, err := obj.Texts("command")
+	if err != nil {
+		return steps.Command{}, err
+	}
+	if len(argv) == 0 {
+		return steps.Command{}, errors.New("command is empty or not known yet")
+	}
+	vars, err := obj.Env("env")
+	if err != nil {
+		return steps.Command{}, err
+	}
+	dir := obj.Text("dir")
+	if dir == "" {
+		dir = env.Dir
+	} else if !filepath.IsAbs(dir) {
+		dir = filepath.Join(env.Dir, dir)
+	}
+	log := env.Log
+	if log == nil {
+		log = io.Discard
+	}
+	return steps.Command{Argv: argv, Env: vars, Dir: dir, Stdout: log, Stderr: log}, nil
+}
+
+// wait returns when the child has ended, by itself or because ctx did.
+func (a Action) wait(ctx context.Context, child steps.Child) error {
+	select {
+	case <-child.Done():
+		return child.Wait()
+	case <-ctx.Done():
+	}
+	grace := a.Grace
+	if grace <= 0 {
+		grace = 5 * time.Second
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	if child.Signal("TERM") == nil {
+		select {
+		case <-child.Done():
+			return context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+	if err := child.Signal("KILL"); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	<-child.Done()
+	return context.Cause(ctx)
+}
+
+// outputFile makes the empty file that the command may write to.
+func outputFile(folder string) (string, error) {
+	f, err := os.CreateTemp(folder, "pipeline-output-*")
+	if err != nil {
+		return "", fmt.Errorf("make the output file: %w", err)
+	}
+	return f.Name(), f.Close()
+}
+
+func readOutputs(file string, declared []string) (map[string]string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the output file: %w", err)
+	}
+	defer f.Close()
+	return parseOutputs(f, declared)
+}
