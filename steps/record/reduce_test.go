@@ -1,0 +1,145 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+func readJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func near(got, want, tol float64) bool {
+	return math.Abs(got-want) <= tol*max(1e-9, math.Abs(want))
+}
+
+// TestReduceAgainstNumpy compares every metric with the formulas of the original tools
+// computed by numpy (testdata/vectors.py).
+func TestReduceAgainstNumpy(t *testing.T) {
+	var run Run
+	want := map[string]float64{}
+	readJSON(t, "testdata/run.json", &run)
+	readJSON(t, "testdata/expected.json", &want)
+	got := Reduce(run)
+	for id, w := range want {
+		if g, ok := got[id]; !ok || !near(g, w, 1e-7) {
+			t.Errorf("%s = %.12g (present %v), numpy says %.12g", id, g, ok, w)
+		}
+	}
+	for id := range got {
+		if _, ok := want[id]; !ok {
+			t.Errorf("%s is reduced but has no reference value", id)
+		}
+	}
+}
+
+// TestReduceKnowsTheRegistry: every run-level metric of the registry is reduced, and
+// nothing else.
+func TestReduceKnowsTheRegistry(t *testing.T) {
+	var run Run
+	readJSON(t, "testdata/run.json", &run)
+	got := Reduce(run)
+	for _, m := range metric.All() {
+		if _, ok := got[m.ID]; !ok && m.Level == metric.RunLevel {
+			t.Errorf("%s is registered but not reduced", m.ID)
+		}
+	}
+	for id := range got {
+		if _, ok := metric.Lookup(id); !ok {
+			t.Errorf("%s is reduced but not registered", id)
+		}
+	}
+}
+
+// ok is a successful request of one token at 10 ms.
+func okRequest(i int) Request {
+	return Request{Index: i, Planned: 0, Sent: 0, Headers: 1, Done: 11e6, Events: []Event{{At: 10e6, Tokens: 1}},
+		PromptTokens: 5, WantTokens: 1, OutputTokens: 1, Status: 200, Finish: "length"}
+}
+
+func TestReduceLeavesOutWhatIsNotThere(t *testing.T) {
+	noUsage := okRequest(0)
+	noUsage.OutputTokens = 0
+	closed := okRequest(0)
+	closed.Planned = -1
+	failed := okRequest(0)
+	failed.Failure = FailCut
+	cancelled := okRequest(0)
+	cancelled.Failure = FailCancelled
+	tests := []struct {
+		name            string
+		requests        []Request
+		present, absent []string
+	}{
+		{"nothing", nil, nil, []string{"ttft.mean", "success.rate", "request_throughput.mean", "concurrency.peak"}},
+		{"one token", []Request{okRequest(0)}, []string{"ttft.p99", "e2el.mean", "queue.mean", "output_throughput.mean"}, []string{"tpot.mean", "itl.p50", "itl_token.p50"}},
+		{"no usage", []Request{noUsage}, []string{"ttft.mean", "request_throughput.mean", "input_throughput.mean"}, []string{"output_throughput.mean", "total_throughput.mean"}},
+		{"closed loop", []Request{closed}, []string{"ttft.mean"}, []string{"queue.mean", "ttft_from_schedule.mean", "e2el_from_schedule.p50"}},
+		{"all failed", []Request{failed}, []string{"success.rate", "concurrency.peak"}, []string{"ttft.mean", "request_throughput.mean"}},
+		{"only cancelled", []Request{cancelled}, nil, []string{"success.rate", "ttft.mean"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Reduce(Run{Duration: 11e6, Requests: tt.requests})
+			for _, id := range tt.present {
+				if _, ok := got[id]; !ok {
+					t.Errorf("%s is absent", id)
+				}
+			}
+			for _, id := range tt.absent {
+				if v, ok := got[id]; ok {
+					t.Errorf("%s = %v, want it absent", id, v)
+				}
+			}
+			for id, v := range got {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					t.Errorf("%s = %v", id, v)
+				}
+			}
+		})
+	}
+}
+
+// TestTokenGaps: an event without a token keeps the clock running, one with several
+// spreads its gap over them.
+func TestTokenGaps(t *testing.T) {
+	r := okRequest(0)
+	r.Events = []Event{{At: 10e6, Tokens: 1}, {At: 12e6, Tokens: 1}, {At: 20e6, Tokens: 3}}
+	r.OutputTokens, r.Done = 3, 21e6
+	s := Collect(Run{Requests: []Request{r}})
+	if want := []float64{0.005, 0.005}; len(s.ITLToken) != 2 || !near(s.ITLToken[0], want[0], 1e-12) || !near(s.ITLToken[1], want[1], 1e-12) {
+		t.Errorf("ITLToken = %v, want %v", s.ITLToken, want)
+	}
+	if len(s.ITL) != 2 {
+		t.Errorf("ITL = %v, want a gap per event", s.ITL)
+	}
+	r.OutputTokens = 4 // the events do not account for all tokens
+	if s := Collect(Run{Requests: []Request{r, okRequest(1)}}); s.ITLToken != nil {
+		t.Errorf("ITLToken = %v with inexact counts, want none", s.ITLToken)
+	}
+}
+
+func TestStats(t *testing.T) {
+	for _, v := range [][]float64{nil, {}} {
+		if !math.IsNaN(Mean(v)) || !math.IsNaN(Std(v)) || !math.IsNaN(Quantile(v, 0.5)) {
+			t.Errorf("statistics of an empty sample are numbers")
+		}
+	}
+	if q := Quantile([]float64{1, 2, 4}, 0.75); q != 3 {
+		t.Errorf("Quantile = %v, want 3", q)
+	}
+	if q := Quantile([]float64{1, 2, 4}, 1); q != 4 {
+		t.Errorf("Quantile(1) = %v, want 4", q)
+	}
+}
