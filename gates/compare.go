@@ -59,11 +59,14 @@ func (e *entry) describe(pairs []Pair, d []float64) {
 	e.Worse = e.D > 0
 }
 
-// estimate fills in what a test needs. Without two finite differences it leaves the
-// decision untested.
+// estimate fills in the test. One difference leaves the decision untested.
 func (e *entry) estimate(d []float64, floor, alpha float64) {
+	if len(d) < 2 {
+		return
+	}
 	test, err := pairedT(d, floor)
 	if err != nil {
+		e.settle(Invalid, err.Error())
 		return
 	}
 	e.Tested, e.test, e.floor = true, test, floor

@@ -31,6 +31,21 @@ func worse(m metric.Metric) float64 {
 	return 1
 }
 
+// beyondMeasure is larger than any measured value in any unit. Values below it keep
+// sums, squares and quotients finite.
+const beyondMeasure = 1e100
+
+// usable refuses values that have no place on the scale.
+func usable(s metric.Scale, v float64) error {
+	switch {
+	case math.IsNaN(v) || math.Abs(v) > beyondMeasure:
+		return fmt.Errorf("is %g, not a finite number", v)
+	case s == metric.Log && v < 1/beyondMeasure:
+		return fmt.Errorf("is %g, which has no logarithm", v)
+	}
+	return nil
+}
+
 // differences are d of each pair, on the scale of the test, worse positive. floor is
 // the size of what float64 rounds off in them. An error names the first pair that has no
 // d.
@@ -45,15 +60,14 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 			name  string
 			value float64
 		}{{"base", p.Base}, {"head", p.Head}} {
-			if math.IsNaN(side.value) || math.IsInf(side.value, 0) {
-				return nil, 0, fmt.Errorf("the %s's value of repeat %d is not a finite number", side.name, p.Repeat)
-			}
-			if m.Scale == metric.Log && side.value <= 0 {
-				return nil, 0, fmt.Errorf("the %s's value of repeat %d is %g, which has no logarithm", side.name, p.Repeat, side.value)
+			if err := usable(m.Scale, side.value); err != nil {
+				return nil, 0, fmt.Errorf("the %s's value of repeat %d %w", side.name, p.Repeat, err)
 			}
 		}
 		if m.Scale == metric.Log {
-			d[i] = worse(m) * (math.Log(p.Head) - math.Log(p.Base))
+			// The logarithm of the quotient, because the difference of two logarithms
+			// loses the digits of a small change.
+			d[i] = worse(m) * math.Log(p.Head/p.Base)
 			continue
 		}
 		d[i] = worse(m) * (p.Head - p.Base)

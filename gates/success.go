@@ -113,20 +113,21 @@ func fractions(s Success) []float64 {
 	return d
 }
 
-// decide gives the verdict on success rates: first on servers, then on requests.
+// decide gives the verdict on success rates from servers and requests. Where the two
+// disagree, what speaks against the head wins.
 func (s Success) decide(e *entry) {
-	if v, reason := servers(*e.Requests); v == Regression || v == Invalid {
+	v, reason := servers(*e.Requests)
+	if v == Regression || v == Invalid {
 		e.settle(v, reason)
 		e.Infrastructure = v == Invalid
 		return
 	}
 	requests(e)
-	if e.Verdict == Regression {
-		return
-	}
-	// What a single failed launch, or a base that failed, leaves open outweighs requests
-	// that are fine.
-	if v, reason := servers(*e.Requests); v != "" {
+	switch {
+	case v == "", e.Verdict == Regression:
+	case v == Improvement && e.Verdict == Inconclusive: // the head's requests are in doubt
+	case e.Requests.Base.ServerFailed > 0 && e.Verdict == Improvement: // both say so
+	default:
 		e.settle(v, reason)
 	}
 }

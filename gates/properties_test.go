@@ -1,0 +1,202 @@
+package gates_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// drawPairs draws 2 to 10 pairs around a true ratio. Shift and noise are on a grid, so
+// that a spread is either zero or well above the rounding of float64.
+func drawPairs(t *rapid.T) []gates.Pair {
+	n := rapid.IntRange(2, 10).Draw(t, "n")
+	shift := float64(rapid.IntRange(-200, 200).Draw(t, "shift")) / 1000
+	sd := float64(rapid.IntRange(1, 100).Draw(t, "sd")) / 1000
+	pairs := make([]gates.Pair, n)
+	for i := range pairs {
+		base := rapid.Float64Range(0.1, 10).Draw(t, "base")
+		noise := float64(rapid.IntRange(-100, 100).Draw(t, "noise")) / 100
+		pairs[i] = gates.Pair{Repeat: i, Base: base, Head: base * math.Exp(shift+sd*noise)}
+	}
+	return pairs
+}
+
+// drawFamily draws a family of 1 to 6 comparisons, lower and higher better.
+func drawFamily(tb testing.TB, t *rapid.T) gates.Family {
+	tb.Helper()
+	ids := []string{"ttft.p99", "tpot.mean", "output_throughput.mean", "itl.p50", "e2el.p90", "total_throughput.mean"}
+	f := gates.Family{Alpha: 0.05}
+	for _, id := range ids[:rapid.IntRange(1, len(ids)).Draw(t, "members")] {
+		c := comparison(tb, id, drawPairs(t))
+		c.Strict = rapid.Bool().Draw(t, "strict")
+		f.Comparisons = append(f.Comparisons, c)
+	}
+	return f
+}
+
+var approximately = cmpopts.EquateApprox(1e-6, 1e-9)
+
+func TestPropertyUnitsDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamily(t, rt)
+		before := judge(t, f)
+		scale := math.Pow(2, float64(rapid.IntRange(-20, 20).Draw(rt, "log2 scale")))
+		for i := range f.Comparisons {
+			f.Comparisons[i].Pairs = slices.Clone(f.Comparisons[i].Pairs)
+			for k := range f.Comparisons[i].Pairs {
+				f.Comparisons[i].Pairs[k].Base *= scale
+				f.Comparisons[i].Pairs[k].Head *= scale
+			}
+		}
+		after := judge(t, f)
+		if diff := cmp.Diff(before, after, approximately, cmpopts.IgnoreFields(gates.Decision{}, "Base", "Head")); diff != "" {
+			rt.Error(diff)
+		}
+	})
+}
+
+func TestPropertyOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamily(t, rt)
+		before := judge(t, f)
+		f.Comparisons = rapid.Permutation(f.Comparisons).Draw(rt, "comparisons")
+		for i, c := range f.Comparisons {
+			f.Comparisons[i].Pairs = rapid.Permutation(c.Pairs).Draw(rt, "pairs")
+		}
+		after := judge(t, f)
+		for _, d := range after.Comparisons {
+			i := slices.IndexFunc(before.Comparisons, func(b gates.Decision) bool { return b.ID == d.ID })
+			if diff := cmp.Diff(before.Comparisons[i], d); diff != "" {
+				rt.Errorf("%s: %s", d.ID, diff)
+			}
+		}
+	})
+}
+
+func TestPropertySwappingSidesMirrorsTheVerdict(t *testing.T) {
+	mirror := map[gates.Verdict]gates.Verdict{gates.Regression: gates.Improvement, gates.Improvement: gates.Regression}
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamily(t, rt)
+		before := judge(t, f)
+		for i := range f.Comparisons {
+			f.Comparisons[i].Pairs = slices.Clone(f.Comparisons[i].Pairs)
+			for k, p := range f.Comparisons[i].Pairs {
+				f.Comparisons[i].Pairs[k].Base, f.Comparisons[i].Pairs[k].Head = p.Head, p.Base
+			}
+		}
+		after := judge(t, f)
+		for i, b := range before.Comparisons {
+			a := after.Comparisons[i]
+			if want, decided := mirror[b.Verdict]; decided && a.Verdict != want {
+				rt.Errorf("%s was %s and is %s with the sides swapped", b.ID, b.Verdict, a.Verdict)
+			}
+			if _, decided := mirror[b.Verdict]; !decided && mirror[a.Verdict] != "" {
+				rt.Errorf("%s was %s and is %s with the sides swapped", b.ID, b.Verdict, a.Verdict)
+			}
+			if math.Abs(a.P-b.PBetter) > 1e-9 || math.Abs(a.PHolm-b.PBetterHolm) > 1e-9 {
+				rt.Errorf("%s: p values are not mirrored: %+v %+v", b.ID, b, a)
+			}
+		}
+	})
+}
+
+// Every improvement is a regression with the sides swapped. The converse holds for
+// requests only: where servers and requests disagree, what speaks against the head wins.
+func TestPropertySwappingSidesMirrorsSuccess(t *testing.T) {
+	runs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) gates.Run {
+		sent := rapid.IntRange(1, 500).Draw(t, "sent")
+		return gates.Run{Sent: sent, Failed: rapid.IntRange(0, min(sent, 20)).Draw(t, "failed"), ServerFailed: rapid.IntRange(0, 9).Draw(t, "crash") == 0}
+	}), 1, 6)
+	number := func(runs []gates.Run) (crashed bool) {
+		for i := range runs {
+			runs[i].Repeat = i
+			crashed = crashed || runs[i].ServerFailed
+		}
+		return crashed
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		base, head := runs.Draw(rt, "base"), runs.Draw(rt, "head")
+		crashed := number(base)
+		crashed = number(head) || crashed
+		ahead, back := judgeSuccess(t, base, head), judgeSuccess(t, head, base)
+		if ahead.Verdict == gates.Improvement && back.Verdict != gates.Regression {
+			rt.Errorf("%s (%s), swapped %s (%s)", ahead.Verdict, ahead.Reason, back.Verdict, back.Reason)
+		}
+		if !crashed && ahead.Verdict == gates.Regression && back.Verdict != gates.Improvement {
+			rt.Errorf("%s (%s), swapped %s (%s)", ahead.Verdict, ahead.Reason, back.Verdict, back.Reason)
+		}
+	})
+}
+
+func TestPropertyHolm(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(rt, "p")
+		holm, bh := gates.Holm(p), gates.BenjaminiHochberg(p)
+		for i := range p {
+			if holm[i] < p[i] || holm[i] > 1 || holm[i] > float64(len(p))*p[i] {
+				rt.Errorf("Holm of %g among %d is %g", p[i], len(p), holm[i])
+			}
+			// The product of BH may round below p by one unit in the last place.
+			if bh[i] < p[i]*(1-1e-15) || bh[i] > holm[i]*(1+1e-15) {
+				rt.Errorf("BH of %g is %g, Holm %g", p[i], bh[i], holm[i])
+			}
+			for k := range p {
+				if p[i] <= p[k] && (holm[i] > holm[k] || bh[i] > bh[k]) {
+					rt.Errorf("order is lost: %g → %g, %g → %g", p[i], holm[i], p[k], holm[k])
+				}
+			}
+		}
+	})
+}
+
+func TestPropertyVerdictsKeepTheirPromises(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamily(t, rt)
+		for _, d := range judge(t, f).Comparisons {
+			m := math.Log1p(d.Margin)
+			switch d.Verdict {
+			case gates.Regression:
+				if d.D < m-1e-12 || d.PHolm > d.Level {
+					rt.Errorf("regression without grounds: %+v", d)
+				}
+			case gates.Improvement:
+				if d.D > -m+1e-12 || d.PBetterHolm > d.Level {
+					rt.Errorf("improvement without grounds: %+v", d)
+				}
+				upper := math.Log1p(d.Upper) // of d: the other end where higher is better
+				if d.Metric.Direction == metric.HigherIsBetter {
+					upper = -math.Log1p(d.Lower)
+				}
+				if upper >= m {
+					rt.Errorf("improvement that does not pass: %+v", d)
+				}
+			case gates.Inconclusive:
+				if d.NeedPairs != 0 && d.NeedPairs <= d.N {
+					rt.Errorf("%d of %d pairs would decide: %+v", d.NeedPairs, d.N, d)
+				}
+			}
+			if d.Reason == "" || d.Lower > d.Change+1e-12 || d.Upper < d.Change-1e-12 || d.MDE < 0 {
+				rt.Errorf("%+v", d)
+			}
+		}
+	})
+}
+
+func TestPropertyQuantileIsMonotoneAndWithinTheData(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		x := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 1, 50).Draw(rt, "x")
+		slices.Sort(x)
+		q1, q2 := rapid.Float64Range(0, 1).Draw(rt, "q1"), rapid.Float64Range(0, 1).Draw(rt, "q2")
+		a, b := gates.Quantile(x, min(q1, q2)), gates.Quantile(x, max(q1, q2))
+		if a > b+1e-9 || a < x[0] || b > x[len(x)-1] {
+			rt.Errorf("quantiles %g and %g of %v", a, b, x)
+		}
+	})
+}

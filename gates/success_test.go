@@ -1,0 +1,139 @@
+package gates_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+// side makes runs of 1,000 requests with the given failures; −1 is a server that failed.
+func side(failed ...int) []gates.Run {
+	runs := make([]gates.Run, len(failed))
+	for i, f := range failed {
+		runs[i] = gates.Run{Repeat: i + 1, Sent: 1000, Failed: max(f, 0), ServerFailed: f < 0}
+	}
+	return runs
+}
+
+func judgeSuccess(t *testing.T, base, head []gates.Run) gates.Decision {
+	t.Helper()
+	s := gates.Success{ID: "success", Gate: "gate.g", Base: base, Head: head, CanFail: true}
+	return judge(t, gates.Family{Success: []gates.Success{s}}).Success[0]
+}
+
+func TestSuccess(t *testing.T) {
+	tests := map[string]struct {
+		base, head []gates.Run
+		want       gates.Verdict
+		reason     string
+	}{
+		"no failures":                 {side(0, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, "0 of 4000"},
+		"head fails in two runs":      {side(0, 0, 0, 0), side(4, 0, 5, 0), gates.Regression, "more than one run"},
+		"head fails in one run":       {side(0, 0, 0, 0), side(200, 0, 0, 0), gates.Inconclusive, "one run only"},
+		"two requests":                {side(0, 0, 0, 0), side(1, 1, 0, 0), gates.Inconclusive, "not significant"},
+		"both alike":                  {side(3, 2, 4, 3), side(3, 3, 3, 4), gates.Pass, "both sides fail"},
+		"both, head far more":         {side(3, 2, 4, 3), side(30, 34, 28, 31), gates.Regression, ""},
+		"both, head in one run":       {side(3, 2, 4, 3), side(90, 0, 0, 0), gates.Inconclusive, "one run only"},
+		"both, clustered in the head": {side(0, 3, 0, 0), side(1, 90, 0, 0), gates.Inconclusive, "not significant"},
+		"base fails more":             {side(4, 0, 5, 0), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
+		"base fails once":             {side(4, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, ""},
+
+		"head does not start":                      {side(0, 0, 0), side(-1, -1, -1), gates.Regression, "3 of 3 runs"},
+		"head crashes twice":                       {side(0, 0, 0, 0), side(0, -1, 0, -1), gates.Regression, "2 of 4 runs"},
+		"head crashes once":                        {side(0, 0, 0, 0), side(0, -1, 0, 0), gates.Inconclusive, "a second time would be a regression"},
+		"base fails too":                           {side(-1, 0, 0), side(-1, -1, 0), gates.Invalid, "base fails too"},
+		"only the base does not":                   {side(-1, -1, 0), side(0, 0, 0), gates.Improvement, "base's server failed in 2 of 3"},
+		"base crashes once":                        {side(-1, 0, 0), side(0, 0, 0), gates.Inconclusive, "base's server failed in 1 of 3"},
+		"one crash and many failures":              {side(0, 0, 0, 0), side(-1, 40, 30, 20), gates.Regression, "90 of 3000"},
+		"base crashed twice, head's requests fail": {side(-1, 0, -1, 0), side(40, 30, 0, 20), gates.Regression, "90 of 4000"},
+		"base crashed twice, head in doubt":        {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "one run only"},
+		"base crashed and fails requests":          {side(-1, 30, 20, 0), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
+		"head crashed, base fails requests":        {side(0, 30, 20, 0), side(-1, 0, 0, 0), gates.Inconclusive, "head's server failed in 1"},
+
+		"nothing ran":     {nil, nil, gates.Missing, "no requests"},
+		"head has no run": {side(0, 0), nil, gates.Missing, "no requests"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := judgeSuccess(t, tt.base, tt.head)
+			if d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) {
+				t.Errorf("%s: %s (p = %g), want %s: …%s…", d.Verdict, d.Reason, d.P, tt.want, tt.reason)
+			}
+			if d.Infrastructure != (tt.want == gates.Invalid) {
+				t.Errorf("infrastructure: %v", d.Infrastructure)
+			}
+		})
+	}
+}
+
+func TestSuccessCounts(t *testing.T) {
+	d := judgeSuccess(t, side(0, 0, 0), side(-1, 6, 0))
+	want := gates.Failures{Runs: 3, ServerFailed: 1, WithFailures: 1, Sent: 2000, Failed: 6}
+	got := d.Requests.Head
+	lower, upper := got.Lower, got.Upper
+	got.Lower, got.Upper = 0, 0
+	if got != want {
+		t.Errorf("%+v", got)
+	}
+	l, u, err := gates.ClopperPearson(6, 2000, 0.10)
+	if err != nil || lower != l || upper != u {
+		t.Errorf("interval %g … %g, want %g … %g (%v)", lower, upper, l, u, err)
+	}
+	if d.Head != 1-6.0/2000 || d.Base != 1 || d.Metric.ID != "success.rate" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestSuccessIsPartOfTheFamily(t *testing.T) {
+	f := gates.Family{Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0), Head: side(3, 4), CanFail: true}}}
+	if d := judge(t, f).Success[0]; d.Verdict != gates.Regression {
+		t.Fatalf("alone: %s, p = %g", d.Verdict, d.P)
+	}
+	for _, id := range []string{"ttft.p50", "ttft.p90", "ttft.p95", "ttft.p99", "tpot.p50", "tpot.p99", "itl.p99"} {
+		f.Comparisons = append(f.Comparisons, comparison(t, id, ratios(1, 1.01, 0.99, 1.02)))
+	}
+	d := judge(t, f).Success[0]
+	if d.Verdict != gates.Inconclusive || d.GroupSize != 8 {
+		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.PHolm)
+	}
+}
+
+func TestAFailureNeverLooksLikeASpeedUp(t *testing.T) {
+	tests := map[string]struct {
+		head    []gates.Run
+		ratio   float64
+		want    gates.Verdict
+		warning string
+	}{
+		"improvement, head fails":    {side(20, 30, 25), 0.8, gates.Inconclusive, ""},
+		"pass, head fails":           {side(20, 30, 25), 1.0, gates.Inconclusive, ""},
+		"regression, head fails":     {side(20, 30, 25), 1.2, gates.Regression, ""},
+		"pass, head crashed once":    {side(0, 0, -1), 1.0, gates.Pass, "success rates are inconclusive"},
+		"improvement, nothing fails": {side(0, 0, 0), 0.8, gates.Improvement, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			guarded := comparison(t, "ttft.p99", ratios(1, tt.ratio, tt.ratio*1.001, tt.ratio*0.999))
+			other := guarded
+			other.ID = "another cell"
+			j := judge(t, gates.Family{
+				Comparisons: []gates.Comparison{guarded, other},
+				Success:     []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: tt.head, CanFail: true, Metrics: []string{"ttft.p99"}}},
+			})
+			d := j.Comparisons[0]
+			if d.Verdict != tt.want {
+				t.Errorf("%s: %s, want %s", d.Verdict, d.Reason, tt.want)
+			}
+			if tt.want == gates.Inconclusive && !strings.Contains(d.Reason, "never looks like a speed-up") {
+				t.Errorf("reason: %s", d.Reason)
+			}
+			if !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
+				t.Errorf("warnings: %q", d.Warnings)
+			}
+			if v := j.Comparisons[1].Verdict; v == gates.Inconclusive {
+				t.Error("a comparison of another cell was guarded as well")
+			}
+		})
+	}
+}
