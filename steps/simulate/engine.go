@@ -98,6 +98,8 @@ func (s *sequence) decoding() bool { return s.produced > 0 && s.computed == s.to
 type slice struct {
 	seq    *sequence
 	tokens int
+	// prefill tells a prompt's chunk from a decode, also where the prefix cache left one token of it.
+	prefill bool
 }
 
 // ErrTooLong means that a request does not fit the model's maximum length.
@@ -155,10 +157,10 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	}
 	var w work
 	for _, sl := range e.plan {
-		if sl.seq.decoding() {
-			w.addDecode(sl.seq.computed)
-		} else {
+		if sl.prefill {
 			w.addPrefill(sl.seq.computed, sl.tokens)
+		} else {
+			w.addDecode(sl.seq.computed)
 		}
 	}
 	d := stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)

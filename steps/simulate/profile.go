@@ -63,9 +63,9 @@ type ModelShape struct {
 // the ratio of prefill to decode of a small GPU.
 func Profiles() []Profile {
 	return []Profile{
-		{Name: "a10", Device: "NVIDIA A10", FLOPs: 74e12, AttentionFLOPs: 5e12, MemBandwidth: 485e9,
+		{Name: "a10", Device: "NVIDIA A10", FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 475e9,
 			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 600 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
-			PrefillOverhead: 9 * time.Millisecond, Frontend: 3 * time.Millisecond},
+			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond},
 		{Name: "h100", Device: "NVIDIA H100 80GB HBM3", FLOPs: 560e12, AttentionFLOPs: 250e12, MemBandwidth: 2.8e12,
 			MemBytes: 85e9, ReservedBytes: 5e9, KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond},

@@ -36,7 +36,7 @@ func (e *Engine) continueDecodes(budget int) int {
 		if !e.reserve(s, 1) {
 			break // s was the last in line and had to go itself
 		}
-		e.add(s, 1)
+		e.add(slice{seq: s, tokens: 1})
 		used++
 	}
 	return used
@@ -54,7 +54,7 @@ func (e *Engine) continuePrefills(budget int) int {
 		if !e.reserve(s, n) {
 			break
 		}
-		e.add(s, n)
+		e.add(slice{seq: s, tokens: n, prefill: true})
 		used += n
 	}
 	return used
@@ -86,7 +86,7 @@ func (e *Engine) admit(budget int) {
 			return
 		}
 		e.start(s, hits, fresh)
-		e.add(s, n)
+		e.add(slice{seq: s, tokens: n, prefill: true})
 		budget -= n
 	}
 }
@@ -147,7 +147,7 @@ func (e *Engine) preempt(s *sequence) {
 	e.waiting = slices.Insert(e.waiting, 0, s)
 }
 
-func (e *Engine) add(s *sequence, tokens int) {
-	s.planned = true
-	e.plan = append(e.plan, slice{seq: s, tokens: tokens})
+func (e *Engine) add(sl slice) {
+	sl.seq.planned = true
+	e.plan = append(e.plan, sl)
 }

@@ -1,0 +1,235 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// driver runs an engine against a clock and hands its tokens to the requests' streams.
+type driver struct {
+	clock Clock
+	fail  Failures
+	log   *logger
+	stats *metrics
+
+	mu      sync.Mutex
+	engine  *Engine
+	streams map[int]*stream
+	// accepted requests for tokens so far; also the next request's id.
+	accepted int
+	answers  int
+	drops    *rand.Rand
+	// maxLag is the most that a step ended later on the wall than in the model.
+	maxLag time.Duration
+
+	wake  chan struct{} // a request was submitted
+	crash chan struct{} // closed when the engine dies
+}
+
+// errEngineDead ends a server whose engine crashed.
+var errEngineDead = errors.New("the simulated engine died as it was told to (crash_after)")
+
+// errCut and errInStream end a single request as the failure "drop" says.
+var (
+	errCut      = errors.New("the stream is cut")
+	errInStream = errors.New("the stream ends with an error object")
+)
+
+// token is one output token on its way to a client.
+type token struct {
+	Event
+	at time.Duration
+}
+
+// stream collects the tokens of one request until its handler takes them.
+type stream struct {
+	arrived time.Duration
+	last    time.Duration
+	input   int
+	queue   []token
+	// ready holds one signal that queue has grown.
+	ready chan struct{}
+}
+
+func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
+	engine, err := NewEngine(cfg, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &driver{
+		clock: clock, fail: fail, log: log, stats: stats, engine: engine, streams: make(map[int]*stream),
+		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
+	}, nil
+}
+
+// run drives the engine until ctx ends or the engine dies.
+func (d *driver) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-d.crash:
+			cancel(errEngineDead)
+		case <-ctx.Done():
+		}
+	}()
+	now := d.clock.Now()
+	var events []Event
+	for {
+		d.mu.Lock()
+		step, busy := d.engine.Begin(now)
+		next, more := d.engine.NextReady()
+		d.mu.Unlock()
+		var err error
+		switch {
+		case busy:
+			if err = d.clock.SleepUntil(ctx, step.End); err == nil {
+				now = step.End
+				events = d.end(step, events[:0])
+			}
+		case more:
+			// Steps start in model time, however late the sleep returns.
+			if err = d.clock.SleepUntil(ctx, next); err == nil {
+				now = max(now, next)
+			}
+		default:
+			select {
+			case <-d.wake:
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// end applies a step and delivers its tokens.
+func (d *driver) end(step Step, events []Event) []Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.maxLag = max(d.maxLag, d.clock.Now()-step.End)
+	events = d.engine.End(events)
+	for _, ev := range events {
+		st, ok := d.streams[ev.ID]
+		if !ok {
+			continue
+		}
+		d.stats.observe(ev, st, step.End)
+		st.last = step.End
+		st.queue = append(st.queue, token{Event: ev, at: step.End})
+		if ev.Last {
+			delete(d.streams, ev.ID)
+		}
+		select {
+		case st.ready <- struct{}{}:
+		default:
+		}
+	}
+	d.log.step(step, d.engine.Stats())
+	return events
+}
+
+// generate serves one prompt and calls each for every token, in order, from the
+// caller's goroutine. It stops at the first error of each, at the end of ctx, or as an
+// injected failure says.
+func (d *driver) generate(ctx context.Context, prompt []int, output int, each func(token) error) error {
+	id, st, dropAt, dropErr, err := d.submit(prompt, output)
+	if err != nil {
+		return err
+	}
+	defer d.abandon(id)
+	for {
+		select {
+		case <-st.ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-d.crash:
+			return errEngineDead
+		}
+		d.mu.Lock()
+		tokens := st.queue
+		st.queue = nil
+		d.mu.Unlock()
+		for _, t := range tokens {
+			if dropErr != nil && t.Index == dropAt {
+				return dropErr
+			}
+			if err := each(t); err != nil {
+				return err
+			}
+			if t.Last {
+				return nil
+			}
+		}
+	}
+}
+
+// submit hands a request to the engine, and draws whether and where it will be dropped.
+func (d *driver) submit(prompt []int, output int) (id int, st *stream, dropAt int, dropErr, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id = d.accepted
+	now := d.clock.Now()
+	if err = d.engine.Submit(now, Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}); err != nil {
+		return 0, nil, 0, nil, err
+	}
+	d.accepted++
+	if d.accepted == d.fail.CrashAfter {
+		close(d.crash)
+	}
+	if d.drops.Float64() < d.fail.Drop {
+		dropAt, dropErr = d.drops.IntN(output), errCut
+		if d.drops.IntN(2) == 0 {
+			dropErr = errInStream
+		}
+	}
+	st = &stream{arrived: now, input: len(prompt), ready: make(chan struct{}, 1)}
+	d.streams[id] = st
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+	return id, st, dropAt, dropErr, nil
+}
+
+// abandon drops a request whose handler has ended; complete ones are not known any more.
+func (d *driver) abandon(id int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, open := d.streams[id]; open {
+		delete(d.streams, id)
+		d.engine.Abort(id)
+	}
+}
+
+func (d *driver) resetPrefixCache() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.engine.ResetPrefixCache()
+}
+
+func (d *driver) snapshot() (Stats, time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.engine.Stats(), d.maxLag
+}
+
+// nextAnswer numbers answers for their ids.
+func (d *driver) nextAnswer() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answers++
+	return d.answers
+}
+
+// throughput that SGLang's last decode line told, in output tokens per second of model time.
+func (d *driver) throughput() float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log.throughput
+}

@@ -1,0 +1,60 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main is the simulated server as a program. args is the real server's argv: `vllm serve
+// MODEL …`, `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
+// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv.
+//
+// It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit
+// status that the real server would have: 0 after an orderly end, 1 when it failed or
+// crashed, 2 for arguments that its parser refuses. If the parent process dies, it ends too.
+func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	settings, err := ParseSettings(env(SettingsEnv))
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	l, err := newLaunch(args, settings, env)
+	if refused := (usageError{}); errors.As(err, &refused) {
+		fmt.Fprint(stderr, usage(l.engine, args, refused))
+		return 2
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	// vLLM logs to stdout through its logger, SGLang to stderr.
+	out := stdout
+	if l.engine == engineSGLang {
+		out = stderr
+	}
+	s, err := newServer(l, Options{Settings: settings, Env: env, Log: out, PID: os.Getpid()})
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	if l.fail.IgnoreSigterm {
+		// The signal is taken and nothing follows; only the parent's death or SIGKILL ends this.
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+		defer signal.Stop(signals)
+		ctx = context.WithoutCancel(ctx)
+	} else {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+		defer stop()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go watchParent(ctx, cancel)
+	return s.run(ctx)
+}

@@ -1,0 +1,300 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// routesOpenAI are the endpoints that both engines have.
+func (s *Server) routesOpenAI(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, false) })
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, true) })
+	mux.HandleFunc("POST /tokenize", s.tokenize)
+	mux.HandleFunc("POST /detokenize", s.detokenize)
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	model := map[string]any{
+		"id": s.launch.served, "object": "model", "created": s.now().Unix(), "owned_by": s.launch.engine,
+		"root": s.launch.model, "parent": nil, "max_model_len": s.launch.config.MaxModelLen,
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
+}
+
+// openaiRequest holds the fields of completions and chat that change what is simulated.
+type openaiRequest struct {
+	Model               string          `json:"model"`
+	Prompt              json.RawMessage `json:"prompt"`
+	Messages            []chatMessage   `json:"messages"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	MinTokens           int             `json:"min_tokens"`
+	N                   *int            `json:"n"`
+	IgnoreEOS           bool            `json:"ignore_eos"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       struct {
+		IncludeUsage         bool `json:"include_usage"`
+		ContinuousUsageStats bool `json:"continuous_usage_stats"`
+	} `json:"stream_options"`
+}
+
+type chatMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// generation is one accepted request for tokens.
+type generation struct {
+	id     string
+	chat   bool
+	prompt []int
+	// output tokens that will be produced, and the finish reason after them.
+	output int
+	finish string
+
+	stream, usage, continuous bool
+}
+
+// openai serves /v1/completions and /v1/chat/completions.
+func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
+	if s.garbage(w) {
+		return
+	}
+	var req openaiRequest
+	if err := readJSON(r, &req); err != nil {
+		s.fail(w, badRequest("%v", err))
+		return
+	}
+	g, err := s.accept(req, chat)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	if g.stream {
+		s.streamOpenAI(w, r, g)
+		return
+	}
+	var ids []int
+	cached := 0
+	err = s.driver.generate(r.Context(), g.prompt, g.output, func(t token) error {
+		ids, cached = append(ids, t.Token), t.Cached
+		return nil
+	})
+	if err != nil {
+		s.interrupted(w, nil, err)
+		return
+	}
+	s.stats.finish(g.finish)
+	writeJSON(w, http.StatusOK, s.openaiBody(g, ids, cached))
+}
+
+// accept checks a request and resolves its lengths.
+func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
+	if req.Model != "" && req.Model != s.launch.served {
+		return nil, apiError{status: http.StatusNotFound, kind: "NotFoundError", param: "model", message: fmt.Sprintf("The model `%s` does not exist.", req.Model)}
+	}
+	if req.N != nil && *req.N != 1 {
+		return nil, badRequest("the simulated server makes one answer for each request; send n=1")
+	}
+	g := &generation{chat: chat, stream: req.Stream, usage: req.StreamOptions.IncludeUsage, continuous: req.StreamOptions.IncludeUsage && req.StreamOptions.ContinuousUsageStats}
+	var err error
+	if chat {
+		g.prompt, err = chatPrompt(req.Messages)
+	} else {
+		g.prompt, err = promptIDs(req.Prompt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	limit := req.MaxCompletionTokens
+	if limit == nil {
+		limit = req.MaxTokens
+	}
+	room := s.launch.config.MaxModelLen - len(g.prompt)
+	want := 16 // the completions API's default; chat's is all the room there is
+	if chat {
+		want = room
+	}
+	if limit != nil {
+		want = *limit
+	}
+	if err := s.checkLengths(len(g.prompt), want); err != nil {
+		return nil, err
+	}
+	g.output, g.finish = outputLength(g.prompt, want, req.MinTokens, req.IgnoreEOS)
+	return g, nil
+}
+
+// outputLength is how many of want tokens are produced, and why it ends there.
+func outputLength(prompt []int, want, least int, ignoreEOS bool) (n int, finish string) {
+	if natural := max(naturalLength(prompt), least); !ignoreEOS && natural <= want {
+		return natural, "stop"
+	}
+	return want, "length"
+}
+
+// checkLengths refuses what does not fit, in the words of vLLM 0.11.
+func (s *Server) checkLengths(input, want int) error {
+	limit := s.launch.config.MaxModelLen
+	switch {
+	case input == 0:
+		return badRequest("The decoder prompt cannot be empty")
+	case want < 1:
+		return badRequest("max_tokens must be at least 1, got %d.", want)
+	case input >= limit:
+		return badRequest("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.", limit, input)
+	case input+want > limit:
+		return badRequest("'max_tokens' or 'max_completion_tokens' is too large: %d. This model's maximum context length is %d tokens and your request has %d input tokens (%d > %d - %d).", want, limit, input, want, limit, input)
+	}
+	return nil
+}
+
+// promptIDs reads a prompt: text, token ids, or a list with one of either.
+func promptIDs(raw json.RawMessage) ([]int, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, badRequest("the prompt is missing")
+	}
+	var text string
+	if raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, badRequest("the prompt is not valid: %v", err)
+		}
+		return Encode(text), nil
+	}
+	var ids []int
+	if err := json.Unmarshal(raw, &ids); err == nil {
+		for _, id := range ids {
+			if id < 0 {
+				return nil, badRequest("Token id %d is out of vocabulary", id)
+			}
+		}
+		return ids, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, badRequest("the prompt must be text or token ids")
+	}
+	if len(list) != 1 {
+		return nil, badRequest("the simulated server takes one prompt for each request; this one has %d", len(list))
+	}
+	return promptIDs(list[0])
+}
+
+// chatPrompt renders messages with a small template and encodes the text.
+func chatPrompt(messages []chatMessage) ([]int, error) {
+	if len(messages) == 0 {
+		return nil, badRequest("the messages are missing")
+	}
+	var b strings.Builder
+	for _, m := range messages {
+		content, err := messageText(m.Content)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "<|%s|>\n%s\n", m.Role, content)
+	}
+	b.WriteString("<|assistant|>\n")
+	return Encode(b.String()), nil
+}
+
+// messageText reads a content: text, null, or a list of parts of which the texts count.
+func messageText(raw json.RawMessage) (string, error) {
+	var text string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", badRequest("the content of a message must be text or a list of parts")
+	}
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text, nil
+}
+
+// interrupted ends a request that its client, a dead engine or an injected failure cut.
+func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
+	s.stats.finish("abort")
+	if errors.Is(err, errInStream) {
+		failure := apiError{status: http.StatusInternalServerError, kind: "InternalServerError", message: "EngineCore encountered an issue. See stack trace (above) for the root cause."}
+		if ev == nil || !ev.started {
+			s.fail(w, failure)
+			return
+		}
+		_ = ev.send(map[string]any{"error": nestedError{Message: failure.message, Type: failure.kind, Code: failure.status}})
+		ev.done()
+		return
+	}
+	var refused apiError
+	if ev == nil && (errors.As(err, &refused) || errors.Is(err, ErrTooLong)) {
+		s.fail(w, err)
+		return
+	}
+	panic(http.ErrAbortHandler) // net/http closes the connection without a word
+}
+
+// tokenize answers vLLM's and SGLang's /tokenize; SGLang takes a list of prompts too.
+func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Prompt          json.RawMessage `json:"prompt"`
+		Messages        []chatMessage   `json:"messages"`
+		ReturnTokenStrs bool            `json:"return_token_strs"`
+	}
+	if err := readJSON(r, &req); err != nil {
+		s.fail(w, badRequest("%v", err))
+		return
+	}
+	var prompts []string
+	if s.launch.engine == engineSGLang && json.Unmarshal(req.Prompt, &prompts) == nil {
+		tokens, counts := make([][]int, len(prompts)), make([]int, len(prompts))
+		for i, p := range prompts {
+			tokens[i] = Encode(p)
+			counts[i] = len(tokens[i])
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": s.launch.config.MaxModelLen})
+		return
+	}
+	ids, err := chatPrompt(req.Messages)
+	if len(req.Messages) == 0 {
+		ids, err = promptIDs(req.Prompt)
+	}
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	body := map[string]any{"tokens": ids, "count": len(ids), "max_model_len": s.launch.config.MaxModelLen}
+	if s.launch.engine == engineVLLM {
+		var texts []string
+		for i := range ids {
+			if req.ReturnTokenStrs {
+				texts = append(texts, Decode(ids[i:i+1]))
+			}
+		}
+		body["token_strs"] = texts
+	}
+	writeJSON(w, http.StatusOK, body)
+}
+
+func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Tokens []int `json:"tokens"`
+	}
+	if err := readJSON(r, &req); err != nil {
+		s.fail(w, badRequest("%v", err))
+		return
+	}
+	key := "prompt"
+	if s.launch.engine == engineSGLang {
+		key = "text"
+	}
+	writeJSON(w, http.StatusOK, map[string]string{key: Decode(req.Tokens)})
+}

@@ -1,0 +1,143 @@
+package simulate
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// The shapes of the answers, in vLLM's order of fields.
+type (
+	completionChunk struct {
+		ID      string             `json:"id"`
+		Object  string             `json:"object"`
+		Created int64              `json:"created"`
+		Model   string             `json:"model"`
+		Choices []completionChoice `json:"choices"`
+		Usage   *usageBody         `json:"usage,omitempty"`
+	}
+	completionChoice struct {
+		Index        int     `json:"index"`
+		Text         string  `json:"text"`
+		Logprobs     any     `json:"logprobs"`
+		FinishReason *string `json:"finish_reason"`
+		StopReason   any     `json:"stop_reason"`
+	}
+	chatChunk struct {
+		ID      string       `json:"id"`
+		Object  string       `json:"object"`
+		Created int64        `json:"created"`
+		Model   string       `json:"model"`
+		Choices []chatChoice `json:"choices"`
+		Usage   *usageBody   `json:"usage,omitempty"`
+	}
+	chatChoice struct {
+		Index        int      `json:"index"`
+		Delta        *chatMsg `json:"delta,omitempty"`
+		Message      *chatMsg `json:"message,omitempty"`
+		Logprobs     any      `json:"logprobs"`
+		FinishReason *string  `json:"finish_reason"`
+	}
+	chatMsg struct {
+		Role    string  `json:"role,omitempty"`
+		Content *string `json:"content,omitempty"`
+	}
+	usageBody struct {
+		PromptTokens        int            `json:"prompt_tokens"`
+		TotalTokens         int            `json:"total_tokens"`
+		CompletionTokens    int            `json:"completion_tokens"`
+		PromptTokensDetails *cachedDetails `json:"prompt_tokens_details,omitempty"`
+	}
+	cachedDetails struct {
+		CachedTokens int `json:"cached_tokens"`
+	}
+)
+
+// usageOf counts a request after n output tokens. Cached tokens are told only with the
+// flags that real servers need for it.
+func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
+	u := &usageBody{PromptTokens: len(g.prompt), TotalTokens: len(g.prompt) + n, CompletionTokens: n}
+	if s.launch.args.bool("--enable-prompt-tokens-details", false) || s.launch.args.bool("--enable-cache-report", false) {
+		u.PromptTokensDetails = &cachedDetails{CachedTokens: cached}
+	}
+	return u
+}
+
+// openaiBody is a whole answer without streaming.
+func (s *Server) openaiBody(g *generation, ids []int, cached int) any {
+	text, usage := Decode(ids), s.usageOf(g, len(ids), cached)
+	g.id = s.answerID(g.chat)
+	if g.chat {
+		choice := chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, FinishReason: &g.finish}
+		return chatChunk{ID: g.id, Object: "chat.completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []chatChoice{choice}, Usage: usage}
+	}
+	choice := completionChoice{Text: text, FinishReason: &g.finish}
+	return completionChunk{ID: g.id, Object: "text_completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage}
+}
+
+// streamOpenAI streams one event for each token, then the usage if it was asked for.
+func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, g *generation) {
+	g.id = s.answerID(g.chat)
+	created := s.now().Unix()
+	ev := newEvents(w)
+	produced, cached := 0, 0
+	err := s.driver.generate(r.Context(), g.prompt, g.output, func(t token) error {
+		produced, cached = t.Index+1, t.Cached
+		if g.chat && t.Index == 0 {
+			if err := ev.send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {
+				return err
+			}
+		}
+		return ev.send(s.tokenChunk(g, created, t))
+	})
+	if err != nil {
+		s.interrupted(w, ev, err)
+		return
+	}
+	s.stats.finish(g.finish)
+	if g.usage {
+		_ = ev.send(s.usageChunk(g, created, s.usageOf(g, produced, cached)))
+	}
+	ev.done()
+}
+
+// tokenChunk is the event of one token.
+func (s *Server) tokenChunk(g *generation, created int64, t token) any {
+	var finish *string
+	if t.Last {
+		finish = &g.finish
+	}
+	text, usage := Decode([]int{t.Token}), s.continuousUsage(g, t.Index+1, t.Cached)
+	if g.chat {
+		return s.chatDelta(g, created, chatMsg{Content: &text}, finish, usage)
+	}
+	choice := completionChoice{Text: text, FinishReason: finish}
+	return completionChunk{ID: g.id, Object: "text_completion", Created: created, Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage}
+}
+
+func (s *Server) chatDelta(g *generation, created int64, delta chatMsg, finish *string, usage *usageBody) chatChunk {
+	return chatChunk{ID: g.id, Object: "chat.completion.chunk", Created: created, Model: s.launch.served,
+		Choices: []chatChoice{{Delta: &delta, FinishReason: finish}}, Usage: usage}
+}
+
+func (s *Server) usageChunk(g *generation, created int64, usage *usageBody) any {
+	if g.chat {
+		return chatChunk{ID: g.id, Object: "chat.completion.chunk", Created: created, Model: s.launch.served, Choices: []chatChoice{}, Usage: usage}
+	}
+	return completionChunk{ID: g.id, Object: "text_completion", Created: created, Model: s.launch.served, Choices: []completionChoice{}, Usage: usage}
+}
+
+func (s *Server) continuousUsage(g *generation, n, cached int) *usageBody {
+	if !g.continuous {
+		return nil
+	}
+	return s.usageOf(g, n, cached)
+}
+
+// answerID is unique within a launch and the same in every launch with the same requests.
+func (s *Server) answerID(chat bool) string {
+	n := s.driver.nextAnswer()
+	if chat {
+		return fmt.Sprintf("chatcmpl-%032x", n)
+	}
+	return fmt.Sprintf("cmpl-%032x", n)
+}

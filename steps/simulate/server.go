@@ -1,0 +1,202 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Server is a simulated engine behind HTTP: a driver and the routes of vLLM or SGLang.
+type Server struct {
+	launch *launch
+	clock  Clock
+	log    *logger
+	stats  *metrics
+	driver *driver
+	now    func() time.Time
+}
+
+// Options of NewServer that are not part of a real server's command line.
+type Options struct {
+	Settings Settings
+	// Env reads the environment (VLLM_SERVER_DEV_MODE, VLLM_LOG_STATS_INTERVAL); nil means that it is empty.
+	Env func(string) string
+	// Log receives the engine's lines; nil discards them.
+	Log io.Writer
+	// Clock of the model; nil means a wall clock with the settings' time scale.
+	Clock Clock
+	// Now is the wall time that log lines show; nil means time.Now.
+	Now func() time.Time
+	// PID that log lines show.
+	PID int
+}
+
+// NewServer resolves the command line of a real server and returns its simulated
+// counterpart, which is ready at once: start-up time and failures belong to [Main].
+func NewServer(argv []string, opt Options) (*Server, error) {
+	if opt.Env == nil {
+		opt.Env = func(string) string { return "" }
+	}
+	l, err := newLaunch(argv, opt.Settings, opt.Env)
+	if err != nil {
+		return nil, err
+	}
+	return newServer(l, opt)
+}
+
+func newServer(l *launch, opt Options) (*Server, error) {
+	if opt.Log == nil {
+		opt.Log = io.Discard
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Clock == nil {
+		opt.Clock = NewWallClock(l.settings.timeScale())
+	}
+	interval := 10 * time.Second
+	if v, err := time.ParseDuration(opt.Env("VLLM_LOG_STATS_INTERVAL") + "s"); err == nil && v > 0 {
+		interval = v
+	}
+	return &Server{
+		launch: l, clock: opt.Clock, now: opt.Now, stats: newMetrics(),
+		log: newLogger(opt.Log, l, opt.PID, opt.Now, interval),
+	}, nil
+}
+
+// Open makes the engine; Handler and Drive can be used after it.
+func (s *Server) Open() error {
+	l := s.launch
+	d, err := newDriver(l.config, l.settings.LaunchSeed, s.clock, l.fail, s.log, s.stats)
+	if err != nil {
+		return err
+	}
+	s.driver = d
+	return nil
+}
+
+// Drive runs the engine until ctx ends (nil) or the engine dies (an error).
+func (s *Server) Drive(ctx context.Context) error {
+	err := s.driver.run(ctx)
+	if errors.Is(err, errEngineDead) {
+		return err
+	}
+	return nil
+}
+
+// Config is the configuration that the command line resolved to.
+func (s *Server) Config() Config { return s.launch.config }
+
+// Handler answers the engine's HTTP interface.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	s.routesOpenAI(mux)
+	if s.launch.engine == engineSGLang {
+		s.routesSGLang(mux)
+	} else {
+		s.routesVLLM(mux)
+	}
+	return s.access(mux)
+}
+
+// run starts, serves until ctx ends, and stops. It returns the process's exit status.
+func (s *Server) run(ctx context.Context) int {
+	if err := s.start(ctx); err != nil {
+		if errors.Is(err, errStart) {
+			return 1
+		}
+		return 0 // told to stop while starting
+	}
+	if err := s.Open(); err != nil {
+		s.log.raw("ValueError: %v", err)
+		return 1
+	}
+	ln, err := net.Listen("tcp", s.address())
+	if err != nil {
+		s.portInUse()
+		return 1
+	}
+	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: time.Minute}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = server.Serve(ln) // returns when it is closed below
+	}()
+	s.serving(ln.Addr())
+	err = s.Drive(ctx)
+	// vLLM's default is to abort what is in flight, so nothing is waited for.
+	_ = server.Close()
+	<-closed
+	if err != nil {
+		s.died()
+		return 1
+	}
+	s.stopped()
+	return 0
+}
+
+// access writes uvicorn's access log, refuses missing API keys and turns requests away
+// while the server is told never to become ready.
+func (s *Server) access(next http.Handler) http.Handler {
+	quiet := s.launch.args.bool("--disable-uvicorn-access-log", false)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		if !quiet {
+			defer func() {
+				s.log.uvicorn("%s - \"%s %s HTTP/1.1\" %d %s", r.RemoteAddr, r.Method, r.URL.RequestURI(), status.status, http.StatusText(status.status))
+			}()
+		}
+		if s.launch.fail.NeverReady {
+			status.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if !s.authorized(r) {
+			writeJSON(status, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
+			return
+		}
+		next.ServeHTTP(status, r)
+	})
+}
+
+// statusWriter remembers the status for the access log.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// authorized checks --api-key on the paths that the engines protect.
+func (s *Server) authorized(r *http.Request) bool {
+	keys := s.launch.args.values["--api-key"]
+	open := s.launch.engine == engineVLLM && len(r.URL.Path) < 3 || s.launch.engine == engineVLLM && r.URL.Path[:3] != "/v1"
+	if len(keys) == 0 || open || s.launch.engine == engineSGLang && (r.URL.Path == "/health" || r.URL.Path == "/metrics") {
+		return true
+	}
+	for _, k := range keys {
+		if r.Header.Get("Authorization") == "Bearer "+k {
+			return true
+		}
+	}
+	return false
+}
+
+// garbage answers a request for tokens with a page of a proxy that knows nothing.
+func (s *Server) garbage(w http.ResponseWriter) bool {
+	if !s.launch.fail.Garbage {
+		return false
+	}
+	w.Header().Set("Content-Type", "text/html")
+	fmt.Fprint(w, "<!DOCTYPE html>\n<html><head><title>It works!</title></head><body><h1>It works!</h1></body></html>\n")
+	return true
+}
