@@ -11,7 +11,7 @@ import (
 
 // measure turns a comparison's pairs into estimates and uncorrected p values. It settles
 // the verdicts that need no test.
-func measure(c Comparison, alpha float64) *entry {
+func measure(c Comparison, alpha float64, plan planner) *entry {
 	e := &entry{
 		Decision: Decision{
 			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin,
@@ -42,7 +42,7 @@ func measure(c Comparison, alpha float64) *entry {
 	}
 	e.describe(pairs, d)
 	if e.Verdict != Invalid && e.Verdict != Missing {
-		e.estimate(d, floor, alpha)
+		e.estimate(d, floor, alpha, plan)
 		e.warn(c, pairs, d)
 	}
 	return e
@@ -60,7 +60,7 @@ func (e *entry) describe(pairs []Pair, d []float64) {
 }
 
 // estimate fills in the test. One difference leaves the decision untested.
-func (e *entry) estimate(d []float64, floor, alpha float64) {
+func (e *entry) estimate(d []float64, floor, alpha float64, plan planner) {
 	if len(d) < 2 {
 		return
 	}
@@ -72,7 +72,8 @@ func (e *entry) estimate(d []float64, floor, alpha float64) {
 	e.Tested, e.test, e.floor = true, test, floor
 	e.D, e.SE, e.DF, e.T, e.Exact = test.Mean, test.SE, test.DF, test.T, test.Exact
 	e.P, e.PBetter = test.Greater, test.Less
-	lower, upper := test.bounds(alpha)
+	e.lower, e.upper = test.bounds(plan.critical(test.N, alpha))
+	lower, upper := e.lower, e.upper
 	if e.Metric.Direction == metric.HigherIsBetter {
 		lower, upper = -upper, -lower
 	}
@@ -89,16 +90,15 @@ func (c Comparison) decide(e *entry, alpha float64, plan planner) {
 		return
 	}
 	m := toScale(c.Metric.Scale, c.Margin)
-	lower, upper := e.test.bounds(alpha)
 	beyond := func(x float64) bool { return x > m+e.floor }
-	within := upper < m-e.floor
+	within := e.upper < m-e.floor
 	switch {
-	case e.significantlyWorse() && e.D >= m-e.floor && (!c.Strict || beyond(lower)):
+	case e.significantlyWorse() && e.D >= m-e.floor && (!c.Strict || beyond(e.lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
 			e.Reason = "significantly worse after Holm, and the lower bound is beyond the margin"
 		}
-	case e.significantlyBetter() && e.D <= e.floor-m && (!c.Strict || beyond(-upper)) && within:
+	case e.significantlyBetter() && e.D <= e.floor-m && (!c.Strict || beyond(-e.upper)) && within:
 		e.settle(Improvement, "significantly better after Holm, and the estimate is at or beyond the margin")
 	case within:
 		e.settle(Pass, "the interval excludes a change for the worse of the margin")

@@ -9,16 +9,16 @@ func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
+	plan := newPlanner()
 	entries := make([]*entry, 0, len(f.Comparisons)+len(f.Success))
 	for _, c := range f.Comparisons {
-		entries = append(entries, measure(c, f.passAlpha()))
+		entries = append(entries, measure(c, f.passAlpha(), plan))
 	}
 	for _, s := range f.Success {
 		entries = append(entries, count(s, f.passAlpha()))
 	}
 
 	groups := correct(f, entries)
-	plan := newPlanner()
 	for i, c := range f.Comparisons {
 		c.decide(entries[i], f.passAlpha(), plan)
 	}
@@ -46,9 +46,11 @@ type entry struct {
 	share float64
 	// inFamily says that the p values are corrected over the group.
 	inFamily bool
-	// test is what Tested refers to; floor is what counts as rounding on its scale.
-	test  TTest
-	floor float64
+	// test is what Tested refers to, lower and upper are the bounds that decide; floor
+	// is what counts as rounding. All are on the scale of the test, worse positive.
+	test         TTest
+	lower, upper float64
+	floor        float64
 	// fisher is the p value of the head's failed requests before anything that a
 	// success comparison demands beside it.
 	fisher float64

@@ -48,19 +48,32 @@ func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 	return n, nil
 }
 
-// planner remembers noncentralities, which depend on n and the levels only, so that a
-// family of hundreds of comparisons solves for each once.
+// planner remembers critical values and noncentralities, which depend on n and the
+// levels only, so that a family of hundreds of comparisons solves for each once.
 type planner struct {
-	known map[noncentralityKey]float64
+	criticals       map[level]float64
+	noncentralities map[level]float64
 }
 
-type noncentralityKey struct {
+// level is a number of pairs with a one-sided level and, for noncentralities, a power.
+type level struct {
 	n            int
 	alpha, power float64
 }
 
 func newPlanner() planner {
-	return planner{known: map[noncentralityKey]float64{}}
+	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}}
+}
+
+// critical is the t with P(T > t) = alpha for n pairs.
+func (p planner) critical(n int, alpha float64) float64 {
+	key := level{n: n, alpha: alpha}
+	t, ok := p.criticals[key]
+	if !ok {
+		t = tCritical(alpha, float64(n-1))
+		p.criticals[key] = t
+	}
+	return t
 }
 
 // detectable is DetectableChange.
@@ -96,12 +109,12 @@ func (p planner) need(effect, sd, alpha, power float64) (int, bool) {
 
 // noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t with n − 1 df.
 func (p planner) noncentrality(n int, alpha, power float64) float64 {
-	key := noncentralityKey{n, alpha, power}
-	if delta, ok := p.known[key]; ok {
-		return delta
+	key := level{n, alpha, power}
+	delta, ok := p.noncentralities[key]
+	if !ok {
+		delta = solveNoncentrality(p.critical(n, alpha), float64(n-1), power)
+		p.noncentralities[key] = delta
 	}
-	delta := solveNoncentrality(tCritical(alpha, float64(n-1)), float64(n-1), power)
-	p.known[key] = delta
 	return delta
 }
 

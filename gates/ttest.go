@@ -69,13 +69,10 @@ func (r *TTest) exact(floor float64) {
 	}
 }
 
-// bounds are the one-sided bounds of the mean with confidence 1 − alpha each.
-func (r TTest) bounds(alpha float64) (lower, upper float64) {
-	if r.Exact {
-		return r.Mean, r.Mean
-	}
-	half := tCritical(alpha, r.DF) * r.SE
-	return r.Mean - half, r.Mean + half
+// bounds are the one-sided bounds of the mean, critical standard errors from it. With
+// tCritical of alpha each has confidence 1 − alpha.
+func (r TTest) bounds(critical float64) (lower, upper float64) {
+	return r.Mean - critical*r.SE, r.Mean + critical*r.SE
 }
 
 // meanSD returns the mean and the standard deviation with divisor n − 1, in two passes.

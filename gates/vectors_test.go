@@ -65,7 +65,7 @@ func TestPairedTAgainstSciPy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lower, upper := r.bounds(0.05)
+		lower, upper := r.bounds(tCritical(0.05, r.DF))
 		near(t, "t", r.T, c.T, 1e-9)
 		near(t, "greater", r.Greater, c.Greater, 1e-9)
 		near(t, "less", r.Less, c.Less, 1e-9)
@@ -177,7 +177,7 @@ func TestKnownFigures(t *testing.T) {
 	}
 	near(t, "t", r.T, 13.366317855806246, 1e-11)
 	near(t, "two-sided p", 2*r.Greater, 1.8116308249988e-04, 1e-11)
-	lower, upper := r.bounds(0.025)
+	lower, upper := r.bounds(tCritical(0.025, r.DF))
 	near(t, "lower ratio", math.Exp(lower), 1.037753223, 1e-9)
 	near(t, "upper ratio", math.Exp(upper), 1.058115715, 1e-9)
 
