@@ -1,0 +1,46 @@
+package kv
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Services describes the service blocks: what transfers need beside the servers.
+func Services() []steps.Kind {
+	return []steps.Kind{
+		service("etcd", "An etcd server that holds the metadata of old Mooncake connectors."),
+		service("mooncake_master", "Mooncake's master process, which a Mooncake store needs.",
+			steps.Attr{Name: "metrics_port", Type: cty.Number, Doc: "Port of its metrics; a free one unless set."}),
+		service("metadata", "Mooncake's HTTP metadata server, instead of etcd."),
+	}
+}
+
+func service(name, doc string, more ...steps.Attr) steps.Kind {
+	attrs := []steps.Attr{
+		{Name: "image", Type: cty.String, Late: true, Doc: "Container image to run."},
+		{Name: "executable", Type: cty.DynamicPseudoType, Late: true, Doc: "Program to run instead of an image: a string or a list of strings."},
+		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Further arguments of the service as a map, written as its flags."},
+		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the service. Secrets belong here."},
+		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
+	}
+	return steps.Kind{
+		Block: "service", Name: name, Doc: doc, Unsupported: unsupported,
+		Schema: steps.Schema{Attrs: append(attrs, more...)}, Validate: validateService,
+	}
+}
+
+func validateService(o steps.Object) []steps.Problem {
+	var found []steps.Problem
+	if o.Has("image") && o.Has("executable") {
+		found = append(found, steps.Problem{
+			Path: []string{"executable"}, Summary: "image and executable exclude each other",
+			Detail: "A service comes from one of them, or from the kind's own image if neither is set.",
+		})
+	}
+	for _, name := range []string{"port", "metrics_port"} {
+		if f := o.Float(name); o.Known(name) && (f < 1 || f > 65535 || f != float64(o.Int(name))) {
+			found = append(found, steps.Problem{Path: []string{name}, Summary: name + " must be a whole number from 1 to 65535"})
+		}
+	}
+	return found
+}
