@@ -1,0 +1,161 @@
+package probe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Unavailable is the value of a fact that could not be found out.
+const Unavailable = "unavailable"
+
+// maxFact bounds a value in bytes.
+const maxFact = 200
+
+// Machine describes this machine. The keys are:
+//
+//	os, kernel, arch, host          host is a hash of the name, to tell machines apart
+//	cpu_model, cpus, cpu_sockets    cpus as this process may use them
+//	cpu_governor, cpu_limit, smt    limit as the control group's "quota period", "max" for none
+//	memory_gib, numa_nodes
+//	gpu_count, gpu_name, gpu_memory_mib, gpu_driver, gpu_power_limit_w, gpu_max_clock_mhz,
+//	gpu_pcie_gen, gpu_pcie_width, gpu_mig, gpu_ecc, gpu_persistence, gpu_topology
+//
+// Of several GPUs that differ, the values are joined by "; " in the order of nvidia-smi.
+// gpu_topology is a hash of the matrix of `nvidia-smi topo -m`.
+func Machine(ctx context.Context, sp steps.Spawner) map[string]string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = ""
+	}
+	facts := host(os.DirFS("/"), name)
+	gpus(ctx, sp, facts)
+	return facts
+}
+
+// facts is the description that is being made.
+type facts map[string]string
+
+// set stores a value, Unavailable if it is empty.
+func (f facts) set(key, value string) {
+	value = strings.Join(strings.Fields(strings.ToValidUTF8(value, "?")), " ")
+	if value == "" {
+		value = Unavailable
+	}
+	if len(value) > maxFact {
+		value = strings.ToValidUTF8(value[:maxFact], "") + "…"
+	}
+	f[key] = value
+}
+
+func host(root fs.FS, hostname string) facts {
+	f := facts{}
+	cpu := parseCPUInfo(read(root, "proc/cpuinfo"))
+	f.set("os", osName(read(root, "etc/os-release")))
+	f.set("kernel", read(root, "proc/sys/kernel/osrelease"))
+	f.set("arch", runtime.GOARCH)
+	f.set("host", hash(hostname))
+	f.set("cpu_model", cpu.model)
+	f.set("cpus", strconv.Itoa(runtime.NumCPU()))
+	f.set("cpu_sockets", count(cpu.sockets))
+	f.set("cpu_governor", read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+	f.set("cpu_limit", read(root, "sys/fs/cgroup/cpu.max"))
+	f.set("smt", read(root, "sys/devices/system/cpu/smt/active"))
+	f.set("memory_gib", memory(read(root, "proc/meminfo")))
+	nodes, _ := fs.Glob(root, "sys/devices/system/node/node[0-9]*") // the pattern is right
+	f.set("numa_nodes", count(len(nodes)))
+	return f
+}
+
+// read returns a file of the system, "" if it cannot be read.
+func read(root fs.FS, path string) string {
+	data, err := fs.ReadFile(root, path)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// hash shortens what is to be compared and not read.
+func hash(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}
+
+type cpuInfo struct {
+	model   string
+	sockets int
+}
+
+// parseCPUInfo reads /proc/cpuinfo. On ARM there is no model name; the part numbers
+// stand for it.
+func parseCPUInfo(text string) cpuInfo {
+	var c cpuInfo
+	var implementer, part string
+	sockets := map[string]struct{}{}
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "model name":
+			c.model = value
+		case "CPU implementer":
+			implementer = value
+		case "CPU part":
+			part = value
+		case "physical id":
+			sockets[value] = struct{}{}
+		}
+	}
+	if c.model == "" && implementer != "" {
+		c.model = "implementer " + implementer + " part " + part
+	}
+	c.sockets = len(sockets)
+	return c
+}
+
+func osName(release string) string {
+	for line := range strings.Lines(release) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			return strings.Trim(value, `"'`)
+		}
+	}
+	return runtime.GOOS
+}
+
+// memory returns the total in GiB with one digit. The kernel's own share differs a
+// little from boot to boot; megabytes would make equal machines look different.
+func memory(meminfo string) string {
+	for line := range strings.Lines(meminfo) {
+		value, ok := strings.CutPrefix(line, "MemTotal:")
+		if !ok {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+		if err != nil {
+			return ""
+		}
+		return strconv.FormatFloat(float64(kib)/(1<<20), 'f', 1, 64)
+	}
+	return ""
+}
