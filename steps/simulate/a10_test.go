@@ -161,6 +161,7 @@ func number(t *testing.T, s string) float64 {
 }
 
 func readGaps(t *testing.T) []float64 {
+	t.Helper()
 	var gaps []float64
 	for _, line := range dataLines(t, "testdata/seed0_gaps.txt") {
 		gaps = append(gaps, number(t, line))
@@ -169,6 +170,7 @@ func readGaps(t *testing.T) []float64 {
 }
 
 func readPublished(t *testing.T) []publishedBlock {
+	t.Helper()
 	var blocks []publishedBlock
 	for _, line := range dataLines(t, "testdata/a10_published.csv") {
 		f := strings.Split(line, ",")

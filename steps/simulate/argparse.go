@@ -143,7 +143,7 @@ func checkStoreBool(values []string) ([]string, error) {
 	}
 	v := strings.ToLower(values[0])
 	if v != "true" && v != "false" {
-		return nil, fmt.Errorf("invalid boolean value: %s. Expected 'true' or 'false'.", values[0])
+		return nil, usageError{fmt.Sprintf("invalid boolean value: %s. Expected 'true' or 'false'.", values[0])}
 	}
 	return []string{v}, nil
 }
@@ -164,7 +164,7 @@ func (d flagDef) checkValue(v string) error {
 		}
 	case "json":
 		if !json.Valid([]byte(v)) {
-			return fmt.Errorf("Value %s cannot be converted to <function loads>.", v)
+			return usageError{fmt.Sprintf("Value %s cannot be converted to <function loads>.", v)}
 		}
 	case "choice":
 		if !slices.Contains(d.choices, v) {

@@ -1,5 +1,7 @@
 package simulate
 
+import "slices"
+
 // blockPool hands out KV blocks. A block that holds a whole block of known tokens keeps
 // its hash after it was freed and can be found again until it is reused: the prefix
 // cache. Free blocks stand in one queue, least recently freed first, as in vLLM's
@@ -105,11 +107,11 @@ func (p *blockPool) publish(id int32, hash uint64) {
 // release gives blocks back, the last one first, so that the ends of prompts are reused
 // before their beginnings.
 func (p *blockPool) release(ids []int32) {
-	for i := len(ids) - 1; i >= 0; i-- {
-		b := &p.blocks[ids[i]]
+	for _, id := range slices.Backward(ids) {
+		b := &p.blocks[id]
 		b.refs--
 		if b.refs == 0 {
-			p.pushBack(ids[i])
+			p.pushBack(id)
 		}
 	}
 }

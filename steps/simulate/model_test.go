@@ -153,11 +153,11 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-func testConfig(t testing.TB, args ...string) Config {
-	t.Helper()
+func testConfig(tb testing.TB, args ...string) Config {
+	tb.Helper()
 	l, err := newLaunch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"}, func(string) string { return "" })
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return l.config
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -214,8 +215,10 @@ func (s *Server) died() {
 
 // usage is what argparse prints before it exits with status 2.
 func usage(engine string, argv []string, cause usageError) string {
-	program := "vllm"
-	line := "vllm [-h] [-v] {chat,complete,serve,launch,bench,collect-env,run-batch} ..."
+	program, line := "vllm", "vllm [-h] [-v] {chat,complete,serve,launch,bench,collect-env,run-batch} ..."
+	if strings.HasPrefix(cause.text, "argument ") { // found by the parser of the subcommand
+		program, line = "vllm serve", "vllm serve [model_tag] [options]"
+	}
 	for _, a := range argv {
 		if a == "vllm.entrypoints.openai.api_server" {
 			program, line = "api_server.py", "api_server.py [-h] [--host HOST] [--port PORT] [--model MODEL] ..."

@@ -28,8 +28,6 @@ func (w *work) addDecode(context int) {
 	w.contextTokens += context
 }
 
-func (w work) empty() bool { return w.sequences == 0 }
-
 // stepTime is the roofline of one forward pass on p divided over gpus devices:
 //
 //	overheads + max((weights + KV read) / bandwidth, 2·params·tokens / FLOPs) + 4·layers·hidden·pairs / attention FLOPs
