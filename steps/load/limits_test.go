@@ -1,0 +1,39 @@
+package load
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+func TestVoid(t *testing.T) {
+	ms := int64(time.Millisecond)
+	tests := []struct {
+		name  string
+		limit Limits
+		audit record.Audit
+		want  string // part of the reason, "" for a run that stands
+	}{
+		{"quiet", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 99.9, LagP99: 9 * ms}, ""},
+		{"late", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 99.9, LagP99: 11 * ms}, "late"},
+		{"a slow schedule forgives more", Limits{}, record.Audit{PlannedRate: 2, RealisedRate: 2, LagP99: 49 * ms}, ""},
+		{"but not all", Limits{}, record.Audit{PlannedRate: 2, RealisedRate: 2, LagP99: 51 * ms}, "late"},
+		{"gaps shrink with the time scale", Limits{}, record.Audit{PlannedRate: 2, RealisedRate: 2, LagP99: 49 * ms, TimeScale: 10}, "late"},
+		{"rate", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 97}, "97 of 100"},
+		{"clock", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 100, ClockStep: -11 * ms}, "clock"},
+		{"burst", Limits{}, record.Audit{LagP99: 200 * ms}, ""},
+		{"stalled burst", Limits{}, record.Audit{LagP99: 300 * ms}, "late"},
+		{"closed loop", Limits{}, record.Audit{}, ""},
+		{"own limit", Limits{LagP99: time.Millisecond, LagShare: 0.01}, record.Audit{PlannedRate: 100, RealisedRate: 100, LagP99: 2 * ms}, "late"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.limit.Void(tt.audit)
+			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("reason %q, want one with %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Error(d)
+	}
+}
+
+// sampleRun has two successes and a failure.
+func sampleRun() record.Run {
+	ms := int64(1e6)
+	return record.Run{Duration: 2000 * ms, Requests: []record.Request{
+		{Index: 0, Planned: 100 * ms, Sent: 101 * ms, Headers: 110 * ms, Done: 410 * ms, PromptTokens: 100, WantTokens: 3, OutputTokens: 3, Status: 200, Finish: "length",
+			Events: []record.Event{{At: 201 * ms, Tokens: 1}, {At: 301 * ms, Tokens: 2}, {At: 402 * ms, Tokens: 3}}},
+		{Index: 1, Planned: 200 * ms, Sent: 210 * ms, Headers: 220 * ms, Done: 2101 * ms, PromptTokens: 50, WantTokens: 2, OutputTokens: 2, Status: 200, Finish: "length",
+			Events: []record.Event{{At: 290 * ms, Tokens: 1}, {At: 2100 * ms, Tokens: 2}}},
+		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2, Status: 503, Failure: record.FailStatus, Error: "status 503"},
+	}}
+}
+
+func TestVLLMBlock(t *testing.T) {
+	for name, opt := range map[string]VLLMOptions{
+		"block.txt": {},
+		"block-all.txt": {MaxConcurrency: 8, RequestRate: 10, Percentiles: []float64{50, 99, 99.9},
+			Metrics: []string{"ttft", "tpot", "itl", "e2el", "client_queue_time", "e2el_including_client_queue"}},
+	} {
+		var b bytes.Buffer
+		if err := WriteVLLMBlock(&b, sampleRun(), opt); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+	var b bytes.Buffer
+	if err := WriteVLLMBlock(&b, record.Run{}, VLLMOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+		t.Errorf("a run without requests prints\n%s", b.String())
+	}
+}
+
+func TestVLLMJSON(t *testing.T) {
+	for name, opt := range map[string]VLLMOptions{
+		"result.json":          {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1},
+		"result-detailed.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1, RequestRate: 10, MaxConcurrency: 8, Detailed: true, Metrics: []string{"ttft", "e2el", "client_queue_time"}},
+	} {
+		got, err := VLLMJSON(sampleRun(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(got) {
+			t.Fatal("not JSON")
+		}
+		golden(t, name, got)
+	}
+}
