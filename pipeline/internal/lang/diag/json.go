@@ -1,0 +1,131 @@
+package diag
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// FormatVersion of the JSON form. Additions raise the minor number, changes the major.
+const FormatVersion = "1.0"
+
+// Output is the JSON form of a list of diagnostics.
+type Output struct {
+	FormatVersion string       `json:"format_version"`
+	Valid         bool         `json:"valid"` // no errors
+	ErrorCount    int          `json:"error_count"`
+	WarningCount  int          `json:"warning_count"`
+	Diagnostics   []Diagnostic `json:"diagnostics"`
+}
+
+// Diagnostic is one problem.
+type Diagnostic struct {
+	Severity string   `json:"severity"` // "error" or "warning"
+	Code     Code     `json:"code,omitempty"`
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail,omitempty"`
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  *Snippet `json:"snippet,omitempty"`
+}
+
+// Range is a part of a file. End is behind the last character.
+type Range struct {
+	Filename string `json:"filename"`
+	Start    Pos    `json:"start"`
+	End      Pos    `json:"end"`
+}
+
+// Pos is a place in a file. Line and column count from 1, the column in grapheme
+// clusters; byte counts from 0.
+type Pos struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Byte   int `json:"byte"`
+}
+
+// New describes diags, sorted by file and place, those without a place first. files
+// supply the source; a file that is not among them leaves its diagnostics without a
+// snippet.
+func New(files map[string]*hcl.File, diags hcl.Diagnostics) Output {
+	out := Output{FormatVersion: FormatVersion, Diagnostics: []Diagnostic{}}
+	for _, d := range sorted(diags) {
+		one := describe(files, d)
+		if one.Severity == "error" {
+			out.ErrorCount++
+		} else {
+			out.WarningCount++
+		}
+		out.Diagnostics = append(out.Diagnostics, one)
+	}
+	out.Valid = out.ErrorCount == 0
+	return out
+}
+
+// JSON writes diags as one indented object.
+func JSON(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(New(files, diags)); err != nil {
+		return fmt.Errorf("write diagnostics as JSON: %w", err)
+	}
+	return nil
+}
+
+func describe(files map[string]*hcl.File, d *hcl.Diagnostic) Diagnostic {
+	one := Diagnostic{
+		Severity: "error",
+		Code:     Of(d),
+		Summary:  valid(d.Summary),
+		Detail:   valid(d.Detail),
+	}
+	if d.Severity == hcl.DiagWarning {
+		one.Severity = "warning"
+	}
+	if d.Subject == nil {
+		return one
+	}
+	one.Range = newRange(*d.Subject)
+	if file := files[d.Subject.Filename]; file != nil {
+		one.Snippet = newSnippet(file, d)
+	}
+	return one
+}
+
+func newRange(r hcl.Range) *Range {
+	return &Range{
+		Filename: valid(r.Filename),
+		Start:    Pos(r.Start),
+		End:      Pos(r.End),
+	}
+}
+
+// sorted is diags by file and offset; equal places keep their order.
+func sorted(diags hcl.Diagnostics) hcl.Diagnostics {
+	out := make(hcl.Diagnostics, 0, len(diags))
+	for _, d := range diags {
+		if d != nil {
+			out = append(out, d)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i].Subject, out[j].Subject
+		switch {
+		case a == nil || b == nil:
+			return a == nil && b != nil
+		case a.Filename != b.Filename:
+			return a.Filename < b.Filename
+		}
+		return a.Start.Byte < b.Start.Byte
+	})
+	return out
+}
+
+// valid keeps what encoding/json would otherwise replace by a longer sequence, so that
+// offsets into a string stay true.
+func valid(s string) string {
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,151 @@
+package diag
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Limits of a snippet. A generated file may hold everything on one line.
+const (
+	maxLines     = 8   // source lines shown
+	maxLineBytes = 400 // bytes of one line, around what is highlighted
+	cutMark      = "…"
+)
+
+// Snippet is the source around a problem.
+type Snippet struct {
+	// Context names the blocks around it: `in benchmark "serving", matrix`, without "in".
+	Context string `json:"context,omitempty"`
+	// Code is whole lines without the last line end. A line of more than 400 bytes is
+	// cut, with an ellipsis at each cut; lines beyond the eighth are left out.
+	Code string `json:"code"`
+	// StartLine is the number of the first line of Code.
+	StartLine int `json:"start_line"`
+	// Offsets into Code, in bytes.
+	HighlightStart int `json:"highlight_start_offset"`
+	HighlightEnd   int `json:"highlight_end_offset"`
+	// Values of the variables that the expression refers to.
+	Values []Value `json:"values"`
+}
+
+// newSnippet cuts the lines of the subject of d, and those of its context that fit, out
+// of file. It is
+// nil where the range lies outside the source: better no source than a wrong one.
+func newSnippet(file *hcl.File, d *hcl.Diagnostic) *Snippet {
+	src := file.Bytes
+	from, to := d.Subject.Start.Byte, d.Subject.End.Byte
+	if from < 0 || to < from || from > len(src) {
+		return nil
+	}
+	to = min(to, len(src))
+
+	start, startLine, end := lineStart(src, from), d.Subject.Start.Line, lineEnd(src, to)
+	if c := d.Context; c != nil && c.Filename == d.Subject.Filename {
+		if c.Start.Byte >= 0 && c.Start.Byte < start && startLine-c.Start.Line < maxLines/2 {
+			start, startLine = lineStart(src, c.Start.Byte), c.Start.Line
+		}
+		if c.End.Byte > end && c.End.Byte <= len(src) {
+			end = lineEnd(src, c.End.Byte)
+		}
+	}
+	s := cutLines(src[start:end], from-start, to-start)
+	s.Context = blockContext(file, d.Subject.Start)
+	s.StartLine = startLine
+	s.Values = values(d)
+	return &s
+}
+
+func lineStart(src []byte, at int) int {
+	return bytes.LastIndexByte(src[:at], '\n') + 1
+}
+
+// lineEnd is the end of the line that holds the byte before at: a range often ends
+// behind a line end.
+func lineEnd(src []byte, at int) int {
+	if at > 0 && at <= len(src) && src[at-1] == '\n' {
+		return at - 1
+	}
+	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {
+		return at + n
+	}
+	return len(src)
+}
+
+// cutLines renders the lines of code as valid UTF-8 within the limits, and moves the
+// highlight [from, to) along.
+func cutLines(code []byte, from, to int) Snippet {
+	var b strings.Builder
+	s := Snippet{HighlightStart: -1}
+	at := 0 // offset of the line in code
+	for n, whole := range bytes.Split(code, []byte("\n")) {
+		if n == maxLines {
+			break
+		}
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		line := bytes.TrimSuffix(whole, []byte("\r"))
+		a, z := clamp(from-at, len(line)), clamp(to-at, len(line))
+		lo, hi := window(line, a)
+		z = min(z, hi)
+
+		if lo > 0 {
+			b.WriteString(cutMark)
+		}
+		b.WriteString(valid(string(line[lo:a])))
+		if s.HighlightStart < 0 && from <= at+len(whole) {
+			s.HighlightStart = b.Len()
+		}
+		b.WriteString(valid(string(line[a:z])))
+		if s.HighlightStart >= 0 && to >= at {
+			s.HighlightEnd = b.Len()
+		}
+		b.WriteString(valid(string(line[z:hi])))
+		if hi < len(line) {
+			b.WriteString(cutMark)
+		}
+		at += len(whole) + 1
+	}
+	s.Code = b.String()
+	return s
+}
+
+func clamp(n, high int) int { return max(0, min(n, high)) }
+
+// window chooses the bytes of a long line that are shown: all of a short one, else a
+// stretch that begins a little before the highlight.
+func window(line []byte, from int) (lo, hi int) {
+	if len(line) <= maxLineBytes {
+		return 0, len(line)
+	}
+	lo = max(0, from-maxLineBytes/4)
+	hi = min(len(line), lo+maxLineBytes)
+	for lo > 0 && !utf8.RuneStart(line[lo]) {
+		lo--
+	}
+	for hi < len(line) && !utf8.RuneStart(line[hi]) {
+		hi--
+	}
+	return lo, hi
+}
+
+// blockContext names the blocks that hold pos, the outermost with its labels.
+func blockContext(file *hcl.File, pos hcl.Pos) string {
+	if file.Body == nil {
+		return ""
+	}
+	var parts []string
+	for _, block := range file.BlocksAtPos(pos) {
+		var b strings.Builder
+		b.WriteString(block.Type)
+		for _, label := range block.Labels {
+			fmt.Fprintf(&b, " %q", label)
+		}
+		parts = append(parts, b.String())
+	}
+	return valid(strings.Join(parts, ", "))
+}

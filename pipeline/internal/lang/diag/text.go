@@ -1,0 +1,207 @@
+package diag
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/term"
+)
+
+// Options of the text form.
+type Options struct {
+	Color bool
+	Width int // columns; 0 means 80
+}
+
+const (
+	defaultWidth = 80
+	leastWidth   = 40
+	tabSize      = 4
+)
+
+// Text writes diags for people, and last a line that counts them. It writes nothing if
+// there are none.
+func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Options) error {
+	if len(diags) == 0 {
+		return nil
+	}
+	out := New(files, diags)
+	var b strings.Builder
+	for _, d := range out.Diagnostics {
+		newTextWriter(&b, d.Severity, opt).diagnostic(d)
+	}
+	fmt.Fprintf(&b, "%s, %s\n", count(out.ErrorCount, "error"), count(out.WarningCount, "warning"))
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write diagnostics: %w", err)
+	}
+	return nil
+}
+
+// textWriter renders one diagnostic.
+type textWriter struct {
+	b     *strings.Builder
+	width int
+	paint func(style, s string) string
+	rule  string // "│" in the colour of the severity
+	tone  string
+}
+
+// ANSI styles (ECMA-48 select graphic rendition).
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	yellow = "33"
+)
+
+func newTextWriter(b *strings.Builder, severity string, opt Options) *textWriter {
+	t := &textWriter{b: b, width: opt.Width, tone: red}
+	if t.width == 0 {
+		t.width = defaultWidth
+	}
+	t.width = max(t.width, leastWidth)
+	if severity == "warning" {
+		t.tone = yellow
+	}
+	t.paint = func(_, s string) string { return s }
+	if opt.Color {
+		t.paint = func(style, s string) string {
+			if s == "" {
+				return s
+			}
+			return "\x1b[" + style + "m" + s + "\x1b[0m"
+		}
+	}
+	t.rule = t.paint(t.tone, "│")
+	return t
+}
+
+func (t *textWriter) diagnostic(d Diagnostic) {
+	t.headline(d)
+	if d.Range != nil {
+		t.line("")
+		t.place(d)
+		if d.Snippet != nil {
+			t.source(d.Snippet)
+			t.values(d.Snippet.Values)
+		}
+	}
+	if d.Detail != "" {
+		if d.Range == nil {
+			t.line("")
+		}
+		for _, line := range term.Wrap(strings.TrimRight(term.EscapeLines(d.Detail), "\n"), t.width-2) {
+			t.line(term.ExpandTabs(line, tabSize))
+		}
+	}
+	t.b.WriteString(t.paint(t.tone, "╵") + "\n")
+}
+
+// headline is the line of the severity, the code and the summary.
+func (t *textWriter) headline(d Diagnostic) {
+	label := "Error"
+	if d.Severity == "warning" {
+		label = "Warning"
+	}
+	if d.Code != "" {
+		label += " " + term.Escape(string(d.Code))
+	}
+	label += ":"
+	lines := term.Wrap(label+" "+term.Escape(d.Summary), t.width-2)
+	first := strings.TrimPrefix(lines[0], label)
+	t.b.WriteString(t.paint(t.tone, "╷ "+label) + t.paint(bold, first) + "\n")
+	for _, line := range lines[1:] {
+		t.line(t.paint(bold, line))
+	}
+}
+
+// place is "on FILE line N, in block:".
+func (t *textWriter) place(d Diagnostic) {
+	where := fmt.Sprintf("on %s line %d", term.Escape(d.Range.Filename), d.Range.Start.Line)
+	switch {
+	case d.Snippet == nil:
+		where += ", column " + strconv.Itoa(d.Range.Start.Column) + " (its source is not at hand)"
+	case d.Snippet.Context != "":
+		where += ", in " + term.Escape(d.Snippet.Context) + ":"
+	default:
+		where += ":"
+	}
+	t.line("  " + where)
+}
+
+// source shows the lines of a snippet, and carets below the first one that is
+// highlighted. What follows of a longer highlight is shown without carets.
+func (t *textWriter) source(s *Snippet) {
+	at := 0
+	lines := strings.Split(s.Code, "\n")
+	digits := len(strconv.Itoa(s.StartLine + len(lines) - 1))
+	marked := false
+	for n, line := range lines {
+		from, to := s.HighlightStart-at, s.HighlightEnd-at
+		at += len(line) + 1
+		gutter := fmt.Sprintf("  %*d: ", digits, s.StartLine+n)
+		if marked || from > len(line) {
+			text, _, _ := fit(line, 0, 0, t.width-2-len(gutter))
+			t.line(t.paint(faint, gutter) + text)
+			continue
+		}
+		marked = true
+		from, to = clamp(from, len(line)), clamp(to, len(line))
+		text, column, length := fit(line, from, to, t.width-2-len(gutter))
+		t.line(t.paint(faint, gutter) + text)
+		t.line(strings.Repeat(" ", len(gutter)+column) + t.paint(t.tone, strings.Repeat("^", length)))
+	}
+}
+
+// fit lays line out in at most columns columns, with tabs expanded and what is cut
+// replaced by an ellipsis, such that the bytes [from, to) stay in sight. It returns the
+// column and the number of columns of those bytes, at least one.
+func fit(line string, from, to, columns int) (text string, column, length int) {
+	text = term.ExpandTabs(term.EscapeLines(line), tabSize)
+	column = term.Width(term.ExpandTabs(term.EscapeLines(line[:from]), tabSize))
+	length = max(1, term.Width(term.ExpandTabs(term.EscapeLines(line[:to]), tabSize))-column)
+	total := term.Width(text)
+	if total > columns && column+length > columns {
+		// A quarter of the line leads up to the highlight, or more if little follows it.
+		var moved int
+		text, moved = dropColumns(text, min(column-columns/4, total-columns))
+		column -= moved
+	}
+	return term.Cut(text, columns), column, max(1, min(length, columns-column))
+}
+
+// dropColumns makes s narrower by at least n columns: it takes them off the left and
+// puts an ellipsis there. It returns by how many columns the rest has moved.
+func dropColumns(s string, n int) (rest string, moved int) {
+	gone := 0
+	for i, r := range s {
+		if gone > n {
+			return "…" + s[i:], gone - 1
+		}
+		gone += term.RuneWidth(r)
+	}
+	return s, 0
+}
+
+func (t *textWriter) values(values []Value) {
+	if len(values) == 0 {
+		return
+	}
+	t.line(t.paint(faint, "    ├────────────────"))
+	for _, v := range values {
+		text := term.Escape(v.Traversal) + " " + term.Escape(v.Statement)
+		t.line(t.paint(faint, "    │") + " " + term.Cut(text, t.width-8))
+	}
+}
+
+// line writes one line behind the rule, without trailing spaces.
+func (t *textWriter) line(s string) {
+	if s == "" {
+		t.b.WriteString(t.rule + "\n")
+		return
+	}
+	t.b.WriteString(t.rule + " " + s + "\n")
+}

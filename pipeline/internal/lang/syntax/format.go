@@ -1,0 +1,37 @@
+package syntax
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/pmezard/go-difflib/difflib"
+)
+
+// Format lays src out in the canonical style. What Load would refuse before parsing is
+// returned as it is.
+func Format(src []byte) []byte {
+	if len(src) > MaxFileSize || check("", src).HasErrors() {
+		return src
+	}
+	return hclwrite.Format(src)
+}
+
+// Diff is the unified diff that turns a into b, with three lines of context, or "" if
+// they are equal.
+func Diff(name string, a, b []byte) string {
+	if string(a) == string(b) {
+		return ""
+	}
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A:        difflib.SplitLines(string(a)),
+		B:        difflib.SplitLines(string(b)),
+		FromFile: name,
+		ToFile:   name + " (formatted)",
+		Context:  3,
+	})
+	if err != nil {
+		// Only a failing writer makes it fail, and it writes to memory.
+		return fmt.Sprintf("--- %s\n(the difference cannot be shown: %s)\n", name, err)
+	}
+	return text
+}

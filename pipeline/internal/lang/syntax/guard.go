@@ -1,0 +1,71 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Limits of what the parser is given. Files written by people stay far below them.
+const (
+	// MaxNesting of brackets, braces, parentheses, templates and template directives.
+	MaxNesting = 100
+	// MaxDepth of one expression: its nesting plus the operators that hang on each other.
+	// 1,000 levels take about 10 MiB of stack; Go's limit is 1 GiB.
+	MaxDepth = 1000
+	// MaxTemplateParts of one string or heredoc: each line of a heredoc is a part, and
+	// hcl joins parts in quadratic time (500,000 lines take minutes).
+	MaxTemplateParts = 10_000
+)
+
+// check refuses what must not reach the parser. At most one problem is reported.
+func check(name string, src []byte) hcl.Diagnostics {
+	if d := checkText(name, src); d != nil {
+		return hcl.Diagnostics{d}
+	}
+	// Lexing has a flat loop: it is safe where parsing is not. Its own problems are left
+	// to the parser, which finds them again.
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if d := newScanner().scan(tokens); d != nil {
+		return hcl.Diagnostics{d}
+	}
+	return nil
+}
+
+// checkText finds the first byte that is not UTF-8 text.
+func checkText(name string, src []byte) *hcl.Diagnostic {
+	if at := bytes.IndexByte(src, 0); at >= 0 {
+		return problemAt(CodeText, byteRange(name, src, at), "file holds a NUL byte",
+			"A pipeline file is text in UTF-8. Is this a binary file, or text in UTF-16?")
+	}
+	if utf8.Valid(src) {
+		return nil
+	}
+	at := 0
+	for at < len(src) {
+		r, size := utf8.DecodeRune(src[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return problemAt(CodeText, byteRange(name, src, at), "file is not UTF-8",
+		fmt.Sprintf("Byte 0x%02x does not belong here. Save the file as UTF-8.", src[at]))
+}
+
+// byteRange is the range of the byte at offset at. The column counts runes.
+func byteRange(name string, src []byte, at int) hcl.Range {
+	line := bytes.LastIndexByte(src[:at], '\n') + 1
+	start := hcl.Pos{
+		Line:   bytes.Count(src[:at], []byte("\n")) + 1,
+		Column: utf8.RuneCount(src[line:at]) + 1,
+		Byte:   at,
+	}
+	end := start
+	end.Column++
+	end.Byte++
+	return hcl.Range{Filename: name, Start: start, End: end}
+}

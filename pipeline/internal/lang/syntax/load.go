@@ -1,0 +1,113 @@
+package syntax
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+)
+
+// Limits of what is read.
+const (
+	MaxFileSize = 1 << 20 // bytes
+	MaxFiles    = 200
+)
+
+// maxDiagnostics of one file are kept: a binary file yields one for each of its lines.
+const maxDiagnostics = 50
+
+// stdinName is what standard input is called in diagnostics.
+const stdinName = "<stdin>"
+
+// Sources are the files of a pipeline.
+type Sources struct {
+	Parser *hclparse.Parser
+	Files  []File
+}
+
+// File is one of them. HCL is never nil: a file that was refused has an empty body, and
+// one with syntax errors the part that could be parsed.
+type File struct {
+	Name  string // as it was named by the caller; below a directory, joined with it
+	Bytes []byte
+	HCL   *hcl.File
+}
+
+// Map gives the files by name, as diag.Text wants them.
+func (s *Sources) Map() map[string]*hcl.File {
+	files := make(map[string]*hcl.File, len(s.Files))
+	for _, f := range s.Files {
+		files[f.Name] = f.HCL
+	}
+	return files
+}
+
+// Load reads and parses paths in order. A directory stands for its *.pipeline.hcl, or
+// if it has none for its *.hcl, sorted by name and not below it; "-" stands for stdin.
+// A file that is named twice is read once.
+//
+// The result is never nil, so that its sources can be shown beside the diagnostics.
+func Load(paths []string, stdin io.Reader) (*Sources, hcl.Diagnostics) {
+	s := &Sources{Parser: hclparse.NewParser()}
+	names, diags := expand(paths)
+	if len(names) > MaxFiles {
+		return s, append(diags, problem(CodeSize, "too many files",
+			fmt.Sprintf("%d files are named, and at most %d are read. Name the files that belong to one pipeline.", len(names), MaxFiles)))
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[filepath.Clean(name)] {
+			continue
+		}
+		seen[filepath.Clean(name)] = true
+		diags = append(diags, s.add(name, stdin)...)
+	}
+	return s, diags
+}
+
+// add reads, checks and parses one file.
+func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
+	src, diags := read(name, stdin)
+	if diags.HasErrors() {
+		return diags
+	}
+	if name == "-" {
+		name = stdinName
+	}
+	f := File{Name: name, Bytes: src, HCL: &hcl.File{Body: hcl.EmptyBody(), Bytes: src}}
+	diags = check(name, src)
+	if !diags.HasErrors() {
+		parsed, parseDiags := s.Parser.ParseHCL(src, name)
+		if parsed != nil && parsed.Body != nil {
+			f.HCL = parsed
+		}
+		diags = limit(name, diag.WithCode(parseDiags, CodeSyntax))
+	}
+	s.Files = append(s.Files, f)
+	return diags
+}
+
+// limit keeps the first of very many diagnostics of one file.
+func limit(name string, diags hcl.Diagnostics) hcl.Diagnostics {
+	if len(diags) <= maxDiagnostics {
+		return diags
+	}
+	more := len(diags) - maxDiagnostics
+	return append(diags[:maxDiagnostics:maxDiagnostics], problem(CodeSyntax, "too many problems",
+		fmt.Sprintf("%s has %d more problems. Is it a pipeline file?", name, more)))
+}
+
+// problem is an error without a place in a file.
+func problem(code diag.Code, summary, detail string) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Extra: code}
+}
+
+// problemAt is an error with a place.
+func problemAt(code diag.Code, at hcl.Range, summary, detail string) *hcl.Diagnostic {
+	d := problem(code, summary, detail)
+	d.Subject = &at
+	return d
+}
