@@ -10,9 +10,9 @@ func (r Run) Pair() int {
 }
 
 // Current returns the runs of a cell without those that were measured again: of all runs
-// that count for one repeat, those of the latest repeat. That can be more than one: a
-// launch that failed and was tried again within its repeat leaves a failed run and
-// another behind it, and both are outcomes.
+// that count for one repeat, those of the latest repeat, and those that failed, which
+// remain outcomes whatever came later. So there can be several for one repeat; at most
+// one of them is ok.
 func (c Cell) Current() []Run {
 	latest := map[int]int{}
 	for _, r := range c.Runs {
@@ -20,7 +20,7 @@ func (c Cell) Current() []Run {
 	}
 	var out []Run
 	for _, r := range c.Runs {
-		if r.Repeat == latest[r.Pair()] {
+		if r.Repeat == latest[r.Pair()] || r.Status == RunFailed {
 			out = append(out, r)
 		}
 	}

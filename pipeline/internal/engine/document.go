@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// About says who made a document.
+type About struct {
+	Tool  string // "pipeline 0.1.0 (commit)"
+	RunID string
+}
+
+// Document writes down what was measured. Gates, verdict and exit code are left to the
+// judge.
+func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
+	doc := &result.Document{
+		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, File: p.File, Title: p.Title,
+		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason,
+		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
+		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,
+		Machine: o.Machine, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
+	}
+	for _, w := range slices.Concat(p.Warnings, o.Warnings) {
+		if !slices.Contains(doc.Warnings, w) {
+			doc.Warnings = append(doc.Warnings, w)
+		}
+	}
+	if len(p.Benchmarks) > 0 {
+		doc.Seed = p.Benchmarks[0].Seed
+	}
+	for _, t := range p.Targets {
+		doc.Targets = append(doc.Targets, result.Target{
+			Addr: t.Addr, Engine: t.Engine, Model: t.Model, Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
+		})
+	}
+	runs := map[string][]result.Run{}
+	for _, l := range o.Launched {
+		doc.Launches = append(doc.Launches, l.Attempts...)
+		for _, cr := range l.Runs {
+			runs[cr.Cell] = append(runs[cr.Cell], cr.Run)
+		}
+	}
+	for _, b := range p.Benchmarks {
+		doc.Benchmarks = append(doc.Benchmarks, benchmark(b, runs))
+	}
+	return doc
+}
+
+func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark {
+	out := result.Benchmark{Addr: b.Addr, Description: b.Description, Axes: []string{}, Range: b.Range, Cells: []result.Cell{}}
+	for _, a := range b.Axes {
+		out.Axes = append(out.Axes, a.Name)
+	}
+	for _, c := range b.Cells {
+		cell := result.Cell{
+			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload),
+			Runs: append([]result.Run{}, runs[c.Hash]...),
+		}
+		slices.SortStableFunc(cell.Runs, func(x, y result.Run) int { return cmp.Compare(x.Repeat, y.Repeat) })
+		cell.Summary = judge.GeoMeans(cell.Current())
+		out.Cells = append(out.Cells, cell)
+	}
+	return out
+}
+
+// workloadText is a workload in one line for people: "poisson 4/s, 200 requests, random
+// 256→16".
+func workloadText(w steps.Workload) string {
+	var parts []string
+	arrival := w.Load.Arrival
+	if w.Load.Rate > 0 {
+		arrival += fmt.Sprintf(" %g/s", w.Load.Rate)
+	}
+	if w.Load.Burstiness > 0 && w.Load.Burstiness != 1 {
+		arrival += fmt.Sprintf(" burstiness %g", w.Load.Burstiness)
+	}
+	parts = append(parts, arrival)
+	if w.Load.Requests > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests", w.Load.Requests))
+	}
+	if w.Load.Duration > 0 {
+		parts = append(parts, w.Load.Duration.String())
+	}
+	if w.Load.MaxConcurrency > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d at once", w.Load.MaxConcurrency))
+	}
+	data := w.Dataset.Kind
+	if w.Dataset.InputMax > 0 {
+		data += " " + span(w.Dataset.InputMin, w.Dataset.InputMax) + "→" + span(w.Dataset.OutputMin, w.Dataset.OutputMax)
+	}
+	return strings.Join(append(parts, data), ", ")
+}
+
+func span(low, high int) string {
+	if low == high {
+		return fmt.Sprint(high)
+	}
+	return fmt.Sprintf("%d–%d", low, high)
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// job is a planned launch, or one that measures void runs again.
+type job struct {
+	plan.Launch
+	repeat, replaces int
+}
+
+// attempts is how often a launch is tried within its repeat: a server that died in the
+// middle of a run is started once more for the cells that are left.
+const attempts = 2
+
+// attemptID names an attempt in the document; the first has the plan's own name.
+func attemptID(planned string, attempt int) string {
+	if attempt == 1 {
+		return planned
+	}
+	return fmt.Sprintf("%s~%d", planned, attempt)
+}
+
+// planned is the launch of the plan that an attempt belongs to. No address ends like
+// that: names have no tilde, and an instance key ends with a quote and a bracket.
+func planned(attempt string) string {
+	return strings.TrimSuffix(attempt, fmt.Sprintf("~%d", attempts))
+}
+
+// launch carries out a planned launch: all runs in one start of the target, or in two if
+// the server dies in the middle. It returns an error only if the run must end.
+func (r *runner) launch(ctx context.Context, j job) error {
+	r.out.Launched = append(r.out.Launched, Launched{ID: j.ID, Repeat: j.repeat, Target: j.Target})
+	once := len(r.plan.Repeats) == 1
+	runs := j.Runs
+	for attempt := 1; len(runs) > 0; attempt++ {
+		end, err := r.attempt(ctx, j, attempt, runs)
+		if err != nil {
+			return err
+		}
+		last := attempt == attempts
+		runs = end.left
+		if once && !last {
+			// Nobody tries this target again in a later repeat, so it is tried here, with
+			// the cell in which it died.
+			if !end.ready {
+				r.notMeasured(j, attempt, runs, end.failure)
+			}
+			continue
+		}
+		if len(runs) > 0 && (last || !end.ready) {
+			r.notMeasured(j, attempt, runs, end.failure)
+			break
+		}
+	}
+	r.bus.Emit(event.Event{Type: event.LaunchDone, Launch: j.ID, Repeat: j.repeat, Target: j.Target})
+	return r.bus.Err()
+}
+
+// ending is how an attempt ended.
+type ending struct {
+	ready   bool // it served at some time
+	failure *result.Failure
+	left    []plan.Run // not measured
+}
+
+// attempt is one start of a target with its runs.
+func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Run) (ending, error) {
+	s, err := r.open(j, attempt)
+	if err != nil {
+		return ending{}, err
+	}
+	if cause := r.bringUp(ctx, s); cause != nil {
+		failure, err := r.fail(ctx, s, cause)
+		return ending{failure: failure, left: runs}, err
+	}
+	for i, run := range runs {
+		cause, err := r.pass(ctx, s, run)
+		if err != nil {
+			return ending{}, r.abandon(ctx, s, err)
+		}
+		if cause == nil {
+			continue
+		}
+		left := runs[i+1:]
+		if len(r.plan.Repeats) == 1 && attempt < attempts {
+			left = runs[i:]
+		}
+		failure, err := r.fail(ctx, s, cause)
+		return ending{ready: true, failure: failure, left: left}, err
+	}
+	return ending{ready: true}, r.end(ctx, s)
+}
+
+// notMeasured records the runs that a failed launch could not carry out: each is a
+// failure of the server, as far as its cell is concerned.
+func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *result.Failure) {
+	for _, run := range runs {
+		r.record(run, result.Run{
+			Repeat: j.repeat, Replaces: j.replaces, Launch: attemptID(j.ID, attempt), Status: result.RunFailed,
+			Reason: fmt.Sprintf("not measured: %s (%s)", phaseText(failure.Phase), failure.Class),
+		})
+	}
+}
+
+// record keeps a run and tells of it.
+func (r *runner) record(run plan.Run, measured result.Run) {
+	_, cell, _ := r.plan.Cell(run.Cell)
+	current := &r.out.Launched[len(r.out.Launched)-1]
+	current.Runs = append(current.Runs, CellRun{run.Cell, measured})
+	index, total := r.eta.position()
+	r.eta.ran(run.Cell)
+	elapsed, left := r.eta.estimate()
+	label := plan.Label(cell.Values)
+	r.bus.Emit(event.Event{
+		Type: event.RunEnd, Addr: run.Benchmark, Repeat: measured.Repeat, Repeats: len(r.plan.Repeats),
+		Launch: measured.Launch, Target: cell.Target, Cell: run.Cell, Label: label, Run: &measured,
+		Index: index, Total: total, Elapsed: elapsed, Left: left, Text: runText(label, measured),
+	})
+}
+
+// runText is a run in one line.
+func runText(label string, run result.Run) string {
+	if run.Status != result.RunOK {
+		return fmt.Sprintf("%s: %s: %s", label, run.Status, run.Reason)
+	}
+	text := fmt.Sprintf("%s: %d requests", label, run.Sent)
+	if run.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", run.Failed)
+	}
+	for _, m := range []struct{ id, name string }{{"ttft.p50", "TTFT p50"}, {"ttft.p99", "p99"}, {"tpot.p50", "TPOT p50"}} {
+		if v, ok := run.Metrics[m.id]; ok {
+			text += fmt.Sprintf(", %s %.3g ms", m.name, 1000*v)
+		}
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// measure reduces the records of a run and says what it is worth. In this order: failed,
+// if the server failed, the load could not be carried out, or no request succeeded; void,
+// if the client was the limit; ok otherwise, also with failed requests in it.
+func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) result.Run {
+	out := reduce(run)
+	histograms, herr := record.Histograms(run)
+	if herr != nil {
+		r.warn(fmt.Sprintf("no histograms: %v", herr))
+	}
+	void := limits(bm.Limits).Void(run.Audit)
+	switch {
+	case cause != nil:
+		out.Status, out.Reason = result.RunFailed, cause.Error()
+	case err != nil:
+		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
+	case out.Failed == out.Sent:
+		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)
+	case void != "":
+		out.Status, out.Reason = result.RunVoid, void
+	default:
+		out.Status = result.RunOK
+	}
+	if out.Status != result.RunFailed {
+		// A failed run has records, but no metrics: what it would show is the part that
+		// the failure left.
+		out.Metrics, out.Histograms = record.Reduce(run), histograms
+	}
+	return out
+}
+
+// reduce is the part of a run that does not depend on its status. Requests that we
+// cancelled because the server failed count as failed.
+func reduce(run record.Run) result.Run {
+	out := result.Run{
+		Duration:   float64(run.Duration) / 1e9,
+		Sent:       len(run.Requests),
+		Overloaded: run.Audit.Overloaded,
+		Audit:      audit(run.Audit),
+	}
+	for i := range run.Requests {
+		class := run.Requests[i].Failure
+		if class == "" {
+			continue
+		}
+		if out.Failures == nil {
+			out.Failures = map[string]int{}
+		}
+		out.Failed++
+		out.Failures[string(class)]++
+	}
+	return out
+}
+
+// classes lists failure classes with their counts, the most frequent first.
+func classes(failures map[string]int) string {
+	if len(failures) == 0 {
+		return "none was sent"
+	}
+	names := slices.SortedFunc(maps.Keys(failures), func(a, b string) int {
+		if failures[a] != failures[b] {
+			return failures[b] - failures[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d × %s", failures[name], name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// audit flattens the client's account of itself; times in seconds.
+func audit(a record.Audit) map[string]any {
+	sec := func(ns int64) float64 { return float64(ns) / 1e9 }
+	out := map[string]any{
+		"lag_p50_s": sec(a.LagP50), "lag_p99_s": sec(a.LagP99), "lag_max_s": sec(a.LagMax),
+		"planned_rate": a.PlannedRate, "realised_rate": a.RealisedRate,
+		"coalesced_reads": a.CoalescedReads, "events": a.Events,
+		"gc_pause_total_s": sec(a.GCPauseTotal), "gc_pause_max_s": sec(a.GCPauseMax),
+		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": a.PeakConcurrency,
+	}
+	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// limits turns a benchmark's limits into the load generator's: durations in seconds,
+// shares as fractions. What is not set keeps its default.
+func limits(set map[string]float64) load.Limits {
+	return load.Limits{
+		LagP99:    seconds(set["lag_p99"]),
+		LagShare:  set["lag_share"],
+		BurstLag:  seconds(set["burst_lag"]),
+		RateShare: set["rate_share"],
+		ClockStep: seconds(set["clock_step"]),
+	}
+}

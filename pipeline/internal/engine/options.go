@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+)
+
+// Outputs of the steps carried out so far: by step address, then by name.
+type Outputs = map[string]map[string]string
+
+// Options of a run.
+type Options struct {
+	Plan  *plan.Plan
+	Store *store.Dir
+	Bus   *event.Bus
+
+	// Target resolves a target once the outputs of all steps are known. It is called
+	// anew for every launch. An error is a fault of the file.
+	Target func(addr string, outputs Outputs) (TargetSpec, error)
+	// Step resolves a step once the outputs of the steps before it are known. It may be
+	// nil for a plan without steps. An error is a fault of the file.
+	Step func(addr string, outputs Outputs) (StepSpec, error)
+	// Ports hands out free ports; *process.Ports is one.
+	Ports Ports
+	// Env is what steps are given to work with; Log is set by the engine.
+	Env steps.ActionEnv
+	// Cache of steps that have a cache key; nil means that none is kept.
+	Cache *store.Cache
+	// Probe describes the machine, once; nil means not at all.
+	Probe func(context.Context) map[string]string
+	// Load carries out one run of a workload; nil means load.Run.
+	Load func(context.Context, load.Options) (load.Result, error)
+	// KillOrphan ends a process that a killed run has left, if it is still the same
+	// one, and says whether it did; nil means that none is looked for.
+	KillOrphan func(pid int, start uint64) (bool, error)
+	// Now is the clock for time stamps; nil means time.Now.
+	Now func() time.Time
+
+	// Redact masks secrets in what servers say of themselves; nil masks nothing.
+	Redact *event.Redactor
+	// KeepGoing measures the other targets to the end when one has failed twice.
+	KeepGoing bool
+	// Resume is what an earlier part of this run has done; nil starts from the beginning.
+	Resume *State
+}
+
+// TargetSpec is a target that is ready to be launched.
+type TargetSpec struct {
+	Spec   steps.ServerSpec
+	Engine steps.Engine
+	// Launcher is not used where Spec.URL names a server that already answers.
+	Launcher steps.Launcher
+	// Prepare, if not nil, changes the rendered process before it is started; launch is
+	// the launch's id. The simulator takes the server's place here.
+	Prepare func(p steps.Process, launch string) (steps.Process, error)
+}
+
+// StepSpec is a step that is ready to be carried out.
+type StepSpec struct {
+	Action steps.Action
+	Object steps.Object
+}
+
+// Ports hands out ports of a host; each is kept from others until it is released.
+type Ports interface {
+	Take(host string) (port int, release func(), err error)
+}
+
+// Limits of time that no file sets.
+const (
+	describeTimeout = 20 * time.Second // what a server says of itself is worth no more
+	resetTimeout    = 60 * time.Second
+	pollTimeout     = 60 * time.Second // one look at readiness; a canary on a slow machine included
+	healthTimeout   = 10 * time.Second // for a server that failed requests to show that it lives
+	stopMargin      = 30 * time.Second // beyond the grace, for the kill and what follows it
+	hurry           = 4 * time.Second  // grace of all servers once we were told to end: 7 s is all there is
+	heartbeat       = 60 * time.Second
+)
+
+// localhost is where servers listen that we start.
+const localhost = "127.0.0.1"
+
+func (o *Options) check() error {
+	var errs []error
+	need := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, errors.New("engine: Options."+what+" is missing"))
+		}
+	}
+	need(o.Plan != nil, "Plan")
+	need(o.Store != nil, "Store")
+	need(o.Bus != nil, "Bus")
+	need(o.Target != nil, "Target")
+	need(o.Ports != nil, "Ports")
+	need(o.Step != nil || o.Plan != nil && (len(o.Plan.Steps) == 0 || o.Plan.Simulated != ""), "Step")
+	return errors.Join(errs...)
+}
+
+func (o *Options) withDefaults() Options {
+	out := *o
+	if out.Load == nil {
+		out.Load = load.Run
+	}
+	if out.Now == nil {
+		out.Now = time.Now
+	}
+	if out.KillOrphan == nil {
+		out.KillOrphan = func(int, uint64) (bool, error) { return false, nil }
+	}
+	return out
+}

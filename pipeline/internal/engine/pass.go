@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// pass measures one cell once. The fault is why the server cannot be used any longer;
+// the run is recorded then as failed. The error ends the whole run.
+func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, error) {
+	bm, cell, ok := r.plan.Cell(run.Cell)
+	if !ok {
+		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
+	}
+	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Text: plan.Label(cell.Values)})
+	r.reset(ctx, s)
+	got, cause, err := r.send(ctx, s, bm, cell, run)
+	var config *ConfigError
+	if errors.As(err, &config) {
+		return nil, config
+	}
+	measured := r.measure(bm, got.Run, cause, err)
+	measured.Repeat, measured.Replaces, measured.Launch = s.repeat, s.replaces, s.launch.ID
+	if len(got.Run.Requests) > 0 {
+		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.Run); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		measured.Status, measured.Reason, measured.Metrics = result.RunCancelled, context.Cause(ctx).Error(), nil
+	}
+	r.record(run, measured)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if cause != nil {
+		return newFault(phaseRun, cause), r.bus.Err()
+	}
+	return nil, errors.Join(r.bus.Err(), s.log.Err())
+}
+
+// reset clears the server's caches, so that a run does not profit from the one before.
+func (r *runner) reset(ctx context.Context, s *server) {
+	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
+	defer cancel()
+	err := s.spec.Engine.Reset(ctx, s.endpoint)
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case errors.Is(err, steps.ErrNoReset):
+		r.warn(fmt.Sprintf("%s: caches are not cleared between runs: %v", s.Target, err))
+	default:
+		r.warn(fmt.Sprintf("%s: caches could not be cleared before a run: %v", s.Target, err))
+	}
+}
+
+// send carries out the workload. cause is why the server cannot be used any longer; err
+// is why the load generator could not do its work.
+func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run) (got load.Result, cause, err error) {
+	inner := ctx
+	if bm.Timeout > 0 {
+		var cancel context.CancelFunc
+		inner, cancel = context.WithTimeoutCause(ctx, seconds(bm.Timeout), errHung)
+		defer cancel()
+	}
+	inner, cancel := while(inner, s.running)
+	defer cancel()
+	got, err = r.o.Load(inner, load.Options{
+		BaseURL: s.endpoint.BaseURL, Model: s.endpoint.Model, Headers: s.endpoint.Headers,
+		Workload: cell.Workload, Seed: run.Seed, LengthSeed: lengthSeed(bm, cell),
+		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
+	})
+	if errors.Is(err, steps.ErrUnsupported) {
+		return got, nil, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return got, nil, err
+	case inner.Err() != nil:
+		return got, context.Cause(inner), err
+	case err != nil || anyFailed(got.Run):
+		return got, r.alive(inner, s), err
+	}
+	return got, nil, nil
+}
+
+// lengthSeed is the same in every repeat and on every side, so that lengths are equal
+// while the content rotates.
+func lengthSeed(bm plan.Benchmark, cell plan.Cell) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "lengths/1 %d %s", bm.Seed, cell.WorkKey)
+	return max(1, h.Sum64()) // 0 would mean the seed of the content
+}
+
+func anyFailed(run record.Run) bool {
+	for i := range run.Requests {
+		if run.Requests[i].Failure != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// alive asks a server that failed requests whether it still serves. One that has died
+// may take a moment until its process is gone, and an engine that has died may leave a
+// process that answers nothing but errors.
+func (r *runner) alive(ctx context.Context, s *server) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, errUnhealthy)
+	defer cancel()
+	ready := s.spec.Spec.Ready.WithDefaults()
+	tick := time.NewTicker(min(ready.Interval, healthTimeout/5))
+	defer tick.Stop()
+	for {
+		if _, ok, _ := r.poll(ctx, s, ready); ok {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell) func(load.Progress) {
+	label := plan.Label(cell.Values)
+	return func(p load.Progress) {
+		r.emit(s, event.Event{
+			Type: event.RunProgress, Addr: bm.Addr, Cell: cell.Hash, Label: label,
+			Progress: &event.Progress{
+				Sent: p.Sent, Done: p.Done, Failed: p.Failed, Total: p.Total, InFlight: p.InFlight,
+				TTFTp50: float64(p.TTFTp50) / 1e9, TTFTp99: float64(p.TTFTp99) / 1e9,
+			},
+		})
+	}
+}
+
+func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, got record.Run) (string, error) {
+	for i := range got.Requests {
+		got.Requests[i].Error = r.o.Redact.String(got.Requests[i].Error)
+	}
+	name := fmt.Sprintf("r%d-%s", s.repeat, cell.Hash)
+	if s.attempt > 1 {
+		name += fmt.Sprintf("-try%d", s.attempt)
+	}
+	header := record.Header{Meta: map[string]string{
+		"benchmark": bm.Addr, "cell": cell.Hash, "label": plan.Label(cell.Values), "target": cell.Target,
+		"repeat": strconv.Itoa(s.repeat), "launch": s.launch.ID, "seed": strconv.FormatUint(run.Seed, 10),
+	}}
+	return r.o.Store.WriteRecords(name, func(w io.Writer) error { return record.Write(w, header, got) })
+}

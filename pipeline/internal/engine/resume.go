@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// State is what a run has done so far, as its journal tells.
+type State struct {
+	RunID   string
+	Started time.Time
+	Seq     int // of the last event
+	// Plan as it was when the run began.
+	Plan *plan.Plan
+	// Launched holds the planned launches that are complete.
+	Launched []Launched
+	Steps    []StepDone
+	Describe map[string]map[string]string
+	// Processes that were started; most have ended.
+	Processes []event.Process
+	Warnings  []string
+}
+
+// StepDone is a step that is done, with its outputs.
+type StepDone struct {
+	Step    result.Step
+	Outputs map[string]string
+}
+
+// LoadState reads the plan and the journal of a run directory. A torn last line is left
+// out.
+func LoadState(dir *store.Dir) (*State, error) {
+	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}}
+	if err := dir.ReadJSON(store.PlanFile, s.Plan); err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	b := builder{state: s, open: map[string]*Launched{}}
+	if err := dir.Events(b.add); err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	s.forgive()
+	return s, nil
+}
+
+// forgive drops the failed launches of a run that ended as an infrastructure failure:
+// whoever resumes it has repaired something, and they are to be tried again.
+func (s *State) forgive() {
+	if st := decideStop(s.Plan, s.Launched); st != nil && st.infrastructure {
+		s.Launched = slices.DeleteFunc(s.Launched, Launched.failed)
+	}
+}
+
+// check says why a state does not belong to a plan.
+func (s *State) check(p *plan.Plan) error {
+	if s.Plan.Fingerprint != p.Fingerprint {
+		return fmt.Errorf("%w (%s then, %s now): run without --resume, or undo the change",
+			ErrPlanChanged, s.Plan.Fingerprint, p.Fingerprint)
+	}
+	return nil
+}
+
+// builder replays a journal. What belongs to a launch counts once it is closed.
+type builder struct {
+	state *State
+	open  map[string]*Launched // by planned launch
+}
+
+func (b *builder) add(e event.Event) error {
+	s := b.state
+	s.Seq = e.Seq
+	switch e.Type {
+	case event.Version:
+		if s.RunID == "" {
+			s.RunID, s.Started = e.RunID, e.Time
+		}
+	case event.StepEnd:
+		if e.Step != nil && (e.Step.Status == stepDone || e.Step.Status == stepCached) {
+			s.Steps = append(s.Steps, StepDone{*e.Step, e.Outputs})
+		}
+	case event.Diagnostic:
+		if e.Severity == severityWarning && !slices.Contains(s.Warnings, e.Text) {
+			s.Warnings = append(s.Warnings, e.Text)
+		}
+	case event.ProcessStart:
+		if e.Process != nil {
+			s.Processes = append(s.Processes, *e.Process)
+		}
+	case event.LaunchStart:
+		b.launchStart(e)
+	case event.LaunchReady:
+		if e.Describe != nil {
+			s.Describe[e.Target] = e.Describe
+		}
+	case event.LaunchStop, event.LaunchFail:
+		b.attempt(e)
+	case event.RunEnd:
+		if l := b.open[planned(e.Launch)]; l != nil && e.Run != nil {
+			l.Runs = append(l.Runs, CellRun{e.Cell, *e.Run})
+		}
+	case event.LaunchDone:
+		if l := b.open[e.Launch]; l != nil {
+			s.Launched = append(s.Launched, *l)
+			delete(b.open, e.Launch)
+		}
+	}
+	return nil
+}
+
+// launchStart opens a planned launch. A first attempt starts it over: what an earlier one
+// that was cut off has measured does not count.
+func (b *builder) launchStart(e event.Event) {
+	id := planned(e.Launch)
+	if id == e.Launch || b.open[id] == nil {
+		b.open[id] = &Launched{ID: id, Repeat: e.Repeat, Target: e.Target}
+	}
+}
+
+func (b *builder) attempt(e event.Event) {
+	l := b.open[planned(e.Launch)]
+	if l == nil || e.Started == nil {
+		return
+	}
+	l.Attempts = slices.DeleteFunc(l.Attempts, func(a result.Launch) bool { return a.ID == e.Started.ID })
+	l.Attempts = append(l.Attempts, *e.Started)
+}
+
+// JournalSpawn returns a hook for the spawner that notes every process, so that a later
+// run can find what this one leaves when it is killed.
+func JournalSpawn(bus *event.Bus) func(pid int, start uint64, argv []string) {
+	return func(pid int, start uint64, argv []string) {
+		bus.Emit(event.Event{Type: event.ProcessStart, Process: &event.Process{PID: pid, Start: start, Argv: argv}})
+	}
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Run carries the plan out. The outcome holds what was measured however the run ended,
+// and its status and reason say how. The error is nil but for two cases: a *ConfigError
+// comes with an outcome; options that are incomplete and ErrPlanChanged come without one,
+// since nothing was begun.
+//
+// When ctx ends, requests are cancelled, all servers are stopped with a short grace, and
+// Run returns within some 5 seconds with what was finished.
+func Run(ctx context.Context, options Options) (*Outcome, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	r := newRunner(options.withDefaults())
+	if r.o.Resume != nil {
+		if err := r.o.Resume.check(r.plan); err != nil {
+			return nil, err
+		}
+	}
+	if r.plan.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, seconds(r.plan.Timeout), ErrTimeout)
+		defer cancel()
+	}
+	stopHeart := r.heartbeat(ctx)
+	err := r.run(ctx)
+	stopHeart()
+	return r.finish(ctx, err)
+}
+
+// runner is one execution.
+type runner struct {
+	o       Options
+	plan    *plan.Plan
+	bus     *event.Bus
+	out     *Outcome
+	outputs Outputs
+	eta     *eta
+	resumed map[string]Launched // by id of the plan
+	warned  map[string]bool
+	early   string // why a complete run ended early
+}
+
+func newRunner(o Options) *runner {
+	r := &runner{
+		o: o, plan: o.Plan, bus: o.Bus,
+		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
+		outputs: Outputs{},
+		resumed: map[string]Launched{},
+		warned:  map[string]bool{},
+	}
+	r.eta = newETA(o.Plan, o.Now)
+	if s := o.Resume; s != nil {
+		r.out.Started = s.Started
+		for target, d := range s.Describe {
+			r.out.Describe[target] = d
+		}
+		for _, l := range s.Launched {
+			r.resumed[l.ID] = l
+		}
+		for _, w := range s.Warnings {
+			r.warned[w] = true
+			r.out.Warnings = append(r.out.Warnings, w)
+		}
+	}
+	return r
+}
+
+func (r *runner) run(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	if err := r.steps(ctx); err != nil {
+		return err
+	}
+	for _, rep := range r.plan.Repeats {
+		if over, err := r.repeat(ctx, rep, 0); err != nil || over {
+			return err
+		}
+	}
+	for {
+		rep, replaces, ok := replacement(r.plan, r.out.Launched)
+		if !ok {
+			return r.stopAtTheEnd()
+		}
+		if over, err := r.repeat(ctx, rep, replaces); err != nil || over {
+			return err
+		}
+	}
+}
+
+// begin ends what a killed run left, and writes down what this one is about.
+func (r *runner) begin(ctx context.Context) error {
+	if r.o.Resume != nil {
+		for _, p := range r.o.Resume.Processes {
+			killed, err := r.o.KillOrphan(p.PID, p.Start)
+			if err != nil {
+				return fmt.Errorf("a process that the interrupted run left cannot be ended: %w", err)
+			}
+			if killed {
+				r.warn(fmt.Sprintf("process %d, left by the interrupted run, was ended", p.PID))
+			}
+		}
+	} else if err := r.o.Store.WriteJSON(store.PlanFile, r.plan); err != nil {
+		return err
+	}
+	r.bus.Emit(event.Event{Type: event.PlanReady, Plan: totals(r.plan), Text: r.plan.File})
+	if r.o.Probe != nil {
+		r.out.Machine = r.o.Probe(ctx)
+		if err := r.o.Store.WriteJSON(store.MachineFile, r.out.Machine); err != nil {
+			return err
+		}
+	}
+	return r.bus.Err()
+}
+
+// repeat launches every target of a repeat once. It reports whether the run is over.
+func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (over bool, err error) {
+	for _, l := range rep.Launches {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		if replaces > 0 {
+			r.eta.add(l)
+		}
+		if before, ok := r.resumed[l.ID]; ok {
+			r.out.Launched = append(r.out.Launched, before)
+			r.eta.skip(l)
+			continue
+		}
+		if givenUp(r.plan, r.out.Launched, l.Target) {
+			r.eta.skip(l)
+			continue
+		}
+		if err := r.launch(ctx, job{Launch: l, repeat: rep.Index, replaces: replaces}); err != nil {
+			return false, err
+		}
+	}
+	r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats)})
+	if err := r.bus.Err(); err != nil {
+		return false, err
+	}
+	if replaces == 0 {
+		r.out.RepeatsDone++
+	}
+	st := decideStop(r.plan, r.out.Launched)
+	switch {
+	case st == nil, r.o.KeepGoing && !st.final:
+		return false, nil
+	case st.infrastructure:
+		return true, errors.New(st.reason)
+	}
+	if rep.Index < len(r.plan.Repeats) {
+		r.early = fmt.Sprintf("ended early after repeat %d of %d: %s", rep.Index, len(r.plan.Repeats), st.reason)
+	}
+	return true, nil
+}
+
+// stopAtTheEnd is the policy's last word on a run that kept going.
+func (r *runner) stopAtTheEnd() error {
+	if open, spent := voids(r.out.Launched); len(open) > 0 {
+		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d were measured again (at most %d are)", len(open), spent, replaceCap(r.plan)))
+	}
+	if st := decideStop(r.plan, r.out.Launched); st != nil && st.infrastructure {
+		return errors.New(st.reason)
+	}
+	return nil
+}
+
+// finish turns the way a run ended into its status.
+func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
+	out := r.out
+	out.Ended = r.o.Now()
+	var config *ConfigError
+	switch {
+	case err == nil:
+		out.Status, out.Reason = result.StatusComplete, r.early
+		return out, nil
+	case errors.As(err, &config):
+		out.Status, out.Reason = result.StatusFailed, err.Error()
+		return out, config
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout):
+		out.Status, out.Cause = result.StatusInterrupted, context.Cause(ctx)
+		out.Reason = r.o.Redact.String(out.Cause.Error())
+		r.bus.Emit(event.Event{Type: event.Interrupted, Text: out.Reason})
+	case ctx.Err() != nil:
+		out.Status = result.StatusFailed
+		out.Reason = fmt.Sprintf("%v (%s)", ErrTimeout, seconds(r.plan.Timeout))
+	default:
+		out.Status, out.Reason = result.StatusFailed, r.o.Redact.String(err.Error())
+	}
+	return out, nil
+}
+
+const severityWarning = "warning"
+
+// warn adds a warning once and shows it.
+func (r *runner) warn(text string) {
+	text = r.o.Redact.String(text)
+	if r.warned[text] {
+		return
+	}
+	r.warned[text] = true
+	r.out.Warnings = append(r.out.Warnings, text)
+	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: severityWarning, Text: text})
+}
+
+// heartbeat emits a sign of life each minute until the returned function is called.
+func (r *runner) heartbeat(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				elapsed, left := r.eta.estimate()
+				index, total := r.eta.position()
+				r.bus.Emit(event.Event{Type: event.Heartbeat, Elapsed: elapsed, Left: left, Index: index, Total: total})
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func totals(p *plan.Plan) *event.PlanTotals {
+	t := &event.PlanTotals{
+		Benchmarks: len(p.Benchmarks), Repeats: len(p.Repeats), Launches: p.Estimate.Launches, Runs: p.Estimate.Runs,
+		Seconds: p.Estimate.Seconds, Gates: len(p.Gates), Family: p.FamilySize, Simulated: p.Simulated,
+	}
+	for _, b := range p.Benchmarks {
+		t.Cells += len(b.Cells)
+	}
+	return t
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

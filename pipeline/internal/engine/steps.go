@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// The values of result.Step.Status.
+const (
+	stepDone    = "done"
+	stepCached  = "cached"
+	stepSkipped = "skipped"
+	stepFailed  = "failed"
+)
+
+// steps carries out all steps in the order of the plan. One that fails ends the run.
+func (r *runner) steps(ctx context.Context) error {
+	before := map[string]StepDone{}
+	if r.o.Resume != nil {
+		for _, d := range r.o.Resume.Steps {
+			before[d.Step.Addr] = d
+		}
+	}
+	for _, s := range r.plan.Steps {
+		if d, ok := before[s.Addr]; ok && usable(d.Outputs) {
+			// What is measured next must be the same thing that was measured before.
+			r.outputs[s.Addr] = d.Outputs
+			r.out.Steps = append(r.out.Steps, d.Step)
+			continue
+		}
+		if err := r.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usable says whether outputs survived the journal: masked ones are lost.
+func usable(outputs map[string]string) bool {
+	for _, v := range outputs {
+		if strings.Contains(v, event.Mask) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *runner) step(ctx context.Context, s plan.Step) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if r.plan.Simulated != "" {
+		r.endStep(result.Step{Addr: s.Addr, Status: stepSkipped}, nil, s.Addr+": skipped, as in every simulated run")
+		return r.bus.Err()
+	}
+	spec, err := r.o.Step(s.Addr, r.outputs)
+	if err != nil {
+		return &ConfigError{Addr: s.Addr, Range: s.Range, Err: err}
+	}
+	key := spec.Object.Text("cache")
+	if outputs, ok := r.cached(s.Addr, key); ok {
+		r.endStep(result.Step{Addr: s.Addr, Status: stepCached}, outputs, s.Addr+": cached")
+		return r.bus.Err()
+	}
+	r.bus.Emit(event.Event{Type: event.StepStart, Addr: s.Addr, Range: &s.Range, Text: s.Addr})
+	done, outputs, err := r.carryOut(ctx, s, spec)
+	if err != nil {
+		r.endStep(done, nil, fmt.Sprintf("%s failed: %v", s.Addr, err))
+		if errors.Is(err, steps.ErrUnsupported) {
+			return &ConfigError{Addr: s.Addr, Range: s.Range, Err: err}
+		}
+		return fmt.Errorf("%s: %w", s.Addr, err)
+	}
+	if key != "" && r.o.Cache != nil {
+		if err := r.o.Cache.Store(s.Addr, key, outputs); err != nil {
+			r.warn(err.Error()) // the step is done; only the next run pays
+		}
+	}
+	r.endStep(done, outputs, fmt.Sprintf("%s: done in %s", s.Addr, short(seconds(done.Seconds))))
+	return r.bus.Err()
+}
+
+func (r *runner) cached(addr, key string) (map[string]string, bool) {
+	if key == "" || r.o.Cache == nil {
+		return nil, false
+	}
+	return r.o.Cache.Load(addr, key)
+}
+
+// carryOut runs a step's action with a log of its own.
+func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (result.Step, map[string]string, error) {
+	done := result.Step{Addr: s.Addr, Status: stepDone}
+	log, err := r.o.Store.Log(s.Addr)
+	if err != nil {
+		done.Status = stepFailed
+		return done, nil, err
+	}
+	done.Log = log.Path()
+	env := r.o.Env
+	env.Log = log
+	began := r.o.Now()
+	outputs, err := spec.Action.Run(ctx, env, spec.Object)
+	done.Seconds = r.o.Now().Sub(began).Seconds()
+	closed := log.Close()
+	if err != nil {
+		done.Status = stepFailed
+		done.Failure = &result.Failure{
+			Phase: "step", Class: "step_failed", Evidence: r.o.Redact.String(err.Error()),
+			LogTail: log.Tail(), Range: s.Range,
+		}
+		return done, nil, err
+	}
+	return done, outputs, closed
+}
+
+// endStep records a step and its outputs.
+func (r *runner) endStep(s result.Step, outputs map[string]string, text string) {
+	r.out.Steps = append(r.out.Steps, s)
+	r.outputs[s.Addr] = maps.Clone(outputs)
+	r.bus.Emit(event.Event{
+		Type: event.StepEnd, Addr: s.Addr, Step: &s, Outputs: outputs, Failure: s.Failure, Text: r.o.Redact.String(text),
+	})
+}
+
+// short writes a duration for people: to the tenth of a second below a minute.
+func short(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
