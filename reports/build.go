@@ -25,11 +25,12 @@ func Build(doc *result.Document, o Options) *Report {
 
 // view is a document with what several sections look up in it.
 type view struct {
-	doc   *result.Document
-	o     Options
-	gates []*result.Gate
-	rows  []verdictRow // all decisions, worst first
-	cells map[string]cellAt
+	doc    *result.Document
+	o      Options
+	gates  []*result.Gate
+	rows   []verdictRow // all decisions, worst first
+	cells  map[string]cellAt
+	judged map[string]int // decisions about the same comparison
 	// several sides are compared: rows say which.
 	severalSides bool
 }
@@ -41,7 +42,7 @@ type cellAt struct {
 }
 
 func newView(doc *result.Document, o Options) *view {
-	v := &view{doc: doc, o: o, cells: map[string]cellAt{}}
+	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}}
 	for i := range doc.Benchmarks {
 		b := &doc.Benchmarks[i]
 		for j := range b.Cells {
@@ -57,6 +58,7 @@ func newView(doc *result.Document, o Options) *view {
 	for _, g := range v.gates {
 		for i := range g.Decisions {
 			d := &g.Decisions[i]
+			v.judged[comparisonKey(d)]++
 			v.rows = append(v.rows, verdictRow{g, d})
 			if d.Head != "" || d.Base != "" {
 				sides[[2]string{d.Base, d.Head}] = true

@@ -97,11 +97,11 @@ func (v *view) audit() Table {
 		values := numbers[k]
 		slices.Sort(values)
 		largest := values[len(values)-1]
-		s := scale{1, ""}
+		format := exact
 		if isTime(k) {
-			s = scaleFor("s", largest)
+			format = scaleFor("s", largest).value
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(s.value(median(values))), plain(s.value(largest))}})
+		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(format(median(values))), plain(format(largest))}})
 	}
 	for _, k := range slices.Sorted(maps.Keys(texts)) {
 		if len(texts[k]) > 3 { // hashes and the like: nothing to read

@@ -34,6 +34,9 @@ func (r verdictRow) class() int {
 func (r verdictRow) worse() float64 {
 	d := r.d
 	if d.Kind == result.KindSuccess {
+		if r.passed() {
+			return math.Inf(-1)
+		}
 		return math.Inf(1)
 	}
 	change := d.Change
@@ -53,14 +56,23 @@ func (r verdictRow) worse() float64 {
 }
 
 // compareRows: regressions before what could not be told before passes, each from the
-// worst. In one class the verdict's severity decides, then the size of the change.
+// worst. In one class the verdict's severity decides, then the size of the change. Among
+// passes the improvements come first.
 func compareRows(a, b verdictRow) int {
 	return cmp.Or(
 		cmp.Compare(a.group(), b.group()),
 		cmp.Compare(a.class(), b.class()),
-		result.CompareVerdicts(a.d.Verdict, b.d.Verdict),
+		a.order(b),
 		cmp.Compare(b.worse(), a.worse()),
 	)
+}
+
+func (r verdictRow) order(other verdictRow) int {
+	c := result.CompareVerdicts(r.d.Verdict, other.d.Verdict)
+	if r.passed() {
+		return -c
+	}
+	return c
 }
 
 // group puts regressions first, whatever their gates do about them.
@@ -121,7 +133,7 @@ func (v *view) verdictTable(rows []verdictRow) Table {
 	}
 	t := Table{Columns: []Column{
 		{Title: "cell", Wrap: true},
-		{Title: "metric"},
+		{Title: "metric", Wrap: true},
 		{Title: "base", Align: Right},
 		{Title: "head", Align: Right},
 		{Title: "change", Align: Right},
@@ -154,7 +166,7 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 		interval += " (" + plainPercent(1-2*v.decisionLevel(r)) + ")"
 	}
 	return []Line{
-		v.cellName(r), metricName(d), plain(base), plain(head), plain(change), plain(interval),
+		v.cellName(r), v.metricCell(r), plain(base), plain(head), plain(change), plain(interval),
 		plain(probability(d.PHolm)), plain(marginText(d, s)), verdictText(r),
 	}
 }
@@ -205,14 +217,30 @@ func shortAddr(addr string) string {
 	return name
 }
 
+// metricCell is the metric, with the gate where another one judges the same.
+func (v *view) metricCell(r verdictRow) Line {
+	l := metricName(r.d)
+	if v.judged[comparisonKey(r.d)] > 1 {
+		l = join(" ", l, code(shortAddr(r.gate.Addr)))
+	}
+	return l
+}
+
+// comparisonKey is what a decision is about, whatever its gate.
+func comparisonKey(d *result.Decision) string {
+	return strings.Join([]string{d.Cell, d.BaseCell, d.Base, d.Head, d.Metric, d.Kind}, "\x00")
+}
+
 // metricName is the label with an arrow to the better side.
 func metricName(d *result.Decision) Line {
-	name := cmp.Or(d.Label, d.Metric, d.Kind)
+	name := metricLabel(d)
 	if a := arrow(d.Direction); a != "" {
 		name += " " + a
 	}
 	return plain(name)
 }
+
+func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, d.Kind) }
 
 func arrow(direction string) string {
 	switch direction {
@@ -261,7 +289,7 @@ func marginText(d *result.Decision, s scale) string {
 	case d.Margin == 0 || d.Kind == result.KindAssert:
 		return none
 	case d.Scale == "difference":
-		return s.value(d.Margin)
+		return s.with(exact(d.Margin * s.factor))
 	case d.Scale == "proportion":
 		return strings.TrimPrefix(scale{100, "%"}.difference(d.Margin), "+")
 	}

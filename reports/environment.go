@@ -34,8 +34,8 @@ func (v *view) environment() *Section {
 
 func (v *view) targets() Table {
 	t := Table{Columns: []Column{
-		{Title: "target", Wrap: true}, {Title: "engine"}, {Title: "version"}, {Title: "model", Wrap: true},
-		{Title: "launches", Align: Right}, {Title: "start-up, median", Align: Right}, {Title: "slowest", Align: Right}, {Title: "place", Wrap: true},
+		{Title: "target", Wrap: true}, {Title: "engine", Wrap: true}, {Title: "version", Wrap: true}, {Title: "model", Wrap: true},
+		{Title: "launches", Align: Right}, {Title: "start-up", Align: Right}, {Title: "slowest", Align: Right}, {Title: "place", Wrap: true},
 	}}
 	for _, target := range v.doc.Targets {
 		launches, failed := 0, 0
@@ -128,7 +128,7 @@ func settingsOf(t result.Target) map[string]string {
 }
 
 func (v *view) steps() Table {
-	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status"}, {Title: "took", Align: Right}}}
+	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: Right}}}
 	for _, st := range v.doc.Steps {
 		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(st.Status), plain(scaleFor("s", st.Seconds).value(st.Seconds))}})
 	}
@@ -136,7 +136,7 @@ func (v *view) steps() Table {
 }
 
 func (v *view) machine() Table {
-	t := Table{Title: plain("Machine"), Columns: []Column{{Title: "property"}, {Title: "value", Wrap: true}}}
+	t := Table{Title: plain("Machine"), Columns: []Column{{Title: "property", Wrap: true}, {Title: "value", Wrap: true}}}
 	for _, k := range slices.Sorted(maps.Keys(v.doc.Machine)) {
 		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(v.doc.Machine[k])}})
 	}

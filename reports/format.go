@@ -83,6 +83,18 @@ func number(v float64) string {
 	return minus(commas(s))
 }
 
+// exact is v as it was written, without more digits than it has: "0.05", "20".
+func exact(v float64) string {
+	if !finite(v) {
+		return none
+	}
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	if a := math.Abs(v); a == math.Trunc(a) && a < 1e15 {
+		s = strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return minus(commas(s))
+}
+
 func commas(s string) string {
 	digits := strings.TrimPrefix(s, "-")
 	sign := s[:len(s)-len(digits)]

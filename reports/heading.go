@@ -15,7 +15,7 @@ func (v *view) banner() Line {
 	}
 	text := "the vLLM and SGLang servers were replaced by simulated ones"
 	if k := v.doc.TimeScale; k > 0 && k != 1 {
-		text += fmt.Sprintf(", time scale %s (delays of this machine count %s times)", number(k), number(k))
+		text += fmt.Sprintf(", time scale %s (delays of this machine count %[1]s times)", exact(k))
 	}
 	return Line{{Text: "Simulated run:", Style: Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
@@ -74,9 +74,9 @@ func verdictIcon(exit int, t tally) Icon {
 
 // text is "1 of 2 gates regressed, 1 inconclusive".
 func (t tally) text(gates int) string {
-	noun := "gates"
+	of := fmt.Sprintf(" of %d gates", gates)
 	if gates == 1 {
-		noun = "gate"
+		of = " gate"
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -91,13 +91,13 @@ func (t tally) text(gates int) string {
 		switch {
 		case p.n == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%d of %d %s %s", p.n, gates, noun, p.what))
+			parts = append(parts, fmt.Sprintf("%d%s %s", p.n, of, p.what))
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
 	if len(parts) == 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d %s passed", t.passed(), gates, noun))
+		parts = append(parts, fmt.Sprintf("%d%s passed", t.passed(), of))
 	}
 	if n := t[result.Improvement]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d improved", n))
@@ -140,18 +140,9 @@ func nonEmpty(s string) Line {
 
 // worst is one sentence with the worst findings, or with what was shown instead.
 func (v *view) worst() Line {
-	const most = 3
 	regressions := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Regression })
 	if len(regressions) > 0 {
-		var parts []Line
-		for _, r := range regressions[:min(most, len(regressions))] {
-			parts = append(parts, v.finding(r))
-		}
-		line := join(" · ", parts...)
-		if n := len(regressions) - most; n > 0 {
-			line = append(line, Span{Text: fmt.Sprintf(" · and %d more", n)})
-		}
-		return line
+		return v.worstOf(regressions)
 	}
 	open := v.where(func(r verdictRow) bool { return !r.passed() })
 	switch {
@@ -165,6 +156,37 @@ func (v *view) worst() Line {
 		return plain(text)
 	}
 	return plain(v.undecided(open))
+}
+
+// worstOf is the first three findings. Those that are no measure of a metric and have one
+// reason (a server that fails in every cell) are one.
+func (v *view) worstOf(regressions []verdictRow) Line {
+	const most = 3
+	var firsts []verdictRow
+	others := map[string]int{}
+	for _, r := range regressions {
+		key := r.d.ID
+		if r.d.Kind != result.KindMetric {
+			key = r.d.Metric + "\x00" + r.d.Reason
+		}
+		if _, ok := others[key]; ok {
+			others[key]++
+			continue
+		}
+		others[key] = 0
+		if len(firsts) < most {
+			firsts = append(firsts, r)
+		}
+	}
+	var parts []Line
+	for _, r := range firsts {
+		parts = append(parts, v.finding(r, others[r.d.Metric+"\x00"+r.d.Reason]))
+	}
+	line := join(" · ", parts...)
+	if n := len(others) - len(firsts); n > 0 {
+		line = append(line, Span{Text: fmt.Sprintf(" · and %d more", n)})
+	}
+	return line
 }
 
 // undecided says how much could not be told, and what would tell it.
@@ -190,17 +212,19 @@ func (v *view) undecided(open []verdictRow) string {
 	return strings.Join(parts, "; ") + ". This is not a pass."
 }
 
-// finding is one regression in words.
-func (v *view) finding(r verdictRow) Line {
+// finding is one regression in words, which is that of so many other cells, too.
+func (v *view) finding(r verdictRow, others int) Line {
 	d := r.d
 	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
-	name := metricName(d).String()
-	name = strings.TrimRight(name, " ↓↑")
+	name := metricLabel(d)
 	line := Line{{Text: name, Style: Strong}}
 	if d.Kind == result.KindMetric && d.N > 0 {
 		line = Line{{Text: name + " " + changeText(d, s), Style: Strong}}
 	}
 	line = join(" at ", line, v.cellName(r))
+	if others > 0 {
+		line = append(line, Span{Text: " and " + count(others, "other cell")})
+	}
 	var notes []string
 	if m := marginText(d, s); m != none {
 		notes = append(notes, "margin "+m)
@@ -234,7 +258,7 @@ func (v *view) context() Line {
 	return join(" · ", parts...)
 }
 
-// sides is "head on against base off (chunked)".
+// sides is "head is chunked=on, base is chunked=off".
 func (v *view) sides() Line {
 	type side struct{ axis, base, head string }
 	var sides []side
@@ -250,16 +274,18 @@ func (v *view) sides() Line {
 	const most = 4
 	var parts []Line
 	for _, s := range sides[:min(most, len(sides))] {
-		l := join(" ", plain("head"), code(s.head), plain("against base"), code(s.base))
+		axis := ""
 		if s.axis != "" {
-			l = join(" ", l, plain("of"), code(s.axis))
+			axis = s.axis + "="
 		}
-		parts = append(parts, l)
+		parts = append(parts, Line{
+			{Text: "head is "}, {Text: axis + s.head, Style: Code}, {Text: ", base is "}, {Text: axis + s.base, Style: Code},
+		})
 	}
 	if n := len(sides) - most; n > 0 {
 		parts = append(parts, plain(fmt.Sprintf("%d more comparisons of sides", n)))
 	}
-	return join(", ", parts...)
+	return join("; ", parts...)
 }
 
 // comparedAxis is the axis of the head's cell whose value is the name of its side.

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -134,7 +133,7 @@ func (v *view) junitGate(g *result.Gate) junitSuite {
 
 func (v *view) junitDecision(r verdictRow) junitCase {
 	d := r.d
-	name := strings.TrimRight(metricName(d).String(), " ↓↑") + " at " + v.cellName(r).String()
+	name := metricLabel(d) + " at " + v.cellName(r).String()
 	c := junitCase{
 		Class: escape.Text(r.gate.Addr, maxCell), Name: escape.Text(name, maxLine),
 		File: escape.Text(r.gate.Range.File, maxCell), Line: max(0, r.gate.Range.Line),

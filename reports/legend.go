@@ -13,7 +13,7 @@ func (v *view) legend() []Line {
 	if len(v.rows) == 0 {
 		return []Line{v.footer()}
 	}
-	alpha := number(v.doc.Alpha)
+	alpha := exact(v.doc.Alpha)
 	lines := []Line{
 		plain("base and head are geometric means over the repeats; a repeat is one launch of every side. ↓ lower is better, ↑ higher is better. " +
 			"The margin is the smallest change that anyone would act on."),
@@ -25,9 +25,11 @@ func (v *view) legend() []Line {
 		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound; the share of α differs between gates."))
 	}
 	lines = append(lines,
-		term("regression", fmt.Sprintf("the test that nothing got worse is rejected at α = %s, one-sided, after Holm over the family of %s of this file, and the change is at least the margin%s.",
-			alpha, count(v.doc.FamilySize, "comparison"), v.strictNote())),
-		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. All green is a statement on the whole file: its chance with any comparison at or beyond its margin is at most %s; one pass has an error of its own of as much.", alpha)),
+		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, after Holm over the family of %s of this file%s, and the change is at least the margin%s. "+
+			"A change between nothing and the margin is called a regression with a chance that rises to about ½ at the margin.",
+			alpha, count(v.doc.FamilySize, "comparison"), v.sharesNote(), v.strictNote())),
+		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
+			"one row that passed has an error of its own of %[1]s.", alpha)),
 		term("improvement", "the mirror of a regression."),
 		term("inconclusive", "neither could be shown; it is not a pass."),
 		term("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
@@ -38,6 +40,15 @@ func (v *view) legend() []Line {
 
 func term(word, meaning string) Line {
 	return Line{{Text: word, Style: Strong}, {Text: ": " + meaning}}
+}
+
+func (v *view) sharesNote() string {
+	for _, g := range v.gates {
+		if g.Alpha > 0 {
+			return " (a gate with a share of α of its own: within its own comparisons)"
+		}
+	}
+	return ""
 }
 
 func (v *view) strictNote() string {

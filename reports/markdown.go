@@ -46,7 +46,7 @@ func markdown(r *Report) string {
 		b.WriteString(guard(inline(l, maxLine)) + "\n")
 	}
 	for i := range r.Sections {
-		markdownSection(&b, &r.Sections[i])
+		b.WriteString("\n" + strings.TrimRight(markdownSection(&r.Sections[i]), "\n") + "\n")
 	}
 	markdownLegend(&b, r.Legend)
 	return b.String()
@@ -65,11 +65,11 @@ func guard(line string) string {
 	return line
 }
 
-func markdownSection(b *strings.Builder, s *Section) {
-	b.WriteString("\n")
+func markdownSection(s *Section) string {
+	b := &strings.Builder{}
 	switch {
 	case s.Folded:
-		b.WriteString("<details><summary>" + inline(s.Title, maxCell) + "</summary>\n\n")
+		b.WriteString("<details><summary>" + summary(s.Title) + "</summary>\n\n")
 	case len(s.Title) > 0:
 		b.WriteString("#### " + inline(s.Title, maxCell) + "\n\n")
 	}
@@ -83,7 +83,7 @@ func markdownSection(b *strings.Builder, s *Section) {
 		markdownTable(b, &s.Tables[i])
 	}
 	for _, l := range s.Logs {
-		b.WriteString("<details><summary>" + inline(l.Title, maxCell) + "</summary>\n\n")
+		b.WriteString("<details><summary>" + summary(l.Title) + "</summary>\n\n")
 		b.WriteString(escape.Fence(l.Lines, maxLog))
 		b.WriteString("\n</details>\n\n")
 	}
@@ -93,6 +93,7 @@ func markdownSection(b *strings.Builder, s *Section) {
 	if s.Folded {
 		b.WriteString("</details>\n")
 	}
+	return b.String()
 }
 
 func markdownTable(b *strings.Builder, t *Table) {
@@ -153,47 +154,28 @@ func markdownLegend(b *strings.Builder, legend []Line) {
 	}
 }
 
-// inline draws a line; each span is bounded by limit runes.
+// inline draws a line of markdown; each span is bounded by limit runes.
 func inline(l Line, limit int) string {
-	var b strings.Builder
-	for i, s := range l {
-		// Escaping trims what it takes for the edge of a text; here it is a place
-		// between two spans.
-		lead, body, trail := edges(s.Text)
-		if i > 0 {
-			b.WriteString(lead)
+	return l.draw(func(s Style, text string) string {
+		switch {
+		case s == Code:
+			return escape.Code(text, limit)
+		case s == Strong && text != "":
+			return "**" + escape.Inline(text, limit) + "**"
 		}
-		switch s.Style {
-		case Strong:
-			if body != "" {
-				b.WriteString("**" + escape.Inline(body, limit) + "**")
-			}
-		case Code:
-			b.WriteString(escape.Code(body, limit))
-		default:
-			b.WriteString(escape.Inline(body, limit))
-		}
-		if i < len(l)-1 {
-			b.WriteString(trail)
-		}
-	}
-	return b.String()
+		return escape.Inline(text, limit)
+	})
 }
 
-// edges separates one space at either end.
-func edges(s string) (lead, body, trail string) {
-	body = strings.TrimSpace(s)
-	if body == "" {
-		if s != "" {
-			return " ", "", ""
+// summary draws the title of a folded part: HTML, in which markdown is not read.
+func summary(l Line) string {
+	return l.draw(func(s Style, text string) string {
+		switch {
+		case s == Code:
+			return escape.CodeElement(text, maxCell)
+		case s == Strong && text != "":
+			return "<b>" + escape.Inline(text, maxCell) + "</b>"
 		}
-		return "", "", ""
-	}
-	if s[0] == ' ' {
-		lead = " "
-	}
-	if s[len(s)-1] == ' ' {
-		trail = " "
-	}
-	return lead, body, trail
+		return escape.Inline(text, maxCell)
+	})
 }

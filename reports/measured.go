@@ -138,7 +138,7 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 // pivot has one row for each cell without the axis and each metric, and one column for
 // each value of the axis.
 func (v *view) pivot(b *result.Benchmark, axis string, ids []string) Table {
-	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric"}}}
+	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
 	var values, keys []string
 	groups := map[string]map[string]*result.Cell{}
 	for i := range b.Cells {

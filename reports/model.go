@@ -1,5 +1,7 @@
 package reports
 
+import "strings"
+
 // Report is a result document as its reader sees it, before any format: all text in it is
 // raw and possibly hostile, the renderers escape it.
 type Report struct {
@@ -127,4 +129,21 @@ func (l Line) String() string {
 		s += span.Text
 	}
 	return s
+}
+
+// draw puts the spans together. Escaping trims what it takes for the edge of a text;
+// within a line it is the place between two spans, and stays.
+func (l Line) draw(escape func(s Style, text string) string) string {
+	var b strings.Builder
+	for i, s := range l {
+		body := strings.TrimSpace(s.Text)
+		if i > 0 && strings.HasPrefix(s.Text, " ") {
+			b.WriteByte(' ')
+		}
+		b.WriteString(escape(s.Style, body))
+		if i < len(l)-1 && body != "" && strings.HasSuffix(s.Text, " ") {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
 }

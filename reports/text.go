@@ -14,16 +14,22 @@ import (
 func Text(w io.Writer, doc *result.Document, o Options) error {
 	p := &textPrinter{o: o}
 	p.report(Build(doc, o))
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write text: %w", err)
-	}
-	return nil
+	return p.writeTo(w)
 }
 
 // textPrinter draws a report as text.
 type textPrinter struct {
 	o Options
 	b strings.Builder
+}
+
+// writeTo writes what was drawn. A text may be printed into the log of a GitHub runner,
+// so nothing in it may be a command there.
+func (p *textPrinter) writeTo(w io.Writer) error {
+	if _, err := io.WriteString(w, escape.Commands(p.b.String())); err != nil {
+		return fmt.Errorf("write text: %w", err)
+	}
+	return nil
 }
 
 // ANSI colours.
@@ -101,16 +107,5 @@ func (p *textPrinter) paragraph(first, s, rest string) {
 
 // text is the line without markup, fit for a terminal; each span is bounded by limit.
 func (l Line) text(limit int) string {
-	var b strings.Builder
-	for i, s := range l {
-		lead, body, trail := edges(s.Text)
-		if i > 0 {
-			b.WriteString(lead)
-		}
-		b.WriteString(escape.Text(body, limit))
-		if i < len(l)-1 {
-			b.WriteString(trail)
-		}
-	}
-	return b.String()
+	return l.draw(func(_ Style, text string) string { return escape.Text(text, limit) })
 }

@@ -2,8 +2,9 @@
 // log lines that a pull request, a model or a server can choose.
 //
 // There is one function for each place where text can end up: Inline and Code for
-// GitHub-flavoured markdown (paragraphs and table cells alike), Fence for code blocks in
-// it, Text for one line of a terminal, CSV for a field of a spreadsheet. All of them first
+// GitHub-flavoured markdown (paragraphs and table cells alike), CodeElement for the HTML
+// in it, Fence for its code blocks, Text for one line of a terminal, Commands for the log
+// of a GitHub runner, CSV for a field of a spreadsheet. All of them first
 // reduce the text to one bounded line without control, escape and bidirectional
 // characters.
 //

@@ -94,6 +94,16 @@ func Code(s string, limit int) string {
 	case !strings.ContainsAny(s, "`|\\<>&"):
 		return "`" + s + "`"
 	}
+	return CodeElement(s, limit)
+}
+
+// CodeElement is Code where markdown is not read, within a block of HTML such as a
+// summary: always an element, never backticks.
+func CodeElement(s string, limit int) string {
+	s = Text(s, limit)
+	if s == "" {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("<code>")
 	for _, r := range s {
