@@ -71,7 +71,7 @@ func LastRules() []Rule {
 	return []Rule{
 		NewRule("terminated", `KeyboardInterrupt: terminated|Received signal 15|SIGTERM`),
 		NewRule("engine_failed", `Engine core initialization failed|EngineDeadError|EngineCore encountered (a fatal|an) error|Scheduler hit an exception|Received sigquit from a child process|Segmentation fault|Fatal Python error`),
-		NewRule("exception", `^\(?[A-Za-z0-9_ =]*\)?\s*[A-Za-z_.]*(Error|Exception): \S`),
+		NewRule("exception", `(^|[\s\])])[A-Za-z_.]*(Error|Exception): \S`),
 		NewRule("exception", `Traceback \(most recent call last\)`),
 	}
 }

@@ -4,7 +4,7 @@
 //
 // An engine is built from the parts:
 //
-//	argv, err := engine.Flags(spec.Args, engine.FlagStyle{Negate: true})
+//	argv, err := engine.Flags(spec.Args, engine.FlagStyle{Reserved: map[string]string{"port": "set port"}})
 //	state, ready, err := engine.Poll(ctx, client, ep, engine.Checks{Health: "/health"})
 //	class, evidence := engine.Classify(rules, logTail)
 //

@@ -12,9 +12,9 @@ import (
 
 // FlagStyle says how an engine's command line wants values that are not plain.
 type FlagStyle struct {
-	// Negate writes false as --no-flag; otherwise false leaves the flag out, which is
-	// what it means for flags that only switch on.
-	Negate bool
+	// False says how the argument of a name, spelled as [Canonical] does, is set to
+	// false; nil means OmitFalse for all.
+	False func(name string) FalseForm
 	// Repeat names the arguments whose lists repeat the flag; other lists follow one
 	// flag as several words. Names as in the file, with underscores.
 	Repeat map[string]bool
@@ -23,6 +23,20 @@ type FlagStyle struct {
 	// Reserved maps the arguments that the engine sets itself to what to do instead.
 	Reserved map[string]string
 }
+
+// FalseForm is how a flag is set to false.
+type FalseForm int
+
+// The forms.
+const (
+	// OmitFalse leaves the flag out, which is what false means for flags that only
+	// switch something on (argparse's store_true).
+	OmitFalse FalseForm = iota
+	// NegateFalse writes --no-flag (argparse.BooleanOptionalAction).
+	NegateFalse
+	// WriteFalse writes --flag=False (vLLM's StoreBoolean).
+	WriteFalse
+)
 
 var argName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
@@ -83,7 +97,10 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 	case nil:
 		return nil, nil
 	case bool:
-		return boolWords(v, flag, style)
+		if v {
+			return []string{flag}, nil
+		}
+		return falseWords(a.Name, flag, style)
 	case []any:
 		return listWords(v, a.Name, flag, style)
 	case map[string]any:
@@ -104,12 +121,16 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 	return []string{flag, text}, nil
 }
 
-func boolWords(v bool, flag string, style FlagStyle) ([]string, error) {
+func falseWords(name, flag string, style FlagStyle) ([]string, error) {
+	form := OmitFalse
+	if style.False != nil {
+		form = style.False(Canonical(name))
+	}
 	switch {
-	case v:
-		return []string{flag}, nil
-	case !style.Negate:
+	case form == OmitFalse:
 		return nil, nil
+	case form == WriteFalse:
+		return []string{flag + "=False"}, nil
 	case strings.HasPrefix(flag, "--no-"):
 		return nil, fmt.Errorf("false would negate twice; write %s = true", strings.ReplaceAll(flag[len("--no-"):], "-", "_"))
 	}

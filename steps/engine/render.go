@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -18,6 +19,11 @@ func Startable(spec steps.ServerSpec) error {
 	}
 	if spec.Image != "" {
 		return steps.Unsupported(spec.Addr, ImageUnsupported)
+	}
+	for _, v := range []struct{ name, value string }{{"model", spec.Model}, {"served_name", spec.ServedName}} {
+		if strings.HasPrefix(v.value, "-") {
+			return fmt.Errorf("%s: %s %q begins with a dash and would be read as a flag", spec.Addr, v.name, v.value)
+		}
 	}
 	return nil
 }

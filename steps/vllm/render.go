@@ -64,11 +64,10 @@ func prefix(executable []string, model string) []string {
 	return append(argv, "--model", model)
 }
 
-// style of vLLM's parser. From 0.8 on, arguments made from its configuration classes are
-// argparse.BooleanOptionalAction and know --no-; before, flags only switch on.
+// style of vLLM's parser.
 func style(version string) engine.FlagStyle {
 	return engine.FlagStyle{
-		Negate: atLeast(version, 0, 8),
+		False:  falseForm(version),
 		Repeat: map[string]bool{"middleware": true},
 		JSON:   map[string]bool{"allowed_origins": true, "allowed_methods": true, "allowed_headers": true},
 		Reserved: map[string]string{
@@ -81,6 +80,29 @@ func style(version string) engine.FlagStyle {
 			"api_key":           "set api_key: arguments are visible in process lists and reports",
 			"config":            "write its flags into args, so that the report shows them",
 		},
+	}
+}
+
+// falseForm of vLLM's flags (argument parsers of 0.6.4, 0.11.0 and 0.33.0). From 0.8 on
+// arguments made from its configuration classes know --no-, and the few listed here only
+// switch on. Before, flags only switch on, and the few listed here take a value.
+func falseForm(version string) func(string) engine.FalseForm {
+	if !atLeast(version, 0, 8) {
+		return func(name string) engine.FalseForm {
+			switch name {
+			case "enable_chunked_prefill", "multi_step_stream_outputs", "disable_logprobs_during_spec_decoding":
+				return engine.WriteFalse
+			}
+			return engine.OmitFalse
+		}
+	}
+	return func(name string) engine.FalseForm {
+		switch name {
+		case "aggregate_engine_logging", "data_parallel_multi_port_external_lb", "disable_log_stats",
+			"disable_mm_preprocessor_cache", "enable_multimodal_encoder_data_parallel", "grpc", "headless":
+			return engine.OmitFalse
+		}
+		return engine.NegateFalse
 	}
 }
 

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Lines as vLLM 0.11 to 0.33, SGLang 0.5, PyTorch, NCCL, Mooncake, Docker and Python print them.
+func TestSharedRules(t *testing.T) {
+	tests := []struct{ class, line string }{
+		{"port_in_use", "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 8000): address already in use"},
+		{"port_in_use", "OSError: [Errno 98] Address already in use"},
+		{"port_in_use", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 32847, useIpv6: 0, code: -98, name: EADDRINUSE"},
+		{"out_of_memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of 21.98 GiB"},
+		{"host_out_of_memory", "[ 123.4] Out of memory: Killed process 4242 (python3) total-vm:1kB"},
+		{"disk_full", "OSError: [Errno 28] No space left on device"},
+		{"driver", "RuntimeError: The NVIDIA driver on your system is too old (found version 12020)."},
+		{"driver", "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain."},
+		{"driver", "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"},
+		{"driver", `docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].`},
+		{"rdma", "E0101 rdma_context.cpp:200] Failed to register memory 0x7f00: Bad address [14]"},
+		{"rdma", "E0101 Device mlx5_0 port not active"},
+		{"nccl", "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"},
+		{"nccl", "[rank0]:[E] [PG ID 2 Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE) ran for 600000 milliseconds"},
+		{"model_access", "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://huggingface.co/x"},
+		{"model_access", "OSError: You are trying to access a gated repo."},
+		{"model_missing", "OSError: org/model does not appear to have a file named model-00002-of-00004.safetensors."},
+		{"model_missing", "OSError: org/nothing is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'"},
+		{"connector", "ValueError: Unsupported connector type: P2pNcclConnector"},
+		{"connector", "RuntimeError: NIXL is not available"},
+		{"transfer_mismatch", "NIXL compatibility hash mismatch between local and remote"},
+		{"transfer_mismatch", "Missing transfer_id in kv_transfer_params from router!"},
+		{"arguments", "vllm: error: unrecognized arguments: --enable-chunked-prefil"},
+		{"arguments", "launch_server.py: error: argument --tp-size: invalid int value: 'two'"},
+		{"not_installed", "/usr/bin/python3: No module named vllm"},
+		{"not_installed", "sh: 1: vllm: command not found"},
+		{"terminated", "KeyboardInterrupt: terminated"},
+		{"engine_failed", "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"},
+		{"engine_failed", "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."},
+		{"engine_failed", "Received sigquit from a child process. It usually means the child failed."},
+		{"exception", "(EngineCore_0 pid=12) ValueError: head size 80 is not supported"},
+		{"exception", "Traceback (most recent call last):"},
+		{Unknown, "INFO 01-01 00:00:00 [api_server.py:1] Started server process [1]"},
+	}
+	rules := slices.Concat(SharedRules(), LastRules())
+	tested := map[string]bool{}
+	for _, tt := range tests {
+		noise := []string{"INFO starting", "  " + tt.line + "  ", "INFO ending"}
+		class, evidence := Classify(rules, noise)
+		if class != tt.class {
+			t.Errorf("%s: got %s, want %s", tt.line, class, tt.class)
+		}
+		if class != Unknown && evidence != tt.line {
+			t.Errorf("evidence is %q, want %q", evidence, tt.line)
+		}
+		tested[tt.class] = true
+	}
+	for _, r := range rules {
+		if !tested[r.Class] {
+			t.Errorf("no line tests class %s", r.Class)
+		}
+	}
+}
+
+func TestClassifyOrder(t *testing.T) {
+	tail := []string{
+		"Traceback (most recent call last):",
+		"torch.OutOfMemoryError: CUDA out of memory. first",
+		"RuntimeError: Engine core initialization failed. See root cause above.",
+		"torch.OutOfMemoryError: CUDA out of memory. second",
+	}
+	class, evidence := Classify(slices.Concat(SharedRules(), LastRules()), tail)
+	if class != "out_of_memory" || !strings.HasSuffix(evidence, "first") {
+		t.Errorf("got %s, %q: the cause comes before its wrappers and the first line before the second", class, evidence)
+	}
+	_, evidence = Classify([]Rule{NewRule("x", "é")}, []string{strings.Repeat("é", maxEvidence)})
+	if len(evidence) > maxEvidence+len("…") {
+		t.Errorf("evidence has %d bytes", len(evidence))
+	}
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestFactsJSON(t *testing.T) {
+	f := Facts{}
+	err := f.JSON("server_info", []byte(`{
+		"version": "0.5.3", "tp_size": 2, "ratio": 0.85, "trust": false, "none": null,
+		"api_key": "k", "hf_token": "h", "tokenizer_path": "t", "max_tokens": 7,
+		"list": [1, {"password": "p"}], "empty": [], "text": "two\n lines",
+		"a": {"b": {"c": {"d": 1}}}, "internal_states": [{"x": 1}]
+	}`), "internal_states")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Facts{
+		"server_info.version": "0.5.3", "server_info.tp_size": "2", "server_info.ratio": "0.85", "server_info.trust": "false",
+		"server_info.api_key": "(redacted)", "server_info.hf_token": "(redacted)",
+		"server_info.tokenizer_path": "t", "server_info.max_tokens": "7",
+		"server_info.list": `[1,{"password":"(redacted)"}]`, "server_info.text": "two lines",
+		"server_info.a.b.c": `{"d":1}`,
+	}
+	if diff := cmp.Diff(want, f); diff != "" {
+		t.Error(diff)
+	}
+	if err := f.JSON("x", []byte("<html>")); err == nil {
+		t.Error("HTML is no JSON")
+	}
+}
+
+func TestFactsAreBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "m")
+		for i := range rapid.IntRange(0, 2*maxFacts).Draw(t, "more") {
+			m[fmt.Sprint("k", i)] = strings.Repeat("ü", maxFact)
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Facts{}
+		if err := f.JSON("p", data); err != nil {
+			t.Fatal(err)
+		}
+		if len(f) > maxFacts {
+			t.Fatalf("%d facts", len(f))
+		}
+		for k, v := range f {
+			if len(v) > maxFact+len("…") || strings.ContainsAny(v, "\n\r") {
+				t.Fatalf("%s: %q", k, v)
+			}
+		}
+	})
+}
+
+func TestRetry(t *testing.T) {
+	var waits []time.Duration
+	wait := func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }
+	busy := fmt.Errorf("x: %w", ErrBusy)
+	calls := func(results ...error) func() error {
+		i := -1
+		return func() error { i++; return results[i] }
+	}
+	ctx := context.Background()
+	if err := Retry(ctx, 3, time.Second, wait, calls(busy, busy, nil)); err != nil || len(waits) != 2 {
+		t.Errorf("%v after %d waits", err, len(waits))
+	}
+	if err := Retry(ctx, 2, time.Second, wait, calls(busy, busy)); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "2 attempts") {
+		t.Errorf("always busy: %v", err)
+	}
+	other := errors.New("other")
+	if err := Retry(ctx, 9, time.Second, wait, calls(other)); !errors.Is(err, other) {
+		t.Errorf("another error is final: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := Retry(cancelled, 9, time.Hour, Wait, calls(busy, nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	modelsM = `{"object":"list","data":[{"id":"m","root":"org/m","max_model_len":2048}]}`
+	oneTok  = `{"choices":[{"index":0,"text":" a","finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`
+)
+
+// fake answers paths with fixed statuses and bodies: "200 body".
+func fake(t *testing.T, answers map[string]string) (*httptest.Server, *[]string) {
+	t.Helper()
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		var status int
+		if _, err := fmt.Sscanf(answer, "%d", &status); err != nil {
+			t.Errorf("bad answer %q", answer)
+		}
+		w.WriteHeader(status)
+		_, body, _ := strings.Cut(answer, " ")
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s, &asked
+}
+
+func TestPoll(t *testing.T) {
+	tests := map[string]struct {
+		answers map[string]string
+		health  string
+		model   string
+		state   string
+		err     string
+		is      error
+	}{
+		"loading": {
+			answers: map[string]string{"/health": "503"},
+			state:   steps.StateListening, err: "GET /health: status 503",
+		},
+		"no models yet": {
+			answers: map[string]string{"/health": "200", "/v1/models": `200 {"data":[]}`},
+			state:   steps.StateHealthy, err: "no model is listed yet",
+		},
+		"models fail": {
+			answers: map[string]string{"/health": "200", "/v1/models": "500 boom"},
+			state:   steps.StateHealthy, err: "GET /v1/models: status 500: boom",
+		},
+		"other model": {
+			answers: map[string]string{"/health": "200", "/v1/models": `200 {"data":[{"id":"x"}]}`},
+			state:   steps.StateHealthy, err: `does not serve the model "m": it lists "x"`, is: steps.ErrWrongModel,
+		},
+		"garbage": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 <html>hi"},
+			state:   steps.StateHealthy, err: "not a list of models: <html>hi",
+		},
+		"canary fails": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM, "/v1/completions": `500 {"error":"x"}`},
+			state:   steps.StateModels, err: "canary request: status 500",
+		},
+		"canary error in a 200": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM, "/v1/completions": `200 {"error":{"message":"no"}}`},
+			state:   steps.StateModels, err: "reports an error",
+		},
+		"canary without token": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM, "/v1/completions": `200 {"choices":[{"text":""}],"usage":{"completion_tokens":0}}`},
+			state:   steps.StateModels, err: "has no token",
+		},
+		"canary garbage": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM, "/v1/completions": `200 <html>`},
+			state:   steps.StateModels, err: "not a completion",
+		},
+		"ready": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM, "/v1/completions": "200 " + oneTok},
+			state:   steps.StateReady,
+		},
+		"chat only": {
+			answers: map[string]string{"/health": "200", "/v1/models": "200 " + modelsM,
+				"/v1/chat/completions": `200 {"choices":[{"message":{"content":"hi"}}]}`},
+			state: steps.StateReady,
+		},
+		"any model": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"x"}]}`, "/v1/completions": "200 " + oneTok},
+			health:  "-", model: "-",
+			state: steps.StateReady,
+		},
+		"no health check, not up": {
+			answers: map[string]string{"/v1/models": "502"},
+			health:  "-",
+			state:   steps.StateListening, err: "GET /v1/models: status 502",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, asked := fake(t, tt.answers)
+			ep := steps.Endpoint{BaseURL: s.URL + "/", Model: "m"}
+			if tt.model != "" {
+				ep.Model = ""
+			}
+			checks := Checks{Health: "/health"}
+			if tt.health != "" {
+				checks.Health = ""
+			}
+			state, ready, err := Poll(context.Background(), NewClient(), ep, checks)
+			if state != tt.state || ready != (tt.err == "") {
+				t.Errorf("state %s, ready %v, %v; want %s", state, ready, err, tt.state)
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("%v is not %v", err, tt.is)
+			}
+			canaries := strings.Count(strings.Join(*asked, " "), "POST")
+			if tt.state != steps.StateReady && tt.state != steps.StateModels && canaries > 0 {
+				t.Error("a completion was asked for before the model was listed")
+			}
+		})
+	}
+}
+
+func TestPollStarting(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	state, ready, err := Poll(context.Background(), NewClient(), steps.Endpoint{BaseURL: "http://" + addr}, Checks{Health: "/health"})
+	if state != steps.StateStarting || ready || err == nil {
+		t.Errorf("nobody listens: %s, %v, %v", state, ready, err)
+	}
+	if strings.Contains(err.Error(), "http://") {
+		t.Errorf("the error repeats the address: %v", err)
+	}
+}
+
+// A server that accepts connections and says nothing is listening, and ctx ends the wait.
+func TestPollSilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		cancel() // the request has arrived
+		_, _ = c.Read(make([]byte, 1<<16))
+	}()
+	state, ready, err := Poll(ctx, NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()}, Checks{Health: "/health"})
+	if state != steps.StateListening || ready || !errors.Is(err, context.Canceled) {
+		t.Errorf("%s, %v, %v", state, ready, err)
+	}
+	l.Close()
+	<-done
+}
+
+func TestClient(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	t.Setenv("http_proxy", "http://127.0.0.1:1")
+	var elsewhere bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere = true }))
+	defer other.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/large":
+			_, _ = w.Write(make([]byte, maxBody+1))
+		case "/away":
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		default:
+			_, _ = w.Write([]byte(r.Header.Get("Authorization")))
+		}
+	}))
+	defer s.Close()
+	c := NewClient()
+	ep := steps.Endpoint{BaseURL: s.URL, Headers: map[string]string{"Authorization": "Bearer k"}}
+	if a, err := c.Get(context.Background(), ep, "/"); err != nil || string(a.Body) != "Bearer k" {
+		t.Errorf("headers are sent and the proxy is not used: %s, %v", a.Body, err)
+	}
+	if _, err := c.Get(context.Background(), ep, "/large"); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a large body: %v", err)
+	}
+	if a, err := c.Get(context.Background(), ep, "/away"); err != nil || a.Status != http.StatusFound || elsewhere {
+		t.Errorf("a redirect is an answer: %d, %v, followed %v", a.Status, err, elsewhere)
+	}
+}

@@ -1,0 +1,131 @@
+package vllm
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// cases are rendered into testdata/render.golden.
+func cases() []steps.ServerSpec {
+	const model = "Qwen/Qwen2.5-7B-Instruct"
+	args := []steps.Arg{
+		{Name: "max_model_len", Value: int64(8192)},
+		{Name: "enable_chunked_prefill", Value: false},
+		{Name: "enable_prefix_caching", Value: false},
+		{Name: "disable_log_stats", Value: false},
+		{Name: "enforce_eager", Value: true},
+		{Name: "gpu_memory_utilization", Value: 0.85},
+		{Name: "quantization", Value: nil},
+		{Name: "allowed_origins", Value: []any{"*"}},
+		{Name: "lora_modules", Value: []any{"a=/a", "b=/b"}},
+		{Name: "kv_transfer_config", Value: map[string]any{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}},
+	}
+	return []steps.ServerSpec{
+		{Addr: "default", Model: model},
+		{Addr: "current", Model: model, Args: args},
+		{Addr: "old", Model: model, Version: "0.6.4.post1", Args: args},
+		{Addr: "named", Model: model, ServedName: "sut"},
+		{Addr: "same name", Model: model, ServedName: model},
+		{Addr: "one word", Executable: []string{"/opt/venv/bin/vllm"}, Model: model},
+		{Addr: "wrapper script", Executable: []string{"./my-vllm.sh"}, Model: model},
+		{Addr: "pinned", Executable: []string{"numactl", "-N0", "vllm"}, Model: model},
+		{Addr: "with serve", Executable: []string{"uv", "run", "vllm", "serve"}, Model: model},
+		{Addr: "module", Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, Model: model},
+		{Addr: "env", Model: model, Env: []steps.EnvVar{{Name: "VLLM_SERVER_DEV_MODE", Value: "0"}, {Name: "HF_TOKEN", Value: "s", Secret: true}}},
+		{Addr: "key", Model: model, APIKey: "k", Dir: "sub"},
+	}
+}
+
+func TestRenderGolden(t *testing.T) {
+	var b strings.Builder
+	for _, spec := range cases() {
+		p, err := New().Render(spec, "127.0.0.1", 20000)
+		if err != nil {
+			t.Fatalf("%s: %v", spec.Addr, err)
+		}
+		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, " "))
+		for _, e := range p.Env {
+			value := e.Value
+			if e.Secret {
+				value = "(secret)"
+			}
+			fmt.Fprintf(&b, "  %s=%s\n", e.Name, value)
+		}
+		fmt.Fprintf(&b, "  listens on %s:%d, in %q, stopped by %s within %s\n", p.Host, p.Port, p.Dir, p.StopSignal, p.StopGrace)
+	}
+	golden(t, "testdata/render.golden", b.String())
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("run with -update if this is meant:\n%s", diff)
+	}
+}
+
+func TestRenderDoesNotShareArgv(t *testing.T) {
+	executable := make([]string, 1, 8)
+	executable[0] = "vllm"
+	spec := steps.ServerSpec{Model: "a", Executable: executable}
+	p1, _ := New().Render(spec, "h", 1)
+	spec.Model = "b"
+	p2, _ := New().Render(spec, "h", 2)
+	if p1.Argv[2] != "a" || p2.Argv[2] != "b" {
+		t.Errorf("two renderings share memory: %v, %v", p1.Argv, p2.Argv)
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	tests := map[string]struct {
+		spec steps.ServerSpec
+		want string
+	}{
+		"image":             {steps.ServerSpec{Addr: "s", Image: "i", Model: "m"}, "s: containers come with the docker launcher; use executable or url, or run with --simulate"},
+		"url":               {steps.ServerSpec{Addr: "s", URL: "http://h", Model: "m"}, "s: the server at url already runs and is not started"},
+		"model":             {steps.ServerSpec{Addr: "s"}, "s: model is not set; vLLM needs one to start"},
+		"port":              {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, "s: args: port cannot be set here; set port"},
+		"model like a flag": {steps.ServerSpec{Addr: "s", Model: "--help"}, `s: model "--help" begins with a dash and would be read as a flag`},
+		"name like a flag":  {steps.ServerSpec{Addr: "s", Model: "m", ServedName: "-x"}, `s: served_name "-x" begins with a dash and would be read as a flag`},
+		"dashes":            {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "served-model-name", Value: "x"}}}, "s: args: served-model-name cannot be set here; set served_name"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := New().Render(tt.spec, "127.0.0.1", 1)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if errors.Is(err, steps.ErrUnsupported) != (name == "image") {
+				t.Errorf("only an image is unsupported: %v", err)
+			}
+		})
+	}
+}
+
+func TestAtLeast(t *testing.T) {
+	for version, want := range map[string]bool{
+		"": true, "latest": true, "main.x": true, "0.8": true, "0.8.0": true, "v0.11.0": true, "1.0": true,
+		"0.7.3": false, "0.6.4.post1": false, "v0.6.4": false,
+	} {
+		if got := atLeast(version, 0, 8); got != want {
+			t.Errorf("atLeast(%q, 0, 8) = %v", version, got)
+		}
+	}
+}
