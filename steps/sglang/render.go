@@ -61,9 +61,10 @@ func prefix(executable []string) []string {
 	return argv
 }
 
-// style of SGLang's parser: flags only switch on, lists follow their flag.
+// style of SGLang's parser: lists follow their flag.
 func style() engine.FlagStyle {
 	return engine.FlagStyle{
+		False: falseForm,
 		Reserved: map[string]string{
 			"model":             "set model",
 			"model_path":        "set model",
@@ -75,4 +76,16 @@ func style() engine.FlagStyle {
 			"config":            "write its flags into args, so that the report shows them",
 		},
 	}
+}
+
+// falseForm of SGLang's flags: nearly all only switch on. Those listed here know --no-
+// (argument parsers of 0.5.5 and 0.5.23).
+func falseForm(name string) engine.FalseForm {
+	switch name {
+	case "dcp_replicate_q_proj", "dllm_fdfo", "enable_decoder_swa_bounded_replay", "enable_dsa_fused_indexer",
+		"enable_fused_qk_norm_rope", "enable_tf32_matmul", "enable_tp_lm_head_all_to_all", "experts_shared_outer_loras",
+		"lora_strict_loading", "mm_enable_dp_encoder", "ple_offload_embedding", "speculative_enable_w4a4_mxfp4_megamoe":
+		return engine.NegateFalse
+	}
+	return engine.OmitFalse
 }
