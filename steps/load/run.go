@@ -170,37 +170,67 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	return r.finish(audit)
 }
 
-// openLoop sends by the schedule. Without a bound every request waits for its own time
-// with its connection in hand. With one, requests get a free slot in the order of the
-// schedule (vLLM's semaphore), and the wait counts as queue, not as lag.
+// openLoop sends by the schedule.
 func (r *runner) openLoop(ctx context.Context) {
+	pace := newPacer()
+	defer pace.close()
+	if n := r.opt.Workload.Load.MaxConcurrency; n > 0 {
+		r.bounded(ctx, pace, n)
+		return
+	}
+	r.unbounded(ctx, pace)
+}
+
+// unbounded prepares every request ahead of its time, in a goroutine that then waits
+// with a connection in hand until it is released.
+func (r *runner) unbounded(ctx context.Context, pace *pacer) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	var slots chan struct{}
-	if n := r.opt.Workload.Load.MaxConcurrency; n > 0 {
-		slots = make(chan struct{}, n)
+	due := func(i int) time.Time { return r.t0.Add(r.wall(r.schedule[i])) }
+	release := make([]chan struct{}, len(r.schedule))
+	for i := range release {
+		release[i] = make(chan struct{})
 	}
-	for i, planned := range r.schedule {
-		at := r.t0.Add(r.wall(planned))
-		if slots == nil {
-			if !sleepUntil(ctx, at.Add(-lead)) {
+	wg.Go(func() {
+		for i, planned := range r.schedule {
+			if !sleepUntil(ctx, due(i).Add(-lead)) {
 				return
 			}
-			wg.Go(func() { r.send(ctx, i, planned, at) })
-			continue
+			wg.Go(func() { r.send(ctx, i, planned, due(i), release[i]) })
 		}
-		if !sleepUntil(ctx, at) {
+	})
+	for i := range r.schedule {
+		if !pace.sleepUntil(ctx, due(i)) {
+			return
+		}
+		close(release[i])
+	}
+}
+
+// bounded gives requests a free slot in the order of the schedule (as vLLM's semaphore
+// does). The wait for one is queue, not lag.
+func (r *runner) bounded(ctx context.Context, pace *pacer, limit int) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	slots := make(chan struct{}, limit)
+	for i, planned := range r.schedule {
+		at := r.t0.Add(r.wall(planned))
+		if !pace.sleepUntil(ctx, at) {
 			return
 		}
 		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return
+		case slots <- struct{}{}: // at once, so that a late wake-up counts as lag
+		default:
+			select {
+			case slots <- struct{}{}:
+				at = time.Now()
+			case <-ctx.Done():
+				return
+			}
 		}
-		free := time.Now()
 		wg.Go(func() {
 			defer func() { <-slots }()
-			r.send(ctx, i, planned, free)
+			r.send(ctx, i, planned, at, nil)
 		})
 	}
 }
@@ -231,7 +261,7 @@ func (r *runner) closedLoop(ctx context.Context) {
 	for range l.MaxConcurrency {
 		wg.Go(func() {
 			for i, ok := more(); ok; i, ok = more() {
-				r.send(ctx, i, -1, time.Now())
+				r.send(ctx, i, -1, time.Now(), nil)
 			}
 		})
 	}

@@ -8,9 +8,10 @@ import (
 )
 
 // send carries out one request of the run: connection, wait until due, exchange,
-// verdict. planned is -1 in a closed loop. A request that ctx stops before its send
+// verdict. release opens when due has come; where due is in the past it is not needed.
+// planned is -1 in a closed loop. A request that ctx stops before its send
 // leaves no record.
-func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time) {
+func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) {
 	prompt, wire, err := r.work.get(i)
 	begin := time.Now()
 	var cn *conn
@@ -20,8 +21,10 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	}
 	sent := time.Now()
 	switch {
-	case sent.Before(due):
-		if !sleepUntil(ctx, due) {
+	case release != nil && sent.Before(due):
+		select {
+		case <-release:
+		case <-ctx.Done():
 			r.client.pool.discard(cn)
 			return
 		}

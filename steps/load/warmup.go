@@ -55,7 +55,7 @@ func (r *runner) sendAll(ctx context.Context, n, users int) {
 				if ctx.Err() != nil {
 					return
 				}
-				r.send(ctx, i, -1, time.Now())
+				r.send(ctx, i, -1, time.Now(), nil)
 			}
 		})
 	}
