@@ -34,8 +34,8 @@ type Options struct {
 	// not call the Spawner.
 	OnSpawn func(pid int, startTime uint64, argv []string)
 	// Linger is how long the rest of a group may take to end by itself once its leader
-	// is gone; 2 s unless set. Engine workers release RDMA registrations in that time,
-	// which a kill would leak.
+	// is gone, and how long others may hold its output open; 2 s unless set. Engine
+	// workers release RDMA registrations in that time, which a kill would leak.
 	Linger time.Duration
 }
 
@@ -149,7 +149,7 @@ func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
 		Stdout: c.Stdout, Stderr: c.Stderr,
 		SysProcAttr: attributes(),
 		// A process that left the group can hold our pipes open; it must not hold us.
-		WaitDelay: 2 * time.Second,
+		WaitDelay: s.opt.Linger,
 	}, nil
 }
 
