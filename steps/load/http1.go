@@ -84,11 +84,7 @@ func (r *response) feed(b []byte, body func([]byte) error) error {
 
 // feedLine consumes up to one line of the head or of a chunk's frame.
 func (r *response) feedLine(b []byte) (rest []byte, err error) {
-	nl := bytes.IndexByte(b, '\n')
-	part := b
-	if nl >= 0 {
-		part, rest = b[:nl], b[nl+1:]
-	}
+	part, rest, whole := bytes.Cut(b, []byte("\n"))
 	r.head += len(part) + 1
 	if r.head > maxHead {
 		return nil, fmt.Errorf("%w: a head of more than %d bytes", errProtocol, maxHead)
@@ -96,11 +92,11 @@ func (r *response) feedLine(b []byte) (rest []byte, err error) {
 	if !r.sawStatus && !plausible(r.line, part) {
 		return nil, fmt.Errorf("%w: it begins with %.40q", errProtocol, append(r.line, part...))
 	}
-	if nl < 0 || len(r.line) > 0 {
+	if !whole || len(r.line) > 0 {
 		r.line = append(r.line, part...)
 		part = r.line
 	}
-	if nl < 0 {
+	if !whole {
 		return nil, nil
 	}
 	err = r.endLine(bytes.TrimSuffix(part, []byte("\r")))

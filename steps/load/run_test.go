@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ func TestHealthyRun(t *testing.T) {
 		if len(r.Events) != 4 || r.Events[3].Tokens != 4 {
 			t.Errorf("request %d: events %v", i, r.Events)
 		}
-		if !(r.Sent >= 0 && r.Sent <= r.Headers && r.Headers <= r.Events[0].At && r.Events[3].At <= r.Done) {
+		if !slices.IsSorted([]int64{0, r.Sent, r.Headers, r.Events[0].At, r.Events[3].At, r.Done}) {
 			t.Errorf("request %d: times out of order: %+v", i, r)
 		}
 	}

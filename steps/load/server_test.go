@@ -30,6 +30,7 @@ type script func(w net.Conn, path string, body map[string]any) (keep bool)
 
 // serve starts a server whose /tokenize answers with words as tokens.
 func serve(t *testing.T, answer script) *rawServer {
+	t.Helper()
 	return serveRaw(t, func(w net.Conn, path string, body map[string]any) bool {
 		if path == "/tokenize" {
 			words := strings.Fields(body["prompt"].(string))

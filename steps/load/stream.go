@@ -82,11 +82,12 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 	}
 	var c chunk
 	if !scanChunk(data, &c) || (s.rare(&c) && !json.Valid(data)) {
-		if isError {
+		switch {
+		case isError:
 			s.fail(errorText(data))
-		} else if s.tail {
+		case s.tail:
 			s.torn = true
-		} else if s.garbage == "" {
+		case s.garbage == "":
 			s.garbage = fmt.Sprintf("an event that is not a JSON object: %.80q", data)
 		}
 		return
@@ -150,7 +151,7 @@ func (s *stream) token(c *chunk, at int64) {
 	if len(ev) == 0 && s.onFirst != nil {
 		s.onFirst(at - s.rec.Sent)
 	}
-	s.rec.Events = append(ev, record.Event{At: at, Tokens: s.seen})
+	s.rec.Events = append(s.rec.Events, record.Event{At: at, Tokens: s.seen})
 }
 
 // errorText is the message of an error object, or the object itself.

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -15,7 +16,7 @@ func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
 	opt = opt.withDefaults()
 	m := vllmHead(run, opt)
 	s := summarize(run)
-	for k, v := range map[string]any{
+	maps.Copy(m, map[string]any{
 		"duration": s.seconds, "completed": s.Succeeded, "failed": s.Failed,
 		"total_input_tokens": s.InputTokens, "total_output_tokens": s.OutputTokens,
 		"request_throughput": s.perSecond(s.Succeeded), "request_goodput": nil,
@@ -23,9 +24,7 @@ func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
 		"total_token_throughput":  s.perSecond(s.InputTokens + s.OutputTokens),
 		"max_output_tokens_per_s": s.peakTokens, "max_concurrent_requests": s.peakConcurrentSuccess,
 		"rtfx": 0.0,
-	} {
-		m[k] = v
-	}
+	})
 	for _, g := range vllmGroups(run, opt) {
 		mean, median, std, ps := g.stats(opt.Percentiles)
 		m["mean_"+g.attr+"_ms"], m["median_"+g.attr+"_ms"], m["std_"+g.attr+"_ms"] = mean, median, std

@@ -3,7 +3,12 @@
 // from records, so that a live run, a stored run and an imported file share one
 // definition of each metric.
 //
+//	values := record.Reduce(run)         // values["ttft.p99"] in seconds
+//	err := record.Write(file, record.Header{}, run)
+//
 // All times are nanoseconds on one monotonic clock whose zero is the start of the run.
+// The package does not send requests (see steps/load), does not compare runs (see gates)
+// and opens no files.
 package record
 
 // Request is one request as the client saw it. Times are nanoseconds since the start
