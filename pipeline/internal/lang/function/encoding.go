@@ -1,0 +1,92 @@
+package function
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// maxJSONDepth of nested values is decoded: the types of cty recurse with them.
+const maxJSONDepth = 100
+
+func encodingEntries() []entry {
+	return []entry{
+		{name: "base64decode", f: base64Decode, doc: "The text that base64 (RFC 4648, section 4) stands for; it must be UTF-8.", args: []string{"Base64 with padding."}},
+		{name: "base64encode", f: text("string", base64Encode), doc: "The UTF-8 bytes of a string in base64 (RFC 4648, section 4).", args: []string{"The string."}},
+		{name: "jsondecode", f: stdlib.JSONDecodeFunc, check: checkJSON, doc: "The value that JSON stands for.", args: []string{"JSON, nested at most 100 deep."}},
+		{name: "jsonencode", f: stdlib.JSONEncodeFunc, doc: "A value as JSON.", args: []string{"The value."}},
+		{name: "sha256", f: text("string", sha256Hex), doc: "The SHA-256 of the UTF-8 bytes of a string, in hexadecimal.", args: []string{"The string."}},
+		{name: "urlencode", f: text("string", url.QueryEscape), doc: "A string escaped for the query of a URL.", args: []string{"The string."}},
+	}
+}
+
+// text is a function of one string to a string that cannot fail.
+func text(param string, f func(string) string) function.Function {
+	return function.New(&function.Spec{
+		Params:       []function.Parameter{{Name: param, Type: cty.String}},
+		Type:         function.StaticReturnType(cty.String),
+		RefineResult: notNull,
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.StringVal(f(args[0].AsString())), nil
+		},
+	})
+}
+
+func base64Encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+func sha256Hex(s string) string {
+	hash := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(hash[:])
+}
+
+var base64Decode = function.New(&function.Spec{
+	Params:       []function.Parameter{{Name: "base64", Type: cty.String}},
+	Type:         function.StaticReturnType(cty.String),
+	RefineResult: notNull,
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		decoded, err := base64.StdEncoding.DecodeString(args[0].AsString())
+		if err != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "this is not base64: %w", err)
+		}
+		if !utf8.Valid(decoded) {
+			return cty.NilVal, function.NewArgErrorf(0, "what it stands for is not UTF-8 text")
+		}
+		return cty.StringVal(string(decoded)), nil
+	},
+})
+
+// checkJSON counts brackets outside strings.
+func checkJSON(args []cty.Value) error {
+	if len(args) == 0 {
+		return nil
+	}
+	v, _ := args[0].Unmark()
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		return nil
+	}
+	depth, inString, escaped := 0, false, false
+	for _, c := range []byte(v.AsString()) {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped = c == '\\'
+			inString = c != '"'
+		case c == '"':
+			inString = true
+		case c == '[' || c == '{':
+			if depth++; depth > maxJSONDepth {
+				return function.NewArgErrorf(0, "the JSON is nested more than %d deep", maxJSONDepth)
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package function
+
+import (
+	"errors"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// errSensitive replaces the text of an error that may quote a marked argument.
+var errSensitive = errors.New("an argument is not valid; what is wrong is not shown, because an argument is sensitive")
+
+// guard wraps f such that an error about marked arguments does not quote them, and such
+// that check, if there is one, is asked before f. The marks themselves are left to f:
+// some functions keep them on the element that carries them.
+func guard(f function.Function, check func(args []cty.Value) error) function.Function {
+	spec := &function.Spec{
+		Description: f.Description(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if check != nil {
+				if err := check(args); err != nil {
+					return cty.NilType, redact(err, args)
+				}
+			}
+			ty, err := f.ReturnTypeForValues(args)
+			return ty, redact(err, args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			return v, redact(err, args)
+		},
+	}
+	for _, p := range f.Params() {
+		spec.Params = append(spec.Params, passThrough(p))
+	}
+	if p := f.VarParam(); p != nil {
+		through := passThrough(*p)
+		spec.VarParam = &through
+	}
+	return function.New(spec)
+}
+
+// passThrough lets everything reach the wrapped function, which has its own rules.
+func passThrough(p function.Parameter) function.Parameter {
+	p.AllowNull = true
+	p.AllowUnknown = true
+	p.AllowDynamicType = true
+	p.AllowMarked = true
+	return p
+}
+
+// redact keeps which argument an error is about.
+func redact(err error, args []cty.Value) error {
+	if err == nil || !anyMarked(args) {
+		return err
+	}
+	if argErr, ok := errors.AsType[function.ArgError](err); ok {
+		return function.NewArgError(argErr.Index, errSensitive)
+	}
+	return errSensitive
+}
+
+func anyMarked(args []cty.Value) bool {
+	for _, arg := range args {
+		if arg.ContainsMarked() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package function
+
+import (
+	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// entry is one function of the language. What it says about the function and its
+// parameters is for `schema --functions`; a variadic parameter is described last.
+type entry struct {
+	name string
+	f    function.Function
+	doc  string
+	args []string
+	// check refuses arguments that would exhaust the memory. Arguments may be unknown,
+	// null or marked.
+	check func(args []cty.Value) error
+	// lazy functions take expressions instead of values, and cannot be wrapped.
+	lazy bool
+}
+
+func (e entry) function() function.Function {
+	f := e.f.WithNewDescriptions(e.doc, e.args)
+	if e.lazy {
+		return f
+	}
+	return guard(f, e.check)
+}
+
+// Table is the functions by name. file reads below baseDir alone.
+func Table(baseDir string) map[string]function.Function {
+	table := make(map[string]function.Function)
+	for _, e := range entries(baseDir) {
+		table[e.name] = e.function()
+	}
+	return table
+}
+
+func entries(baseDir string) []entry {
+	var all []entry
+	for _, group := range [][]entry{
+		logicEntries(), conversionEntries(), collectionEntries(), stringEntries(),
+		numberEntries(), encodingEntries(), unitEntries(), fileEntries(baseDir),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func logicEntries() []entry {
+	return []entry{
+		{name: "alltrue", f: allTrue, doc: "True if every element is true; true for an empty list.",
+			args: []string{"A list of bools."}},
+		{name: "anytrue", f: anyTrue, doc: "True if at least one element is true; false for an empty list.",
+			args: []string{"A list of bools."}},
+		{name: "can", f: tryfunc.CanFunc, lazy: true, doc: "True if the expression can be evaluated without an error.",
+			args: []string{"The expression to try."}},
+		{name: "try", f: tryfunc.TryFunc, lazy: true, doc: "The first of the expressions that can be evaluated without an error.",
+			args: []string{"The expressions, tried in order."}},
+	}
+}
+
+func conversionEntries() []entry {
+	to := func(name string, ty cty.Type, doc string) entry {
+		return entry{name: name, f: stdlib.MakeToFunc(ty), doc: doc, args: []string{"The value to convert."}}
+	}
+	return []entry{
+		to("tobool", cty.Bool, "Converts to a bool: true, false, \"true\" or \"false\"."),
+		to("tolist", cty.List(cty.DynamicPseudoType), "Converts to a list; the elements get one type."),
+		to("tomap", cty.Map(cty.DynamicPseudoType), "Converts to a map; the elements get one type."),
+		to("tonumber", cty.Number, "Converts to a number."),
+		to("toset", cty.Set(cty.DynamicPseudoType), "Converts to a set: without duplicates and without order."),
+		to("tostring", cty.String, "Converts a string, number or bool to a string."),
+	}
+}
+
+func numberEntries() []entry {
+	return []entry{
+		{name: "abs", f: stdlib.AbsoluteFunc, doc: "The number without its sign.", args: []string{"A number."}},
+		{name: "ceil", f: stdlib.CeilFunc, doc: "The least whole number that is not less.", args: []string{"A number."}},
+		{name: "floor", f: stdlib.FloorFunc, doc: "The greatest whole number that is not greater.", args: []string{"A number."}},
+		{name: "log", f: stdlib.LogFunc, doc: "The logarithm in a base.", args: []string{"A number.", "The base."}},
+		{name: "max", f: stdlib.MaxFunc, doc: "The greatest of the numbers. Expand a list with max(list...).", args: []string{"Numbers, at least one."}},
+		{name: "min", f: stdlib.MinFunc, doc: "The least of the numbers. Expand a list with min(list...).", args: []string{"Numbers, at least one."}},
+		{name: "parseint", f: stdlib.ParseIntFunc, doc: "The whole number that a string holds in a base.",
+			args: []string{"The digits.", "The base, 2 to 62."}},
+		{name: "pow", f: stdlib.PowFunc, doc: "A number raised to a power.", args: []string{"The number.", "The power."}},
+		{name: "sum", f: sum, doc: "The sum of a list of numbers, which must not be empty.", args: []string{"A list of numbers."}},
+	}
+}
+
+func unitEntries() []entry {
+	return []entry{
+		{name: "bytes", f: bytesFunc, doc: "The number of bytes of a size: bytes(\"5GiB\") is 5368709120. Units: B, kB, MB, GB, TB (powers of 1,000), KiB, MiB, GiB, TiB (powers of 1,024).",
+			args: []string{"A size with its unit."}},
+		{name: "duration", f: durationFunc, doc: "The seconds of a duration: duration(\"800ms\") is 0.8. Units: ns, us, ms, s, m, h, d.",
+			args: []string{"A duration with its unit."}},
+		{name: "percent", f: percentFunc, doc: "The number of a percentage: percent(\"5%\") is 0.05.",
+			args: []string{"A percentage with its sign."}},
+	}
+}
