@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 )
 
 // Ports are chosen from this range: below the one that Linux takes the local ports of
@@ -78,6 +79,9 @@ func choose(host string, pick func(int) int, allowed func(int) bool) (int, error
 		}
 		if last = probe(host, port); last == nil {
 			return port, nil
+		}
+		if !errors.Is(last, syscall.EADDRINUSE) {
+			return 0, fmt.Errorf("cannot listen on %s: %w", host, last)
 		}
 	}
 	if last == nil {

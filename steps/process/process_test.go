@@ -1,0 +1,219 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeSpawner starts fake children.
+type fakeSpawner struct {
+	err     error
+	deaf    bool // the children ignore everything but KILL
+	undead  bool // and that too
+	command steps.Command
+	child   *fakeChild
+}
+
+func (f *fakeSpawner) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	f.command = c
+	f.child = &fakeChild{done: make(chan struct{}), deaf: f.deaf, undead: f.undead}
+	return f.child, nil
+}
+
+type fakeChild struct {
+	deaf, undead bool
+	done         chan struct{}
+
+	mu      sync.Mutex
+	signals []string
+	err     error
+}
+
+func (c *fakeChild) PID() int              { return 42 }
+func (c *fakeChild) Done() <-chan struct{} { return c.done }
+func (c *fakeChild) Wait() error           { <-c.done; return c.err }
+
+func (c *fakeChild) Signal(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.signals = append(c.signals, name)
+	if !c.undead && (!c.deaf || name == "KILL") {
+		c.end(errors.New("signal: " + name))
+	}
+	return nil
+}
+
+func (c *fakeChild) end(err error) {
+	select {
+	case <-c.done:
+	default:
+		c.err = err
+		close(c.done)
+	}
+}
+
+func process(t *testing.T, l *Launcher) steps.Process {
+	t.Helper()
+	port, release, err := l.Ports().Take("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return steps.Process{Name: "server.vllm.sut", Argv: []string{"vllm"}, Host: "127.0.0.1", Port: port, StopGrace: time.Hour}
+}
+
+func TestStopByRequest(t *testing.T) {
+	sp := &fakeSpawner{}
+	l := New(sp, Options{})
+	p := process(t, l)
+	p.StopSignal = "INT"
+	var log bytes.Buffer
+	server, err := l.Start(context.Background(), p, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sp.command.Stdout.Write([]byte("line\n")); err != nil || log.String() != "line\n" {
+		t.Errorf("log %q, %v", log.String(), err)
+	}
+	if !strings.HasPrefix(server.BaseURL(), "http://127.0.0.1:") || server.ExitState() != "running" {
+		t.Errorf("%s is %s", server.BaseURL(), server.ExitState())
+	}
+	for range 2 {
+		if err := server.Stop(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(sp.child.signals, " "); got != "INT" {
+		t.Errorf("signals %s", got)
+	}
+	if server.ExitState() != "signal: INT" {
+		t.Errorf("ended with %s", server.ExitState())
+	}
+}
+
+func TestStopByKill(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grace  time.Duration
+		cancel bool
+	}{
+		"grace over":  {grace: time.Millisecond},
+		"ctx is over": {grace: time.Hour, cancel: true},
+	} {
+		sp := &fakeSpawner{deaf: true}
+		l := New(sp, Options{})
+		p := process(t, l)
+		p.StopGrace = tt.grace
+		server, err := l.Start(context.Background(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if tt.cancel {
+			cancel()
+		}
+		if err := server.Stop(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		if got := strings.Join(sp.child.signals, " "); got != "TERM KILL" {
+			t.Errorf("%s: signals %s", name, got)
+		}
+	}
+}
+
+func TestStopOfWhatHasEnded(t *testing.T) {
+	sp := &fakeSpawner{}
+	l := New(sp, Options{})
+	server, err := l.Start(context.Background(), process(t, l), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp.child.end(errors.New("exit status 1"))
+	<-server.Done()
+	if err := server.Stop(context.Background()); err != nil || len(sp.child.signals) != 0 {
+		t.Errorf("%v, signals %v", err, sp.child.signals)
+	}
+	if server.ExitState() != "exit status 1" {
+		t.Errorf("ended with %s", server.ExitState())
+	}
+}
+
+func TestStopFails(t *testing.T) {
+	sp := &fakeSpawner{undead: true}
+	l := New(sp, Options{KillWait: time.Millisecond})
+	p := process(t, l)
+	p.StopGrace = time.Millisecond
+	server, err := l.Start(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "process 42 is still there") {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestPortStaysTaken(t *testing.T) {
+	sp := &fakeSpawner{}
+	l := New(sp, Options{PortWait: 20 * time.Millisecond, Poll: time.Millisecond})
+	p := process(t, l)
+	server, err := l.Start(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon, err := net.Listen("tcp", hostPort(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer daemon.Close()
+	if err := server.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "is still in use") {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	sp := &fakeSpawner{err: errors.New("no such program")}
+	l := New(sp, Options{})
+	p := process(t, l)
+	if _, err := l.Start(context.Background(), p, nil); err == nil || err.Error() != "server.vllm.sut: no such program" {
+		t.Errorf("spawner fails: %v", err)
+	}
+	sp.err = nil
+	other, err := net.Listen("tcp", hostPort(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, ErrPortInUse) || sp.child != nil {
+		t.Errorf("port in use: %v", err)
+	}
+	p.Port = 0
+	if _, err := l.Start(context.Background(), p, nil); err == nil || sp.child != nil {
+		t.Errorf("no port: %v", err)
+	}
+}
+
+func TestAttached(t *testing.T) {
+	a := NewAttached("http://h:1")
+	if err := a.Stop(context.Background()); err != nil || a.BaseURL() != "http://h:1" || a.ExitState() != "running" {
+		t.Errorf("%v, %s, %s", err, a.BaseURL(), a.ExitState())
+	}
+	select {
+	case <-a.Done():
+		t.Error("it has not ended")
+	default:
+	}
+}
