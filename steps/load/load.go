@@ -35,9 +35,10 @@ type Options struct {
 	// Seed of arrivals, lengths and content. The same seed gives the same bytes at the
 	// same planned times; both sides of a comparison get the same one.
 	Seed uint64
-	// LengthSeed draws the lengths; 0 means Seed. With the same LengthSeed and another
-	// Seed in each repeat the content rotates at equal lengths.
-	LengthSeed uint64
+	// ShapeSeed draws the shape of the work, arrival times and lengths; 0 means Seed.
+	// With the same ShapeSeed and another Seed in each repeat the content rotates while
+	// the shape stays, so that the draw of arrivals is no part of the spread of repeats.
+	ShapeSeed uint64
 	// TLS is the configuration for https targets; nil means the system's roots.
 	TLS *tls.Config
 	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.

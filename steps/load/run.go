@@ -117,7 +117,7 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	}
 	l := r.opt.Workload.Load
 	n := Count(l)
-	r.schedule = Schedule(l, n, r.opt.Seed)
+	r.schedule = Schedule(l, n, r.opt.seeds().Lengths)
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
 }

@@ -27,7 +27,7 @@ type work struct {
 }
 
 func (o Options) seeds() dataset.Seeds {
-	s := dataset.Seeds{Lengths: o.LengthSeed, Content: o.Seed}
+	s := dataset.Seeds{Lengths: o.ShapeSeed, Content: o.Seed}
 	if s.Lengths == 0 {
 		s.Lengths = o.Seed
 	}

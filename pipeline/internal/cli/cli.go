@@ -17,6 +17,15 @@ import (
 	"golang.org/x/term"
 )
 
+func width(f *os.File) func() int {
+	return func() int {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+		return 0
+	}
+}
+
 // Exit codes. 2 is never used on purpose, because a crashed Go program exits with it.
 const (
 	exitOK             = 0
@@ -34,8 +43,8 @@ type Streams struct {
 	Out, Err io.Writer
 	Environ  func() []string
 	Getenv   func(string) string
-	// Width of the terminal behind Err, 0 if it is none.
-	Width func() int
+	// Width of the terminal behind Err, and of the one behind Out; 0 if it is none.
+	Width, OutWidth func() int
 	// Signals delivers what should interrupt a run; nil means the process's own.
 	Signals <-chan os.Signal
 }
@@ -44,12 +53,7 @@ type Streams struct {
 func System() Streams {
 	return Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Getenv: os.Getenv,
-		Width: func() int {
-			if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
-				return w
-			}
-			return 0
-		},
+		Width: width(os.Stderr), OutWidth: width(os.Stdout),
 	}
 }
 
@@ -83,17 +87,21 @@ func Main(args []string, s Streams) int {
 	root.SetArgs(args)
 	ctx, stop := app.signals(context.Background())
 	defer stop()
-	err := root.ExecuteContext(ctx)
+	return app.exitCode(root.ExecuteContext(ctx))
+}
+
+// exitCode says what is left to say of an error, and turns it into a code.
+func (a *app) exitCode(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	var e *exitError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*exitError](err)
+	if !ok {
 		// Whatever cobra itself complains about is a wrong use of flags or arguments.
 		e = &exitError{exitUsage, err}
 	}
 	if e.err != nil {
-		fmt.Fprintf(s.Err, "pipeline: %v\n", e.err)
+		fmt.Fprintf(a.Err, "pipeline: %v\n", e.err)
 	}
 	return e.code
 }
@@ -153,14 +161,19 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
-		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
+		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
 	)
 	return root
 }
 
-// color says whether text for people may use colours.
-func (a *app) color() bool {
-	return !a.noColor && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" && a.Width() > 0
+// color says whether what goes to standard error may use colours.
+func (a *app) color() bool { return a.colorful() && a.Width() > 0 }
+
+// outColor says the same of standard output.
+func (a *app) outColor() bool { return a.colorful() && a.OutWidth() > 0 }
+
+func (a *app) colorful() bool {
+	return !a.noColor && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
 // version is set by the linker; a build without it takes what Go recorded.

@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -78,10 +79,10 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	defer cancel()
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: s.endpoint.BaseURL, Model: s.endpoint.Model, Headers: s.endpoint.Headers,
-		Workload: cell.Workload, Seed: run.Seed, LengthSeed: lengthSeed(bm, cell),
+		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: lengthSeed(bm, cell),
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
 	})
-	if errors.Is(err, steps.ErrUnsupported) {
+	if faultOfTheFile(err) {
 		return got, nil, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
 	}
 	switch {
@@ -93,6 +94,13 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 		return got, r.alive(inner, s), err
 	}
 	return got, nil, nil
+}
+
+// faultOfTheFile says whether a workload cannot be made, whatever the server does.
+func faultOfTheFile(err error) bool {
+	var unsupported *dataset.UnsupportedError
+	var invalid *dataset.InvalidError
+	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &unsupported) || errors.As(err, &invalid)
 }
 
 // lengthSeed is the same in every repeat and on every side, so that lengths are equal

@@ -52,8 +52,8 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"
 		return
 	}
-	b, inBase := GeoMeans(base.Runs)[id]
-	h, inHead := GeoMeans(head.Runs)[id]
+	b, inBase := GeoMeans(base.Current())[id]
+	h, inHead := GeoMeans(head.Current())[id]
 	switch {
 	case !inBase:
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no value of this metric"
@@ -62,7 +62,7 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 		d.Verdict, d.Reason = result.Missing, "the head has no valid run"
 		return
 	}
-	d.BaseValue, d.HeadValue, d.N = b, h, valid(head.Runs)
+	d.BaseValue, d.HeadValue, d.N = b, h, valid(head.Current())
 	d.Change = h - b
 	if m, ok := metric.Lookup(id); ok && m.Scale == metric.Log && b > 0 {
 		d.Change = h/b - 1

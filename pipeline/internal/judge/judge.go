@@ -8,7 +8,6 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -141,18 +140,13 @@ func (c *court) decide() error {
 	return nil
 }
 
-// severity orders verdicts from harmless to worst.
-var severity = []result.Verdict{
-	result.Improvement, result.Pass, result.Inconclusive, result.Missing, result.Invalid, result.Regression,
-}
-
 func worst(decisions []result.Decision) result.Verdict {
-	rank := -1
-	for _, d := range decisions {
-		rank = max(rank, slices.Index(severity, d.Verdict))
+	verdict := result.Missing // a gate without a comparison has nothing to say
+	for i, d := range decisions {
+		if i == 0 {
+			verdict = d.Verdict
+		}
+		verdict = result.Worst(verdict, d.Verdict)
 	}
-	if rank < 0 {
-		return result.Missing
-	}
-	return severity[rank]
+	return verdict
 }

@@ -17,9 +17,10 @@ func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if cell == nil || !ok {
 		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
 	}
+	runs := cell.Current()
 	d := c.blank(g, cmp, "")
-	d.Kind, d.Label, d.N, d.Margin = "assert", "limit", valid(cell.Runs), 0
-	in := assertInput(cell.Runs)
+	d.Kind, d.Label, d.N, d.Margin = "assert", "limit", valid(runs), 0
+	in := assertInput(runs)
 	if d.N == 0 && in.Requests == 0 {
 		d.Verdict, d.Reason = result.Missing, "the cell has no valid run"
 		c.add(gate, d)
@@ -29,7 +30,7 @@ func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if err != nil {
 		return err
 	}
-	beyond, err := c.runsBeyond(g, planned, cell.Runs)
+	beyond, err := c.runsBeyond(g, planned, runs)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	success := gates.Success{
 		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
-		Base: outcomes(base.Runs), Head: outcomes(head.Runs),
+		Base: outcomes(base.Current()), Head: outcomes(head.Current()),
 	}
 	for _, id := range g.Metrics {
 		m, ok := metric.Lookup(id)
@@ -32,7 +32,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
-			Pairs:       pairs(base.Runs, head.Runs, id),
+			Pairs:       pairs(base.Current(), head.Current(), id),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
 		comparison.Missing, comparison.Invalid = c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
@@ -59,15 +59,15 @@ func pairs(base, head []result.Run, id string) []gates.Pair {
 	byRepeat := map[int]float64{}
 	for _, r := range base {
 		if v, ok := r.Metrics[id]; ok && r.Status == "ok" {
-			byRepeat[r.Repeat] = v
+			byRepeat[r.Pair()] = v
 		}
 	}
 	var out []gates.Pair
 	for _, r := range head {
 		h, ok := r.Metrics[id]
-		b, both := byRepeat[r.Repeat]
+		b, both := byRepeat[r.Pair()]
 		if ok && both && r.Status == "ok" {
-			out = append(out, gates.Pair{Repeat: r.Repeat, Base: b, Head: h})
+			out = append(out, gates.Pair{Repeat: r.Pair(), Base: b, Head: h})
 		}
 	}
 	return out
@@ -80,7 +80,7 @@ func outcomes(runs []result.Run) []gates.Run {
 	for _, r := range runs {
 		if r.Status == "ok" || r.Status == "failed" {
 			out = append(out, gates.Run{
-				Repeat: r.Repeat, Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == "failed",
+				Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == "failed",
 			})
 		}
 	}
@@ -111,7 +111,7 @@ func voided(base, head *result.Cell, pairs, planned int) string {
 		return ""
 	}
 	for _, cell := range []*result.Cell{base, head} {
-		for _, r := range cell.Runs {
+		for _, r := range cell.Current() {
 			if r.Status == "void" {
 				return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, planned, r.Repeat, r.Reason)
 			}
@@ -121,7 +121,7 @@ func voided(base, head *result.Cell, pairs, planned int) string {
 }
 
 func noPairs(base, head *result.Cell) string {
-	switch b, h := valid(base.Runs), valid(head.Runs); {
+	switch b, h := valid(base.Current()), valid(head.Current()); {
 	case b == 0 && h == 0:
 		return "neither side has a valid run"
 	case h == 0:
@@ -134,12 +134,12 @@ func noPairs(base, head *result.Cell) string {
 }
 
 func overloaded(base, head *result.Cell) string {
-	b, h := overloads(base.Runs), overloads(head.Runs)
+	b, h := overloads(base.Current()), overloads(head.Current())
 	if b+h == 0 {
 		return ""
 	}
 	return fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
-		b, valid(base.Runs), h, valid(head.Runs))
+		b, valid(base.Current()), h, valid(head.Current()))
 }
 
 func overloads(runs []result.Run) int {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/servegate/pipeline/"
+
+// allowed lists, for each tree, the trees of ours that it may import directly.
+var allowed = map[string][]string{
+	"gates":             {"gates"},
+	"steps":             {"steps", "gates/metric"},
+	"reports":           {"reports", "gates"},
+	"pipeline/internal": {"pipeline/internal", "steps", "gates", "reports"},
+	"pipeline":          {"pipeline/internal/cli"},
+}
+
+// unreachable lists packages that must not be reached even through others.
+var unreachable = map[string][]string{
+	"gates":                  {"net/http", "os/exec", "github.com/hashicorp/hcl/v2"},
+	"pipeline/internal/lang": {"net/http", "os/exec", "github.com/ory/dockertest/v3", "github.com/google/go-github"},
+	"reports":                {"os/exec", "github.com/hashicorp/hcl/v2"},
+}
+
+func TestImportsFollowTheArchitecture(t *testing.T) {
+	for _, line := range goList(t, "{{.ImportPath}}: {{join .Imports \" \"}}") {
+		pkg, imports, _ := strings.Cut(line, ": ")
+		pkg = strings.TrimPrefix(pkg, module)
+		tree := treeOf(pkg)
+		for _, imported := range strings.Fields(imports) {
+			name, ours := strings.CutPrefix(imported, module)
+			if ours && !slices.ContainsFunc(allowed[tree], func(ok string) bool { return below(name, ok) }) {
+				t.Errorf("%s imports %s; %s may import only %v", pkg, name, tree, allowed[tree])
+			}
+		}
+	}
+}
+
+func TestPureTreesReachNoOutsideWorld(t *testing.T) {
+	for _, line := range goList(t, "{{.ImportPath}}: {{join .Deps \" \"}}") {
+		pkg, deps, _ := strings.Cut(line, ": ")
+		pkg = strings.TrimPrefix(pkg, module)
+		reached := strings.Fields(deps)
+		for tree, forbidden := range unreachable {
+			for _, f := range forbidden {
+				if below(pkg, tree) && slices.ContainsFunc(reached, func(d string) bool { return below(d, f) }) {
+					t.Errorf("%s reaches %s", pkg, f)
+				}
+			}
+		}
+	}
+}
+
+func goList(t *testing.T, format string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", format, module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// treeOf is the longest allowed tree that holds pkg.
+func treeOf(pkg string) string {
+	best := ""
+	for tree := range allowed {
+		if below(pkg, tree) && len(tree) > len(best) {
+			best = tree
+		}
+	}
+	return best
+}
+
+func below(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }

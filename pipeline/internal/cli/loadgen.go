@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+	"github.com/spf13/cobra"
+)
+
+// loadFlags are the flags of `pipeline load`, named as those of `vllm bench serve` where
+// they mean the same.
+type loadFlags struct {
+	url, model, endpoint, dataset string
+	input, output, prefix         int
+	rate                          string
+	burstiness                    float64
+	concurrency, requests, warmup int
+	duration, timeout             time.Duration
+	seed                          uint64
+	apiKeyEnv, save, records      string
+	asJSON, vllmJSON, noIgnoreEOS bool
+	headers                       []string
+}
+
+func (a *app) loadCommand() *cobra.Command {
+	var f loadFlags
+	cmd := &cobra.Command{
+		Use:   "load --url URL --model NAME",
+		Short: "Send a load to a server and print what it measured",
+		Long:  "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`. Exit status 1 if any request failed.",
+		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
+			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.load1(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
+	fl.StringVar(&f.model, "model", "", "model name to send")
+	fl.StringVar(&f.endpoint, "endpoint", "completions", "completions, chat, or generate (SGLang)")
+	fl.StringVar(&f.dataset, "dataset", "random", "random or sonnet")
+	fl.IntVar(&f.input, "input-len", 1024, "prompt length in tokens")
+	fl.IntVar(&f.output, "output-len", 128, "answer length in tokens")
+	fl.IntVar(&f.prefix, "prefix-len", 0, "tokens at the start of every prompt that are the same for all")
+	fl.StringVar(&f.rate, "rate", "inf", "requests per second, or inf for all at once")
+	fl.Float64Var(&f.burstiness, "burstiness", 1, "shape of the gaps' gamma distribution: 1 is Poisson, inf is constant")
+	fl.IntVar(&f.concurrency, "max-concurrency", 0, "bound on the requests in flight; with --rate inf a closed loop of so many users")
+	fl.IntVar(&f.requests, "requests", 0, "number of requests (200 unless --duration is set)")
+	fl.DurationVar(&f.duration, "duration", 0, "length of the schedule, instead of --requests")
+	fl.IntVar(&f.warmup, "warmup", 0, "requests sent before the measured ones")
+	fl.DurationVar(&f.timeout, "request-timeout", 10*time.Minute, "limit of one request")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of prompts and arrivals")
+	fl.BoolVar(&f.noIgnoreEOS, "no-ignore-eos", false, "let answers end before their full length")
+	fl.StringVar(&f.apiKeyEnv, "api-key-env", "OPENAI_API_KEY", "environment variable that holds the bearer token")
+	fl.StringArrayVar(&f.headers, "header", nil, "extra request header, `name: value` (repeatable)")
+	fl.BoolVar(&f.asJSON, "json", false, "print the metrics as JSON")
+	fl.BoolVar(&f.vllmJSON, "vllm-json", false, "print JSON in the shape of `vllm bench serve --save-result --save-detailed`")
+	fl.StringVar(&f.records, "records", "", "write every request and token time to this file (JSON lines, gzip)")
+	return cmd
+}
+
+func (a *app) load1(ctx context.Context, f loadFlags) error {
+	opt, err := a.loadOptions(f)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	res, err := load.Run(ctx, opt)
+	if err != nil {
+		if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
+			return exit(cause.exitCode(), err)
+		}
+		return exit(exitInfrastructure, err)
+	}
+	if f.records != "" {
+		if err := writeRecords(f.records, opt, res.Run); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+	}
+	if err := a.printLoad(f, opt, res.Run); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if failed := record.Count(res.Run).Failed; failed > 0 {
+		return exit(exitRegression, fmt.Errorf("%d of %d requests failed, the first with: %s", failed, len(res.Run.Requests), firstError(res.Run)))
+	}
+	return nil
+}
+
+func (a *app) loadOptions(f loadFlags) (load.Options, error) {
+	if f.url == "" || f.model == "" {
+		return load.Options{}, errors.New("--url and --model are needed")
+	}
+	w := steps.Workload{
+		Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout,
+		Dataset: steps.Dataset{
+			Kind: f.dataset, InputMin: f.input, InputMax: f.input, OutputMin: f.output, OutputMax: f.output, PrefixLen: f.prefix,
+		},
+	}
+	var err error
+	if w.Load, err = f.loadModel(); err != nil {
+		return load.Options{}, err
+	}
+	headers := map[string]string{}
+	if key := a.Getenv(f.apiKeyEnv); key != "" {
+		headers["Authorization"] = "Bearer " + key
+	}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return load.Options{}, fmt.Errorf("--header %q is not of the form name: value", name)
+		}
+		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return load.Options{
+		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(),
+	}, nil
+}
+
+func (f loadFlags) loadModel() (steps.Load, error) {
+	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration}
+	if l.Requests == 0 && l.Duration == 0 {
+		l.Requests = 200
+	}
+	rate, err := strconv.ParseFloat(f.rate, 64)
+	if err != nil || !(rate > 0) {
+		return l, fmt.Errorf("--rate %q must be a number above 0, or inf", f.rate)
+	}
+	switch {
+	case math.IsInf(rate, 1) && f.concurrency > 0:
+		l.Arrival = load.Closed
+	case math.IsInf(rate, 1):
+		l.Arrival = load.Unlimited
+	case math.IsInf(f.burstiness, 1):
+		l.Arrival, l.Rate = load.Constant, rate
+	case f.burstiness == 1:
+		l.Arrival, l.Rate = load.Poisson, rate
+	default:
+		l.Arrival, l.Rate, l.Burstiness = load.Gamma, rate, f.burstiness
+	}
+	return l, load.CheckLoad(l)
+}
+
+// loadProgress redraws one line on a terminal and is silent elsewhere.
+func (a *app) loadProgress() func(load.Progress) {
+	if a.Width() == 0 {
+		return nil
+	}
+	return func(p load.Progress) {
+		fmt.Fprintf(a.Err, "\r\x1b[K%d/%d done, %d in flight, %d failed, TTFT p50 %.0f ms p99 %.0f ms",
+			p.Done, p.Total, p.InFlight, p.Failed, float64(p.TTFTp50)/1e6, float64(p.TTFTp99)/1e6)
+		if p.Done == p.Total {
+			fmt.Fprint(a.Err, "\r\x1b[K")
+		}
+	}
+}
+
+func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
+	switch {
+	case f.vllmJSON:
+		return a.writeJSON(load.VLLMJSON(run, true))
+	case f.asJSON:
+		return a.writeJSON(struct {
+			Schema  string             `json:"schema"`
+			Metrics map[string]float64 `json:"metrics"`
+			Audit   record.Audit       `json:"audit"`
+		}{"pipeline/load/1.0", record.Reduce(run), run.Audit})
+	}
+	if err := load.WriteVLLMBlock(a.Out, run, load.BlockOptions{MaxConcurrency: f.concurrency, Rate: opt.Workload.Load.Rate}); err != nil {
+		return err
+	}
+	if reason := (load.Limits{}).Void(run.Audit); reason != "" {
+		fmt.Fprintf(a.Err, "pipeline: the client was the limit: %s\n", reason)
+	}
+	return nil
+}
+
+func (a *app) writeJSON(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func writeRecords(path string, opt load.Options, run record.Run) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := record.Write(file, record.Header{}, run); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+func firstError(run record.Run) string {
+	for _, r := range run.Requests {
+		if r.Failure != "" {
+			return fmt.Sprintf("%s: %s", r.Failure, r.Error)
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/exec"
+	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/openai"
+	"github.com/servegate/pipeline/steps/request"
+	"github.com/servegate/pipeline/steps/router"
+	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/vllm"
+)
+
+// kinds is the registry of everything that a pipeline file can name.
+func kinds() (*steps.Registry, error) {
+	all := []steps.Kind{vllm.Kind(), sglang.Kind(), openai.Kind(), exec.Kind(), request.Kind()}
+	all = append(all, dataset.Kinds()...)
+	all = append(all, kv.Kinds()...)
+	all = append(all, router.Kinds()...)
+	return steps.NewRegistry(all...)
+}
+
+// engines are the servers that can be launched and talked to.
+func engines() map[string]steps.Engine {
+	out := map[string]steps.Engine{}
+	for _, e := range []steps.Engine{vllm.New(), sglang.New(), openai.New()} {
+		out[e.Name()] = e
+	}
+	return out
+}
+
+// actions carry out steps.
+func actions() map[string]steps.Action {
+	return map[string]steps.Action{"exec": exec.New(), "http": request.New()}
+}

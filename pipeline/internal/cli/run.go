@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/steps"
+	"github.com/spf13/cobra"
+)
+
+// planFlags choose what of a pipeline is planned.
+type planFlags struct {
+	only      []string
+	repeat    int
+	simulate  bool
+	timeScale float64
+}
+
+func (f *planFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
+	cmd.Flags().IntVar(&f.repeat, "repeat", 0, "number of repeats, instead of the file's")
+	cmd.Flags().BoolVar(&f.simulate, "simulate", false, "replace every vLLM and SGLang server by a simulated one")
+	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
+}
+
+// plan makes the plan of a configuration and prints its diagnostics.
+func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, error) {
+	if f.timeScale != 1 && !f.simulate {
+		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
+	}
+	if !(f.timeScale >= 1) || f.timeScale > 1000 {
+		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
+	}
+	if f.repeat < 0 {
+		return nil, exit(exitUsage, errors.New("--repeat must be above 0"))
+	}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Argv: argv(f.simulate)}
+	if len(paths) == 0 {
+		opt.File = "."
+	}
+	if f.simulate {
+		opt.Simulated = "process"
+	}
+	p, diags := plan.Build(cfg, opt)
+	return p, a.report(cfg, diags, false)
+}
+
+// argv renders a server's command line for display.
+func argv(simulated bool) func(*lang.Server) ([]string, error) {
+	known := engines()
+	return func(s *lang.Server) ([]string, error) {
+		e, ok := known[s.Kind.Name]
+		if !ok || s.Late || (s.Spec.Image != "" && !simulated) {
+			return nil, nil
+		}
+		return session.Argv(e, s.Spec, simulated)
+	}
+}
+
+type runFlags struct {
+	config    configFlags
+	plan      planFlags
+	out       string
+	resume    bool
+	keepGoing bool
+	json      bool
+	progress  string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [FILE|DIR]...",
+		Short: "Launch, measure, compare and report",
+		Long: "Carries a pipeline out and sets the exit status: 0 nothing that the file treats as failure, 1 a regression,\n" +
+			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 interrupted.",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+	}
+	f.config.register(cmd)
+	f.plan.register(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
+	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
+	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
+	fl.StringVar(&f.progress, "progress", "auto", "`auto`, tty, plain or quiet")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
+	cfg, err := a.load(f.config, paths)
+	if err != nil {
+		return err
+	}
+	p, err := a.plan(cfg, f.plan, paths)
+	if err != nil {
+		return err
+	}
+	if f.resume && f.out == "" {
+		f.out = filepath.Join(".pipeline", "runs", "latest")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
+	}
+	view, err := a.view(f)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	res, err := session.Run(ctx, session.Options{
+		Config: cfg, Plan: p, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Engines: engines(), Actions: actions(), Self: self, Environ: a.Environ(),
+		Views: []event.Handler{view}, Program: "pipeline " + Version(), Now: time.Now, Random: rand.Reader,
+		Summary: a.Getenv("GITHUB_STEP_SUMMARY"),
+	})
+	if closed := view.Close(); err == nil && closed != nil {
+		err = closed
+	}
+	if res != nil && !f.json {
+		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)
+	}
+	if err != nil {
+		return a.runError(ctx, cfg, err)
+	}
+	return exit(a.runExit(ctx, res), nil)
+}
+
+// runExit is the exit code of a session: an interruption goes before the verdict.
+func (a *app) runExit(ctx context.Context, res *session.Result) int {
+	if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok && res.Document.Status == "interrupted" {
+		return cause.exitCode()
+	}
+	return res.Document.ExitCode
+}
+
+// runError prints a fault of the file with its place; anything else is infrastructure.
+func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
+	if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
+		return exit(cause.exitCode(), err)
+	}
+	if errors.Is(err, engine.ErrPlanChanged) {
+		return exit(exitUsage, err)
+	}
+	faults := configErrors(err)
+	if len(faults) == 0 {
+		return exit(exitInfrastructure, err)
+	}
+	var diags hcl.Diagnostics
+	for _, f := range faults {
+		diags = append(diags, faultDiagnostic(cfg, f)...)
+	}
+	return a.report(cfg, diags, false)
+}
+
+// configErrors finds every fault of the file in a tree of errors.
+func configErrors(err error) []*engine.ConfigError {
+	switch e := err.(type) { //nolint:errorlint // walks the tree itself
+	case *engine.ConfigError:
+		return []*engine.ConfigError{e}
+	case interface{ Unwrap() []error }:
+		var out []*engine.ConfigError
+		for _, inner := range e.Unwrap() {
+			out = append(out, configErrors(inner)...)
+		}
+		return out
+	case interface{ Unwrap() error }:
+		return configErrors(e.Unwrap())
+	}
+	return nil
+}
+
+func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
+	if inner, ok := errors.AsType[hcl.Diagnostics](f.Err); ok {
+		return inner
+	}
+	summary := "cannot be run"
+	if errors.Is(f.Err, steps.ErrUnsupported) {
+		summary = "not supported yet"
+	}
+	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: f.Addr + ": " + summary, Detail: f.Err.Error() + "."}
+	for _, s := range cfg.Servers {
+		if s.Addr == f.Addr {
+			d.Subject = s.Range.Ptr()
+		}
+	}
+	for _, dep := range cfg.Deployments {
+		if dep.Addr == f.Addr {
+			d.Subject = dep.Range.Ptr()
+		}
+	}
+	for _, b := range cfg.Benchmarks {
+		if b.Addr == f.Addr {
+			d.Subject = b.Range.Ptr()
+		}
+	}
+	return hcl.Diagnostics{d}
+}
+
+// folder of the pipeline file; paths in it are meant from there.
+func folder(cfg *lang.Config) string {
+	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == "-" {
+		return "."
+	}
+	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))
+	if err != nil {
+		return filepath.Dir(cfg.Sources.Files[0].Name)
+	}
+	return dir
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) gateCommand() *cobra.Command {
+	var flags configFlags
+	var file []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gate RUN",
+		Short: "Judge a stored run again, by its own file or another",
+		Long:  "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the file did not have then. The exit status is that of `run`.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			vars, err := session.StoredVars(args[0], flags.vars)
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			paths := file
+			if len(paths) == 0 {
+				paths = []string{session.SourceDir(args[0])}
+			}
+			cfg, err := a.load(configFlags{vars: vars, varFiles: flags.varFiles}, paths)
+			if err != nil {
+				return err
+			}
+			doc, err := session.Rejudge(cfg, args[0])
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			return a.printDocument(doc, asJSON)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringArrayVarP(&file, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result document")
+	return cmd
+}
+
+func (a *app) printDocument(doc *result.Document, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = reports.JSON(a.Out, doc)
+	} else {
+		err = reports.Text(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
+	}
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	return exit(doc.ExitCode, nil)
+}
+
+// renderers are the formats of `report`.
+var renderers = map[string]func(io.Writer, *result.Document, reports.Options) error{
+	"markdown": reports.Markdown,
+	"text":     reports.Text,
+	"json":     func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) },
+	"junit":    func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) },
+	"csv":      func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) },
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report RUN|results.json",
+		Short: "Render a stored result again",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			render, ok := renderers[format]
+			if !ok {
+				return exit(exitUsage, fmt.Errorf("--format %q is none of markdown, text, json, junit, csv", format))
+			}
+			doc, err := session.ReadDocument(args[0])
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			if err := render(a.Out, doc, reports.Options{Color: format == "text" && a.outColor(), Width: a.OutWidth()}); err != nil {
+				return exit(exitInfrastructure, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "markdown, `text`, json, junit or csv")
+	return cmd
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var markdown bool
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Set two stored results side by side, without a gate",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			first, errA := session.ReadDocument(args[0])
+			second, errB := session.ReadDocument(args[1])
+			if err := errors.Join(errA, errB); err != nil {
+				return exit(exitUsage, err)
+			}
+			format := reports.FormatText
+			if markdown {
+				format = reports.FormatMarkdown
+			}
+			return reports.Compare(a.Out, first, second, format, reports.Options{Color: a.outColor() && !markdown, Width: a.OutWidth()})
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a markdown table")
+	return cmd
+}

@@ -1,0 +1,26 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+)
+
+// masked hands events on with secrets masked in every text of them.
+type masked struct {
+	next   event.Handler
+	redact *event.Redactor
+}
+
+// Handle masks by way of JSON, the form in which every field of an event is text. An
+// event that does not survive it is dropped: nothing is shown rather than a secret.
+func (m masked) Handle(e event.Event) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return
+	}
+	var clean event.Event
+	if json.Unmarshal(m.redact.Bytes(text), &clean) == nil {
+		m.next.Handle(clean)
+	}
+}

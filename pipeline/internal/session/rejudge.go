@@ -1,0 +1,104 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// SourceDir is where a run directory keeps the pipeline file it ran.
+func SourceDir(run string) string { return filepath.Join(run, "source") }
+
+// StoredVars adds to the variables of the command line those that a stored run had, so
+// that its file evaluates as it did then. Sensitive ones are not stored and have to be
+// given again.
+func StoredVars(run string, given []string) ([]string, error) {
+	p, err := readPlan(run)
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]bool{}
+	for _, g := range given {
+		name, _, _ := strings.Cut(g, "=")
+		have[name] = true
+	}
+	out := append([]string(nil), given...)
+	for name, value := range p.Variables {
+		if !have[name] && value != "(sensitive)" {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out, nil
+}
+
+// Rejudge brings the stored runs of a run directory before the gates of a configuration.
+func Rejudge(cfg *lang.Config, run string) (*result.Document, error) {
+	stored, err := readPlan(run)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := ReadDocument(run)
+	if err != nil {
+		return nil, err
+	}
+	p, diags := plan.Build(cfg, plan.Options{File: stored.File, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: measured(stored)})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if err := adopt(p, stored); err != nil {
+		return nil, err
+	}
+	return doc, Judge(cfg, p, doc)
+}
+
+// measured are the patterns that keep just the cells a plan has.
+func measured(stored *plan.Plan) []string {
+	var only []string
+	for _, b := range stored.Benchmarks {
+		for _, c := range b.Cells {
+			only = append(only, b.Addr+"["+plan.Label(c.Values)+"]")
+		}
+	}
+	return only
+}
+
+// adopt takes over what was decided when the run was planned, and refuses gates on what
+// was not measured.
+func adopt(p, stored *plan.Plan) error {
+	repeats := map[string]int{}
+	for _, b := range stored.Benchmarks {
+		repeats[b.Addr] = b.RepeatMax
+	}
+	for i := range p.Benchmarks {
+		b := &p.Benchmarks[i]
+		b.RepeatMax = repeats[b.Addr]
+		for _, c := range b.Cells {
+			if _, _, ok := stored.Cell(c.Hash); !ok {
+				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since", b.Addr, plan.Label(c.Values))
+			}
+		}
+	}
+	return nil
+}
+
+func readPlan(run string) (*plan.Plan, error) {
+	text, err := os.ReadFile(filepath.Join(run, store.PlanFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a run directory: %w", run, err)
+	}
+	var p plan.Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", filepath.Join(run, store.PlanFile), err)
+	}
+	if p.Schema != plan.Schema {
+		return nil, fmt.Errorf("%s: schema %q is not %q, which this version reads", run, p.Schema, plan.Schema)
+	}
+	return &p, nil
+}

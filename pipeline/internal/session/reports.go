@@ -1,0 +1,108 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// format is a way to write a document.
+type format struct {
+	file  string
+	write func(io.Writer, *result.Document, reports.Options) error
+}
+
+var formats = map[string]format{
+	"markdown": {store.ReportFile, reports.Markdown},
+	"text":     {store.TextFile, reports.Text},
+	"json":     {store.ResultsFile, func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) }},
+	"junit":    {"report.junit.xml", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) }},
+	"csv":      {"report.csv", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) }},
+}
+
+// write writes results.json and the reports into the run directory, what the file's
+// report blocks ask for, and the runner's step summary. Each is tried even if another
+// failed. It returns the paths written.
+func (s *session) write(doc *result.Document) ([]string, error) {
+	var written []string
+	var errs []error
+	for _, name := range []string{"json", "markdown", "text"} {
+		f := formats[name]
+		err := s.dir.WriteFile(f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{}) })
+		if err != nil {
+			errs = append(errs, fmt.Errorf("writing %s: %w", f.file, err))
+			continue
+		}
+		written = append(written, filepath.Join(s.dir.Path(), f.file))
+	}
+	for _, r := range s.opt.Config.Reports {
+		paths, err := s.block(r, doc)
+		written, errs = append(written, paths...), append(errs, err)
+	}
+	if s.opt.Summary != "" {
+		errs = append(errs, reports.Summary(s.opt.Summary, doc, reports.Options{}))
+	}
+	return written, errors.Join(errs...)
+}
+
+// block writes what one report block asks for.
+func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) {
+	if r.Kind != "file" {
+		return nil, nil // "summary" is written where a runner asks for it; "github" posts nothing yet
+	}
+	opt := reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
+	var written []string
+	var errs []error
+	for _, name := range r.Formats {
+		f, ok := formats[name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: format %q is not supported yet", r.Addr, name))
+			continue
+		}
+		path, err := s.blockFile(r, f, doc, opt)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.Addr, err))
+			continue
+		}
+		if path != "" {
+			written = append(written, path)
+		}
+	}
+	return written, errors.Join(errs...)
+}
+
+// blockFile writes one format of a report block: to the block's path, or into the run
+// directory, where the plain formats are written in any case.
+func (s *session) blockFile(r *lang.Report, f format, doc *result.Document, opt reports.Options) (string, error) {
+	if r.Path == "" {
+		plain := len(r.Gates)+len(r.Rows) == 0 && r.Cols == ""
+		if plain && (f.file == store.ReportFile || f.file == store.TextFile || f.file == store.ResultsFile) {
+			return "", nil
+		}
+		name := strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.file
+		err := s.dir.WriteFile(store.Name(name), func(w io.Writer) error { return f.write(w, doc, opt) })
+		return filepath.Join(s.dir.Path(), store.Name(name)), err
+	}
+	path := r.Path
+	if len(r.Formats) > 1 || filepath.Ext(path) == "" {
+		path = filepath.Join(r.Path, f.file)
+	}
+	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
+	w := s.redact.Writer(file)
+	if err := errors.Join(f.write(w, doc, opt), w.Close()); err != nil {
+		return "", err
+	}
+	return path, file.CloseAtomicallyReplace()
+}

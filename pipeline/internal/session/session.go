@@ -1,0 +1,257 @@
+// Package session takes a planned pipeline from its first launch to its reports: it
+// opens the run directory, wires the engine to launchers, journal and views, has the
+// result judged and writes the reports.
+//
+// It decides nothing itself: the order of things is the plan's, what to do about
+// failures the engine's, the verdict the gates'.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// Options of a session.
+type Options struct {
+	Config *lang.Config
+	Plan   *plan.Plan
+	// Dir is the folder of the pipeline file: relative folders in it are meant from here.
+	Dir string
+	// Out is the run directory; "" makes a new one below .pipeline/runs of the working directory.
+	Out string
+	// Resume goes on with the run in Out.
+	Resume    bool
+	KeepGoing bool
+
+	Engines map[string]steps.Engine
+	Actions map[string]steps.Action
+	// Self is the path of this program, which plays the simulated servers.
+	Self    string
+	Environ []string
+	// Views are told every event, with secrets masked.
+	Views   []event.Handler
+	Program string // "pipeline 0.1.0"
+	Now     func() time.Time
+	Random  io.Reader // for the run's id
+	// Summary is the file of the runner's step summary, "" for none.
+	Summary string
+}
+
+// ErrInterrupted is wrapped by the error of a session that a signal ended; the document
+// holds what was finished.
+var ErrInterrupted = errors.New("interrupted")
+
+// Result of a session.
+type Result struct {
+	Document *result.Document
+	// Dir is the run directory.
+	Dir string
+}
+
+// Run carries the session out. A *engine.ConfigError means that the file is at fault.
+// Everything that servers and machine do is in the document.
+func Run(ctx context.Context, opt Options) (*Result, error) {
+	if err := supported(opt); err != nil {
+		return nil, err
+	}
+	s, err := open(opt)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.run(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return &Result{Document: doc, Dir: s.dir.Path()}, s.close()
+}
+
+// session is an open run directory with everything that writes into it.
+type session struct {
+	opt     Options
+	runID   string
+	dir     *store.Dir
+	state   *engine.State // of the run to go on with
+	journal *store.Journal
+	bus     *event.Bus
+	redact  *event.Redactor
+	spawner *spawn.Spawner
+}
+
+func open(opt Options) (*session, error) {
+	s := &session{opt: opt, redact: event.NewRedactor(opt.Config.Secrets())}
+	if err := s.openDir(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.journal, err = s.dir.Journal(); err != nil {
+		return nil, errors.Join(err, s.dir.Close())
+	}
+	after := 0
+	if s.state != nil {
+		after = s.state.Seq
+	}
+	s.bus = event.NewBus(opt.Now, after, s.journal)
+	for _, view := range opt.Views {
+		s.bus.Attach(masked{view, s.redact})
+	}
+	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
+	return s, nil
+}
+
+func (s *session) openDir() (err error) {
+	if s.opt.Resume {
+		if s.dir, err = store.Resume(s.opt.Out, s.redact); err != nil {
+			return err
+		}
+		if s.state, err = engine.LoadState(s.dir); err != nil {
+			return errors.Join(err, s.dir.Close())
+		}
+		s.runID = s.state.RunID
+		return nil
+	}
+	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
+		return err
+	}
+	path := s.opt.Out
+	if path == "" {
+		path = store.DefaultPath(".", s.runID)
+	}
+	if s.dir, err = store.Create(path, s.redact); err != nil {
+		return err
+	}
+	if s.opt.Out == "" {
+		err = store.LinkLatest(".", s.runID)
+	}
+	return errors.Join(err, s.keepInputs())
+}
+
+// keepInputs copies the plan and the file's sources into the run directory, from which
+// `pipeline gate` can judge again.
+func (s *session) keepInputs() error {
+	err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan)
+	for _, f := range s.opt.Config.Sources.Files {
+		name := filepath.Base(f.Name)
+		if f.Name == "-" {
+			name = "stdin.pipeline.hcl"
+		}
+		err = errors.Join(err, s.dir.WriteSource(name, f.Bytes))
+	}
+	return err
+}
+
+func (s *session) close() error {
+	s.spawner.Close()
+	return errors.Join(s.journal.Close(), s.dir.Close())
+}
+
+func (s *session) run(ctx context.Context) (*result.Document, error) {
+	s.bus.Start(s.opt.Program, s.runID)
+	launcher := process.New(s.spawner, process.Options{})
+	outcome, err := engine.Run(ctx, engine.Options{
+		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
+		Target: targets{s.opt, launcher}.resolve,
+		Step:   s.step,
+		Ports:  launcher.Ports(),
+		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
+		Cache:  s.cache(),
+		Probe:  func(ctx context.Context) map[string]string { return probe.Machine(ctx, s.spawner) },
+
+		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: s.opt.Program, RunID: s.runID})
+	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
+		return nil, err
+	}
+	return doc, s.finish(doc)
+}
+
+// finish writes results and reports and tells the views.
+func (s *session) finish(doc *result.Document) error {
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		s.bus.Emit(event.Event{Type: event.GateResult, Addr: g.Addr, Gate: g, Verdict: g.Verdict, Range: &g.Range})
+	}
+	written, err := s.write(doc)
+	for _, path := range written {
+		s.bus.Emit(event.Event{Type: event.ReportDone, Path: path})
+	}
+	code := doc.ExitCode
+	s.bus.Emit(event.Event{Type: event.Summary, Verdict: doc.Verdict, ExitCode: &code, Text: doc.StatusReason})
+	return errors.Join(err, s.bus.Err())
+}
+
+func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, error) {
+	object, diags := s.opt.Config.ResolveStep(addr, outputs)
+	if diags.HasErrors() {
+		return engine.StepSpec{}, diags
+	}
+	for _, st := range s.opt.Config.Steps {
+		if st.Addr == addr {
+			if action, ok := s.opt.Actions[st.Kind.Name]; ok {
+				return engine.StepSpec{Action: action, Object: object}, nil
+			}
+		}
+	}
+	return engine.StepSpec{}, steps.Unsupported(addr, "no action is registered for this kind of step")
+}
+
+// cache of steps with a cache key: in the user's cache folder, so that runs share it. A
+// machine without one runs every step.
+func (s *session) cache() *store.Cache {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return nil
+	}
+	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps"))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// Judge brings a document before the gates of a configuration.
+func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document) error {
+	return judge.Judge(p, doc, judge.Options{
+		Assert: asserter{cfg}.eval,
+		Baseline: func(path string) (*result.Document, error) {
+			return ReadDocument(path)
+		},
+	})
+}
+
+// ReadDocument reads a results file, or the one of a run directory.
+func ReadDocument(path string) (*result.Document, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, store.ResultsFile)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading results: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	doc, err := result.Decode(f, result.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return doc, nil
+}
