@@ -33,7 +33,7 @@ func (v *view) client() *Section {
 
 func (v *view) countRuns(keep func(*result.Run) bool) int {
 	n := 0
-	v.eachRun(func(_ cellAt, r *result.Run) {
+	v.eachRun(allRuns, func(_ cellAt, r *result.Run) {
 		if keep(r) {
 			n++
 		}
@@ -48,7 +48,8 @@ func (v *view) overloaded() []Line {
 		b := &v.doc.Benchmarks[i]
 		for _, c := range b.Cells {
 			n := 0
-			for _, r := range c.Runs {
+			runs := c.Current()
+			for _, r := range runs {
 				if r.Overloaded {
 					n++
 				}
@@ -56,7 +57,7 @@ func (v *view) overloaded() []Line {
 			if n > 0 {
 				name := cmp.Or(valuesText(c.Values), shortAddr(b.Addr))
 				notes = append(notes, join(" ", code(name), plain(fmt.Sprintf(
-					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, count(len(c.Runs), "run")))))
+					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, count(len(runs), "run")))))
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func valuesText(values []result.AxisValue) string {
 func (v *view) audit() Table {
 	numbers := map[string][]float64{}
 	texts := map[string]map[string]bool{}
-	v.eachRun(func(_ cellAt, r *result.Run) {
+	v.eachRun(result.Cell.Current, func(_ cellAt, r *result.Run) {
 		if r.Status != result.RunOK {
 			return
 		}

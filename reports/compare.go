@@ -58,7 +58,7 @@ func BuildComparison(a, b *result.Document, o Options) *Report {
 		name string
 		v    *view
 	}{{"A", va}, {"B", vb}} {
-		if c := side.v.context(); len(c) > 0 {
+		if c := side.v.session(); len(c) > 0 {
 			r.Lead = append(r.Lead, join(": ", plain(side.name), c))
 		}
 	}
@@ -230,7 +230,7 @@ func comparedMetrics(o Options, p cellPair) []metric.Metric {
 // one.
 func samples(c *result.Cell, id string) []float64 {
 	var values []float64
-	for _, r := range c.Runs {
+	for _, r := range c.Current() {
 		if x, ok := r.Metrics[id]; ok && r.Status == result.RunOK {
 			values = append(values, x)
 		}

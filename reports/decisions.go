@@ -160,6 +160,9 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	}
 	if d.Kind == result.KindAssert {
 		base, change = none, none
+		if d.HeadValue == 0 {
+			head = none
+		}
 	}
 	interval := intervalText(d, s)
 	if !commonLevel && interval != none {
@@ -314,7 +317,7 @@ func verdictText(r verdictRow) Line {
 		line = join(", ", line, plain("infrastructure"))
 	}
 	var why []Line
-	if d.Reason != "" {
+	if d.Reason != "" && !explained(d) {
 		why = append(why, plain(d.Reason))
 	}
 	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
@@ -323,9 +326,20 @@ func verdictText(r verdictRow) Line {
 	return join(": ", line, join("; ", why...))
 }
 
+// explained reports the verdicts that the legend explains: their reason is the rule.
+func explained(d *result.Decision) bool {
+	switch d.Verdict {
+	case result.Pass, result.Improvement:
+		return true
+	case result.Regression:
+		return d.Kind == result.KindMetric && d.N > 0
+	}
+	return false
+}
+
 // decisionLevel is the one-sided error of each bound of a row's interval.
 func (v *view) decisionLevel(r verdictRow) float64 {
-	return cmp.Or(r.d.Level, r.gate.Alpha, v.doc.Alpha)
+	return cmp.Or(r.d.Level, v.doc.Alpha)
 }
 
 // level is the level of the rows that have an interval, and whether they share it.

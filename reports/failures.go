@@ -145,7 +145,7 @@ func (v *view) runsByReason(status, noun, verb string) []Line {
 	type key struct{ target, reason string }
 	counts := map[key]int{}
 	var order []key
-	v.eachRun(func(at cellAt, r *result.Run) {
+	v.eachRun(allRuns, func(at cellAt, r *result.Run) {
 		if r.Status != status {
 			return
 		}
@@ -166,16 +166,20 @@ func (v *view) runsByReason(status, noun, verb string) []Line {
 	return notes
 }
 
-func (v *view) eachRun(f func(at cellAt, r *result.Run)) {
+// eachRun calls f for the runs of every cell: all of them, or those that count.
+func (v *view) eachRun(which func(result.Cell) []result.Run, f func(at cellAt, r *result.Run)) {
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
 		for j := range b.Cells {
-			for k := range b.Cells[j].Runs {
-				f(cellAt{b, &b.Cells[j]}, &b.Cells[j].Runs[k])
+			for _, r := range which(b.Cells[j]) {
+				f(cellAt{b, &b.Cells[j]}, &r)
 			}
 		}
 	}
 }
+
+// allRuns of a cell, also those that were measured again.
+func allRuns(c result.Cell) []result.Run { return c.Runs }
 
 // requestFailures are the failed requests of each target by class, over the runs that
 // count.
@@ -185,7 +189,7 @@ func (v *view) requestFailures() (t Table, failed, sent int) {
 		classes      map[string]int
 	}
 	sums := map[string]*sum{}
-	v.eachRun(func(at cellAt, r *result.Run) {
+	v.eachRun(result.Cell.Current, func(at cellAt, r *result.Run) {
 		if r.Status != result.RunOK && r.Status != result.RunFailed {
 			return
 		}

@@ -164,8 +164,8 @@ func (v *view) worstOf(regressions []verdictRow) Line {
 	const most = 3
 	var firsts []verdictRow
 	others := map[string]int{}
-	for _, r := range regressions {
-		key := r.d.ID
+	for i, r := range regressions {
+		key := fmt.Sprint(i)
 		if r.d.Kind != result.KindMetric {
 			key = r.d.Metric + "\x00" + r.d.Reason
 		}
@@ -242,8 +242,11 @@ func (v *view) finding(r verdictRow, others int) Line {
 }
 
 // context is what was compared, how often, on what, and how long it took.
-func (v *view) context() Line {
-	parts := []Line{v.sides()}
+func (v *view) context() Line { return join(" · ", v.sides(), v.session()) }
+
+// session is how often, on what, and how long something was measured.
+func (v *view) session() Line {
+	var parts []Line
 	if p := v.doc.RepeatsPlanned; p > 0 {
 		parts = append(parts, plain(fmt.Sprintf("%d of %s", v.doc.RepeatsDone, count(p, "repeat"))))
 	}

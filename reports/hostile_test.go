@@ -3,6 +3,8 @@ package reports_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -71,7 +73,9 @@ func poison(v reflect.Value, n *int) {
 
 // poisonMap puts a payload into the keys and the text values of a map.
 func poisonMap(m reflect.Value, n *int) {
-	for _, k := range m.MapKeys() {
+	keys := m.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, k := range keys {
 		value := m.MapIndex(k)
 		if value.Kind() == reflect.Interface {
 			value = value.Elem()

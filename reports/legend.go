@@ -22,7 +22,7 @@ func (v *view) legend() []Line {
 		lines = append(lines, plain(fmt.Sprintf(
 			"The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), plainPercent(1-level))))
 	} else {
-		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound; the share of α differs between gates."))
+		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound, at the level of its row."))
 	}
 	lines = append(lines,
 		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, after Holm over the family of %s of this file%s, and the change is at least the margin%s. "+

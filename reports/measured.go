@@ -18,7 +18,8 @@ var keyMetrics = []string{
 // measured is the whole matrix: the geometric means of the key metrics for every cell,
 // whether a gate judges it or not.
 func (v *view) measured() *Section {
-	s := &Section{Kind: Measured, Folded: true}
+	// Without a gate these are the result.
+	s := &Section{Kind: Measured, Folded: len(v.gates) > 0}
 	cells := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
@@ -214,14 +215,14 @@ func describe(id string) metric.Metric {
 
 // runsText is how many runs are behind a cell's summary: "5 of 6".
 func runsText(c *result.Cell) string {
-	ok := 0
-	for _, r := range c.Runs {
+	ok, runs := 0, c.Current()
+	for _, r := range runs {
 		if r.Status == result.RunOK {
 			ok++
 		}
 	}
-	if ok == len(c.Runs) {
+	if ok == len(runs) {
 		return fmt.Sprint(ok)
 	}
-	return fmt.Sprintf("%d of %d", ok, len(c.Runs))
+	return fmt.Sprintf("%d of %d", ok, len(runs))
 }

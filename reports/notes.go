@@ -9,20 +9,20 @@ import (
 
 // warnings are those of the document and of its decisions, each told once.
 func (v *view) warnings() *Section {
-	counts := map[string]int{}
+	places := map[string][]Line{}
 	var order []string
-	add := func(w string) {
-		if counts[w] == 0 {
+	add := func(w string, place Line) {
+		if _, ok := places[w]; !ok {
 			order = append(order, w)
 		}
-		counts[w]++
+		places[w] = append(places[w], place)
 	}
 	for _, w := range v.doc.Warnings {
-		add(w)
+		add(w, nil)
 	}
 	for _, r := range v.rows {
 		for _, w := range r.d.Warnings {
-			add(w)
+			add(w, join(" at ", plain(metricLabel(r.d)), v.cellName(r)))
 		}
 	}
 	if len(order) == 0 {
@@ -30,9 +30,9 @@ func (v *view) warnings() *Section {
 	}
 	s := &Section{Kind: Warnings, Title: plain(count(len(order), "warning")), Folded: len(order) > 5}
 	for _, w := range order {
-		line := plain(w)
-		if n := counts[w]; n > 1 {
-			line = append(line, Span{Text: fmt.Sprintf(" (%d times)", n)})
+		line := join(": ", places[w][0], plain(w))
+		if n := len(places[w]) - 1; n > 0 {
+			line = append(line, Span{Text: fmt.Sprintf(" (and %d more times)", n)})
 		}
 		s.Notes = append(s.Notes, line)
 	}

@@ -22,11 +22,11 @@ func (p *textPrinter) table(t *Table) {
 		p.b.WriteString(t.Title.text(maxCell) + "\n")
 	}
 	cells := textCells(t)
-	widths := columnWidths(t, cells, p.o.width()-iconWidth(t))
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		header[i] = Line{{Text: c.Title}}.text(maxCell)
+		header[i] = plain(c.Title).text(maxCell)
 	}
+	widths := columnWidths(t, header, cells, p.o.width()-iconWidth(t))
 	p.row(t, "", "", header, widths)
 	for i, r := range t.Rows {
 		p.row(t, r.Icon.Symbol(), icons[r.Icon].color, cells[i], widths)
@@ -53,31 +53,56 @@ func iconWidth(t *Table) int {
 	return 0
 }
 
-// columnWidths gives every column what it needs, if that fits; otherwise the widest of
-// those that may wrap is narrowed until it does or none can give any more.
-func columnWidths(t *Table, cells [][]string, total int) []int {
-	widths := make([]int, len(t.Columns))
-	sum := len(gap) * (len(t.Columns) - 1)
+// columnWidths gives every column what it needs, if that fits. Otherwise titles give what
+// only they need, then the columns that may wrap are narrowed, always the widest first,
+// until it fits or none can give any more.
+func columnWidths(t *Table, header []string, cells [][]string, total int) []int {
+	n := len(t.Columns)
+	widths, title, least := make([]int, n), make([]int, n), make([]int, n)
 	for i, c := range t.Columns {
-		widths[i] = displayWidth(c.Title)
+		need := 0
 		for _, row := range cells {
-			widths[i] = max(widths[i], displayWidth(row[i]))
+			need = max(need, displayWidth(row[i]))
 		}
-		sum += widths[i]
+		widths[i] = max(need, displayWidth(header[i]))
+		title[i] = max(need, longestWord(header[i]))
+		least[i] = title[i]
+		if c.Wrap {
+			least[i] = min(title[i], minWrapped)
+		}
+	}
+	total -= len(gap) * (n - 1)
+	narrow(widths, title, total)
+	narrow(widths, least, total)
+	return widths
+}
+
+// narrow takes from the widest that is above its least until the sum is at most total.
+func narrow(widths, least []int, total int) {
+	sum := 0
+	for _, w := range widths {
+		sum += w
 	}
 	for ; sum > total; sum-- {
 		widest := -1
-		for i, c := range t.Columns {
-			if c.Wrap && widths[i] > minWrapped && (widest < 0 || widths[i] > widths[widest]) {
+		for i := range widths {
+			if widths[i] > least[i] && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
-			break
+			return
 		}
 		widths[widest]--
 	}
-	return widths
+}
+
+func longestWord(s string) int {
+	longest := 0
+	for _, word := range strings.Fields(s) {
+		longest = max(longest, displayWidth(word))
+	}
+	return longest
 }
 
 // row draws one row, in several lines where a cell wraps.
@@ -131,11 +156,11 @@ func wrap(s string, limit int) []string {
 	line, used := "", 0
 	for _, word := range strings.Fields(s) {
 		n := displayWidth(word)
-		if used > 0 && used+1+n <= limit {
+		if line != "" && used+1+n <= limit {
 			line, used = line+" "+word, used+1+n
 			continue
 		}
-		if used > 0 {
+		if line != "" {
 			lines = append(lines, line)
 		}
 		for n > limit {
@@ -146,7 +171,7 @@ func wrap(s string, limit int) []string {
 		}
 		line, used = word, n
 	}
-	if used > 0 || len(lines) == 0 {
+	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
 	}
 	return lines

@@ -214,8 +214,9 @@ type Decision struct {
 	Change float64  `json:"change"`
 	Lower  *float64 `json:"lower"`
 	Upper  *float64 `json:"upper"`
-	// Level is the one-sided error of each bound where it is not the gate's own alpha or
-	// the document's (a look of a group-sequential test has its nominal one); 0 otherwise.
+	// Level is the one-sided error of each bound where it is not the document's alpha (a
+	// look of a group-sequential test has its nominal one, a further attempt its share);
+	// 0 otherwise.
 	Level float64 `json:"level,omitempty"`
 	// P one-sided for "worse", PHolm adjusted over the family.
 	P          *float64 `json:"p"`

@@ -1,0 +1,225 @@
+package reports_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func terminal(t *testing.T, doc *result.Document, o reports.Options) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := reports.Text(&out, doc, o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestHeadings(t *testing.T) {
+	tests := map[string]string{
+		"regression":     "### ❌ Performance: 1 of 2 gates regressed — `perf/gate.hcl`",
+		"pass":           "### ✅ Performance: 2 of 2 gates passed — `perf/gate.hcl`",
+		"inconclusive":   "### ❔ Performance: 1 gate inconclusive — `perf/gate.hcl`",
+		"head-dead":      "### ❌ Performance: 1 gate regressed — `perf/gate.hcl`",
+		"infrastructure": "### ⛔ Performance: infrastructure failure, no verdict on the change — `perf/gate.hcl`",
+		"interrupted":    "### ⏹️ Performance: interrupted after 0 of 6 repeats, no verdict — `perf/gate.hcl`",
+		"no-gates":       "### ℹ️ Performance: measured, no gates — `perf/gate.hcl`",
+		"sides":          "### ⚠️ Performance: 1 gate regressed — `perf/gate.hcl`",
+	}
+	for name, want := range tests {
+		if got, _, _ := strings.Cut(render(t, fixtures()[name], reports.Options{}), "\n"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestSimulatedIsSaidFirst(t *testing.T) {
+	for name, out := range map[string]string{
+		"markdown": render(t, simulated(), reports.Options{}),
+		"text":     terminal(t, simulated(), reports.Options{}),
+		"shortest": render(t, simulated(), reports.Options{Budget: 1500}),
+	} {
+		first, _, _ := strings.Cut(out, "\n")
+		if !strings.Contains(first, "Simulated run") || !strings.Contains(out[:300], "never a baseline for a real one") {
+			t.Errorf("%s begins with %q", name, first)
+		}
+	}
+}
+
+func TestTextFitsTheTerminal(t *testing.T) {
+	for name, doc := range fixtures() {
+		if name == "hostile" { // its numbers have units of strangers
+			continue
+		}
+		for line := range strings.Lines(terminal(t, doc, reports.Options{Width: 120})) {
+			if strings.HasPrefix(line, "  │ ") { // logs are as wide as they are
+				continue
+			}
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 120 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+func TestTextColours(t *testing.T) {
+	plain, coloured := terminal(t, regression(), reports.Options{}), terminal(t, regression(), reports.Options{Color: true})
+	if strings.Contains(plain, "\x1b") {
+		t.Error("there are colours without Color")
+	}
+	if !strings.Contains(coloured, "\x1b[31m✗\x1b[0m") {
+		t.Error("a regression is not red")
+	}
+	stripped := strings.NewReplacer("\x1b[31m", "", "\x1b[32m", "", "\x1b[33m", "", "\x1b[1m", "", "\x1b[0m", "").Replace(coloured)
+	if stripped != plain {
+		t.Error("colours change the layout")
+	}
+}
+
+func TestBriefText(t *testing.T) {
+	brief := terminal(t, regression(), reports.Options{Brief: true})
+	for _, want := range []string{"✗ rate=16", "10 comparisons passed (2 improved)"} {
+		if !strings.Contains(brief, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	for _, not := range []string{"▲ rate=4", "start-up"} {
+		if strings.Contains(brief, not) {
+			t.Errorf("%q is there", not)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	only := render(t, regression(), reports.Options{Gates: []string{"gate.steady"}})
+	if !strings.HasPrefix(only, "### ✅ Performance: 1 gate passed") || strings.Contains(only, "gate.latency") {
+		t.Errorf("only gate.steady:\n%.300s", only)
+	}
+	cols := render(t, regression(), reports.Options{Cols: "rate", Metrics: []string{"ttft.p99"}})
+	if !strings.Contains(cols, "| cell | metric | rate=4 | rate=16 |\n|:--|:--|--:|--:|\n| `build=base` | TTFT p99 ↓ | 411 ms | 699 ms |\n") {
+		t.Error("the axis rate has no columns")
+	}
+	rows := render(t, severalSides(), reports.Options{Rows: []string{"build"}})
+	if strings.Contains(rows, "rate=4") {
+		t.Error("an axis that was not asked for is shown")
+	}
+}
+
+func TestJUnitCounts(t *testing.T) {
+	type suites struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Skipped  int `xml:"skipped,attr"`
+	}
+	tests := map[string]suites{
+		"regression":     {12, 2, 0, 0},
+		"pass":           {7, 0, 0, 0},
+		"head-dead":      {4, 2, 2, 0},
+		"infrastructure": {5, 0, 5, 0},
+		"interrupted":    {5, 0, 5, 0},
+		"sides":          {4, 0, 0, 1}, // a regression that only warns
+		"inconclusive":   {6, 0, 4, 0},
+		"no-gates":       {0, 0, 0, 0},
+	}
+	for name, want := range tests {
+		var out bytes.Buffer
+		if err := reports.JUnit(&out, fixtures()[name]); err != nil {
+			t.Fatal(err)
+		}
+		var got suites
+		if err := xml.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestRunsCSV(t *testing.T) {
+	var out bytes.Buffer
+	if err := reports.RunsCSV(&out, noGates()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "no-gates.runs.csv", out.Bytes())
+}
+
+func TestSummary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "summary.md")
+	for range 2 {
+		if err := reports.Summary(path, passing(), reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte("### ✅")); n != 2 {
+		t.Errorf("%d reports, want both appended", n)
+	}
+	big := bytes.Repeat([]byte("x"), reports.SummaryBudget-3000)
+	if err := os.WriteFile(path, big, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := reports.Summary(path, passing(), reports.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > reports.SummaryBudget {
+		t.Errorf("%v, %v: over budget", info.Size(), err)
+	}
+	if err := os.WriteFile(path, append(big, big...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := reports.Summary(path, passing(), reports.Options{}); err == nil || !strings.Contains(err.Error(), "full already") {
+		t.Errorf("a full summary: %v", err)
+	}
+	if err := reports.Summary(filepath.Join(path, "below-a-file"), passing(), reports.Options{}); err == nil {
+		t.Error("a path below a file is accepted")
+	}
+}
+
+func TestCompareGolden(t *testing.T) {
+	lone := noGates()
+	lone.File = "nightly/results.json"
+	for i := range lone.Benchmarks[0].Cells { // an import knows no hashes of ours
+		lone.Benchmarks[0].Cells[i].Hash = "import-" + string(rune('a'+i))
+	}
+	lone.Benchmarks[0].Cells[3].Values[1].Value = "32"
+	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown} {
+		var out bytes.Buffer
+		if err := reports.Compare(&out, regression(), lone, format, reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "compare."+suffix, out.Bytes())
+	}
+}
+
+func TestCompareWithItself(t *testing.T) {
+	var out bytes.Buffer
+	if err := reports.Compare(&out, regression(), regression(), reports.FormatText, reports.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") || !strings.Contains(s, " 0.0 %  6, 6") {
+		t.Errorf("%s", s)
+	}
+}
+
+func TestCompareNothingInCommon(t *testing.T) {
+	other := noGates()
+	other.Benchmarks = nil
+	var out bytes.Buffer
+	if err := reports.Compare(&out, regression(), other, reports.FormatText, reports.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := out.String(); !strings.Contains(s, "No cell is in both") || !strings.Contains(s, "4 cells without a partner") {
+		t.Errorf("%s", s)
+	}
+}
