@@ -190,6 +190,8 @@ func TestErrors(t *testing.T) {
 		{`formatlist("%99999s", ["a"])`, "at most 4 digits"},
 		{`setproduct(range(1000), range(1000))`, "more than 10000 combinations"},
 		{`jsondecode("` + strings.Repeat("[", 200) + `")`, "nested more than 100 deep"},
+		{`log(0, 0)`, "no result"},
+		{`pow(-1, 0.5)`, "no result"},
 		{`file(null)`, "must not be null"},
 	}
 	for _, tt := range tests {

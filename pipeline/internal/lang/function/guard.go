@@ -10,6 +10,10 @@ import (
 // errSensitive replaces the text of an error that may quote a marked argument.
 var errSensitive = errors.New("an argument is not valid; what is wrong is not shown, because an argument is sensitive")
 
+// errPanic replaces what cty makes of a panic inside a function, a text with a stack:
+// stdlib's log(0, 0) and pow(-1, 0.5) end so, since cty has no NaN.
+var errPanic = errors.New("there is no result for these arguments")
+
 // guard wraps f such that an error about marked arguments does not quote them, and such
 // that check, if there is one, is asked before f. The marks themselves are left to f:
 // some functions keep them on the element that carries them.
@@ -49,8 +53,12 @@ func passThrough(p function.Parameter) function.Parameter {
 	return p
 }
 
-// redact keeps which argument an error is about.
+// redact keeps which argument an error is about, and its text only where that quotes
+// nothing marked.
 func redact(err error, args []cty.Value) error {
+	if _, ok := errors.AsType[function.PanicError](err); ok {
+		return errPanic
+	}
 	if err == nil || !anyMarked(args) {
 		return err
 	}
