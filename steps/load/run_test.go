@@ -76,7 +76,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	w.Dataset.InputMax, w.Dataset.OutputMax = 30, 9
 	send := func(seed, lengths uint64) (*rawServer, record.Run) {
 		s := serve(t, healthy)
-		return s, mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: seed, LengthSeed: lengths}).Run
+		return s, mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: seed, ShapeSeed: lengths}).Run
 	}
 	s1, a := send(1, 9)
 	s2, b := send(1, 9)
