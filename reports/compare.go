@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
@@ -155,11 +156,11 @@ func joinBy(a, b []cellAt, key func(cellAt) string) (pairs []cellPair, restA, re
 func sortedValues(values []result.AxisValue) string {
 	sorted := slices.Clone(values)
 	slices.SortFunc(sorted, func(x, y result.AxisValue) int { return cmp.Compare(x.Name, y.Name) })
-	var key string
+	var key strings.Builder
 	for _, v := range sorted {
-		key += v.Name + "\x00" + v.Value + "\x00"
+		key.WriteString(v.Name + "\x00" + v.Value + "\x00")
 	}
-	return key
+	return key.String()
 }
 
 // comparisonTable has one row for each metric of each pair; single reports that some

@@ -124,11 +124,11 @@ func join(sep string, lines ...Line) Line {
 
 // String is the text without styles, not escaped.
 func (l Line) String() string {
-	var s string
+	var b strings.Builder
 	for _, span := range l {
-		s += span.Text
+		b.WriteString(span.Text)
 	}
-	return s
+	return b.String()
 }
 
 // draw puts the spans together. Escaping trims what it takes for the edge of a text;

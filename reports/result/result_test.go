@@ -18,8 +18,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-func pointer(v float64) *float64 { return &v }
-
 // small is a document with something in every part.
 func small() *result.Document {
 	start := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
@@ -43,7 +41,7 @@ func small() *result.Document {
 			Verdict: result.Regression, Range: at, Decisions: []result.Decision{{
 				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
 				Direction: "lower", Scale: "log", Verdict: result.Regression, N: 4, BaseValue: 0.412, HeadValue: 0.47, Change: 0.141,
-				Lower: pointer(0.098), Upper: pointer(0.181), P: pointer(0.0004), PHolm: pointer(0.0004), Margin: 0.05,
+				Lower: new(0.098), Upper: new(0.181), P: new(0.0004), PHolm: new(0.0004), Margin: 0.05,
 			}},
 		}},
 	}
@@ -171,8 +169,8 @@ func TestValidate(t *testing.T) {
 		{"decisions[0].kind", func(d *result.Document) { d.Gates[0].Decisions[0].Kind = "x" }},
 		{"decisions[0].direction", func(d *result.Document) { d.Gates[0].Decisions[0].Direction = "up" }},
 		{"decisions[0].scale", func(d *result.Document) { d.Gates[0].Decisions[0].Scale = "linear" }},
-		{"decisions[0].p_holm", func(d *result.Document) { d.Gates[0].Decisions[0].PHolm = pointer(2) }},
-		{"lower 0.5 is above upper", func(d *result.Document) { d.Gates[0].Decisions[0].Lower = pointer(0.5) }},
+		{"decisions[0].p_holm", func(d *result.Document) { d.Gates[0].Decisions[0].PHolm = new(2.0) }},
+		{"lower 0.5 is above upper", func(d *result.Document) { d.Gates[0].Decisions[0].Lower = new(0.5) }},
 	}
 	if err := result.Validate(small()); err != nil {
 		t.Fatalf("the document itself: %v", err)

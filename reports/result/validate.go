@@ -95,25 +95,25 @@ func oneOf[T ~string](v *validator, got T, path string, want ...T) {
 	}
 }
 
-// within checks lo <= x <= hi.
-func (v *validator) within(x, lo, hi float64, path string, at ...any) {
-	if x < lo || x > hi {
-		v.addf("%s: %g is not in %g … %g", fmt.Sprintf(path, at...), x, lo, hi)
+// atMost checks 0 <= x <= hi.
+func (v *validator) atMost(x, hi float64, path string, at ...any) {
+	if x < 0 || x > hi {
+		v.addf("%s: %g is not in 0 … %g", fmt.Sprintf(path, at...), x, hi)
 	}
 }
 
 func (v *validator) document(doc *Document) {
 	oneOf(v, doc.Status, "status", StatusComplete, StatusInterrupted, StatusFailed)
 	oneOf(v, doc.Verdict, "verdict", append(slices.Clone(severity), "")...)
-	v.within(doc.Alpha, 0, 1, "alpha")
-	v.within(doc.TimeScale, 0, math.MaxFloat64, "time_scale")
+	v.atMost(doc.Alpha, 1, "alpha")
+	v.atMost(doc.TimeScale, math.MaxFloat64, "time_scale")
 	v.count(doc.FamilySize, "family_size")
 	v.count(doc.RepeatsPlanned, "repeats_planned")
 	v.count(doc.RepeatsDone, "repeats_done")
 	for i, l := range doc.Launches {
 		v.ref(v.targets, l.Target, "target", "launches[%d].target", i)
 		v.count(l.Repeat, "launches[%d].repeat", i)
-		v.within(l.Startup, 0, math.MaxFloat64, "launches[%d].startup_s", i)
+		v.atMost(l.Startup, math.MaxFloat64, "launches[%d].startup_s", i)
 	}
 	for i := range doc.Benchmarks {
 		v.benchmark(&doc.Benchmarks[i], fmt.Sprintf("benchmarks[%d]", i))
@@ -142,7 +142,7 @@ func (v *validator) benchmark(b *Benchmark, path string) {
 			if r.Failed > r.Sent {
 				v.addf("%s: %d of %d requests failed", at, r.Failed, r.Sent)
 			}
-			v.within(r.Duration, 0, math.MaxFloat64, "%s.duration_s", at)
+			v.atMost(r.Duration, math.MaxFloat64, "%s.duration_s", at)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (v *validator) gate(g *Gate, path string) {
 	} {
 		oneOf(v, Action(on.action), path+"."+on.name, Fail, Warn, Ignore, "")
 	}
-	v.within(g.Alpha, 0, 1, "%s.alpha", path)
+	v.atMost(g.Alpha, 1, "%s.alpha", path)
 	hashes, ok := v.cells[g.Benchmark]
 	if g.Benchmark != "" && !ok {
 		v.addf("%s.benchmark: there is no benchmark %s", path, clip(g.Benchmark))
@@ -184,12 +184,12 @@ func (v *validator) decision(d *Decision, at string) {
 	oneOf(v, d.Scale, at+".scale", "log", "difference", "proportion", "")
 	v.count(d.N, "%s.n", at)
 	v.count(d.NeedPairs, "%s.need_pairs", at)
-	v.within(d.Level, 0, 1, "%s.level", at)
+	v.atMost(d.Level, 1, "%s.level", at)
 	if d.P != nil {
-		v.within(*d.P, 0, 1, "%s.p", at)
+		v.atMost(*d.P, 1, "%s.p", at)
 	}
 	if d.PHolm != nil {
-		v.within(*d.PHolm, 0, 1, "%s.p_holm", at)
+		v.atMost(*d.PHolm, 1, "%s.p_holm", at)
 	}
 	if d.Lower != nil && d.Upper != nil && *d.Lower > *d.Upper {
 		v.addf("%s: lower %g is above upper %g", at, *d.Lower, *d.Upper)
