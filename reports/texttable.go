@@ -99,7 +99,7 @@ func narrow(widths, least []int, total int) {
 
 func longestWord(s string) int {
 	longest := 0
-	for _, word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsSeq(s) {
 		longest = max(longest, displayWidth(word))
 	}
 	return longest
@@ -154,7 +154,7 @@ func pad(s string, width int, align Align) string {
 func wrap(s string, limit int) []string {
 	var lines []string
 	line, used := "", 0
-	for _, word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsSeq(s) {
 		n := displayWidth(word)
 		if line != "" && used+1+n <= limit {
 			line, used = line+" "+word, used+1+n
