@@ -82,15 +82,16 @@ func classes(failures map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// audit flattens the client's account of itself; times in seconds.
+// audit flattens the client's account of itself; times in seconds. All numbers are
+// float64, as they are when they come back from a journal.
 func audit(a record.Audit) map[string]any {
 	sec := func(ns int64) float64 { return float64(ns) / 1e9 }
 	out := map[string]any{
 		"lag_p50_s": sec(a.LagP50), "lag_p99_s": sec(a.LagP99), "lag_max_s": sec(a.LagMax),
 		"planned_rate": a.PlannedRate, "realised_rate": a.RealisedRate,
-		"coalesced_reads": a.CoalescedReads, "events": a.Events,
+		"coalesced_reads": float64(a.CoalescedReads), "events": float64(a.Events),
 		"gc_pause_total_s": sec(a.GCPauseTotal), "gc_pause_max_s": sec(a.GCPauseMax),
-		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": a.PeakConcurrency,
+		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
 	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {
 		if text != "" {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports/result"
 )
 
 // patience is the number of failures of a target after which it is not launched again.
@@ -98,110 +97,4 @@ func lastClass(done []Launched, targets []string) string {
 		}
 	}
 	return "unknown"
-}
-
-// replaceCap is how many void runs may be measured again: 30 % of the planned ones, at
-// least one.
-func replaceCap(p *plan.Plan) int {
-	n := 0
-	for _, r := range p.Repeats {
-		for _, l := range r.Launches {
-			n += len(l.Runs)
-		}
-	}
-	return max(1, n*3/10)
-}
-
-// replacement plans the next repeat that measures void runs again: of the first repeat
-// that still has any, with all sides of the cells concerned, in the order of that repeat
-// and with its content. It returns false when there is nothing left to do, or when the
-// cap is reached: those runs stay void.
-func replacement(p *plan.Plan, done []Launched) (r plan.Repeat, replaces int, ok bool) {
-	open, spent := voids(done)
-	for _, rep := range p.Repeats {
-		cells := open[rep.Index]
-		if len(cells) == 0 || spent >= replaceCap(p) {
-			continue
-		}
-		cells = cells[:min(len(cells), replaceCap(p)-spent)]
-		again := sides(p, cells)
-		r = only(rep, again, lastRepeat(p, done)+1)
-		if !slices.ContainsFunc(r.Launches, func(l plan.Launch) bool { return givenUp(p, done, l.Target) }) {
-			return r, rep.Index, true
-		}
-	}
-	return plan.Repeat{}, 0, false
-}
-
-// only returns a repeat with another number and with the runs of some cells alone.
-func only(r plan.Repeat, cells map[string]bool, index int) plan.Repeat {
-	out := plan.Repeat{Index: index}
-	for _, l := range r.Launches {
-		runs := slices.DeleteFunc(slices.Clone(l.Runs), func(run plan.Run) bool { return !cells[run.Cell] })
-		if len(runs) > 0 {
-			out.Launches = append(out.Launches, plan.Launch{ID: fmt.Sprintf("r%d-%s", index, l.Target), Target: l.Target, Runs: runs})
-		}
-	}
-	return out
-}
-
-// voids returns the cells whose latest run for a planned repeat is void, by that repeat,
-// and the number of void runs that were measured again.
-func voids(done []Launched) (open map[int][]string, spent int) {
-	type place struct {
-		cell string
-		pair int
-	}
-	latest := map[place]result.Run{}
-	var order []place
-	total := 0
-	for _, l := range done {
-		for _, cr := range l.Runs {
-			at := place{cr.Cell, cr.Run.Pair()}
-			if before, seen := latest[at]; !seen {
-				order = append(order, at)
-			} else if before.Repeat > cr.Run.Repeat {
-				continue
-			}
-			if cr.Run.Status == result.RunVoid {
-				total++
-			}
-			latest[at] = cr.Run
-		}
-	}
-	open = map[int][]string{}
-	for _, at := range order {
-		if latest[at].Status == result.RunVoid {
-			open[at.pair] = append(open[at.pair], at.cell)
-			total--
-		}
-	}
-	return open, total
-}
-
-// sides returns the cells and everything that is compared with them, directly or not.
-func sides(p *plan.Plan, cells []string) map[string]bool {
-	in := map[string]bool{}
-	for _, c := range cells {
-		in[c] = true
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, g := range p.Gates {
-			for _, c := range g.Comparisons {
-				if c.Base != "" && in[c.Head] != in[c.Base] {
-					in[c.Head], in[c.Base], grown = true, true, true
-				}
-			}
-		}
-	}
-	return in
-}
-
-func lastRepeat(p *plan.Plan, done []Launched) int {
-	last := len(p.Repeats)
-	for _, l := range done {
-		last = max(last, l.Repeat)
-	}
-	return last
 }

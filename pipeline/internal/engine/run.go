@@ -170,8 +170,9 @@ func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (ove
 
 // stopAtTheEnd is the policy's last word on a run that kept going.
 func (r *runner) stopAtTheEnd() error {
-	if open, spent := voids(r.out.Launched); len(open) > 0 {
-		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d were measured again (at most %d are)", len(open), spent, replaceCap(r.plan)))
+	groups := comparedTogether(r.plan)
+	if open, spent := voids(groups, r.out.Launched); len(open) > 0 {
+		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d cells were measured again (at most %d are)", len(open), spent, replaceCap(r.plan, groups)))
 	}
 	if st := decideStop(r.plan, r.out.Launched); st != nil && st.infrastructure {
 		return errors.New(st.reason)

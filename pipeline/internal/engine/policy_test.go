@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"pgregory.net/rapid"
+)
+
+// carryOut is the engine's loop over replacements, with runs whose status is drawn.
+func carryOut(p *plan.Plan, status func() string) (done []Launched, replaced int) {
+	measure := func(rep plan.Repeat, replaces int) {
+		for _, l := range rep.Launches {
+			out := Launched{ID: l.ID, Repeat: rep.Index, Target: l.Target}
+			for _, run := range l.Runs {
+				out.Runs = append(out.Runs, CellRun{run.Cell, result.Run{Repeat: rep.Index, Replaces: replaces, Status: status()}})
+			}
+			done = append(done, out)
+		}
+	}
+	for _, rep := range p.Repeats {
+		measure(rep, 0)
+	}
+	for {
+		rep, replaces, ok := replacement(p, done)
+		if !ok {
+			return done, replaced
+		}
+		replaced++
+		measure(rep, replaces)
+	}
+}
+
+func TestReplacementProperty(t *testing.T) {
+	plans := map[int]*plan.Plan{}
+	for repeats := 1; repeats <= 5; repeats++ {
+		plans[repeats] = makePlan(t, []string{base, same, head}, []float64{2, 4}, repeats)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := plans[rapid.IntRange(1, 5).Draw(t, "repeats")]
+		voidShare := rapid.IntRange(0, 100).Draw(t, "void %")
+		done, replaced := carryOut(p, func() string {
+			if rapid.IntRange(0, 99).Draw(t, "status") < voidShare {
+				return result.RunVoid
+			}
+			return result.RunOK
+		})
+		groups := comparedTogether(p)
+		open, spent := voids(groups, done)
+		most := replaceCap(p, groups)
+		if spent > most || replaced > spent {
+			t.Fatalf("%d cells were measured again in %d replacements, the cap is %d", spent, replaced, most)
+		}
+		if len(open) > 0 && spent < most {
+			t.Fatalf("void runs are left (%v) though only %d of %d cells were measured again", open, spent, most)
+		}
+		checkOrientation(t, p, done)
+	})
+}
+
+// checkOrientation: a replacement has all sides, in the order of what it replaces.
+func checkOrientation(t *rapid.T, p *plan.Plan, done []Launched) {
+	byRepeat := map[int][]Launched{}
+	for _, l := range done {
+		byRepeat[l.Repeat] = append(byRepeat[l.Repeat], l)
+	}
+	for repeat, launches := range byRepeat {
+		if repeat <= len(p.Repeats) {
+			continue
+		}
+		replaces := launches[0].Runs[0].Run.Replaces
+		planned := byRepeat[replaces]
+		if len(launches) != len(planned) {
+			t.Fatalf("repeat %d has %d sides, repeat %d has %d", repeat, len(launches), replaces, len(planned))
+		}
+		for i, l := range launches {
+			if l.Target != planned[i].Target || len(l.Runs) != len(launches[0].Runs) {
+				t.Fatalf("launch %d of repeat %d is %s with %d runs, that of repeat %d is %s", i, repeat, l.Target, len(l.Runs), replaces, planned[i].Target)
+			}
+		}
+	}
+}
+
+func TestAttemptNames(t *testing.T) {
+	for _, id := range []string{`r1-server.vllm.sut["base"]`, `r2-server.vllm.a`, `r1-server.vllm.x["a~2"]`, "r12-server.openai.a-try2"} {
+		for n := 1; n <= attempts; n++ {
+			if got := planned(attemptID(id, n)); got != id {
+				t.Errorf("attempt %d of %s belongs to %s", n, id, got)
+			}
+		}
+		if attemptID(id, 1) == attemptID(id, 2) {
+			t.Errorf("both attempts of %s have one name", id)
+		}
+	}
+}
+
+func TestWorkloadText(t *testing.T) {
+	for want, w := range map[string]steps.Workload{
+		"poisson 4/s, 200 requests, random 256→16": {
+			Load: steps.Load{Arrival: "poisson", Rate: 4, Burstiness: 1, Requests: 200}, Dataset: random(256, 256, 16, 16)},
+		"gamma 0.5/s burstiness 0.25, 1m0s, sonnet 128–512→6": {
+			Load: steps.Load{Arrival: "gamma", Rate: 0.5, Burstiness: 0.25, Duration: time.Minute}, Dataset: steps.Dataset{Kind: "sonnet", InputMin: 128, InputMax: 512, OutputMin: 6, OutputMax: 6}},
+		"closed, 8 requests, at most 2 at once, file": {
+			Load: steps.Load{Arrival: "closed", Requests: 8, MaxConcurrency: 2}, Dataset: steps.Dataset{Kind: "file"}},
+	} {
+		if got := workloadText(w); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func random(inMin, inMax, outMin, outMax int) steps.Dataset {
+	return steps.Dataset{Kind: "random", InputMin: inMin, InputMax: inMax, OutputMin: outMin, OutputMax: outMax}
+}
+
+func TestEstimate(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 2)
+	now := time.Unix(0, 0)
+	e := newETA(p, func() time.Time { return now })
+	if elapsed, left := e.estimate(); elapsed != 0 || left != p.Estimate.Seconds {
+		t.Errorf("at the start: %v, %v; the plan says %v", elapsed, left, p.Estimate.Seconds)
+	}
+	cell := p.Repeats[0].Launches[0].Runs[0].Cell
+	perLaunch := p.Estimate.Seconds / 4
+	e.launched()
+	e.ran(cell)
+	now = now.Add(time.Duration(2 * perLaunch * float64(time.Second)))
+	if _, left := e.estimate(); fmt.Sprintf("%.6g", left) != fmt.Sprintf("%.6g", 2*3*perLaunch) {
+		t.Errorf("twice as slow as planned with 3 of 4 launches to go: %v s left, want %v", left, 6*perLaunch)
+	}
+	e.skip(p.Repeats[0].Launches[1])
+	e.add(p.Repeats[0].Launches[1])
+	if index, total := e.position(); index != 3 || total != 5 {
+		t.Errorf("at run %d of %d, want 3 of 5", index, total)
+	}
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// replacement plans the next repeat that measures void runs again: of the first repeat
+// that still has any, with all sides of the cells concerned, in the order of that repeat
+// and with its content. It returns false when there is nothing left to do, or when the
+// cap is reached: those runs stay void. It is a function of the plan and of what was
+// done, so that a resumed run goes on in the same way.
+func replacement(p *plan.Plan, done []Launched) (r plan.Repeat, replaces int, ok bool) {
+	groups := comparedTogether(p)
+	open, spent := voids(groups, done)
+	left := replaceCap(p, groups) - spent
+	for _, rep := range p.Repeats {
+		again := open[rep.Index]
+		if len(again) == 0 || left <= 0 {
+			continue
+		}
+		again = again[:min(len(again), left)]
+		r = only(rep, lastRepeat(p, done)+1, func(cell string) bool { return slices.Contains(again, groups[cell]) })
+		if !slices.ContainsFunc(r.Launches, func(l plan.Launch) bool { return givenUp(p, done, l.Target) }) {
+			return r, rep.Index, true
+		}
+	}
+	return plan.Repeat{}, 0, false
+}
+
+// replaceCap is how often a cell with its sides may be measured again, over all cells and
+// repeats: 30 % of what is planned, rounded up.
+func replaceCap(p *plan.Plan, groups map[string]string) int {
+	type place struct {
+		repeat int
+		group  string
+	}
+	planned := map[place]bool{}
+	for _, r := range p.Repeats {
+		for _, l := range r.Launches {
+			for _, run := range l.Runs {
+				planned[place{r.Index, groups[run.Cell]}] = true
+			}
+		}
+	}
+	return (len(planned)*3 + 9) / 10
+}
+
+// comparedTogether names, for each cell, the group of all cells that it is compared with,
+// directly or not, by the first of them. A cell that nothing is compared with is alone.
+func comparedTogether(p *plan.Plan) map[string]string {
+	groups := map[string]string{}
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			groups[c.Hash] = c.Hash
+		}
+	}
+	for _, g := range p.Gates {
+		for _, c := range g.Comparisons {
+			if c.Base == "" || groups[c.Base] == groups[c.Head] {
+				continue
+			}
+			joined := groups[c.Head]
+			for cell, group := range groups {
+				if group == joined {
+					groups[cell] = groups[c.Base]
+				}
+			}
+		}
+	}
+	return groups
+}
+
+// voids returns the groups with a cell whose latest run for a planned repeat is void, by
+// that repeat and in the order of their runs, and how often groups were measured again.
+func voids(groups map[string]string, done []Launched) (open map[int][]string, spent int) {
+	type place struct {
+		name   string // of a cell or a group
+		repeat int
+	}
+	latest := map[place]string{}
+	again := map[place]bool{}
+	var order []place
+	for _, l := range done {
+		for _, cr := range l.Runs {
+			at := place{cr.Cell, cr.Run.Pair()}
+			if _, seen := latest[at]; !seen {
+				order = append(order, at)
+			}
+			latest[at] = cr.Run.Status
+			if cr.Run.Replaces > 0 {
+				again[place{groups[cr.Cell], cr.Run.Repeat}] = true
+			}
+		}
+	}
+	open = map[int][]string{}
+	for _, at := range order {
+		group := groups[at.name]
+		if latest[at] == result.RunVoid && !slices.Contains(open[at.repeat], group) {
+			open[at.repeat] = append(open[at.repeat], group)
+		}
+	}
+	return open, len(again)
+}
+
+// only returns a repeat with another number and with the runs of some cells alone.
+func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
+	out := plan.Repeat{Index: index}
+	for _, l := range r.Launches {
+		runs := slices.DeleteFunc(slices.Clone(l.Runs), func(run plan.Run) bool { return !keep(run.Cell) })
+		if len(runs) > 0 {
+			out.Launches = append(out.Launches, plan.Launch{ID: fmt.Sprintf("r%d-%s", index, l.Target), Target: l.Target, Runs: runs})
+		}
+	}
+	return out
+}
+
+func lastRepeat(p *plan.Plan, done []Launched) int {
+	last := len(p.Repeats)
+	for _, l := range done {
+		last = max(last, l.Repeat)
+	}
+	return last
+}
