@@ -2,7 +2,7 @@ package exec
 
 import (
 	"bufio"
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -18,8 +18,14 @@ const (
 // parseOutputs reads lines name=value. Empty lines are skipped, a later value of a name
 // replaces an earlier one. Every declared name must be there and no other.
 func parseOutputs(r io.Reader, declared []string) (map[string]string, error) {
-	limited := &io.LimitedReader{R: r, N: maxOutput + 1}
-	lines := bufio.NewScanner(limited)
+	data, err := io.ReadAll(io.LimitReader(r, maxOutput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the output file: %w", err)
+	}
+	if len(data) > maxOutput {
+		return nil, fmt.Errorf("the output file is larger than %d bytes", maxOutput)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, maxLine)
 	outputs := make(map[string]string, len(declared))
 	for n := 1; lines.Scan(); n++ {
@@ -38,14 +44,8 @@ func parseOutputs(r io.Reader, declared []string) (map[string]string, error) {
 		}
 		outputs[name] = value
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, fmt.Errorf("a line of the output file is longer than %d bytes", maxLine)
-	}
 	if lines.Err() != nil {
-		return nil, fmt.Errorf("read the output file: %w", lines.Err())
-	}
-	if limited.N <= 0 {
-		return nil, fmt.Errorf("the output file is larger than %d bytes", maxOutput)
+		return nil, fmt.Errorf("a line of the output file is longer than %d bytes", maxLine)
 	}
 	for _, name := range declared {
 		if _, ok := outputs[name]; !ok {
