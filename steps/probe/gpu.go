@@ -133,15 +133,15 @@ func run(ctx context.Context, sp steps.Spawner, argv ...string) ([]byte, error) 
 	if err := child.Wait(); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	return out.kept, nil
 }
 
 // limitedBuffer keeps the first maxOutput bytes and drops the rest.
-type limitedBuffer struct{ bytes.Buffer }
+// It is no bytes.Buffer, whose ReadFrom would take everything.
+type limitedBuffer struct{ kept []byte }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := maxOutput - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
-	}
+	room := maxOutput - len(b.kept)
+	b.kept = append(b.kept, p[:min(room, len(p))]...)
 	return len(p), nil
 }

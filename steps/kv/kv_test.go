@@ -1,0 +1,70 @@
+package kv
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func TestKinds(t *testing.T) {
+	kinds := append(Transfers(), Services()...)
+	if _, err := steps.NewRegistry(kinds...); err != nil {
+		t.Error(err)
+	}
+	for _, k := range kinds {
+		if k.Doc == "" || k.Unsupported == "" || strings.HasSuffix(k.Unsupported, ".") {
+			t.Errorf("%s %q: doc %q, unsupported %q", k.Block, k.Name, k.Doc, k.Unsupported)
+		}
+		for _, a := range k.Schema.Attrs {
+			if a.Doc == "" {
+				t.Errorf("%s %q: %s has no doc", k.Block, k.Name, a.Name)
+			}
+		}
+		if found := k.Validate(steps.Object{}); len(found) != 0 {
+			t.Errorf("%s %q: an empty block has problems: %v", k.Block, k.Name, found)
+		}
+	}
+}
+
+func TestValidateTransfer(t *testing.T) {
+	devices := func(names ...string) cty.Value {
+		vals := make([]cty.Value, len(names))
+		for i, n := range names {
+			vals[i] = cty.StringVal(n)
+		}
+		return cty.ListVal(vals)
+	}
+	for name, tt := range map[string]struct {
+		kind  string
+		attrs map[string]cty.Value
+		want  []string
+	}{
+		"rdma":         {"mooncake", map[string]cty.Value{"transport": cty.StringVal(RDMA), "devices": devices("mlx5_0", "mlx5_1"), "buffer": cty.NumberIntVal(5 << 30)}, nil},
+		"unknown":      {"mooncake", map[string]cty.Value{"transport": cty.UnknownVal(cty.String), "devices": cty.UnknownVal(cty.List(cty.String)), "buffer": cty.UnknownVal(cty.Number)}, nil},
+		"no nccl":      {"mooncake", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, []string{"transport"}},
+		"nccl":         {"p2p_nccl", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, nil},
+		"files":        {"example", map[string]cty.Value{"transport": cty.StringVal(TCP)}, []string{"transport"}},
+		"device":       {"nixl", map[string]cty.Value{"devices": devices("mlx5_0; rm")}, []string{"devices"}},
+		"nvlink":       {"nixl", map[string]cty.Value{"transport": cty.StringVal(NVLink), "devices": devices("mlx5_0")}, []string{"devices"}},
+		"empty buffer": {"lmcache", map[string]cty.Value{"buffer": cty.Zero}, []string{"buffer"}},
+	} {
+		i := slices.IndexFunc(Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
+		var got []string
+		for _, p := range Transfers()[i].Validate(steps.Object{Attrs: tt.attrs}) {
+			got = append(got, p.Path...)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: problems at %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestValidateService(t *testing.T) {
+	both := map[string]cty.Value{"image": cty.StringVal("i"), "executable": cty.StringVal("e"), "port": cty.NumberIntVal(0)}
+	if got := validateService(steps.Object{Attrs: both}); len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+}

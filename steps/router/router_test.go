@@ -1,0 +1,52 @@
+package router
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func TestKinds(t *testing.T) {
+	if _, err := steps.NewRegistry(Kinds()...); err != nil {
+		t.Error(err)
+	}
+	for _, k := range Kinds() {
+		if k.Block != "router" || k.Doc == "" || k.Unsupported == "" || strings.HasSuffix(k.Unsupported, ".") {
+			t.Errorf("%s %q: doc %q, unsupported %q", k.Block, k.Name, k.Doc, k.Unsupported)
+		}
+		for _, a := range k.Schema.Attrs {
+			if a.Doc == "" {
+				t.Errorf("%q: %s has no doc", k.Name, a.Name)
+			}
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	servers := cty.TupleVal([]cty.Value{cty.EmptyObjectVal})
+	for name, tt := range map[string]struct {
+		kind  string
+		attrs map[string]cty.Value
+		want  []string
+	}{
+		"pair":       {"nixl", map[string]cty.Value{"prefill": servers, "decode": servers}, nil},
+		"not known":  {"nixl", map[string]cty.Value{"prefill": cty.DynamicVal, "decode": cty.DynamicVal}, nil},
+		"colocated":  {"round_robin", map[string]cty.Value{"decode": servers}, nil},
+		"no prefill": {"nixl", map[string]cty.Value{"decode": servers}, []string{"prefill"}},
+		"empty":      {"round_robin", map[string]cty.Value{"decode": cty.EmptyTupleVal}, []string{"decode"}},
+		"not a list": {"round_robin", map[string]cty.Value{"decode": cty.StringVal("x")}, []string{"decode"}},
+		"port":       {"round_robin", map[string]cty.Value{"decode": servers, "port": cty.NumberIntVal(-1)}, []string{"port"}},
+	} {
+		i := slices.IndexFunc(Kinds(), func(k steps.Kind) bool { return k.Name == tt.kind })
+		var got []string
+		for _, p := range Kinds()[i].Validate(steps.Object{Attrs: tt.attrs}) {
+			got = append(got, p.Path...)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: problems at %v, want %v", name, got, tt.want)
+		}
+	}
+}
