@@ -43,13 +43,13 @@ func newSnippet(file *hcl.File, d *hcl.Diagnostic) *Snippet {
 	}
 	to = min(to, len(src))
 
-	start, startLine, end := lineStart(src, from), d.Subject.Start.Line, lineEnd(src, to)
+	start, startLine, end := lineStart(src, from), d.Subject.Start.Line, lineEnd(src, from, to)
 	if c := d.Context; c != nil && c.Filename == d.Subject.Filename {
 		if c.Start.Byte >= 0 && c.Start.Byte < start && startLine-c.Start.Line < maxLines/2 {
 			start, startLine = lineStart(src, c.Start.Byte), c.Start.Line
 		}
 		if c.End.Byte > end && c.End.Byte <= len(src) {
-			end = lineEnd(src, c.End.Byte)
+			end = lineEnd(src, to, c.End.Byte)
 		}
 	}
 	s := cutLines(src[start:end], from-start, to-start)
@@ -63,10 +63,10 @@ func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd is the end of the line that holds the byte before at: a range often ends
-// behind a line end.
-func lineEnd(src []byte, at int) int {
-	if at > 0 && at <= len(src) && src[at-1] == '\n' {
+// lineEnd is the end of the line of the last byte before at, if that lies in [from, at),
+// else of the byte at at: a range often ends behind a line end.
+func lineEnd(src []byte, from, at int) int {
+	if at > from && src[at-1] == '\n' {
 		return at - 1
 	}
 	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/pmezard/go-difflib/difflib"
@@ -23,8 +24,8 @@ func Diff(name string, a, b []byte) string {
 		return ""
 	}
 	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A:        difflib.SplitLines(string(a)),
-		B:        difflib.SplitLines(string(b)),
+		A:        lines(a),
+		B:        lines(b),
 		FromFile: name,
 		ToFile:   name + " (formatted)",
 		Context:  3,
@@ -34,4 +35,16 @@ func Diff(name string, a, b []byte) string {
 		return fmt.Sprintf("--- %s\n(the difference cannot be shown: %s)\n", name, err)
 	}
 	return text
+}
+
+// lines splits text behind its line ends, and marks a last line that has none as diff(1)
+// does.
+func lines(text []byte) []string {
+	all := strings.SplitAfter(string(text), "\n")
+	last := len(all) - 1
+	if all[last] == "" {
+		return all[:last]
+	}
+	all[last] += "\n\\ No newline at end of file\n"
+	return all
 }

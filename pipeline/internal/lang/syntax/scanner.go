@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -57,6 +58,9 @@ var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
 }
 
+// hugeNumber literals cost little to parse, but hours to turn into the text of a string.
+var hugeNumber = regexp.MustCompile(`^.{400}|[eE][+-]?0*[1-9][0-9]{3}`)
+
 func newScanner() *scanner {
 	return &scanner{frames: []frame{{lines: true}}}
 }
@@ -65,6 +69,10 @@ func newScanner() *scanner {
 func (s *scanner) scan(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	for _, tok := range tokens {
 		s.token(tok)
+		if tok.Type == hclsyntax.TokenNumberLit && hugeNumber.Match(tok.Bytes) {
+			return problemAt(CodeNesting, tok.Range, "number is too large",
+				"A number has at most 400 digits and an exponent of at most 3.")
+		}
 		if d := s.verdict(tok.Range); d != nil {
 			return d
 		}
