@@ -89,7 +89,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // what was read counts
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s %s: the answer was cut: %w", method, path, err)
@@ -103,8 +103,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 // withoutURL takes the address off an error of net/http: the caller names the path, and
 // the address is said once, by whoever knows the server's name.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -171,11 +171,11 @@ func listWords(list []any, name, flag string, style FlagStyle) ([]string, error)
 
 // element of a list: a scalar, or JSON where it is itself a list or an object.
 func element(v any) (string, error) {
-	switch v.(type) {
+	switch v := v.(type) {
 	case map[string]any, []any:
 		return compactJSON(v)
 	case bool:
-		return strconv.FormatBool(v.(bool)), nil
+		return strconv.FormatBool(v), nil
 	}
 	return scalar(v)
 }

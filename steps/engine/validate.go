@@ -24,7 +24,7 @@ func CheckArgs(o steps.Object, style FlagStyle) []steps.Problem {
 		return nil
 	}
 	v := o.Value("args")
-	if !v.IsKnown() || !(v.Type().IsObjectType() || v.Type().IsMapType()) {
+	if !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
 		return nil
 	}
 	var found []steps.Problem

@@ -40,7 +40,7 @@ func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) 
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file)
+	defer func() { _ = os.Remove(file) }() // the folder is a temporary one
 	cmd.Env = append(cmd.Env, steps.EnvVar{Name: OutputVar, Value: file})
 
 	limit := obj.Duration("timeout")
@@ -125,6 +125,6 @@ func readOutputs(file string, declared []string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the output file: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // opened for reading
 	return parseOutputs(f, declared)
 }

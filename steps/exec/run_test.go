@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,9 +66,7 @@ func step(script string, more map[string]cty.Value) steps.Object {
 		"command": cty.ListVal([]cty.Value{cty.StringVal("sh"), cty.StringVal("-c"), cty.StringVal(script)}),
 		"timeout": cty.NumberIntVal(DefaultTimeout.Nanoseconds()),
 	}
-	for name, v := range more {
-		attrs[name] = v
-	}
+	maps.Copy(attrs, more)
 	return steps.Object{Attrs: attrs}
 }
 

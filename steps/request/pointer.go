@@ -29,7 +29,7 @@ func lookup(doc any, pointer string) (string, error) {
 	}
 	v := doc
 	if pointer != "" {
-		for _, token := range strings.Split(pointer[1:], "/") {
+		for token := range strings.SplitSeq(pointer[1:], "/") {
 			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 			next, ok := descend(v, token)
 			if !ok {

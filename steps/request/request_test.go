@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,9 +26,7 @@ func object(url string, attrs map[string]cty.Value, attempts int64) steps.Object
 		"url": cty.StringVal(url), "method": cty.StringVal("GET"),
 		"timeout": cty.NumberIntVal(DefaultTimeout.Nanoseconds()),
 	}}
-	for name, v := range attrs {
-		o.Attrs[name] = v
-	}
+	maps.Copy(o.Attrs, attrs)
 	if attempts > 0 {
 		o.Blocks = map[string][]steps.Object{"retry": {{Attrs: map[string]cty.Value{
 			"attempts": cty.NumberIntVal(attempts), "interval": cty.NumberIntVal(int64(time.Minute)),

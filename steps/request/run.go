@@ -156,7 +156,7 @@ func (a *Action) once(ctx context.Context, s spec) (status int, body []byte, err
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", s.method, s.shown, withoutURL(err))
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // what was read counts
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -185,8 +185,7 @@ func final(status int) bool {
 // withoutURL takes the address off an error of net/http: its query can hold what the log
 // should not.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

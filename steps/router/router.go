@@ -68,7 +68,8 @@ func checkList(o steps.Object, name string) []steps.Problem {
 		return nil
 	}
 	t := v.Type()
-	if !(t.IsTupleType() || t.IsListType() || t.IsSetType()) || v.LengthInt() == 0 {
+	isList := t.IsTupleType() || t.IsListType() || t.IsSetType()
+	if !isList || v.LengthInt() == 0 {
 		return []steps.Problem{{
 			Path: []string{name}, Summary: name + " must be a list of at least one server",
 			Detail: "For example " + name + " = [self.server." + name + "].",

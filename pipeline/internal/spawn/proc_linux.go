@@ -26,7 +26,7 @@ func eachProcess(f func(process) bool) {
 	if err != nil {
 		return
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }() // opened for reading
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return

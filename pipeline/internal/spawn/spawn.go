@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,7 +140,7 @@ func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
 			return nil, fmt.Errorf("start %s: an argument contains a zero byte", c.Argv[0])
 		}
 	}
-	env := s.opt.Policy.Environment(s.opt.Environ, append(c.Env[:len(c.Env):len(c.Env)], steps.EnvVar{Name: MarkVar, Value: s.mark}))
+	env := s.opt.Policy.Environment(s.opt.Environ, append(slices.Clip(c.Env), steps.EnvVar{Name: MarkVar, Value: s.mark}))
 	path, err := lookPath(c.Argv[0], c.Dir, env)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)

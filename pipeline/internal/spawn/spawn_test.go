@@ -34,10 +34,10 @@ const ownerVar = "SPAWN_TEST_OWNER"
 
 func own(script string) {
 	s := New(Options{Environ: os.Environ(), OnSpawn: func(pid int, start uint64, _ []string) {
-		fmt.Printf("child %d %d\n", pid, start)
+		_, _ = fmt.Fprintf(os.Stdout, "child %d %d\n", pid, start)
 	}})
 	if _, err := s.Spawn(context.Background(), steps.Command{Argv: sh(script), Stdout: os.Stdout}); err != nil {
-		fmt.Println(err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 	}
 	select {}
 }
