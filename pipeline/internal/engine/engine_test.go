@@ -621,3 +621,34 @@ func TestHeartbeatAndEstimate(t *testing.T) {
 		}
 	})
 }
+
+func TestAServerThatAnswersAlready(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		// Two servers that somebody else has started.
+		launcher := map[string]steps.Server{}
+		for i, addr := range []string{base, head} {
+			server, err := fakeLauncher{s.w, addr}.Start(t.Context(), steps.Process{Port: 100 + i}, new(bytes.Buffer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			launcher[addr] = server
+		}
+		s.w.launched = nil
+		resolve := s.o.Target
+		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+			spec, err := resolve(addr, outputs)
+			spec.Launcher, spec.Spec.URL = nil, launcher[addr].BaseURL()+"/"
+			return spec, err
+		}
+		s.bus.Start("test", "run-1")
+		out, err := Run(t.Context(), s.o)
+		if err != nil || out.Status != result.StatusComplete || len(s.w.launched) != 0 || len(s.w.living) != 2 {
+			t.Errorf("%+v, %v; %d servers were started, %d live", out, err, len(s.w.launched), len(s.w.living))
+		}
+		if a := out.Launched[0].Attempts[0]; a.Startup != 0 {
+			t.Errorf("a start-up of %v s is claimed", a.Startup)
+		}
+	})
+}

@@ -86,7 +86,6 @@ type behaviour struct {
 
 // world is everything outside of the engine: launcher, engine, load generator.
 type world struct {
-	t *testing.T
 	// behave is asked for the n-th launch (from 1) of a target.
 	behave func(target string, n int) behaviour
 	// onRun, if not nil, is called when a run begins.
@@ -100,9 +99,9 @@ type world struct {
 	resets   int
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld() *world {
 	return &world{
-		t: t, counts: map[string]int{}, living: map[string]*fakeServer{},
+		counts: map[string]int{}, living: map[string]*fakeServer{},
 		behave: func(string, int) behaviour { return behaviour{} },
 	}
 }
@@ -361,7 +360,7 @@ func sessionIn(t *testing.T, p *plan.Plan, dir *store.Dir, after int) *session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { journal.Close() })
-	s := &session{w: newWorld(t), events: &recorder{}, ports: &fakePorts{}}
+	s := &session{w: newWorld(), events: &recorder{}, ports: &fakePorts{}}
 	s.bus = event.NewBus(time.Now, after, journal, s.events)
 	s.o = Options{
 		Plan: p, Store: dir, Bus: s.bus, Target: s.w.target, Ports: s.ports, Load: s.w.load,

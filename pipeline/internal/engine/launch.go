@@ -131,14 +131,14 @@ func runText(label string, run result.Run) string {
 	if run.Status != result.RunOK {
 		return fmt.Sprintf("%s: %s: %s", label, run.Status, run.Reason)
 	}
-	text := fmt.Sprintf("%s: %d requests", label, run.Sent)
+	parts := []string{fmt.Sprintf("%s: %d requests", label, run.Sent)}
 	if run.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", run.Failed)
+		parts = append(parts, fmt.Sprintf("%d failed", run.Failed))
 	}
 	for _, m := range []struct{ id, name string }{{"ttft.p50", "TTFT p50"}, {"ttft.p99", "p99"}, {"tpot.p50", "TPOT p50"}} {
 		if v, ok := run.Metrics[m.id]; ok {
-			text += fmt.Sprintf(", %s %.3g ms", m.name, 1000*v)
+			parts = append(parts, fmt.Sprintf("%s %.3g ms", m.name, 1000*v))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }

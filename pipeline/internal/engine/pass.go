@@ -28,8 +28,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Text: plan.Label(cell.Values)})
 	r.reset(ctx, s)
 	got, cause, err := r.send(ctx, s, bm, cell, run)
-	var config *ConfigError
-	if errors.As(err, &config) {
+	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, config
 	}
 	measured := r.measure(bm, got.Run, cause, err)
@@ -79,7 +78,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	defer cancel()
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: s.endpoint.BaseURL, Model: s.endpoint.Model, Headers: s.endpoint.Headers,
-		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: lengthSeed(bm, cell),
+		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: shapeSeed(bm, cell),
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
 	})
 	if faultOfTheFile(err) {
@@ -103,11 +102,11 @@ func faultOfTheFile(err error) bool {
 	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &unsupported) || errors.As(err, &invalid)
 }
 
-// lengthSeed is the same in every repeat and on every side, so that lengths are equal
-// while the content rotates.
-func lengthSeed(bm plan.Benchmark, cell plan.Cell) uint64 {
+// shapeSeed is the same in every repeat and on every side, so that arrivals and lengths
+// are equal while the content rotates.
+func shapeSeed(bm plan.Benchmark, cell plan.Cell) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "lengths/1 %d %s", bm.Seed, cell.WorkKey)
+	fmt.Fprintf(h, "shape/1 %d %s", bm.Seed, cell.WorkKey)
 	return max(1, h.Sum64()) // 0 would mean the seed of the content
 }
 

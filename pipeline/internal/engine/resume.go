@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -43,6 +44,9 @@ func LoadState(dir *store.Dir) (*State, error) {
 	b := builder{state: s, open: map[string]*Launched{}}
 	if err := dir.Events(b.add); err != nil {
 		return nil, fmt.Errorf("resume: %w", err)
+	}
+	if s.RunID == "" { // killed before its first event
+		s.RunID = filepath.Base(dir.Path())
 	}
 	s.forgive()
 	return s, nil

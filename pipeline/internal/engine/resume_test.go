@@ -96,6 +96,7 @@ func TestResumeFromEveryLine(t *testing.T) {
 }
 
 func resumeFrom(t *testing.T, p *plan.Plan, journal []byte, want *Outcome) {
+	t.Helper()
 	dir := cut(t, t.TempDir(), p, journal)
 	state, err := LoadState(dir)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -63,10 +64,10 @@ func newRunner(o Options) *runner {
 	}
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {
-		r.out.Started = s.Started
-		for target, d := range s.Describe {
-			r.out.Describe[target] = d
+		if !s.Started.IsZero() {
+			r.out.Started = s.Started
 		}
+		maps.Copy(r.out.Describe, s.Describe)
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l
 		}
@@ -184,12 +185,12 @@ func (r *runner) stopAtTheEnd() error {
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	out := r.out
 	out.Ended = r.o.Now()
-	var config *ConfigError
+	config, isConfig := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:
 		out.Status, out.Reason = result.StatusComplete, r.early
 		return out, nil
-	case errors.As(err, &config):
+	case isConfig:
 		out.Status, out.Reason = result.StatusFailed, err.Error()
 		return out, config
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout):

@@ -278,7 +278,11 @@ func (r *runner) describe(ctx context.Context, s *server) map[string]string {
 func (r *runner) end(ctx context.Context, s *server) error {
 	err := r.stop(ctx, s)
 	r.keep(s)
-	r.emit(s, event.Event{Type: event.LaunchStop, Started: s.snapshot(), Text: s.Target + " is stopped"})
+	text := s.Target + " is stopped"
+	if s.spec.Spec.URL != "" {
+		text = s.Target + " is left as it is"
+	}
+	r.emit(s, event.Event{Type: event.LaunchStop, Started: s.snapshot(), Text: text})
 	return errors.Join(err, r.bus.Err())
 }
 
@@ -294,8 +298,7 @@ func (r *runner) abandon(ctx context.Context, s *server, cause error) error {
 // fail stops a server that does not serve (any longer) and says why. The error is not nil
 // if the cause is not the server's: the run must end then.
 func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure, error) {
-	var config *ConfigError
-	if errors.As(f.err, &config) {
+	if config, ok := errors.AsType[*ConfigError](f.err); ok {
 		return nil, r.abandon(ctx, s, config)
 	}
 	if ctx.Err() != nil {

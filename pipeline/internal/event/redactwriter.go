@@ -2,6 +2,7 @@ package event
 
 import (
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -43,12 +44,9 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) pass(p []byte, final bool) error {
-	buf := p
-	if len(w.pending) > 0 {
-		buf = append(w.pending, p...)
-	}
+	buf := slices.Concat(w.pending, p)
 	out, n := w.state.scan(w.redact, make([]byte, 0, len(buf)), buf, final)
-	w.pending = append([]byte(nil), buf[n:]...)
+	w.pending = buf[n:]
 	if len(out) == 0 {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (c *Cache) Load(step, key string) (map[string]string, bool) {
 	if err != nil {
 		return nil, false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // opened for reading
 	var e entry
 	if err := json.NewDecoder(io.LimitReader(f, maxFile)).Decode(&e); err != nil {
 		return nil, false

@@ -206,7 +206,7 @@ func (d *Dir) Events(fn func(event.Event) error) error {
 	if err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // opened for reading
 	_, err = event.Read(f, fn)
 	return err
 }

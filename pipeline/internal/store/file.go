@@ -38,7 +38,7 @@ func (d *Dir) ReadJSON(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // opened for reading
 	if err := json.NewDecoder(io.LimitReader(f, maxFile)).Decode(v); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
