@@ -64,7 +64,7 @@ func CutLeft(s string, columns int) string {
 		return s
 	}
 	for i, r := range s {
-		if total <= columns-1 {
+		if total <= columns-1 && RuneWidth(r) > 0 { // no combining mark on the ellipsis
 			return "…" + s[i:]
 		}
 		total -= RuneWidth(r)

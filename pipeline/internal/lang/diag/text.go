@@ -129,7 +129,9 @@ func (t *textWriter) place(d Diagnostic) {
 	default:
 		where += ":"
 	}
-	t.line("  " + where)
+	for _, line := range term.Wrap(where, t.width-4) {
+		t.line("  " + line)
+	}
 }
 
 // source shows the lines of a snippet, and carets below the first one that is
@@ -176,6 +178,9 @@ func fit(line string, from, to, columns int) (text string, column, length int) {
 // dropColumns makes s narrower by at least n columns: it takes them off the left and
 // puts an ellipsis there. It returns by how many columns the rest has moved.
 func dropColumns(s string, n int) (rest string, moved int) {
+	if n <= 0 {
+		return s, 0
+	}
 	gone := 0
 	for i, r := range s {
 		if gone > n {
@@ -199,9 +204,5 @@ func (t *textWriter) values(values []Value) {
 
 // line writes one line behind the rule, without trailing spaces.
 func (t *textWriter) line(s string) {
-	if s == "" {
-		t.b.WriteString(t.rule + "\n")
-		return
-	}
-	t.b.WriteString(t.rule + " " + s + "\n")
+	t.b.WriteString(t.rule + strings.TrimRight(" "+s, " ") + "\n")
 }

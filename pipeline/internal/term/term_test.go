@@ -1,0 +1,125 @@
+package term
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestEscape(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain", "vllm 0.11", "vllm 0.11"},
+		{"letters beyond ASCII", "naïve 日本語 👍 ✅", "naïve 日本語 👍 ✅"},
+		{"colour", "\x1b[31mred\x1b[0m", "␛[31mred␛[0m"},
+		{"line ends and tabs", "a\r\n\tb", "a␍␊␉b"},
+		{"NUL, bell, delete", "\x00\a\x7f", "␀␇␡"},
+		{"C1 CSI", "\u009b31m", "�31m"},
+		{"raw byte of C1", "\x9b31m", "�31m"},
+		{"bidirectional override", "a\u202eb\u2066c", "a�b�c"},
+		{"invisible", "pass\u200bword\ufeff", "pass�word�"},
+		{"tags", "x\U000e0041", "x�"},
+	}
+	for _, tt := range tests {
+		if got := Escape(tt.in); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got := EscapeLines("a\n\tb\x1b"); got != "a\n\tb␛" {
+		t.Errorf("EscapeLines: %q", got)
+	}
+}
+
+func TestWidth(t *testing.T) {
+	for s, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｗ": 2, "👍": 2, "…": 1, "█": 1} {
+		if got := Width(s); got != want {
+			t.Errorf("Width(%q) = %d, want %d", s, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	tests := []struct {
+		s           string
+		n           int
+		right, left string
+	}{
+		{"abcdef", 6, "abcdef", "abcdef"},
+		{"abcdef", 5, "abcd…", "…cdef"},
+		{"abcdef", 1, "…", "…"},
+		{"abcdef", 0, "", ""},
+		{"日本語", 5, "日本…", "…本語"},
+		{"日本語", 4, "日…", "…語"},
+		{"e\u0301e\u0301e\u0301", 2, "e\u0301…", "…e\u0301"},
+	}
+	for _, tt := range tests {
+		if got := Cut(tt.s, tt.n); got != tt.right {
+			t.Errorf("Cut(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.right)
+		}
+		if got := CutLeft(tt.s, tt.n); got != tt.left {
+			t.Errorf("CutLeft(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.left)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	tests := []struct {
+		name, s string
+		n       int
+		want    []string
+	}{
+		{"short", "a b", 10, []string{"a b"}},
+		{"at a space", "aaa bbb ccc", 7, []string{"aaa bbb", "ccc"}},
+		{"a long word", "a /very/long/path b", 5, []string{"a", "/very/long/path", "b"}},
+		{"line ends", "a\n\nb", 5, []string{"a", "", "b"}},
+		{"laid out", "  keep   this as it is", 5, []string{"  keep   this as it is"}},
+		{"no width", "a b c", 0, []string{"a b c"}},
+	}
+	for _, tt := range tests {
+		if d := cmp.Diff(tt.want, Wrap(tt.s, tt.n)); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+}
+
+func TestPadAndTabs(t *testing.T) {
+	if got := Pad("日", 4); got != "日  " {
+		t.Errorf("Pad: %q", got)
+	}
+	if got := Pad("abcde", 4); got != "abcde" {
+		t.Errorf("Pad: %q", got)
+	}
+	if got := ExpandTabs("\ta\tbcd\te日\tf", 4); got != "    a   bcd e日 f" {
+		t.Errorf("ExpandTabs: %q", got)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "runes")
+		n := rapid.IntRange(0, 40).Draw(t, "columns")
+		escaped := Escape(s)
+		if !utf8.ValidString(escaped) || strings.ContainsFunc(escaped, func(r rune) bool { return r < ' ' || r == 0x7f || hostile(r) }) {
+			t.Fatalf("%q still holds control characters", escaped)
+		}
+		if again := Escape(escaped); again != escaped {
+			t.Fatalf("escaping twice changes %q to %q", escaped, again)
+		}
+		for _, cut := range []string{Cut(escaped, n), CutLeft(escaped, n)} {
+			if Width(cut) > n {
+				t.Fatalf("%q has %d columns of %d", cut, Width(cut), n)
+			}
+		}
+		words := strings.Fields(escaped)
+		var wrapped []string
+		for _, line := range Wrap(strings.Join(words, " "), n) {
+			wrapped = append(wrapped, strings.Fields(line)...)
+		}
+		if !slices.Equal(words, wrapped) {
+			t.Fatalf("wrapping changes the words: %q, %q", words, wrapped)
+		}
+	})
+}
