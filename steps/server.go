@@ -37,6 +37,9 @@ type ServerSpec struct {
 	Ready Readiness
 	// StopGrace is the time between SIGTERM and SIGKILL.
 	StopGrace time.Duration
+	// Container holds the container block of a server with an image; nil if there is none.
+	// It is completed by NewContainer.
+	Container *ContainerSpec
 	// Simulate holds the simulate block, used only with --simulate.
 	Simulate map[string]any
 }
@@ -73,6 +76,9 @@ type Process struct {
 	// StopSignal is "TERM" unless the engine wants another; then StopGrace, then KILL.
 	StopSignal string
 	StopGrace  time.Duration
+	// Container is the container to run it in, nil for a process of the machine. Dir is
+	// then not used.
+	Container *ContainerSpec
 }
 
 // Endpoint is how to talk to a running server.

@@ -19,6 +19,7 @@ func ServerSchema() Schema {
 		Attrs: append(sourceAttrs(), settingAttrs()...),
 		Blocks: []BlockSchema{
 			{Type: "ready", Max: 1, Schema: readySchema(), Doc: "When the server counts as ready, and how long that may take."},
+			{Type: "container", Max: 1, Schema: containerSchema(), Doc: "How the container of a server with an image runs."},
 			{Type: "simulate", Max: 1, Schema: simulateSchema(), Doc: "How the simulated server behaves. Used only with --simulate; a real launch ignores it."},
 		},
 	}
@@ -39,7 +40,7 @@ func sourceAttrs() []Attr {
 // settingAttrs say how it is run.
 func settingAttrs() []Attr {
 	return []Attr{
-		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself."},
+		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which."},
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
@@ -93,6 +94,7 @@ func CheckServer(o Object) []Problem {
 			}
 		}
 	}
+	found = append(found, checkContainer(o)...)
 	return append(found, checkEnv(o)...)
 }
 

@@ -1,0 +1,157 @@
+package steps
+
+import (
+	"slices"
+	"strings"
+)
+
+// ContainerSpec is how a server runs in a container. It says nothing of the command
+// line, the environment, the port and the signals: those are the [Process]'s.
+// [ReadContainer] reads it from a container block, [ServerSpec.NewContainer] completes
+// it.
+type ContainerSpec struct {
+	// Image to run: a name with a tag or digest, or an image ID.
+	Image string
+	// Platform such as linux/arm64, "" for the daemon's own.
+	Platform string
+	// Pull says when the image is pulled, "" means PullMissing.
+	Pull string
+
+	// Entrypoint are the words before the engine's arguments, nil for the engine's own
+	// program. It is part of Process.Argv once a process is rendered.
+	Entrypoint []string
+	// OwnEntrypoint says that Process.Argv are the arguments of the image's entrypoint.
+	// Otherwise they are the whole command line and the image's entrypoint is not used.
+	OwnEntrypoint bool
+	// Workdir and User, "" for the image's own.
+	Workdir, User string
+
+	// Network is "" or NetworkBridge, NetworkHost, or the name of a network that exists.
+	Network string
+	// IPC and PID namespaces as Docker writes them: "host", "private", "shareable"; "" is
+	// the daemon's default.
+	IPC, PID string
+	// ShmSize and Memory in bytes, 0 for the daemon's default (64 MiB) and for no limit.
+	ShmSize, Memory int64
+	// CPUSet and MemSet are lists of cores and memory nodes such as 0-15, "" for all.
+	CPUSet, MemSet string
+
+	Ulimits     []Ulimit
+	CapAdd      []string
+	CapDrop     []string
+	SecurityOpt []string
+	GroupAdd    []string
+	Privileged  bool
+	// NoInit leaves the server as process 1, without a process that reaps and forwards
+	// signals.
+	NoInit bool
+
+	Devices []ContainerDevice
+	// CDI names devices of the Container Device Interface, for example nvidia.com/gpu=0.
+	CDI []string
+	// GPUs requested from the daemon; nil if nothing was said.
+	GPUs *GPURequest
+	// Runtime of the daemon, for example nvidia; "" for its default.
+	Runtime string
+
+	Mounts  []Mount
+	Volumes []Volume
+	// Tmpfs maps paths of the container to mount options such as size=1g.
+	Tmpfs map[string]string
+
+	// Labels of the file. The launcher adds its own.
+	Labels map[string]string
+}
+
+// When an image is pulled. An image that is named by its digest never is pulled twice.
+const (
+	PullMissing = "missing" // if the daemon does not have it
+	PullAlways  = "always"  // once for each session, so that all launches run the same image
+	PullNever   = "never"
+)
+
+// Networks that every daemon has.
+const (
+	// NetworkBridge is the default: the server's port is published on the loopback address.
+	NetworkBridge = "bridge"
+	// NetworkHost is the machine's own network: no proxy between client and server.
+	NetworkHost = "host"
+)
+
+// GPURequest is what a container asks its daemon for, as docker run --gpus does.
+type GPURequest struct {
+	// Count of GPUs, AllGPUs for all. It is used where IDs is empty; 0 then means none.
+	Count int
+	// IDs are indices or UUIDs.
+	IDs []string
+}
+
+// AllGPUs is the count that requests every GPU of the machine.
+const AllGPUs = -1
+
+// Ulimit is a limit of the server's processes; -1 means unlimited.
+type Ulimit struct {
+	Name       string
+	Soft, Hard int64
+}
+
+// ContainerDevice is a device node, or a folder of them, of the machine.
+type ContainerDevice struct {
+	Host, Container string
+	// Permissions are any of r, w and m.
+	Permissions string
+}
+
+// Mount is a file or folder of the machine. A relative Source is meant from the pipeline
+// file's folder.
+type Mount struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
+// Volume is a volume of the daemon. It is made when it does not exist, and stays when the
+// container goes: it is how caches live longer than a launch.
+type Volume struct {
+	Name, Target string
+	ReadOnly     bool
+}
+
+// NewContainer returns the container of a server, nil for one without an image. It is a
+// copy: the container block's settings, the image, and the server's number of GPUs where
+// the block does not say which. ROCm servers get their GPUs as devices (/dev/kfd), those
+// of CDI by name; neither needs a request.
+func (s ServerSpec) NewContainer() *ContainerSpec {
+	if s.Image == "" {
+		return nil
+	}
+	var c ContainerSpec
+	if s.Container != nil {
+		c = *s.Container
+	}
+	c.Image = s.Image
+	if c.GPUs == nil && s.GPUs > 0 && len(c.CDI) == 0 && !slices.ContainsFunc(c.Devices, ContainerDevice.isROCm) {
+		c.GPUs = &GPURequest{Count: s.GPUs}
+	}
+	return &c
+}
+
+// Program is the words before the engine's arguments that the file sets: those of
+// executable, or of the container's entrypoint. It is nil where the engine's own program
+// is meant.
+func (s ServerSpec) Program() []string {
+	if s.Image != "" && s.Container != nil {
+		return s.Container.Entrypoint
+	}
+	return s.Executable
+}
+
+// ListenHost is the address that a server has to listen on to be reached at the loopback
+// address: all addresses of a container with a network of its own, else loopback.
+func (s ServerSpec) ListenHost() string {
+	if s.Image != "" && (s.Container == nil || s.Container.Network != NetworkHost) {
+		return "0.0.0.0"
+	}
+	return "127.0.0.1"
+}
+
+func (d ContainerDevice) isROCm() bool { return strings.HasPrefix(d.Host, "/dev/kfd") }

@@ -1,0 +1,63 @@
+package steps
+
+import "github.com/zclconf/go-cty/cty"
+
+// containerSchema lists the arguments of a server's container block.
+func containerSchema() Schema {
+	attrs := containerProgramAttrs()
+	attrs = append(attrs, containerResourceAttrs()...)
+	attrs = append(attrs, containerDeviceAttrs()...)
+	return Schema{Attrs: append(attrs, containerFileAttrs()...)}
+}
+
+// containerProgramAttrs say what is run.
+func containerProgramAttrs() []Attr {
+	texts := cty.List(cty.String)
+	return []Attr{
+		{Name: "entrypoint", Type: texts, Doc: "Words before the engine's arguments, instead of the engine's own program. Older vLLM images need [\"python3\", \"-m\", \"vllm.entrypoints.openai.api_server\"]. The image's entrypoint is replaced."},
+		{Name: "pull", Type: cty.String, Enum: []string{PullMissing, PullAlways, PullNever}, Doc: "When to pull the image: missing (the default), always (once for each session) or never."},
+		{Name: "platform", Type: cty.String, Doc: "Platform of the image, for example linux/arm64; the daemon's own unless set."},
+		{Name: "workdir", Type: cty.String, Doc: "Working directory in the container; the image's own unless set."},
+		{Name: "user", Type: cty.String, Doc: "User, or user:group, that the server runs as; the image's own unless set."},
+		{Name: "init", Type: cty.Bool, Doc: "Run a small init as process 1 that forwards signals and reaps processes. It is on unless set to false."},
+		{Name: "labels", Type: cty.Map(cty.String), Doc: "Labels of the container. Names that begin with dev.pipeline. belong to this program."},
+	}
+}
+
+// containerResourceAttrs say what it shares with the machine and what it may use.
+func containerResourceAttrs() []Attr {
+	texts := cty.List(cty.String)
+	return []Attr{
+		{Name: "network", Type: cty.String, Doc: "bridge (the default: the port is published on 127.0.0.1), host, or the name of a network that exists. With bridge a proxy forwards every byte; host measures without it, and RDMA needs it."},
+		{Name: "ipc", Type: cty.String, Enum: []string{"host", "private", "shareable", "none"}, Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
+		{Name: "pid", Type: cty.String, Enum: []string{"host"}, Doc: "PID namespace; host needs the permission for privileged containers."},
+		{Name: "shm_size", Type: cty.Number, Unit: UnitBytes, Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
+		{Name: "memory", Type: cty.Number, Unit: UnitBytes, Doc: "Limit of the memory of the machine that the server may use."},
+		{Name: "cpuset", Type: cty.String, Doc: "Cores that the server may use, for example 0-15,32-47."},
+		{Name: "memset", Type: cty.String, Doc: "Memory nodes that the server may use, for example 0."},
+		{Name: "ulimits", Type: cty.Map(cty.String), Doc: "Limits by name: a number, soft:hard, or unlimited. RDMA needs memlock = \"unlimited\"."},
+		{Name: "cap_add", Type: texts, Doc: "Capabilities to add, for example IPC_LOCK for RDMA."},
+		{Name: "cap_drop", Type: texts, Doc: "Capabilities to drop."},
+		{Name: "security_opt", Type: texts, Doc: "Security options, for example seccomp=unconfined, which ROCm needs."},
+		{Name: "group_add", Type: texts, Doc: "Further groups of the server's user, for example video and render."},
+		{Name: "privileged", Type: cty.Bool, Doc: "All rights of the machine. It is refused unless the command line allows it."},
+	}
+}
+
+// containerDeviceAttrs say which devices it gets.
+func containerDeviceAttrs() []Attr {
+	return []Attr{
+		{Name: "gpus", Type: cty.DynamicPseudoType, Doc: "GPUs that the container gets: \"all\", a number, or a list of indices, UUIDs or CDI names such as nvidia.com/gpu=0. The server's number of gpus unless set; UUIDs survive a reordering."},
+		{Name: "devices", Type: cty.List(cty.String), Doc: "Device nodes or folders of them: /dev/infiniband, /dev/kfd, HOST:CONTAINER:rwm, or CDI names."},
+		{Name: "runtime", Type: cty.String, Doc: "Runtime of the daemon, for example nvidia; its default unless set."},
+	}
+}
+
+// containerFileAttrs say which files it sees.
+func containerFileAttrs() []Attr {
+	return []Attr{
+		{Name: "mounts", Type: cty.List(cty.String), Doc: "Files and folders of the machine, as SOURCE:TARGET or SOURCE:TARGET:ro. A relative source is meant from the pipeline file's folder. System folders are refused unless the command line allows them."},
+		{Name: "volumes", Type: cty.Map(cty.String), Doc: "Volumes of the daemon by name, with the path in the container: { vllm-cache = \"/root/.cache/vllm\" }. They are made when missing and stay, as caches should; append :ro to mount one read-only."},
+		{Name: "tmpfs", Type: cty.Map(cty.String), Doc: "Folders in memory, with their mount options: { \"/scratch\" = \"size=8g\" }."},
+	}
+}
