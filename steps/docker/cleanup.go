@@ -1,0 +1,134 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Filter says what [Cleanup] removes: what a run made, or what outlived its deadline.
+// The zero value removes nothing.
+type Filter struct {
+	// RunID of the run whose containers, networks and volumes go, whatever their deadline.
+	RunID string
+	// Expired is the time: everything whose deadline is before it goes. Zero leaves what
+	// other runs made alone.
+	Expired time.Time
+}
+
+// Leftover is something that was found and removed.
+type Leftover struct {
+	// Kind is "container", "network" or "volume".
+	Kind string
+	// ID to the daemon, and the name for people.
+	ID, Name string
+	// RunID of the run that made it.
+	RunID string
+	// Deadline that it had, zero if none.
+	Deadline time.Time
+}
+
+// Cleanup removes the containers, networks and volumes with our labels that filter
+// selects, containers first. It goes on after a failure and returns what was removed with
+// all errors. Named volumes of a pipeline file are caches without our labels and stay.
+func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
+	d, err := connect(host)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.ping(ctx); err != nil {
+		return nil, err
+	}
+	found, err := d.leftovers(ctx)
+	errs := []error{err}
+	var removed []Leftover
+	for _, l := range found {
+		if !filter.selects(l) {
+			continue
+		}
+		if err := d.removeLeftover(ctx, l); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", l.Kind, l.Name, err))
+			continue
+		}
+		removed = append(removed, l)
+	}
+	return removed, errors.Join(errs...)
+}
+
+func (f Filter) selects(l Leftover) bool {
+	if f.RunID != "" && l.RunID == f.RunID {
+		return true
+	}
+	return !f.Expired.IsZero() && !l.Deadline.IsZero() && l.Deadline.Before(f.Expired)
+}
+
+// labelled is what the three lists of the API have in common.
+type labelled struct {
+	ID     string `json:"Id"`
+	Name   string
+	Names  []string
+	Labels map[string]string
+}
+
+// leftovers lists everything with the label of a run.
+func (d *daemon) leftovers(ctx context.Context) ([]Leftover, error) {
+	filters, err := json.Marshal(map[string][]string{"label": {LabelRun}})
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"filters": {string(filters)}, "all": {"1"}}
+	var containers, networks []labelled
+	var volumes struct{ Volumes []labelled }
+	err = errors.Join(
+		d.get(ctx, "/containers/json", query, &containers),
+		d.get(ctx, "/networks", query, &networks),
+		d.get(ctx, "/volumes", query, &volumes),
+	)
+	var out []Leftover
+	for _, list := range []struct {
+		kind  string
+		items []labelled
+	}{{"container", containers}, {"network", networks}, {"volume", volumes.Volumes}} {
+		for _, item := range list.items {
+			out = append(out, item.leftover(list.kind))
+		}
+	}
+	return out, err
+}
+
+func (i labelled) leftover(kind string) Leftover {
+	l := Leftover{Kind: kind, ID: i.ID, Name: i.Name, RunID: i.Labels[LabelRun]}
+	if len(i.Names) > 0 {
+		l.Name = i.Names[0][1:] // the daemon writes /name
+	}
+	if l.ID == "" {
+		l.ID = i.Name // volumes have only a name
+	}
+	if t, err := time.Parse(time.RFC3339, i.Labels[LabelDeadline]); err == nil {
+		l.Deadline = t
+	}
+	return l
+}
+
+// removePoll is the time between two looks at a container that somebody else removes.
+const removePoll = 100 * time.Millisecond
+
+func (d *daemon) removeLeftover(ctx context.Context, l Leftover) error {
+	if l.Kind == "container" {
+		ctx, cancel := context.WithTimeout(ctx, removeWait)
+		defer cancel()
+		return d.remove(ctx, l.ID, removePoll)
+	}
+	resp, err := d.call(ctx, http.MethodDelete, "/"+l.Kind+"s/"+url.PathEscape(l.ID), nil, "", nil)
+	if status(err) == http.StatusNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}

@@ -1,0 +1,176 @@
+package docker
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	dc "github.com/ory/dockertest/v3/docker"
+	"github.com/servegate/pipeline/steps"
+)
+
+// The labels of what this package makes.
+const (
+	// LabelRun is the ID of the run that made it.
+	LabelRun = steps.LabelPrefix + "run"
+	// LabelDeadline is the time, as RFC 3339 in UTC, after which it is a leftover.
+	LabelDeadline = steps.LabelPrefix + "deadline"
+	// LabelServer is the address of the server in the pipeline file.
+	LabelServer = steps.LabelPrefix + "server"
+	// LabelImage is the image as the file names it.
+	LabelImage = steps.LabelPrefix + "image"
+	// LabelSimulator is on images of the simulator: the SHA-256 of the program.
+	LabelSimulator = steps.LabelPrefix + "simulator"
+)
+
+// logLimits bounds what a server that talks without end can write to the daemon's disk.
+// json-file is the driver that every daemon can read back from the first byte.
+func logLimits() dc.LogConfig {
+	return dc.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "1g", "max-file": "2"}}
+}
+
+// createOptions translates a process into a create request. image is the ID to run.
+func (l *Launcher) createOptions(p steps.Process, image string) (dc.CreateContainerOptions, extras, error) {
+	c := p.Container
+	mounts, err := l.mounts(c)
+	if err != nil {
+		return dc.CreateContainerOptions{}, extras{}, err
+	}
+	host := &dc.HostConfig{
+		NetworkMode: c.Network, IpcMode: c.IPC, PidMode: c.PID,
+		ShmSize: c.ShmSize, Memory: c.Memory, CPUSetCPUs: c.CPUSet, CPUSetMEMs: c.MemSet,
+		CapAdd: c.CapAdd, CapDrop: c.CapDrop, SecurityOpt: c.SecurityOpt, GroupAdd: c.GroupAdd,
+		Privileged: c.Privileged, Init: !c.NoInit,
+		Ulimits: ulimits(c.Ulimits), Devices: devices(c.Devices), Mounts: mounts, Tmpfs: c.Tmpfs,
+		LogConfig: logLimits(), RestartPolicy: dc.NeverRestart(),
+	}
+	config := &dc.Config{
+		Image: image, Cmd: p.Argv, Env: env(p.Env), User: c.User, WorkingDir: c.Workdir,
+		Labels: l.labels(p), StopSignal: "SIG" + stopSignal(p), StopTimeout: int(grace(p).Round(time.Second) / time.Second),
+	}
+	if !c.OwnEntrypoint {
+		config.Entrypoint, config.Cmd = p.Argv[:1], p.Argv[1:]
+	}
+	if c.Network != steps.NetworkHost {
+		port := dc.Port(strconv.Itoa(p.Port) + "/tcp")
+		config.ExposedPorts = map[dc.Port]struct{}{port: {}}
+		host.PortBindings = map[dc.Port][]dc.PortBinding{port: {{HostIP: l.daemon.address, HostPort: strconv.Itoa(p.Port)}}}
+	}
+	name := "pipeline-" + slug(p.Name) + "-" + l.random()
+	return dc.CreateContainerOptions{Name: name, Config: config, HostConfig: host}, extras{DeviceRequests: deviceRequests(c), Runtime: c.Runtime}, nil
+}
+
+// labels of a process's container: the file's, the options', and ours over both. Nothing
+// of the environment gets here: labels are shown by every docker ps.
+func (l *Launcher) labels(p steps.Process) map[string]string {
+	labels := maps.Clone(p.Container.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, l.opt.Labels)
+	labels[LabelRun] = l.opt.RunID
+	labels[LabelServer] = p.Name
+	labels[LabelImage] = p.Container.Image
+	if !l.opt.Deadline.IsZero() {
+		labels[LabelDeadline] = l.opt.Deadline.UTC().Format(time.RFC3339)
+	}
+	return labels
+}
+
+// deviceRequests are what docker run --gpus sends: the driver is left to the daemon.
+func deviceRequests(c *steps.ContainerSpec) []deviceRequest {
+	var out []deviceRequest
+	if g := c.GPUs; g != nil && (len(g.IDs) > 0 || g.Count != 0) {
+		r := deviceRequest{Capabilities: [][]string{{"gpu"}}, DeviceIDs: g.IDs}
+		if len(g.IDs) == 0 {
+			r.Count = g.Count
+		}
+		out = append(out, r)
+	}
+	if len(c.CDI) > 0 {
+		out = append(out, deviceRequest{Driver: "cdi", DeviceIDs: c.CDI})
+	}
+	return out
+}
+
+func ulimits(limits []steps.Ulimit) []dc.ULimit {
+	var out []dc.ULimit
+	for _, u := range limits {
+		out = append(out, dc.ULimit{Name: u.Name, Soft: u.Soft, Hard: u.Hard})
+	}
+	return out
+}
+
+// devices maps nodes. The daemon itself expands a folder such as /dev/infiniband.
+func devices(list []steps.ContainerDevice) []dc.Device {
+	var out []dc.Device
+	for _, d := range list {
+		out = append(out, dc.Device{PathOnHost: d.Host, PathInContainer: d.Container, CgroupPermissions: d.Permissions})
+	}
+	return out
+}
+
+// mounts are given as mounts, not as binds: for those the daemon would make a missing
+// folder, owned by root, and the server would find an empty cache.
+func (l *Launcher) mounts(c *steps.ContainerSpec) ([]dc.HostMount, error) {
+	var out []dc.HostMount
+	for _, m := range c.Mounts {
+		source, err := l.source(m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, dc.HostMount{Type: "bind", Source: source, Target: m.Target, ReadOnly: m.ReadOnly})
+	}
+	for _, v := range c.Volumes {
+		out = append(out, dc.HostMount{Type: "volume", Source: v.Name, Target: v.Target, ReadOnly: v.ReadOnly})
+	}
+	return out, nil
+}
+
+// source is the absolute path of a mount's source.
+func (l *Launcher) source(m steps.Mount) (string, error) {
+	if filepath.IsAbs(m.Source) {
+		return filepath.Clean(m.Source), nil
+	}
+	if !filepath.IsAbs(l.opt.Dir) {
+		return "", fmt.Errorf("mount %s is relative, and nothing says to which folder; write an absolute path", m.Source)
+	}
+	return filepath.Join(l.opt.Dir, m.Source), nil
+}
+
+func env(vars []steps.EnvVar) []string {
+	out := make([]string, len(vars))
+	for i, e := range vars {
+		out[i] = e.Name + "=" + e.Value
+	}
+	return out
+}
+
+func stopSignal(p steps.Process) string {
+	if p.StopSignal == "" {
+		return "TERM"
+	}
+	return strings.TrimPrefix(p.StopSignal, "SIG")
+}
+
+func grace(p steps.Process) time.Duration {
+	if p.StopGrace <= 0 {
+		return steps.DefaultStopGrace
+	}
+	return p.StopGrace
+}
+
+// slug turns an address such as server.vllm.sut["base"] into a part of a container's name.
+func slug(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	})
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.Trim(w, "-_") == "" })
+	const longest = 60
+	s := strings.Join(words, ".")
+	return s[:min(len(s), longest)]
+}

@@ -1,0 +1,51 @@
+package docker
+
+import (
+	"fmt"
+	"io"
+
+	dc "github.com/ory/dockertest/v3/docker"
+)
+
+// Credentials of a registry. They are secrets.
+type Credentials struct {
+	Username, Password string
+	// IdentityToken is used instead of a password where it is set.
+	IdentityToken string
+}
+
+// CredentialsFrom reads the auths of a config.json as docker login writes it. Credential
+// helpers are programs of their own and are not started: pull such images beforehand.
+func CredentialsFrom(config io.Reader) (func(registry string) (Credentials, error), error) {
+	all, err := dc.NewAuthConfigurations(config)
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
+	}
+	return func(registry string) (Credentials, error) {
+		for _, name := range []string{registry, "https://" + registry, "https://" + registry + "/v1/", dockerHub(registry)} {
+			if a, ok := all.Configs[name]; ok {
+				return Credentials{Username: a.Username, Password: a.Password, IdentityToken: a.IdentityToken}, nil
+			}
+		}
+		return Credentials{}, nil
+	}, nil
+}
+
+// dockerHub is the name under which docker login keeps the credentials of docker.io.
+func dockerHub(registry string) string {
+	if registry == "docker.io" {
+		return "https://index.docker.io/v1/"
+	}
+	return registry
+}
+
+func (l *Launcher) credentials(registry string) (dc.AuthConfiguration, error) {
+	if l.opt.Credentials == nil {
+		return dc.AuthConfiguration{}, nil
+	}
+	c, err := l.opt.Credentials(registry)
+	if err != nil {
+		return dc.AuthConfiguration{}, fmt.Errorf("credentials of %s: %w", registry, err)
+	}
+	return dc.AuthConfiguration{Username: c.Username, Password: c.Password, IdentityToken: c.IdentityToken, ServerAddress: registry}, nil
+}

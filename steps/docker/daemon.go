@@ -1,0 +1,178 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/ory/dockertest/v3"
+	dc "github.com/ory/dockertest/v3/docker"
+)
+
+// DefaultHost is the local daemon's socket.
+const DefaultHost = "unix:///var/run/docker.sock"
+
+// HostFromEnv returns the host that DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
+// name, in the form that [Options] takes. Contexts of the docker program are not read.
+func HostFromEnv(getenv func(string) string) string {
+	host := getenv("DOCKER_HOST")
+	if host == "" {
+		return DefaultHost
+	}
+	if getenv("DOCKER_TLS_VERIFY") == "" || !strings.HasPrefix(host, "tcp://") {
+		return host
+	}
+	certs := getenv("DOCKER_CERT_PATH")
+	if certs == "" {
+		certs = filepath.Join(getenv("HOME"), ".docker")
+	}
+	return host + "?certs=" + url.QueryEscape(certs)
+}
+
+// daemon is a connection to one daemon.
+type daemon struct {
+	pool *dockertest.Pool
+	// base is the address of its API for requests that dockertest's client cannot make.
+	base string
+	// address is where ports are published and reached: loopback, or the daemon's machine.
+	address string
+	// local says that the daemon's files and ports are those of this machine.
+	local bool
+}
+
+// connect returns the daemon at host. It does not talk to it yet.
+func connect(host string) (*daemon, error) {
+	if host == "" {
+		host = DefaultHost
+	}
+	u, err := url.Parse(host)
+	if err != nil {
+		return nil, fmt.Errorf("docker host %q: %w", host, err)
+	}
+	d := &daemon{address: "127.0.0.1", local: true, base: "http://docker"}
+	certs := u.Query().Get("certs")
+	u.RawQuery = ""
+	switch u.Scheme {
+	case "unix":
+	case "tcp", "http", "https":
+		if d.address, d.local, err = reach(u.Hostname()); err != nil {
+			return nil, fmt.Errorf("docker host %q: %w", host, err)
+		}
+		d.base = "http://" + u.Host
+		if certs != "" {
+			d.base = "https://" + u.Host
+		}
+	case "ssh":
+		return nil, fmt.Errorf("docker host %q: ssh cannot be dialled; forward the socket with ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock %s and set DOCKER_HOST=unix:///tmp/docker.sock", host, u.Host)
+	default:
+		return nil, fmt.Errorf("docker host %q: it must begin with unix:// or tcp://", host)
+	}
+	if d.pool, err = pool(u.String(), certs); err != nil {
+		return nil, fmt.Errorf("docker host %q: %w", host, err)
+	}
+	transport := d.pool.Client.HTTPClient.Transport
+	d.pool.Client.HTTPClient.Transport = &filler{base: transport}
+	return d, nil
+}
+
+func pool(endpoint, certs string) (*dockertest.Pool, error) {
+	if certs != "" {
+		return dockertest.NewTLSPool(endpoint, certs)
+	}
+	return dockertest.NewPool(endpoint)
+}
+
+// reach says at which address the ports of a daemon's machine are reached. A name is
+// resolved here: the daemon publishes on addresses only.
+func reach(host string) (address string, local bool, err error) {
+	ip := net.ParseIP(host)
+	if ip == nil {
+		found, err := net.LookupIP(host)
+		if err != nil {
+			return "", false, err
+		}
+		ip = found[0]
+	}
+	if ip.IsLoopback() {
+		return "127.0.0.1", true, nil
+	}
+	return ip.String(), false, nil
+}
+
+// ping says whether the daemon answers.
+func (d *daemon) ping(ctx context.Context) error {
+	if err := d.pool.Client.PingWithContext(ctx); err != nil {
+		return fmt.Errorf("the Docker daemon at %s does not answer: %w; start it, or set DOCKER_HOST", d.pool.Client.Endpoint(), err)
+	}
+	return nil
+}
+
+// call makes a request that dockertest's client cannot make: without a context, or bound
+// to an old API version that new daemons refuse. The caller closes the body.
+func (d *daemon) call(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (*http.Response, error) {
+	target := d.base + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := d.pool.Client.HTTPClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, apiError(resp)
+	}
+	return resp, nil
+}
+
+// get decodes the answer to a GET request.
+func (d *daemon) get(ctx context.Context, path string, query url.Values, into any) error {
+	resp, err := d.call(ctx, http.MethodGet, path, query, "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("reading the answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+// maxMessage bounds the part of an error message that is kept.
+const maxMessage = 16 << 10
+
+func apiError(resp *http.Response) error {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	var answer struct{ Message string }
+	if json.Unmarshal(data, &answer) != nil || answer.Message == "" {
+		answer.Message = strings.TrimSpace(string(data))
+	}
+	return &dc.Error{Status: resp.StatusCode, Message: answer.Message}
+}
+
+// status returns the HTTP status of a daemon's error, 0 for any other.
+func status(err error) int {
+	var gone *dc.NoSuchContainer
+	var api *dc.Error
+	switch {
+	case errors.As(err, &gone):
+		return http.StatusNotFound
+	case errors.As(err, &api):
+		return api.Status
+	}
+	return 0
+}

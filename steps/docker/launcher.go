@@ -1,0 +1,282 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	dc "github.com/ory/dockertest/v3/docker"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// Options of a launcher. Only RunID is required; other zero values mean the defaults.
+type Options struct {
+	// Host of the daemon: unix:///PATH, tcp://HOST:PORT, tcp://HOST:PORT?certs=FOLDER for
+	// TLS with ca.pem, cert.pem and key.pem; [DefaultHost] unless set. See [HostFromEnv].
+	Host string
+	// RunID and Deadline label everything that is made, for [Cleanup].
+	RunID    string
+	Deadline time.Time
+	// Labels are further ones.
+	Labels map[string]string
+	// Dir is the folder that relative mounts are meant from.
+	Dir string
+	// Allow says which rights over the machine containers may get.
+	Allow Allow
+	// Credentials returns those of a registry, zero for none.
+	Credentials func(registry string) (Credentials, error)
+	// Log is told what is pulled and what goes wrong in the background.
+	Log *slog.Logger
+
+	// KillWait is how long a killed container may take to vanish; 30 s: a driver that
+	// gives back the memory of eight GPUs takes its time.
+	KillWait time.Duration
+	// PortWait is how long the port may stay in use after the container is gone; 5 s.
+	PortWait time.Duration
+	// Poll is the time between two looks at what is waited for; 50 ms.
+	Poll time.Duration
+	// Lost is how long the daemon may not answer before a server counts as ended; 1 min.
+	Lost time.Duration
+}
+
+// Launcher starts servers as containers. It is safe for concurrent use.
+type Launcher struct {
+	daemon *daemon
+	opt    Options
+	images images
+	random func() string
+}
+
+var _ steps.Launcher = (*Launcher)(nil)
+
+// New returns a launcher for a daemon. It fails if the host cannot be understood; whether
+// the daemon answers is seen by [Launcher.Preflight] and Start.
+func New(opt Options) (*Launcher, error) {
+	if opt.RunID == "" {
+		return nil, errors.New("docker: a run ID is needed, so that leftovers can be found")
+	}
+	def := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	def(&opt.KillWait, 30*time.Second)
+	def(&opt.PortWait, 5*time.Second)
+	def(&opt.Poll, 50*time.Millisecond)
+	def(&opt.Lost, time.Minute)
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	d, err := connect(opt.Host)
+	if err != nil {
+		return nil, err
+	}
+	return &Launcher{daemon: d, opt: opt, random: randomName}, nil
+}
+
+func randomName() string {
+	var b [4]byte
+	rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Name is "docker".
+func (l *Launcher) Name() string { return "docker" }
+
+// Check says, without a daemon, why a container would be refused.
+func (l *Launcher) Check(c *steps.ContainerSpec) error {
+	return errors.Join(l.opt.Allow.check(c), l.checkMounts(c))
+}
+
+// removeWait bounds the removal of what a failed start left.
+const removeWait = 30 * time.Second
+
+// createWait bounds the create request, which pulls nothing.
+const createWait = 2 * time.Minute
+
+// Start runs p's container; its output goes to log from the first byte. It pulls the
+// image if needed, and fails if somebody already listens on the port. Whatever it made is
+// removed again if it fails or ctx ends.
+func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	server, err := l.start(ctx, p, log)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return server, nil
+}
+
+func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*Server, error) {
+	if err := l.checkProcess(p); err != nil {
+		return nil, err
+	}
+	if err := l.daemon.ping(ctx); err != nil {
+		return nil, err
+	}
+	image, err := l.resolve(ctx, p.Container)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.portFree(ctx, p.Port); err != nil {
+		return nil, err
+	}
+	id, err := l.create(ctx, p, image.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.daemon.pool.Client.StartContainerWithContext(id, nil, ctx); err != nil {
+		err = explain(err)
+		return nil, errors.Join(err, l.discard(id))
+	}
+	return l.watch(p, image, id, log), nil
+}
+
+func (l *Launcher) checkProcess(p steps.Process) error {
+	switch {
+	case p.Container == nil || p.Container.Image == "":
+		return errors.New("it has no image and cannot run as a container; use the process launcher")
+	case p.Port <= 0 || p.Port > 65535:
+		return fmt.Errorf("port %d is not a port; take one with process.Ports", p.Port)
+	case len(p.Argv) == 0 && !p.Container.OwnEntrypoint:
+		return errors.New("it has no command line")
+	case p.Container.Network != steps.NetworkHost && isLoopback(p.Host):
+		return fmt.Errorf("it would listen on %s of its own network, where nobody reaches it; render it for ServerSpec.ListenHost", p.Host)
+	}
+	return l.Check(p.Container)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// create makes the container. The request does not end with ctx: the daemon could make
+// the container all the same, and nobody would know its ID.
+func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (string, error) {
+	opt, more, err := l.createOptions(p, image)
+	if err != nil {
+		return "", err
+	}
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), createWait)
+	defer cancel()
+	opt.Context = withExtras(detached, more)
+	made, err := l.daemon.pool.Client.CreateContainer(opt)
+	if err != nil {
+		err = explain(err)
+		// The answer can be lost where the container was made.
+		return "", errors.Join(err, l.discard(opt.Name))
+	}
+	if err := ctx.Err(); err != nil {
+		return "", errors.Join(err, l.discard(made.ID))
+	}
+	return made.ID, nil
+}
+
+// discard removes a container of a failed start.
+func (l *Launcher) discard(id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
+	defer cancel()
+	if err := l.daemon.remove(ctx, id, l.opt.Poll); err != nil {
+		return fmt.Errorf("removing the container: %w", err)
+	}
+	return nil
+}
+
+// remove removes a container by force, with its anonymous volumes, and waits until the
+// daemon does not know it any longer. It is no error if it is gone already.
+func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) error {
+	for {
+		err := d.pool.Client.RemoveContainer(dc.RemoveContainerOptions{ID: id, Force: true, RemoveVolumes: true, Context: ctx})
+		switch status(err) {
+		case http.StatusNotFound:
+			return nil
+		case http.StatusConflict: // somebody else removes it
+		default:
+			if err != nil {
+				return err
+			}
+		}
+		select {
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return fmt.Errorf("container %s is still there: %w; remove it with docker rm --force", id, ctx.Err())
+		}
+	}
+}
+
+// portFree fails if somebody listens where the server is to be reached: its answers would
+// be taken for the server's.
+func (l *Launcher) portFree(ctx context.Context, port int) error {
+	taken, err := l.listening(ctx, port)
+	if taken {
+		return fmt.Errorf("%w: %s; stop that program or set another port", process.ErrPortInUse, l.hostPort(port))
+	}
+	return err
+}
+
+// listening reports whether somebody has the port. On this machine that is seen by
+// binding it, on another by an answer.
+func (l *Launcher) listening(ctx context.Context, port int) (bool, error) {
+	if l.daemon.local {
+		listener, err := net.Listen("tcp", l.hostPort(port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("cannot listen on %s: %w", l.hostPort(port), err)
+		}
+		return false, listener.Close()
+	}
+	dialer := net.Dialer{Timeout: 2 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", l.hostPort(port))
+	if err != nil {
+		return false, nil //nolint:nilerr // nobody answers: nobody listens
+	}
+	return true, conn.Close()
+}
+
+func (l *Launcher) hostPort(port int) string {
+	return net.JoinHostPort(l.daemon.address, strconv.Itoa(port))
+}
+
+// explain adds to the daemon's errors what to do about them.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, known := range explanations {
+		if strings.Contains(err.Error(), known.text) {
+			if known.is != nil {
+				return fmt.Errorf("%w: %w", known.is, err)
+			}
+			return fmt.Errorf("%w; %s", err, known.hint)
+		}
+	}
+	return err
+}
+
+// explanations of messages of Docker 20.10 to 29.
+var explanations = []struct {
+	text, hint string
+	is         error
+}{
+	{text: "port is already allocated", is: process.ErrPortInUse},
+	{text: "address already in use", is: process.ErrPortInUse},
+	{text: "could not select device driver", hint: "the daemon has no driver for GPUs: install the NVIDIA container toolkit, run nvidia-ctk runtime configure, and restart the daemon"},
+	{text: "unresolvable CDI devices", hint: "the daemon does not know the device: nvidia-ctk cdi list shows the names, nvidia-ctk cdi generate makes them"},
+	{text: "nvidia-container-cli", hint: "the driver refused: see whether nvidia-smi works on the machine and lists the GPU"},
+	{text: "error setting rlimit", hint: "the daemon may not raise limits itself: raise LimitMEMLOCK of its service, or leave the limit out"},
+	{text: "docker-init", hint: "the daemon has no init program: install tini, or set init = false in the container block"},
+	{text: "unknown or invalid runtime name", hint: "docker info lists the runtimes that the daemon has"},
+	{text: "bind source path does not exist", hint: "make the folder first"},
+}

@@ -1,0 +1,92 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// SimulatorProgram is where the image of [SimulatorImage] has the program.
+const SimulatorProgram = "/pipeline"
+
+// SimulatorImage returns the name of an image that has nothing but the program at
+// binaryPath, as [SimulatorProgram]. It is built from scratch, so it needs no registry,
+// and only once: its tag is the hash of the program.
+//
+// The program must be a static Linux one, as CGO_ENABLED=0 go build makes it.
+func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, err error) {
+	program, err := os.ReadFile(binaryPath)
+	if err != nil {
+		return "", fmt.Errorf("simulator image: %w", err)
+	}
+	if err := checkStatic(program); err != nil {
+		return "", fmt.Errorf("simulator image: %s %w", binaryPath, err)
+	}
+	d, err := connect(host)
+	if err != nil {
+		return "", err
+	}
+	if err := d.ping(ctx); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(program)
+	hash := hex.EncodeToString(sum[:])
+	ref = "pipeline-simulator:" + hash[:16]
+	_, err = d.inspectImage(ctx, ref, ref)
+	if err == nil {
+		return ref, nil
+	}
+	if status(err) != http.StatusNotFound {
+		return "", err
+	}
+	files, err := simulatorContext(program)
+	if err != nil {
+		return "", fmt.Errorf("simulator image: %w", err)
+	}
+	opt := BuildOptions{Tag: ref, Dockerfile: "Dockerfile", Labels: map[string]string{LabelSimulator: hash}}
+	if _, err := d.build(ctx, opt, files); err != nil {
+		return "", fmt.Errorf("simulator image: %w", err)
+	}
+	return ref, nil
+}
+
+// checkStatic fails if a program needs files that an image from scratch does not have.
+func checkStatic(program []byte) error {
+	f, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		return fmt.Errorf("is not a Linux program and cannot run in a container (%w); build it with GOOS=linux CGO_ENABLED=0", err)
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return fmt.Errorf("is linked dynamically and cannot run in an empty image; build it with CGO_ENABLED=0")
+		}
+	}
+	return nil
+}
+
+// simulatorContext is a build context with the program and its Dockerfile.
+func simulatorContext(program []byte) (io.Reader, error) {
+	dockerfile := fmt.Appendf(nil, "FROM scratch\nCOPY pipeline %[1]s\nENTRYPOINT [%[1]q]\n", SimulatorProgram)
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, f := range []struct {
+		name string
+		mode int64
+		data []byte
+	}{{"Dockerfile", 0o644, dockerfile}, {"pipeline", 0o755, program}} {
+		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), Typeflag: tar.TypeReg}); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	return &buf, w.Close()
+}
