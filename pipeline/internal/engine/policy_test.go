@@ -138,3 +138,22 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("at run %d of %d, want 3 of 5", index, total)
 	}
 }
+
+func TestLimits(t *testing.T) {
+	late := requests(4).Audit
+	late.LagP99 = int64(40 * time.Millisecond) // a sixth of the mean gap
+	for name, tc := range map[string]struct {
+		set  map[string]float64
+		void bool
+	}{
+		"the default":          {nil, true},
+		"more lag is allowed":  {map[string]float64{"lag_p99": 0.050}, false},
+		"a larger share":       {map[string]float64{"lag_share": 0.2}, false},
+		"less than it had":     {map[string]float64{"lag_p99": 0.039}, true},
+		"another kind of load": {map[string]float64{"burst_lag": 1}, true},
+	} {
+		if reason := limits(tc.set).Void(late); (reason != "") != tc.void {
+			t.Errorf("%s: void %q, want %v", name, reason, tc.void)
+		}
+	}
+}
