@@ -52,16 +52,16 @@ func visible(r rune) rune {
 		return 0x2400 + r // ␀ to ␟
 	case r == 0x7f:
 		return '␡'
-	case hostile(r):
+	case Hidden(r):
 		return utf8.RuneError
 	}
 	return r
 }
 
-// hostile are the runes above ASCII that a terminal or a reader's eye obeys instead of
+// Hidden reports the runes above ASCII that a terminal or a reader's eye obeys instead of
 // showing: C1 controls, bidirectional controls ("Trojan Source", CVE-2021-42574),
 // invisible characters, line separators and tags.
-func hostile(r rune) bool {
+func Hidden(r rune) bool {
 	switch {
 	case r >= 0x80 && r <= 0x9f,
 		r == 0x00ad, r == 0x061c, r == 0x180e,

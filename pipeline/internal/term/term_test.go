@@ -102,7 +102,7 @@ func TestProperties(t *testing.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "runes")
 		n := rapid.IntRange(0, 40).Draw(t, "columns")
 		escaped := Escape(s)
-		if !utf8.ValidString(escaped) || strings.ContainsFunc(escaped, func(r rune) bool { return r < ' ' || r == 0x7f || hostile(r) }) {
+		if !utf8.ValidString(escaped) || strings.ContainsFunc(escaped, func(r rune) bool { return r < ' ' || r == 0x7f || Hidden(r) }) {
 			t.Fatalf("%q still holds control characters", escaped)
 		}
 		if again := Escape(escaped); again != escaped {

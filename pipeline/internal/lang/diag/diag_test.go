@@ -251,6 +251,20 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
+func TestNoWorkflowCommands(t *testing.T) {
+	src := parse(t, "x.hcl", "a = bad # ##[error]x\n")
+	diags := hcl.Diagnostics{problem("P1", src.at("bad"), "::error::summary", "::error::detail\n ::error::laid out")}
+	var b strings.Builder
+	if err := Text(&b, src.files(), diags, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
+			t.Errorf("a workflow command: %q", line)
+		}
+	}
+}
+
 func TestCodes(t *testing.T) {
 	type other struct{}
 	diags := WithCode(hcl.Diagnostics{
@@ -297,7 +311,7 @@ func FuzzText(f *testing.F) {
 		if err := Text(&b, files, hcl.Diagnostics{d}, Options{Width: width % 300}); err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.SplitSeq(b.String(), "\n") {
+		for line := range strings.SplitSeq(strings.ReplaceAll(b.String(), "##\u2060[", "##["), "\n") {
 			if term.Escape(line) != line {
 				t.Fatalf("control characters in %q", line)
 			}

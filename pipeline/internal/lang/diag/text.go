@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/escape"
 )
 
 // Options of the text form.
@@ -23,7 +24,8 @@ const (
 )
 
 // Text writes diags for people, and last a line that counts them. It writes nothing if
-// there are none.
+// there are none. It often ends up in the log of a GitHub runner, so no source and no
+// message can be a workflow command there.
 func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Options) error {
 	if len(diags) == 0 {
 		return nil
@@ -34,7 +36,7 @@ func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Op
 		newTextWriter(&b, d.Severity, opt).diagnostic(d)
 	}
 	fmt.Fprintf(&b, "%s, %s\n", count(out.ErrorCount, "error"), count(out.WarningCount, "warning"))
-	if _, err := io.WriteString(w, b.String()); err != nil {
+	if _, err := io.WriteString(w, escape.Commands(b.String())); err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}
 	return nil

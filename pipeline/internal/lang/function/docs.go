@@ -2,6 +2,7 @@ package function
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -25,17 +26,14 @@ type Param struct {
 
 // Signature is how a call is written: "format(string format, any args...) string".
 func (d Doc) Signature() string {
-	s := d.Name + "("
+	params := make([]string, len(d.Params))
 	for i, p := range d.Params {
-		if i > 0 {
-			s += ", "
-		}
-		s += p.Type + " " + p.Name
+		params[i] = p.Type + " " + p.Name
 		if p.Variadic {
-			s += "..."
+			params[i] += "..."
 		}
 	}
-	return s + ") " + d.Returns
+	return d.Name + "(" + strings.Join(params, ", ") + ") " + d.Returns
 }
 
 // Docs describes all functions, sorted by name.

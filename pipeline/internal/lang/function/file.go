@@ -48,7 +48,7 @@ func readBelow(dir, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open the directory of the pipeline file: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	// Asked before opening: to open a named pipe is to wait for its writer.
 	info, err := root.Stat(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func readBelow(dir, name string) (string, error) {
 	if err != nil {
 		return "", fileError(name, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	content, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func bytesError(s, num, unit string) error {
 		return fmt.Errorf(`%q has no unit: write "%sB", or a unit such as MiB or GiB`, s, num)
 	}
 	letter := strings.ToUpper(unit[:1])
-	if !strings.Contains("KMGT", letter) {
+	if !slices.Contains([]string{"K", "M", "G", "T"}, letter) {
 		return fmt.Errorf("%q has the unknown unit %q: the units are B, kB, MB, GB, TB, KiB, MiB, GiB and TiB", s, unit)
 	}
 	thousand := letter + "B"

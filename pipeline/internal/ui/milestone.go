@@ -1,0 +1,313 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// tone says how a line reads: what mark it gets, and in which colour.
+type tone int
+
+const (
+	neutral tone = iota
+	good
+	caution
+	bad
+	detail // belongs to the line before it
+	logged // a line of a server's log
+)
+
+// line is one line of text that is safe to print.
+type line struct {
+	tone tone
+	text string
+}
+
+// Limits of what one event can print.
+const (
+	maxText     = 600 // runes of a line
+	maxName     = 160 // runes of an address, a label or a path within a line
+	maxLogLines = 40
+)
+
+func clean(s string) string { return escape.Text(s, maxText) }
+func name(s string) string  { return escape.Text(s, maxName) }
+
+// milestones are the lines that stay: what happened, apart from what is only a stage on
+// the way (see stage).
+func milestones(e event.Event) []line {
+	switch e.Type {
+	case event.PlanReady:
+		return planned(e)
+	case event.Diagnostic:
+		return diagnosed(e)
+	case event.StepEnd:
+		return stepEnded(e)
+	case event.LaunchReady:
+		return []line{{good, readyText(e)}}
+	case event.LaunchFail:
+		return launchFailed(e)
+	case event.RunEnd:
+		return []line{runEnded(e)}
+	case event.GateResult:
+		return []line{judged(e)}
+	case event.ReportDone:
+		return []line{{neutral, "wrote " + name(e.Path)}}
+	case event.Interrupted:
+		return []line{{caution, join(": ", "interrupted", clean(e.Text))}}
+	case event.Summary:
+		return []line{summed(e)}
+	}
+	return nil
+}
+
+func planned(e event.Event) []line {
+	lines := []line{{neutral, "plan of " + name(e.Text)}}
+	p := e.Plan
+	if p == nil {
+		return lines
+	}
+	lines = append(lines, line{detail, fmt.Sprintf("%s, %s, %s: %s, %s, %s",
+		count(p.Benchmarks, "benchmark"), count(p.Cells, "cell"), count(p.Repeats, "repeat"),
+		launchCount(p.Launches), count(p.Runs, "run"), about(p.Seconds))})
+	if p.Gates > 0 {
+		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", count(p.Gates, "gate"), count(p.Family, "comparison"))})
+	}
+	if p.Simulated != "" {
+		lines = append(lines, line{caution, "simulated: no figure of this run says anything about real hardware"})
+	}
+	return lines
+}
+
+func launchCount(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+func diagnosed(e event.Event) []line {
+	severity, how := "warning", caution
+	if e.Severity == "error" {
+		severity, how = "error", bad
+	}
+	lines := []line{{how, severity + ": " + clean(e.Text)}}
+	if e.Detail != "" {
+		lines = append(lines, line{detail, clean(e.Detail)})
+	}
+	return append(lines, place(e.Range)...)
+}
+
+func stepEnded(e event.Event) []line {
+	s := e.Step
+	if s == nil {
+		return []line{{neutral, clean(e.Text)}}
+	}
+	addr := name(s.Addr)
+	switch s.Status {
+	case "done":
+		return []line{{good, fmt.Sprintf("%s done in %s", addr, span(s.Seconds))}}
+	case "failed":
+		f := s.Failure
+		if f == nil {
+			f = e.Failure
+		}
+		return failed(addr+" failed", f, s.Log, e.Range)
+	}
+	return []line{{neutral, join(": ", addr+" "+name(s.Status), otherThan(e.Text, s.Addr))}}
+}
+
+// otherThan is text unless it only repeats an address.
+func otherThan(text, addr string) string {
+	if strings.HasPrefix(text, addr) {
+		return ""
+	}
+	return clean(text)
+}
+
+func readyText(e event.Event) string {
+	text := name(e.Target) + " is ready"
+	if e.Started != nil && e.Started.Startup > 0 {
+		text += " in " + span(e.Started.Startup)
+	}
+	if e.Started != nil && e.Started.Attempt > 1 {
+		text += fmt.Sprintf(", at attempt %d", e.Started.Attempt)
+	}
+	return text
+}
+
+func launchFailed(e event.Event) []line {
+	log := ""
+	if e.Started != nil {
+		log = e.Started.Log
+	}
+	return failed(name(e.Target)+" failed", e.Failure, log, e.Range)
+}
+
+// failed is a failure with all that is known of it.
+func failed(what string, f *result.Failure, log string, at *result.Range) []line {
+	if f == nil {
+		return append([]line{{bad, what}}, place(at)...)
+	}
+	if f.Phase != "" {
+		what += " (" + name(f.Phase) + ")"
+	}
+	lines := []line{{bad, join(": ", what, name(f.Class))}}
+	if f.Evidence != "" {
+		lines = append(lines, line{detail, clean(f.Evidence)})
+	}
+	if f.Exit != "" {
+		lines = append(lines, line{detail, "ended with " + clean(f.Exit)})
+	}
+	tail := f.LogTail
+	if len(tail) > maxLogLines {
+		tail = tail[len(tail)-maxLogLines:]
+	}
+	for _, l := range tail {
+		lines = append(lines, line{logged, escape.Line(l, maxText)})
+	}
+	if log != "" {
+		lines = append(lines, line{detail, "the whole log: " + name(log)})
+	}
+	if at == nil {
+		at = &f.Range
+	}
+	return append(lines, place(at)...)
+}
+
+// place is where in the pipeline file something is declared.
+func place(at *result.Range) []line {
+	if at == nil || at.File == "" {
+		return nil
+	}
+	return []line{{detail, fmt.Sprintf("at %s:%d", name(at.File), at.Line)}}
+}
+
+func runEnded(e event.Event) line {
+	head := runName(e)
+	r := e.Run
+	if r == nil {
+		return line{neutral, join(": ", head, clean(e.Text))}
+	}
+	switch r.Status {
+	case result.RunOK:
+	case result.RunVoid:
+		return line{caution, join(": ", head, "void", clean(r.Reason))}
+	case result.RunCancelled:
+		return line{caution, join(": ", head, "cancelled", clean(r.Reason))}
+	default:
+		return line{bad, join(": ", head, name(r.Status), clean(r.Reason))}
+	}
+	parts := figures(r)
+	requests := count(r.Sent, "request") + " in " + span(r.Duration)
+	how := good
+	if r.Failed > 0 {
+		how = caution
+		requests += fmt.Sprintf(", %d failed (%s)", r.Failed, name(tally(r.Failures)))
+	}
+	if r.Overloaded {
+		how = caution
+		requests += ", overloaded"
+	}
+	return line{how, head + ": " + strings.Join(append(parts, requests), ", ")}
+}
+
+// figures are those that everyone looks for first.
+func figures(r *result.Run) []string {
+	var parts []string
+	for _, m := range []struct{ id, label string }{
+		{"ttft.p50", "TTFT p50"}, {"ttft.p99", "p99"}, {"tpot.p50", "TPOT p50"},
+	} {
+		if v, ok := r.Metrics[m.id]; ok {
+			parts = append(parts, m.label+" "+latency(v))
+		}
+	}
+	return parts
+}
+
+// runName says which run it is: "run 7/48 (repeat 2/6) chunked=on rate=4".
+func runName(e event.Event) string {
+	text := "run"
+	if e.Total > 0 {
+		text += fmt.Sprintf(" %d/%d", e.Index, e.Total)
+	}
+	if e.Repeat > 0 {
+		text += " (" + repeatName(e) + ")"
+	}
+	if label := cellName(e); label != "" {
+		text += " " + label
+	}
+	return text
+}
+
+// repeatName is "repeat 2/6". Voided pairs are measured again beyond the last repeat.
+func repeatName(e event.Event) string {
+	if e.Repeats >= e.Repeat {
+		return fmt.Sprintf("repeat %d/%d", e.Repeat, e.Repeats)
+	}
+	return fmt.Sprintf("repeat %d", e.Repeat)
+}
+
+// cellName is the label of a cell, or the benchmark where it has no axes.
+func cellName(e event.Event) string {
+	if e.Label != "" {
+		return name(e.Label)
+	}
+	return name(e.Addr)
+}
+
+func judged(e event.Event) line {
+	text := join(": ", name(e.Addr), name(string(e.Verdict)))
+	if e.Gate != nil && len(e.Gate.Decisions) > 0 {
+		n := 0
+		for i := range e.Gate.Decisions {
+			if e.Gate.Decisions[i].Verdict == e.Verdict {
+				n++
+			}
+		}
+		text += fmt.Sprintf(" (%d of %s)", n, count(len(e.Gate.Decisions), "comparison"))
+	}
+	return line{toneOf(e.Verdict), text}
+}
+
+func toneOf(v result.Verdict) tone {
+	switch v {
+	case result.Pass, result.Improvement:
+		return good
+	case result.Regression, result.Invalid, result.Missing:
+		return bad
+	case result.Inconclusive:
+		return caution
+	}
+	return neutral
+}
+
+func summed(e event.Event) line {
+	text := "no verdict"
+	if e.Verdict != "" {
+		text = "verdict: " + name(string(e.Verdict))
+	}
+	if e.ExitCode != nil {
+		text += fmt.Sprintf(", exit status %d", *e.ExitCode)
+	}
+	how := toneOf(e.Verdict)
+	if e.ExitCode != nil && *e.ExitCode != 0 {
+		how = bad
+	}
+	return line{how, join(": ", text, clean(e.Text))}
+}
+
+// join joins the parts that are not empty.
+func join(sep string, parts ...string) string {
+	kept := parts[:0:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}
