@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -23,7 +24,16 @@ type Config struct {
 	Baselines   []*Baseline
 	Gates       []*Gate
 	Reports     []*Report
+
+	// prog and values are what expressions are evaluated with again at run time.
+	prog    *program
+	values  map[string]cty.Value // of variables, by address
+	scopes  map[string]*scope    // of benchmarks, by address
+	secrets []string
 }
+
+// Sources are the files that a pipeline was loaded from.
+type Sources = syntax.Sources
 
 // Settings is the pipeline block.
 type Settings struct {
@@ -51,6 +61,8 @@ type Step struct {
 	Object    steps.Object // late arguments are unknown values until ResolveStep
 	DependsOn []string     // addresses of steps, explicit and by reference
 	Range     hcl.Range
+
+	late bool
 }
 
 // Server is one server instance.
@@ -60,6 +72,7 @@ type Server struct {
 	Spec      steps.ServerSpec // late values shown as "(known after step.exec.build)"
 	Late      bool             // Spec must be resolved again by ResolveServer before a launch
 	DependsOn []string         // addresses of steps
+	Role      string           // in a deployment: "producer", "consumer", "both" or ""
 	Range     hcl.Range
 }
 

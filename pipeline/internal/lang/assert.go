@@ -1,0 +1,190 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// The counts that an assert knows beside the metrics.
+const (
+	selfErrors   = "errors"
+	selfRequests = "requests"
+)
+
+// limit evaluates and checks a gate with an assert, as far as that goes before the run.
+func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
+	a := b.one("assert")
+	ok := true
+	for _, name := range []string{"condition", "error_message"} {
+		if !a.has(name) {
+			e.report(problem(codeMissing, a.header, fmt.Sprintf("%s is missing", name), "An assert needs both condition and error_message."))
+			ok = false
+		}
+	}
+	if !ok {
+		return
+	}
+	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr, Range: a.header}
+	s := e.assertScope(cty.ObjectVal(selfValues(nil, nil)))
+	for _, i := range g.Cells {
+		cell := cellScope(s, bm.Cells[i])
+		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
+		e.checkResult(cell, g.Assert.ErrorMessage, "error_message", cty.String)
+		e.adviseAssert(g, bm.Cells[i])
+	}
+}
+
+// assertScope is the scope of an assert's expressions, without the cell.
+func (e *evaluator) assertScope(self cty.Value) *scope {
+	s := e.newScope().with("self", self)
+	s.check = checkSelf
+	return s
+}
+
+// checkResult checks the type of an expression whose value only a run knows.
+func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want cty.Type) {
+	v, ok := s.value(expr)
+	if !ok {
+		return
+	}
+	if v.ContainsMarked() {
+		e.report(secretHere(expr.Range(), name, ""))
+		return
+	}
+	if _, err := convert.Convert(v, want); err != nil || v.IsNull() {
+		e.report(problem(codeType, expr.Range(), fmt.Sprintf("%s must be %s", name, typeName(want)), fmt.Sprintf("It is %s.", typeName(v.Type()))))
+	}
+}
+
+// adviseAssert warns of percentiles that too few requests make mostly luck.
+func (e *evaluator) adviseAssert(g *Gate, c Cell) {
+	for _, t := range g.Assert.Condition.Variables() {
+		if t.RootName() != "self" || len(t) < 3 {
+			continue
+		}
+		group, _ := stepName(t[1])
+		stat, _ := stepName(t[2])
+		m, ok := metric.Lookup(group + "." + stat)
+		if n := expected(c.Workload.Load); ok && m.Quantile > 0 && n < float64(m.MinRequests) {
+			e.report(warning(codeRefused, t.SourceRange(), fmt.Sprintf("self.%s is taken over few requests", m.ID),
+				fmt.Sprintf("A run has %.0f; with fewer than %d it is mostly luck.", n, m.MinRequests)))
+		}
+	}
+}
+
+// checkSelf finds references below self that name no metric.
+func checkSelf(t hcl.Traversal) *hcl.Diagnostic {
+	if t.RootName() != "self" || len(t) < 2 {
+		return nil
+	}
+	group, ok := stepName(t[1])
+	if !ok || group == selfErrors || group == selfRequests {
+		return nil
+	}
+	if !metricGroup(group) {
+		names := append(metricGroups(), selfErrors, selfRequests)
+		for i := range names {
+			names[i] = "self." + names[i]
+		}
+		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), choose("self."+group, names, "values of self"))
+	}
+	if len(t) == 2 {
+		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), "Name one of its statistics, such as self."+group+".p50.")
+	}
+	stat, ok := stepName(t[2])
+	if _, exists := metric.Lookup(group + "." + stat); !ok || exists {
+		return nil
+	}
+	detail := offer(metricGroups(), "groups of metrics")
+	if near := metric.Suggest(group + "." + stat); near != "" {
+		detail = fmt.Sprintf("Did you mean self.%s?", near)
+	}
+	return problem(codeReference, t[:3].SourceRange(), fmt.Sprintf("there is no self.%s.%s", group, stat), detail)
+}
+
+// selfValues makes the object self. Without counts it is that of plan time; a metric
+// without a value is unknown.
+func selfValues(metrics map[string]float64, counts map[string]int) map[string]cty.Value {
+	self := map[string]cty.Value{}
+	for _, name := range []string{selfErrors, selfRequests} {
+		self[name] = cty.UnknownVal(cty.Number).RefineNotNull()
+		if n, ok := counts[name]; ok {
+			self[name] = cty.NumberIntVal(int64(n))
+		}
+	}
+	for _, g := range metric.Groups() {
+		stats := map[string]cty.Value{}
+		for _, m := range g.Metrics {
+			stats[m.Stat] = cty.UnknownVal(cty.Number).RefineNotNull()
+			if x, ok := metrics[m.ID]; ok && x-x == 0 {
+				stats[m.Stat] = cty.NumberFloatVal(x)
+			}
+		}
+		if median, ok := stats["p50"]; ok {
+			stats["median"] = median
+		}
+		self[g.Name] = cty.ObjectVal(stats)
+	}
+	return self
+}
+
+// EvalAssert evaluates the limit of a gate on one cell after it was measured: metrics by
+// ID, in their stored units (times in seconds), and the counts of failed and sent
+// requests. message says why the limit is not kept. A condition that hangs on a metric
+// without a value is not kept.
+func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
+	e := c.evaluator(nil)
+	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
+	s := cellScope(e.assertScope(cty.ObjectVal(self)), cell)
+	v, good := s.value(g.Assert.Condition)
+	if !good {
+		return false, "", e.diags
+	}
+	if !v.IsKnown() {
+		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", enumerate(missingMetrics(g.Assert.Condition, metrics))), nil
+	}
+	held, err := convert.Convert(v, cty.Bool)
+	if err != nil || held.IsNull() {
+		return false, "", hcl.Diagnostics{problem(codeType, g.Assert.Condition.Range(), "condition must be true or false", "")}
+	}
+	if held.True() {
+		return true, "", nil
+	}
+	return false, s.message(g.Assert.ErrorMessage, metrics), e.diags
+}
+
+// message evaluates an error_message. What it cannot say, it says instead.
+func (s *scope) message(expr hcl.Expression, metrics map[string]float64) string {
+	v, ok := s.value(expr)
+	if !ok {
+		return "the limit is not kept (its error_message cannot be evaluated)"
+	}
+	if text, err := convert.Convert(v, cty.String); err == nil && text.IsKnown() && !text.IsNull() && !text.IsMarked() {
+		return text.AsString()
+	}
+	return fmt.Sprintf("the limit is not kept, and %s has no value", enumerate(missingMetrics(expr, metrics)))
+}
+
+// missingMetrics lists the metrics that an expression refers to and that have no value.
+func missingMetrics(expr hcl.Expression, metrics map[string]float64) []string {
+	missing := map[string]bool{}
+	for _, t := range expr.Variables() {
+		if t.RootName() != "self" || len(t) < 3 {
+			continue
+		}
+		group, _ := stepName(t[1])
+		stat, _ := stepName(t[2])
+		if m, ok := metric.Lookup(group + "." + stat); ok {
+			if x, there := metrics[m.ID]; !there || x-x != 0 {
+				missing["self."+m.ID] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(missing))
+}

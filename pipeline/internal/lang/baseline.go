@@ -1,0 +1,114 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Defaults of a stored baseline. Ten sessions are what a prediction interval needs.
+const (
+	defaultBranch   = "main"
+	defaultSessions = 10
+)
+
+// baselineArguments lists the arguments of each kind of baseline, the required ones first.
+func baselineArguments(kind string) (all []string, required int) {
+	switch kind {
+	case pairedBaseline:
+		return []string{"axis", "value"}, 2
+	case storedBaseline:
+		return []string{"branch", "sessions", "match"}, 0
+	case fileBaseline:
+		return []string{"path"}, 1
+	}
+	return nil, 0
+}
+
+// baseline evaluates a baseline block.
+func (e *evaluator) baseline(ent *entity) {
+	b := ent.block
+	out := &Baseline{Addr: ent.addr, Kind: b.labels[0], Range: b.header, Branch: defaultBranch, Sessions: defaultSessions}
+	kinds := []string{pairedBaseline, storedBaseline, fileBaseline}
+	if !slices.Contains(kinds, out.Kind) {
+		e.report(problem(codeKind, b.header, fmt.Sprintf("there is no baseline of kind %q", out.Kind), choose(out.Kind, kinds, "kinds of baseline")))
+		return
+	}
+	if !e.fits(b, out.Kind) {
+		return
+	}
+	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
+	if !o.ok {
+		return
+	}
+	e.fillBaseline(out, o)
+	e.baselines[ent.addr] = out
+}
+
+// fits reports arguments that the kind does not have or lacks.
+func (e *evaluator) fits(b *block, kind string) bool {
+	all, required := baselineArguments(kind)
+	ok := true
+	for _, a := range b.sorted() {
+		if !slices.Contains(all, a.Name) {
+			e.report(problem(codeArgument, a.NameRange, fmt.Sprintf("a %s baseline has no %s", kind, a.Name), offer(all, "arguments of a "+kind+" baseline")))
+			ok = false
+		}
+	}
+	for _, name := range all[:required] {
+		if !b.has(name) {
+			a, _ := b.typ.attr(name)
+			e.report(problem(codeMissing, b.header, fmt.Sprintf("%s is missing", name), fmt.Sprintf("A %s baseline needs it. %s", kind, a.Doc)))
+			ok = false
+		}
+	}
+	return ok
+}
+
+func (e *evaluator) fillBaseline(out *Baseline, o object) {
+	out.Axis = o.Text("axis")
+	if o.Has("value") {
+		text, ok := e.valueText(o.Value("value"))
+		if !ok {
+			e.report(problem(codeType, o.at([]string{"value"}), "value must be one value of the axis", "A string, number, bool, server or deployment."))
+		}
+		out.Value = text
+	}
+	if path := o.Text("path"); path != "" {
+		out.Path = e.besideFile(path)
+	}
+	if o.Has("branch") {
+		out.Branch = o.Text("branch")
+	}
+	if o.Has("sessions") {
+		n, err := whole(o.Value("sessions"), 1, math.MaxInt32)
+		if err != nil {
+			e.report(problem(codeValue, o.at([]string{"sessions"}), "sessions must be a whole number", sentence(err)))
+		}
+		out.Sessions = n
+	}
+	out.Match = textsOf(o.Object, "match")
+}
+
+// textsOf is an argument that is a list of strings.
+func textsOf(o steps.Object, name string) []string {
+	out, err := o.Texts(name)
+	if err != nil {
+		return nil // null elements only: the schema has checked the rest
+	}
+	return out
+}
+
+// besideFile makes a path absolute that is meant from the pipeline file's folder.
+func (e *evaluator) besideFile(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(e.prog.dir, path)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,176 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// benchmark evaluates a benchmark block and expands its matrix.
+func (e *evaluator) benchmark(ent *entity) {
+	b := ent.block
+	bm := &Benchmark{Addr: ent.addr, Range: b.header, TargetRange: b.at("target")}
+	s := e.newScope()
+	e.scopes[ent.addr] = s
+	e.settings(bm, b)
+	axes, ok := e.matrix(b)
+	for _, a := range axes {
+		bm.Axes = append(bm.Axes, a.Axis)
+	}
+	if !ok {
+		return
+	}
+	e.benchmarks[ent.addr] = bm
+	for _, c := range combinations(axes) {
+		cell := s
+		if b.one("matrix") != nil {
+			cell = s.with("matrix", c.matrix)
+			cell.cell = c.label
+		}
+		if e.excluded(b, cell) {
+			bm.Excluded++
+			continue
+		}
+		target, workload := e.workload(b, cell)
+		bm.Cells = append(bm.Cells, Cell{Values: c.values, Target: target, Workload: workload})
+	}
+	if len(bm.Cells) == 0 {
+		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", counted(bm.Excluded, "cell"))))
+	}
+}
+
+// excluded reports whether one of the exclude blocks leaves a cell out.
+func (e *evaluator) excluded(b *block, cell *scope) bool {
+	m := b.one("matrix")
+	if m == nil {
+		return false
+	}
+	for _, x := range m.nested("exclude") {
+		when := x.attrs["when"]
+		if when == nil {
+			e.report(problem(codeMissing, x.header, "exclude has no condition", "Add when = …, a condition that is true for the cells to leave out."))
+			continue
+		}
+		if yes, _ := e.holds(cell, when.Expr, "when"); yes {
+			return true
+		}
+	}
+	return false
+}
+
+// settings evaluates what holds for all cells.
+func (e *evaluator) settings(bm *Benchmark, b *block) {
+	o := e.evaluate([]layer{{b, e.newScope()}}, benchmarkSettings(), false)
+	bm.Description = o.Text("description")
+	bm.Timeout = o.Duration("timeout")
+	if o.Known("timeout") && bm.Timeout <= 0 {
+		e.report(problem(codeValue, o.at([]string{"timeout"}), "timeout must be above zero", "Leave it out to have it derived from the workload."))
+	}
+	if o.Known("seed") {
+		seed, err := whole(o.Value("seed"), 0, math.MaxInt64)
+		if err != nil {
+			e.report(problem(codeValue, o.at([]string{"seed"}), "seed must be a whole number", sentence(err)))
+		}
+		bm.Seed = uint64(seed)
+	}
+	e.repeats(bm, o)
+	bm.Limits = e.limits(o)
+}
+
+// repeats reads how often every side is measured.
+func (e *evaluator) repeats(bm *Benchmark, o object) {
+	bm.RepeatMin, bm.RepeatMax = defaultRepeats, defaultRepeats
+	for _, r := range o.Blocks["repeat"] {
+		low, high := e.repeatBound(o, r, "min"), e.repeatBound(o, r, "max")
+		if low == 0 {
+			low = high
+		}
+		if high == 0 {
+			high = low
+		}
+		if low == 0 {
+			return
+		}
+		if low != high {
+			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), "min and max of repeat must be equal",
+				fmt.Sprintf("They are %d and %d. Runs cannot stop early yet: every repeat is carried out and judged once, at the end.", low, high)))
+		}
+		bm.RepeatMin, bm.RepeatMax = high, high
+	}
+}
+
+// maxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
+const maxRepeats = 1000
+
+func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
+	if !r.Known(name) {
+		return 0
+	}
+	n, err := whole(r.Value(name), 1, maxRepeats)
+	if err != nil {
+		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), sentence(err)))
+	}
+	return n
+}
+
+// limits reads the client's limits: durations in seconds, shares as fractions.
+func (e *evaluator) limits(o object) map[string]float64 {
+	var out map[string]float64
+	for _, l := range o.Blocks["limits"] {
+		for name := range l.Attrs {
+			if !l.Known(name) {
+				continue
+			}
+			x := l.Float(name)
+			for _, a := range limitAttrs() {
+				if a.Name == name && a.Unit == steps.UnitDuration {
+					x /= float64(time.Second)
+				}
+			}
+			if x <= 0 {
+				e.report(problem(codeValue, o.at([]string{"limits", name}), fmt.Sprintf("%s must be above zero", name), "Leave it out for its default."))
+			}
+			if out == nil {
+				out = map[string]float64{}
+			}
+			out[name] = x
+		}
+	}
+	return out
+}
+
+func limitAttrs() []steps.Attr {
+	for _, b := range benchmarkSettings().Blocks {
+		if b.Type == "limits" {
+			return b.Schema.Attrs
+		}
+	}
+	return nil
+}
+
+// targetOf is the address that the value of the argument target names.
+func (e *evaluator) targetOf(v cty.Value, at hcl.Range) (string, *hcl.Diagnostic) {
+	if id, ok := e.refID(v); ok {
+		switch {
+		case e.abstract[id]:
+			return "", problem(codeTarget, at, fmt.Sprintf("%s is abstract", id),
+				"It is a template that is never launched. Write a server that extends it, and use that as the target.")
+		case e.servers[id] != nil || e.deployments[id] != nil:
+			return id, nil
+		}
+		return "", problem(codeTarget, at, fmt.Sprintf("%s cannot be a target", id), "A target is a server or a deployment.")
+	}
+	if isMap(v) {
+		for key, elem := range v.AsValueMap() {
+			if _, ok := e.refID(elem); ok {
+				return "", problem(codeTarget, at, "target names several servers",
+					fmt.Sprintf("Choose one by its key, such as [%q], or make the key an axis: [matrix.side].", key))
+			}
+		}
+	}
+	return "", problem(codeTarget, at, "target must be a server or a deployment", "Refer to it, such as server.vllm.sut.")
+}

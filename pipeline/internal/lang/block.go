@@ -1,0 +1,236 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/steps"
+)
+
+// block is a block of a file, its arguments and nested blocks sorted out by its type.
+// Nothing in it is evaluated.
+type block struct {
+	typ    *blockType
+	kind   steps.Kind // with typ.byKind
+	labels []string
+	attrs  map[string]*hclsyntax.Attribute
+	blocks []*block
+	// header is the range from the type to the last label.
+	header hcl.Range
+	// broken blocks have problems that make their evaluation pointless.
+	broken bool
+}
+
+// label is the last label: the block's own name.
+func (b *block) label() string {
+	if len(b.labels) == 0 {
+		return ""
+	}
+	return b.labels[len(b.labels)-1]
+}
+
+// nested lists the nested blocks of a type.
+func (b *block) nested(typ string) []*block {
+	var out []*block
+	for _, c := range b.blocks {
+		if c.typ.name == typ {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// one returns the first nested block of a type, nil if there is none.
+func (b *block) one(typ string) *block {
+	for _, c := range b.blocks {
+		if c.typ.name == typ {
+			return c
+		}
+	}
+	return nil
+}
+
+// has reports whether an argument is there.
+func (b *block) has(attr string) bool { return b.attrs[attr] != nil }
+
+// at is the range of an argument's value, or of the block's header without it.
+func (b *block) at(attr string) hcl.Range {
+	if a := b.attrs[attr]; a != nil {
+		return a.Expr.Range()
+	}
+	return b.header
+}
+
+// sorted lists the arguments in source order.
+func (b *block) sorted() []*hclsyntax.Attribute {
+	out := make([]*hclsyntax.Attribute, 0, len(b.attrs))
+	for _, a := range b.attrs {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(x, y *hclsyntax.Attribute) int { return x.NameRange.Start.Byte - y.NameRange.Start.Byte })
+	return out
+}
+
+// decoder sorts blocks out by their types.
+type decoder struct {
+	registry *steps.Registry
+	*reporter
+}
+
+// block decodes one block of type t, with everything in it.
+func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
+	b := &block{typ: t, labels: src.Labels, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
+	b.broken = !d.labels(src, t)
+	if t.byKind && len(src.Labels) > 0 {
+		kind, ok := d.registry.Lookup(t.name, src.Labels[0])
+		if !ok {
+			d.unknownKind(src, t)
+			b.broken = true
+			return b
+		}
+		b.kind, b.typ = kind, t.with(kind)
+	}
+	d.attributes(src.Body, b)
+	d.nested(src.Body, b)
+	return b
+}
+
+func headerOf(src *hclsyntax.Block) hcl.Range {
+	r := src.TypeRange
+	if n := len(src.LabelRanges); n > 0 {
+		r = hcl.RangeBetween(r, src.LabelRanges[n-1])
+	}
+	return r
+}
+
+// labels checks number and spelling of the labels.
+func (d *decoder) labels(src *hclsyntax.Block, t *blockType) bool {
+	most, least := len(t.labels), len(t.labels)-t.optional
+	switch {
+	case len(src.Labels) < least:
+		d.report(problem(codeMissing, headerOf(src), fmt.Sprintf("%s needs a label for its %s", t.name, t.labels[len(src.Labels)]),
+			fmt.Sprintf("Write %s.", usage(t))))
+		return false
+	case len(src.Labels) > most:
+		d.report(problem(codeLabel, src.LabelRanges[most], fmt.Sprintf("%s has too many labels", t.name),
+			fmt.Sprintf("Write %s.", usage(t))))
+		return false
+	}
+	for i, label := range src.Labels {
+		if !hclsyntax.ValidIdentifier(label) {
+			d.report(problem(codeLabel, src.LabelRanges[i], fmt.Sprintf("%q cannot be a name", label),
+				"Names have letters, digits, underscores and dashes and begin with a letter, so that they can be referred to."))
+			return false
+		}
+	}
+	return true
+}
+
+// usage is how a block is written: server "KIND" "NAME" { … }.
+func usage(t *blockType) string {
+	var b strings.Builder
+	b.WriteString(t.name)
+	for _, label := range t.labels {
+		fmt.Fprintf(&b, " %q", strings.ToUpper(label))
+	}
+	return b.String() + " { … }"
+}
+
+func (d *decoder) unknownKind(src *hclsyntax.Block, t *blockType) {
+	d.report(problem(codeKind, src.LabelRanges[0], fmt.Sprintf("there is no %s of kind %q", t.name, src.Labels[0]),
+		choose(src.Labels[0], d.registry.Names(t.name), "kinds of "+t.name)))
+}
+
+// attributes takes the arguments that the type knows and reports the others.
+func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
+	all := block{attrs: body.Attributes}
+	for _, a := range all.sorted() {
+		_, known := b.typ.attr(a.Name)
+		switch {
+		case known:
+			b.attrs[a.Name] = a
+		case b.typ.child(a.Name) != nil:
+			d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s is a block, not an argument", a.Name),
+				fmt.Sprintf("Write %s without the equals sign.", usage(b.typ.child(a.Name)))))
+		case b.typ.free != "":
+			b.attrs[a.Name] = a
+		default:
+			d.unknownArgument(a, b.typ)
+		}
+	}
+}
+
+func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
+	detail := choose(a.Name, t.attrNames(), "arguments of "+t.name)
+	if homes := t.homes(a.Name, true); len(homes) > 0 && nearest(a.Name, t.attrNames()) == "" {
+		detail = fmt.Sprintf("Put it inside the block %s { … }.", homes[0])
+	} else if name := nearest(a.Name, t.childNames()); name != "" && nearest(a.Name, t.attrNames()) == "" {
+		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
+	}
+	d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s has no argument %q", t.name, a.Name), detail))
+}
+
+// nested takes the blocks that the type knows and reports the others.
+func (d *decoder) nested(body *hclsyntax.Body, b *block) {
+	count := map[string]int{}
+	first := map[string]hcl.Range{}
+	for _, src := range body.Blocks {
+		t := b.typ.child(src.Type)
+		if t == nil {
+			d.unknownBlock(src, b.typ)
+			continue
+		}
+		count[t.name]++
+		if t.max > 0 && count[t.name] > t.max {
+			d.report(problem(codeDuplicate, headerOf(src), fmt.Sprintf("%s has too many %s blocks", b.typ.name, t.name),
+				fmt.Sprintf("At most %s is allowed; the first is at %s.", counted(t.max, "block"), place(first[t.name]))))
+			continue
+		}
+		if count[t.name] == 1 {
+			first[t.name] = headerOf(src)
+		}
+		b.blocks = append(b.blocks, d.block(src, t))
+	}
+}
+
+// unknownBlock reports a block that is not allowed where it is.
+func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
+	summary := fmt.Sprintf("%s has no block %q", parent.name, src.Type)
+	detail := choose(src.Type, parent.childNames(), "blocks of "+parent.name)
+	if len(parent.children()) == 0 {
+		detail = fmt.Sprintf("A %s block has arguments only.", parent.name)
+	}
+	if parent.name == rootName {
+		summary = fmt.Sprintf("there is no block %q at the top of a file", src.Type)
+		detail = choose(src.Type, parent.childNames(), "blocks")
+	}
+	if _, ok := parent.attr(src.Type); ok {
+		summary = fmt.Sprintf("%s is an argument, not a block", src.Type)
+		detail = fmt.Sprintf("Write %s = { … } with an equals sign.", src.Type)
+	} else if home := d.home(src.Type, parent); home != "" {
+		summary = fmt.Sprintf("%s is in the wrong place", src.Type)
+		detail = home
+	}
+	d.report(problem(codeBlock, headerOf(src), summary, detail))
+}
+
+// home says where a block that is known elsewhere belongs, "" if it is known nowhere.
+func (d *decoder) home(name string, parent *blockType) string {
+	root := rootType()
+	if parent.name != rootName && root.child(name) != nil {
+		return fmt.Sprintf("Put it at the top of the file, outside of the %s block.", parent.name)
+	}
+	homes := root.homes(name, false)
+	for _, k := range d.registry.Kinds() {
+		if (&blockType{schema: k.Schema}).child(name) != nil && !slices.Contains(homes, k.Block) {
+			homes = append(homes, k.Block)
+		}
+	}
+	if len(homes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Put it inside a %s block.", homes[0])
+}

@@ -1,0 +1,148 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// deployment evaluates a deployment block with all its instances.
+func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
+	list, ok := e.instances(ent.block, ent.addr)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	if len(ent.block.nested("server")) == 0 {
+		e.report(problem(codeMissing, ent.block.header, "deployment has no server", "Add at least one server \"KIND\" \"NAME\" { … } block to it."))
+	}
+	values := make([]cty.Value, len(list))
+	for i, inst := range list {
+		values[i] = e.deploymentInstance(inst, ent.block)
+	}
+	return gather(list, values, targetType()), true
+}
+
+// deploymentInstance evaluates one deployment, files it under its address and returns
+// its value.
+func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
+	d := &Deployment{Addr: inst.addr, Range: b.header}
+	e.deployments[inst.addr] = d
+	s := e.scopeOf(inst)
+	self := e.members(d, inst, b, s)
+	s = s.with("self", cty.ObjectVal(map[string]cty.Value{"server": self}))
+	s.check = checkMember
+	for _, nested := range b.blocks {
+		if nested.broken || nested.typ.name == "server" {
+			continue
+		}
+		part := e.part(inst, nested, s)
+		switch nested.typ.name {
+		case "service":
+			d.Services = append(d.Services, part)
+		case "kv_transfer":
+			d.Transfer = &part
+		case "router":
+			d.Router = &part
+			e.checkRouter(part, nested)
+		}
+	}
+	e.checkDuplicateParts(d)
+	own := object{layers: []layer{{b, s}}}
+	d.DependsOn = e.dependencies(own)
+	model := ""
+	if len(d.Servers) > 0 {
+		model = d.Servers[0].Spec.Model
+	}
+	return targetValue(inst, b.label(), "deployment", model, "", false)
+}
+
+// members evaluates the servers of a deployment and returns the value of self.server.
+func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) cty.Value {
+	values := map[string]cty.Value{}
+	for _, nested := range b.nested("server") {
+		if nested.broken {
+			continue
+		}
+		addr := inst.addr + ".server." + nested.label()
+		if first, dup := e.servers[addr]; dup && values[nested.label()] != cty.NilVal {
+			e.report(duplicate(addr, nested.header, first.Range))
+			continue
+		}
+		chain, ok := e.ancestors(addr, nested)
+		if !ok {
+			continue
+		}
+		own := *s // a scope of its own: its expressions are evaluated before self is there
+		own.prepared = map[hcl.Expression]*prepared{}
+		values[nested.label()] = e.serverInstance(instance{addr: addr}, nested, e.layersOf(chain, &own), false)
+		srv := e.servers[addr]
+		srv.Role = e.role(nested, s)
+		d.Servers = append(d.Servers, srv)
+	}
+	return cty.ObjectVal(values)
+}
+
+// role evaluates the argument role of a server of a deployment.
+func (e *evaluator) role(b *block, s *scope) string {
+	src := b.attrs[metaRole]
+	if src == nil {
+		return ""
+	}
+	a, _ := b.typ.attr(metaRole)
+	v, ok := s.attribute(src, a)
+	if !ok || v.IsNull() || !v.IsKnown() {
+		return ""
+	}
+	return v.AsString()
+}
+
+// part evaluates a service, a transfer or a router.
+func (e *evaluator) part(inst instance, b *block, s *scope) Part {
+	o := e.evaluate([]layer{{b, s}}, b.kind.Schema, false)
+	e.check(&o, b.kind, nil)
+	return Part{
+		Addr: inst.addr + "." + b.typ.name + "." + strings.Join(b.labels, "."),
+		Kind: b.kind, Object: o.Object, Range: b.header,
+	}
+}
+
+func (e *evaluator) checkDuplicateParts(d *Deployment) {
+	first := map[string]hcl.Range{}
+	for _, s := range d.Services {
+		if at, dup := first[s.Addr]; dup {
+			e.report(problem(codeDuplicate, s.Range, fmt.Sprintf("%s is there twice", s.Addr),
+				fmt.Sprintf("It is at %s and again at %s. Give a second service of a kind a name: service %q \"NAME\".", place(at), place(s.Range), s.Kind.Name)))
+			continue
+		}
+		first[s.Addr] = s.Range
+	}
+}
+
+// checkRouter reports elements of the router's lists that are not servers of the
+// deployment.
+func (e *evaluator) checkRouter(router Part, b *block) {
+	for _, a := range router.Kind.Schema.Attrs {
+		v := router.Object.Value(a.Name)
+		if v == cty.NilVal || a.Type != cty.DynamicPseudoType || !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || isMap(v) {
+			continue
+		}
+		for it := v.ElementIterator(); it.Next(); {
+			_, elem := it.Element()
+			if id, ok := e.refID(elem); !ok || e.servers[id] == nil {
+				e.report(problem(codeReference, object{layers: []layer{{block: b}}}.at([]string{a.Name}),
+					fmt.Sprintf("%s must list servers of the deployment", a.Name), "Refer to them as self.server.NAME."))
+				break
+			}
+		}
+	}
+}
+
+// checkMember finds references to servers that the deployment does not have.
+func checkMember(t hcl.Traversal) *hcl.Diagnostic {
+	if t.RootName() == "self" && len(t) == 1 {
+		return problem(codeReference, t.SourceRange(), "self is not a whole reference", "Write self.server.NAME.")
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// evaluator evaluates a program, each name when it is first referred to and once. The
+// order of blocks in the file does not matter therefore, and names that are being
+// evaluated form a path in which a cycle shows.
+type evaluator struct {
+	*reporter
+	prog *program
+	vars map[string]cty.Value // by address: "var.rate"
+	// outputs of steps by address and name; nil at plan time.
+	outputs map[string]map[string]string
+
+	nodes     map[string]*node
+	stack     []frame
+	instanced map[*block]instances
+
+	steps       map[string]*Step
+	servers     map[string]*Server // abstract ones included
+	abstract    map[string]bool
+	deployments map[string]*Deployment
+	datasets    map[string]*dataset
+	benchmarks  map[string]*Benchmark
+	scopes      map[string]*scope // of benchmarks, for their gates
+	baselines   map[string]*Baseline
+
+	secrets map[string]bool
+}
+
+// node is one name during evaluation.
+type node struct {
+	running, done bool
+	value         cty.Value
+	ok            bool
+}
+
+// frame is a name that is being evaluated, and the reference that led to it.
+type frame struct {
+	addr string
+	at   hcl.Range
+}
+
+func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *evaluator {
+	return &evaluator{
+		reporter: rep, prog: prog, vars: vars,
+		nodes: map[string]*node{}, instanced: map[*block]instances{},
+		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
+		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
+		benchmarks: map[string]*Benchmark{}, scopes: map[string]*scope{}, baselines: map[string]*Baseline{},
+		secrets: map[string]bool{},
+	}
+}
+
+// refer evaluates what a reference names and checks the keys and attributes that follow.
+func (e *evaluator) refer(r reference) (cty.Value, bool) {
+	if r.root == "metric" {
+		return metricValue(r.path[1]), true
+	}
+	v, ok := e.value(r.addr, r.full.SourceRange())
+	if !ok {
+		return v, false
+	}
+	if d := e.checkRest(r, v); d != nil {
+		e.report(d)
+		return v, false
+	}
+	return v, true
+}
+
+// value evaluates the name addr, which is referred to at a place. ok is false if its
+// value cannot be used; why has been reported then.
+func (e *evaluator) value(addr string, at hcl.Range) (cty.Value, bool) {
+	n := e.nodes[addr]
+	if n == nil {
+		n = &node{}
+		e.nodes[addr] = n
+	}
+	if n.running {
+		e.cycle(addr, at)
+		return cty.DynamicVal, false
+	}
+	if n.done {
+		return n.value, n.ok
+	}
+	n.running = true
+	e.stack = append(e.stack, frame{addr, at})
+	n.value, n.ok = e.compute(addr)
+	e.stack = e.stack[:len(e.stack)-1]
+	n.running, n.done = false, true
+	return n.value, n.ok
+}
+
+// compute evaluates a name for the first time.
+func (e *evaluator) compute(addr string) (cty.Value, bool) {
+	switch rootOf(addr) {
+	case "var":
+		v, ok := e.vars[addr]
+		return v, ok
+	case "local":
+		return e.newScope().value(e.prog.locals[addr].Expr)
+	}
+	ent := e.prog.entities[addr]
+	if ent.block.broken {
+		return cty.DynamicVal, false
+	}
+	switch ent.block.typ.name {
+	case "step":
+		return e.step(ent)
+	case "server":
+		return e.server(ent)
+	case "deployment":
+		return e.deployment(ent)
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"id":   cty.StringVal(ent.addr),
+		"name": cty.StringVal(ent.block.label()),
+	}), true
+}
+
+// cycle reports that the evaluation of addr needs addr.
+func (e *evaluator) cycle(addr string, at hcl.Range) {
+	from := slices.IndexFunc(e.stack, func(f frame) bool { return f.addr == addr })
+	path := e.stack[from:]
+	names := make([]string, 0, len(path)+1)
+	var lines []string
+	for i, f := range path {
+		names = append(names, f.addr)
+		next, where := addr, at
+		if i+1 < len(path) {
+			next, where = path[i+1].addr, path[i+1].at
+		}
+		lines = append(lines, fmt.Sprintf("  %s refers to %s at %s", f.addr, next, place(where)))
+	}
+	names = append(names, addr)
+	e.report(problem(codeCycle, at, "references form a cycle: "+strings.Join(names, " → "),
+		strings.Join(lines, "\n")+"\nBreak it at one of these places."))
+}
+
+// checkRest finds what is wrong with the part of a reference behind the address: the key
+// of an instance, then attributes.
+func (e *evaluator) checkRest(r reference, v cty.Value) *hcl.Diagnostic {
+	if r.root == "var" || r.root == "local" {
+		return nil
+	}
+	for i, step := range r.rest {
+		name, static := stepName(step)
+		v, _ = v.Unmark()
+		if !static || !v.IsKnown() || !isMap(v) {
+			return nil
+		}
+		elements := v.AsValueMap()
+		next, ok := elements[name]
+		if !ok {
+			parent := traversalText(r.full[:len(r.path)+i])
+			return problem(codeReference, step.SourceRange(), fmt.Sprintf("%s has no %q", parent, name),
+				choose(name, slices.Collect(maps.Keys(elements)), "names below "+parent))
+		}
+		v = next
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// ancestors returns a server block with those that it extends, the furthest first. The
+// block itself is named addr.
+func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
+	chain := []*entity{{addr: addr, block: b}}
+	for {
+		last := chain[len(chain)-1]
+		attr := last.block.attrs[metaExtends]
+		if attr == nil {
+			slices.Reverse(chain)
+			return chain, true
+		}
+		parent, d := e.parent(last, attr.Expr)
+		if d == nil && slices.ContainsFunc(chain, func(c *entity) bool { return c.addr == parent.addr }) {
+			d = extendsCycle(chain, parent.addr, attr.Expr.Range())
+		}
+		if d != nil {
+			e.report(d)
+			return nil, false
+		}
+		if parent.block.broken {
+			return nil, false
+		}
+		chain = append(chain, parent)
+	}
+}
+
+// parent finds the block that extends names.
+func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Diagnostic) {
+	at := expr.Range()
+	t, diags := hcl.AbsTraversalForExpr(expr)
+	if diags.HasErrors() {
+		return nil, problem(codeReference, at, "extends must name a server", "Write the reference itself, such as server.vllm.base. A block has one parent.")
+	}
+	r, d := parseReference(t)
+	if d == nil {
+		d = e.prog.find(r)
+	}
+	if d != nil {
+		return nil, d
+	}
+	if r.root != "server" || len(r.rest) > 0 {
+		return nil, problem(codeReference, at, "extends must name a server", fmt.Sprintf("%s is not a server block.", traversalText(t)))
+	}
+	parent := e.prog.entities[r.addr]
+	switch {
+	case parent.block.kind.Name != child.block.kind.Name && !parent.block.broken:
+		return nil, problem(codeReference, at, "extends must name a server of the same kind",
+			fmt.Sprintf("%s is of kind %q, this block of kind %q. Their arguments mean different things.", r.addr, parent.block.kind.Name, child.block.kind.Name))
+	case parent.block.has(metaForEach):
+		return nil, problem(codeReference, at, fmt.Sprintf("%s has for_each", r.addr),
+			"A parent is one block. Extend a block without for_each, and put for_each into this one.")
+	}
+	return parent, nil
+}
+
+func extendsCycle(chain []*entity, again string, at hcl.Range) *hcl.Diagnostic {
+	names := make([]string, 0, len(chain)+1)
+	var lines []string
+	for _, c := range chain {
+		names = append(names, c.addr)
+		lines = append(lines, fmt.Sprintf("  %s extends at %s", c.addr, place(c.block.at(metaExtends))))
+	}
+	names = append(names, again)
+	return problem(codeCycle, at, "extends forms a cycle: "+strings.Join(names, " → "),
+		strings.Join(lines, "\n")+"\nBreak it at one of these places.")
+}
+
+// layersOf pairs a block and its ancestors with their scopes. Expressions of an ancestor
+// have its own scope: each is the child's alone.
+func (e *evaluator) layersOf(chain []*entity, own *scope) []layer {
+	layers := make([]layer, len(chain))
+	for i, c := range chain {
+		s := e.newScope()
+		if i == len(chain)-1 {
+			s = own
+		}
+		layers[i] = layer{c.block, s}
+	}
+	return layers
+}

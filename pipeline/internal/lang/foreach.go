@@ -1,0 +1,101 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxInstances of one block. Each is a server to launch or a step to run.
+const maxInstances = 1000
+
+// instance is one block of those that for_each makes, or the only one without it.
+type instance struct {
+	addr  string
+	key   string
+	keyed bool
+	each  cty.Value // { key, value }, with keyed
+}
+
+// instances of a block; memoised, since a cycle through for_each must end.
+type instances struct {
+	list []instance
+	ok   bool
+}
+
+// instances expands the for_each of a block.
+func (e *evaluator) instances(b *block, addr string) ([]instance, bool) {
+	if known, ok := e.instanced[b]; ok {
+		return known.list, known.ok
+	}
+	e.instanced[b] = instances{} // while it is being found out
+	list, ok := e.expand(b, addr)
+	e.instanced[b] = instances{list, ok}
+	return list, ok
+}
+
+func (e *evaluator) expand(b *block, addr string) ([]instance, bool) {
+	attr := b.attrs[metaForEach]
+	if attr == nil {
+		return []instance{{addr: addr}}, true
+	}
+	s := e.newScope()
+	s.absent = map[string]string{"each": "each is what for_each makes; for_each itself cannot use it."}
+	v, ok := s.value(attr.Expr)
+	if !ok {
+		return nil, false
+	}
+	if d := e.checkForEach(attr.Expr, v); d != nil {
+		e.report(d)
+		return nil, false
+	}
+	var out []instance
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		if v.Type().IsSetType() {
+			key = value
+		}
+		out = append(out, instance{
+			addr: instanceAddr(addr, key.AsString()), key: key.AsString(), keyed: true,
+			each: cty.ObjectVal(map[string]cty.Value{"key": key, "value": value}),
+		})
+	}
+	return out, true
+}
+
+// checkForEach finds what is wrong with the value of for_each.
+func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnostic {
+	at := expr.Range()
+	bare, marks := v.Unmark()
+	ty := bare.Type()
+	switch {
+	case len(marks) > 0:
+		return problem(codeSensitive, at, "secret in for_each", "The keys become part of addresses, which reports show. Make the map of names that are no secrets.")
+	case !e.knownEnough(v):
+		return e.notYet(expr, "for_each", "the number of instances cannot be planned")
+	case v.IsNull():
+		return problem(codeType, at, "for_each is null", "Write an empty map {} for no instances.")
+	case ty.IsTupleType() || ty.IsListType():
+		return problem(codeType, at, "for_each is a list", "It takes a map or a set of strings. Write toset([...]) to use the elements as keys.")
+	case ty.IsSetType() && ty.ElementType() != cty.String:
+		return problem(codeType, at, "for_each is not a set of strings", "The elements of a set become keys, so they must be strings.")
+	case !ty.IsSetType() && !ty.IsMapType() && !ty.IsObjectType():
+		return problem(codeType, at, fmt.Sprintf("for_each is a %s", ty.FriendlyName()), "It takes a map or a set of strings.")
+	case v.LengthInt() > maxInstances:
+		return problem(codeValue, at, "for_each has too many elements", fmt.Sprintf("It has %d; at most %d are allowed.", v.LengthInt(), maxInstances))
+	}
+	if part, marked := markedPart(v); marked && ty.IsSetType() {
+		return secretHere(at, metaForEach, part)
+	}
+	return nil
+}
+
+// scopeOf is the scope of the expressions of an instance.
+func (e *evaluator) scopeOf(inst instance) *scope {
+	s := e.newScope()
+	if inst.keyed {
+		s = s.with("each", inst.each)
+	}
+	return s
+}

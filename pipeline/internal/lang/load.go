@@ -1,0 +1,160 @@
+package lang
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Options of loading a pipeline.
+type Options struct {
+	// Paths of files and folders, which make one pipeline together; "-" is Stdin.
+	Paths []string
+	Stdin io.Reader
+	// Vars are values of variables, the last of a name wins. They go before VarFiles,
+	// and those before Env.
+	Vars     []VarArg
+	VarFiles []string
+	// Env gives the environment as os.Environ does; nil means none.
+	Env func() []string
+	// Registry holds the kinds of blocks.
+	Registry *steps.Registry
+	// Version of the program, for required_version; "" or no version passes all.
+	Version string
+	// MaxCells of one matrix; 0 means DefaultMaxCells.
+	MaxCells int
+}
+
+// VarArg is one value of a variable: a string as it is, anything else as HCL or JSON.
+type VarArg struct {
+	Name, Text string
+	// Origin is where it comes from, for messages: "--var".
+	Origin string
+}
+
+// Load reads and evaluates a pipeline. All problems are returned at once, sorted by
+// place. The Config is never nil, so that sources can be shown beside the problems; with
+// errors it is partial.
+func Load(opt Options) (*Config, hcl.Diagnostics) {
+	src, diags := syntax.Load(opt.Paths, opt.Stdin)
+	cfg := &Config{Sources: src, Settings: Settings{Alpha: defaultAlpha}}
+	if diags.HasErrors() {
+		return cfg, sorted(diags)
+	}
+	rep := &reporter{}
+	rep.report(diags...)
+	prog := parse(src, opt, rep)
+	e := newEvaluator(prog, nil, rep)
+	// A file for another version is told so, and nothing else.
+	if d := newEvaluator(prog, nil, &reporter{}).checkVersion(opt.Version); d != nil {
+		return cfg, hcl.Diagnostics{d}
+	}
+	e.load(cfg, opt)
+	cfg.prog, cfg.values, cfg.secrets = prog, e.vars, secretList(e.secrets)
+	redact(e.diags, cfg.secrets)
+	return cfg, sorted(e.diags)
+}
+
+// load evaluates everything, each thing after what it needs.
+func (e *evaluator) load(cfg *Config, opt Options) {
+	cfg.Variables = e.resolveVariables(opt)
+	cfg.Settings = e.pipelineSettings()
+	e.evaluateNames()
+	for _, ent := range e.prog.of("dataset") {
+		e.dataset(ent)
+	}
+	for _, ent := range e.prog.of("benchmark") {
+		e.benchmark(ent)
+	}
+	for _, ent := range e.prog.of("baseline") {
+		e.baseline(ent)
+	}
+	for _, ent := range e.prog.of("gate") {
+		cfg.Gates = append(cfg.Gates, e.gate(ent))
+	}
+	e.checkShares(cfg.Gates, cfg.Settings.Alpha)
+	e.fill(cfg)
+	axes := axisNames(cfg.Benchmarks)
+	for _, ent := range e.prog.of("report") {
+		if r := e.reportBlock(ent, axes); r != nil {
+			cfg.Reports = append(cfg.Reports, r)
+		}
+	}
+}
+
+// evaluateNames evaluates all that can be referred to by value, used or not: a mistake
+// is told even where nothing depends on it.
+func (e *evaluator) evaluateNames() {
+	for _, addr := range slices.Sorted(maps.Keys(e.prog.locals)) {
+		e.value(addr, e.prog.locals[addr].NameRange)
+	}
+	for _, ent := range e.prog.order {
+		e.value(ent.addr, ent.block.header)
+	}
+}
+
+// of lists the usable blocks of a type in source order.
+func (p *program) of(typ string) []*entity {
+	var out []*entity
+	for _, ent := range p.order {
+		if ent.block.typ.name == typ && !ent.block.broken {
+			out = append(out, ent)
+		}
+	}
+	return out
+}
+
+// fill lists what was evaluated in source order, instances in the order of their keys.
+func (e *evaluator) fill(cfg *Config) {
+	for _, ent := range e.prog.order {
+		list, _ := e.instances(ent.block, ent.addr)
+		for _, inst := range list {
+			if s := e.steps[inst.addr]; s != nil {
+				cfg.Steps = append(cfg.Steps, s)
+			}
+			if s := e.servers[inst.addr]; s != nil && !e.abstract[inst.addr] {
+				cfg.Servers = append(cfg.Servers, s)
+			}
+			if d := e.deployments[inst.addr]; d != nil {
+				cfg.Deployments = append(cfg.Deployments, d)
+			}
+		}
+		if bm := e.benchmarks[ent.addr]; bm != nil {
+			cfg.Benchmarks = append(cfg.Benchmarks, bm)
+		}
+		if b := e.baselines[ent.addr]; b != nil {
+			cfg.Baselines = append(cfg.Baselines, b)
+		}
+	}
+	cfg.Steps = inOrder(cfg.Steps)
+}
+
+func axisNames(benchmarks []*Benchmark) []string {
+	var names []string
+	for _, b := range benchmarks {
+		for _, a := range b.Axes {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// sorted orders diagnostics by file and place, those without a place first.
+func sorted(diags hcl.Diagnostics) hcl.Diagnostics {
+	sort.SliceStable(diags, func(i, j int) bool {
+		a, b := diags[i].Subject, diags[j].Subject
+		switch {
+		case a == nil || b == nil:
+			return a == nil && b != nil
+		case a.Filename != b.Filename:
+			return a.Filename < b.Filename
+		}
+		return a.Start.Byte < b.Start.Byte
+	})
+	return diags
+}

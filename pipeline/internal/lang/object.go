@@ -1,0 +1,237 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// layer is a block with the scope of its expressions. A block that extends another is
+// evaluated as several layers, its furthest ancestor first.
+type layer struct {
+	block *block
+	scope *scope
+}
+
+// object is an evaluated block with what is needed to point into it.
+type object struct {
+	steps.Object
+	layers []layer
+	ok     bool // no problem was reported
+	late   bool // an argument waits for the run
+}
+
+// evaluate evaluates the arguments and nested blocks of schema. An abstract block may
+// lack what is required.
+func (e *evaluator) evaluate(layers []layer, schema steps.Schema, abstract bool) object {
+	own := layers[len(layers)-1].block
+	o := object{layers: layers, ok: true, Object: steps.Object{
+		Labels: own.labels, Attrs: map[string]cty.Value{}, Blocks: map[string][]steps.Object{},
+	}}
+	for _, a := range schema.Attrs {
+		v, ok := e.argument(layers, a)
+		if v.IsNull() && ok {
+			v, ok = e.unset(own, a, abstract)
+		}
+		o.ok = o.ok && ok
+		o.late = o.late || ok && !e.knownEnough(v)
+		o.Attrs[a.Name] = v
+	}
+	for _, b := range schema.Blocks {
+		e.nestedObjects(&o, b, abstract)
+	}
+	return o
+}
+
+// unset is the value of an argument that the file does not set.
+func (e *evaluator) unset(own *block, a steps.Attr, abstract bool) (cty.Value, bool) {
+	if a.Required && !abstract {
+		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s is missing", a.Name),
+			fmt.Sprintf("%s needs the argument %s. %s", own.typ.name, a.Name, a.Doc)))
+		return cty.UnknownVal(a.Type), false
+	}
+	if a.Default != cty.NilVal {
+		return a.Default, true
+	}
+	return cty.NullVal(a.Type), true
+}
+
+// argument evaluates an argument over layers: the last one that has it wins, and maps of
+// flags and variables are merged.
+func (e *evaluator) argument(layers []layer, a steps.Attr) (cty.Value, bool) {
+	out, ok := cty.NullVal(a.Type), true
+	for _, l := range layers {
+		src := l.block.attrs[a.Name]
+		if src == nil {
+			continue
+		}
+		v, good := l.scope.attribute(src, a)
+		ok = ok && good
+		if mergedByKey(a.Name) {
+			v = mergeMaps(out, v)
+		}
+		out = v
+	}
+	return out, ok
+}
+
+// mergedByKey says whether a block adds to its parent's value of an argument, instead of
+// replacing it.
+func mergedByKey(name string) bool { return name == "args" || name == "env" }
+
+// mergeMaps merges two maps or objects by key, the second over the first. Null, or
+// anything that is no map, replaces the first as a whole.
+func mergeMaps(base, over cty.Value) cty.Value {
+	b, baseMarks := base.Unmark()
+	o, overMarks := over.Unmark()
+	if !isMap(b) || !isMap(o) {
+		return over
+	}
+	merged := b.AsValueMap()
+	if merged == nil {
+		merged = map[string]cty.Value{}
+	}
+	for k, v := range o.AsValueMap() {
+		merged[k] = v
+	}
+	out := cty.ObjectVal(merged)
+	if b.Type().IsMapType() && o.Type().Equals(b.Type()) && len(merged) > 0 {
+		out = cty.MapVal(merged)
+	}
+	return out.WithMarks(baseMarks, overMarks)
+}
+
+func isMap(v cty.Value) bool {
+	return v.IsKnown() && !v.IsNull() && (v.Type().IsMapType() || v.Type().IsObjectType())
+}
+
+// nestedObjects evaluates the nested blocks of a type: those of the last layer that has any.
+func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool) {
+	for _, l := range slices.Backward(o.layers) {
+		blocks := l.block.nested(t.Type)
+		if len(blocks) == 0 {
+			continue
+		}
+		for _, b := range blocks {
+			inner := e.evaluate([]layer{{b, l.scope}}, t.Schema, abstract)
+			o.ok, o.late = o.ok && inner.ok, o.late || inner.late
+			o.Blocks[t.Type] = append(o.Blocks[t.Type], inner.Object)
+		}
+		break
+	}
+	if n := len(o.Blocks[t.Type]); n < t.Min && !abstract {
+		own := o.layers[len(o.layers)-1].block
+		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s has no %s block", own.typ.name, t.Type),
+			fmt.Sprintf("Add %s %s", usage(fromSchema(t)), t.Doc)))
+		o.ok = false
+	}
+}
+
+// expressions are all that an object was evaluated from.
+func (o object) expressions() []hcl.Expression {
+	var out []hcl.Expression
+	for _, l := range o.layers {
+		out = append(out, expressionsOf(l.block)...)
+	}
+	return out
+}
+
+func expressionsOf(b *block) []hcl.Expression {
+	var out []hcl.Expression
+	for _, a := range b.sorted() {
+		if a.Name != metaExtends {
+			out = append(out, a.Expr)
+		}
+	}
+	for _, c := range b.blocks {
+		out = append(out, expressionsOf(c)...)
+	}
+	return out
+}
+
+// check runs the check of the object's kind and reports what it finds.
+func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) bool) {
+	if kind.Validate == nil {
+		return
+	}
+	for _, p := range kind.Validate(o.Object) {
+		if skip != nil && skip(p) {
+			continue
+		}
+		d := problem(codeCheck, o.at(p.Path), p.Summary, p.Detail)
+		if p.Warning {
+			d.Severity = hcl.DiagWarning
+		} else {
+			o.ok = false
+		}
+		e.report(d)
+	}
+}
+
+// at finds the range that a path of a steps.Problem leads to: nested blocks, then an
+// argument, then a key. It goes as far as the file does.
+func (o object) at(path []string) hcl.Range {
+	own := o.layers[len(o.layers)-1].block
+	if len(path) == 0 {
+		return own.header
+	}
+	for _, l := range slices.Backward(o.layers) {
+		if r, ok := within(l.block, path); ok {
+			return r
+		}
+	}
+	return own.header
+}
+
+func within(b *block, path []string) (hcl.Range, bool) {
+	if a := b.attrs[path[0]]; a != nil {
+		if len(path) > 1 {
+			return keyRange(a.Expr, path[1]), true
+		}
+		return a.Expr.Range(), true
+	}
+	if inner := b.one(path[0]); inner != nil {
+		if len(path) > 1 {
+			if r, ok := within(inner, path[1:]); ok {
+				return r, true
+			}
+		}
+		return inner.header, true
+	}
+	return hcl.Range{}, false
+}
+
+// keyRange is the range of a key in an object expression, or that of the expression.
+func keyRange(expr hclsyntax.Expression, key string) hcl.Range {
+	found := expr.Range()
+	visitKeys(expr, func(name string, at hcl.Range) {
+		if name == key {
+			found = at
+		}
+	})
+	return found
+}
+
+// visitKeys visits the literal keys of an object expression in source order, through
+// parentheses and the arguments of functions such as merge.
+func visitKeys(expr hclsyntax.Expression, visit func(name string, at hcl.Range)) {
+	switch x := expr.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		visitKeys(x.Expression, visit)
+	case *hclsyntax.FunctionCallExpr:
+		for _, arg := range x.Args {
+			visitKeys(arg, visit)
+		}
+	case *hclsyntax.ObjectConsExpr:
+		for _, item := range x.Items {
+			key, diags := item.KeyExpr.Value(nil)
+			if !diags.HasErrors() && key.Type() == cty.String && key.IsKnown() && !key.IsNull() {
+				visit(key.AsString(), hcl.RangeBetween(item.KeyExpr.Range(), item.ValueExpr.Range()))
+			}
+		}
+	}
+}

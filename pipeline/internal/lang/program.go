@@ -1,0 +1,181 @@
+package lang
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/steps"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
+)
+
+// program is the parsed pipeline: every block decoded and every name indexed, nothing
+// evaluated. It does not change after parse.
+type program struct {
+	registry  *steps.Registry
+	functions map[string]ctyfunction.Function
+	dir       string // folder that paths in the file are meant from
+	maxCells  int
+
+	settings  *block // the pipeline block, nil if there is none
+	variables []*block
+	locals    map[string]*hclsyntax.Attribute // by address: "local.rates"
+	order     []*entity                       // in source order
+	entities  map[string]*entity              // by address
+}
+
+// entity is a block of the file with an address.
+type entity struct {
+	addr  string
+	block *block
+}
+
+// parse decodes all files and indexes their names.
+func parse(src *Sources, opt Options, rep *reporter) *program {
+	p := &program{
+		registry: opt.Registry, functions: function.Table(baseDir(src)), dir: baseDir(src), maxCells: opt.MaxCells,
+		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{},
+	}
+	if p.maxCells == 0 {
+		p.maxCells = DefaultMaxCells
+	}
+	d := decoder{registry: opt.Registry, reporter: rep}
+	for _, f := range src.Files {
+		if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
+			root := &block{typ: rootType()}
+			d.attributesOfFile(body)
+			d.nested(body, root)
+			p.index(root, rep)
+		}
+	}
+	return p
+}
+
+// baseDir is the folder that paths in the file are meant from.
+func baseDir(src *Sources) string {
+	if len(src.Files) == 0 {
+		return "."
+	}
+	return filepath.Dir(src.Files[0].Name)
+}
+
+// attributesOfFile reports arguments outside of blocks.
+func (d *decoder) attributesOfFile(body *hclsyntax.Body) {
+	for _, a := range (&block{attrs: body.Attributes}).sorted() {
+		detail := "A file holds blocks only. To name a value, put it inside locals { … }."
+		if homes := rootType().homes(a.Name, true); len(homes) > 0 {
+			detail = fmt.Sprintf("A file holds blocks only. Put it inside a %s block.", homes[0])
+		}
+		d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s stands outside of any block", a.Name), detail))
+	}
+}
+
+// index files the blocks of one file under their addresses.
+func (p *program) index(root *block, rep *reporter) {
+	for _, b := range root.blocks {
+		switch b.typ.name {
+		case "pipeline":
+			if p.settings != nil {
+				rep.report(duplicate("the pipeline block", b.header, p.settings.header))
+				continue
+			}
+			p.settings = b
+		case "locals":
+			p.indexLocals(b, rep)
+		case "variable":
+			if p.indexEntity(b, rep) {
+				p.variables = append(p.variables, b)
+			}
+		default:
+			if p.indexEntity(b, rep) {
+				p.order = append(p.order, p.entities[address(b)])
+			}
+		}
+	}
+}
+
+func (p *program) indexLocals(b *block, rep *reporter) {
+	for _, a := range b.sorted() {
+		addr := "local." + a.Name
+		if first, dup := p.locals[addr]; dup {
+			rep.report(duplicate(addr, a.NameRange, first.NameRange))
+			continue
+		}
+		p.locals[addr] = a
+	}
+}
+
+// indexEntity files a block with labels. A block whose labels are wrong has no address.
+func (p *program) indexEntity(b *block, rep *reporter) bool {
+	if len(b.labels) != len(b.typ.labels) {
+		return false
+	}
+	addr := address(b)
+	if first, dup := p.entities[addr]; dup {
+		rep.report(duplicate(addr, b.header, first.block.header))
+		return false
+	}
+	p.entities[addr] = &entity{addr: addr, block: b}
+	return true
+}
+
+// address of a block at the top of a file.
+func address(b *block) string {
+	addr := b.typ.name
+	if addr == "variable" {
+		addr = "var"
+	}
+	for _, label := range b.labels {
+		addr += "." + label
+	}
+	return addr
+}
+
+func duplicate(name string, at, first hcl.Range) *hcl.Diagnostic {
+	return problem(codeDuplicate, at, fmt.Sprintf("%s is there twice", name),
+		fmt.Sprintf("It is at %s and again at %s. All files of a pipeline share their names: rename or remove one of them.", place(first), place(at)))
+}
+
+// find returns the problem of a reference to something that is not in the file.
+func (p *program) find(r reference) *hcl.Diagnostic {
+	if r.root == "metric" {
+		return findMetric(r)
+	}
+	if p.entities[r.addr] != nil || p.locals[r.addr] != nil {
+		return nil
+	}
+	var names []string
+	for addr := range p.entities {
+		if rootOf(addr) == r.root {
+			names = append(names, addr)
+		}
+	}
+	for addr := range p.locals {
+		if r.root == "local" {
+			names = append(names, addr)
+		}
+	}
+	at := hcl.RangeBetween(r.full[0].SourceRange(), r.full[len(r.path)-1].SourceRange())
+	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), choose(r.addr, names, describeRoot(r.root)))
+}
+
+func describeRoot(root string) string {
+	switch root {
+	case "var":
+		return "variables"
+	case "local":
+		return "locals"
+	}
+	return root + "s of the file"
+}
+
+func rootOf(addr string) string {
+	for i := range len(addr) {
+		if addr[i] == '.' {
+			return addr[:i]
+		}
+	}
+	return addr
+}

@@ -1,0 +1,188 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps"
+)
+
+// pairing checks a paired baseline against the matrix of the benchmark.
+func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+	at := b.at("baseline")
+	i := slices.IndexFunc(bm.Axes, func(a Axis) bool { return a.Name == base.Axis })
+	if i < 0 {
+		names := make([]string, len(bm.Axes))
+		for k, a := range bm.Axes {
+			names[k] = a.Name
+		}
+		e.report(problem(codeBaseline, at, fmt.Sprintf("%s has no axis %q", bm.Addr, base.Axis),
+			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range), choose(base.Axis, names, "axes of "+bm.Addr))))
+		return
+	}
+	if values := bm.Axes[i].Values; !slices.Contains(values, base.Value) {
+		e.report(problem(codeBaseline, at, fmt.Sprintf("axis %s of %s has no value %q", base.Axis, bm.Addr, base.Value),
+			fmt.Sprintf("%s at %s compares with that value. %s", base.Addr, place(base.Range), choose(base.Value, values, "values of the axis"))))
+		return
+	}
+	e.checkPairs(g, b, base, bm)
+}
+
+// checkPairs looks at every pair of cells that the gate compares: there must be one, and
+// both must do the same work.
+func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+	bases := map[string]Cell{}
+	for _, c := range bm.Cells {
+		if value, rest := split(c, base.Axis); value == base.Value {
+			bases[rest] = c
+		}
+	}
+	pairs := 0
+	for _, i := range g.Cells {
+		value, rest := split(bm.Cells[i], base.Axis)
+		partner, ok := bases[rest]
+		if value == base.Value || !ok {
+			continue
+		}
+		pairs++
+		if why := otherWork(partner.Workload, bm.Cells[i].Workload); why != "" {
+			e.report(problem(codeBaseline, b.at("baseline"), "the two sides do not do the same work",
+				fmt.Sprintf("%s=%s and %s=%s differ in %s. A comparison says something about the server only where both sides get the same requests at the same times.",
+					base.Axis, base.Value, base.Axis, value, why)))
+			return
+		}
+	}
+	if pairs == 0 && len(g.Cells) > 0 {
+		e.report(problem(codeGate, b.header, "gate compares nothing",
+			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", counted(len(g.Cells), "cell"), base.Axis, base.Value)))
+	}
+}
+
+// split takes a cell's value on an axis out of its coordinates. The rest is a key.
+func split(c Cell, axis string) (value, rest string) {
+	for _, v := range c.Values {
+		if v.Axis == axis {
+			value = v.Text
+			continue
+		}
+		rest += fmt.Sprintf("%q=%q ", v.Axis, v.Text)
+	}
+	return value, rest
+}
+
+// otherWork says in what two workloads differ that must be equal on both sides. The bound
+// on concurrency may be the very thing compared.
+func otherWork(a, b steps.Workload) string {
+	la, lb := a.Load, b.Load
+	la.MaxConcurrency, lb.MaxConcurrency = 0, 0
+	switch {
+	case a.Dataset.Kind != b.Dataset.Kind || a.Dataset.Path != b.Dataset.Path:
+		return "their dataset"
+	case a.Dataset.InputMin != b.Dataset.InputMin || a.Dataset.InputMax != b.Dataset.InputMax:
+		return "their input_len"
+	case a.Dataset.OutputMin != b.Dataset.OutputMin || a.Dataset.OutputMax != b.Dataset.OutputMax:
+		return "their output_len"
+	case a.Dataset.PrefixLen != b.Dataset.PrefixLen:
+		return "their prefix_len"
+	case la != lb:
+		return "their load"
+	}
+	return ""
+}
+
+// refuse reports gates that could not decide anything with what the file plans.
+func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+	if base.Kind == pairedBaseline && bm.RepeatMax < 2 {
+		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
+			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most changes of their margin.", bm.Addr)))
+	}
+	for _, m := range g.Metrics {
+		at := e.rangeOfMetric(b, m)
+		for _, i := range g.Cells {
+			if d := refusal(m, bm, bm.Cells[i].Workload.Load, at); d != nil {
+				e.report(d)
+				break
+			}
+		}
+	}
+}
+
+// rangeOfMetric is where a gate lists a metric.
+func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
+	src := b.attrs["metrics"].Expr
+	found := src.Range()
+	for _, t := range src.Variables() {
+		if len(t) < 3 || t.RootName() != "metric" {
+			continue
+		}
+		group, _ := stepName(t[1])
+		stat, _ := stepName(t[2])
+		if x, ok := metric.Lookup(group + "." + stat); ok && x.ID == m.ID {
+			found = t.SourceRange()
+		}
+	}
+	return found
+}
+
+// refusal is why a metric cannot be judged under a load, nil if it can.
+func refusal(m metric.Metric, bm *Benchmark, l steps.Load, at hcl.Range) *hcl.Diagnostic {
+	if m.FixedByRate && l.Rate > 0 {
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is fixed by the rate", m.ID),
+			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", bm.Addr, l.Rate))
+	}
+	n := expected(l)
+	if m.MinRequests <= 1 || math.IsNaN(n) || n >= float64(m.MinRequests) {
+		return nil
+	}
+	return problem(codeRefused, at, fmt.Sprintf("metric.%s needs at least %d requests", m.ID, m.MinRequests),
+		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", bm.Addr, n, whyRequests(m), m.MinRequests, smallerStat(m, n)))
+}
+
+// whyRequests says where the least number of requests comes from.
+func whyRequests(m metric.Metric) string {
+	if m.Quantile > 0.5 {
+		return fmt.Sprintf("Fewer than 10 of them lie beyond the %s, so it is mostly luck.", m.Stat)
+	}
+	return fmt.Sprintf("That is too few for the %s.", m.Stat)
+}
+
+// smallerStat offers the highest percentile that n requests carry.
+func smallerStat(m metric.Metric, n float64) string {
+	for _, stat := range []string{"p95", "p90", "p50", "mean"} {
+		other, ok := metric.Lookup(m.Group + "." + stat)
+		if ok && other.MinRequests < m.MinRequests && n >= float64(other.MinRequests) {
+			return fmt.Sprintf(", or gate metric.%s, which needs %d", other.ID, other.MinRequests)
+		}
+	}
+	return ""
+}
+
+// checkShares checks the gates' own shares of alpha against the file's.
+func (e *evaluator) checkShares(gates []*Gate, alpha float64) {
+	sum, claims := 0.0, []string(nil)
+	var first, rest *Gate
+	for _, g := range gates {
+		base := e.baselines[g.Baseline]
+		switch {
+		case base == nil || base.Kind != pairedBaseline || g.OnRegression != Fail:
+		case g.Alpha > 0:
+			sum += g.Alpha
+			claims = append(claims, fmt.Sprintf("%s has %g", g.Addr, g.Alpha))
+			first = g
+		case rest == nil:
+			rest = g
+		}
+	}
+	const rounding = 1e-12
+	switch {
+	case sum > alpha+rounding:
+		e.report(problem(codeShares, e.prog.entities[first.Addr].block.at("alpha"), "shares of alpha sum to more than the file has",
+			fmt.Sprintf("%s: %g in all, and the file has %g. Lower them, or raise alpha in the pipeline block.", enumerate(claims), sum, alpha)))
+	case first != nil && rest != nil && sum > alpha-rounding:
+		e.report(problem(codeShares, rest.Range, fmt.Sprintf("no alpha is left for %s", rest.Addr),
+			fmt.Sprintf("%s, which is all of the file's %g. Give this gate a share too, or lower the others.", enumerate(claims), alpha)))
+	}
+}

@@ -1,0 +1,151 @@
+package lang
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// SchemaDoc describes the language, for editors and for the reference documentation. It
+// is made from the tables that decode files.
+type SchemaDoc struct {
+	FormatVersion string      `json:"format_version"`
+	Blocks        []BlockDoc  `json:"blocks"`
+	References    []RefDoc    `json:"references"`
+	Metrics       []MetricDoc `json:"metrics"`
+}
+
+// BlockDoc describes a block. A block type whose first label is a kind has one BlockDoc
+// for each kind, with Kind set.
+type BlockDoc struct {
+	Type   string   `json:"type"`
+	Kind   string   `json:"kind,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+	Doc    string   `json:"doc"`
+	// Unsupported says what running a block of the kind would need, "" if it runs.
+	Unsupported string        `json:"unsupported,omitempty"`
+	Arguments   []ArgumentDoc `json:"arguments,omitempty"`
+	// AnyArgument documents arguments whose names the file chooses.
+	AnyArgument string     `json:"any_argument,omitempty"`
+	Blocks      []BlockDoc `json:"blocks,omitempty"`
+	Min         int        `json:"min,omitempty"`
+	Max         int        `json:"max,omitempty"` // 0 means any number
+}
+
+// ArgumentDoc describes an argument.
+type ArgumentDoc struct {
+	Name      string          `json:"name"`
+	Type      string          `json:"type"`
+	Unit      string          `json:"unit,omitempty"` // durations in nanoseconds, sizes in bytes, percentages as fractions
+	Required  bool            `json:"required,omitempty"`
+	Default   json.RawMessage `json:"default,omitempty"`
+	Enum      []string        `json:"enum,omitempty"`
+	Sensitive bool            `json:"sensitive,omitempty"`
+	Late      bool            `json:"late,omitempty"`
+	Doc       string          `json:"doc"`
+}
+
+// RefDoc describes a form of reference.
+type RefDoc struct {
+	Form string `json:"form"`
+	Doc  string `json:"doc"`
+}
+
+// MetricDoc describes a metric.
+type MetricDoc struct {
+	Reference   string `json:"reference"`
+	Label       string `json:"label"`
+	Unit        string `json:"unit"`
+	Better      string `json:"better"`
+	MinRequests int    `json:"min_requests"`
+	Gated       bool   `json:"gated"`
+	Definition  string `json:"definition"`
+	Source      string `json:"source"`
+}
+
+// Schema describes the language with the kinds of a registry.
+func Schema(registry *steps.Registry) SchemaDoc {
+	doc := SchemaDoc{FormatVersion: "1.0", References: references()}
+	for _, t := range rootType().nested {
+		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
+	}
+	for _, m := range metric.All() {
+		doc.Metrics = append(doc.Metrics, MetricDoc{
+			Reference: "metric." + m.ID, Label: m.Label, Unit: string(m.Unit), Better: string(m.Direction),
+			MinRequests: m.MinRequests, Gated: !m.Informational, Definition: m.Definition, Source: m.Source,
+		})
+	}
+	return doc
+}
+
+// blockDocs describes a block type, once for each kind that it has.
+func blockDocs(t *blockType, registry *steps.Registry) []BlockDoc {
+	if !t.byKind {
+		return []BlockDoc{blockDoc(t, registry)}
+	}
+	var out []BlockDoc
+	for _, name := range registry.Names(t.name) {
+		k, _ := registry.Lookup(t.name, name)
+		d := blockDoc(t.with(k), registry)
+		d.Kind, d.Unsupported = k.Name, k.Unsupported
+		d.Doc = k.Doc
+		out = append(out, d)
+	}
+	return out
+}
+
+func blockDoc(t *blockType, registry *steps.Registry) BlockDoc {
+	d := BlockDoc{Type: t.name, Labels: t.labels, Doc: t.doc, AnyArgument: t.free, Min: t.min, Max: t.max}
+	for _, a := range t.schema.Attrs {
+		d.Arguments = append(d.Arguments, argumentDoc(a))
+	}
+	for _, c := range t.children() {
+		d.Blocks = append(d.Blocks, blockDocs(c, registry)...)
+	}
+	return d
+}
+
+func argumentDoc(a steps.Attr) ArgumentDoc {
+	d := ArgumentDoc{
+		Name: a.Name, Type: typeexpr.TypeString(a.Type), Unit: string(a.Unit), Required: a.Required,
+		Enum: a.Enum, Sensitive: a.Sensitive, Late: a.Late, Doc: a.Doc,
+	}
+	if a.Default != cty.NilVal && !a.Default.IsNull() {
+		text, err := json.Marshal(ctyjson.SimpleJSONValue{Value: a.Default})
+		if err != nil {
+			// A default is a constant of a kind, and always known.
+			panic(fmt.Sprintf("lang: default of %s: %v", a.Name, err))
+		}
+		d.Default = text
+	}
+	return d
+}
+
+// references lists the forms of references, in the order of roots.
+func references() []RefDoc {
+	docs := map[string]RefDoc{
+		"var":        {"var.NAME", "Value of a variable."},
+		"local":      {"local.NAME", "Value of a named expression."},
+		"each":       {"each.key, each.value", "Element of for_each, in a block that has it."},
+		"matrix":     {"matrix.AXIS", "Value of an axis in the cell: in the benchmark, and in where and assert of its gates."},
+		"self":       {"self.GROUP.STAT, self.errors, self.requests, self.server.NAME", "What was measured, in assert; the servers of the deployment, in a deployment."},
+		"server":     {"server.KIND.NAME, server.KIND.NAME[KEY]", "A server, with id, name, key, kind, model and url. The url exists once it has started."},
+		"step":       {"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."},
+		"deployment": {"deployment.NAME, deployment.NAME[KEY]", "A deployment, with the same parts as a server."},
+		"dataset":    {"dataset.KIND.NAME", "A dataset."},
+		"benchmark":  {"benchmark.NAME", "A benchmark."},
+		"baseline":   {"baseline.KIND.NAME", "A baseline."},
+		"gate":       {"gate.NAME", "A gate."},
+		"metric":     {"metric.GROUP.STAT", "A metric."},
+	}
+	var out []RefDoc
+	for _, root := range roots() {
+		out = append(out, docs[root])
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package lang
+
+import (
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Defaults of a benchmark.
+const (
+	defaultRepeats        = 5
+	defaultRequestTimeout = 10 * time.Minute
+)
+
+func benchmarkType() *blockType {
+	settings, workload := benchmarkSettings(), benchmarkWorkload()
+	return &blockType{
+		name: "benchmark", labels: []string{"name"},
+		doc: "A workload on a target, over a matrix. Referred to as benchmark.NAME.",
+		schema: steps.Schema{
+			Attrs:  append(workload.Attrs, settings.Attrs...),
+			Blocks: append(workload.Blocks, settings.Blocks...),
+		},
+		nested: []*blockType{matrixType()},
+	}
+}
+
+func matrixType() *blockType {
+	return &blockType{
+		name: "matrix", max: 1,
+		doc:  "Every argument is an axis, and every combination of their values is a cell. The order of axes and values is that of the file.",
+		free: "An axis: a list of strings, numbers, bools, servers or deployments. Within the benchmark its value is matrix.NAME.",
+		nested: []*blockType{{
+			name: "exclude", doc: "Leaves out the cells for which a condition holds.",
+			schema: steps.Schema{Attrs: []steps.Attr{expr("when", true, "True for cells to leave out, such as matrix.rate > 8.")}},
+		}},
+	}
+}
+
+// benchmarkWorkload are the arguments that may differ from cell to cell: they can refer
+// to matrix.
+func benchmarkWorkload() steps.Schema {
+	return steps.Schema{
+		Attrs: []steps.Attr{
+			{Name: "target", Type: cty.DynamicPseudoType, Required: true, Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
+			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
+			{Name: "endpoint", Type: cty.String, Enum: []string{"completions", "chat", "generate"}, Default: cty.StringVal("completions"), Doc: "What is called: OpenAI completions or chat, or SGLang's own generate."},
+			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
+			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
+			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
+			{Name: "ignore_eos", Type: cty.Bool, Default: cty.True, Doc: "Generate the full length whatever the model says, so that every run does the same work."},
+			{Name: "temperature", Type: cty.Number, Default: cty.Zero, Doc: "Temperature that is sent with every request."},
+			{Name: "body", Type: cty.DynamicPseudoType, Doc: "Map of further fields of the request body."},
+			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)), Doc: "Time after which a single request has failed."},
+		},
+		Blocks: []steps.BlockSchema{
+			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "requests", Type: cty.Number, Required: true, Doc: "Number of requests."},
+			}}},
+			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema()},
+		},
+	}
+}
+
+func loadSchema() steps.Schema {
+	return steps.Schema{
+		Attrs: []steps.Attr{
+			{Name: "arrival", Type: cty.String, Enum: []string{"poisson", "gamma", "constant", "unlimited", "closed"}, Doc: "How requests arrive: poisson, gamma and constant at a rate (open loop), unlimited all at once, closed by max_concurrency users who wait for their answers. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
+			{Name: "rate", Type: cty.Number, Doc: "Requests per second."},
+			{Name: "burstiness", Type: cty.Number, Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
+			{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},
+			{Name: "requests", Type: cty.Number, Doc: "Number of measured requests. Exactly one of requests and duration is set."},
+			{Name: "duration", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time during which requests are sent, instead of their number."},
+			{Name: "ramp", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time over which the rate rises linearly from zero."},
+		},
+		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "from", Type: cty.Number, Default: cty.Zero, Doc: "Rate at the start."},
+			{Name: "over", Type: cty.Number, Unit: steps.UnitDuration, Required: true, Doc: "Time until the full rate."},
+		}}}},
+	}
+}
+
+// benchmarkSettings are the arguments that hold for all cells.
+func benchmarkSettings() steps.Schema {
+	limit := func(name string, unit steps.Unit, doc string) steps.Attr {
+		return steps.Attr{Name: name, Type: cty.Number, Unit: unit, Doc: doc}
+	}
+	return steps.Schema{
+		Attrs: []steps.Attr{
+			{Name: "description", Type: cty.String, Doc: "What is measured and why."},
+			{Name: "seed", Type: cty.Number, Default: cty.Zero, Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws new content from it, the same on every side."},
+			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of one run; derived from the workload unless set."},
+		},
+		Blocks: []steps.BlockSchema{
+			{Type: "repeat", Max: 1, Doc: "How often every side is launched and measured.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. It must equal max until runs can stop early."},
+				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set."},
+			}}},
+			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: steps.Schema{Attrs: []steps.Attr{
+				limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
+				limit("lag_share", steps.UnitPercent, "Share of the mean gap between sends that the lag may have; 10 % unless set."),
+				limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
+				limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
+				limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
+			}}},
+		},
+	}
+}

@@ -1,0 +1,84 @@
+package lang
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// rootName is what a whole file is called as a block type.
+const rootName = "file"
+
+// rootType lists the blocks of a file, in the order of the documentation.
+func rootType() *blockType {
+	return &blockType{name: rootName, nested: []*blockType{
+		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
+		datasetType(), benchmarkType(), baselineType(), gateType(), reportType(),
+	}}
+}
+
+// expr is an argument that is not evaluated like others; its doc says what it takes.
+func expr(name string, required bool, doc string) steps.Attr {
+	return steps.Attr{Name: name, Type: cty.DynamicPseudoType, Required: required, Doc: doc}
+}
+
+func pipelineType() *blockType {
+	return &blockType{
+		name: "pipeline", max: 1,
+		doc: "Settings of the whole file. At most one, in any of its files.",
+		schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "description", Type: cty.String, Doc: "What the pipeline is for, the title of its reports."},
+			{Name: "required_version", Type: cty.String, Doc: "Versions of the program that the file is for, such as \">= 0.1, < 2\"."},
+			{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(defaultAlpha), Doc: "Chance of a false alarm in the whole file, one-sided: all gates that can fail share it."},
+			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
+			{Name: "lock", Type: cty.String, Doc: "Name of what the run needs for itself, such as the machine's GPUs. It is recorded; nothing is locked yet."},
+		}},
+	}
+}
+
+func variableType() *blockType {
+	return &blockType{
+		name: "variable", labels: []string{"name"},
+		doc: "A value from outside: --var NAME=VALUE, --var-file FILE or the environment variable PIPELINE_VAR_NAME. Referred to as var.NAME.",
+		schema: steps.Schema{
+			Attrs: []steps.Attr{
+				expr("type", false, "Type constraint: string, number, bool, list(string), map(number), object({ a = string, b = optional(number, 1) }), any. Values are converted to it."),
+				expr("default", false, "Constant that is used where no value is given. Without one the variable must be set."),
+				{Name: "description", Type: cty.String, Doc: "What the variable is for."},
+				{Name: "sensitive", Type: cty.Bool, Default: cty.False, Doc: "The value is a secret: it may reach env, headers and keys, and is never shown."},
+				{Name: "nullable", Type: cty.Bool, Default: cty.True, Doc: "Whether null is a value. If false, null means the default."},
+			},
+			Blocks: []steps.BlockSchema{conditionBlock("validation", "A condition on the value that is checked when it is set.",
+				"True for allowed values. It may refer to variables only.")},
+		},
+	}
+}
+
+// conditionBlock is a block with a condition and what to say where it does not hold.
+func conditionBlock(name, doc, condition string) steps.BlockSchema {
+	return steps.BlockSchema{Type: name, Doc: doc, Schema: steps.Schema{Attrs: []steps.Attr{
+		expr("condition", true, condition),
+		expr("error_message", true, "Sentence that is shown where the condition does not hold."),
+	}}}
+}
+
+func localsType() *blockType {
+	return &blockType{
+		name: "locals", free: "A named expression, referred to as local.NAME.",
+		doc: "Named expressions. Several blocks and files add up.",
+	}
+}
+
+func reportType() *blockType {
+	return &blockType{
+		name: "report", labels: []string{"kind", "name"},
+		doc: "Who reads the result. Kinds: github (comment and check run), file, summary (of a CI job).",
+		schema: steps.Schema{Attrs: []steps.Attr{
+			expr("gates", false, "List of the gates to report, such as [gate.latency]; all unless set."),
+			{Name: "path", Type: cty.String, Doc: "Kind file: file or folder below the working directory; the run's own folder unless set."},
+			{Name: "formats", Type: cty.List(cty.String), Doc: "Kind file: markdown, text, json, junit or csv; markdown unless set."},
+			{Name: "rows", Type: cty.List(cty.String), Doc: "Axes that make the rows of the tables."},
+			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
+			{Name: "sticky", Type: cty.Bool, Doc: "Kind github: keep one comment and edit it, instead of a new one for each run."},
+		}},
+	}
+}

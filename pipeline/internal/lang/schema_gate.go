@@ -1,0 +1,76 @@
+package lang
+
+import (
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// defaultAlpha is the chance of a false alarm in a file.
+const defaultAlpha = 0.05
+
+// Kinds of baseline.
+const (
+	pairedBaseline = "paired"
+	storedBaseline = "stored"
+	fileBaseline   = "file"
+)
+
+func baselineType() *blockType {
+	return &blockType{
+		name: "baseline", labels: []string{"kind", "name"},
+		doc: "What cells are compared with. Kinds: paired (another value of an axis in the same session), stored (sessions of the history), file (a result file). Referred to as baseline.KIND.NAME.",
+		schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "axis", Type: cty.String, Doc: "Kind paired: the axis whose values are compared."},
+			{Name: "value", Type: cty.DynamicPseudoType, Doc: "Kind paired: the value of the axis that the others are compared with."},
+			{Name: "path", Type: cty.String, Doc: "Kind file: the result file, relative to the pipeline file."},
+			{Name: "branch", Type: cty.String, Doc: "Kind stored: the branch whose sessions count; main unless set."},
+			{Name: "sessions", Type: cty.Number, Doc: "Kind stored: how many of the last sessions count; 10 unless set."},
+			{Name: "match", Type: cty.List(cty.String), Doc: "Kind stored: further facts of the machine that must be equal."},
+		}},
+	}
+}
+
+func gateType() *blockType {
+	actions := []string{string(Fail), string(Warn), string(Ignore)}
+	action := func(name string, otherwise Action, doc string) steps.Attr {
+		return steps.Attr{Name: name, Type: cty.String, Enum: actions, Default: cty.StringVal(string(otherwise)), Doc: doc}
+	}
+	return &blockType{
+		name: "gate", labels: []string{"name"},
+		doc: "A condition on a benchmark: a comparison with a baseline (baseline, metrics, margin), or an absolute limit (assert). Referred to as gate.NAME.",
+		schema: steps.Schema{
+			Attrs: []steps.Attr{
+				{Name: "description", Type: cty.String, Doc: "What the gate protects."},
+				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true, Doc: "The benchmark, such as benchmark.serving."},
+				{Name: "baseline", Type: cty.DynamicPseudoType, Doc: "What its cells are compared with, such as baseline.paired.merge_base."},
+				expr("metrics", false, "List of the metrics that are compared, such as [metric.ttft.p99, metric.itl.p99]."),
+				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
+				{Name: "margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The smallest change that anyone would act on, such as \"5%\"."},
+				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
+				{Name: "test", Type: cty.String, Enum: []string{testPaired, testSignFlip, testMannWhitney}, Default: cty.StringVal(testPaired), Doc: "The significance test."},
+				{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
+				{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
+				action("on_regression", Fail, "What a regression does."),
+				action("on_inconclusive", Warn, "What a comparison that could not be decided does."),
+				action("on_missing", Fail, "What a side without results does."),
+				action("on_invalid", Fail, "What runs that were measured wrongly do."),
+				action("on_unproven_transport", Warn, "What a transport does that no counter and no log proves."),
+			},
+			Blocks: []steps.BlockSchema{assertBlock()},
+		},
+	}
+}
+
+// Tests of significance.
+const (
+	testPaired      = "paired_t"
+	testSignFlip    = "sign_flip"
+	testMannWhitney = "mann_whitney"
+)
+
+func assertBlock() steps.BlockSchema {
+	b := conditionBlock("assert", "An absolute limit, judged on the geometric mean over the valid runs.",
+		"True where the limit is kept. self.GROUP.STAT are metrics (times in seconds), self.errors and self.requests are counts, matrix.AXIS the cell.")
+	b.Max = 1
+	return b
+}

@@ -1,0 +1,107 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// mark is the type of this package's marks, so that no other package's can be equal.
+type mark string
+
+// sensitive is the one mark of the language. A value that carries it reaches only
+// arguments that their schema calls sensitive.
+const sensitive mark = "sensitive"
+
+// leastSecret is the length of the shortest text that is treated as a secret. Shorter
+// ones would blank out ordinary words.
+const leastSecret = 6
+
+// markedPart finds the first marked part of a value and says which: "" is the value
+// itself, otherwise a key or index such as "HF_TOKEN" or "2".
+func markedPart(v cty.Value) (part string, marked bool) {
+	if v.IsMarked() {
+		return "", true
+	}
+	if v.IsNull() || !v.IsKnown() || !v.CanIterateElements() {
+		return "", false
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		if e.ContainsMarked() {
+			if k.Type() == cty.String && !k.IsMarked() {
+				return k.AsString(), true
+			}
+			return "", true
+		}
+	}
+	return "", false
+}
+
+// secretTexts collects the texts of the marked parts of a value.
+func secretTexts(v cty.Value, within bool, into map[string]bool) {
+	within = within || v.IsMarked()
+	v, _ = v.Unmark()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			secretTexts(e, within, into)
+		}
+	case within && v.Type() == cty.String:
+		into[v.AsString()] = true
+	case within && v.Type() == cty.Number:
+		into[v.AsBigFloat().Text('f', -1)] = true
+	}
+}
+
+// Secrets returns every secret text of the pipeline, for the redactor: the values of
+// sensitive variables and whatever the file makes of them for sensitive arguments.
+func (c *Config) Secrets() []string {
+	return slices.Clone(c.secrets)
+}
+
+// secretList is a set of texts in order, without those too short to hide.
+func secretList(texts map[string]bool) []string {
+	var out []string
+	for text := range texts {
+		if len(text) >= leastSecret {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// redact takes secrets out of the texts of diagnostics. Functions and conversions do not
+// quote marked values; this is the second belt.
+func redact(diags hcl.Diagnostics, secrets []string) {
+	if len(secrets) == 0 {
+		return
+	}
+	pairs := make([]string, 0, 2*len(secrets))
+	for _, s := range slices.Backward(secrets) { // longer ones before their prefixes
+		pairs = append(pairs, s, "(sensitive value)")
+	}
+	hide := strings.NewReplacer(pairs...)
+	for _, d := range diags {
+		d.Summary, d.Detail = hide.Replace(d.Summary), hide.Replace(d.Detail)
+	}
+}
+
+// secretHere is the problem of a secret in an argument that shows it.
+func secretHere(at hcl.Range, name, part string) *hcl.Diagnostic {
+	what := name
+	if part != "" {
+		what += "." + part
+	}
+	detail := fmt.Sprintf("The value of %s is sensitive, and %s is shown in reports and logs. Put it where secrets are kept: env, headers or api_key.", what, name)
+	if name == "args" || name == "command" || name == "executable" {
+		detail = fmt.Sprintf("The value of %s is sensitive. Secrets are never in %s: they would be visible in process lists and reports. Pass it in env.", what, name)
+	}
+	return problem(codeSensitive, at, fmt.Sprintf("secret in %s", name), detail)
+}

@@ -1,0 +1,62 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// pipelineSettings evaluates the pipeline block.
+func (e *evaluator) pipelineSettings() Settings {
+	b := e.prog.settings
+	if b == nil {
+		return Settings{Alpha: defaultAlpha}
+	}
+	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
+	s := Settings{
+		Description: o.Text("description"), RequiredVersion: o.Text("required_version"),
+		Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"), Range: b.header,
+	}
+	if o.Known("alpha") {
+		s.Alpha = o.Float("alpha")
+		if !(s.Alpha > 0 && s.Alpha < 0.5) {
+			e.report(problem(codeValue, o.at([]string{"alpha"}), "alpha must be above 0 and below 0.5", fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
+			s.Alpha = defaultAlpha
+		}
+	}
+	if o.Known("timeout") && s.Timeout <= 0 {
+		e.report(problem(codeValue, o.at([]string{"timeout"}), "timeout must be above zero", "Leave it out for none."))
+	}
+	return s
+}
+
+// checkVersion compares the file's required_version with the program's. It comes first:
+// to an old program the rest of a newer file is nonsense.
+func (e *evaluator) checkVersion(have string) *hcl.Diagnostic {
+	if e.prog.settings == nil || !e.prog.settings.has("required_version") {
+		return nil
+	}
+	src := e.prog.settings.attrs["required_version"]
+	a, _ := pipelineType().attr("required_version")
+	v, ok := e.newScope().attribute(src, a)
+	if !ok || v.IsNull() {
+		return nil
+	}
+	text := steps.Object{Attrs: map[string]cty.Value{"v": v}}.Text("v")
+	want, err := version.NewConstraint(text)
+	if err != nil {
+		return problem(codeVersion, src.Expr.Range(), "required_version is not a version constraint", "Write it such as \">= 0.1, < 2\".")
+	}
+	running, err := version.NewVersion(have)
+	if err != nil {
+		return nil // a build without a version: it may be any
+	}
+	if !want.Check(running.Core()) {
+		return problem(codeVersion, src.Expr.Range(), "the file is for another version of pipeline",
+			fmt.Sprintf("It needs %s, and this is %s. Nothing else of it was checked.", text, have))
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// spec turns an evaluated server block into what an engine gets. It is the one place
+// that knows the arguments of servers by name. What waits for the run is shown as
+// "(known after step.exec.build)".
+func (e *evaluator) spec(addr string, kind steps.Kind, o object, after []string) steps.ServerSpec {
+	late := "(known after " + strings.Join(after, ", ") + ")"
+	text := func(name string) string {
+		if o.Has(name) && !o.Known(name) {
+			return late
+		}
+		return o.Text(name)
+	}
+	return steps.ServerSpec{
+		Addr: addr, Engine: kind.Name, Version: o.Text("version"),
+		Image: text("image"), Executable: words(o, "executable", late), URL: strings.TrimRight(text("url"), "/"),
+		Model: text("model"), ServedName: text("served_name"), GPUs: o.Int("gpus"),
+		Args: e.args(o, late), Env: environment(o, late),
+		Port: o.Int("port"), Dir: o.Text("dir"), APIKey: text("api_key"),
+		Ready: readiness(o), StopGrace: o.Duration("stop_grace"), Simulate: settings(o, "simulate"),
+	}
+}
+
+// words is an argument that is a string or a list of strings.
+func words(o object, name, late string) []string {
+	if o.Has(name) && !o.Known(name) {
+		return []string{late}
+	}
+	out, err := o.Texts(name)
+	if err != nil {
+		return nil // the kind's check has said so
+	}
+	return out
+}
+
+func readiness(o object) steps.Readiness {
+	var r steps.Readiness
+	for _, b := range o.Blocks["ready"] {
+		r = steps.Readiness{Path: b.Text("path"), Timeout: b.Duration("timeout"), Interval: b.Duration("interval")}
+	}
+	return r.WithDefaults()
+}
+
+// settings is a nested block as a map of plain values, without those that are not set.
+func settings(o object, typ string) map[string]any {
+	blocks := o.Blocks[typ]
+	if len(blocks) == 0 {
+		return nil
+	}
+	out := map[string]any{}
+	for name := range blocks[0].Attrs {
+		if blocks[0].Known(name) {
+			out[name] = plain(blocks[0].Value(name), "")
+		}
+	}
+	return out
+}
+
+// args lists the engine's arguments in source order: those of the parent first, then new
+// ones. Keys that are computed come last, sorted.
+func (e *evaluator) args(o object, late string) []steps.Arg {
+	v := o.Value("args")
+	if v == cty.NilVal || !isMap(v) {
+		return nil
+	}
+	values := v.AsValueMap()
+	var out []steps.Arg
+	take := func(name string) {
+		if value, ok := values[name]; ok {
+			out = append(out, steps.Arg{Name: name, Value: plain(value, late)})
+			delete(values, name)
+		}
+	}
+	for _, l := range o.layers {
+		if src := l.block.attrs["args"]; src != nil {
+			e.keyOrder(src.Expr, map[string]bool{}, take)
+		}
+	}
+	rest := make([]string, 0, len(values))
+	for name := range values {
+		rest = append(rest, name)
+	}
+	slices.Sort(rest)
+	for _, name := range rest {
+		take(name)
+	}
+	return out
+}
+
+// keyOrder visits the keys of an object expression as visitKeys does, and also those of
+// locals that it is made of.
+func (e *evaluator) keyOrder(expr hclsyntax.Expression, seen map[string]bool, take func(string)) {
+	switch x := expr.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		e.keyOrder(x.Expression, seen, take)
+	case *hclsyntax.FunctionCallExpr:
+		for _, arg := range x.Args {
+			e.keyOrder(arg, seen, take)
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		r, d := parseReference(x.Traversal)
+		if local := e.prog.locals[r.addr]; d == nil && local != nil && len(r.rest) == 0 && !seen[r.addr] {
+			seen[r.addr] = true
+			e.keyOrder(local.Expr, seen, take)
+		}
+	default:
+		visitKeys(expr, func(name string, _ hcl.Range) { take(name) })
+	}
+}
+
+// environment lists env sorted by name, with secrets marked as such.
+func environment(o object, late string) []steps.EnvVar {
+	env, ok := o.Attrs["env"]
+	if !ok || env == cty.NilVal {
+		return nil
+	}
+	bare, all := env.Unmark()
+	if !isMap(bare) {
+		return nil
+	}
+	var out []steps.EnvVar
+	for it := bare.ElementIterator(); it.Next(); { // maps iterate sorted by key
+		k, v := it.Element()
+		secret := v.ContainsMarked() || len(all) > 0
+		v, _ = v.UnmarkDeep()
+		if v.IsNull() {
+			continue
+		}
+		text := late
+		if v.IsKnown() {
+			text = v.AsString()
+		}
+		out = append(out, steps.EnvVar{Name: k.AsString(), Value: text, Secret: secret})
+	}
+	return out
+}
+
+// plain turns a value into Go's own: string, bool, int64, float64, []any, map[string]any
+// or nil. What is unknown becomes late.
+func plain(v cty.Value, late string) any {
+	v, _ = v.UnmarkDeep()
+	switch {
+	case v.IsNull():
+		return nil
+	case !v.IsKnown():
+		return late
+	case v.Type() == cty.String:
+		return v.AsString()
+	case v.Type() == cty.Bool:
+		return v.True()
+	case v.Type() == cty.Number:
+		return plainNumber(v)
+	case isMap(v):
+		out := map[string]any{}
+		for it := v.ElementIterator(); it.Next(); {
+			k, elem := it.Element()
+			out[k.AsString()] = plain(elem, late)
+		}
+		return out
+	case v.CanIterateElements():
+		out := []any{}
+		for it := v.ElementIterator(); it.Next(); {
+			_, elem := it.Element()
+			out = append(out, plain(elem, late))
+		}
+		return out
+	}
+	return nil
+}
+
+// plainNumber keeps whole numbers whole.
+func plainNumber(v cty.Value) any {
+	f := v.AsBigFloat()
+	if i, exact := f.Int64(); exact == 0 {
+		return i
+	}
+	x, _ := f.Float64()
+	return x
+}
+
+// durationOf is an argument of a duration, 0 if it is not set.
+func durationOf(v cty.Value) time.Duration {
+	return steps.Object{Attrs: map[string]cty.Value{"v": v}}.Duration("v")
+}

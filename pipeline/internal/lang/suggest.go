@@ -1,0 +1,66 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// nearest finds the name that a misspelt one most likely meant, "" if none is near. A
+// third of the letters may be wrong, and at least two.
+func nearest(given string, names []string) string {
+	best, least := "", max(3, len(given)/3+1)
+	for _, name := range names {
+		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// listedNames is how many names a message lists before it gives up.
+const listedNames = 12
+
+// choose ends a message about an unknown name: "Did you mean X?", else what there is.
+func choose(given string, names []string, what string) string {
+	if name := nearest(given, names); name != "" {
+		return fmt.Sprintf("Did you mean %s?", name)
+	}
+	return offer(names, what)
+}
+
+// offer lists the names that there are: "Its arguments are a, b and c."
+func offer(names []string, what string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case len(names) == 0:
+		return fmt.Sprintf("There are no %s.", what)
+	case len(names) > listedNames:
+		return fmt.Sprintf("The %s are %s, … (%d in all).", what, strings.Join(names[:listedNames], ", "), len(names))
+	}
+	return fmt.Sprintf("The %s are %s.", what, enumerate(names))
+}
+
+// enumerate joins words: "a, b and c".
+func enumerate(words []string) string {
+	switch n := len(words); n {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}
+
+// counted is a number with its noun: "1 cell", "2 cells".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,201 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// attribute evaluates one argument by its schema. The value is of the schema's type,
+// and unknown if ok is false. A null value stands for an argument that is not set.
+func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, ok bool) {
+	raw, ok := s.value(src.Expr)
+	if !ok {
+		return cty.UnknownVal(a.Type), false
+	}
+	v, d := s.convert(src.Expr, a, raw)
+	if d != nil {
+		d.Detail += s.noteFor(src.Expr)
+		if d.Expression == nil {
+			d.Expression, d.EvalContext = src.Expr, s.contextOf(src.Expr)
+		}
+		s.eval.report(d)
+		return cty.UnknownVal(a.Type), false
+	}
+	if a.Sensitive {
+		secretTexts(v, false, s.eval.secrets)
+	}
+	return v, true
+}
+
+// contextOf is the context in which an expression was evaluated, for the values that a
+// diagnostic shows.
+func (s *scope) contextOf(expr hcl.Expression) *hcl.EvalContext {
+	p := s.prepared[expr]
+	if p == nil || p.ctx == nil {
+		return nil
+	}
+	ctx := p.ctx.NewChild()
+	ctx.Variables = s.locals
+	return ctx
+}
+
+// convert turns a raw value into what the schema asks for.
+func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
+	at := expr.Range()
+	if part, marked := markedPart(v); marked && !a.Sensitive {
+		return v, secretHere(at, a.Name, part)
+	} else if !a.Sensitive && v.ContainsMarked() {
+		return v, secretHere(at, a.Name, "")
+	}
+	if v.IsNull() {
+		return cty.NullVal(a.Type), nil
+	}
+	out, d := convertType(at, a, v)
+	if d != nil {
+		return v, d
+	}
+	if !s.eval.knownEnough(out) {
+		return out, s.checkLate(expr, a)
+	}
+	if d := checkNumbers(at, a.Name, out); d != nil {
+		return out, d
+	}
+	return out, checkEnum(at, a, out)
+}
+
+func checkEnum(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
+	bare, marks := v.Unmark()
+	if len(a.Enum) == 0 || len(marks) > 0 || slices.Contains(a.Enum, bare.AsString()) {
+		return nil
+	}
+	return problem(codeValue, at, fmt.Sprintf("%s cannot be %q", a.Name, bare.AsString()),
+		choose(bare.AsString(), a.Enum, "values of "+a.Name))
+}
+
+// checkLate says whether an argument may be unknown now: if it is a late one, and all
+// that it waits for are outputs of steps.
+func (s *scope) checkLate(expr hcl.Expression, a steps.Attr) *hcl.Diagnostic {
+	sources := s.eval.lateSources(expr)
+	started := func(l lateSource) bool { return !l.step }
+	if a.Late && len(sources) > 0 && !slices.ContainsFunc(sources, started) && s.eval.outputs == nil {
+		return nil
+	}
+	return s.eval.notYet(expr, a.Name, "")
+}
+
+// convertType converts a value to the type of an argument, through its unit if it has one.
+func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
+	if a.Unit != "" {
+		return convertUnit(at, a, v)
+	}
+	out, err := convert.Convert(v, a.Type)
+	if err != nil {
+		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)),
+			fmt.Sprintf("The value is %s: %s.", typeName(v.Type()), err))
+	}
+	return out, nil
+}
+
+// typeName is a type in a sentence.
+func typeName(t cty.Type) string {
+	switch {
+	case t == cty.DynamicPseudoType:
+		return "a value"
+	case strings.HasPrefix(t.FriendlyName(), "a") || strings.HasPrefix(t.FriendlyName(), "o"):
+		return "an " + t.FriendlyName()
+	}
+	return "a " + t.FriendlyName()
+}
+
+// convertUnit turns a quantity into a number: nanoseconds, bytes or a fraction.
+func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
+	bare, marks := v.Unmark()
+	switch {
+	case bare.Type() == cty.Number && a.Unit != steps.UnitDuration:
+		return v, nil
+	case !bare.IsKnown() && (bare.Type() == cty.String || bare.Type() == cty.DynamicPseudoType):
+		return cty.UnknownVal(cty.Number).WithMarks(marks), nil
+	case bare.Type() != cty.String:
+		return v, problem(codeUnit, at, fmt.Sprintf("%s must be a quantity with its unit", a.Name),
+			fmt.Sprintf("Write a string such as %s.", exampleOf(a.Unit)))
+	}
+	n, err := quantity(a.Unit, bare.AsString())
+	if err != nil {
+		return v, problem(codeUnit, at, fmt.Sprintf("%s is not a %s", a.Name, unitName(a.Unit)), sentence(err))
+	}
+	return n.WithMarks(marks), nil
+}
+
+func quantity(unit steps.Unit, text string) (cty.Value, error) {
+	switch unit {
+	case steps.UnitDuration:
+		d, err := function.Duration(text)
+		return cty.NumberIntVal(int64(d)), err
+	case steps.UnitBytes:
+		n, err := function.Bytes(text)
+		return cty.NumberIntVal(n), err
+	case steps.UnitPercent:
+		f, err := function.Percent(text)
+		return cty.NumberFloatVal(f), err
+	}
+	return cty.NilVal, fmt.Errorf("the unit %q is unknown", unit)
+}
+
+func exampleOf(unit steps.Unit) string {
+	switch unit {
+	case steps.UnitDuration:
+		return `"800ms" or "10m"`
+	case steps.UnitBytes:
+		return `"5GiB"`
+	}
+	return `"5%"`
+}
+
+func unitName(unit steps.Unit) string {
+	switch unit {
+	case steps.UnitDuration:
+		return "duration"
+	case steps.UnitBytes:
+		return "size"
+	}
+	return "percentage"
+}
+
+// sentence makes an error a sentence.
+func sentence(err error) string {
+	s := err.Error()
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// checkNumbers refuses numbers that no machine number can hold. What follows counts in
+// float64, and writes JSON, which has no infinity.
+func checkNumbers(at hcl.Range, name string, v cty.Value) *hcl.Diagnostic {
+	v, _ = v.Unmark()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return nil
+	case v.Type() == cty.Number:
+		if f, _ := v.AsBigFloat().Float64(); f-f != 0 {
+			return problem(codeValue, at, fmt.Sprintf("%s holds a number that is too large", name), "Numbers go up to about 1.8e308.")
+		}
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			_, elem := it.Element()
+			if d := checkNumbers(at, name, elem); d != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
+)
+
+// cell evaluates the workload of one cell.
+type cell struct {
+	*evaluator
+	object
+	scope *scope
+	block *block
+}
+
+// workload evaluates what is sent to what in one cell. What is wrong is reported once,
+// for the first cell that has it.
+func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workload) {
+	c := cell{evaluator: e, scope: s, block: b}
+	c.object = e.evaluate([]layer{{b, s}}, benchmarkWorkload(), false)
+	target = c.target()
+	w = steps.Workload{
+		Endpoint:       c.Text("endpoint"),
+		Dataset:        c.dataset(),
+		IgnoreEOS:      c.Known("ignore_eos") && c.Value("ignore_eos").True(),
+		Temperature:    c.number(c.Object, "temperature", atLeastZero, "temperature"),
+		Body:           c.body(),
+		RequestTimeout: c.Duration("request_timeout"),
+	}
+	for _, warm := range c.Blocks["warmup"] {
+		w.Warmup = c.count(warm, "requests", 0, "warmup", "requests")
+	}
+	for _, l := range c.Blocks["load"] {
+		w.Load = c.load(l)
+	}
+	return target, w
+}
+
+// fail reports a problem of an argument in this cell.
+func (c cell) fail(summary, detail string, path ...string) {
+	note := ""
+	if expr := argumentAt(c.block, path); expr != nil {
+		note = c.scope.noteFor(expr)
+	}
+	c.report(problem(codeLoad, c.at(path), summary, detail+note))
+}
+
+// argumentAt finds the expression of an argument of a block or its nested blocks.
+func argumentAt(b *block, path []string) hcl.Expression {
+	for len(path) > 1 && b != nil {
+		b, path = b.one(path[0]), path[1:]
+	}
+	if b == nil || len(path) == 0 || b.attrs[path[0]] == nil {
+		return nil
+	}
+	return b.attrs[path[0]].Expr
+}
+
+func (c cell) target() string {
+	v := c.Value("target")
+	if !c.Has("target") || !v.IsKnown() {
+		return ""
+	}
+	id, d := c.targetOf(v, c.at([]string{"target"}))
+	if d != nil {
+		d.Detail += c.scope.noteFor(c.block.attrs["target"].Expr)
+		c.report(d)
+	}
+	return id
+}
+
+// dataset is the dataset with what the benchmark overrides.
+func (c cell) dataset() steps.Dataset {
+	v := c.Value("dataset")
+	if !c.Has("dataset") || !v.IsKnown() {
+		return steps.Dataset{}
+	}
+	d, wrong := c.datasetOf(v, c.at([]string{"dataset"}))
+	if wrong != nil {
+		c.report(wrong)
+		return steps.Dataset{}
+	}
+	out := d.spec
+	c.override(d, inputLen, &out.InputMin, &out.InputMax)
+	c.override(d, outputLen, &out.OutputMin, &out.OutputMax)
+	if c.Known(prefixLen) && c.allowed(d, prefixLen) {
+		out.PrefixLen = c.count(c.Object, prefixLen, 0, prefixLen)
+	}
+	if d.ok && c.ok {
+		c.checkLengths(d, out)
+	}
+	return out
+}
+
+// override replaces a length of the dataset by the benchmark's.
+func (c cell) override(d *dataset, name string, low, high *int) {
+	if !c.Known(name) || !c.allowed(d, name) {
+		return
+	}
+	a, b, err := lengths(c.Value(name))
+	if err != nil {
+		c.fail(fmt.Sprintf("%s is not a length", name), sentence(err), name)
+		return
+	}
+	*low, *high = a, b
+}
+
+// allowed reports an override that the kind of dataset does not have.
+func (c cell) allowed(d *dataset, name string) bool {
+	if d.has(name) {
+		return true
+	}
+	c.fail(fmt.Sprintf("datasets of kind %q have no %s", d.kind.Name, name), "Remove the argument: the data say it.", name)
+	return false
+}
+
+// checkLengths checks lengths against each other, once both places have been read. Only
+// kinds whose lengths are free need them.
+func (c cell) checkLengths(d *dataset, spec steps.Dataset) {
+	if !d.has(inputLen) {
+		return
+	}
+	missing := ""
+	switch {
+	case spec.InputMin == 0:
+		missing = inputLen
+	case spec.OutputMin == 0 && d.has(outputLen):
+		missing = outputLen
+	}
+	if missing != "" {
+		c.fail(fmt.Sprintf("%s is missing", missing),
+			fmt.Sprintf("Set it in the dataset at %s, or here in the benchmark.", place(d.block.header)), "dataset")
+		return
+	}
+	if spec.PrefixLen >= spec.InputMin {
+		name := prefixLen
+		if !c.Has(prefixLen) && c.Has(inputLen) {
+			name = inputLen
+		}
+		c.fail("prefix_len leaves no token of its own to a prompt",
+			fmt.Sprintf("The prefix has %d tokens and the shortest prompt %d, its prefix included.", spec.PrefixLen, spec.InputMin), name)
+	}
+}
+
+// body holds the extra fields of the request.
+func (c cell) body() map[string]any {
+	if !c.Known("body") {
+		return nil
+	}
+	fields, ok := plain(c.Value("body"), "").(map[string]any)
+	if !ok {
+		c.fail("body must be a map", "For example body = { top_p = 0.9 }.", "body")
+	}
+	return fields
+}
+
+// Lower bounds of numbers.
+const (
+	atLeastZero = iota
+	aboveZero
+)
+
+// number reads a number within its bound; 0 if it is not set.
+func (c cell) number(o steps.Object, name string, bound int, path ...string) float64 {
+	if !o.Known(name) {
+		return 0
+	}
+	x := o.Float(name)
+	if bound == aboveZero && x <= 0 {
+		c.fail(fmt.Sprintf("%s must be above zero", name), fmt.Sprintf("It is %g.", x), path...)
+	} else if x < 0 {
+		c.fail(fmt.Sprintf("%s must not be negative", name), fmt.Sprintf("It is %g.", x), path...)
+	}
+	return x
+}
+
+// maxRequests of one run: each is a record of its own.
+const maxRequests = 10_000_000
+
+// count reads a whole number; 0 if it is not set.
+func (c cell) count(o steps.Object, name string, low int64, path ...string) int {
+	if !o.Known(name) {
+		return 0
+	}
+	n, err := whole(o.Value(name), low, maxRequests)
+	if err != nil {
+		c.fail(fmt.Sprintf("%s is not a number of %s", name, countedThing(name)), sentence(err), path...)
+	}
+	return n
+}
+
+func countedThing(name string) string {
+	if name == prefixLen {
+		return "tokens"
+	}
+	return "requests"
+}
+
+// load reads when requests are sent.
+func (c cell) load(o steps.Object) steps.Load {
+	l := steps.Load{
+		Rate:           c.number(o, "rate", aboveZero, "load", "rate"),
+		Burstiness:     c.number(o, "burstiness", aboveZero, "load", "burstiness"),
+		MaxConcurrency: c.count(o, "max_concurrency", 1, "load", "max_concurrency"),
+		Requests:       c.count(o, "requests", 1, "load", "requests"),
+		Duration:       o.Duration("duration"),
+		Ramp:           o.Duration("ramp"),
+	}
+	for _, r := range o.Blocks["ramp"] {
+		l.RampFrom, l.Ramp = c.number(r, "from", atLeastZero, "load", "ramp", "from"), r.Duration("over")
+	}
+	l.Arrival = arrival(o)
+	if l.Arrival == "gamma" && !o.Has("burstiness") {
+		l.Burstiness = 1
+	}
+	if c.ok {
+		c.checkLoad(o, l)
+	}
+	return l
+}
+
+// arrival is the kind of arrival, from what else is set where the file does not say it.
+func arrival(o steps.Object) string {
+	switch {
+	case o.Has("arrival"):
+		return o.Text("arrival")
+	case o.Has("burstiness"):
+		return "gamma"
+	case o.Has("rate"):
+		return "poisson"
+	}
+	return "unlimited"
+}
+
+// checkLoad finds arguments that contradict each other.
+func (c cell) checkLoad(o steps.Object, l steps.Load) {
+	open := l.Arrival != "unlimited" && l.Arrival != "closed"
+	hasRamp := o.Has("ramp") || len(o.Blocks["ramp"]) > 0
+	switch {
+	case o.Has("requests") == o.Has("duration"):
+		c.fail("load needs exactly one of requests and duration", "One of them says when the run ends.", "load")
+	case o.Has("duration") && l.Duration <= 0:
+		c.fail("duration must be above zero", "It is the time during which requests are sent.", "load", "duration")
+	case open && !o.Has("rate"):
+		c.fail(fmt.Sprintf("arrival %q needs a rate", l.Arrival), "Set rate to requests per second, or choose unlimited or closed.", "load", "arrival")
+	case !open && (o.Has("rate") || o.Has("burstiness") || hasRamp):
+		c.fail(fmt.Sprintf("arrival %q has no rate, burstiness or ramp", l.Arrival), "Remove them, or choose poisson, gamma or constant.", "load", "arrival")
+	case l.Arrival == "closed" && l.MaxConcurrency == 0:
+		c.fail("a closed loop needs max_concurrency", "It is the number of users, each sending when its last answer is complete.", "load", "arrival")
+	case l.Arrival == "unlimited" && !o.Has("requests"):
+		c.fail("unlimited arrivals need requests", "They are all sent at once, so a duration does not bound them.", "load", "duration")
+	case l.Arrival != "gamma" && o.Has("burstiness") && l.Burstiness != 1:
+		c.fail(fmt.Sprintf("arrival %q has no burstiness", l.Arrival), "Remove it, or choose gamma.", "load", "burstiness")
+	case o.Has("ramp") && len(o.Blocks["ramp"]) > 0:
+		c.fail("ramp is there twice", "Write it as an argument or as a block, not both.", "load", "ramp")
+	case hasRamp && l.Ramp <= 0:
+		c.fail("ramp must take some time", "Leave it out to start at the full rate.", "load", "ramp")
+	case open && l.Requests == 0 && !(expected(l) >= 1):
+		c.fail("load sends no request", fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration), "load", "duration")
+	case open && expected(l) > maxRequests:
+		c.fail("load sends too many requests", fmt.Sprintf("A rate of %g brings %.0f within %s, and a run has at most %d.", l.Rate, expected(l), l.Duration, maxRequests), "load", "duration")
+	}
+}
+
+// expected is the number of requests of a load on average; NaN where only the server
+// says it: in a closed loop bounded by time.
+func expected(l steps.Load) float64 {
+	switch {
+	case l.Requests > 0:
+		return float64(l.Requests)
+	case l.Rate <= 0:
+		return math.NaN()
+	}
+	full, ramp := l.Duration.Seconds(), l.Ramp.Seconds()
+	if ramp <= 0 {
+		return l.Rate * full
+	}
+	in := min(full, ramp)
+	rise := l.RampFrom*in + (l.Rate-l.RampFrom)*in*in/(2*ramp)
+	return math.Round(rise + l.Rate*max(full-ramp, 0))
+}
