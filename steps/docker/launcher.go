@@ -94,6 +94,16 @@ func randomName() string {
 // Name is "docker".
 func (l *Launcher) Name() string { return "docker" }
 
+// Preflight says, before anything is started, whether the daemon answers and which of the
+// containers would be refused.
+func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.ContainerSpec) error {
+	errs := []error{l.daemon.ping(ctx)}
+	for _, c := range containers {
+		errs = append(errs, l.Check(c))
+	}
+	return errors.Join(errs...)
+}
+
 // Check says, without a daemon, why a container would be refused.
 func (l *Launcher) Check(c *steps.ContainerSpec) error {
 	return errors.Join(l.opt.Allow.check(c), l.checkMounts(c))

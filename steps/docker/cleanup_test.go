@@ -1,0 +1,51 @@
+package docker
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCleanupSelects(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	f := newFake(t)
+	f.lists = map[string]string{
+		"/containers/json": `[
+			{"Id":"a","Names":["/pipeline-a"],"Labels":{"dev.pipeline.run":"mine","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
+			{"Id":"b","Names":["/pipeline-b"],"Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}},
+			{"Id":"c","Names":["/pipeline-c"],"Labels":{"dev.pipeline.run":"busy","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
+			{"Id":"d","Names":["/pipeline-d"],"Labels":{"dev.pipeline.run":"no-deadline"}}]`,
+		"/networks": `[{"Id":"n","Name":"net","Labels":{"dev.pipeline.run":"mine"}}]`,
+		"/volumes":  `{"Volumes":[{"Name":"v","Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}}]}`,
+	}
+	for name, tt := range map[string]struct {
+		filter Filter
+		want   string
+	}{
+		"nothing": {Filter{}, ""},
+		"run":     {Filter{RunID: "mine"}, "container pipeline-a, network net"},
+		"expired": {Filter{Expired: now}, "container pipeline-b, volume v"},
+		"both":    {Filter{RunID: "mine", Expired: now}, "container pipeline-a, container pipeline-b, network net, volume v"},
+	} {
+		removed, err := Cleanup(context.Background(), f.host, tt.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range removed {
+			got = append(got, l.Kind+" "+l.Name)
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: removed %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := f.seen("GET /containers/json"); !strings.Contains(got[0], "all=1") || !strings.Contains(got[0], "dev.pipeline.run") {
+		t.Errorf("asked for %s", got[0])
+	}
+	f.fail["DELETE /networks"] = "network has active endpoints"
+	removed, err := Cleanup(context.Background(), f.host, Filter{RunID: "mine"})
+	if err == nil || !strings.Contains(err.Error(), "network net: ") || len(removed) != 1 {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+}

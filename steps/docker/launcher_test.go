@@ -1,0 +1,304 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStopByRequest(t *testing.T) {
+	f := newFake(t)
+	f.output = "one\ntwo\n"
+	l := f.launcher(t, Options{})
+	var log bytes.Buffer
+	p := simple(t)
+	p.StopSignal = "INT"
+	s, err := l.Start(context.Background(), p, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ExitState() != "running" || s.BaseURL() != "http://"+l.hostPort(p.Port) {
+		t.Errorf("%s is %s", s.BaseURL(), s.ExitState())
+	}
+	for range 2 {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.seen("/kill"); len(got) != 1 || !strings.HasSuffix(got[0], "signal=SIGINT") {
+		t.Errorf("signals %q", got)
+	}
+	if !f.removed || s.ExitState() != "exit status 0" || log.String() != f.output {
+		t.Errorf("removed %v, ended with %s, log %q", f.removed, s.ExitState(), log.String())
+	}
+	want := map[string]string{"container.id": "c1", "container.image": "engine:v1", "container.image_id": fakeImage, "container.image_digest": "engine@sha256:22"}
+	for k, v := range s.(*Server).Describe() {
+		if want[k] != v {
+			t.Errorf("%s is %q, want %q", k, v, want[k])
+		}
+	}
+}
+
+func TestStopByKill(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grace  time.Duration
+		cancel bool
+	}{
+		"grace over":  {grace: time.Millisecond},
+		"ctx is over": {grace: time.Hour, cancel: true},
+	} {
+		f := newFake(t)
+		f.deaf, f.exitCode = true, 137
+		p := simple(t)
+		p.StopGrace = tt.grace
+		s, err := f.launcher(t, Options{}).Start(context.Background(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if tt.cancel {
+			cancel()
+		}
+		if err := s.Stop(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		if got := f.seen("/kill"); len(got) != 2 || !strings.HasSuffix(got[1], "signal=SIGKILL") {
+			t.Errorf("%s: signals %q", name, got)
+		}
+		if s.ExitState() != "exit status 137 (signal: killed)" || !f.removed {
+			t.Errorf("%s: ended with %s, removed %v", name, s.ExitState(), f.removed)
+		}
+	}
+}
+
+// A container that ends by itself says how, and is removed by Stop.
+func TestEndsByItself(t *testing.T) {
+	f := newFake(t)
+	f.exitCode, f.oom = 137, true
+	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.end()
+	<-s.Done()
+	if want := "exit status 137 (signal: killed), out of memory: killed by the kernel"; s.ExitState() != want {
+		t.Errorf("ended with %s", s.ExitState())
+	}
+	if err := s.Stop(context.Background()); err != nil || len(f.seen("/kill")) != 0 || !f.removed {
+		t.Errorf("%v, signals %q, removed %v", err, f.seen("/kill"), f.removed)
+	}
+}
+
+// A kill that does nothing is an error, and the removal is tried all the same.
+func TestStopFails(t *testing.T) {
+	f := newFake(t)
+	f.undead = true
+	f.fail["DELETE"] = "device busy"
+	p := simple(t)
+	p.StopGrace = time.Millisecond
+	s, err := f.launcher(t, Options{KillWait: time.Millisecond}).Start(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Stop(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "container c1 is still there") || !strings.Contains(err.Error(), "device busy") {
+		t.Errorf("stop: %v", err)
+	}
+	if s.ExitState() != "unknown: it could not be stopped" {
+		t.Errorf("ended with %s", s.ExitState())
+	}
+}
+
+// A daemon that stops answering ends the server, so that nobody waits for ever.
+func TestDaemonIsLost(t *testing.T) {
+	f := newFake(t)
+	s, err := f.launcher(t, Options{Lost: time.Millisecond}).Start(context.Background(), simple(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.fail["POST /containers/c1/wait"], f.fail["GET"], f.fail["DELETE"] = "gone", "gone", "gone"
+	f.mu.Unlock()
+	f.end()
+	// The wait in progress is answered; what follows it is not.
+	<-s.Done()
+	if !strings.HasPrefix(s.ExitState(), "unknown: ") {
+		t.Errorf("ended with %s", s.ExitState())
+	}
+	if err := s.Stop(context.Background()); err == nil {
+		t.Error("a container that cannot be removed is no error")
+	}
+}
+
+// A log that breaks off is taken up where it was.
+func TestLogIsTakenUpAgain(t *testing.T) {
+	f := newFake(t)
+	f.output, f.brokenAfter = "0123456789", 4
+	var log bytes.Buffer
+	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if log.String() != f.output {
+		t.Errorf("log %q", log.String())
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestLogCannotBeWritten(t *testing.T) {
+	f := newFake(t)
+	f.output = "x"
+	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), fullDisk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "writing the log: no space left on device") {
+		t.Errorf("stop: %v", err)
+	}
+	if !f.removed {
+		t.Error("the container is still there")
+	}
+}
+
+// Whatever goes wrong in Start, nothing is left.
+func TestStartFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fail, message string
+		change        func(*steps.Process)
+		want          string
+		is            error
+		removes       bool
+	}{
+		"create":     {fail: "POST /containers/create", message: "invalid", want: "invalid", removes: true},
+		"start":      {fail: "POST /containers/c1/start", message: "could not select device driver", want: "install the NVIDIA container toolkit", removes: true},
+		"port taken": {fail: "POST /containers/c1/start", message: "Bind for 127.0.0.1:1 failed: port is already allocated", is: process.ErrPortInUse, removes: true},
+		"no daemon":  {fail: "GET /_ping", message: "down", want: "set DOCKER_HOST"},
+		"no image":   {change: func(p *steps.Process) { p.Container = nil }, want: "it has no image"},
+		"loopback":   {change: func(p *steps.Process) { p.Host = "127.0.0.1" }, want: "render it for ServerSpec.ListenHost"},
+		"no port":    {change: func(p *steps.Process) { p.Port = 0 }, want: "port 0 is not a port"},
+		"no program": {change: func(p *steps.Process) { p.Argv = nil }, want: "no command line"},
+		"refused":    {change: func(p *steps.Process) { p.Container.Privileged = true }, is: ErrRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			if tt.fail != "" {
+				f.fail[tt.fail] = tt.message
+			}
+			p := simple(t)
+			if tt.change != nil {
+				tt.change(&p)
+			}
+			_, err := f.launcher(t, Options{}).Start(context.Background(), p, nil)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), p.Name+": ") {
+				t.Errorf("got %v", err)
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("%v is not %v", err, tt.is)
+			}
+			if f.removed != tt.removes {
+				t.Errorf("removed %v", f.removed)
+			}
+		})
+	}
+}
+
+func TestStartOnTakenPort(t *testing.T) {
+	f := newFake(t)
+	p := simple(t)
+	l := f.launcher(t, Options{})
+	listener, err := net.Listen("tcp", l.hostPort(p.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, process.ErrPortInUse) || len(f.creates) != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStartIsCancelled(t *testing.T) {
+	f := newFake(t)
+	l := f.launcher(t, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	l.random = func() string { cancel(); return "1" } // between the image and the create request
+	if _, err := l.Start(ctx, simple(t), nil); !errors.Is(err, context.Canceled) || !f.removed {
+		t.Errorf("got %v, removed %v", err, f.removed)
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for host, want := range map[string]string{
+		"":                          "127.0.0.1 http://docker",
+		"unix:///run/x.sock":        "127.0.0.1 http://docker",
+		"tcp://127.0.0.1:2375":      "127.0.0.1 http://127.0.0.1:2375",
+		"tcp://192.0.2.7:2375":      "192.0.2.7 http://192.0.2.7:2375",
+		"ssh://me@gpu":              "forward the socket",
+		"npipe://x":                 "must begin with",
+		"tcp://h.invalid.:2375":     "docker host",
+		"tcp://127.0.0.1:1?certs=x": "127.0.0.1 https://127.0.0.1:1",
+	} {
+		var got string
+		if d, err := connect(host); err != nil {
+			got = err.Error()
+		} else {
+			got = d.address + " " + d.base
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", host, got, want)
+		}
+	}
+}
+
+func TestHostFromEnv(t *testing.T) {
+	for want, env := range map[string]map[string]string{
+		DefaultHost:      {},
+		"unix:///x.sock": {"DOCKER_HOST": "unix:///x.sock", "DOCKER_TLS_VERIFY": "1"},
+		"tcp://h:2376?certs=" + "%2Fhome%2Fme%2F.docker": {"DOCKER_HOST": "tcp://h:2376", "DOCKER_TLS_VERIFY": "1", "HOME": "/home/me"},
+		"tcp://h:2376?certs=%2Fc":                        {"DOCKER_HOST": "tcp://h:2376", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/c"},
+		"tcp://h:2375":                                   {"DOCKER_HOST": "tcp://h:2375"},
+	} {
+		if got := HostFromEnv(func(name string) string { return env[name] }); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestNewNeedsRun(t *testing.T) {
+	if _, err := New(Options{}); err == nil {
+		t.Error("containers without a run could not be found again")
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	f := newFake(t)
+	l := f.launcher(t, Options{})
+	bad := &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/", Target: "/x"}}}
+	if err := l.Preflight(context.Background(), bad); !errors.Is(err, ErrRefused) {
+		t.Errorf("got %v", err)
+	}
+	gone, err := New(Options{RunID: "r", Host: "unix://" + filepath.Join(t.TempDir(), "none.sock")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Preflight(context.Background()); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("got %v", err)
+	}
+}

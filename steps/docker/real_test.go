@@ -1,0 +1,416 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// The tests of this file need a daemon at DOCKER_HOST. Without one they are skipped,
+// unless PIPELINE_TEST_REQUIRE has the word docker.
+const (
+	again   = 5               // how often each end is played
+	patient = 2 * time.Minute // bounds what a slow machine may take
+)
+
+// daemonHost returns the host of a daemon that answers.
+func daemonHost(t *testing.T) string {
+	t.Helper()
+	host := HostFromEnv(os.Getenv)
+	d, err := connect(host)
+	if err == nil {
+		err = d.ping(context.Background())
+	}
+	if err == nil {
+		return host
+	}
+	if strings.Contains(os.Getenv("PIPELINE_TEST_REQUIRE"), "docker") {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+	return ""
+}
+
+// testImage builds the image of testdata/server once.
+var testImage = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pipeline-docker-test")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "server")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", program, "./testdata/server")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return SimulatorImage(context.Background(), HostFromEnv(os.Getenv), program)
+})
+
+// rig is a launcher of a real daemon with a run of its own.
+type rig struct {
+	*Launcher
+	image string
+	ports process.Ports
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	host := daemonHost(t)
+	image, err := testImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(Options{Host: host, RunID: "test-" + randomName(), Deadline: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{Launcher: l, image: image}
+	t.Cleanup(func() {
+		r.nothingLeft(t)
+		if _, err := Cleanup(context.Background(), host, Filter{RunID: l.opt.RunID}); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// process runs the test's server with some arguments.
+func (r *rig) process(t *testing.T, network string, args ...string) steps.Process {
+	t.Helper()
+	port, release, err := r.ports.Take("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	spec := steps.ServerSpec{Addr: `server.vllm.sut["a"]`, Image: r.image, Container: &steps.ContainerSpec{Network: network}}
+	p := steps.Process{
+		Name: spec.Addr, Host: spec.ListenHost(), Port: port, StopGrace: patient, Container: spec.NewContainer(),
+		Env: []steps.EnvVar{{Name: "TOKEN", Value: "t0p", Secret: true}},
+	}
+	p.Argv = append([]string{SimulatorProgram, fmt.Sprintf("-address=%s:%d", p.Host, p.Port)}, args...)
+	return p
+}
+
+// nothingLeft fails if the daemon has anything of the run.
+func (r *rig) nothingLeft(t *testing.T) {
+	t.Helper()
+	found, err := r.daemon.leftovers(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range found {
+		if l.RunID == r.opt.RunID {
+			t.Errorf("%s %s is left", l.Kind, l.Name)
+		}
+	}
+}
+
+// get polls a server until it answers.
+func get(t *testing.T, s steps.Server) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := client.Do(req); err == nil {
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil {
+				return string(body)
+			}
+		}
+		select {
+		case <-s.Done():
+			t.Fatalf("it ended: %s", s.ExitState())
+		case <-ctx.Done():
+			t.Fatal("it does not answer")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// lockedBuffer is a log that can be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// waitFor polls a log for a line.
+func (l *lockedBuffer) waitFor(t *testing.T, line string) {
+	t.Helper()
+	deadline := time.Now().Add(patient)
+	for !strings.Contains(l.String(), line) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in the log:\n%s", line, l.String())
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// A server answers on its port, in both kinds of network, stops when asked, and leaves
+// nothing; its log has the first and the last line.
+func TestRealServer(t *testing.T) {
+	r := newRig(t)
+	for _, network := range []string{"", steps.NetworkHost} {
+		for range again {
+			p := r.process(t, network)
+			var log lockedBuffer
+			s, err := r.Start(context.Background(), p, &log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if env := get(t, s); !strings.Contains(env, "TOKEN=t0p") {
+				t.Errorf("environment %q", env)
+			}
+			if err := s.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if s.ExitState() != "exit status 0" || log.String() != "first byte\ngot terminated\nlast byte\n" {
+				t.Errorf("%s, log %q", s.ExitState(), log.String())
+			}
+			if taken, err := r.listening(context.Background(), p.Port); taken || err != nil {
+				t.Errorf("port %d is taken: %v", p.Port, err)
+			}
+			r.nothingLeft(t)
+		}
+	}
+}
+
+// What the daemon made of the request, and what it says of the container.
+func TestRealSettings(t *testing.T) {
+	r := newRig(t)
+	p := r.process(t, "")
+	p.StopSignal = "INT"
+	dir := t.TempDir()
+	p.Container.ShmSize, p.Container.Memory = 1<<28, 1<<30
+	p.Container.Ulimits = []steps.Ulimit{{Name: "stack", Soft: 67108864, Hard: 67108864}}
+	p.Container.CapAdd = []string{"IPC_LOCK"}
+	p.Container.Mounts = []steps.Mount{{Source: dir, Target: "/models", ReadOnly: true}}
+	p.Container.Tmpfs = map[string]string{"/scratch": "size=1m"}
+	p.Container.Devices = []steps.ContainerDevice{{Host: "/dev/null", Container: "/dev/nothing", Permissions: "rw"}}
+	s := start(t, r.Launcher, p)
+	get(t, s)
+	c, err := r.daemon.pool.Client.InspectContainerWithContext(s.ContainerID(), context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := c.HostConfig
+	if h.ShmSize != 1<<28 || h.Memory != 1<<30 || !h.Init || h.Privileged || len(h.Ulimits) != 1 || h.Ulimits[0].Soft != 67108864 ||
+		!slices.Equal(h.CapAdd, []string{"CAP_IPC_LOCK"}) && !slices.Equal(h.CapAdd, []string{"IPC_LOCK"}) ||
+		len(h.Devices) != 1 || len(h.Mounts) != 1 || !h.Mounts[0].ReadOnly || h.Tmpfs["/scratch"] == "" {
+		t.Errorf("host config %+v", h)
+	}
+	if c.Config.StopSignal != "SIGINT" || c.Image != s.Image().ID || c.Config.Labels[LabelRun] != r.opt.RunID || c.Config.Labels[LabelServer] != p.Name {
+		t.Errorf("config %+v", c.Config)
+	}
+	if pids, err := s.PIDs(context.Background()); err != nil || !slices.Contains(pids, c.State.Pid) {
+		t.Errorf("processes %v, %v; want %d among them", pids, err, c.State.Pid)
+	}
+	if about := s.Describe(); about["container.image"] != r.image || !strings.HasPrefix(about["container.image_id"], "sha256:") {
+		t.Errorf("described as %v", about)
+	}
+}
+
+// A server that fails says how, with its log, and leaves nothing.
+func TestRealFailure(t *testing.T) {
+	r := newRig(t)
+	for range again {
+		var log lockedBuffer
+		s, err := r.Start(context.Background(), r.process(t, "", "-exit=3", "-lines=2000"), &log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		if s.ExitState() != "exit status 3" {
+			t.Errorf("ended with %s", s.ExitState())
+		}
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		checkLines(t, log.String(), 2000)
+		r.nothingLeft(t)
+	}
+}
+
+// checkLines fails unless each output is complete and in order. Between the two the
+// daemon keeps no order: they are two pipes.
+func checkLines(t *testing.T, log string, n int) {
+	t.Helper()
+	want := map[bool][]string{false: {"first byte"}}
+	for i := range n {
+		want[false] = append(want[false], fmt.Sprintf("out %d", i))
+		want[true] = append(want[true], fmt.Sprintf("err %d", i))
+	}
+	want[false] = append(want[false], "last byte")
+	got := map[bool][]string{}
+	for line := range strings.Lines(log) {
+		isErr := strings.HasPrefix(line, "err")
+		got[isErr] = append(got[isErr], strings.TrimSuffix(line, "\n"))
+	}
+	for isErr, lines := range want {
+		if !slices.Equal(got[isErr], lines) {
+			t.Errorf("%d lines, want %d (standard error: %v)", len(got[isErr]), len(lines), isErr)
+		}
+	}
+}
+
+// A server that ignores the signal is killed.
+func TestRealKill(t *testing.T) {
+	r := newRig(t)
+	for i := range again {
+		p := r.process(t, "", "-deaf")
+		p.StopGrace = 10 * time.Millisecond
+		ctx, cancel := context.WithCancel(context.Background())
+		if i%2 == 0 { // the context ends the grace
+			p.StopGrace = patient
+			cancel()
+		}
+		var log lockedBuffer
+		s, err := r.Start(context.Background(), p, &log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.waitFor(t, "first byte")
+		if err := s.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if s.ExitState() != "exit status 137 (signal: killed)" {
+			t.Errorf("ended with %s", s.ExitState())
+		}
+		r.nothingLeft(t)
+	}
+}
+
+// Start leaves nothing when it fails, wherever its context ends.
+func TestRealStartFails(t *testing.T) {
+	r := newRig(t)
+	for i := range again {
+		p := r.process(t, "")
+		p.Argv = []string{"/no/such/program"}
+		p.Container.NoInit = true // an init would start, and fail later
+		if _, err := r.Start(context.Background(), p, nil); err == nil || !strings.Contains(err.Error(), "no such file") {
+			t.Errorf("got %v", err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*20*time.Millisecond)
+		s, err := r.Start(ctx, r.process(t, ""), nil)
+		if err == nil {
+			err = s.Stop(context.Background())
+		} else if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		r.nothingLeft(t)
+	}
+}
+
+// What a killed program left behind is found by its run, and by its deadline.
+func TestRealCleanup(t *testing.T) {
+	r := newRig(t)
+	host := HostFromEnv(os.Getenv)
+	for i := range again {
+		s, err := r.Start(context.Background(), r.process(t, ""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.makeNetworkAndVolume(t, fmt.Sprintf("%s-%d", r.opt.RunID, i))
+		if removed, err := Cleanup(context.Background(), host, Filter{RunID: "another"}); err != nil || len(removed) != 0 {
+			t.Errorf("removed %v, %v", removed, err)
+		}
+		filter := Filter{RunID: r.opt.RunID}
+		if i%2 == 0 {
+			filter = Filter{Expired: r.opt.Deadline.Add(time.Minute)}
+		}
+		removed, err := Cleanup(context.Background(), host, filter)
+		if err != nil || len(removed) != 3 {
+			t.Errorf("removed %v, %v", removed, err)
+		}
+		<-s.Done()
+		if err := s.Stop(context.Background()); err != nil {
+			t.Errorf("stopping what is gone: %v", err)
+		}
+		r.nothingLeft(t)
+	}
+}
+
+func (r *rig) makeNetworkAndVolume(t *testing.T, name string) {
+	t.Helper()
+	for _, path := range []string{"/networks/create", "/volumes/create"} {
+		body := fmt.Sprintf(`{"Name":%q,"Labels":{%q:%q,%q:%q}}`, name, LabelRun, r.opt.RunID, LabelDeadline, r.opt.Deadline.UTC().Format(time.RFC3339))
+		resp, err := r.daemon.call(context.Background(), http.MethodPost, path, url.Values{}, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// The simulator's image is built once; an image is built from a folder as well.
+func TestRealBuild(t *testing.T) {
+	r := newRig(t)
+	host := HostFromEnv(os.Getenv)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"Dockerfile": "FROM " + r.image + " AS base\nFROM base\nARG WORD\nENV WORD=$WORD\nCOPY . /data/\n", "a.txt": "a", "b.env": "b", ".dockerignore": "*.env\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	tag := "pipeline-test:" + r.opt.RunID
+	id, err := Build(context.Background(), BuildOptions{Host: host, Dir: dir, Tag: tag, Args: map[string]string{"WORD": "hello"}, Log: &log})
+	if err != nil || !strings.Contains(log.String(), "Successfully built") {
+		t.Fatalf("%v, log:\n%s", err, log.String())
+	}
+	t.Cleanup(func() {
+		if err := r.daemon.pool.Client.RemoveImage(tag); err != nil {
+			t.Error(err)
+		}
+	})
+	p := r.process(t, "")
+	p.Container.Image, p.Container.Pull = tag, steps.PullNever
+	s := start(t, r.Launcher, p)
+	if env := get(t, s); !strings.Contains(env, "WORD=hello") || s.Image().ID != id {
+		t.Errorf("environment %q, image %s, want %s", env, s.Image().ID, id)
+	}
+	opt := BuildOptions{Host: host, Dir: dir, Tag: tag, Target: "none"}
+	if _, err := Build(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a stage that does not exist: %v", err)
+	}
+}
