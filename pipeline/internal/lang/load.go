@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Options of loading a pipeline.
@@ -49,7 +50,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	rep := &reporter{}
 	rep.report(diags...)
 	prog := parse(src, opt, rep)
-	e := newEvaluator(prog, nil, rep)
+	e := newEvaluator(prog, map[string]cty.Value{}, rep)
 	// A file for another version is told so, and nothing else.
 	if d := newEvaluator(prog, nil, &reporter{}).checkVersion(opt.Version); d != nil {
 		return cfg, hcl.Diagnostics{d}
