@@ -8,8 +8,9 @@ import (
 
 // Build lays doc out. It is deterministic: equal documents and options give equal
 // reports.
-func Build(doc *result.Document, o Options) *Report {
-	v := newView(doc, o)
+func Build(doc *result.Document, o Options) *Report { return newView(doc, o).report() }
+
+func (v *view) report() *Report {
 	r := &Report{Banner: v.banner(), Legend: v.legend()}
 	r.Icon, r.Heading = v.heading()
 	r.Lead = v.lead()
@@ -33,6 +34,8 @@ type view struct {
 	judged map[string]int // decisions about the same comparison
 	// several sides are compared: rows say which.
 	severalSides bool
+	// anchors are where a page says more about a decision; nil in other formats.
+	anchors map[*result.Decision]string
 }
 
 // cellAt is a cell with its benchmark.

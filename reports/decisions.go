@@ -143,7 +143,7 @@ func (v *view) verdictTable(rows []verdictRow) Table {
 		{Title: "verdict", Wrap: true},
 	}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common)})
+		t.Rows = append(t.Rows, Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common), Anchor: v.anchors[r.d]})
 	}
 	return t
 }

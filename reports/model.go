@@ -66,6 +66,8 @@ type Column struct {
 type Row struct {
 	Icon  Icon
 	Cells []Line
+	// Anchor is the id of the place in the same page that says more, for HTML.
+	Anchor string
 }
 
 // Log is the end of a log.

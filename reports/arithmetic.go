@@ -1,0 +1,224 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// sum is one line of a decision's arithmetic.
+type sum struct{ Symbol, Meaning, Value string }
+
+// pairTest is the paired t-test of a decision's pairs, carried out again from the values
+// in the document, so that a reader can follow it.
+type pairTest struct {
+	d    []float64 // of each pair, on the scale of the test, worse positive
+	test gates.TTest
+}
+
+// retest computes the test of a decision; false where it has no pairs, none that the
+// scale can hold, or was not decided by a paired t-test.
+func retest(r verdictRow) (pairTest, bool) {
+	if r.d.Kind != result.KindMetric || len(r.d.Pairs) < 2 || !pairedT(r.gate) {
+		return pairTest{}, false
+	}
+	d := make([]float64, len(r.d.Pairs))
+	for i, p := range r.d.Pairs {
+		d[i] = worseBy(r.d, p)
+	}
+	test, err := gates.PairedT(d)
+	return pairTest{d, test}, err == nil
+}
+
+// pairedT reports gates that are decided by pairs of one session.
+func pairedT(g *result.Gate) bool {
+	return (g.BaselineKind == "paired" || g.BaselineKind == "") && (g.Test == "" || g.Test == string(gates.PairedTTest))
+}
+
+// worseBy is d of a pair: ln(head) − ln(base), or head − base on other scales, with the
+// sign that makes worse positive. It is not finite for values without a logarithm.
+func worseBy(d *result.Decision, p result.Pair) float64 {
+	diff := p.Head - p.Base
+	if onLog(d) {
+		diff = math.NaN()
+		if p.Base > 0 && p.Head > 0 {
+			diff = math.Log(p.Head / p.Base)
+		}
+	}
+	return worseSign(d) * diff
+}
+
+func onLog(d *result.Decision) bool { return d.Scale == "log" || d.Scale == "" }
+
+func worseSign(d *result.Decision) float64 {
+	if d.Direction == "higher" {
+		return -1
+	}
+	return 1
+}
+
+// changeOf turns a difference on the scale of the test back into a change.
+func changeOf(d *result.Decision, diff float64) float64 {
+	diff *= worseSign(d)
+	if onLog(d) {
+		return math.Expm1(diff)
+	}
+	return diff
+}
+
+// marginOf is the margin on the scale of the test.
+func marginOf(d *result.Decision) float64 {
+	if onLog(d) {
+		return math.Log1p(d.Margin)
+	}
+	return d.Margin
+}
+
+// sums spell out how a decision came about: from the differences of the repeats to what
+// each verdict needs.
+func (v *view) sums(r verdictRow) []sum {
+	d := r.d
+	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	pt, ok := retest(r)
+	if !ok {
+		return v.storedSums(r, s)
+	}
+	t := pt.test
+	formula := "head − base"
+	if onLog(d) {
+		formula = "ln(head) − ln(base)"
+	}
+	if d.Direction == "higher" {
+		formula = "−(" + formula + ")"
+	}
+	sums := []sum{
+		{"d", "of each repeat: " + formula + ", worse is positive", count(t.N, "value") + ", see above"},
+		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Mean))), digits(t.Mean)},
+	}
+	if t.Exact {
+		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact", "0"})
+	} else {
+		sums = append(sums,
+			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.SD)},
+			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", t.N), digits(t.SE)},
+			sum{"t", "d̄ / SE", digits(t.T)},
+			sum{"df", "degrees of freedom: n − 1", exact(t.DF)},
+			sum{"p", "chance of this t or a larger one if nothing got worse, one-sided", probability(&t.Greater)},
+		)
+		if d.P != nil && !near(*d.P, t.Greater) {
+			sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", probability(d.P)})
+		}
+		sums = append(sums, v.intervalSum(r, s, t))
+	}
+	return append(sums, v.rules(r, s)...)
+}
+
+// storedSums are those of a decision that is not a paired t-test: what the document says
+// of it.
+func (v *view) storedSums(r verdictRow, s scale) []sum {
+	d := r.d
+	var sums []sum
+	if d.P != nil {
+		sums = append(sums, sum{"p", "one-sided, against “nothing got worse”", probability(d.P)})
+	}
+	if text := intervalText(d, s); text != none {
+		sums = append(sums, sum{"interval", intervalName(v.decisionLevel(r)), text})
+	}
+	if len(sums) == 0 {
+		return nil
+	}
+	return append(sums, v.rules(r, s)...)
+}
+
+// changeWords is a change as the table shows it.
+func (v *view) changeWords(d *result.Decision, s scale, change float64) string {
+	c := *d
+	c.Change = change
+	return changeText(&c, s)
+}
+
+// intervalSum is how far the bounds are from the estimate.
+func (v *view) intervalSum(r verdictRow, s scale, t gates.TTest) sum {
+	text := intervalText(r.d, s)
+	level := v.decisionLevel(r)
+	meaning := "each end is a one-sided bound"
+	if level > 0 && level < 0.5 {
+		meaning += " at " + plainPercent(1-level)
+		q := -distuv.StudentsT{Sigma: 1, Nu: t.DF}.Quantile(level)
+		lower, upper := changeOf(r.d, t.Mean-worseSign(r.d)*q*t.SE), changeOf(r.d, t.Mean+worseSign(r.d)*q*t.SE)
+		if r.d.Lower != nil && r.d.Upper != nil && near(*r.d.Lower, lower) && near(*r.d.Upper, upper) {
+			meaning = fmt.Sprintf("d̄ ± %s · SE, turned back into changes; %s (%s is that point of t with %s)",
+				digits(q), meaning, digits(q), "df = "+exact(t.DF))
+		}
+	}
+	return sum{"interval", meaning, text}
+}
+
+// rules are the figures that the verdicts compare.
+func (v *view) rules(r verdictRow, s scale) []sum {
+	d := r.d
+	var sums []sum
+	if d.PHolm != nil {
+		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
+			"p adjusted over the family of %s; a regression needs at most %s", count(v.doc.FamilySize, "comparison"), exact(v.holmLevel(r.gate))),
+			probability(d.PHolm)})
+	}
+	if d.Margin > 0 && d.Kind == result.KindMetric {
+		m, of := marginOf(d), "the margin itself"
+		if onLog(d) {
+			of = "ln(1 + " + plainPercent(d.Margin) + ")"
+		}
+		need := "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
+		if r.gate.Strict {
+			need = "a regression needs the nearer end of the interval beyond m (strict), a pass the worse end below m"
+		}
+		sums = append(sums, sum{"m", "margin " + marginText(d, s) + ": " + of + "; " + need, digits(m)})
+	}
+	if d.Detectable > 0 {
+		sums = append(sums, sum{"detectable", "smallest change for the worse that n and s find with 80 % power", v.detectableText(d, s)})
+	}
+	return sums
+}
+
+func (v *view) detectableText(d *result.Decision, s scale) string {
+	c := *d
+	c.Margin = d.Detectable
+	if onLog(d) {
+		return minus(strconv.FormatFloat(d.Detectable*100, 'f', 1, 64)) + " %"
+	}
+	return marginText(&c, s)
+}
+
+// holmLevel is the error rate of the group of a gate: its own share, or what the others'
+// shares leave of the file's.
+func (v *view) holmLevel(g *result.Gate) float64 {
+	if g.Alpha > 0 {
+		return g.Alpha
+	}
+	rest := v.doc.Alpha
+	for _, other := range v.doc.Gates {
+		rest -= other.Alpha
+	}
+	if rest <= 0 {
+		return v.doc.Alpha
+	}
+	return rest
+}
+
+// digits is a number of the arithmetic: four significant digits.
+func digits(x float64) string {
+	if !finite(x) {
+		return none
+	}
+	return minus(strconv.FormatFloat(x, 'g', 4, 64))
+}
+
+// near reports values that are the same but for what was lost on the way.
+func near(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-6+1e-3*math.Max(math.Abs(a), math.Abs(b))
+}

@@ -1,0 +1,78 @@
+package reports_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func page(t *testing.T, doc *result.Document, o reports.HTMLOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := reports.HTML(&out, doc, o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// withHistograms gives every run of doc the distributions that a run of the load
+// generator has: log-normal around the run's own median.
+func withHistograms(t *testing.T, doc *result.Document) *result.Document {
+	t.Helper()
+	typical := map[string]float64{"ttft": 0.05, "tpot": 0.0123, "itl": 0.012, "e2el": 1.6}
+	for i := range doc.Benchmarks {
+		for j := range doc.Benchmarks[i].Cells {
+			c := &doc.Benchmarks[i].Cells[j]
+			for k := range c.Runs {
+				r := &c.Runs[k]
+				if r.Status != result.RunOK {
+					continue
+				}
+				r.Histograms = map[string]string{}
+				for group, mid := range typical {
+					if x, ok := r.Metrics[group+".p50"]; ok {
+						mid = x
+					}
+					width := 0.15
+					if tail, ok := r.Metrics[group+".p99"]; ok && tail > mid {
+						width = math.Log(tail/mid) / 2.33
+					}
+					r.Histograms[group] = encoded(t, mid, width, 1000)
+				}
+			}
+		}
+	}
+	return doc
+}
+
+// encoded is a histogram of n values, the quantiles of a log-normal distribution.
+func encoded(t *testing.T, mid, width float64, n int) string {
+	t.Helper()
+	h := hdrhistogram.New(1, 24*3600*1e6, 3)
+	for i := range n {
+		z := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/float64(n)-1)
+		if err := h.RecordValue(int64(mid * math.Exp(width*z) * 1e6)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestGoldenHTML(t *testing.T) {
+	docs := fixtures()
+	docs["charts"] = withHistograms(t, regression())
+	for name, built := range docs {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".html", []byte(page(t, reread(t, built), reports.HTMLOptions{})))
+		})
+	}
+}

@@ -1,0 +1,249 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// drawing marks a chart as markup: package svg escapes every text of it.
+func drawing(chart interface{ SVG() string }) template.HTML {
+	return template.HTML(chart.SVG()) //nolint:gosec // made by package svg, which escapes all text
+}
+
+// pairsChart has base and head of each repeat, connected.
+func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id string) template.HTML {
+	s := scaleOfPairs(r.d)
+	chart := svg.Pairs{
+		ID: id, Base: c.baseName, Head: c.headName, Y: svg.Axis{Title: s.unit, Format: number},
+		Title: fmt.Sprintf("%s of each repeat, %s and %s", metricLabel(r.d), c.baseName, c.headName),
+	}
+	worse := 0
+	for _, p := range pairs {
+		diff := worseBy(r.d, p)
+		if diff > 0 {
+			worse++
+		}
+		chart.Points = append(chart.Points, svg.Pair{
+			Label: fmt.Sprint(p.Repeat), Base: p.Base * s.factor, Head: p.Head * s.factor, Worse: diff > 0,
+		})
+	}
+	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.",
+		c.headName, c.baseName, worse, count(len(pairs), "repeat"), s.value(r.d.BaseValue), s.value(r.d.HeadValue))
+	return drawing(chart)
+}
+
+// forestChart has the change of each repeat and the interval that decides, against zero
+// and the margin.
+func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (template.HTML, bool) {
+	d := r.d
+	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	factor, unit := 100.0, "%"
+	if !onLog(d) {
+		factor, unit = s.factor, s.unit
+		if unit == "%" {
+			unit = "pp"
+		}
+	}
+	chart := svg.Forest{
+		ID: id, Margin: math.NaN(),
+		X:     svg.Axis{Title: "change, " + unit + " (" + worseSide(d) + ")", Format: signedTick},
+		Title: "Change of " + metricLabel(d) + " against zero and the margin",
+	}
+	if d.Margin > 0 {
+		chart.Margin = changeOf(d, marginOf(d)) * factor
+	}
+	for _, p := range pairs {
+		diff := worseBy(d, p)
+		if !finite(diff) {
+			continue
+		}
+		change := changeOf(d, diff)
+		chart.Rows = append(chart.Rows, svg.Interval{
+			Label: "#" + fmt.Sprint(p.Repeat), Value: change * factor, Lower: math.NaN(), Upper: math.NaN(), Text: v.changeWords(d, s, change),
+		})
+	}
+	if len(chart.Rows) == 0 {
+		return "", false
+	}
+	all := svg.Interval{Label: "all", Value: d.Change * factor, Main: true, Text: changeText(d, s), Lower: math.NaN(), Upper: math.NaN()}
+	if d.Lower != nil || d.Upper != nil {
+		all.Lower, all.Upper = end(d.Lower, -1)*factor, end(d.Upper, 1)*factor
+	}
+	chart.Rows = append(chart.Rows, all)
+	chart.Desc = fmt.Sprintf("Estimate %s, %s %s, margin %s; %s.",
+		changeText(d, s), intervalName(v.decisionLevel(r)), intervalText(d, s), marginText(d, s), worseSide(d))
+	return drawing(chart), true
+}
+
+func worseSide(d *result.Decision) string {
+	if d.Direction == "higher" {
+		return "← worse"
+	}
+	return "worse →"
+}
+
+// end is a bound, infinite where there is none.
+func end(bound *float64, sign int) float64 {
+	if bound == nil {
+		return math.Inf(sign)
+	}
+	return *bound
+}
+
+func signedTick(x float64) string {
+	return signed(x, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
+}
+
+// drawDistributions adds the percentiles and the distribution functions of both sides.
+func (v *view) drawDistributions(p *pairView, c *comparison) {
+	unreadable := 0
+	table := Table{Columns: []Column{{Title: "metric"}, {Title: "side"}}}
+	for _, q := range tableQuantiles {
+		table.Columns = append(table.Columns, Column{Title: "p" + exact(q*100), Align: Right})
+	}
+	for i, group := range distributions {
+		sides, bad := c.curves(group.group)
+		unreadable += bad
+		if len(sides) == 0 {
+			continue
+		}
+		id := fmt.Sprintf("%s-d%d", c.anchor, i+1)
+		p.Distributions = append(p.Distributions, distributionView{Label: group.label, Charts: []template.HTML{
+			drawing(percentileChart(group.label, sides, id+"q")), drawing(ecdfChart(group.label, sides, id+"e")),
+		}})
+		table.Rows = append(table.Rows, quantileRows(group.label, sides)...)
+	}
+	if len(table.Rows) > 0 {
+		p.Quantiles = []htmlTable{htmlTableOf(table, len(table.Rows))}
+	}
+	if unreadable > 0 {
+		p.Notes = append(p.Notes, spans(plain(count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
+	}
+	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
+		p.Distributions = append(p.Distributions, distributionView{Label: "Client", Charts: []template.HTML{lag}})
+	}
+}
+
+// sideCurve is the distribution of one side.
+type sideCurve struct {
+	name, class string
+	curve
+}
+
+func (c *comparison) curves(group string) (sides []sideCurve, unreadable int) {
+	for _, s := range c.sides() {
+		cv, bad := curveOf(s.cell, group)
+		unreadable += bad
+		if len(cv.at) > 0 {
+			sides = append(sides, sideCurve{s.name, s.class, cv})
+		}
+	}
+	return sides, unreadable
+}
+
+// side is a cell with the name and the class of its side.
+type side struct {
+	name, class string
+	cell        *result.Cell
+}
+
+func (c *comparison) sides() []side {
+	var out []side
+	if c.base != nil {
+		out = append(out, side{c.baseName, "base", c.base})
+	}
+	return append(out, side{c.headName, "head", c.head})
+}
+
+// tableQuantiles are those whose figures are in a table.
+var tableQuantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
+
+func quantileRows(label string, sides []sideCurve) []Row {
+	s := curveScale(sides)
+	var rows []Row
+	for _, side := range sides {
+		row := Row{Cells: []Line{plain(label), plain(side.name)}}
+		at := map[float64]curvePoint{}
+		for _, p := range side.at {
+			at[p.q] = p
+		}
+		for _, q := range tableQuantiles {
+			text := none
+			if p, ok := at[q]; ok {
+				text = s.value(p.mid)
+			}
+			row.Cells = append(row.Cells, plain(text))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// curveScale is the unit of the medians: the tail may have more digits.
+func curveScale(sides []sideCurve) scale {
+	largest := 0.0
+	for _, side := range sides {
+		for _, p := range side.at {
+			if p.q <= 0.99 {
+				largest = max(largest, p.mid)
+			}
+		}
+	}
+	return scaleFor("s", largest)
+}
+
+// percentileChart has the tail: each nine has the same width.
+func percentileChart(label string, sides []sideCurve, id string) svg.Lines {
+	s := curveScale(sides)
+	chart := svg.Lines{
+		ID: id, Title: label + " by percentile",
+		Desc: bandWords(sides),
+		X:    svg.Axis{Title: "percentile", Kind: svg.Percentile, Format: func(q float64) string { return "p" + exact(q*100) }},
+		Y:    svg.Axis{Title: label + ", " + s.unit, Format: number, Zero: true},
+	}
+	for _, side := range sides {
+		series := svg.Series{Name: side.name, Class: side.class}
+		for _, p := range side.at {
+			series.Points = append(series.Points, svg.Point{X: p.q, Y: p.mid * s.factor, Low: p.low * s.factor, High: p.high * s.factor})
+		}
+		chart.Series = append(chart.Series, series)
+	}
+	return chart
+}
+
+// ecdfChart has the body: the share of values up to each.
+func ecdfChart(label string, sides []sideCurve, id string) svg.Lines {
+	s := curveScale(sides)
+	chart := svg.Lines{
+		ID: id, Title: label + ": share of values up to each",
+		Desc: bandWords(sides),
+		X:    svg.Axis{Title: label + ", " + s.unit, Kind: svg.Log, Format: number},
+		Y:    svg.Axis{Title: "share of values", Fixed: true, Min: 0, Max: 1, Format: plainTick},
+	}
+	for _, side := range sides {
+		series := svg.Series{Name: side.name, Class: side.class}
+		for _, p := range side.at {
+			series.Points = append(series.Points, svg.Point{
+				X: p.mid * s.factor, Y: p.q, Low: p.low * s.factor, High: p.high * s.factor, BandX: true,
+			})
+		}
+		chart.Series = append(chart.Series, series)
+	}
+	return chart
+}
+
+func plainTick(x float64) string { return strconv.FormatFloat(x*100, 'g', 3, 64) + " %" }
+
+// bandWords describes what a chart of distributions draws.
+func bandWords(sides []sideCurve) string {
+	text := "Line: median of the runs at each percentile; band: smallest to largest run."
+	for _, s := range sides {
+		text += fmt.Sprintf(" %s: %s, %s.", s.name, count(s.runs, "run"), count(int(min(s.count, math.MaxInt32)), "value"))
+	}
+	return text
+}

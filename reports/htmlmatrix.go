@@ -1,0 +1,158 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// The bounds of a heat map.
+const (
+	maxHeatRows    = 150
+	maxHeatColumns = 24
+)
+
+// heatMaps is one map of verdicts for each benchmark with decisions: a row for each cell
+// without the compared axis, a column for each metric and value of that axis.
+func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
+	for i := range v.doc.Benchmarks {
+		b := &v.doc.Benchmarks[i]
+		h := v.heat(b)
+		if len(h.rows) == 0 {
+			continue
+		}
+		maps = append(maps, drawing(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
+		if n := len(h.rows) - maxHeatRows; n > 0 {
+			notes = append(notes, spans(join(" ", plain(count(n, "more row")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+		}
+		if n := len(h.columns) - maxHeatColumns; n > 0 {
+			notes = append(notes, spans(join(" ", plain(count(n, "more column")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+		}
+	}
+	return maps, notes
+}
+
+// heatMatrix is the decisions of a benchmark by place.
+type heatMatrix struct {
+	v             *view
+	rows, columns []string
+	names         map[string]svg.Column
+	at            map[[2]string]verdictRow
+}
+
+// heat arranges decisions in the order of cells in the document, and of metrics within
+// the gates.
+func (v *view) heat(b *result.Benchmark) heatMatrix {
+	h := heatMatrix{v: v, names: map[string]svg.Column{}, at: map[[2]string]verdictRow{}}
+	order := map[string]int{}
+	for i, c := range b.Cells {
+		order[c.Hash] = i
+	}
+	first := map[string]int{}
+	for _, g := range v.gates {
+		for i := range g.Decisions {
+			d := &g.Decisions[i]
+			if g.Benchmark != b.Addr {
+				continue
+			}
+			row, col := h.place(g, d)
+			if _, ok := first[row]; !ok {
+				first[row] = order[d.Cell]
+				h.rows = append(h.rows, row)
+			}
+			first[row] = min(first[row], order[d.Cell])
+			if _, ok := h.names[col]; !ok {
+				h.columns = append(h.columns, col)
+				h.names[col] = h.column(d)
+			}
+			// Of two gates on the same, the worse one counts.
+			r := verdictRow{g, d}
+			if old, ok := h.at[[2]string{row, col}]; !ok || compareRows(r, old) < 0 {
+				h.at[[2]string{row, col}] = r
+			}
+		}
+	}
+	slices.SortStableFunc(h.rows, func(a, b string) int { return first[a] - first[b] })
+	return h
+}
+
+// place is the row and the column of a decision.
+func (h heatMatrix) place(g *result.Gate, d *result.Decision) (row, col string) {
+	row = h.v.valuesName(d.Values)
+	if row == "" {
+		row = shortAddr(g.Benchmark)
+	}
+	return row, strings.Join([]string{d.Metric, d.Kind, d.Base, d.Head}, "\x00")
+}
+
+func (h heatMatrix) column(d *result.Decision) svg.Column {
+	c := svg.Column{Title: metricLabel(d)}
+	if d.Head != "" {
+		c.Sub = d.Head + " vs " + d.Base
+	}
+	return c
+}
+
+func (h heatMatrix) chart(id, benchmark string) svg.Heat {
+	columns := h.columns[:min(len(h.columns), maxHeatColumns)]
+	chart := svg.Heat{
+		ID: id, Title: "Verdicts of " + benchmark,
+		Desc: "A row for each cell, a column for each metric. Each tile has the sign of its verdict and the change; the same is in the tables.",
+	}
+	for _, col := range columns {
+		chart.Columns = append(chart.Columns, h.names[col])
+	}
+	for _, row := range h.rows[:min(len(h.rows), maxHeatRows)] {
+		r := svg.Row{Label: row}
+		for _, col := range columns {
+			var t *svg.Tile
+			if at, ok := h.at[[2]string{row, col}]; ok {
+				t = h.tile(at)
+			}
+			r.Tiles = append(r.Tiles, t)
+		}
+		chart.Rows = append(chart.Rows, r)
+	}
+	return chart
+}
+
+func (h heatMatrix) tile(r verdictRow) *svg.Tile {
+	d := r.d
+	text := string(d.Verdict)
+	if d.N > 0 && d.Kind != result.KindAssert {
+		text = changeText(d, scaleFor(d.Unit, d.BaseValue, d.HeadValue))
+	}
+	title := join(": ", join(" at ", plain(metricLabel(d)), h.v.cellName(r)), join(" ", plain(text), verdictText(r)))
+	return &svg.Tile{
+		Class: tileClass(r), Text: iconOf(r.gate, d.Verdict).Symbol() + " " + text, Title: title.String(), Anchor: h.v.anchors[d],
+	}
+}
+
+// tileClass is the colour of a tile: its verdict, and how many margins the head is worse.
+func tileClass(r verdictRow) string {
+	step := func(margins float64) string {
+		switch m := math.Abs(margins); {
+		case m < 2:
+			return "1"
+		case m < 4:
+			return "2"
+		}
+		return "3"
+	}
+	switch r.d.Verdict {
+	case result.Regression:
+		return "worse" + step(r.worse())
+	case result.Improvement:
+		return "better" + step(r.worse())
+	case result.Pass:
+		return "same"
+	case result.Inconclusive:
+		return "open"
+	}
+	return "none"
+}

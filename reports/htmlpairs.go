@@ -1,0 +1,218 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// comparison is all that was decided on one pair of cells, or one cell without a partner.
+type comparison struct {
+	anchor     string
+	name       Line
+	head, base *result.Cell // base is nil where there is none
+	headName   string       // of the sides
+	baseName   string
+	rows       []verdictRow // worst first
+}
+
+// comparisons groups the decisions by the cells that they are about, from the worst. A
+// document without gates has one comparison for each cell, of nothing with it.
+func (v *view) comparisons() []*comparison {
+	var out []*comparison
+	byKey := map[string]*comparison{}
+	for _, r := range v.rows {
+		head, ok := v.cell(r.gate.Benchmark, r.d.Cell)
+		if !ok {
+			continue
+		}
+		key := r.gate.Benchmark + "\x00" + r.d.Cell + "\x00" + r.d.BaseCell
+		c := byKey[key]
+		if c == nil {
+			c = &comparison{
+				anchor: fmt.Sprintf("c%d", len(out)+1), name: v.cellName(r), head: head.cell,
+				headName: cmp.Or(r.d.Head, "head"), baseName: cmp.Or(r.d.Base, "base"),
+			}
+			if base, ok := v.cell(r.gate.Benchmark, r.d.BaseCell); ok && r.gate.BaselineKind == "paired" {
+				c.base = base.cell
+			}
+			byKey[key] = c
+			out = append(out, c)
+		}
+		c.rows = append(c.rows, r)
+	}
+	if len(v.rows) == 0 {
+		return v.loneCells()
+	}
+	return out
+}
+
+func (v *view) loneCells() []*comparison {
+	var out []*comparison
+	for _, at := range allCells(v.doc) {
+		name := cmp.Or(v.valuesName(at.cell.Values), at.cell.Target, shortAddr(at.benchmark.Addr))
+		out = append(out, &comparison{
+			anchor: fmt.Sprintf("c%d", len(out)+1), name: code(name), head: at.cell, headName: cmp.Or(at.cell.Target, "runs"),
+		})
+	}
+	return out
+}
+
+// hasCharts reports comparisons of which there is something to draw.
+func (c *comparison) hasCharts() bool {
+	if slices.ContainsFunc(c.rows, func(r verdictRow) bool { return len(r.d.Pairs) > 0 }) {
+		return true
+	}
+	for _, cell := range []*result.Cell{c.head, c.base} {
+		if cell != nil && slices.ContainsFunc(cell.Runs, func(r result.Run) bool { return len(r.Histograms) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// pairView is a comparison as the page shows it.
+type pairView struct {
+	Anchor   string
+	Icon     htmlIcon
+	Title    htmlLine
+	Summary  htmlLine
+	Open     bool
+	Findings []findingView
+	// Distributions have the charts of each group of metrics, Quantiles their figures.
+	Distributions []distributionView
+	Quantiles     []htmlTable
+	Notes         []htmlLine
+}
+
+// findingView is one decision with its charts.
+type findingView struct {
+	ID, Title string
+	Icon      htmlIcon
+	Verdict   htmlLine
+	Charts    []template.HTML
+	Sums      []sum
+	Values    []htmlTable // none or one
+	Warnings  []htmlLine
+	HasMore   bool
+}
+
+// distributionView is a group of metrics with its charts.
+type distributionView struct {
+	Label  string
+	Charts []template.HTML
+}
+
+// The bounds of one comparison. Sections that are beyond them are named.
+const (
+	maxDetailed = 12 // decisions drawn
+	maxPairs    = 60 // repeats drawn
+	maxOpen     = 3  // comparisons that are open at first
+)
+
+// pairView draws c. Only comparisons that did not pass are open at first.
+func (v *view) pairView(c *comparison, open bool) pairView {
+	p := pairView{Anchor: c.anchor, Title: spans(c.name, maxCell), Open: open}
+	var words []Line
+	for i, r := range c.rows {
+		if i == 0 {
+			p.Icon = iconView(iconOf(r.gate, r.d.Verdict))
+		}
+		if i < maxSummary && (i == 0 || !r.passed()) {
+			words = append(words, summaryWords(r))
+		}
+		if i < maxDetailed {
+			p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
+		}
+	}
+	if n := len(c.rows) - maxDetailed; n > 0 {
+		p.Notes = append(p.Notes, spans(plain(count(n, "more comparison")+" of these cells are in the tables only."), maxLine))
+	}
+	p.Summary = spans(join("; ", words...), maxCell)
+	v.drawDistributions(&p, c)
+	return p
+}
+
+const maxSummary = 3
+
+// summaryWords is "TTFT p99 +14.4 % regression".
+func summaryWords(r verdictRow) Line {
+	l := plain(metricLabel(r.d))
+	if r.d.N > 0 && r.d.Kind == result.KindMetric {
+		l = join(" ", l, plain(changeText(r.d, scaleFor(r.d.Unit, r.d.BaseValue, r.d.HeadValue))))
+	}
+	return join(" ", l, plain(string(r.d.Verdict)))
+}
+
+func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
+	f := findingView{
+		ID: id, Title: metricName(r.d).String(), Icon: iconView(iconOf(r.gate, r.d.Verdict)),
+		Verdict: spans(v.verdictSentence(r), maxLine), Sums: v.sums(r),
+	}
+	f.Title = clean(v.metricCell(r).String(), maxCell)
+	for i := range f.Sums { // units may be a stranger's
+		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, maxLine), clean(f.Sums[i].Value, maxCell)
+	}
+	if pairs := r.d.Pairs; len(pairs) > 0 && r.d.Kind == result.KindMetric {
+		shown := pairs[:min(len(pairs), maxPairs)]
+		f.Charts = append(f.Charts, v.pairsChart(c, r, shown, id+"p"))
+		if chart, ok := v.forestChart(r, shown, id+"f"); ok {
+			f.Charts = append(f.Charts, chart)
+		}
+		f.Values = []htmlTable{htmlTableOf(v.pairsTable(c, r, shown), maxPairs)}
+	}
+	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
+		f.Warnings = append(f.Warnings, spans(plain(w), maxLine))
+	}
+	f.HasMore = len(f.Sums)+len(f.Values) > 0
+	return f
+}
+
+// verdictSentence is the verdict with its figures and its reason.
+func (v *view) verdictSentence(r verdictRow) Line {
+	d := r.d
+	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	line := Line{{Text: string(d.Verdict), Style: Strong}}
+	if d.N > 0 && d.Kind != result.KindAssert {
+		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.value(d.BaseValue), s.value(d.HeadValue), changeText(d, s))})
+	} else if d.HeadValue != 0 {
+		line = append(line, Span{Text: ": " + s.value(d.HeadValue)})
+	}
+	if i := intervalText(d, s); i != none {
+		line = append(line, Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
+	}
+	if d.Reason != "" {
+		line = append(line, Span{Text: ". " + d.Reason})
+	}
+	return line
+}
+
+// pairsTable has the values that the charts draw.
+func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) Table {
+	s := scaleOfPairs(r.d)
+	t := Table{Columns: []Column{
+		{Title: "repeat"}, {Title: c.baseName, Align: Right}, {Title: c.headName, Align: Right}, {Title: "change", Align: Right}, {Title: "d", Align: Right},
+	}}
+	for _, p := range pairs {
+		change, diff := none, worseBy(r.d, p)
+		if finite(diff) {
+			change = v.changeWords(r.d, s, changeOf(r.d, diff))
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Line{
+			plain(fmt.Sprint(p.Repeat)), plain(s.value(p.Base)), plain(s.value(p.Head)), plain(change), plain(digits(diff)),
+		}})
+	}
+	t.Omitted = len(r.d.Pairs) - len(pairs)
+	return t
+}
+
+func scaleOfPairs(d *result.Decision) scale {
+	values := []float64{d.BaseValue, d.HeadValue}
+	for _, p := range d.Pairs {
+		values = append(values, p.Base, p.Head)
+	}
+	return scaleFor(d.Unit, values...)
+}

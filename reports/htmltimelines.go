@@ -1,0 +1,138 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// lagKeys are the names of the p99 of the client's lag in audits, the current one first.
+var lagKeys = []string{"lag_p99_s", "lag_p99"}
+
+// lag of a run's sends, in seconds.
+func lag(r *result.Run) (float64, bool) {
+	for _, k := range lagKeys {
+		if x, ok := r.Audit[k].(float64); ok {
+			return x, true
+		}
+	}
+	return 0, false
+}
+
+// lagChart has the client's lag in each run of the sides of c.
+func (c *comparison) lagChart(id string) (template.HTML, bool) {
+	chart := svg.Lines{
+		ID: id, Title: "Lag of the client's sends in each run",
+		Desc: "99th percentile of the lag behind the schedule. Where it is large, the client and not the server was measured.",
+		X:    repeatAxis(), Y: svg.Axis{Title: "lag p99, ms", Zero: true, Format: number},
+	}
+	for _, s := range c.sides() {
+		series := svg.Series{Name: s.name, Class: s.class, Dots: true}
+		for _, r := range s.cell.Current() {
+			if x, ok := lag(&r); ok && r.Status == result.RunOK && len(series.Points) < maxPairs {
+				series.Points = append(series.Points, svg.Point{X: float64(r.Pair()), Y: x * 1e3})
+			}
+		}
+		if len(series.Points) > 0 {
+			chart.Series = append(chart.Series, series)
+		}
+	}
+	return drawing(chart), len(chart.Series) > 0
+}
+
+// maxSeries is how many lines one chart can show apart.
+const maxSeries = 6
+
+// timelines are the charts of the whole session: start-up times and the client's lag.
+func (v *view) timelines() []template.HTML {
+	var charts []template.HTML
+	for _, chart := range []func() (template.HTML, bool){v.startups, v.lags} {
+		if c, ok := chart(); ok {
+			charts = append(charts, c)
+		}
+	}
+	return charts
+}
+
+// startups has the time from start to ready of each launch.
+func (v *view) startups() (template.HTML, bool) {
+	chart := svg.Lines{
+		ID: "startup", Title: "Start-up time of each launch",
+		Desc: "Seconds from start to ready, by repeat; launches that failed are left out.",
+		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: number},
+	}
+	at := map[string]int{}
+	for _, l := range v.doc.Launches {
+		i, ok := at[l.Target]
+		switch {
+		case l.Startup <= 0:
+			continue
+		case !ok && len(at) == maxSeries:
+			continue
+		case !ok:
+			i = len(at)
+			at[l.Target] = i
+			chart.Series = append(chart.Series, svg.Series{Name: lastName(l.Target), Class: fmt.Sprintf("s%d", i+1), Dots: true})
+		}
+		if s := &chart.Series[i]; len(s.Points) < maxTimeline {
+			s.Points = append(s.Points, svg.Point{X: float64(l.Repeat), Y: l.Startup})
+		}
+	}
+	if n := len(v.doc.Targets); n > maxSeries {
+		chart.Desc += fmt.Sprintf(" Only the first %d of %d targets are drawn.", maxSeries, n)
+	}
+	return drawing(chart), len(chart.Series) > 0
+}
+
+// maxTimeline bounds the points of one line.
+const maxTimeline = 500
+
+// lags has, for each repeat, the median and the largest lag over its runs.
+func (v *view) lags() (template.HTML, bool) {
+	byRepeat := map[int][]float64{}
+	v.eachRun(result.Cell.Current, func(_ cellAt, r *result.Run) {
+		if x, ok := lag(r); ok && r.Status == result.RunOK {
+			byRepeat[r.Pair()] = append(byRepeat[r.Pair()], x*1e3)
+		}
+	})
+	mid, top := svg.Series{Name: "median run", Class: "s1", Dots: true}, svg.Series{Name: "worst run", Class: "s2", Dots: true}
+	repeats := slices.Sorted(maps.Keys(byRepeat))
+	for _, n := range repeats[:min(len(repeats), maxTimeline)] {
+		values := byRepeat[n]
+		slices.Sort(values)
+		mid.Points = append(mid.Points, svg.Point{X: float64(n), Y: median(values)})
+		top.Points = append(top.Points, svg.Point{X: float64(n), Y: values[len(values)-1]})
+	}
+	chart := svg.Lines{
+		ID: "lag", Title: "Lag of the client's sends over the session",
+		Desc:   "99th percentile of the lag behind the schedule in each run: the median and the largest over the runs of a repeat.",
+		X:      repeatAxis(),
+		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: number},
+		Series: []svg.Series{mid, top},
+	}
+	return drawing(chart), len(mid.Points) > 0
+}
+
+func repeatAxis() svg.Axis { return svg.Axis{Title: "repeat", Format: wholeTick} }
+
+// wholeTick labels whole numbers only.
+func wholeTick(x float64) string {
+	if x != float64(int(x)) {
+		return ""
+	}
+	return fmt.Sprint(int(x))
+}
+
+// lastName is what tells addresses apart: their end.
+func lastName(addr string) string {
+	const most = 14
+	runes := []rune(clean(shortAddr(addr), 0))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return "…" + string(runes[len(runes)-most+1:])
+}

@@ -1,0 +1,20 @@
+// Package svg draws the charts of the HTML report: lines with bands (percentiles,
+// distributions, time lines), the pairs of a comparison, forests of intervals and heat
+// maps, each as one element to be placed in a page.
+//
+//	chart := svg.Pairs{
+//		ID: "p1", Title: "TTFT p99 of 6 repeats", Base: "off", Head: "on",
+//		Points: []svg.Pair{{Label: "1", Base: 0.41, Head: 0.46}},
+//	}
+//	page := chart.SVG() // <svg class="chart" role="img" …>…</svg>
+//
+// Charts name classes and no colours: the page's style sheet gives both themes and print
+// (the classes are base, head, grid, axis, label, zero, margin, beyond, band, heat and
+// the levels and verdicts that the caller hands in). A chart has no style attributes, no
+// scripts and no addresses, so that it works under the strictest content security policy.
+// Every text passes through package escape. Each chart has a title and a description for
+// those who do not see it; what it shows must be in a table, too.
+//
+// Drawings are deterministic, and numbers have one decimal. The package does no
+// statistics: quantiles, intervals and colours are decided by the caller.
+package svg

@@ -1,0 +1,73 @@
+package svg
+
+// The size of charts with axes, in units of the drawing; a page scales them to its
+// columns, down to the width of a phone.
+const (
+	Width  = 380.0
+	Height = 230.0
+
+	marginLeft   = 52.0
+	marginRight  = 12.0
+	marginTop    = 30.0
+	marginBottom = 40.0
+)
+
+// frame is the rectangle of a chart between two axes.
+type frame struct {
+	x, y                     scale
+	left, right, top, bottom float64
+}
+
+// newFrame lays out both axes for the values of the data.
+func newFrame(x, y Axis, xs, ys []float64) frame {
+	f := frame{left: marginLeft, right: Width - marginRight, top: marginTop, bottom: Height - marginBottom}
+	f.x = layout(x, xs, f.left, f.right, 5)
+	f.y = layout(y, ys, f.bottom, f.top, 4)
+	return f
+}
+
+// grid draws lines, ticks and titles of both axes.
+func (f frame) grid(c *canvas) {
+	for _, t := range f.y.ticks {
+		if !f.y.inside(t) {
+			continue
+		}
+		at := f.y.at(t)
+		c.line("grid", f.left, at, f.right, at)
+		c.text("tick", "end", f.left-5, at+3.5, f.y.label(t), maxTick)
+	}
+	for _, t := range f.x.ticks {
+		if !f.x.inside(t) {
+			continue
+		}
+		at := f.x.at(t)
+		c.line("grid", at, f.top, at, f.bottom)
+		c.text("tick", "middle", at, f.bottom+14, f.x.label(t), maxTick)
+	}
+	c.line("axis", f.left, f.bottom, f.right, f.bottom)
+	c.text("label", "middle", (f.left+f.right)/2, Height-7, f.x.axis.Title, 60)
+	c.text("label", "start", 2, 12, f.y.axis.Title, 24)
+}
+
+// legend draws the names of the series in the upper right corner, from the right.
+func (f frame) legend(c *canvas, series []legendEntry) {
+	x := f.right
+	for i := len(series) - 1; i >= 0; i-- {
+		s := series[i]
+		name := cutName(s.name, len(series))
+		x -= textWidth(name)
+		c.text("label", "start", x, 12, name, maxName)
+		x -= 8
+		marker(c, s.class, x, 8.5)
+		x -= 10
+	}
+}
+
+// legendEntry is a series by name and class.
+type legendEntry struct{ name, class string }
+
+// marker is a dot of a series: the base's is hollow by the style sheet, so that the
+// sides differ in more than colour.
+func marker(c *canvas, class string, x, y float64) {
+	c.shape("circle", "class", "dot "+class, "cx", x, "cy", y, "r", 3.5)
+}

@@ -1,0 +1,29 @@
+package svg
+
+import (
+	"unicode"
+
+	"github.com/servegate/pipeline/reports/escape"
+)
+
+// cutName is a name of a series, short enough for so many of them in one line.
+func cutName(name string, series int) string {
+	limit := maxName
+	if series > 1 {
+		limit = max(6, 40/series)
+	}
+	return escape.Text(name, limit)
+}
+
+// textWidth is about the width of s in the font of labels. Wide letters count twice.
+func textWidth(s string) float64 {
+	const letter = 6.1
+	w := 0.0
+	for _, r := range s {
+		w += letter
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			w += letter
+		}
+	}
+	return w
+}
