@@ -51,6 +51,9 @@ func Build(ctx context.Context, opt BuildOptions) (id string, err error) {
 	if !filepath.IsLocal(opt.Dockerfile) {
 		return "", fmt.Errorf("build %s: dockerfile %s is not inside of %s", opt.Tag, opt.Dockerfile, opt.Dir)
 	}
+	if err := checkImageName(opt.Tag); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	}
 	if _, err := os.Stat(filepath.Join(opt.Dir, opt.Dockerfile)); err != nil {
 		return "", fmt.Errorf("build %s: %w", opt.Tag, err)
 	}

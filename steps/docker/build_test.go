@@ -69,6 +69,7 @@ func TestBuildFails(t *testing.T) {
 		want string
 	}{
 		"no tag":      {BuildOptions{Dir: dir}, "a folder and a tag are needed"},
+		"bad tag":     {BuildOptions{Dir: dir, Tag: "t?x"}, "is not the name of an image"},
 		"outside":     {BuildOptions{Dir: dir, Tag: "t", Dockerfile: "../Dockerfile"}, "is not inside of"},
 		"no folder":   {BuildOptions{Dir: filepath.Join(dir, "none"), Tag: "t"}, "no such file"},
 		"no file":     {BuildOptions{Dir: dir, Tag: "t", Dockerfile: "other"}, "other: no such file"},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,10 +27,10 @@ func HostFromEnv(getenv func(string) string) string {
 	if host == "" {
 		return DefaultHost
 	}
-	if getenv("DOCKER_TLS_VERIFY") == "" || !strings.HasPrefix(host, "tcp://") {
+	certs := getenv("DOCKER_CERT_PATH")
+	if certs == "" && getenv("DOCKER_TLS_VERIFY") == "" || !strings.HasPrefix(host, "tcp://") {
 		return host
 	}
-	certs := getenv("DOCKER_CERT_PATH")
 	if certs == "" {
 		certs = filepath.Join(getenv("HOME"), ".docker")
 	}
@@ -65,10 +66,11 @@ func connect(host string) (*daemon, error) {
 		if d.address, d.local, err = reach(u.Hostname()); err != nil {
 			return nil, fmt.Errorf("docker host %q: %w", host, err)
 		}
-		d.base = "http://" + u.Host
+		u.Scheme = "http"
 		if certs != "" {
-			d.base = "https://" + u.Host
+			u.Scheme = "https"
 		}
+		d.base = u.Scheme + "://" + u.Host
 	case "ssh":
 		return nil, fmt.Errorf("docker host %q: ssh cannot be dialled; forward the socket with ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock %s and set DOCKER_HOST=unix:///tmp/docker.sock", host, u.Host)
 	default:
@@ -82,11 +84,17 @@ func connect(host string) (*daemon, error) {
 	return d, nil
 }
 
+// pool connects by dockertest. The endpoint names its scheme as http, https or unix: for
+// any other, dockertest looks for certificates in the environment.
 func pool(endpoint, certs string) (*dockertest.Pool, error) {
-	if certs != "" {
-		return dockertest.NewTLSPool(endpoint, certs)
+	if certs == "" {
+		return dockertest.NewPool(endpoint)
 	}
-	return dockertest.NewPool(endpoint)
+	// Without it dockertest would trust any server.
+	if _, err := os.Stat(filepath.Join(certs, "ca.pem")); err != nil {
+		return nil, fmt.Errorf("the daemon's certificate cannot be checked: %w", err)
+	}
+	return dockertest.NewTLSPool(endpoint, certs)
 }
 
 // reach says at which address the ports of a daemon's machine are reached. A name is

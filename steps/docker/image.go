@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,18 @@ type Image struct {
 
 // reference is an image's name in parts: registry/path, and a tag or digest.
 type reference struct{ repository, tag, digest string }
+
+// imageName matches what the reference grammar of Docker's distribution allows, and no
+// more than can stand in the path of a request.
+var imageName = regexp.MustCompile(`^[A-Za-z0-9]+([._:/@+-]+[A-Za-z0-9_]+)*$`)
+
+// checkImageName fails for what is not the name of an image.
+func checkImageName(name string) error {
+	if !imageName.MatchString(name) || strings.Contains(name, "..") || strings.Contains(name, "//") {
+		return fmt.Errorf("%q is not the name of an image; write NAME:TAG, NAME@sha256:DIGEST or sha256:ID", name)
+	}
+	return nil
+}
 
 // parseReference splits name[:tag][@digest]. With a digest the tag says nothing.
 func parseReference(ref string) reference {
@@ -85,6 +98,9 @@ func (l *Launcher) resolve(ctx context.Context, c *steps.ContainerSpec) (Image, 
 
 // provide inspects the image, and pulls it before if it has to.
 func (l *Launcher) provide(ctx context.Context, c *steps.ContainerSpec) (Image, error) {
+	if err := checkImageName(c.Image); err != nil {
+		return Image{}, err
+	}
 	if strings.HasPrefix(c.Image, "sha256:") {
 		image, err := l.daemon.inspectImage(ctx, c.Image, c.Image)
 		if status(err) == http.StatusNotFound {

@@ -106,3 +106,16 @@ func TestPullIsDenied(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestCheckImageName(t *testing.T) {
+	for _, name := range []string{"a", "vllm/vllm-openai:v0.6.4.post1", "ghcr.io/a/b@sha256:00ff", "localhost:5000/a__b/c-d:1_2", "sha256:00ff", "rocm/vllm:rocm6.4+x"} {
+		if err := checkImageName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"", "/a", "a/../b", "a//b", "a?x=1", "a#b", "a b", "a%2fb", "-a", "a/", "a\n"} {
+		if checkImageName(name) == nil {
+			t.Errorf("%q counts as a name", name)
+		}
+	}
+}

@@ -3,8 +3,11 @@ package docker
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"net"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -253,7 +256,7 @@ func TestHosts(t *testing.T) {
 		"ssh://me@gpu":              "forward the socket",
 		"npipe://x":                 "must begin with",
 		"tcp://h.invalid.:2375":     "docker host",
-		"tcp://127.0.0.1:1?certs=x": "127.0.0.1 https://127.0.0.1:1",
+		"tcp://127.0.0.1:1?certs=x": "certificate cannot be checked",
 	} {
 		var got string
 		if d, err := connect(host); err != nil {
@@ -272,7 +275,7 @@ func TestHostFromEnv(t *testing.T) {
 		DefaultHost:      {},
 		"unix:///x.sock": {"DOCKER_HOST": "unix:///x.sock", "DOCKER_TLS_VERIFY": "1"},
 		"tcp://h:2376?certs=" + "%2Fhome%2Fme%2F.docker": {"DOCKER_HOST": "tcp://h:2376", "DOCKER_TLS_VERIFY": "1", "HOME": "/home/me"},
-		"tcp://h:2376?certs=%2Fc":                        {"DOCKER_HOST": "tcp://h:2376", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/c"},
+		"tcp://h:2376?certs=%2Fc":                        {"DOCKER_HOST": "tcp://h:2376", "DOCKER_CERT_PATH": "/c"},
 		"tcp://h:2375":                                   {"DOCKER_HOST": "tcp://h:2375"},
 	} {
 		if got := HostFromEnv(func(name string) string { return env[name] }); got != want {
@@ -301,4 +304,51 @@ func TestPreflight(t *testing.T) {
 	if err := gone.Preflight(context.Background()); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A daemon on another machine is reached by TCP and TLS, and so are its servers.
+func TestRemote(t *testing.T) {
+	for name, listen := range map[string]func(*httptest.Server){"tcp": (*httptest.Server).Start, "tls": (*httptest.Server).StartTLS} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.output = "one\ntwo\n"
+			server := httptest.NewUnstartedServer(f)
+			listen(server)
+			t.Cleanup(server.Close)
+			f.host = "tcp://" + server.Listener.Addr().String()
+			if name == "tls" {
+				f.host += "?certs=" + certificates(t, server)
+			}
+			l := f.launcher(t, Options{})
+			l.daemon.local = false
+			var log bytes.Buffer
+			p := simple(t)
+			s, err := l.Start(context.Background(), p, &log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Stop(context.Background()); err != nil || log.String() != f.output {
+				t.Errorf("%v, log %q", err, log.String())
+			}
+			listener, err := net.Listen("tcp", l.hostPort(p.Port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, process.ErrPortInUse) {
+				t.Errorf("the port is taken over there: %v", err)
+			}
+		})
+	}
+}
+
+// certificates writes what a client needs to trust a server.
+func certificates(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	dir := t.TempDir()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
