@@ -27,7 +27,7 @@ type loadFlags struct {
 	concurrency, requests, warmup int
 	duration, timeout             time.Duration
 	seed                          uint64
-	apiKeyEnv, save, records      string
+	apiKeyEnv, records            string
 	asJSON, vllmJSON, noIgnoreEOS bool
 	headers                       []string
 }
@@ -41,7 +41,7 @@ func (a *app) loadCommand() *cobra.Command {
 		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.load1(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.send(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
@@ -68,7 +68,7 @@ func (a *app) loadCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) load1(ctx context.Context, f loadFlags) error {
+func (a *app) send(ctx context.Context, f loadFlags) error {
 	opt, err := a.loadOptions(f)
 	if err != nil {
 		return exit(exitUsage, err)
@@ -165,7 +165,12 @@ func (a *app) loadProgress() func(load.Progress) {
 func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 	switch {
 	case f.vllmJSON:
-		return a.writeJSON(load.VLLMJSON(run, true))
+		text, err := load.VLLMJSON(run, f.vllmOptions(opt))
+		if err != nil {
+			return err
+		}
+		_, err = a.Out.Write(append(text, '\n'))
+		return err
 	case f.asJSON:
 		return a.writeJSON(struct {
 			Schema  string             `json:"schema"`
@@ -173,13 +178,21 @@ func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 			Audit   record.Audit       `json:"audit"`
 		}{"pipeline/load/1.0", record.Reduce(run), run.Audit})
 	}
-	if err := load.WriteVLLMBlock(a.Out, run, load.BlockOptions{MaxConcurrency: f.concurrency, Rate: opt.Workload.Load.Rate}); err != nil {
+	if err := load.WriteVLLMBlock(a.Out, run, f.vllmOptions(opt)); err != nil {
 		return err
 	}
 	if reason := (load.Limits{}).Void(run.Audit); reason != "" {
 		fmt.Fprintf(a.Err, "pipeline: the client was the limit: %s\n", reason)
 	}
 	return nil
+}
+
+func (f loadFlags) vllmOptions(opt load.Options) load.VLLMOptions {
+	return load.VLLMOptions{
+		MaxConcurrency: f.concurrency, RequestRate: opt.Workload.Load.Rate, Burstiness: opt.Workload.Load.Burstiness,
+		Backend: "pipeline", EndpointType: f.endpoint, ModelID: f.model,
+		Date: time.Now().Format("20060102-150405"), Detailed: true,
+	}
 }
 
 func (a *app) writeJSON(v any) error {

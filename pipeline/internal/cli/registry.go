@@ -16,7 +16,8 @@ import (
 func kinds() (*steps.Registry, error) {
 	all := []steps.Kind{vllm.Kind(), sglang.Kind(), openai.Kind(), exec.Kind(), request.Kind()}
 	all = append(all, dataset.Kinds()...)
-	all = append(all, kv.Kinds()...)
+	all = append(all, kv.Transfers()...)
+	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)
 	return steps.NewRegistry(all...)
 }
@@ -32,5 +33,5 @@ func engines() map[string]steps.Engine {
 
 // actions carry out steps.
 func actions() map[string]steps.Action {
-	return map[string]steps.Action{"exec": exec.New(), "http": request.New()}
+	return map[string]steps.Action{"exec": exec.Action{}, "http": request.New()}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/steps"
 	"github.com/spf13/cobra"
@@ -123,7 +124,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Environ: a.Environ(),
-		Views: []event.Handler{view}, Program: "pipeline " + Version(), Now: time.Now, Random: rand.Reader,
+		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"),
 	})
 	if closed := view.Close(); err == nil && closed != nil {
@@ -154,8 +155,10 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
 		return exit(cause.exitCode(), err)
 	}
-	if errors.Is(err, engine.ErrPlanChanged) {
-		return exit(exitUsage, err)
+	for _, misuse := range []error{engine.ErrPlanChanged, store.ErrNotEmpty, store.ErrNotRun} {
+		if errors.Is(err, misuse) {
+			return exit(exitUsage, err)
+		}
 	}
 	faults := configErrors(err)
 	if len(faults) == 0 {

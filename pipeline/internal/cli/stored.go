@@ -21,15 +21,17 @@ func (a *app) gateCommand() *cobra.Command {
 		Long:  "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the file did not have then. The exit status is that of `run`.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			vars, err := session.StoredVars(args[0], flags.vars)
+			stored, err := session.StoredVars(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}
+			judge := *a
+			judge.Environ = func() []string { return append(a.Environ(), stored...) }
 			paths := file
 			if len(paths) == 0 {
 				paths = []string{session.SourceDir(args[0])}
 			}
-			cfg, err := a.load(configFlags{vars: vars, varFiles: flags.varFiles}, paths)
+			cfg, err := judge.load(flags, paths)
 			if err != nil {
 				return err
 			}

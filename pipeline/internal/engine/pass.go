@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"strconv"
 	"time"
@@ -78,7 +77,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	defer cancel()
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: s.endpoint.BaseURL, Model: s.endpoint.Model, Headers: s.endpoint.Headers,
-		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: shapeSeed(bm, cell),
+		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
 	})
 	if faultOfTheFile(err) {
@@ -100,14 +99,6 @@ func faultOfTheFile(err error) bool {
 	var unsupported *dataset.UnsupportedError
 	var invalid *dataset.InvalidError
 	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &unsupported) || errors.As(err, &invalid)
-}
-
-// shapeSeed is the same in every repeat and on every side, so that arrivals and lengths
-// are equal while the content rotates.
-func shapeSeed(bm plan.Benchmark, cell plan.Cell) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "shape/1 %d %s", bm.Seed, cell.WorkKey)
-	return max(1, h.Sum64()) // 0 would mean the seed of the content
 }
 
 func anyFailed(run record.Run) bool {

@@ -47,8 +47,8 @@ func workKey(benchmark string, w steps.Workload) string {
 	}{benchmark, w.Dataset, load})[:16]
 }
 
-// runSeed is the seed of content and arrivals of one pass of a cell: new content in
-// each repeat, the same on every side.
+// runSeed is a seed of one pass of a cell, the same on every side. Repeats count from 1;
+// 0 stands for what all repeats share.
 func runSeed(seed uint64, repeat int, key string) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "run/1 %d %d %s", seed, repeat, key))
 	return binary.BigEndian.Uint64(sum[:8])

@@ -135,7 +135,10 @@ type Launch struct {
 type Run struct {
 	Benchmark string `json:"benchmark"`
 	Cell      string `json:"cell"` // hash
-	Seed      uint64 `json:"seed"` // of content and arrivals, the same on every side of the repeat
+	// Seed of the content, the same on every side of the repeat and another in each
+	// repeat. ShapeSeed of arrival times and lengths, the same in all repeats.
+	Seed      uint64 `json:"seed"`
+	ShapeSeed uint64 `json:"shape_seed"`
 }
 
 // Estimate of the cost.

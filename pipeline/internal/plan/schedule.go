@@ -61,6 +61,7 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 				Benchmark: it.benchmark.Addr,
 				Cell:      it.cell.Hash,
 				Seed:      runSeed(it.benchmark.Seed, r, it.cell.WorkKey),
+				ShapeSeed: runSeed(it.benchmark.Seed, 0, it.cell.WorkKey),
 			})
 		}
 		rep.Launches = append(rep.Launches, launch)

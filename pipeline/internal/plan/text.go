@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // assumedSpreads are the standard deviations of ln(head/base) over pairs for which the
@@ -109,12 +110,18 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	repeats := p.repeatsOf(g.Benchmark)
 	fmt.Fprintf(w, "  \t%d pairs each, Holm over a family of %d at %.3g one-sided\n", repeats, p.FamilySize, p.Alpha)
 	for _, sd := range assumedSpreads {
-		change := math.Expm1(gates.DetectableChange(repeats, sd, p.gateLevel(g), gates.Power))
-		if !math.IsInf(change, 0) {
-			fmt.Fprintf(w, "  \tif pairs spread by %.0f %%: a change of %.1f %% is found with 80 %% power\n",
-				100*sd, 100*math.Max(change, g.Margin))
+		if change := found(repeats, sd, p.gateLevel(g), g.Margin); !math.IsInf(change, 0) {
+			fmt.Fprintf(w, "  \tif pairs spread by %.0f %%: a change of %.1f %% is found with %.0f %% power\n", 100*sd, 100*change, 100*gates.Power)
 		}
 	}
+}
+
+// found is the smallest change that is called a regression with gates.Power: large enough
+// to be significant, and so far beyond the margin that the estimate reaches it.
+func found(n int, sd, level, margin float64) float64 {
+	significant := gates.DetectableChange(n, sd, level, gates.Power)
+	reaches := math.Log1p(margin) + distuv.UnitNormal.Quantile(gates.Power)*sd/math.Sqrt(float64(n))
+	return math.Expm1(math.Max(significant, reaches))
 }
 
 // gateLevel is the strictest level of Holm's procedure that a comparison of the gate can meet.

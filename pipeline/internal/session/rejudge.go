@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -16,23 +15,18 @@ import (
 // SourceDir is where a run directory keeps the pipeline file it ran.
 func SourceDir(run string) string { return filepath.Join(run, "source") }
 
-// StoredVars adds to the variables of the command line those that a stored run had, so
-// that its file evaluates as it did then. Sensitive ones are not stored and have to be
-// given again.
-func StoredVars(run string, given []string) ([]string, error) {
+// StoredVars are the variables of a stored run in the form of the environment, so that
+// its file evaluates as it did then and another file takes those that it declares.
+// Sensitive ones are not stored and have to be given again.
+func StoredVars(run string) ([]string, error) {
 	p, err := readPlan(run)
 	if err != nil {
 		return nil, err
 	}
-	have := map[string]bool{}
-	for _, g := range given {
-		name, _, _ := strings.Cut(g, "=")
-		have[name] = true
-	}
-	out := append([]string(nil), given...)
+	var out []string
 	for name, value := range p.Variables {
-		if !have[name] && value != "(sensitive)" {
-			out = append(out, name+"="+value)
+		if value != "(sensitive)" {
+			out = append(out, "PIPELINE_VAR_"+name+"="+value)
 		}
 	}
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -94,6 +95,9 @@ func (s *session) blockFile(r *lang.Report, f format, doc *result.Document, opt 
 	path := r.Path
 	if len(r.Formats) > 1 || filepath.Ext(path) == "" {
 		path = filepath.Join(r.Path, f.file)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
 	}
 	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/probe"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -47,7 +46,7 @@ type Options struct {
 	Environ []string
 	// Views are told every event, with secrets masked.
 	Views   []event.Handler
-	Program string // "pipeline 0.1.0"
+	Version string // of this program
 	Now     func() time.Time
 	Random  io.Reader // for the run's id
 	// Summary is the file of the runner's step summary, "" for none.
@@ -162,7 +161,7 @@ func (s *session) close() error {
 }
 
 func (s *session) run(ctx context.Context) (*result.Document, error) {
-	s.bus.Start(s.opt.Program, s.runID)
+	s.bus.Start(s.opt.Version, s.runID)
 	launcher := process.New(s.spawner, process.Options{})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
@@ -171,14 +170,14 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Ports:  launcher.Ports(),
 		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
 		Cache:  s.cache(),
-		Probe:  func(ctx context.Context) map[string]string { return probe.Machine(ctx, s.spawner) },
+		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
 
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
 	if err != nil {
 		return nil, err
 	}
-	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: s.opt.Program, RunID: s.runID})
+	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID})
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func open(path string, redact *event.Redactor) (*Dir, error) {
 
 func (d *Dir) checkEmpty() error {
 	if _, err := d.root.Stat(PlanFile); err == nil {
-		return fmt.Errorf("%s: %w: it holds a run; continue that with --resume %s, or choose another --out", d.path, ErrNotEmpty, d.path)
+		return fmt.Errorf("%s: %w: it holds a run; continue that with --resume --out %s, or choose another --out", d.path, ErrNotEmpty, d.path)
 	}
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {

@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// workload is a small load at a rate.
+func workload(rate float64) steps.Workload {
+	return steps.Workload{
+		Endpoint: "completions", IgnoreEOS: true,
+		Dataset: steps.Dataset{Kind: "random", InputMin: 256, InputMax: 256, OutputMin: 16, OutputMax: 16},
+		Load:    steps.Load{Arrival: "poisson", Rate: rate, Requests: 200},
+	}
+}
+
+// config is a benchmark of two sides and the given rates, with a paired gate.
+func config(repeats int, rates ...float64) *lang.Config {
+	cfg := &lang.Config{Settings: lang.Settings{Alpha: 0.05, Description: "Two sides"}}
+	kind := steps.Kind{Block: "server", Name: "vllm"}
+	var cells []lang.Cell
+	for _, side := range []string{"base", "head"} {
+		addr := fmt.Sprintf("server.vllm.sut[%q]", side)
+		cfg.Servers = append(cfg.Servers, &lang.Server{
+			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m"},
+		})
+		for _, rate := range rates {
+			cells = append(cells, lang.Cell{
+				Values: []lang.CellValue{
+					{Axis: "side", Text: side, Value: cty.StringVal(side)},
+					{Axis: "rate", Text: fmt.Sprint(rate), Value: cty.NumberFloatVal(rate)},
+				},
+				Target: addr, Workload: workload(rate),
+			})
+		}
+	}
+	indices := make([]int, len(cells))
+	for i := range indices {
+		indices[i] = i
+	}
+	p50, _ := metric.Lookup("ttft.p50")
+	cfg.Benchmarks = []*lang.Benchmark{{
+		Addr: "benchmark.serving", Axes: []lang.Axis{{Name: "side", Values: []string{"base", "head"}}, {Name: "rate", Values: texts(rates)}},
+		Cells: cells, RepeatMin: repeats, RepeatMax: repeats, Seed: 7,
+	}}
+	cfg.Baselines = []*lang.Baseline{{Addr: "baseline.paired.main", Kind: "paired", Axis: "side", Value: "base"}}
+	cfg.Gates = []*lang.Gate{{
+		Addr: "gate.latency", Benchmark: "benchmark.serving", Baseline: "baseline.paired.main", Metrics: []metric.Metric{p50},
+		Cells: indices, Margin: 0.05, Test: "paired_t", OnRegression: lang.Fail, OnInconclusive: lang.Warn, OnMissing: lang.Fail, OnInvalid: lang.Fail,
+	}}
+	return cfg
+}
+
+func texts(rates []float64) []string {
+	out := make([]string, len(rates))
+	for i, r := range rates {
+		out[i] = fmt.Sprint(r)
+	}
+	return out
+}
+
+func build(t *testing.T, cfg *lang.Config, opt Options) *Plan {
+	t.Helper()
+	opt.File = "two.pipeline.hcl"
+	p, diags := Build(cfg, opt)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return p
+}
+
+func TestSidesAreMirrored(t *testing.T) {
+	p := build(t, config(4, 2, 4), Options{})
+	base, head := `server.vllm.sut["base"]`, `server.vllm.sut["head"]`
+	var got [][]string
+	for _, r := range p.Repeats {
+		var order []string
+		for _, l := range r.Launches {
+			order = append(order, l.Target)
+		}
+		got = append(got, order)
+	}
+	want := [][]string{{base, head}, {head, base}, {base, head}, {head, base}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order of launches (-want +got):\n%s", diff)
+	}
+}
+
+// TestSidesShareTheirWork: in a repeat both sides get the same seeds in the same order of
+// cells; from repeat to repeat the content changes and the shape does not.
+func TestSidesShareTheirWork(t *testing.T) {
+	p := build(t, config(6, 1, 2, 3, 4, 5), Options{})
+	work := func(l Launch) []string {
+		var out []string
+		for _, r := range l.Runs {
+			_, c, _ := p.Cell(r.Cell)
+			out = append(out, fmt.Sprintf("%s seed %d shape %d", c.WorkKey, r.Seed, r.ShapeSeed))
+		}
+		return out
+	}
+	seeds, orders := map[uint64]bool{}, map[string]bool{}
+	shapes := map[string]uint64{}
+	for _, r := range p.Repeats {
+		if diff := cmp.Diff(work(r.Launches[0]), work(r.Launches[1])); diff != "" {
+			t.Fatalf("repeat %d: the sides do different work:\n%s", r.Index, diff)
+		}
+		var order []string
+		for _, run := range r.Launches[0].Runs {
+			_, c, _ := p.Cell(run.Cell)
+			if seeds[run.Seed] {
+				t.Errorf("repeat %d: content of an earlier run comes again", r.Index)
+			}
+			seeds[run.Seed] = true
+			if s, ok := shapes[c.WorkKey]; ok && s != run.ShapeSeed {
+				t.Errorf("repeat %d: arrivals and lengths changed", r.Index)
+			}
+			shapes[c.WorkKey] = run.ShapeSeed
+			order = append(order, c.WorkKey)
+		}
+		orders[fmt.Sprint(order)] = true
+	}
+	if len(orders) < 2 {
+		t.Error("the cells come in one order in all repeats; it should be drawn for each")
+	}
+}
+
+func TestPlanIsReproducible(t *testing.T) {
+	a, b := build(t, config(4, 2, 4), Options{}), build(t, config(4, 2, 4), Options{})
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("two plans of one file differ:\n%s", diff)
+	}
+	if c := build(t, config(4, 2, 8), Options{}); c.Fingerprint == a.Fingerprint {
+		t.Error("another rate leaves the fingerprint as it was; a run could be resumed with other work")
+	}
+}
+
+// TestHash fixes the identity of a cell: a change of this value unmatches every stored
+// baseline.
+func TestHash(t *testing.T) {
+	values := []result.AxisValue{{Name: "side", Value: "base"}, {Name: "rate", Value: "4"}}
+	if got, want := Hash("serving", values, workload(4)), "3c7748ca92c68f1c"; got != want {
+		t.Errorf("Hash = %s, want %s: the identity of cells has changed; raise HashVersion if that is meant", got, want)
+	}
+	reversed := slices.Clone(values)
+	slices.Reverse(reversed)
+	if Hash("serving", values, workload(4)) != Hash("serving", reversed, workload(4)) {
+		t.Error("the order of axes changes the identity")
+	}
+	for what, other := range map[string]string{
+		"benchmark": Hash("other", values, workload(4)), "workload": Hash("serving", values, workload(5)),
+		"values": Hash("serving", values[:1], workload(4)),
+	} {
+		if other == Hash("serving", values, workload(4)) {
+			t.Errorf("another %s has the same identity", what)
+		}
+	}
+}
+
+func TestComparisons(t *testing.T) {
+	p := build(t, config(4, 2, 4), Options{})
+	g := p.Gates[0]
+	if len(g.Comparisons) != 2 || p.FamilySize != 4 {
+		t.Fatalf("%d comparisons, family %d; want 2 and 4 (a metric and the success rate of each)", len(g.Comparisons), p.FamilySize)
+	}
+	for _, c := range g.Comparisons {
+		_, head, _ := p.Cell(c.Head)
+		_, base, ok := p.Cell(c.Base)
+		if !ok || head.Target == base.Target || head.WorkKey != base.WorkKey {
+			t.Errorf("%v is compared with %v", head.Values, base.Values)
+		}
+		if c.HeadValue != "head" || c.BaseValue != "base" || len(c.Values) != 1 || c.Values[0].Name != "rate" {
+			t.Errorf("comparison %+v does not name its sides and the rest", c)
+		}
+	}
+}
+
+func TestABaseThatTheMatrixExcludesIsMissing(t *testing.T) {
+	cfg := config(4, 2, 4)
+	b := cfg.Benchmarks[0]
+	b.Cells = b.Cells[1:] // base at rate 2
+	cfg.Gates[0].Cells = []int{0, 1, 2}
+	var without int
+	for _, c := range build(t, cfg, Options{}).Gates[0].Comparisons {
+		if c.Base == "" {
+			without++
+		}
+	}
+	if without != 1 {
+		t.Errorf("%d comparisons without a base, want 1", without)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		cells   int
+	}{
+		{"rate=2", 2}, {"rate=*", 4}, {"serving", 4}, {"benchmark.serving", 4}, {"side=head rate=4", 1}, {"side=head*", 2},
+	} {
+		p := build(t, config(4, 2, 4), Options{Only: []string{tt.pattern}})
+		if n := p.cellCount(); n != tt.cells {
+			t.Errorf("--only %s keeps %d cells, want %d", tt.pattern, n, tt.cells)
+		}
+	}
+	if _, diags := Build(config(4, 2), Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
+		t.Error("--only that matches nothing is no error")
+	}
+}
+
+func TestRepeatOption(t *testing.T) {
+	if p := build(t, config(4, 2), Options{Repeat: 9}); len(p.Repeats) != 9 {
+		t.Errorf("%d repeats, want 9", len(p.Repeats))
+	}
+}
+
+func TestTextGolden(t *testing.T) {
+	var got bytes.Buffer
+	p := build(t, config(6, 2, 4), Options{Simulated: "process", TimeScale: 4})
+	if err := p.WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "plan.txt")
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	cfg := config(4, 2)
+	cfg.Servers[0].DependsOn = []string{"step.exec.build"}
+	var dot, mermaid bytes.Buffer
+	if err := WriteDOT(&dot, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteMermaid(&mermaid, cfg); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"gate.latency" -> "benchmark.serving"`, `"gate.latency" -> "baseline.paired.main"`,
+		`"benchmark.serving" -> "server.vllm.sut[\"head\"]"`, `"server.vllm.sut[\"base\"]" -> "step.exec.build"`,
+	} {
+		if !bytes.Contains(dot.Bytes(), []byte(want)) {
+			t.Errorf("DOT lacks %s:\n%s", want, dot.String())
+		}
+	}
+	if bytes.Contains(mermaid.Bytes(), []byte(`["server.vllm.sut["`)) {
+		t.Errorf("a quote of an address is not escaped:\n%s", mermaid.String())
+	}
+}
+
+// BenchmarkBuild plans a matrix of 1,000 cells.
+func BenchmarkBuild(b *testing.B) {
+	rates := make([]float64, 500)
+	for i := range rates {
+		rates[i] = float64(i + 1)
+	}
+	cfg := config(6, rates...)
+	for b.Loop() {
+		if _, diags := Build(cfg, Options{}); diags.HasErrors() {
+			b.Fatal(diags)
+		}
+	}
+}

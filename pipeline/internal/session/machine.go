@@ -1,0 +1,27 @@
+package session
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// machine describes the machine, with the few keys that a report's heading shows.
+func machine(ctx context.Context, spawner steps.Spawner) map[string]string {
+	facts := probe.Machine(ctx, spawner)
+	for key, fact := range map[string]string{
+		result.MachineGPU: "gpu_name", result.MachineGPUs: "gpu_count", result.MachineCPU: "cpu_model",
+	} {
+		if value := facts[fact]; value != "" && value != probe.Unavailable && value != "0" {
+			facts[key] = value
+		}
+	}
+	for key, value := range facts {
+		if value == probe.Unavailable {
+			delete(facts, key) // a fact that this machine does not tell is no row of a report
+		}
+	}
+	return facts
+}

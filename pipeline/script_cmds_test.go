@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// status runs a command and demands its exit status: status 3 pipeline validate x.hcl.
+// Standard output and error are kept in the files stdout.txt and stderr.txt as well, for
+// scripts that look at both.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND [ARG]...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), []byte(ts.ReadFile("stdout")), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), []byte(ts.ReadFile("stderr")), 0o644))
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// noProcess demands that no process of this script's folder is left.
+func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
+	marker := []byte(ts.Getenv("WORK"))
+	// A killed process is reaped by init a moment later: look until a generous limit.
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		left := processes(marker)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("still running: %s", strings.Join(left, "; "))
+		}
+	}
+}
+
+// processes lists the command lines of those whose environment names the marker.
+func processes(marker []byte) []string {
+	var out []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !bytes.Contains(env, marker) || filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err == nil && len(cmdline) > 0 {
+			out = append(out, strings.ReplaceAll(string(cmdline), "\x00", " "))
+		}
+	}
+	return out
+}
+
+// interrupt starts a command, sends it a signal once a file holds a text, and demands
+// its exit status and that it ended within 7 seconds:
+//
+//	interrupt INT 130 out/events.jsonl run_start pipeline run x.hcl --simulate --out out
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 5 {
+		ts.Fatalf("usage: interrupt SIGNAL CODE FILE TEXT COMMAND [ARG]...")
+	}
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	path, err := exec.LookPath(args[4])
+	ts.Check(err)
+	var stderr bytes.Buffer
+	cmd := exec.Command(path, args[5:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stderr, &stderr
+	cmd.Env = append(os.Environ(), "WORK="+ts.Getenv("WORK"), "NO_COLOR=1", "HOME="+ts.Getenv("WORK"))
+	ts.Check(cmd.Start())
+	waitFor(ts, cmd, ts.MkAbs(args[2]), args[3])
+	sent := time.Now()
+	ts.Check(cmd.Process.Signal(signals[args[0]]))
+	err = cmd.Wait()
+	ts.Logf("[output]\n%s", stderr.String())
+	if args[0] == "KILL" {
+		return
+	}
+	if took := time.Since(sent); took > 7*time.Second {
+		ts.Fatalf("took %v to end", took)
+	}
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func waitFor(ts *testscript.TestScript, cmd *exec.Cmd, file, text string) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		content, _ := os.ReadFile(file)
+		if bytes.Contains(content, []byte(text)) {
+			return
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			ts.Fatalf("%s never held %q", file, text)
+		}
+	}
+}
