@@ -97,7 +97,7 @@ func (v *view) sums(r verdictRow) []sum {
 		formula = "−(" + formula + ")"
 	}
 	sums := []sum{
-		{"d", "of each repeat: " + formula + ", worse is positive", count(t.N, "value") + ", see above"},
+		{"d", "of each repeat: " + formula + ", worse is positive", count(t.N, "value")},
 		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Mean))), digits(t.Mean)},
 	}
 	if t.Exact {
@@ -108,10 +108,10 @@ func (v *view) sums(r verdictRow) []sum {
 			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", t.N), digits(t.SE)},
 			sum{"t", "d̄ / SE", digits(t.T)},
 			sum{"df", "degrees of freedom: n − 1", exact(t.DF)},
-			sum{"p", "chance of this t or a larger one if nothing got worse, one-sided", probability(&t.Greater)},
+			sum{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
 		)
 		if d.P != nil && !near(*d.P, t.Greater) {
-			sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", probability(d.P)})
+			sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*d.P)})
 		}
 		sums = append(sums, v.intervalSum(r, s, t))
 	}
@@ -124,7 +124,7 @@ func (v *view) storedSums(r verdictRow, s scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.P != nil {
-		sums = append(sums, sum{"p", "one-sided, against “nothing got worse”", probability(d.P)})
+		sums = append(sums, sum{"p", "one-sided, against “nothing got worse”", smallP(*d.P)})
 	}
 	if text := intervalText(d, s); text != none {
 		sums = append(sums, sum{"interval", intervalName(v.decisionLevel(r)), text})
@@ -166,7 +166,7 @@ func (v *view) rules(r verdictRow, s scale) []sum {
 	if d.PHolm != nil {
 		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
 			"p adjusted over the family of %s; a regression needs at most %s", count(v.doc.FamilySize, "comparison"), exact(v.holmLevel(r.gate))),
-			probability(d.PHolm)})
+			smallP(*d.PHolm)})
 	}
 	if d.Margin > 0 && d.Kind == result.KindMetric {
 		m, of := marginOf(d), "the margin itself"
@@ -216,6 +216,14 @@ func digits(x float64) string {
 		return none
 	}
 	return minus(strconv.FormatFloat(x, 'g', 4, 64))
+}
+
+// smallP is a p-value with three significant digits, however small.
+func smallP(p float64) string {
+	if !finite(p) {
+		return none
+	}
+	return strconv.FormatFloat(p, 'g', 3, 64)
 }
 
 // near reports values that are the same but for what was lost on the way.

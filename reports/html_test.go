@@ -22,7 +22,7 @@ func page(t *testing.T, doc *result.Document, o reports.HTMLOptions) string {
 
 // withHistograms gives every run of doc the distributions that a run of the load
 // generator has: log-normal around the run's own median.
-func withHistograms(t *testing.T, doc *result.Document) *result.Document {
+func withHistograms(t testing.TB, doc *result.Document) *result.Document {
 	t.Helper()
 	typical := map[string]float64{"ttft": 0.05, "tpot": 0.0123, "itl": 0.012, "e2el": 1.6}
 	for i := range doc.Benchmarks {
@@ -51,7 +51,7 @@ func withHistograms(t *testing.T, doc *result.Document) *result.Document {
 }
 
 // encoded is a histogram of n values, the quantiles of a log-normal distribution.
-func encoded(t *testing.T, mid, width float64, n int) string {
+func encoded(t testing.TB, mid, width float64, n int) string {
 	t.Helper()
 	h := hdrhistogram.New(1, 24*3600*1e6, 3)
 	for i := range n {

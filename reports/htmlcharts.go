@@ -19,7 +19,7 @@ func drawing(chart interface{ SVG() string }) template.HTML {
 func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id string) template.HTML {
 	s := scaleOfPairs(r.d)
 	chart := svg.Pairs{
-		ID: id, Base: c.baseName, Head: c.headName, Y: svg.Axis{Title: s.unit, Format: number},
+		ID: id, Base: c.baseName, Head: c.headName, Y: svg.Axis{Title: s.unit, Format: exact},
 		Title: fmt.Sprintf("%s of each repeat, %s and %s", metricLabel(r.d), c.baseName, c.headName),
 	}
 	worse := 0
@@ -125,7 +125,7 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 		p.Notes = append(p.Notes, spans(plain(count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
 	}
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
-		p.Distributions = append(p.Distributions, distributionView{Label: "Client", Charts: []template.HTML{lag}})
+		p.Distributions = append(p.Distributions, distributionView{Label: "Lag of the client", Charts: []template.HTML{lag}})
 	}
 }
 
@@ -204,7 +204,7 @@ func percentileChart(label string, sides []sideCurve, id string) svg.Lines {
 		ID: id, Title: label + " by percentile",
 		Desc: bandWords(sides),
 		X:    svg.Axis{Title: "percentile", Kind: svg.Percentile, Format: func(q float64) string { return "p" + exact(q*100) }},
-		Y:    svg.Axis{Title: label + ", " + s.unit, Format: number, Zero: true},
+		Y:    svg.Axis{Title: label + ", " + s.unit, Format: exact, Zero: true},
 	}
 	for _, side := range sides {
 		series := svg.Series{Name: side.name, Class: side.class}
@@ -222,7 +222,7 @@ func ecdfChart(label string, sides []sideCurve, id string) svg.Lines {
 	chart := svg.Lines{
 		ID: id, Title: label + ": share of values up to each",
 		Desc: bandWords(sides),
-		X:    svg.Axis{Title: label + ", " + s.unit, Kind: svg.Log, Format: number},
+		X:    svg.Axis{Title: label + ", " + s.unit, Kind: svg.Log, Format: exact},
 		Y:    svg.Axis{Title: "share of values", Fixed: true, Min: 0, Max: 1, Format: plainTick},
 	}
 	for _, side := range sides {

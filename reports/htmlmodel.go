@@ -65,7 +65,10 @@ type htmlLog struct {
 }
 
 // clean is text of a stranger on one line, without control and bidirectional characters.
-func clean(s string, limit int) string { return escape.Text(s, limit) }
+// A percent sign stays with its number.
+func clean(s string, limit int) string {
+	return strings.ReplaceAll(escape.Text(s, limit), " %", "\u00a0%")
+}
 
 // spans cleans a line; each span is bounded by limit runes.
 func spans(l Line, limit int) htmlLine {

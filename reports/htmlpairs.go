@@ -92,11 +92,13 @@ type pairView struct {
 type findingView struct {
 	ID, Title string
 	Icon      htmlIcon
+	Open      bool
 	Verdict   htmlLine
-	Charts    []template.HTML
-	Sums      []sum
-	Values    []htmlTable // none or one
+	Reason    htmlLine
 	Warnings  []htmlLine
+	Charts    []template.HTML
+	Values    []htmlTable // of the repeats, none or one
+	Sums      []sum
 	HasMore   bool
 }
 
@@ -149,10 +151,9 @@ func summaryWords(r verdictRow) Line {
 
 func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 	f := findingView{
-		ID: id, Title: metricName(r.d).String(), Icon: iconView(iconOf(r.gate, r.d.Verdict)),
-		Verdict: spans(v.verdictSentence(r), maxLine), Sums: v.sums(r),
+		ID: id, Title: clean(v.metricCell(r).String(), maxCell), Icon: iconView(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
+		Verdict: spans(v.verdictSentence(r), maxLine), Reason: spans(nonEmpty(r.d.Reason), maxLine), Sums: v.sums(r),
 	}
-	f.Title = clean(v.metricCell(r).String(), maxCell)
 	for i := range f.Sums { // units may be a stranger's
 		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, maxLine), clean(f.Sums[i].Value, maxCell)
 	}
@@ -167,11 +168,11 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
 		f.Warnings = append(f.Warnings, spans(plain(w), maxLine))
 	}
-	f.HasMore = len(f.Sums)+len(f.Values) > 0
+	f.HasMore = len(f.Charts)+len(f.Sums)+len(f.Reason)+len(f.Warnings) > 0
 	return f
 }
 
-// verdictSentence is the verdict with its figures and its reason.
+// verdictSentence is the verdict with its figures.
 func (v *view) verdictSentence(r verdictRow) Line {
 	d := r.d
 	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
@@ -183,9 +184,6 @@ func (v *view) verdictSentence(r verdictRow) Line {
 	}
 	if i := intervalText(d, s); i != none {
 		line = append(line, Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
-	}
-	if d.Reason != "" {
-		line = append(line, Span{Text: ". " + d.Reason})
 	}
 	return line
 }

@@ -28,7 +28,7 @@ func (c *comparison) lagChart(id string) (template.HTML, bool) {
 	chart := svg.Lines{
 		ID: id, Title: "Lag of the client's sends in each run",
 		Desc: "99th percentile of the lag behind the schedule. Where it is large, the client and not the server was measured.",
-		X:    repeatAxis(), Y: svg.Axis{Title: "lag p99, ms", Zero: true, Format: number},
+		X:    repeatAxis(), Y: svg.Axis{Title: "lag p99, ms", Zero: true, Format: exact},
 	}
 	for _, s := range c.sides() {
 		series := svg.Series{Name: s.name, Class: s.class, Dots: true}
@@ -63,7 +63,7 @@ func (v *view) startups() (template.HTML, bool) {
 	chart := svg.Lines{
 		ID: "startup", Title: "Start-up time of each launch",
 		Desc: "Seconds from start to ready, by repeat; launches that failed are left out.",
-		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: number},
+		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: exact},
 	}
 	at := map[string]int{}
 	for _, l := range v.doc.Launches {
@@ -111,7 +111,7 @@ func (v *view) lags() (template.HTML, bool) {
 		ID: "lag", Title: "Lag of the client's sends over the session",
 		Desc:   "99th percentile of the lag behind the schedule in each run: the median and the largest over the runs of a repeat.",
 		X:      repeatAxis(),
-		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: number},
+		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: exact},
 		Series: []svg.Series{mid, top},
 	}
 	return drawing(chart), len(mid.Points) > 0

@@ -8,8 +8,6 @@
     for (let e = target; e; e = e.parentElement) {
       if (e instanceof HTMLDetailsElement) e.open = true;
     }
-    const inner = target.querySelector(":scope > details");
-    if (inner) inner.open = true;
     target.scrollIntoView();
   };
   addEventListener("hashchange", reveal);
@@ -18,7 +16,7 @@
     controls.hidden = false;
     for (const button of controls.querySelectorAll("button")) {
       button.addEventListener("click", () => {
-        for (const d of controls.parentElement.querySelectorAll("details.pair")) d.open = button.dataset.open === "yes";
+        for (const d of controls.parentElement.querySelectorAll("details.pair, details.finding")) d.open = button.dataset.open === "yes";
       });
     }
   }

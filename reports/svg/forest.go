@@ -28,7 +28,7 @@ type Interval struct {
 const (
 	forestRow   = 16.0
 	forestLabel = 62.0
-	forestText  = 56.0
+	forestText  = 66.0
 )
 
 // SVG draws the chart. Its height grows with the rows.
@@ -57,20 +57,25 @@ func (fo Forest) SVG() string {
 // ground draws the axis, zero and the margin with the side beyond it.
 func (fo Forest) ground(c *canvas, x scale, top, bottom float64) {
 	if finite(fo.Margin) {
-		at, end := x.at(fo.Margin), x.to
-		anchor := "start"
+		from, to := x.at(fo.Margin), x.to
 		if fo.Margin < 0 {
-			end, anchor = x.from, "end"
+			from, to = x.from, from
 		}
-		c.shape("rect", "class", "beyond", "x", math.Min(at, end), "y", top, "width", math.Abs(end-at), "height", bottom-top)
-		c.line("margin", at, top, at, bottom)
-		c.text("label", anchor, at, top-7, "margin", maxTick)
+		c.shape("rect", "class", "beyond", "x", from, "y", top, "width", to-from, "height", bottom-top)
 	}
 	for _, t := range x.ticks {
 		if x.inside(t) {
 			c.line("grid", x.at(t), top, x.at(t), bottom)
 			c.text("tick", "middle", x.at(t), bottom+14, x.label(t), maxTick)
 		}
+	}
+	if finite(fo.Margin) {
+		at, anchor := x.at(fo.Margin), "start"
+		if fo.Margin < 0 {
+			anchor = "end"
+		}
+		c.line("margin", at, top, at, bottom)
+		c.text("label", anchor, at, top-7, "margin", maxTick)
 	}
 	c.line("zero", x.at(0), top, x.at(0), bottom)
 	c.line("axis", x.from, bottom, x.to, bottom)

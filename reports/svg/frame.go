@@ -7,7 +7,7 @@ const (
 	Height = 230.0
 
 	marginLeft   = 52.0
-	marginRight  = 12.0
+	marginRight  = 18.0
 	marginTop    = 30.0
 	marginBottom = 40.0
 )
@@ -58,13 +58,22 @@ func (f frame) legend(c *canvas, series []legendEntry) {
 		x -= textWidth(name)
 		c.text("label", "start", x, 12, name, maxName)
 		x -= 8
-		marker(c, s.class, x, 8.5)
-		x -= 10
+		if s.line {
+			x -= 8
+			c.line("line "+s.class, x-6, 8.5, x+12, 8.5)
+		}
+		if s.dot {
+			marker(c, s.class, x, 8.5)
+		}
+		x -= 12
 	}
 }
 
-// legendEntry is a series by name and class.
-type legendEntry struct{ name, class string }
+// legendEntry is a series by name and class, and how it is drawn.
+type legendEntry struct {
+	name, class string
+	line, dot   bool
+}
 
 // marker is a dot of a series: the base's is hollow by the style sheet, so that the
 // sides differ in more than colour.

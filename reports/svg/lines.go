@@ -1,5 +1,7 @@
 package svg
 
+import "slices"
+
 // Lines is a chart of series over two axes.
 type Lines struct {
 	ID, Title, Desc string
@@ -47,9 +49,10 @@ func (l Lines) SVG() string {
 	var names []legendEntry
 	for _, s := range l.Series {
 		f.band(c, s)
-		names = append(names, legendEntry{s.Name, s.Class})
+		names = append(names, legendEntry{s.Name, s.Class, !s.NoLine, s.Dots})
 	}
-	for _, s := range l.Series {
+	// The first one last: a dashed line on a solid one shows both where they coincide.
+	for _, s := range slices.Backward(l.Series) {
 		f.series(c, s)
 	}
 	f.legend(c, names)

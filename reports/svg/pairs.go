@@ -42,7 +42,7 @@ func (p Pairs) SVG() string {
 	for i, pair := range p.Points {
 		p.pair(c, f, float64(i+1), pair)
 	}
-	f.legend(c, []legendEntry{{p.Base, "base"}, {p.Head, "head"}})
+	f.legend(c, []legendEntry{{p.Base, "base", false, true}, {p.Head, "head", false, true}})
 	return c.close()
 }
 
