@@ -54,7 +54,7 @@ func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 		}
 		if !ok {
 			return r, problem(codeReference, t.SourceRange(), fmt.Sprintf("%s is not a whole reference", traversalText(t)),
-				fmt.Sprintf("Write %s.", strings.Join(append([]string{root}, []string{"KIND", "NAME"}[2-n:]...), ".")))
+				fmt.Sprintf("Write %s.", form(root)))
 		}
 		r.path = append(r.path, name)
 	}
@@ -63,10 +63,21 @@ func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 	return r, nil
 }
 
+// form is how a reference is written.
+func form(root string) string {
+	switch {
+	case root == "metric":
+		return "metric.GROUP.STAT"
+	case namesAfter(root) == 2:
+		return root + ".KIND.NAME"
+	}
+	return root + ".NAME"
+}
+
 func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	detail := choose(root, roots(), "things to refer to")
-	if len(t) == 1 && nearest(root, roots()) == "" {
+	if len(t) == 1 {
 		detail = fmt.Sprintf("If it is meant as text, write it in quotes: %q.", root)
 	}
 	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", traversalText(t)), detail)

@@ -31,10 +31,10 @@ func baselineArguments(kind string) (all []string, required int) {
 // baseline evaluates a baseline block.
 func (e *evaluator) baseline(ent *entity) {
 	b := ent.block
-	out := &Baseline{Addr: ent.addr, Kind: b.labels[0], Range: b.header, Branch: defaultBranch, Sessions: defaultSessions}
+	out := &Baseline{Addr: ent.addr, Kind: b.labels[0], Range: b.header}
 	kinds := []string{pairedBaseline, storedBaseline, fileBaseline}
 	if !slices.Contains(kinds, out.Kind) {
-		e.report(problem(codeKind, b.header, fmt.Sprintf("there is no baseline of kind %q", out.Kind), choose(out.Kind, kinds, "kinds of baseline")))
+		e.report(problem(codeKind, b.labelAt[0], fmt.Sprintf("there is no baseline of kind %q", out.Kind), choose(out.Kind, kinds, "kinds of baseline")))
 		return
 	}
 	if !e.fits(b, out.Kind) {
@@ -79,6 +79,9 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	}
 	if path := o.Text("path"); path != "" {
 		out.Path = e.besideFile(path)
+	}
+	if out.Kind == storedBaseline {
+		out.Branch, out.Sessions = defaultBranch, defaultSessions
 	}
 	if o.Has("branch") {
 		out.Branch = o.Text("branch")

@@ -50,12 +50,10 @@ func (e *evaluator) excluded(b *block, cell *scope) bool {
 		return false
 	}
 	for _, x := range m.nested("exclude") {
-		when := x.attrs["when"]
-		if when == nil {
-			e.report(problem(codeMissing, x.header, "exclude has no condition", "Add when = …, a condition that is true for the cells to leave out."))
-			continue
+		if !x.has("when") {
+			continue // checked by matrix
 		}
-		if yes, _ := e.holds(cell, when.Expr, "when"); yes {
+		if yes, _ := e.holds(cell, x.attrs["when"].Expr, "when"); yes {
 			return true
 		}
 	}
@@ -165,10 +163,11 @@ func (e *evaluator) targetOf(v cty.Value, at hcl.Range) (string, *hcl.Diagnostic
 		return "", problem(codeTarget, at, fmt.Sprintf("%s cannot be a target", id), "A target is a server or a deployment.")
 	}
 	if isMap(v) {
-		for key, elem := range v.AsValueMap() {
+		for it := v.ElementIterator(); it.Next(); { // maps iterate sorted by key
+			key, elem := it.Element()
 			if _, ok := e.refID(elem); ok {
 				return "", problem(codeTarget, at, "target names several servers",
-					fmt.Sprintf("Choose one by its key, such as [%q], or make the key an axis: [matrix.side].", key))
+					fmt.Sprintf("Choose one by its key, such as [%q], or make the key an axis: [matrix.side].", key.AsString()))
 			}
 		}
 	}

@@ -20,8 +20,12 @@ type block struct {
 	blocks []*block
 	// header is the range from the type to the last label.
 	header hcl.Range
+	// labelAt are the ranges of the labels.
+	labelAt []hcl.Range
 	// broken blocks have problems that make their evaluation pointless.
 	broken bool
+	// doubtful blocks hold something unknown, perhaps what is missed elsewhere.
+	doubtful bool
 }
 
 // label is the last label: the block's own name.
@@ -82,7 +86,7 @@ type decoder struct {
 
 // block decodes one block of type t, with everything in it.
 func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
-	b := &block{typ: t, labels: src.Labels, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
+	b := &block{typ: t, labels: src.Labels, labelAt: src.LabelRanges, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
 	b.broken = !d.labels(src, t)
 	if t.byKind && len(src.Labels) > 0 {
 		kind, ok := d.registry.Lookup(t.name, src.Labels[0])
@@ -93,8 +97,10 @@ func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
 		}
 		b.kind, b.typ = kind, t.with(kind)
 	}
+	before := len(d.diags)
 	d.attributes(src.Body, b)
 	d.nested(src.Body, b)
+	b.doubtful = len(d.diags) > before
 	return b
 }
 
@@ -166,7 +172,7 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	detail := choose(a.Name, t.attrNames(), "arguments of "+t.name)
 	if homes := t.homes(a.Name, true); len(homes) > 0 && nearest(a.Name, t.attrNames()) == "" {
-		detail = fmt.Sprintf("Put it inside the block %s { … }.", homes[0])
+		detail = fmt.Sprintf("Put it inside %s.", homes[0])
 	} else if name := nearest(a.Name, t.childNames()); name != "" && nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
 	}
@@ -225,12 +231,12 @@ func (d *decoder) home(name string, parent *blockType) string {
 	}
 	homes := root.homes(name, false)
 	for _, k := range d.registry.Kinds() {
-		if (&blockType{schema: k.Schema}).child(name) != nil && !slices.Contains(homes, k.Block) {
-			homes = append(homes, k.Block)
+		if (&blockType{schema: k.Schema}).child(name) != nil {
+			homes = append(homes, k.Block+" { … }")
 		}
 	}
 	if len(homes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Put it inside a %s block.", homes[0])
+	return fmt.Sprintf("Put it inside %s.", homes[0])
 }

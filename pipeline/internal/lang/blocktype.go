@@ -87,15 +87,16 @@ func (t *blockType) childNames() []string {
 	return names
 }
 
-// homes finds the types below t that a block (or an argument, with attr) may stand in.
+// homes finds the blocks below t that a block (or an argument, with attr) may stand in,
+// as they are written: "benchmark { load { … } }".
 func (t *blockType) homes(name string, attr bool) []string {
 	var out []string
 	for _, c := range t.children() {
 		if _, ok := c.attr(name); ok && attr || !attr && c.child(name) != nil {
-			out = append(out, c.name)
+			out = append(out, c.name+" { … }")
 		}
 		for _, deeper := range c.homes(name, attr) {
-			out = append(out, c.name+" → "+deeper)
+			out = append(out, c.name+" { "+deeper+" }")
 		}
 	}
 	return out

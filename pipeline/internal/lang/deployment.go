@@ -32,7 +32,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 	s := e.scopeOf(inst)
 	self := e.members(d, inst, b, s)
 	s = s.with("self", cty.ObjectVal(map[string]cty.Value{"server": self}))
-	s.check = checkMember
+	s.check = func(t hcl.Traversal) *hcl.Diagnostic { return checkMember(t, s.locals["self"]) }
 	for _, nested := range b.blocks {
 		if nested.broken || nested.typ.name == "server" {
 			continue
@@ -140,9 +140,12 @@ func (e *evaluator) checkRouter(router Part, b *block) {
 }
 
 // checkMember finds references to servers that the deployment does not have.
-func checkMember(t hcl.Traversal) *hcl.Diagnostic {
-	if t.RootName() == "self" && len(t) == 1 {
+func checkMember(t hcl.Traversal, self cty.Value) *hcl.Diagnostic {
+	switch {
+	case t.RootName() != "self":
+		return nil
+	case len(t) == 1:
 		return problem(codeReference, t.SourceRange(), "self is not a whole reference", "Write self.server.NAME.")
 	}
-	return nil
+	return checkPath(t, 1, self)
 }

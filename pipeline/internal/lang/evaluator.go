@@ -39,6 +39,7 @@ type evaluator struct {
 // node is one name during evaluation.
 type node struct {
 	running, done bool
+	cyclic        bool // its value needs itself
 	value         cty.Value
 	ok            bool
 }
@@ -96,6 +97,7 @@ func (e *evaluator) value(addr string, at hcl.Range) (cty.Value, bool) {
 	n.value, n.ok = e.compute(addr)
 	e.stack = e.stack[:len(e.stack)-1]
 	n.running, n.done = false, true
+	n.ok = n.ok && !n.cyclic
 	return n.value, n.ok
 }
 
@@ -133,6 +135,7 @@ func (e *evaluator) cycle(addr string, at hcl.Range) {
 	names := make([]string, 0, len(path)+1)
 	var lines []string
 	for i, f := range path {
+		e.nodes[f.addr].cyclic = true
 		names = append(names, f.addr)
 		next, where := addr, at
 		if i+1 < len(path) {
@@ -149,9 +152,14 @@ func (e *evaluator) cycle(addr string, at hcl.Range) {
 // of an instance, then attributes.
 func (e *evaluator) checkRest(r reference, v cty.Value) *hcl.Diagnostic {
 	if r.root == "var" || r.root == "local" {
-		return nil
+		return nil // their types are the file's own: try and can may be used on them
 	}
-	for i, step := range r.rest {
+	return checkPath(r.full, len(r.path), v)
+}
+
+// checkPath finds the first name of a traversal, from its step on, that v does not have.
+func checkPath(t hcl.Traversal, from int, v cty.Value) *hcl.Diagnostic {
+	for i, step := range t[from:] {
 		name, static := stepName(step)
 		v, _ = v.Unmark()
 		if !static || !v.IsKnown() || !isMap(v) {
@@ -160,7 +168,7 @@ func (e *evaluator) checkRest(r reference, v cty.Value) *hcl.Diagnostic {
 		elements := v.AsValueMap()
 		next, ok := elements[name]
 		if !ok {
-			parent := traversalText(r.full[:len(r.path)+i])
+			parent := traversalText(t[:from+i])
 			return problem(codeReference, step.SourceRange(), fmt.Sprintf("%s has no %q", parent, name),
 				choose(name, slices.Collect(maps.Keys(elements)), "names below "+parent))
 		}

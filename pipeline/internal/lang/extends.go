@@ -20,11 +20,12 @@ func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
 			return chain, true
 		}
 		parent, d := e.parent(last, attr.Expr)
-		if d == nil && slices.ContainsFunc(chain, func(c *entity) bool { return c.addr == parent.addr }) {
-			d = extendsCycle(chain, parent.addr, attr.Expr.Range())
-		}
 		if d != nil {
 			e.report(d)
+			return nil, false
+		}
+		if i := slices.IndexFunc(chain, func(c *entity) bool { return c.addr == parent.addr }); i >= 0 {
+			e.extendsCycle(chain[i:])
 			return nil, false
 		}
 		if parent.block.broken {
@@ -63,16 +64,24 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 	return parent, nil
 }
 
-func extendsCycle(chain []*entity, again string, at hcl.Range) *hcl.Diagnostic {
-	names := make([]string, 0, len(chain)+1)
-	var lines []string
-	for _, c := range chain {
-		names = append(names, c.addr)
-		lines = append(lines, fmt.Sprintf("  %s extends at %s", c.addr, place(c.block.at(metaExtends))))
+// extendsCycle reports a cycle of parents. Whichever of them was looked at first, the
+// path begins with the first by name, so that one cycle is reported once.
+func (e *evaluator) extendsCycle(cycle []*entity) {
+	first := 0
+	for i, c := range cycle {
+		if c.addr < cycle[first].addr {
+			first = i
+		}
 	}
-	names = append(names, again)
-	return problem(codeCycle, at, "extends forms a cycle: "+strings.Join(names, " → "),
-		strings.Join(lines, "\n")+"\nBreak it at one of these places.")
+	cycle = slices.Concat(cycle[first:], cycle[:first])
+	var names, lines []string
+	for i, c := range cycle {
+		names = append(names, c.addr)
+		lines = append(lines, fmt.Sprintf("  %s extends %s at %s", c.addr, cycle[(i+1)%len(cycle)].addr, place(c.block.at(metaExtends))))
+	}
+	names = append(names, cycle[0].addr)
+	e.report(problem(codeCycle, cycle[0].block.at(metaExtends), "extends forms a cycle: "+strings.Join(names, " → "),
+		strings.Join(lines, "\n")+"\nBreak it at one of these places."))
 }
 
 // layersOf pairs a block and its ancestors with their scopes. Expressions of an ancestor

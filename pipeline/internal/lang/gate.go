@@ -23,19 +23,20 @@ func (e *evaluator) gate(ent *entity) *Gate {
 	g.OnUnprovenTransport = Action(o.Text("on_unproven_transport"))
 	g.Benchmark = e.named(o, "benchmark")
 	g.Baseline = e.named(o, "baseline")
-	if !e.checkForm(b) {
-		return g
+	complete := e.checkForm(b)
+	if b.one("assert") == nil {
+		e.comparison(g, b, o)
 	}
 	bm := e.benchmarks[g.Benchmark]
-	if bm == nil {
+	if bm == nil || !complete {
 		return g // no such benchmark, or one that could not be expanded
 	}
 	e.where(g, b, bm)
 	if b.one("assert") != nil {
 		e.limit(g, b, bm)
-		return g
+	} else if base := e.baselines[g.Baseline]; base != nil {
+		e.against(g, b, base, bm)
 	}
-	e.comparison(g, b, o, bm)
 	return g
 }
 
@@ -128,16 +129,18 @@ func (e *evaluator) missingAdvice(missing []string) string {
 func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	src := b.attrs["where"]
 	scope := e.newScope()
+	decided := true
 	for i, c := range bm.Cells {
 		if src != nil {
 			yes, ok := e.holds(cellScope(scope, c), src.Expr, "where")
-			if !ok || !yes {
+			decided = decided && ok
+			if !yes {
 				continue
 			}
 		}
 		g.Cells = append(g.Cells, i)
 	}
-	if len(g.Cells) == 0 && len(bm.Cells) > 0 {
+	if len(g.Cells) == 0 && len(bm.Cells) > 0 && decided {
 		e.report(problem(codeGate, b.at("where"), "gate has no cell",
 			fmt.Sprintf("where is true for none of the %s of %s, so the gate could never fail.", counted(len(bm.Cells), "cell"), bm.Addr)))
 	}
@@ -151,19 +154,21 @@ func cellScope(s *scope, c Cell) *scope {
 	return s.inCell(c.Values)
 }
 
-// comparison evaluates and checks a gate with a baseline.
-func (e *evaluator) comparison(g *Gate, b *block, o object, bm *Benchmark) {
+// comparison evaluates what a gate with a baseline says by itself.
+func (e *evaluator) comparison(g *Gate, b *block, o object) {
 	g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
 	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
 	if g.Test != testPaired && o.Has("test") && o.Known("test") {
 		e.report(problem(codeValue, o.at([]string{"test"}), fmt.Sprintf("test %q is not supported yet", g.Test),
 			"Gates are decided by the paired t-test on logarithms. Remove the argument."))
 	}
-	e.metrics(g, b)
-	base := e.baselines[g.Baseline]
-	if base == nil {
-		return
+	if b.has("metrics") {
+		e.metrics(g, b)
 	}
+}
+
+// against checks a gate with a baseline against its benchmark.
+func (e *evaluator) against(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == pairedBaseline {
 		e.pairing(g, b, base, bm)
 	}

@@ -33,6 +33,11 @@ func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 		ok = ok && good
 		axes = append(axes, a)
 	}
+	for _, x := range m.nested("exclude") {
+		if !x.has("when") && !x.doubtful {
+			e.report(problem(codeMissing, x.header, "exclude has no condition", "Add when = …, a condition that is true for the cells to leave out."))
+		}
+	}
 	return axes, ok && e.checkSize(m, axes)
 }
 

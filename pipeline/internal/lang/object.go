@@ -50,6 +50,9 @@ func (e *evaluator) evaluate(layers []layer, schema steps.Schema, abstract bool)
 // unset is the value of an argument that the file does not set.
 func (e *evaluator) unset(own *block, a steps.Attr, abstract bool) (cty.Value, bool) {
 	if a.Required && !abstract {
+		if own.doubtful {
+			return cty.UnknownVal(a.Type), false // it may be what is misspelt
+		}
 		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s is missing", a.Name),
 			fmt.Sprintf("%s needs the argument %s. %s", own.typ.name, a.Name, a.Doc)))
 		return cty.UnknownVal(a.Type), false
@@ -124,10 +127,11 @@ func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool)
 		break
 	}
 	if n := len(o.Blocks[t.Type]); n < t.Min && !abstract {
-		own := o.layers[len(o.layers)-1].block
-		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s has no %s block", own.typ.name, t.Type),
-			fmt.Sprintf("Add %s %s", usage(fromSchema(t)), t.Doc)))
 		o.ok = false
+		if own := o.layers[len(o.layers)-1].block; !own.doubtful {
+			e.report(problem(codeMissing, own.header, fmt.Sprintf("%s has no %s block", own.typ.name, t.Type),
+				fmt.Sprintf("Add %s to it.", usage(fromSchema(t)))))
+		}
 	}
 }
 
@@ -214,6 +218,14 @@ func keyRange(expr hclsyntax.Expression, key string) hcl.Range {
 		}
 	})
 	return found
+}
+
+// keyRangeOf is keyRange for any expression.
+func keyRangeOf(expr hcl.Expression, key string) hcl.Range {
+	if x, ok := expr.(hclsyntax.Expression); ok && key != "" {
+		return keyRange(x, key)
+	}
+	return expr.Range()
 }
 
 // visitKeys visits the literal keys of an object expression in source order, through

@@ -42,24 +42,23 @@ func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	return r
 }
 
-// reportFits reports an unknown kind, and arguments that the kind does not have.
+// reportFits reports an unknown kind, of which nothing more can be said, and arguments
+// that the kind does not have.
 func (e *evaluator) reportFits(b *block, kind string) bool {
 	kinds := reportKinds()
 	if _, ok := kinds[kind]; !ok {
 		names := []string{"github", "file", "summary"}
-		e.report(problem(codeKind, b.header, fmt.Sprintf("there is no report of kind %q", kind), choose(kind, names, "kinds of report")))
+		e.report(problem(codeKind, b.labelAt[0], fmt.Sprintf("there is no report of kind %q", kind), choose(kind, names, "kinds of report")))
 		return false
 	}
-	ok := true
 	for other, own := range kinds {
 		for _, name := range own {
 			if a := b.attrs[name]; a != nil && other != kind {
 				e.report(problem(codeArgument, a.NameRange, fmt.Sprintf("a %s report has no %s", kind, name), fmt.Sprintf("It is an argument of report %q.", other)))
-				ok = false
 			}
 		}
 	}
-	return ok
+	return true
 }
 
 // reportGates reads the list of gates.

@@ -22,6 +22,9 @@ func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string
 		return steps.ServerSpec{}, diags
 	}
 	if s := e.servers[addr]; s != nil {
+		if s.Late {
+			return steps.ServerSpec{}, stillLate(addr, s.DependsOn, s.Range)
+		}
 		return s.Spec, nil
 	}
 	return steps.ServerSpec{}, notFound(addr, "server")
@@ -34,13 +37,16 @@ func (c *Config) ResolveStep(addr string, outputs map[string]map[string]string) 
 		return steps.Object{}, diags
 	}
 	if s := e.steps[addr]; s != nil {
+		if s.late {
+			return steps.Object{}, stillLate(addr, s.DependsOn, s.Range)
+		}
 		return s.Object, nil
 	}
 	return steps.Object{}, notFound(addr, "step")
 }
 
-// again evaluates the block that holds the instance addr. What other instances of the
-// block still wait for is not this one's problem.
+// again evaluates the instance addr of a block, and what that refers to. What others wait
+// for is not its problem.
 func (c *Config) again(addr string, outputs map[string]map[string]string) (*evaluator, hcl.Diagnostics) {
 	if outputs == nil {
 		outputs = map[string]map[string]string{}
@@ -77,6 +83,12 @@ func (e *evaluator) instanceAgain(ent *entity, inst instance) hcl.Diagnostics {
 		}
 	}
 	return errors
+}
+
+// stillLate is the problem of an instance that outputs do not complete.
+func stillLate(addr string, needs []string, at hcl.Range) hcl.Diagnostics {
+	return hcl.Diagnostics{problem(codeLate, at, fmt.Sprintf("%s still waits for a step", addr),
+		fmt.Sprintf("It needs outputs of %s, and not all of them are there.", enumerate(needs)))}
 }
 
 func notFound(addr, what string) hcl.Diagnostics {

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -66,7 +65,8 @@ func (s *scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
 	ctx := p.ctx.NewChild()
 	ctx.Variables = s.locals
 	v, diags := expr.Value(ctx)
-	for _, d := range diag.WithCode(diags, codeExpression) {
+	for _, d := range diags {
+		s.eval.explain(d, expr, ctx)
 		if p.varies {
 			d.Detail += s.note()
 		}

@@ -49,7 +49,7 @@ func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abst
 		sourceOK := e.checkSource(o)
 		e.check(&o, b.kind, func(p steps.Problem) bool { return !sourceOK && aboutSource(p) })
 	}
-	srv.Spec = e.spec(inst.addr, b.kind, o, srv.DependsOn)
+	srv.Spec = e.spec(inst.addr, b.kind, o)
 	model, modelKnown := o.Attrs["model"], o.Known("model") || !o.Has("model")
 	text := ""
 	if model != cty.NilVal {
@@ -72,6 +72,8 @@ func (e *evaluator) checkSource(o object) bool {
 	switch {
 	case !o.ok || len(set) == 1:
 		return true
+	case len(set) == 0 && o.layers[len(o.layers)-1].block.doubtful:
+		return false // it may be what is misspelt
 	case len(set) == 0:
 		e.report(problem(codeMissing, o.at(nil), "server has no image, executable or url",
 			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that already runs."))

@@ -3,7 +3,6 @@ package lang
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,28 +13,48 @@ import (
 // spec turns an evaluated server block into what an engine gets. It is the one place
 // that knows the arguments of servers by name. What waits for the run is shown as
 // "(known after step.exec.build)".
-func (e *evaluator) spec(addr string, kind steps.Kind, o object, after []string) steps.ServerSpec {
-	late := "(known after " + strings.Join(after, ", ") + ")"
+func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpec {
 	text := func(name string) string {
 		if o.Has(name) && !o.Known(name) {
-			return late
+			return e.knownAfter(o, name)
 		}
 		return o.Text(name)
 	}
 	return steps.ServerSpec{
 		Addr: addr, Engine: kind.Name, Version: o.Text("version"),
-		Image: text("image"), Executable: words(o, "executable", late), URL: strings.TrimRight(text("url"), "/"),
+		Image: text("image"), Executable: e.words(o, "executable"), URL: strings.TrimRight(text("url"), "/"),
 		Model: text("model"), ServedName: text("served_name"), GPUs: o.Int("gpus"),
-		Args: e.args(o, late), Env: environment(o, late),
+		Args: e.args(o), Env: e.environment(o),
 		Port: o.Int("port"), Dir: o.Text("dir"), APIKey: text("api_key"),
-		Ready: readiness(o), StopGrace: o.Duration("stop_grace"), Simulate: settings(o, "simulate"),
+		Ready: readiness(o), StopGrace: o.Duration("stop_grace"),
+		Container: container(o), Simulate: settings(o, "simulate"),
 	}
 }
 
+// knownAfter stands for the value of an argument that waits for steps.
+func (e *evaluator) knownAfter(o object, name string) string {
+	var exprs []hcl.Expression
+	for _, l := range o.layers {
+		if src := l.block.attrs[name]; src != nil {
+			exprs = append(exprs, src.Expr)
+		}
+	}
+	return "(known after " + strings.Join(e.stepsOf(exprs), ", ") + ")"
+}
+
+// container is the container block. What is wrong in it, the kind's check has said.
+func container(o object) *steps.ContainerSpec {
+	for _, b := range o.Blocks["container"] {
+		c, _ := steps.ReadContainer(b)
+		return c
+	}
+	return nil
+}
+
 // words is an argument that is a string or a list of strings.
-func words(o object, name, late string) []string {
+func (e *evaluator) words(o object, name string) []string {
 	if o.Has(name) && !o.Known(name) {
-		return []string{late}
+		return []string{e.knownAfter(o, name)}
 	}
 	out, err := o.Texts(name)
 	if err != nil {
@@ -69,11 +88,12 @@ func settings(o object, typ string) map[string]any {
 
 // args lists the engine's arguments in source order: those of the parent first, then new
 // ones. Keys that are computed come last, sorted.
-func (e *evaluator) args(o object, late string) []steps.Arg {
+func (e *evaluator) args(o object) []steps.Arg {
 	v := o.Value("args")
 	if v == cty.NilVal || !isMap(v) {
 		return nil
 	}
+	late := e.knownAfter(o, "args")
 	values := v.AsValueMap()
 	var out []steps.Arg
 	take := func(name string) {
@@ -120,7 +140,7 @@ func (e *evaluator) keyOrder(expr hclsyntax.Expression, seen map[string]bool, ta
 }
 
 // environment lists env sorted by name, with secrets marked as such.
-func environment(o object, late string) []steps.EnvVar {
+func (e *evaluator) environment(o object) []steps.EnvVar {
 	env, ok := o.Attrs["env"]
 	if !ok || env == cty.NilVal {
 		return nil
@@ -137,9 +157,11 @@ func environment(o object, late string) []steps.EnvVar {
 		if v.IsNull() {
 			continue
 		}
-		text := late
+		text := ""
 		if v.IsKnown() {
 			text = v.AsString()
+		} else {
+			text = e.knownAfter(o, "env")
 		}
 		out = append(out, steps.EnvVar{Name: k.AsString(), Value: text, Secret: secret})
 	}
@@ -187,9 +209,4 @@ func plainNumber(v cty.Value) any {
 	}
 	x, _ := f.Float64()
 	return x
-}
-
-// durationOf is an argument of a duration, 0 if it is not set.
-func durationOf(v cty.Value) time.Duration {
-	return steps.Object{Attrs: map[string]cty.Value{"v": v}}.Duration("v")
 }

@@ -8,10 +8,14 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// nearest finds the name that a misspelt one most likely meant, "" if none is near. A
-// third of the letters may be wrong, and at least two.
+// nearest finds the name that a misspelt one most likely meant, "" if none is near. Two
+// letters may be wrong (two swapped ones count so), one of a short name, and a third of a
+// long one.
 func nearest(given string, names []string) string {
 	best, least := "", max(3, len(given)/3+1)
+	if len(given) < 4 {
+		least = 2
+	}
 	for _, name := range names {
 		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil); d < least {
 			best, least = name, d
@@ -39,6 +43,8 @@ func offer(names []string, what string) string {
 	switch {
 	case len(names) == 0:
 		return fmt.Sprintf("There are no %s.", what)
+	case len(names) == 1:
+		return fmt.Sprintf("There is only %s.", names[0])
 	case len(names) > listedNames:
 		return fmt.Sprintf("The %s are %s, … (%d in all).", what, strings.Join(names[:listedNames], ", "), len(names))
 	}

@@ -51,7 +51,7 @@ func (s *scope) contextOf(expr hcl.Expression) *hcl.EvalContext {
 func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
 	at := expr.Range()
 	if part, marked := markedPart(v); marked && !a.Sensitive {
-		return v, secretHere(at, a.Name, part)
+		return v, secretHere(keyRangeOf(expr, part), a.Name, part)
 	} else if !a.Sensitive && v.ContainsMarked() {
 		return v, secretHere(at, a.Name, "")
 	}
@@ -85,7 +85,7 @@ func checkEnum(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
 func (s *scope) checkLate(expr hcl.Expression, a steps.Attr) *hcl.Diagnostic {
 	sources := s.eval.lateSources(expr)
 	started := func(l lateSource) bool { return !l.step }
-	if a.Late && len(sources) > 0 && !slices.ContainsFunc(sources, started) && s.eval.outputs == nil {
+	if a.Late && len(sources) > 0 && !slices.ContainsFunc(sources, started) {
 		return nil
 	}
 	return s.eval.notYet(expr, a.Name, "")

@@ -24,6 +24,8 @@ type declaration struct {
 	sensitive bool
 	nullable  bool
 	broken    bool
+
+	description string
 }
 
 // given is a value from outside the file for a variable.
@@ -93,6 +95,8 @@ func (e *evaluator) decodeVariable(d *declaration) {
 			d.sensitive = v.True()
 		case "nullable":
 			d.nullable = v.True()
+		case "description":
+			d.description = v.AsString()
 		}
 	}
 	if src := d.block.attrs["default"]; src != nil && !d.broken {
@@ -144,7 +148,7 @@ func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin 
 	if len(values) == 0 {
 		if d.def == cty.NilVal {
 			e.report(problem(codeVariableMissing, d.block.header, fmt.Sprintf("var.%s has no value", d.name),
-				fmt.Sprintf("It has no default, so it must be set: with --var %s=VALUE, in a file of --var-file FILE, or in the environment variable %s%s.", d.name, envPrefix, d.name)))
+				fmt.Sprintf("It has no default, so it must be set: with --var %s=VALUE, in a file of --var-file FILE, or in the environment variable %s%s.%s", d.name, envPrefix, d.name, d.about())))
 			return cty.DynamicVal, "", false
 		}
 		return d.def, "default", true
@@ -160,6 +164,14 @@ func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin 
 		return cty.DynamicVal, "", false
 	}
 	return v, last.origin, true
+}
+
+// about is the description at the end of a message.
+func (d declaration) about() string {
+	if d.description == "" {
+		return ""
+	}
+	return " It is described as: " + d.description
 }
 
 // parse turns a given value into one of the variable's type.

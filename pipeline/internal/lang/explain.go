@@ -1,0 +1,66 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// explain makes a diagnostic of hcl's own one of ours: with a code, in our style, and
+// with "did you mean" where hcl has none.
+func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) {
+	diag.WithCode(hcl.Diagnostics{d}, codeExpression)
+	if d.Summary != "" {
+		d.Summary = strings.ToLower(d.Summary[:1]) + d.Summary[1:]
+	}
+	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+		names := slices.Collect(maps.Keys(e.prog.functions))
+		slices.Sort(names)
+		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), choose(call.CalledFunctionName(), names, "functions"))
+		return
+	}
+	if key, names, ok := missingKey(d, expr, ctx); ok {
+		d.Summary = fmt.Sprintf("there is no element %q", key)
+		d.Detail = choose(key, names, "keys")
+	}
+}
+
+// missingKey finds the index that an evaluation failed at, if it is a known key that a
+// known map does not have.
+func missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (key string, names []string, found bool) {
+	root, ok := expr.(hclsyntax.Node)
+	if !ok || d.Subject == nil {
+		return "", nil, false
+	}
+	// Walking cannot fail: the callback returns no diagnostics.
+	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics {
+		index, ok := n.(*hclsyntax.IndexExpr)
+		if !ok || found || !overlap(*d.Subject, index.Range()) {
+			return nil
+		}
+		collection, diags := index.Collection.Value(ctx)
+		k, keyDiags := index.Key.Value(ctx)
+		if diags.HasErrors() || keyDiags.HasErrors() || collection.IsMarked() || !isMap(collection) {
+			return nil
+		}
+		if k.IsMarked() || !k.IsKnown() || k.IsNull() || k.Type() != cty.String {
+			return nil
+		}
+		elements := collection.AsValueMap()
+		if _, there := elements[k.AsString()]; !there {
+			key, names, found = k.AsString(), slices.Sorted(maps.Keys(elements)), true
+		}
+		return nil
+	})
+	return key, names, found
+}
+
+func overlap(a, b hcl.Range) bool {
+	return a.Filename == b.Filename && a.Start.Byte < b.End.Byte && b.Start.Byte < a.End.Byte
+}

@@ -1,0 +1,56 @@
+package lang_test
+
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// testRegistry has a few kinds of each block, described here: the language must not
+// depend on what the real ones say.
+func testRegistry(t testing.TB) *steps.Registry {
+	t.Helper()
+	kinds := []steps.Kind{
+		serverKind("vllm"), serverKind("sglang"),
+		{Block: "step", Name: "exec", Doc: "Runs a command.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "command", Type: cty.List(cty.String), Required: true, Late: true, Doc: "Words."},
+			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment."},
+			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time."},
+			{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of outputs."},
+		}}},
+		{Block: "dataset", Name: "random", Doc: "Random tokens.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens in."},
+			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens out."},
+			{Name: "prefix_len", Type: cty.Number, Doc: "Shared tokens."},
+		}}},
+		{Block: "dataset", Name: "trace", Doc: "A file.", Unsupported: "traces come later", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "path", Type: cty.String, Required: true, Doc: "File."},
+			{Name: "time_scale", Type: cty.Number, Doc: "Factor on times."},
+		}}},
+		{Block: "service", Name: "etcd", Doc: "Metadata.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "port", Type: cty.Number, Doc: "Port."},
+		}}},
+		{Block: "kv_transfer", Name: "mooncake", Doc: "A transfer.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "transport", Type: cty.String, Enum: []string{"tcp", "rdma"}, Doc: "What carries it."},
+			{Name: "devices", Type: cty.List(cty.String), Doc: "Devices."},
+			{Name: "buffer", Type: cty.Number, Unit: steps.UnitBytes, Doc: "Size."},
+		}}},
+		{Block: "router", Name: "round_robin", Doc: "A router.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "Servers."},
+			{Name: "decode", Type: cty.DynamicPseudoType, Required: true, Doc: "Servers."},
+		}}},
+	}
+	r, err := steps.NewRegistry(kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func serverKind(name string) steps.Kind {
+	return steps.Kind{
+		Block: "server", Name: name, Doc: "A server.", Schema: steps.ServerSchema(),
+		Validate: steps.CheckServer,
+	}
+}

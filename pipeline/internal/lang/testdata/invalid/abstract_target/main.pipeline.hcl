@@ -1,0 +1,20 @@
+server "vllm" "sut" {
+  abstract   = true
+  executable = "vllm"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  target  = server.vllm.sut
+  dataset = dataset.random.short
+
+  load {
+    rate     = 4
+    requests = 1000
+  }
+}

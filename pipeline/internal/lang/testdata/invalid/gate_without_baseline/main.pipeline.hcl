@@ -1,0 +1,57 @@
+server "vllm" "sut" {
+  for_each   = { base = false, head = true }
+  executable = "vllm"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+  args       = { enable_chunked_prefill = each.value }
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  matrix {
+    side = ["base", "head"]
+    rate = [4, 8]
+  }
+
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+
+  load {
+    rate     = matrix.rate
+    requests = 1000
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+gate "empty" {
+  benchmark = benchmark.serving
+}
+
+gate "no_baseline" {
+  benchmark = benchmark.serving
+  metrics   = [metric.ttft.p99]
+}
+
+gate "both" {
+  benchmark = benchmark.serving
+  baseline  = baseline.paired.base
+
+  assert {
+    condition     = self.errors == 0
+    error_message = "errors"
+  }
+}
+
+gate "reference" {
+  benchmark = "serving"
+  baseline  = baseline.paired.base
+  metrics   = ["ttft.p99"]
+  margin    = 5
+}

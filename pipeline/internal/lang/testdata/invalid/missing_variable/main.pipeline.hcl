@@ -1,0 +1,9 @@
+variable "image" {
+  type        = string
+  description = "Image under test."
+}
+
+server "vllm" "sut" {
+  image = var.image
+  model = "m"
+}

@@ -1,0 +1,24 @@
+server "vllm" "sut" {
+  executable = "vllm"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  target  = server.vllm.sut
+  dataset = dataset.random.short
+
+  load {
+    rte      = 4
+    requests = 1000
+  }
+}
+
+server "vllm" "other" {
+  exceutable = "vllm"
+  model      = "m"
+}

@@ -1,0 +1,51 @@
+server "vllm" "sut" {
+  for_each   = { base = false, head = true }
+  executable = "vllm"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+  args       = { enable_chunked_prefill = each.value }
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  matrix {
+    side = ["base", "head"]
+    rate = [4, 8]
+  }
+
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+
+  load {
+    rate     = matrix.rate
+    requests = 1000
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+baseline "paired" "rate" {
+  axis  = "rate"
+  value = 4
+}
+
+gate "rates" {
+  benchmark = benchmark.serving
+  baseline  = baseline.paired.rate
+  metrics   = [metric.ttft.p99]
+  margin    = "5%"
+}
+
+gate "base_only" {
+  benchmark = benchmark.serving
+  baseline  = baseline.paired.base
+  metrics   = [metric.ttft.p99]
+  margin    = "5%"
+  where     = matrix.side == "base"
+}

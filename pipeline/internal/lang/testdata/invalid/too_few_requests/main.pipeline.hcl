@@ -1,0 +1,38 @@
+server "vllm" "sut" {
+  for_each   = { base = false, head = true }
+  executable = "vllm"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+  args       = { enable_chunked_prefill = each.value }
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  matrix {
+    side = ["base", "head"]
+    rate = [4, 8]
+  }
+
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+
+  load {
+    rate     = matrix.rate
+    requests = 200
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+gate "latency" {
+  benchmark = benchmark.serving
+  baseline  = baseline.paired.base
+  metrics   = [metric.ttft.p95, metric.ttft.p99]
+  margin    = "5%"
+}

@@ -1,0 +1,3 @@
+variable "rates" {
+  type = list(number)
+}

@@ -1,0 +1,6 @@
+pipeline {
+  required_version = ">= 9"
+}
+
+future "block" {
+}
