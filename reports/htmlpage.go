@@ -123,7 +123,7 @@ func (b *pageBuilder) section(s *Section) (htmlSection, bool) {
 		title = plain(titles[s.Kind])
 	}
 	out := htmlSection{
-		ID: string(s.Kind), Title: spans(title, maxCell), Plain: clean(title.String(), maxCell),
+		ID: string(s.Kind), Title: spans(title, maxCell), Plain: shortTitle(title),
 		Folded: s.Folded && s.Kind != Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)], maxLine), Omitted: lines([]Line{s.Omitted}, maxLine),
 	}
 	if n := len(s.Notes) - b.size.rows; n > 0 {
@@ -143,6 +143,12 @@ func (b *pageBuilder) section(s *Section) (htmlSection, bool) {
 		out.Omitted = append(out.Omitted, spans(plain("and the ends of "+count(n, "more log")), maxLine))
 	}
 	return out, true
+}
+
+// shortTitle is a title for the contents, without what is in parentheses.
+func shortTitle(title Line) string {
+	text, _, _ := strings.Cut(title.String(), " (")
+	return clean(text, maxCell)
 }
 
 func htmlLogOf(l Log) htmlLog {

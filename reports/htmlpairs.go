@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -29,7 +30,7 @@ func (v *view) comparisons() []*comparison {
 		if !ok {
 			continue
 		}
-		key := r.gate.Benchmark + "\x00" + r.d.Cell + "\x00" + r.d.BaseCell
+		key := strings.Join([]string{r.gate.Benchmark, r.d.Cell, r.d.BaseCell, r.d.Base, r.d.Head}, "\x00")
 		c := byKey[key]
 		if c == nil {
 			c = &comparison{
@@ -115,30 +116,44 @@ const (
 	maxOpen     = 3  // comparisons that are open at first
 )
 
-// pairView draws c. Only comparisons that did not pass are open at first.
+// pairView draws c.
 func (v *view) pairView(c *comparison, open bool) pairView {
-	p := pairView{Anchor: c.anchor, Title: spans(c.name, maxCell), Open: open}
-	var words []Line
-	for i, r := range c.rows {
+	p := pairView{Anchor: c.anchor, Title: spans(c.name, maxCell), Open: open, Summary: spans(c.summary(), maxCell)}
+	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
 		if i == 0 {
 			p.Icon = iconView(iconOf(r.gate, r.d.Verdict))
 		}
-		if i < maxSummary && (i == 0 || !r.passed()) {
-			words = append(words, summaryWords(r))
-		}
-		if i < maxDetailed {
-			p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
-		}
+		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
 		p.Notes = append(p.Notes, spans(plain(count(n, "more comparison")+" of these cells are in the tables only."), maxLine))
 	}
-	p.Summary = spans(join("; ", words...), maxCell)
 	v.drawDistributions(&p, c)
 	return p
 }
 
 const maxSummary = 3
+
+// summary is the first that did not pass or improved, and how many there are.
+func (c *comparison) summary() Line {
+	var words []Line
+	rest := 0
+	for _, r := range c.rows {
+		if r.d.Verdict == result.Pass || len(words) == maxSummary {
+			rest++
+			continue
+		}
+		words = append(words, summaryWords(r))
+	}
+	if rest > 0 {
+		what := " more"
+		if len(words) < maxSummary {
+			what = " passed"
+		}
+		words = append(words, plain(fmt.Sprint(rest)+what))
+	}
+	return join("; ", words...)
+}
 
 // summaryWords is "TTFT p99 +14.4 % regression".
 func summaryWords(r verdictRow) Line {

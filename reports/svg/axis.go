@@ -141,8 +141,8 @@ func niceTicks(lo, hi float64, n int) []float64 {
 	}
 	step := niceStep((hi - lo) / float64(n))
 	first, last := math.Floor(lo/step), math.Ceil(hi/step)
-	const most = 50 // ends of huge numbers a rounding apart
-	if !finite(step) || step <= 0 || last-first > most {
+	// Ends a rounding apart have nothing round between them.
+	if rounding := 1e-12 * math.Max(math.Abs(lo), math.Abs(hi)); !finite(step) || step <= rounding {
 		return []float64{lo, hi}
 	}
 	var ticks []float64

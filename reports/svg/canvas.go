@@ -60,8 +60,20 @@ func (c *canvas) close() string {
 	return c.b.String()
 }
 
-// start writes a start tag. attrs alternate between names, which are ours, and values.
+// start writes a start tag. attrs alternate between names, which are ours, and values;
+// one without a value is left out.
 func (c *canvas) start(element string, attrs ...any) {
+	c.tag(element, attrs)
+	c.b.WriteByte('>')
+}
+
+// shape is an element without content.
+func (c *canvas) shape(element string, attrs ...any) {
+	c.tag(element, attrs)
+	c.b.WriteString("/>\n")
+}
+
+func (c *canvas) tag(element string, attrs []any) {
 	c.b.WriteByte('<')
 	c.b.WriteString(element)
 	for i := 0; i+1 < len(attrs); i += 2 {
@@ -77,17 +89,9 @@ func (c *canvas) start(element string, attrs ...any) {
 		}
 		c.b.WriteString(" " + attrs[i].(string) + `="` + value + `"`)
 	}
-	c.b.WriteByte('>')
 }
 
 func (c *canvas) end(element string) { c.b.WriteString("</" + element + ">") }
-
-// shape is an element without content.
-func (c *canvas) shape(element string, attrs ...any) {
-	c.start(element, attrs...)
-	c.end(element)
-	c.b.WriteByte('\n')
-}
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	c.shape("line", "class", class, "x1", x1, "y1", y1, "x2", x2, "y2", y2)
