@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -34,6 +35,8 @@ type evaluator struct {
 	baselines   map[string]*Baseline
 
 	secrets map[string]bool
+	// workloadSchema is evaluated for every cell.
+	workloadSchema steps.Schema
 }
 
 // node is one name during evaluation.
@@ -57,7 +60,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
 		benchmarks: map[string]*Benchmark{}, scopes: map[string]*scope{}, baselines: map[string]*Baseline{},
-		secrets: map[string]bool{},
+		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(),
 	}
 }
 

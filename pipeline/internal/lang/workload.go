@@ -20,7 +20,7 @@ type cell struct {
 // for the first cell that has it.
 func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workload) {
 	c := cell{evaluator: e, scope: s, block: b}
-	c.object = e.evaluate([]layer{{b, s}}, benchmarkWorkload(), false)
+	c.object = e.evaluate([]layer{{b, s}}, e.workloadSchema, false)
 	target = c.target()
 	w = steps.Workload{
 		Endpoint:       c.Text("endpoint"),
