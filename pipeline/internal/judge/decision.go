@@ -30,7 +30,7 @@ func fill(d *result.Decision, from gates.Decision) {
 	d.Verdict, d.Reason, d.Warnings = result.Verdict(from.Verdict), from.Reason, from.Warnings
 	d.N, d.BaseValue, d.HeadValue, d.Change = from.N, from.Base, from.Head, from.Change
 	d.Infrastructure = from.Infrastructure
-	if d.Kind == "success" {
+	if d.Kind == result.KindSuccess {
 		d.Margin = 0
 	}
 	if !from.Tested {
@@ -56,7 +56,7 @@ func finite(v float64) float64 {
 func GeoMeans(runs []result.Run) map[string]float64 {
 	values := map[string][]float64{}
 	for _, r := range runs {
-		if r.Status != "ok" {
+		if r.Status != result.RunOK {
 			continue
 		}
 		for id, v := range r.Metrics {

@@ -49,7 +49,7 @@ func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
 func (c *court) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run) ([]string, error) {
 	var out []string
 	for _, r := range runs {
-		if r.Status != "ok" {
+		if r.Status != result.RunOK {
 			continue
 		}
 		holds, _, err := c.opt.Assert(g.Addr, cell, assertInput([]result.Run{r}))
@@ -69,10 +69,10 @@ func assertInput(runs []result.Run) AssertInput {
 	in := AssertInput{Metrics: GeoMeans(runs)}
 	for _, r := range runs {
 		switch r.Status {
-		case "ok":
+		case result.RunOK:
 			in.Requests += r.Sent
 			in.Errors += r.Failed
-		case "failed":
+		case result.RunFailed:
 			in.Requests += max(r.Sent, 1)
 			in.Errors += max(r.Failed, 1)
 		}

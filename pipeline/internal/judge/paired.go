@@ -49,7 +49,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	c.family.Success = append(c.family.Success, success)
 	d := c.blank(g, cmp, "success.rate")
-	d.Kind = "success"
+	d.Kind = result.KindSuccess
 	c.success = append(c.success, c.add(gate, d))
 	return nil
 }
@@ -58,7 +58,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 func pairs(base, head []result.Run, id string) []gates.Pair {
 	byRepeat := map[int]float64{}
 	for _, r := range base {
-		if v, ok := r.Metrics[id]; ok && r.Status == "ok" {
+		if v, ok := r.Metrics[id]; ok && r.Status == result.RunOK {
 			byRepeat[r.Pair()] = v
 		}
 	}
@@ -66,7 +66,7 @@ func pairs(base, head []result.Run, id string) []gates.Pair {
 	for _, r := range head {
 		h, ok := r.Metrics[id]
 		b, both := byRepeat[r.Pair()]
-		if ok && both && r.Status == "ok" {
+		if ok && both && r.Status == result.RunOK {
 			out = append(out, gates.Pair{Repeat: r.Pair(), Base: b, Head: h})
 		}
 	}
@@ -78,9 +78,9 @@ func pairs(base, head []result.Run, id string) []gates.Pair {
 func outcomes(runs []result.Run) []gates.Run {
 	var out []gates.Run
 	for _, r := range runs {
-		if r.Status == "ok" || r.Status == "failed" {
+		if r.Status == result.RunOK || r.Status == result.RunFailed {
 			out = append(out, gates.Run{
-				Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == "failed",
+				Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == result.RunFailed,
 			})
 		}
 	}
@@ -93,6 +93,9 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), ""
 	}
 	if invalid := voided(base, head, pairs, c.repeats(g.Benchmark)); invalid != "" {
+		return "", invalid
+	}
+	if invalid := c.unequalWork(cmp, base, head); invalid != "" {
 		return "", invalid
 	}
 	if pairs == 0 {
@@ -112,8 +115,37 @@ func voided(base, head *result.Cell, pairs, planned int) string {
 	}
 	for _, cell := range []*result.Cell{base, head} {
 		for _, r := range cell.Current() {
-			if r.Status == "void" {
+			if r.Status == result.RunVoid {
 				return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, planned, r.Repeat, r.Reason)
+			}
+		}
+	}
+	return ""
+}
+
+// unequalWork is set when two sides that were planned to do the same did not: other
+// prompts, lengths or arrival times. Sides whose workloads differ by declaration are
+// compared as they are.
+func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) string {
+	_, planned, _ := c.plan.Cell(cmp.Base)
+	_, other, _ := c.plan.Cell(cmp.Head)
+	if planned.WorkKey != other.WorkKey {
+		return ""
+	}
+	work := map[int]map[string]any{}
+	for _, r := range base.Current() {
+		if r.Status == result.RunOK {
+			work[r.Pair()] = r.Audit
+		}
+	}
+	for _, r := range head.Current() {
+		b, both := work[r.Pair()]
+		if !both || r.Status != result.RunOK {
+			continue
+		}
+		for _, hash := range []string{"schedule_hash", "work_hash"} {
+			if b[hash] != r.Audit[hash] {
+				return fmt.Sprintf("the sides did not do the same work in repeat %d: %s differs", r.Pair(), hash)
 			}
 		}
 	}
@@ -145,7 +177,7 @@ func overloaded(base, head *result.Cell) string {
 func overloads(runs []result.Run) int {
 	n := 0
 	for _, r := range runs {
-		if r.Status == "ok" && r.Overloaded {
+		if r.Status == result.RunOK && r.Overloaded {
 			n++
 		}
 	}
@@ -155,7 +187,7 @@ func overloads(runs []result.Run) int {
 func valid(runs []result.Run) int {
 	n := 0
 	for _, r := range runs {
-		if r.Status == "ok" {
+		if r.Status == result.RunOK {
 			n++
 		}
 	}

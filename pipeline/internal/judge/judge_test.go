@@ -1,0 +1,191 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// session is a plan of one benchmark with a base, a head and one gate, and a document
+// with four repeats of each.
+type session struct {
+	plan *plan.Plan
+	doc  *result.Document
+}
+
+const repeats = 4
+
+func newSession() session {
+	cell := func(side string) plan.Cell {
+		return plan.Cell{Hash: side, WorkKey: "w", Target: "server.vllm." + side, Values: []result.AxisValue{{Name: "side", Value: side}}}
+	}
+	p := &plan.Plan{
+		Alpha: 0.05, FamilySize: 2,
+		Targets:    []plan.Target{{Addr: "server.vllm.base", Source: "vllm"}, {Addr: "server.vllm.head", Source: "vllm"}},
+		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMax: repeats, Cells: []plan.Cell{cell("base"), cell("head")}}},
+		Gates: []plan.Gate{{
+			Addr: "gate.g", Benchmark: "benchmark.b", Baseline: "baseline.paired.p", BaselineKind: "paired", Axis: "side", BaseValue: "base",
+			Metrics: []string{"ttft.p50"}, Margin: 0.05, Test: "paired_t",
+			OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
+			Comparisons: []plan.Comparison{{Head: "head", Base: "base", HeadValue: "head", BaseValue: "base"}},
+		}},
+	}
+	doc := &result.Document{Status: result.StatusComplete, Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{
+		{Hash: "base", Target: "server.vllm.base"}, {Hash: "head", Target: "server.vllm.head"},
+	}}}}
+	s := session{p, doc}
+	for r := 1; r <= repeats; r++ {
+		wobble := 1 + 0.004*float64(r%3-1)
+		s.add(0, run(r, 0.100*wobble))
+		s.add(1, run(r, 0.100))
+	}
+	return s
+}
+
+func (s session) add(cell int, r result.Run) {
+	c := &s.doc.Benchmarks[0].Cells[cell]
+	c.Runs = append(c.Runs, r)
+}
+
+// each changes every run of a cell.
+func (s session) each(cell int, change func(*result.Run)) {
+	for i := range s.doc.Benchmarks[0].Cells[cell].Runs {
+		change(&s.doc.Benchmarks[0].Cells[cell].Runs[i])
+	}
+}
+
+func run(repeat int, ttft float64) result.Run {
+	return result.Run{
+		Repeat: repeat, Status: result.RunOK, Sent: 200, Metrics: map[string]float64{"ttft.p50": ttft, "ttft.p99": 3 * ttft},
+		Audit: map[string]any{"schedule_hash": "s", "work_hash": fmt.Sprint("w", repeat)},
+	}
+}
+
+func dead(r *result.Run) {
+	r.Status, r.Metrics, r.Sent, r.Reason = result.RunFailed, nil, 0, "the server did not start"
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		change  func(session)
+		verdict result.Verdict
+		exit    int
+		reason  string // part of the reason of some decision
+	}{
+		{"equal sides", func(session) {}, result.Pass, 0, ""},
+		{"slower head", func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.2 }) }, result.Regression, 1, ""},
+		{"faster head", func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 0.8 }) }, result.Pass, 0, "ttft.p50 improvement"}, // the success rate only passes
+		{"noisy head", func(s session) {
+			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.3*float64(r.Repeat%2) })
+		}, result.Inconclusive, 0, ""},
+		{"head never starts", func(s session) { s.each(1, dead) }, result.Regression, 1, "head"},
+		{"both never start", func(s session) { s.each(0, dead); s.each(1, dead) }, result.Invalid, 4, ""},
+		{"head drops requests and is faster", func(s session) {
+			s.each(1, func(r *result.Run) { r.Failed = 20; r.Metrics["ttft.p50"] *= 0.5 })
+		}, result.Regression, 1, ""},
+		{"a pair is void for good", func(s session) {
+			s.doc.Benchmarks[0].Cells[1].Runs[2].Status = result.RunVoid
+			s.doc.Benchmarks[0].Cells[1].Runs[2].Reason = "lag"
+		}, result.Invalid, 5, "void"},
+		{"a void pair was measured again", func(s session) {
+			s.doc.Benchmarks[0].Cells[1].Runs[2].Status = result.RunVoid
+			for cell := range 2 {
+				again := run(repeats+1, 0.1)
+				again.Replaces = 3
+				s.add(cell, again)
+			}
+		}, result.Pass, 0, ""},
+		{"other work on one side", func(s session) {
+			s.each(1, func(r *result.Run) { r.Audit["work_hash"] = "other" })
+		}, result.Invalid, 5, "same work"},
+		{"a growing backlog", func(s session) { s.each(1, func(r *result.Run) { r.Overloaded = true }) }, result.Invalid, 5, "backlog"},
+		{"a growing backlog that is allowed", func(s session) {
+			s.each(1, func(r *result.Run) { r.Overloaded = true })
+			s.plan.Gates[0].AllowOverload = true
+		}, result.Pass, 0, ""},
+		{"the matrix has no base", func(s session) { s.plan.Gates[0].Comparisons[0].Base = "" }, result.Missing, 5, "no cell with side = base"},
+		{"a server given by url", func(s session) {
+			s.plan.Targets[1].Source = "http://127.0.0.1:1"
+			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.2 })
+		}, result.Inconclusive, 0, "launch"},
+		{"a regression that only warns", func(s session) {
+			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.2 })
+			s.plan.Gates[0].OnRegression = "warn"
+		}, result.Regression, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSession()
+			tt.change(s)
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if s.doc.Verdict != tt.verdict || s.doc.ExitCode != tt.exit {
+				t.Errorf("%s with exit %d, want %s with %d: %s", s.doc.Verdict, s.doc.ExitCode, tt.verdict, tt.exit, reasons(s.doc))
+			}
+			if !strings.Contains(reasons(s.doc), tt.reason) {
+				t.Errorf("no reason says %q: %s", tt.reason, reasons(s.doc))
+			}
+		})
+	}
+}
+
+func reasons(doc *result.Document) string {
+	var out []string
+	for _, g := range doc.Gates {
+		for _, d := range g.Decisions {
+			out = append(out, fmt.Sprintf("%s %s: %s", d.Metric, d.Verdict, d.Reason))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestLimits(t *testing.T) {
+	s := newSession()
+	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
+	below := func(limit float64) Options {
+		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (bool, string, error) {
+			return in.Metrics["ttft.p50"] < limit, "too slow", nil
+		}}
+	}
+	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+		t.Fatal(err)
+	}
+	d := s.doc.Gates[0].Decisions[0]
+	if d.Verdict != result.Pass || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "repeat 2") {
+		t.Errorf("%+v: the geometric mean holds the limit, repeat 2 alone does not", d)
+	}
+	if err := Judge(s.plan, s.doc, below(0.1)); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Regression || d.Reason != "too slow" || s.doc.ExitCode != 1 {
+		t.Errorf("%+v, exit %d: the limit is broken", d, s.doc.ExitCode)
+	}
+}
+
+func TestAFileIsDescribed(t *testing.T) {
+	s, base := newSession(), newSession()
+	g := &s.plan.Gates[0]
+	g.BaselineKind, g.BaselinePath = "file", "old.json"
+	g.Comparisons = []plan.Comparison{{Head: "head"}}
+	s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 2 })
+	read := func(string) (*result.Document, error) { return base.doc, nil }
+	if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+		t.Fatal(err)
+	}
+	d := s.doc.Gates[0].Decisions[0]
+	if d.Verdict != result.Inconclusive || d.Change < 0.99 || d.Change > 1.01 || s.doc.ExitCode != 0 {
+		t.Errorf("%+v: a doubled time against a file is described as +100 %% and not decided", d)
+	}
+	base.doc.Simulated = "process"
+	if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid {
+		t.Errorf("a real run against a simulated baseline is %s, want invalid", d.Verdict)
+	}
+}
