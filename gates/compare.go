@@ -1,28 +1,29 @@
 package gates
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/servegate/pipeline/gates/metric"
 )
 
-// measure turns a comparison's pairs into estimates and uncorrected p values. It settles
+// measure turns a comparison's data into estimates and uncorrected p values. It settles
 // the verdicts that need no test.
-func measure(c Comparison, alpha float64, plan planner) *entry {
+func measure(c Comparison, set settings) *entry {
 	e := &entry{
 		Decision: Decision{
-			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin,
-			N: len(c.Pairs), Confidence: 1 - 2*alpha,
-			P: 1, PHolm: 1, PBetter: 1, PBetterHolm: 1,
+			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin, Test: c.test(),
+			Confidence: 1 - 2*set.alpha,
+			P:          1, PHolm: 1, PBetter: 1, PBetterHolm: 1,
 		},
 		share:    c.Alpha,
-		inFamily: c.CanFail && c.Descriptive == "",
+		inFamily: c.inFamily(),
 	}
-	pairs := slices.SortedFunc(slices.Values(c.Pairs), func(a, b Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
-	d, floor, err := differences(c.Metric, pairs)
+	x, base, head, err := c.sample()
+	e.N, e.sample = x.size(), x
+	if c.Unpaired != nil {
+		e.N = min(len(base), len(head))
+	}
 	switch {
 	case c.Invalid != "":
 		e.settle(Invalid, c.Invalid)
@@ -30,134 +31,175 @@ func measure(c Comparison, alpha float64, plan planner) *entry {
 		e.settle(Invalid, err.Error())
 	case c.Missing != "":
 		e.settle(Missing, c.Missing)
-	case len(pairs) == 0:
-		e.settle(Missing, "no pair was measured")
+	case e.N == 0:
+		e.settle(Missing, c.nothing(len(base), len(head)))
 	case c.Descriptive != "":
 		e.settle(Inconclusive, c.Descriptive)
-	case len(pairs) == 1:
-		e.settle(Inconclusive, "no test is possible with 1 repeat")
+	default:
+		e.tooFew(len(base))
 	}
-	if err != nil || len(pairs) == 0 {
+	if err != nil || e.N == 0 {
 		return e
 	}
-	e.describe(pairs, d)
+	e.describe(x, base, head)
 	if e.Verdict != Invalid && e.Verdict != Missing {
-		e.estimate(d, floor, alpha, plan)
-		e.warn(c, pairs, d)
+		e.estimate(set)
+		e.warn(c)
 	}
 	return e
 }
 
-// describe fills in what needs one pair only.
-func (e *entry) describe(pairs []Pair, d []float64) {
-	e.Base, e.Head = means(e.Metric.Scale, pairs)
-	for _, v := range d {
-		e.D += v
+// inFamily says that the comparison shares the family's error rate. This follows from
+// the plan, never from the values.
+func (c Comparison) inFamily() bool {
+	return c.CanFail && c.Descriptive == "" && !c.shortHistory()
+}
+
+// nothing says what is missing where there is no pair.
+func (c Comparison) nothing(base, head int) string {
+	switch {
+	case !c.test().unpaired():
+		return "no pair was measured"
+	case base == 0:
+		return "the base has no value"
+	case head == 0:
+		return "the head has no value"
 	}
-	e.D /= float64(len(d))
+	return "no value was measured"
+}
+
+// tooFew settles a comparison whose values allow no verdict.
+func (e *entry) tooFew(base int) {
+	switch {
+	case e.Test == Prediction && base < MinSessions:
+		e.settle(Inconclusive, fmt.Sprintf("the history has %d of the %d sessions that a prediction interval needs", base, MinSessions))
+	case e.Test != Prediction && e.N == 1:
+		e.settle(Inconclusive, "no test is possible with 1 repeat")
+	}
+}
+
+// describe fills in what needs one pair only.
+func (e *entry) describe(x sample, base, head []float64) {
+	e.Base, e.Head = centre(e.Metric.Scale, base), centre(e.Metric.Scale, head)
+	e.D = x.shift()
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
 	e.Worse = e.D > 0
 }
 
-// estimate fills in the test. One difference leaves the decision untested.
-func (e *entry) estimate(d []float64, floor, alpha float64, plan planner) {
-	if len(d) < 2 {
-		return
-	}
-	test, err := pairedT(d, floor)
-	if err != nil {
+// estimate fills in the test. Too few values leave the decision untested.
+func (e *entry) estimate(set settings) {
+	s, err := e.Test.statistic(e.sample, set)
+	switch {
+	case errors.Is(err, ErrTooFew):
+	case err != nil:
 		e.settle(Invalid, err.Error())
-		return
+	default:
+		e.apply(s)
 	}
-	e.Tested, e.test, e.floor = true, test, floor
-	e.D, e.SE, e.DF, e.T, e.Exact = test.Mean, test.SE, test.DF, test.T, test.Exact
-	e.P, e.PBetter = test.Greater, test.Less
-	e.lower, e.upper = test.bounds(plan.critical(test.N, alpha))
-	lower, upper := e.lower, e.upper
-	if e.Metric.Direction == metric.HigherIsBetter {
-		lower, upper = -upper, -lower
-	}
-	e.Lower, e.Upper = fromScale(e.Metric.Scale, lower), fromScale(e.Metric.Scale, upper)
 }
 
 // decide gives the verdict on a comparison whose p values are corrected.
-func (c Comparison) decide(e *entry, alpha float64, plan planner) {
+func (c Comparison) decide(e *entry, set settings) {
 	if e.Tested {
-		found := plan.detectable(e.N, e.test.SD, e.Level/float64(e.GroupSize), Power)
-		e.MDE = fromScale(e.Metric.Scale, found)
+		found := set.plan.noncentrality(e.stat.noise.df(e.N), e.Level/float64(e.GroupSize), Power) * e.stat.noise.se(e.N)
+		e.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
 		return
 	}
-	m := toScale(c.Metric.Scale, c.Margin)
-	beyond := func(x float64) bool { return x > m+e.floor }
-	within := e.upper < m-e.floor
+	m, floor := toScale(c.Metric.Scale, c.Margin), e.sample.floor
+	beyond := func(x float64) bool { return x > m+floor }
+	within := e.stat.upper < m-floor
 	switch {
-	case e.significantlyWorse() && e.D >= m-e.floor && (!c.Strict || beyond(e.lower)):
+	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
 			e.Reason = "significantly worse after Holm, and the lower bound is beyond the margin"
 		}
-	case e.significantlyBetter() && e.D <= e.floor-m && (!c.Strict || beyond(-e.upper)) && within:
+	case e.significantlyBetter() && e.D <= floor-m && (!c.Strict || beyond(-e.stat.upper)) && within:
 		e.settle(Improvement, "significantly better after Holm, and the estimate is at or beyond the margin")
 	case within:
 		e.settle(Pass, "the interval excludes a change for the worse of the margin")
 	default:
 		e.settle(Inconclusive, c.undecided(e, m))
-		e.NeedPairs = c.needPairs(e, m, alpha, plan)
-		if e.NeedPairs > 0 {
-			e.Reason += fmt.Sprintf("; about %s would decide", repeats(e.NeedPairs))
-		}
+		c.need(e, m, set)
 	}
 }
 
 // undecided says what kept a tested comparison from a decision.
 func (c Comparison) undecided(e *entry, m float64) string {
-	switch beyond := e.D >= m-e.floor; {
+	switch beyond := e.D >= m-e.sample.floor; {
 	case beyond && e.significantlyWorse():
 		return "significantly worse, but the lower bound is not beyond the margin as strict demands"
 	case beyond && e.GroupSize > 1:
 		return fmt.Sprintf("the estimate is beyond the margin, but not significant after Holm over %d comparisons", e.GroupSize)
 	case beyond:
 		return "the estimate is beyond the margin, but not significant"
+	case e.Unbounded:
+		return fmt.Sprintf("%s are too few for an interval by %s at this level", repeats(e.N), e.Test)
 	case e.significantlyWorse():
 		return "significantly worse by less than the margin, and the interval does not exclude the margin"
 	}
 	return "too noisy: the interval does not exclude the margin"
 }
 
-// needPairs is Decision.NeedPairs: for a regression if the estimate is beyond the
-// margin, for a pass otherwise.
-func (c Comparison) needPairs(e *entry, m, alpha float64, plan planner) int {
+// need fills in how much more would decide.
+func (c Comparison) need(e *entry, m float64, set settings) {
+	need := func(effect, alpha float64) (int, bool) {
+		n, ok := set.plan.need(effect, e.stat.noise, alpha, Power)
+		return max(n, leastRepeats(e.Test, alpha)), ok
+	}
+	least, unit := e.N+1, "repeats"
+	if e.Test == Prediction {
+		h := len(e.sample.base)
+		need = func(effect, alpha float64) (int, bool) {
+			return set.plan.needSessions(effect, e.stat.noise.sd, h, alpha)
+		}
+		least, unit = len(e.sample.head)+1, "sessions of the head"
+	}
+	n := max(c.decisive(e, m, set.alpha, need), 0)
+	if n == 0 {
+		return
+	}
+	n = max(n, least)
+	e.Reason += fmt.Sprintf("; about %d %s would decide", n, unit)
+	if e.Test == Prediction {
+		e.NeedSessions = n
+	} else {
+		e.NeedPairs = n
+	}
+}
+
+// decisive is the number that decides by need: for a regression if the estimate is
+// beyond the margin, for a pass otherwise. It is 0 if none is known.
+func (c Comparison) decisive(e *entry, m, alpha float64, need func(effect, alpha float64) (int, bool)) int {
 	n, ok := 0, false
-	switch {
-	case e.D < m-e.floor:
-		n, ok = plan.need(m-e.D, e.test.SD, alpha, Power)
+	switch floor := e.sample.floor; {
+	case e.D < m-floor:
+		n, ok = need(m-e.D, alpha)
 	case !c.Strict:
-		n, ok = plan.need(e.D, e.test.SD, e.step, Power)
-	case e.D > m+e.floor:
-		var worse, beyond int
-		var ok1, ok2 bool
-		worse, ok1 = plan.need(e.D, e.test.SD, e.step, Power)
-		beyond, ok2 = plan.need(e.D-m, e.test.SD, alpha, Power)
+		n, ok = need(e.D, e.step)
+	case e.D > m+floor:
+		worse, ok1 := need(e.D, e.step)
+		beyond, ok2 := need(e.D-m, alpha)
 		n, ok = max(worse, beyond), ok1 && ok2
 	}
 	if !ok {
 		return 0
 	}
-	return max(n, e.N+1)
+	return n
 }
 
 // warn adds what a reader should know beside the verdict.
-func (e *entry) warn(c Comparison, pairs []Pair, d []float64) {
+func (e *entry) warn(c Comparison) {
 	if e.N < c.Planned {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
 	if e.Exact {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
 	}
-	for _, i := range outliers(d) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others; it is kept", pairs[i].Repeat))
+	for _, i := range outliers(e.sample.d) {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others; it is kept", e.sample.repeats[i]))
 	}
 }
 

@@ -28,8 +28,14 @@ type Decision struct {
 	// about the change.
 	Infrastructure bool
 
-	// N is the number of pairs used.
+	// N is the number of pairs used; of unpaired values, the smaller side's number.
 	N int
+	// Test that was asked for.
+	Test Test
+	// Look is the number of repeats at the look whose data this decision rests on, 0
+	// without a sequence. Later describes all pairs where more were measured after it.
+	Look  int
+	Later *Estimate
 	// Base and Head are the geometric means over the pairs on the log scale, arithmetic
 	// means otherwise; for a success decision the pooled success rates.
 	Base, Head float64
@@ -46,9 +52,14 @@ type Decision struct {
 	// success decision has none: see Requests.
 	Lower, Upper float64
 	Confidence   float64
+	// Unbounded is true where a test by ranks or sign flips has too few values for a
+	// bound at this confidence. The bound is then the end of the scale.
+	Unbounded bool
 	// D is the mean of the pairs' differences on the scale of the test, worse positive,
 	// SE its standard error, DF the degrees of freedom and T = D/SE. With Exact the
 	// pairs do not differ from each other, SE and T are 0 and D stands without error.
+	// For tests by ranks and sign flips SE, DF and T describe and decide nothing; D is
+	// the Hodges–Lehmann shift for ranks.
 	D, SE, DF, T float64
 	Exact        bool
 	// P is the one-sided p value against d ≤ 0 (not worse), PHolm the same adjusted over
@@ -56,7 +67,8 @@ type Decision struct {
 	P, PHolm float64
 	// PBetter and PBetterHolm are the mirror image, against d ≥ 0.
 	PBetter, PBetterHolm float64
-	// Level is the one-sided error rate of the Holm group, GroupSize its members.
+	// Level is the one-sided error rate of the Holm group, or of one look of it in a
+	// sequence; GroupSize are the group's members.
 	Level     float64
 	GroupSize int
 	// Margin as it was asked for.
@@ -65,6 +77,10 @@ type Decision struct {
 	// decision is reached with 80 % power if the estimate and the spread are the true
 	// ones; 0 if no number up to MaxPairs is enough or none is known.
 	NeedPairs int
+	// NeedSessions is the same in sessions of the head, for a stored baseline.
+	NeedSessions int
+	// Moderated is set where the variance was moderated.
+	Moderated *Moderation
 	// MDE is the smallest change for the worse, on the scale of Margin, whose test
 	// rejects with 80 % power at this n and spread, however the other members of the
 	// group come out. A change below the margin is still no regression.
@@ -72,6 +88,14 @@ type Decision struct {
 
 	// Requests holds the counts of a success decision, nil otherwise.
 	Requests *Requests
+}
+
+// Estimate describes a comparison without deciding anything.
+type Estimate struct {
+	N            int
+	Base, Head   float64
+	Change       float64
+	Lower, Upper float64
 }
 
 // Requests are the counts behind a success decision.
@@ -105,8 +129,9 @@ type Judgement struct {
 type Group struct {
 	// Gate is empty for the common group.
 	Gate string
-	// Alpha is the one-sided error rate of the group.
-	Alpha float64
+	// Alpha is the one-sided error rate of the group, Level what is left of it for each
+	// look: the same without a sequence.
+	Alpha, Level float64
 	// IDs of the members.
 	IDs []string
 }

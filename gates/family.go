@@ -22,13 +22,22 @@ type Run struct {
 // Test names the significance test of a comparison.
 type Test string
 
-// The tests. Only PairedTTest is carried out so far; Validate refuses the others.
+// The tests. A plan names its test before there are data; the data never choose.
 const (
 	PairedTTest Test = "paired_t"     // paired t on the scale of the metric
-	SignFlip    Test = "sign_flip"    // exact sign flips of the pairs
-	MaxT        Test = "max_t"        // Westfall and Young's max-T over sign flips
-	MannWhitney Test = "mann_whitney" // unpaired ranks
+	SignFlip    Test = "sign_flip"    // sign flips of the pairs, from 8 pairs on
+	MaxT        Test = "max_t"        // Westfall and Young's max-T over sign flips, from 8 pairs on
+	MannWhitney Test = "mann_whitney" // ranks, unpaired, with the Hodges–Lehmann shift
+	Welch       Test = "welch"        // Welch's t on the scale of the metric, unpaired
+	Prediction  Test = "prediction"   // prediction interval over the sessions of a stored baseline
 )
+
+// Samples are the values of both sides where no value of one belongs to a value of the
+// other. For Welch and MannWhitney a value is a run's, for Prediction a session's (the
+// geometric mean over its repeats, or the arithmetic one off the log scale).
+type Samples struct {
+	Base, Head []float64
+}
 
 // Comparison is one metric of one cell, head against base.
 type Comparison struct {
@@ -55,6 +64,9 @@ type Comparison struct {
 	// Pairs measured, in any order, and the number planned (0: not known).
 	Pairs   []Pair
 	Planned int
+	// Unpaired values in place of Pairs, for tests that pair nothing, in the order of
+	// measurement. Welch and MannWhitney without it take the two sides of Pairs apart.
+	Unpaired *Samples
 	// Missing or Invalid, if not empty, is the reason why there is nothing to decide.
 	Missing, Invalid string
 	// Descriptive, if not empty, is the reason why the comparison is described but
@@ -86,7 +98,12 @@ type Family struct {
 	// PassAlpha is the one-sided level of the interval, and so of pass; 0 means Alpha.
 	// A repeated attempt whose predecessors are not counted uses Alpha divided by the
 	// number of the attempt.
-	PassAlpha   float64
+	PassAlpha float64
+	// Moderate the variance of a paired t-test across the comparisons of the same
+	// metric, where there are at least ModeratedCells of them (see Moderation).
+	Moderate bool
+	// Seed of the random sign flips that stand for all of them from 17 pairs on.
+	Seed        uint64
 	Comparisons []Comparison
 	Success     []Success
 }

@@ -9,23 +9,51 @@ func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
-	plan := newPlanner()
+	entries, groups := f.look(Looks{1}, nil, newPlanner())
+	j := assemble(f, entries, groups)
+	guard(f, &j)
+	return j, nil
+}
+
+// look judges the family once, as one of looks. Comparisons in rejected were called
+// regressions or improvements at an earlier look and stay so.
+func (f Family) look(l Looks, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
+	set := settings{alpha: l.Level(f.passAlpha(), 1), seed: f.Seed, plan: plan}
+	once := set // for tests that all looks together carry out once
+	once.alpha = f.passAlpha()
 	entries := make([]*entry, 0, len(f.Comparisons)+len(f.Success))
 	for _, c := range f.Comparisons {
-		entries = append(entries, measure(c, f.passAlpha(), plan))
+		if c.test() == Prediction {
+			entries = append(entries, measure(c, once))
+		} else {
+			entries = append(entries, measure(c, set))
+		}
 	}
 	for _, s := range f.Success {
-		entries = append(entries, count(s, f.passAlpha()))
+		entries = append(entries, count(s, set.alpha))
 	}
-
-	groups := correct(f, entries)
+	if f.Moderate {
+		moderate(entries, set)
+	}
+	for _, e := range entries {
+		e.rejected = rejected[e.ID]
+	}
+	groups := f.correct(l, entries)
 	for i, c := range f.Comparisons {
-		c.decide(entries[i], f.passAlpha(), plan)
+		if c.test() == Prediction {
+			c.decide(entries[i], once)
+		} else {
+			c.decide(entries[i], set)
+		}
 	}
 	for i, s := range f.Success {
 		s.decide(entries[len(f.Comparisons)+i])
 	}
+	return entries, groups
+}
 
+// assemble is the judgement of all entries, in the order of the family.
+func assemble(f Family, entries []*entry, groups []Group) Judgement {
 	j := Judgement{Groups: groups}
 	for i, e := range entries {
 		if i < len(f.Comparisons) {
@@ -34,8 +62,7 @@ func Judge(f Family) (Judgement, error) {
 			j.Success = append(j.Success, e.Decision)
 		}
 	}
-	guard(f, &j)
-	return j, nil
+	return j
 }
 
 // entry is a decision in the making. Its p values are 1 until a test has set them, so
@@ -46,17 +73,17 @@ type entry struct {
 	share float64
 	// inFamily says that the p values are corrected over the group.
 	inFamily bool
-	// test is what Tested refers to, lower and upper are the bounds that decide; floor
-	// is what counts as rounding. All are on the scale of the test, worse positive.
-	test         TTest
-	lower, upper float64
-	floor        float64
+	// sample is what was tested, and stat what Tested refers to.
+	sample sample
+	stat   statistic
 	// fisher is the p value of the head's failed requests before anything that a
 	// success comparison demands beside it.
 	fisher float64
 	// step is the uncorrected level that this entry would have to reach next in
 	// Holm's procedure, given those of its group that are rejected already.
 	step float64
+	// rejected is what an earlier look decided, Regression or Improvement, if it did.
+	rejected Verdict
 }
 
 // settled says that the verdict does not wait for a test.
@@ -70,72 +97,6 @@ func (e *entry) significantlyWorse() bool { return e.PHolm <= e.Level }
 
 // significantlyBetter says that d ≥ 0 is rejected at the group's level.
 func (e *entry) significantlyBetter() bool { return e.PBetterHolm <= e.Level }
-
-// correct forms the Holm groups and fills in the adjusted p values, both directions.
-func correct(f Family, entries []*entry) []Group {
-	var names []string // of groups, in order of appearance; "" is the common one
-	members := map[string][]*entry{}
-	for _, e := range entries {
-		if !e.inFamily {
-			e.alone(f.Alpha)
-			continue
-		}
-		name := ""
-		if e.share > 0 {
-			name = e.Gate
-		}
-		if members[name] == nil && name != "" {
-			names = append(names, name)
-		}
-		members[name] = append(members[name], e)
-	}
-	if members[""] != nil {
-		names = append([]string{""}, names...)
-	}
-
-	groups := make([]Group, len(names))
-	for i, name := range names {
-		groups[i] = Group{Gate: name, Alpha: f.rest()}
-		if name != "" {
-			groups[i].Alpha = members[name][0].share
-		}
-		groups[i].IDs = adjust(members[name], groups[i].Alpha)
-	}
-	return groups
-}
-
-// alone gives an entry outside the family its own level, without correction.
-func (e *entry) alone(alpha float64) {
-	e.PHolm, e.PBetterHolm = e.P, e.PBetter
-	e.Level, e.GroupSize = alpha, 1
-	if e.share > 0 {
-		e.Level = e.share
-	}
-	e.step = e.Level
-}
-
-// adjust applies Holm to one group and returns the members' IDs.
-func adjust(members []*entry, alpha float64) []string {
-	p, better := make([]float64, len(members)), make([]float64, len(members))
-	for i, e := range members {
-		p[i], better[i] = e.P, e.PBetter
-	}
-	p, better = Holm(p), Holm(better)
-
-	ids := make([]string, len(members))
-	open := 0
-	for i, e := range members {
-		ids[i] = e.ID
-		e.PHolm, e.PBetterHolm, e.Level, e.GroupSize = p[i], better[i], alpha, len(members)
-		if !e.significantlyWorse() {
-			open++
-		}
-	}
-	for _, e := range members {
-		e.step = alpha / float64(max(open, 1))
-	}
-	return ids
-}
 
 // guard takes back every pass and improvement of a cell whose head fails more often: the
 // requests that failed are missing from the latencies, often the slow ones.

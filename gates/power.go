@@ -33,7 +33,7 @@ func PowerPairedT(n int, effect, sd, alpha float64) float64 {
 // paired t-test of n pairs at alpha finds with the given power when pairs have standard
 // deviation sd. On the log scale the ratio is exp of it. It is +Inf for n < 2.
 func DetectableChange(n int, sd, alpha, power float64) float64 {
-	return newPlanner().detectable(n, sd, alpha, power)
+	return newPlanner().detectable(n, paired(sd), alpha, power)
 }
 
 // NeedPairs is the smallest number of pairs with which the one-sided paired t-test at
@@ -41,53 +41,52 @@ func DetectableChange(n int, sd, alpha, power float64) float64 {
 // deviation sd, both on the scale of the test. It refuses where more than MaxPairs would
 // be needed.
 func NeedPairs(effect, sd, alpha, power float64) (int, error) {
-	n, ok := newPlanner().need(effect, sd, alpha, power)
+	n, ok := newPlanner().need(effect, paired(sd), alpha, power)
 	if !ok {
 		return 0, fmt.Errorf("more than %d pairs would be needed to find %g at a standard deviation of %g; look for a larger change or measure longer runs", MaxPairs, effect, sd)
 	}
 	return n, nil
 }
 
-// planner remembers critical values and noncentralities, which depend on n and the
-// levels only, so that a family of hundreds of comparisons solves for each once.
+// planner remembers critical values and noncentralities, which depend on the degrees of
+// freedom and the levels only, so that a family of hundreds of comparisons solves for
+// each once.
 type planner struct {
 	criticals       map[level]float64
 	noncentralities map[level]float64
 }
 
-// level is a number of pairs with a one-sided level and, for noncentralities, a power.
-type level struct {
-	n            int
-	alpha, power float64
-}
+// level is a number of degrees of freedom with a one-sided level and, for
+// noncentralities, a power.
+type level struct{ df, alpha, power float64 }
 
 func newPlanner() planner {
 	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}}
 }
 
-// critical is the t with P(T > t) = alpha for n pairs.
-func (p planner) critical(n int, alpha float64) float64 {
-	key := level{n: n, alpha: alpha}
+// critical is the t with P(T > t) = alpha.
+func (p planner) critical(df, alpha float64) float64 {
+	key := level{df: df, alpha: alpha}
 	t, ok := p.criticals[key]
 	if !ok {
-		t = tCritical(alpha, float64(n-1))
+		t = tCritical(alpha, df)
 		p.criticals[key] = t
 	}
 	return t
 }
 
-// detectable is DetectableChange.
-func (p planner) detectable(n int, sd, alpha, power float64) float64 {
+// detectable is DetectableChange for any noise.
+func (p planner) detectable(n int, v noise, alpha, power float64) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
-	return p.noncentrality(n, alpha, power) * sd / math.Sqrt(float64(n))
+	return p.noncentrality(v.df(n), alpha, power) * v.sd / math.Sqrt(float64(n))
 }
 
-// need is NeedPairs. The standardised effect grows and the noncentrality it must reach
-// falls with n, so the smallest n is found by bisection.
-func (p planner) need(effect, sd, alpha, power float64) (int, bool) {
-	enough := func(n int) bool { return p.detectable(n, sd, alpha, power) <= effect }
+// need is NeedPairs for any noise. The standardised effect grows and the noncentrality it
+// must reach falls with n, so the smallest n is found by bisection.
+func (p planner) need(effect float64, v noise, alpha, power float64) (int, bool) {
+	enough := func(n int) bool { return p.detectable(n, v, alpha, power) <= effect }
 	high := 2
 	for !enough(high) {
 		if high == MaxPairs {
@@ -107,12 +106,12 @@ func (p planner) need(effect, sd, alpha, power float64) (int, bool) {
 	return high, true
 }
 
-// noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t with n − 1 df.
-func (p planner) noncentrality(n int, alpha, power float64) float64 {
-	key := level{n, alpha, power}
+// noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t.
+func (p planner) noncentrality(df, alpha, power float64) float64 {
+	key := level{df, alpha, power}
 	delta, ok := p.noncentralities[key]
 	if !ok {
-		delta = solveNoncentrality(p.critical(n, alpha), float64(n-1), power)
+		delta = solveNoncentrality(p.critical(df, alpha), df, power)
 		p.noncentralities[key] = delta
 	}
 	return delta

@@ -28,20 +28,26 @@ func (r *Refusal) Error() string {
 
 // CanReject returns a *Refusal if the one-sided test with n repeats (of each side)
 // cannot reach alpha with any data. Alpha is the corrected level: that of the group
-// divided by its size. A paired t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
-// Mann–Whitney test 1/C(2n, n).
+// divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
+// Mann–Whitney test 1/C(2n, n). A prediction interval does not depend on repeats.
 func CanReject(test Test, n int, alpha float64) error {
 	if n >= 1 && smallestP(test, n) <= alpha {
 		return nil
 	}
-	r := &Refusal{Test: test, N: n, Alpha: alpha, NeedN: max(n, 0) + 1}
-	for smallestP(test, r.NeedN) > alpha && r.NeedN < MaxPairs {
-		r.NeedN++
-	}
+	r := &Refusal{Test: test, N: n, Alpha: alpha, NeedN: leastRepeats(test, alpha)}
 	if p := smallestP(test, n); p < 1 {
 		r.NeedAlpha = p
 	}
 	return r
+}
+
+// leastRepeats is the smallest number of repeats that can reject at alpha.
+func leastRepeats(test Test, alpha float64) int {
+	n := 1
+	for smallestP(test, n) > alpha && n < MaxPairs {
+		n++
+	}
+	return n
 }
 
 // smallestP is the smallest one-sided p value that a test can have with n repeats.
@@ -49,6 +55,10 @@ func smallestP(test Test, n int) float64 {
 	switch {
 	case n < 1:
 		return 1
+	case test == Prediction:
+		return 0
+	case n > exactFlips && (test == SignFlip || test == MaxT):
+		return 1.0 / (randomFlips + 1)
 	case test == SignFlip || test == MaxT:
 		return math.Ldexp(1, -n)
 	case test == MannWhitney:

@@ -76,17 +76,16 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 	return d, floor, nil
 }
 
-// means are the means of both sides over the pairs: geometric on the log scale,
-// arithmetic otherwise.
-func means(s metric.Scale, pairs []Pair) (base, head float64) {
+// centre is the mean of one side's values: geometric on the log scale, arithmetic
+// otherwise.
+func centre(s metric.Scale, values []float64) float64 {
 	to, from := func(x float64) float64 { return x }, func(x float64) float64 { return x }
 	if s == metric.Log {
 		to, from = math.Log, math.Exp
 	}
-	for _, p := range pairs {
-		base += to(p.Base)
-		head += to(p.Head)
+	sum := 0.0
+	for _, v := range values {
+		sum += to(v)
 	}
-	n := float64(len(pairs))
-	return from(base / n), from(head / n)
+	return from(sum / float64(len(values)))
 }

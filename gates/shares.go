@@ -20,7 +20,7 @@ type share struct {
 func (f Family) shares() []share {
 	var all []share
 	for _, c := range f.Comparisons {
-		all = append(all, share{c.ID, c.Gate, c.Alpha, c.CanFail, c.Descriptive == ""})
+		all = append(all, share{c.ID, c.Gate, c.Alpha, c.CanFail, c.Descriptive == "" && !c.shortHistory()})
 	}
 	for _, s := range f.Success {
 		all = append(all, share{s.ID, s.Gate, s.Alpha, s.CanFail, true})

@@ -11,20 +11,33 @@ import (
 // corrected level whatever the data. All problems are reported, joined, each with the
 // numbers that would work.
 func Validate(f Family) error {
+	return f.validate(Looks{1})
+}
+
+// leastFlips is the least number of pairs for tests by sign flips: with fewer their p
+// values are too coarse for any family, and their intervals too wide.
+const leastFlips = 8
+
+// validate is Validate for a sequence of looks.
+func (f Family) validate(l Looks) error {
 	problems := []error{f.check()}
 	size, rest := f.sizes(), f.rest()
 	for _, c := range f.Comparisons {
-		if c.Planned == 0 || c.Descriptive != "" || c.test() != PairedTTest {
+		if c.Planned == 0 || c.Descriptive != "" {
 			continue
 		}
-		level := f.Alpha
+		if t := c.test(); (t == SignFlip || t == MaxT) && c.Planned < leastFlips {
+			problems = append(problems, fmt.Errorf("%s: %s needs at least %d repeats, %d are planned; plan more, or use %q", c.ID, t, leastFlips, c.Planned, PairedTTest))
+			continue
+		}
+		level := l.Level(f.Alpha, 1)
 		switch {
 		case c.Alpha > 0 && c.CanFail:
-			level = c.Alpha / float64(size[c.Gate])
+			level = l.Level(c.Alpha, size[c.Gate]) / float64(size[c.Gate])
 		case c.Alpha > 0:
-			level = c.Alpha
+			level = l.Level(c.Alpha, 1)
 		case c.CanFail:
-			level = rest / float64(size[""])
+			level = l.Level(rest, size[""]) / float64(size[""])
 		}
 		if err := CanReject(c.test(), c.Planned, level); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", c.ID, err))
@@ -83,10 +96,19 @@ func (c Comparison) check() error {
 	refuse := func(format string, args ...any) {
 		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{c.ID}, args...)...))
 	}
-	switch c.test() {
-	case PairedTTest:
-	case SignFlip, MaxT, MannWhitney:
-		refuse("test %q is not supported yet; use %q", c.Test, PairedTTest)
+	switch t := c.test(); t {
+	case PairedTTest, SignFlip, MaxT:
+		if c.Unpaired != nil {
+			refuse("%s needs pairs; use %q or %q for values without partners", t, Welch, MannWhitney)
+		}
+	case Welch, MannWhitney:
+		if c.Unpaired != nil && len(c.Pairs) > 0 {
+			refuse("has pairs and unpaired values; give one of them")
+		}
+	case Prediction:
+		if len(c.Pairs) > 0 {
+			refuse("%s sets sessions against sessions; give their values unpaired", t)
+		}
 	default:
 		refuse("unknown test %q; use %q", c.Test, PairedTTest)
 	}

@@ -3,7 +3,9 @@ package gates
 import (
 	"encoding/json"
 	"math"
+	"math/bits"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -30,8 +32,33 @@ type vectors struct {
 		X, N                int
 		Alpha, Lower, Upper float64
 	} `json:"clopper_pearson"`
-	Adjust   []struct{ P, Holm, BH []float64 }
-	Quantile []struct{ Sorted, Q, Value []float64 }
+	Adjust     []struct{ P, Holm, BH []float64 }
+	Quantile   []struct{ Sorted, Q, Value []float64 }
+	TwoSamples []struct {
+		Base, Head                  []float64
+		Alpha, T, DF, Greater, Less float64
+		Lower, Upper                float64
+		U                           float64
+		UGreater                    float64   `json:"u_greater"`
+		ULess                       float64   `json:"u_less"`
+		UBounds                     []float64 `json:"u_bounds"`
+		Shift                       float64
+	} `json:"two_samples"`
+	SignFlips []struct {
+		D, Bounds     []float64
+		Greater, Less float64
+	} `json:"sign_flips"`
+	Predictions []struct {
+		History, Sessions         []float64
+		SE, Greater, Lower, Upper float64
+	}
+	Trigamma []struct{ X, Trigamma float64 }
+	Priors   []struct {
+		Variances []float64
+		DF        float64
+		PriorDF   float64 `json:"prior_df"`
+		PriorSD   float64 `json:"prior_sd"`
+	}
 }
 
 func readVectors(t *testing.T) vectors {
@@ -203,5 +230,180 @@ func TestKnownFigures(t *testing.T) {
 		if math.Abs(percent-c.want) > 0.05+1e-9 {
 			t.Errorf("n = %d, SD %g: detectable change %.3f %%, want %.1f %%", c.n, c.sd, percent, c.want)
 		}
+	}
+}
+
+func TestWelchAndRanksAgainstSciPy(t *testing.T) {
+	v := readVectors(t)
+	if len(v.TwoSamples) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.TwoSamples {
+		w, err := WelchT(c.Base, c.Head, c.Alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "t", w.T, c.T, 1e-9)
+		near(t, "df", w.DF, c.DF, 1e-9)
+		near(t, "Welch greater", w.Greater, c.Greater, 1e-9)
+		near(t, "Welch less", w.Less, c.Less, 1e-9)
+		near(t, "Welch lower", w.Lower, c.Lower, 1e-9)
+		near(t, "Welch upper", w.Upper, c.Upper, 1e-9)
+		r, err := RankSum(c.Base, c.Head, c.Alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "U", r.U, c.U, 0)
+		near(t, "ranks greater", r.Greater, c.UGreater, 1e-9)
+		near(t, "ranks less", r.Less, c.ULess, 1e-9)
+		near(t, "Hodges–Lehmann", r.Shift, c.Shift, 1e-12)
+		if c.UBounds == nil {
+			c.UBounds = []float64{math.Inf(-1), math.Inf(1)}
+		}
+		if r.Lower != c.UBounds[0] || r.Upper != c.UBounds[1] {
+			t.Errorf("bounds of %v and %v at %g: %g … %g, want %v", c.Base, c.Head, c.Alpha, r.Lower, r.Upper, c.UBounds)
+		}
+	}
+}
+
+func TestSignFlipsAgainstSciPy(t *testing.T) {
+	v := readVectors(t)
+	if len(v.SignFlips) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.SignFlips {
+		r, err := SignFlips(c.D, 0.05, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "greater", r.Greater, c.Greater, 1e-12)
+		near(t, "less", r.Less, c.Less, 1e-12)
+		if c.Bounds == nil {
+			if !math.IsInf(r.Lower, -1) || !math.IsInf(r.Upper, 1) {
+				t.Errorf("%d differences have bounds at 0.05: %+v", len(c.D), r)
+			}
+			continue
+		}
+		near(t, "lower", r.Lower, c.Bounds[0], 1e-9)
+		near(t, "upper", r.Upper, c.Bounds[1], 1e-9)
+	}
+}
+
+func TestPredictionAgainstSciPy(t *testing.T) {
+	v := readVectors(t)
+	if len(v.Predictions) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Predictions {
+		r, err := PredictionT(c.History, c.Sessions, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "SE", r.SE, c.SE, 1e-9)
+		near(t, "greater", r.Greater, c.Greater, 1e-9)
+		near(t, "lower", r.Lower, c.Lower, 1e-9)
+		near(t, "upper", r.Upper, c.Upper, 1e-9)
+	}
+}
+
+func TestTrigammaAgainstSciPy(t *testing.T) {
+	v := readVectors(t)
+	if len(v.Trigamma) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Trigamma {
+		near(t, "trigamma", trigamma(c.X), c.Trigamma, 1e-11)
+		near(t, "inverse of trigamma", inverseTrigamma(c.Trigamma), c.X, 1e-9)
+	}
+}
+
+func TestPriorOfVariancesAgainstSciPy(t *testing.T) {
+	v := readVectors(t)
+	if len(v.Priors) == 0 {
+		t.Fatal("no vectors")
+	}
+	for _, c := range v.Priors {
+		logs := make([]float64, len(c.Variances))
+		for i, s2 := range c.Variances {
+			logs[i] = math.Log(s2)
+		}
+		df, sd := fitPrior(logs, c.DF, 0)
+		near(t, "prior df", df, c.PriorDF, 1e-9)
+		near(t, "prior SD", sd, c.PriorSD, 1e-9)
+	}
+}
+
+// Figures of SciPy's exact test that were typed in.
+func TestRanksOfKnownFigures(t *testing.T) {
+	tests := []struct {
+		base, head       []float64
+		u, greater, less float64
+	}{
+		{[]float64{101.2, 99.8, 100.5, 100.1, 99.4}, []float64{105.9, 104.2, 106.1, 103.8, 105.0}, 25, 0.003968253968253968, 1},
+		{[]float64{1, 3, 5, 7, 9, 11}, []float64{2, 4, 6, 8, 10, 15}, 21, 0.3495670995670996, 0.7056277056277056},
+		{[]float64{2, 2}, []float64{2, 2, 2}, 3, 1, 1},
+	}
+	for _, tt := range tests {
+		r, err := RankSum(tt.base, tt.head, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "U", r.U, tt.u, 0)
+		near(t, "greater", r.Greater, tt.greater, 1e-12)
+		near(t, "less", r.Less, tt.less, 1e-12)
+	}
+}
+
+// With ties SciPy has no exact test. Every split of the values is counted here.
+func TestRanksWithTiesAgainstBruteForce(t *testing.T) {
+	u := func(base, head []float64) float64 {
+		sum := 0.0
+		for _, h := range head {
+			for _, b := range base {
+				switch {
+				case h > b:
+					sum++
+				case h == b:
+					sum += 0.5
+				}
+			}
+		}
+		return sum
+	}
+	for _, c := range []struct{ base, head []float64 }{
+		{[]float64{3, 4, 5, 5, 6}, []float64{1, 2, 3, 5, 4}},
+		{[]float64{1, 1, 1, 2}, []float64{1, 2, 2}},
+		{[]float64{1, 2, 3, 4, 5, 6}, []float64{6, 6, 7, 7, 1}},
+		{[]float64{0, 0, 0, 0, 0, 1}, []float64{0, 1, 1}},
+	} {
+		r, err := RankSum(c.base, c.head, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := slices.Concat(c.base, c.head)
+		greater, less, total := 0, 0, 0
+		for mask := range 1 << len(all) {
+			if bits.OnesCount(uint(mask)) != len(c.head) {
+				continue
+			}
+			var base, head []float64
+			for i, v := range all {
+				if mask>>i&1 == 1 {
+					head = append(head, v)
+				} else {
+					base = append(base, v)
+				}
+			}
+			total++
+			if u(base, head) >= r.U {
+				greater++
+			}
+			if u(base, head) <= r.U {
+				less++
+			}
+		}
+		near(t, "U", r.U, u(c.base, c.head), 0)
+		near(t, "greater", r.Greater, float64(greater)/float64(total), 1e-12)
+		near(t, "less", r.Less, float64(less)/float64(total), 1e-12)
 	}
 }

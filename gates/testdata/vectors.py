@@ -12,7 +12,7 @@ import random
 from fractions import Fraction
 
 import numpy
-from scipy import integrate, optimize, stats
+from scipy import integrate, optimize, special, stats
 
 rng = random.Random(20261121)
 
@@ -113,8 +113,88 @@ def quantiles():
         yield {"sorted": x, "q": q, "value": numpy.quantile(x, q).tolist()}
 
 
+def two_samples():
+    known = [([101.2, 99.8, 100.5, 100.1, 99.4], [105.9, 104.2, 106.1, 103.8, 105.0]), ([1, 3, 5, 7, 9, 11], [2, 4, 6, 8, 10, 15])]
+    for base, head in known:
+        yield [math.log(x) for x in base], [math.log(x) for x in head]
+    for n, m, shift, sd in [(2, 2, 0, 1), (3, 4, 0.05, 0.02), (5, 5, -0.03, 0.05), (8, 6, 0.01, 0.02), (10, 10, 0.02, 0.02), (12, 3, 1, 1)]:
+        yield [rng.gauss(0, 0.02) for _ in range(n)], [rng.gauss(shift, sd) for _ in range(m)]
+
+
+def welch_and_ranks():
+    for base, head in two_samples():
+        w = stats.ttest_ind(head, base, equal_var=False, alternative="greater")
+        less = stats.ttest_ind(head, base, equal_var=False, alternative="less")
+        u = stats.mannwhitneyu(head, base, alternative="greater", method="exact")
+        u_less = stats.mannwhitneyu(head, base, alternative="less", method="exact")
+        for alpha in [0.05, 0.0125]:
+            # By definition: the shifts that the exact test does not reject.
+            differences = sorted(h - b for h in head for b in base)
+            c = 0
+            while c < len(differences) and exact_u_cdf(len(head), len(base), c) <= alpha:
+                c += 1
+            yield {
+                "base": base, "head": head, "alpha": alpha,
+                "t": w.statistic, "df": w.df, "greater": w.pvalue, "less": less.pvalue,
+                "lower": w.confidence_interval(1 - alpha).low, "upper": less.confidence_interval(1 - alpha).high,
+                "u": u.statistic, "u_greater": u.pvalue, "u_less": u_less.pvalue, "shift": float(numpy.median(differences)),
+                "u_bounds": [differences[c - 1], differences[-c]] if c else None,
+            }
+
+
+def exact_u_cdf(n, m, u):
+    """P(U <= u) by counting, in exact arithmetic."""
+    counts = {(0, k): {0: 1} for k in range(m + 1)} | {(k, 0): {0: 1} for k in range(n + 1)}
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            total = dict(counts[i, j - 1])
+            for v, c in counts[i - 1, j].items():
+                total[v + j] = total.get(v + j, 0) + c
+            counts[i, j] = total
+    return float(Fraction(sum(c for v, c in counts[n, m].items() if v <= u), math.comb(n + m, n)))
+
+
+def sign_flips():
+    for n, shift in [(2, 0.01), (4, 0.05), (5, 0), (8, 0.02), (12, -0.01), (15, 0.008)]:
+        d = [rng.gauss(shift, 0.02) for _ in range(n)]
+        p = {a: stats.permutation_test((d,), numpy.mean, permutation_type="samples", alternative=a, n_resamples=numpy.inf, vectorized=True).pvalue for a in ["greater", "less"]}
+        means = sorted(numpy.mean([d[i] for i in range(n) if mask >> i & 1]) for mask in range(1, 2**n))
+        k = int(0.05 * 2**n)
+        yield {"d": d, "greater": p["greater"], "less": p["less"], "bounds": [means[k - 1], means[-k]] if k else None}
+
+
+def predictions():
+    for h, k, x in [(10, 1, 0.03), (10, 1, -0.01), (12, 3, 0.02), (30, 1, 0.05), (2, 1, 0.01)]:
+        history, new = [rng.gauss(0, 0.01) for _ in range(h)], [rng.gauss(x, 0.01) for _ in range(k)]
+        se = numpy.std(history, ddof=1) * math.sqrt(1 / k + 1 / h)
+        shift, width = numpy.mean(new) - numpy.mean(history), se * stats.t.isf(0.05, h - 1)
+        yield {"history": history, "sessions": new, "se": se, "greater": stats.t.sf(shift / se, h - 1), "lower": shift - width, "upper": shift + width}
+
+
+def trigammas():
+    for x in [0.05, 0.5, 1, 1.5, 2.5, 5.5, 9.99, 10, 100, 1e6]:
+        y = float(special.polygamma(1, x))
+        yield {"x": x, "trigamma": y}
+
+
+def priors():
+    """limma's fitFDist without covariates, and the moderated variance of the first cell."""
+    for cells, n, d0, s0 in [(8, 4, 4, 0.02), (12, 6, 8, 0.01), (20, 4, 3, 0.03), (40, 5, 20, 0.02)]:
+        d = n - 1
+        variances = [s0**2 * rng.gammavariate(d / 2, 2) / d / (rng.gammavariate(d0 / 2, 2) / d0) for _ in range(cells)]
+        e = numpy.log(variances) - special.digamma(d / 2) + math.log(d / 2)
+        excess = numpy.var(e, ddof=1) - special.polygamma(1, d / 2)
+        if excess <= 0:
+            continue
+        prior = 2 * optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e9, xtol=1e-14, rtol=1e-14)
+        scale = math.exp((numpy.mean(e) + special.digamma(prior / 2) - math.log(prior / 2)) / 2)
+        yield {"variances": variances, "df": d, "prior_df": prior, "prior_sd": scale}
+
+
 print(json.dumps({
     "t_test": list(t_tests()), "t_critical": list(t_criticals()), "power": list(powers()),
     "detectable": list(detectables()), "fisher": list(fishers()), "clopper_pearson": list(clopper_pearsons()),
     "adjust": list(adjustments()), "quantile": list(quantiles()),
+    "two_samples": list(welch_and_ranks()), "sign_flips": list(sign_flips()), "predictions": list(predictions()),
+    "trigamma": list(trigammas()), "priors": list(priors()),
 }, indent=None, separators=(",", ":")).replace('},{', '},\n{').replace(':[{', ':[\n{'))

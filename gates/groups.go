@@ -1,0 +1,106 @@
+package gates
+
+// correct forms the Holm groups and fills in the adjusted p values, both directions.
+func (f Family) correct(l Looks, entries []*entry) []Group {
+	var names []string // of groups, in order of appearance; "" is the common one
+	members := map[string][]*entry{}
+	for _, e := range entries {
+		if !e.inFamily {
+			e.alone(f.Alpha, l)
+			continue
+		}
+		name := ""
+		if e.share > 0 {
+			name = e.Gate
+		}
+		if members[name] == nil && name != "" {
+			names = append(names, name)
+		}
+		members[name] = append(members[name], e)
+	}
+	if members[""] != nil {
+		names = append([]string{""}, names...)
+	}
+
+	groups := make([]Group, len(names))
+	for i, name := range names {
+		groups[i] = Group{Gate: name, Alpha: f.rest()}
+		if name != "" {
+			groups[i].Alpha = members[name][0].share
+		}
+		groups[i].Level = l.Level(groups[i].Alpha, len(members[name]))
+		groups[i].IDs = adjust(members[name], groups[i], f.Seed)
+	}
+	return groups
+}
+
+// alone gives an entry outside the family its own level, without correction.
+func (e *entry) alone(alpha float64, l Looks) {
+	e.PHolm, e.PBetterHolm = e.P, e.PBetter
+	if e.share > 0 {
+		alpha = e.share
+	}
+	e.Level, e.GroupSize = alpha, 1
+	if e.Test != Prediction {
+		e.Level = l.Level(alpha, 1)
+	}
+	e.step = e.Level
+}
+
+// adjust corrects the p values of one group and returns the members' IDs.
+//
+// Holm's procedure takes the p values as they are, whatever their dependence. Members
+// tested by max-T are corrected among themselves instead, with the part of the level
+// that is theirs by number; so are the others then.
+func adjust(members []*entry, g Group, seed uint64) []string {
+	ids := make([]string, len(members))
+	var joint, rest []*entry
+	for i, e := range members {
+		ids[i] = e.ID
+		e.Level, e.GroupSize = g.Level, len(members)
+		if e.Test == MaxT {
+			joint = append(joint, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	holm(rest, g)
+	maxT(joint, seed)
+	for _, block := range [][]*entry{joint, rest} {
+		whole := float64(len(members)) / float64(max(len(block), 1))
+		open := 0
+		for _, e := range block {
+			e.PHolm, e.PBetterHolm = min(1, whole*e.PHolm), min(1, whole*e.PBetterHolm)
+			if !e.significantlyWorse() {
+				open++
+			}
+		}
+		for _, e := range block {
+			e.step = g.Level / whole / float64(max(open, 1))
+		}
+	}
+	return ids
+}
+
+// holm fills in Holm's adjusted p values of a block. What an earlier look has rejected
+// stays rejected and hands its level on (Y. Ye, A. Li, L. Liu and B. Yao, Statist. Med.
+// 32, 2013); what an earlier look has passed keeps its place.
+func holm(block []*entry, g Group) {
+	p, better := make([]float64, len(block)), make([]float64, len(block))
+	for i, e := range block {
+		p[i], better[i] = e.P, e.PBetter
+		if e.Test == Prediction { // tested once, so at the overall level
+			p[i], better[i] = p[i]*g.Level/g.Alpha, better[i]*g.Level/g.Alpha
+		}
+		switch e.rejected {
+		case Regression:
+			p[i] = 0
+		case Improvement:
+			better[i] = 0
+		}
+	}
+	p, better = Holm(p), Holm(better)
+	for i, e := range block {
+		e.PHolm, e.PBetterHolm = p[i], better[i]
+	}
+}

@@ -1,0 +1,196 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// ModeratedCells is the least number of cells of one metric whose variances are moderated.
+const ModeratedCells = 8
+
+// Moderation is what the cells of one metric say together about their variances.
+type Moderation struct {
+	// Cells that were used.
+	Cells int
+	// PriorSD is the common standard deviation, worth PriorDF degrees of freedom.
+	PriorDF, PriorSD float64
+	// Effective is the number of independent cells that the cells are worth.
+	Effective float64
+}
+
+// Moderate estimates the prior of the variances of several cells of one metric from
+// their differences, cells by repeats, complete. Variances follow s0²·F(d, d0): d0 and s0²
+// are fitted to the mean and the variance of ln s² (G. K. Smyth, Statist. Appl. Genet.
+// Mol. Biol. 3, 2004, section 6.2; limma's fitFDist). Each cell's variance then becomes
+//
+//	s̃² = (d0·s0² + d·s²)/(d0 + d), with d0 + d degrees of freedom
+//
+// Two departures from limma hold the error rate where cells share their launches, so that
+// their variances agree by chance: the sampling variance of ln s² is reduced by the mean
+// squared correlation ρ² of the cells, and neither d0 nor d0 + d exceed the degrees of
+// freedom of cells/(1 + (cells − 1)·ρ²) independent cells.
+//
+// It refuses fewer than [ModeratedCells] cells, fewer than 3 repeats, a cell without
+// spread, and variances that differ by more than the prior explains (a cell's F or the
+// inverse beyond 0.01 after Bonferroni).
+func Moderate(cells [][]float64) (Moderation, error) {
+	if len(cells) < ModeratedCells {
+		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), ModeratedCells)
+	}
+	n := len(cells[0])
+	if n < 3 {
+		return Moderation{}, fmt.Errorf("%s say too little about the variance of a cell; moderation needs 3", repeats(n))
+	}
+	d := float64(n - 1)
+	logs := make([]float64, len(cells))
+	for i, x := range cells {
+		m, sd := meanSD(x)
+		if !(sd > rounding*math.Abs(m)) || math.IsInf(sd, 0) {
+			return Moderation{}, errors.New("a cell has no spread, which is no variance to share")
+		}
+		logs[i] = 2 * math.Log(sd)
+	}
+	rho := sharedVariance(cells)
+	m := Moderation{Cells: len(cells), Effective: float64(len(cells)) / (1 + float64(len(cells)-1)*rho)}
+	m.PriorDF, m.PriorSD = fitPrior(logs, d, rho)
+	m.PriorDF = min(m.PriorDF, d*m.Effective)
+	if m.heterogeneous(logs, d) {
+		return Moderation{}, errors.New("the cells' variances differ by more than chance explains")
+	}
+	return m, nil
+}
+
+// fitPrior fits d0, which can be infinite, and s0 to the logarithms of variances with d
+// degrees of freedom:
+//
+//	Var ln s² = ψ′(d/2)·(1 − ρ²) + ψ′(d0/2)
+//	E ln s²   = ln s0² + ψ(d/2) − ln(d/2) − ψ(d0/2) + ln(d0/2)
+func fitPrior(logs []float64, d, rho float64) (df, sd float64) {
+	bias := func(df float64) float64 { return mathext.Digamma(df/2) - math.Log(df/2) }
+	centre, spread := meanSD(logs)
+	df = math.Inf(1)
+	logVariance := centre - bias(d)
+	if excess := spread*spread - trigamma(d/2)*(1-rho); excess > 0 {
+		df = 2 * inverseTrigamma(excess)
+		logVariance += bias(df)
+	}
+	return df, math.Exp(logVariance / 2)
+}
+
+// heterogeneous says that a cell's variance does not belong to the prior.
+func (m Moderation) heterogeneous(logs []float64, d float64) bool {
+	f := distuv.F{D1: d, D2: m.PriorDF}
+	limit := 0.01 / float64(2*len(logs))
+	for _, v := range logs {
+		if p := f.CDF(math.Exp(v) / (m.PriorSD * m.PriorSD)); min(p, 1-p) < limit {
+			return true
+		}
+	}
+	return false
+}
+
+// test is a t-test with the moderated variance.
+func (m Moderation) test(r TTest) TTest {
+	d := r.DF
+	r.DF = min(m.PriorDF+d, d*m.Effective)
+	r.SD = math.Sqrt((m.PriorDF*m.PriorSD*m.PriorSD + d*r.SD*r.SD) / (m.PriorDF + d))
+	r.SE = r.SD / math.Sqrt(float64(r.N))
+	r.T = r.Mean / r.SE
+	r.Greater, r.Less = tSurvival(r.T, r.DF), tSurvival(-r.T, r.DF)
+	return r
+}
+
+// sharedVariance is the mean squared correlation of the cells, corrected for what
+// independent cells would show by chance, in [0, 1].
+func sharedVariance(cells [][]float64) float64 {
+	n := len(cells[0])
+	sum, pairs := 0.0, 0
+	for i := range cells {
+		for k := range i {
+			r := correlation(cells[i], cells[k])
+			sum += r * r
+			pairs++
+		}
+	}
+	// Adjusted as R² is: the expectation of r² is 1/(n − 1) without correlation.
+	chance := 1 / float64(n-1)
+	return max(0, min((sum/float64(pairs)-chance)/(1-chance), 1))
+}
+
+// correlation is Pearson's.
+func correlation(x, y []float64) float64 {
+	mx, my := mean(x), mean(y)
+	var xx, yy, xy float64
+	for i := range x {
+		xx += (x[i] - mx) * (x[i] - mx)
+		yy += (y[i] - my) * (y[i] - my)
+		xy += (x[i] - mx) * (y[i] - my)
+	}
+	return xy / math.Sqrt(xx*yy)
+}
+
+// moderate replaces the t-tests of the metrics that have enough cells.
+func moderate(entries []*entry, set settings) {
+	var metrics []string
+	byMetric := map[string][]*entry{}
+	for _, e := range entries {
+		if e.Test != PairedTTest || !e.Tested || e.Requests != nil || e.Exact {
+			continue
+		}
+		if byMetric[e.Metric.ID] == nil {
+			metrics = append(metrics, e.Metric.ID)
+		}
+		byMetric[e.Metric.ID] = append(byMetric[e.Metric.ID], e)
+	}
+	for _, id := range metrics {
+		moderateMetric(complete(byMetric[id]), set)
+	}
+}
+
+// complete are the entries with the most repeats, all of the same repeats.
+func complete(entries []*entry) []*entry {
+	most := slices.MaxFunc(entries, func(a, b *entry) int { return len(a.sample.repeats) - len(b.sample.repeats) })
+	var same []*entry
+	for _, e := range entries {
+		if slices.Equal(e.sample.repeats, most.sample.repeats) {
+			same = append(same, e)
+		}
+	}
+	return same
+}
+
+// moderateMetric replaces the tests of one metric. Data that two gates ask for count once.
+func moderateMetric(entries []*entry, set settings) {
+	var cells [][]float64
+	for _, e := range entries {
+		if !slices.ContainsFunc(cells, func(x []float64) bool { return slices.Equal(x, e.sample.d) }) {
+			cells = append(cells, e.sample.d)
+		}
+	}
+	if len(cells) < ModeratedCells {
+		return
+	}
+	m, err := Moderate(cells)
+	if err != nil {
+		for _, e := range entries {
+			e.Warnings = append(e.Warnings, "the variance is the cell's own: "+err.Error())
+		}
+		return
+	}
+	for _, e := range entries {
+		own, err := pairedT(e.sample.d, e.sample.floor)
+		if err != nil {
+			continue // it was tested before
+		}
+		test := m.test(own)
+		s := test.statistic(set.plan.critical(test.DF, set.alpha))
+		s.noise.prior = test.DF - own.DF
+		e.apply(s)
+		e.Moderated = &m
+	}
+}

@@ -1,0 +1,248 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Sequence is a family that is judged several times while its repeats come in. Alpha and
+// PassAlpha are those of the whole sequence; each look is judged at [Looks.Level] of them.
+//
+// The family keeps every member at every look. The first look at which a comparison is
+// pass, improvement or regression decides it: later data are shown and not judged. The
+// sequence stops when nothing waits for more repeats.
+type Sequence struct {
+	// Family with everything measured so far.
+	Family Family
+	// Looks that are planned.
+	Looks Looks
+	// Taken are the looks that were taken; nil means all planned looks that the
+	// measured repeats allow.
+	Taken []int
+	// Ended says that no further repeats will come, so that what lies between two looks
+	// is judged too, in place of the next look.
+	Ended bool
+}
+
+// Progress is where a sequence stands.
+type Progress struct {
+	// Judgement has the final decisions and, for the rest, those of the last look. It
+	// is empty before the first look.
+	Judgement Judgement
+	// Taken are the numbers of repeats at the looks that were taken.
+	Taken []int
+	// Stop says that further repeats would not be judged; otherwise Next is the number
+	// of repeats at the next look, and Open are the IDs of what waits for it.
+	Stop bool
+	Next int
+	Open []string
+}
+
+// Validate checks the sequence at plan time, as [Validate] does a family, with the levels
+// of its looks. Planned of each comparison is the number of repeats at the last look.
+func (s Sequence) Validate() error {
+	return errors.Join(s.Looks.check(), s.Family.validate(s.Looks))
+}
+
+// Judge takes the looks in their order and says whether to go on. Repeats that looks wait
+// for are told from each other by their numbers, in ascending order; unpaired values
+// count in theirs. It depends on nothing but the sequence, so that judging again what was
+// stored gives the same decisions.
+func (s Sequence) Judge() (Progress, error) {
+	if err := errors.Join(s.Looks.check(), s.checkTaken(), s.Family.check()); err != nil {
+		return Progress{}, fmt.Errorf("sequence cannot be judged: %w", err)
+	}
+	c := &course{Sequence: s, repeats: s.Family.repeats(), plan: newPlanner(), final: map[string]Decision{}}
+	var p Progress
+	for _, n := range c.due() {
+		c.look(n, false)
+		p.Taken = append(p.Taken, n)
+		if len(c.open) == 0 {
+			break
+		}
+	}
+	last := s.Looks[len(s.Looks)-1]
+	taken := len(p.Taken) > 0
+	p.Stop = s.Ended || taken && (len(c.open) == 0 || p.Taken[len(p.Taken)-1] >= last)
+	switch {
+	case taken && p.Stop:
+		c.look(p.Taken[len(p.Taken)-1], true)
+	case p.Stop:
+		c.look(0, true) // nothing was measured
+	}
+	if taken || p.Stop {
+		p.Judgement = c.judgement()
+	}
+	if !p.Stop {
+		p.Next, p.Open = c.next(p.Taken), c.open
+	}
+	return p, nil
+}
+
+// checkTaken refuses looks that the levels were not made for.
+func (s Sequence) checkTaken() error {
+	if s.Taken == nil {
+		return nil
+	}
+	if len(s.Taken) > len(s.Looks) {
+		return fmt.Errorf("%d looks were taken and %d are planned; plan them all before the first", len(s.Taken), len(s.Looks))
+	}
+	if len(s.Taken) == 0 {
+		return nil
+	}
+	return Looks(s.Taken).check()
+}
+
+// course is a sequence being judged.
+type course struct {
+	Sequence
+	repeats []int
+	plan    planner
+	// final decisions, by ID.
+	final map[string]Decision
+	// The last look: what it was of, its entries, groups, and what waits for more.
+	n       int
+	entries []*entry
+	groups  []Group
+	open    []string
+}
+
+// due are the looks to take, in numbers of repeats.
+func (c *course) due() []int {
+	measured := len(c.repeats)
+	planned := c.Taken
+	if planned == nil {
+		planned = c.Looks
+	}
+	var due []int
+	for _, n := range planned {
+		if n <= measured {
+			due = append(due, n)
+		}
+	}
+	last := c.Looks[len(c.Looks)-1]
+	if c.Ended && measured > 0 && measured < last && (len(due) == 0 || due[len(due)-1] < measured) {
+		due = append(due, measured)
+	}
+	return due
+}
+
+// next is the first planned look after those taken.
+func (c *course) next(taken []int) int {
+	for _, n := range c.Looks {
+		if len(taken) == 0 || n > taken[len(taken)-1] {
+			return n
+		}
+	}
+	return 0
+}
+
+// look judges the first n repeats. Sessions are judged at the end only.
+func (c *course) look(n int, end bool) {
+	rejected := map[string]Verdict{}
+	for id, d := range c.final {
+		rejected[id] = d.Verdict
+	}
+	f := c.Family.upTo(c.repeats[:n], end)
+	c.n, c.open = n, nil
+	c.entries, c.groups = f.look(c.Looks, rejected, c.plan)
+	for i, e := range c.entries {
+		if _, decided := c.final[e.ID]; decided {
+			continue
+		}
+		e.Look = n
+		isMetric := i < len(f.Comparisons)
+		switch {
+		case e.Verdict == Regression, isMetric && (e.Verdict == Pass || e.Verdict == Improvement):
+			c.final[e.ID] = e.Decision
+		case e.Verdict == Inconclusive && (!isMetric || f.Comparisons[i].waits()):
+			c.open = append(c.open, e.ID)
+		}
+	}
+}
+
+// waits says that more repeats may decide the comparison.
+func (c Comparison) waits() bool { return c.Descriptive == "" && c.test() != Prediction }
+
+// judgement sets the final decisions in their places.
+func (c *course) judgement() Judgement {
+	all, _ := c.Family.upTo(c.repeats, true).look(c.Looks, nil, c.plan)
+	for i, e := range c.entries {
+		d, decided := c.final[e.ID]
+		if decided {
+			e.Decision = d
+		}
+		if now := all[i].Decision; now.N > e.N && e.Requests == nil {
+			e.Later = &Estimate{N: now.N, Base: now.Base, Head: now.Head, Change: now.Change, Lower: now.Lower, Upper: now.Upper}
+		}
+	}
+	j := assemble(c.Family, c.entries, c.groups)
+	guard(c.Family, &j)
+	return j
+}
+
+// repeats are the numbers of the repeats that were measured, ascending. Unpaired values
+// count as many repeats as the longer side has.
+func (f Family) repeats() []int {
+	var all []int
+	for _, c := range f.Comparisons {
+		for _, p := range c.Pairs {
+			all = append(all, p.Repeat)
+		}
+	}
+	for _, s := range f.Success {
+		for _, r := range slices.Concat(s.Base, s.Head) {
+			all = append(all, r.Repeat)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, c := range f.Comparisons {
+		if c.Unpaired == nil || c.test() == Prediction {
+			continue
+		}
+		for n := max(len(c.Unpaired.Base), len(c.Unpaired.Head)); len(all) < n; {
+			next := 1
+			if len(all) > 0 {
+				next = all[len(all)-1] + 1
+			}
+			all = append(all, next)
+		}
+	}
+	return all
+}
+
+// upTo is the family with the data of some repeats only.
+func (f Family) upTo(repeats []int, end bool) Family {
+	among := map[int]bool{}
+	for _, r := range repeats {
+		among[r] = true
+	}
+	keep := func(runs []Run) []Run {
+		return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !among[r.Repeat] })
+	}
+	f.Comparisons, f.Success = slices.Clone(f.Comparisons), slices.Clone(f.Success)
+	for i := range f.Comparisons {
+		c := &f.Comparisons[i]
+		c.Pairs = slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !among[p.Repeat] })
+		switch {
+		case c.test() == Prediction && !end && c.Missing == "":
+			c.Missing = "sessions are judged once, when the session ends"
+		case c.Unpaired != nil && c.test() != Prediction:
+			n := len(repeats)
+			c.Unpaired = &Samples{Base: first(n, c.Unpaired.Base), Head: first(n, c.Unpaired.Head)}
+		}
+		if c.Planned > 0 {
+			c.Planned = len(repeats)
+		}
+	}
+	for i := range f.Success {
+		s := &f.Success[i]
+		s.Base, s.Head = keep(s.Base), keep(s.Head)
+	}
+	return f
+}
+
+// first are the first n values.
+func first(n int, x []float64) []float64 { return x[:min(n, len(x))] }

@@ -1,0 +1,247 @@
+package gates_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+func advance(tb testing.TB, s gates.Sequence) gates.Progress {
+	tb.Helper()
+	if s.Family.Alpha == 0 {
+		s.Family.Alpha = 0.05
+	}
+	if s.Looks == nil {
+		s.Looks = fiveLooks
+	}
+	p, err := s.Judge()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func TestLooksBetween(t *testing.T) {
+	tests := []struct {
+		least, most int
+		want        gates.Looks
+	}{
+		{4, 12, gates.Looks{4, 6, 8, 10, 12}},
+		{5, 5, gates.Looks{5}},
+		{3, 5, gates.Looks{4, 5}},
+		{3, 8, gates.Looks{4, 6, 8}},
+		{6, 6, gates.Looks{6}},
+		{5, 6, gates.Looks{6}},
+	}
+	for _, tt := range tests {
+		if got := gates.LooksBetween(tt.least, tt.most); !slices.Equal(got, tt.want) {
+			t.Errorf("%d to %d: %v, want %v", tt.least, tt.most, got, tt.want)
+		}
+	}
+}
+
+// steady is quiet enough to pass at four repeats, restless is not, slow regresses.
+func steady(tb testing.TB, id string, n int) gates.Comparison {
+	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.001, 0.999}, 6)[:n]...))
+}
+
+func restless(tb testing.TB, id string, n int) gates.Comparison {
+	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.06, 0.96}, 6)[:n]...))
+}
+
+func slow(tb testing.TB, id string, n int) gates.Comparison {
+	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.101, 1.099}, 6)[:n]...))
+}
+
+func TestASequenceStopsWhenAllIsDecided(t *testing.T) {
+	tests := map[string]struct {
+		comparisons []gates.Comparison
+		ended       bool
+		taken       []int
+		stop        bool
+		next        int
+		open        []string
+	}{
+		"before the first look":    {[]gates.Comparison{steady(t, "ttft.p99", 3)}, false, nil, false, 4, nil},
+		"all pass":                 {[]gates.Comparison{steady(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
+		"a regression is enough":   {[]gates.Comparison{slow(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
+		"one waits":                {[]gates.Comparison{steady(t, "ttft.p99", 5), restless(t, "ttft.p50", 5)}, false, []int{4}, false, 6, []string{"ttft.p50"}},
+		"later repeats need looks": {[]gates.Comparison{steady(t, "ttft.p99", 12)}, false, []int{4}, true, 0, nil},
+		"the last look":            {[]gates.Comparison{restless(t, "ttft.p50", 12)}, false, []int{4, 6, 8, 10, 12}, true, 0, nil},
+		"ended between looks":      {[]gates.Comparison{restless(t, "ttft.p50", 7)}, true, []int{4, 6, 7}, true, 0, nil},
+		"ended before the first":   {[]gates.Comparison{slow(t, "ttft.p99", 3)}, true, []int{3}, true, 0, nil},
+		"ended with nothing":       {[]gates.Comparison{slow(t, "ttft.p99", 0)}, true, nil, true, 0, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: tt.comparisons}, Ended: tt.ended})
+			if !slices.Equal(p.Taken, tt.taken) || p.Stop != tt.stop || p.Next != tt.next || !slices.Equal(p.Open, tt.open) {
+				t.Errorf("taken %v, stop %v, next %d, open %v", p.Taken, p.Stop, p.Next, p.Open)
+			}
+			if p.Stop && len(p.Judgement.Comparisons) != len(tt.comparisons) {
+				t.Errorf("%d decisions", len(p.Judgement.Comparisons))
+			}
+		})
+	}
+}
+
+func TestTheFirstCrossingIsFinal(t *testing.T) {
+	// Four repeats of +10 %, then the machine calms down; another metric keeps it going.
+	turning := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.10, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90))
+	p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: []gates.Comparison{turning, restless(t, "ttft.p50", 12)}}})
+	d := p.Judgement.Comparisons[0]
+	if d.Verdict != gates.Regression || d.Look != 4 || d.N != 4 || math.Abs(d.Change-0.10) > 0.001 {
+		t.Errorf("%s at look %d with n = %d and %+.3f: %s", d.Verdict, d.Look, d.N, d.Change, d.Reason)
+	}
+	if d.Later == nil || d.Later.N != 12 || d.Later.Change > 0 {
+		t.Errorf("later data are not shown: %+v", d.Later)
+	}
+	if d.Level != 0.0125 || d.GroupSize != 2 || d.Confidence != 1-2*0.0125 {
+		t.Errorf("level %g in a group of %d, confidence %g", d.Level, d.GroupSize, d.Confidence)
+	}
+	if g := p.Judgement.Groups[0]; g.Alpha != 0.05 || g.Level != 0.0125 {
+		t.Errorf("%+v", g)
+	}
+	if len(d.Warnings) != 0 {
+		t.Errorf("warnings: %q", d.Warnings)
+	}
+}
+
+func TestLooksThatWereNotTakenDoNotCount(t *testing.T) {
+	turning := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.10, 0.90, 0.90, 0.90, 0.90))
+	p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: []gates.Comparison{turning}}, Taken: []int{8}, Ended: true})
+	if d := p.Judgement.Comparisons[0]; d.Verdict != gates.Inconclusive || d.Look != 8 || !slices.Equal(p.Taken, []int{8}) {
+		t.Errorf("%s at look %d, taken %v", d.Verdict, d.Look, p.Taken)
+	}
+}
+
+func TestAFinalPassIsTakenBackByFailures(t *testing.T) {
+	f := gates.Family{
+		Comparisons: []gates.Comparison{steady(t, "ttft.p99", 8), restless(t, "ttft.p50", 8)},
+		Success: []gates.Success{{ID: "success", Gate: "gate.g", CanFail: true, Metrics: []string{"ttft.p99"},
+			Base: side(0, 0, 0, 0, 0, 0, 0, 0), Head: side(0, 0, 0, 0, 0, -1, -1, 0)}},
+	}
+	p := advance(t, gates.Sequence{Family: f, Ended: true})
+	d, s := p.Judgement.Comparisons[0], p.Judgement.Success[0]
+	if s.Verdict != gates.Regression || s.Look != 8 {
+		t.Errorf("success: %s at look %d", s.Verdict, s.Look)
+	}
+	if d.Verdict != gates.Inconclusive || !strings.Contains(d.Reason, "never looks like a speed-up") {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
+	}
+}
+
+func TestACrashAsksForAnotherLook(t *testing.T) {
+	f := gates.Family{
+		Comparisons: []gates.Comparison{steady(t, "ttft.p99", 4)},
+		Success:     []gates.Success{{ID: "success", Gate: "gate.g", CanFail: true, Base: side(0, 0, 0, 0), Head: side(0, 0, -1, 0)}},
+	}
+	p := advance(t, gates.Sequence{Family: f})
+	if p.Stop || p.Next != 6 || !slices.Equal(p.Open, []string{"success"}) {
+		t.Errorf("stop %v, next %d, open %v", p.Stop, p.Next, p.Open)
+	}
+}
+
+func TestASequenceIsRefused(t *testing.T) {
+	valid := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{steady(t, "ttft.p99", 4)}}
+	for name, s := range map[string]gates.Sequence{
+		"no looks":        {Family: valid},
+		"falling looks":   {Family: valid, Looks: gates.Looks{6, 4}},
+		"zero":            {Family: valid, Looks: gates.Looks{0, 4}},
+		"wrong family":    {Looks: fiveLooks},
+		"looks unplanned": {Family: valid, Looks: gates.Looks{4}, Taken: []int{4, 6}},
+		"taken twice":     {Family: valid, Looks: fiveLooks, Taken: []int{4, 4}},
+	} {
+		if _, err := s.Judge(); err == nil {
+			t.Errorf("%s: judged", name)
+		}
+	}
+}
+
+func TestValidateASequenceWithItsLevels(t *testing.T) {
+	flips := func(planned int) gates.Sequence {
+		f := gates.Family{Alpha: 0.05}
+		for _, id := range []string{"ttft.p99", "ttft.p50", "tpot.mean", "itl.p99"} {
+			c := comparison(t, id, nil)
+			c.Test, c.Planned = gates.SignFlip, planned
+			f.Comparisons = append(f.Comparisons, c)
+		}
+		return gates.Sequence{Family: f, Looks: fiveLooks}
+	}
+	if err := gates.Validate(flips(8).Family); err != nil {
+		t.Errorf("one look: %v", err)
+	}
+	if err := flips(8).Validate(); err == nil || !strings.Contains(err.Error(), "use at least 9 repeats") {
+		t.Errorf("five looks: %v", err)
+	}
+	if err := flips(12).Validate(); err != nil {
+		t.Errorf("twelve repeats: %v", err)
+	}
+}
+
+// Judging with more data never changes what was decided, so a stored sequence repeats its
+// verdicts.
+func TestPropertyDecisionsStand(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := gates.Family{Alpha: 0.05}
+		for _, id := range []string{"ttft.p99", "tpot.mean", "output_throughput.mean"} {
+			shift := float64(rapid.IntRange(-120, 120).Draw(rt, "shift")) / 1000
+			var pairs []gates.Pair
+			for k := range 12 {
+				noise := float64(rapid.IntRange(-50, 50).Draw(rt, "noise")) / 1000
+				pairs = append(pairs, gates.Pair{Repeat: k, Base: 1, Head: math.Exp(shift + noise)})
+			}
+			f.Comparisons = append(f.Comparisons, comparison(t, id, pairs))
+		}
+		whole := advance(t, gates.Sequence{Family: f})
+		for n := 4; n <= 12; n++ {
+			part := f
+			part.Comparisons = slices.Clone(f.Comparisons)
+			for i := range part.Comparisons {
+				part.Comparisons[i].Pairs = f.Comparisons[i].Pairs[:n]
+			}
+			p := advance(t, gates.Sequence{Family: part})
+			for i, d := range p.Judgement.Comparisons {
+				if d.Verdict == gates.Inconclusive {
+					continue
+				}
+				after := whole.Judgement.Comparisons[i]
+				d.Later, after.Later = nil, nil
+				if diff := cmp.Diff(d, after); diff != "" {
+					rt.Fatalf("%s with %d repeats, then %s", d.ID, n, diff)
+				}
+			}
+			if p.Stop && !slices.Equal(p.Taken, whole.Taken) {
+				rt.Fatalf("stopped after %v with %d repeats, after %v with all", p.Taken, n, whole.Taken)
+			}
+		}
+	})
+}
+
+// One look is a family judged once.
+func TestPropertyOneLookIsAJudgement(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamily(t, rt)
+		n := 0
+		for _, c := range f.Comparisons {
+			n = max(n, len(c.Pairs))
+		}
+		for i := range f.Comparisons {
+			f.Comparisons[i].Planned = n
+		}
+		once := judge(t, f)
+		p := advance(t, gates.Sequence{Family: f, Looks: gates.Looks{n}})
+		for i, d := range p.Judgement.Comparisons {
+			d.Look = 0
+			if diff := cmp.Diff(once.Comparisons[i], d); diff != "" {
+				rt.Fatal(diff)
+			}
+		}
+	})
+}

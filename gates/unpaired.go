@@ -1,0 +1,166 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/mathext"
+)
+
+// TwoSample is the result of a test of two samples against each other.
+type TwoSample struct {
+	NBase, NHead int
+	// Shift is how much the head is above the base: the difference of means for
+	// WelchT, the Hodges–Lehmann shift for RankSum.
+	Shift float64
+	// SE of the difference of means, Welch's degrees of freedom and T.
+	SE, DF, T float64
+	// U counts the pairs of a head and a base value where the head's is larger, ties
+	// as one half. It is the statistic of RankSum, 0 for WelchT.
+	U float64
+	// Greater is the one-sided p value against a shift ≤ 0, Less against ≥ 0.
+	Greater, Less float64
+	// Lower and Upper bound the shift, each with one-sided confidence 1 − alpha; infinite
+	// where RankSum has too few values for that.
+	Lower, Upper float64
+	// Exact is true where neither side has any spread: see TTest.Exact.
+	Exact bool
+}
+
+// WelchT tests the difference of the means of two samples by Welch's t-test, which takes
+// the variances as different (B. L. Welch, Biometrika 34, 1947), as
+// scipy.stats.ttest_ind(head, base, equal_var=False) of SciPy 1.17 does. It needs two
+// values on each side.
+func WelchT(base, head []float64, alpha float64) (TwoSample, error) {
+	return welchT(base, head, 0, alpha)
+}
+
+// welchT is WelchT where differences up to floor are rounding.
+func welchT(base, head []float64, floor, alpha float64) (TwoSample, error) {
+	r := TwoSample{NBase: len(base), NHead: len(head)}
+	if n := min(r.NBase, r.NHead); n < 2 {
+		return r, fmt.Errorf("%w with %s of a side; measure at least 2", ErrTooFew, repeats(n))
+	}
+	baseMean, baseSD := meanSD(base)
+	headMean, headSD := meanSD(head)
+	r.Shift = headMean - baseMean
+	if math.IsNaN(baseSD+headSD) || math.IsInf(baseSD+headSD, 0) {
+		return r, errors.New("a value is not a finite number; leave it out and say why")
+	}
+	b, h := baseSD*baseSD/float64(r.NBase), headSD*headSD/float64(r.NHead)
+	if math.Sqrt(b+h) <= math.Max(floor, rounding*math.Abs(r.Shift)) {
+		r.exact(floor)
+		return r, nil
+	}
+	r.SE = math.Sqrt(b + h)
+	r.T = r.Shift / r.SE
+	r.DF = (b + h) * (b + h) / (b*b/float64(r.NBase-1) + h*h/float64(r.NHead-1))
+	r.Greater, r.Less = tSurvival(r.T, r.DF), tSurvival(-r.T, r.DF)
+	width := tCritical(alpha, r.DF) * r.SE
+	r.Lower, r.Upper = r.Shift-width, r.Shift+width
+	return r, nil
+}
+
+// exact sets the limits for a spread of zero.
+func (r *TwoSample) exact(floor float64) {
+	limit := TTest{Mean: r.Shift}
+	limit.exact(floor)
+	r.Exact, r.Greater, r.Less = true, limit.Greater, limit.Less
+	r.DF = float64(r.NBase + r.NHead - 2)
+	r.Lower, r.Upper = r.Shift, r.Shift
+}
+
+// RankSum tests two samples by the Wilcoxon–Mann–Whitney test, exactly and with ties up to
+// 25 values a side (50 without ties; beyond, the normal approximation with continuity
+// correction). Shift is the Hodges–Lehmann estimate, the median of all differences of a
+// head and a base value, and its bounds are order statistics of these differences
+// (J. Hodges and E. Lehmann, Ann. Math. Statist. 34, 1963).
+func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
+	r := TwoSample{NBase: len(base), NHead: len(head)}
+	if min(r.NBase, r.NHead) < 1 {
+		return r, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
+	}
+	if slices.ContainsFunc(slices.Concat(base, head), math.IsNaN) {
+		return r, errors.New("a value is not a number; leave it out and say why")
+	}
+	greater, err := stats.MannWhitneyUTest(head, base, stats.LocationGreater)
+	if errors.Is(err, stats.ErrSamplesEqual) {
+		r.U, r.Greater, r.Less = float64(r.NBase*r.NHead)/2, 1, 1
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("ranks of both sides: %w", err)
+	}
+	less, err := stats.MannWhitneyUTest(head, base, stats.LocationLess)
+	if err != nil {
+		return r, fmt.Errorf("ranks of both sides: %w", err)
+	}
+	r.U, r.Greater, r.Less = greater.U, min(1, greater.P), min(1, less.P)
+
+	differences := make([]float64, 0, r.NBase*r.NHead)
+	for _, h := range head {
+		for _, b := range base {
+			differences = append(differences, h-b)
+		}
+	}
+	slices.Sort(differences)
+	r.Shift = Quantile(differences, 0.5)
+	r.Lower, r.Upper = math.Inf(-1), math.Inf(1)
+	if c := rankOfBound(r.NBase, r.NHead, alpha); c >= 1 {
+		r.Lower, r.Upper = differences[c-1], differences[len(differences)-c]
+	}
+	return r, nil
+}
+
+// rankOfBound is C = 1 + max{u: P(U ≤ u) ≤ alpha}, so that the C-th smallest and the C-th
+// largest difference bound the shift; 0 if there is no such u.
+func rankOfBound(base, head int, alpha float64) int {
+	if base > stats.MannWhitneyExactLimit || head > stats.MannWhitneyExactLimit {
+		n, m := float64(base), float64(head)
+		return int(n*m/2 + mathext.NormalQuantile(alpha)*math.Sqrt(n*m*(n+m+1)/12))
+	}
+	dist := stats.UDist{N1: head, N2: base}
+	c := 0
+	for c < base*head && dist.CDF(float64(c)) <= alpha*(1+rounding) {
+		c++
+	}
+	return c
+}
+
+// welch is the test of a sample by Welch's t.
+func welch(x sample, set settings) (statistic, error) {
+	r, err := welchT(x.base, x.head, x.floor, set.alpha)
+	if err != nil {
+		return statistic{}, err
+	}
+	return r.statistic(), nil
+}
+
+// ranks is the test of a sample by ranks. Its standard error is Welch's, for planning.
+func ranks(x sample, set settings) (statistic, error) {
+	w, err := welchT(x.base, x.head, x.floor, set.alpha)
+	if err != nil {
+		return statistic{}, err
+	}
+	r, err := RankSum(x.base, x.head, set.alpha)
+	if err != nil {
+		return statistic{}, err
+	}
+	s := w.statistic()
+	s.exact = false
+	s.shift, s.greater, s.less, s.lower, s.upper = r.Shift, r.Greater, r.Less, r.Lower, r.Upper
+	return s, nil
+}
+
+// statistic of two samples. Each further repeat adds a value to both.
+func (r TwoSample) statistic() statistic {
+	n := min(r.NBase, r.NHead)
+	return statistic{
+		n: n, shift: r.Shift, se: r.SE, df: r.DF, t: r.T, exact: r.Exact,
+		greater: r.Greater, less: r.Less, lower: r.Lower, upper: r.Upper,
+		noise: noise{sd: r.SE * math.Sqrt(float64(n)), slope: 2, prior: r.DF - 2*float64(n-1)},
+	}
+}
