@@ -20,7 +20,8 @@ type Options struct {
 	// Color allows ANSI colours in text; Width is the columns of the terminal, 120 if 0.
 	Color bool
 	Width int
-	// Brief leaves the sections that markdown folds out of text, except their titles.
+	// Brief leaves the legend out of text, and the sections that markdown folds except
+	// what was decided and measured.
 	Brief bool
 }
 

@@ -58,7 +58,12 @@ func (p *textPrinter) report(r *Report) {
 		p.paragraph("", l.text(maxLine), "")
 	}
 	for i := range r.Sections {
-		p.section(&r.Sections[i])
+		if !p.o.Brief || brief(&r.Sections[i]) {
+			p.section(&r.Sections[i])
+		}
+	}
+	if p.o.Brief {
+		return
 	}
 	p.b.WriteString("\n")
 	for _, l := range r.Legend {
@@ -68,13 +73,16 @@ func (p *textPrinter) report(r *Report) {
 	}
 }
 
+// brief says whether a section is part of a brief report: what was decided and measured,
+// and everything that asks for attention.
+func brief(s *Section) bool {
+	return !s.Folded || s.Kind == Passes || s.Kind == Measured
+}
+
 func (p *textPrinter) section(s *Section) {
 	p.b.WriteString("\n")
 	if len(s.Title) > 0 {
 		p.b.WriteString(p.paint(bold, s.Title.text(maxCell)) + "\n")
-	}
-	if s.Folded && p.o.Brief {
-		return
 	}
 	for _, n := range s.Notes {
 		p.paragraph("- ", n.text(maxLine), "  ")

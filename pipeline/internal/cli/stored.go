@@ -67,7 +67,10 @@ var renderers = map[string]func(io.Writer, *result.Document, reports.Options) er
 	"text":     reports.Text,
 	"json":     func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) },
 	"junit":    func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) },
-	"csv":      func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) },
+	"html": func(w io.Writer, d *result.Document, o reports.Options) error {
+		return reports.HTML(w, d, reports.HTMLOptions{Options: o})
+	},
+	"csv": func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) },
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -79,7 +82,7 @@ func (a *app) reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			render, ok := renderers[format]
 			if !ok {
-				return exit(exitUsage, fmt.Errorf("--format %q is none of markdown, text, json, junit, csv", format))
+				return exit(exitUsage, fmt.Errorf("--format %q is none of markdown, text, json, html, junit, csv", format))
 			}
 			doc, err := session.ReadDocument(args[0])
 			if err != nil {
@@ -91,7 +94,7 @@ func (a *app) reportCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "markdown, `text`, json, junit or csv")
+	cmd.Flags().StringVar(&format, "format", "text", "markdown, `text`, json, html, junit or csv")
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -26,8 +27,14 @@ var formats = map[string]format{
 	"text":     {store.TextFile, reports.Text},
 	"json":     {store.ResultsFile, func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) }},
 	"junit":    {"report.junit.xml", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) }},
-	"csv":      {"report.csv", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) }},
+	"html": {store.HTMLFile, func(w io.Writer, d *result.Document, o reports.Options) error {
+		return reports.HTML(w, d, reports.HTMLOptions{Options: o})
+	}},
+	"csv": {"report.csv", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) }},
 }
+
+// ownFormats are written into every run directory.
+var ownFormats = []string{"json", "markdown", "text", "html"}
 
 // write writes results.json and the reports into the run directory, what the file's
 // report blocks ask for, and the runner's step summary. Each is tried even if another
@@ -35,7 +42,7 @@ var formats = map[string]format{
 func (s *session) write(doc *result.Document) ([]string, error) {
 	var written []string
 	var errs []error
-	for _, name := range []string{"json", "markdown", "text"} {
+	for _, name := range ownFormats {
 		f := formats[name]
 		err := s.dir.WriteFile(f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{}) })
 		if err != nil {
@@ -63,12 +70,11 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 	var written []string
 	var errs []error
 	for _, name := range r.Formats {
-		f, ok := formats[name]
-		if !ok {
+		if _, ok := formats[name]; !ok {
 			errs = append(errs, fmt.Errorf("%s: format %q is not supported yet", r.Addr, name))
 			continue
 		}
-		path, err := s.blockFile(r, f, doc, opt)
+		path, err := s.blockFile(r, name, doc, opt)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", r.Addr, err))
 			continue
@@ -82,15 +88,16 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 
 // blockFile writes one format of a report block: to the block's path, or into the run
 // directory, where the plain formats are written in any case.
-func (s *session) blockFile(r *lang.Report, f format, doc *result.Document, opt reports.Options) (string, error) {
+func (s *session) blockFile(r *lang.Report, name string, doc *result.Document, opt reports.Options) (string, error) {
+	f := formats[name]
 	if r.Path == "" {
 		plain := len(r.Gates)+len(r.Rows) == 0 && r.Cols == ""
-		if plain && (f.file == store.ReportFile || f.file == store.TextFile || f.file == store.ResultsFile) {
-			return "", nil
+		if plain && slices.Contains(ownFormats, name) {
+			return "", nil // written in any case
 		}
-		name := strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.file
-		err := s.dir.WriteFile(store.Name(name), func(w io.Writer) error { return f.write(w, doc, opt) })
-		return filepath.Join(s.dir.Path(), store.Name(name)), err
+		file := store.Name(strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.file)
+		err := s.dir.WriteFile(file, func(w io.Writer) error { return f.write(w, doc, opt) })
+		return filepath.Join(s.dir.Path(), file), err
 	}
 	path := r.Path
 	if len(r.Formats) > 1 || filepath.Ext(path) == "" {

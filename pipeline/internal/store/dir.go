@@ -21,6 +21,7 @@ const (
 	ResultsFile = "results.json"
 	ReportFile  = "report.md"
 	TextFile    = "report.txt"
+	HTMLFile    = "report.html"
 
 	recordsDir = "records"
 	logsDir    = "logs"
