@@ -1,5 +1,6 @@
 // Package reports renders a result document for people and for other programs: markdown
-// for a pull request, text for a terminal, JSON, JUnit, and CSV.
+// for a pull request, text for a terminal, one HTML page with charts, JSON, JUnit, and
+// CSV.
 //
 // A document is first laid out as a Report: a heading, lines and tables as plain data
 // (see Build). The renderers only draw it, so that every format says the same, and

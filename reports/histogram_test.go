@@ -13,17 +13,17 @@ import (
 )
 
 // uniform is the histogram of 1 … n milliseconds times scale.
-func uniform(t testing.TB, n int, scale float64, highest int64, digits int) string {
-	t.Helper()
+func uniform(tb testing.TB, n int, scale float64, highest int64, digits int) string {
+	tb.Helper()
 	h := hdrhistogram.New(1, highest, digits)
 	for i := 1; i <= n; i++ {
 		if err := h.RecordValue(int64(float64(i) * 1000 * scale)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }

@@ -26,7 +26,7 @@ type HTMLOptions struct {
 	// first; 40 if 0, none if negative. What is left out is counted, and is in the
 	// tables.
 	Comparisons int
-	// Rows bounds the rows of each table; 1,500 if 0.
+	// TableRows bounds the rows of each table; 1,500 if 0.
 	TableRows int
 }
 

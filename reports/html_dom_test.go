@@ -16,7 +16,7 @@ import (
 
 // pageElements are those that a page is made of, pageAttributes what they may have.
 var (
-	pageElements = strings.Fields(`html head meta title style body a aside header h1 h2 h4 p span strong code nav ul li main section
+	pageElements = strings.Fields(`html head meta title style body a aside header h1 h2 h3 p span strong code nav ul li main section
 		details summary table caption thead tbody tr th td div figure button article pre footer script
 		svg desc line text circle path rect g`)
 	pageAttributes = strings.Fields(`lang charset http-equiv content name class id href tabindex role aria-label aria-labelledby

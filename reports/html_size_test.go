@@ -14,9 +14,9 @@ import (
 
 // large is a document with so many pairs of cells, each with the runs, histograms and
 // decisions of a real one.
-func large(t testing.TB, pairs int) *result.Document {
-	t.Helper()
-	doc := withHistograms(t, regression())
+func large(tb testing.TB, pairs int) *result.Document {
+	tb.Helper()
+	doc := withHistograms(tb, regression())
 	b, g := &doc.Benchmarks[0], &doc.Gates[0]
 	cells, decisions := b.Cells, g.Decisions
 	b.Cells, g.Decisions = nil, nil
@@ -54,7 +54,7 @@ func TestLargePage(t *testing.T) {
 }
 
 func TestPageFitsItsBudget(t *testing.T) {
-	doc := large(t, 60)
+	doc := large(t, 20)
 	full := len(page(t, doc, reports.HTMLOptions{}))
 	last := full
 	for _, budget := range []int{full, full / 2, full / 4, 120_000} {

@@ -22,8 +22,8 @@ func page(t *testing.T, doc *result.Document, o reports.HTMLOptions) string {
 
 // withHistograms gives every run of doc the distributions that a run of the load
 // generator has: log-normal around the run's own median.
-func withHistograms(t testing.TB, doc *result.Document) *result.Document {
-	t.Helper()
+func withHistograms(tb testing.TB, doc *result.Document) *result.Document {
+	tb.Helper()
 	typical := map[string]float64{"ttft": 0.05, "tpot": 0.0123, "itl": 0.012, "e2el": 1.6}
 	for i := range doc.Benchmarks {
 		for j := range doc.Benchmarks[i].Cells {
@@ -42,7 +42,7 @@ func withHistograms(t testing.TB, doc *result.Document) *result.Document {
 					if tail, ok := r.Metrics[group+".p99"]; ok && tail > mid {
 						width = math.Log(tail/mid) / 2.33
 					}
-					r.Histograms[group] = encoded(t, mid, width, 1000)
+					r.Histograms[group] = encoded(tb, mid, width, 1000)
 				}
 			}
 		}
@@ -51,18 +51,18 @@ func withHistograms(t testing.TB, doc *result.Document) *result.Document {
 }
 
 // encoded is a histogram of n values, the quantiles of a log-normal distribution.
-func encoded(t testing.TB, mid, width float64, n int) string {
-	t.Helper()
+func encoded(tb testing.TB, mid, width float64, n int) string {
+	tb.Helper()
 	h := hdrhistogram.New(1, 24*3600*1e6, 3)
 	for i := range n {
 		z := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/float64(n)-1)
 		if err := h.RecordValue(int64(mid * math.Exp(width*z) * 1e6)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
@@ -241,9 +242,9 @@ func plainTick(x float64) string { return strconv.FormatFloat(x*100, 'g', 3, 64)
 
 // bandWords describes what a chart of distributions draws.
 func bandWords(sides []sideCurve) string {
-	text := "Line: median of the runs at each percentile; band: smallest to largest run."
+	words := []string{"Line: median of the runs at each percentile; band: smallest to largest run."}
 	for _, s := range sides {
-		text += fmt.Sprintf(" %s: %s, %s.", s.name, count(s.runs, "run"), count(int(min(s.count, math.MaxInt32)), "value"))
+		words = append(words, fmt.Sprintf("%s: %s, %s.", s.name, count(s.runs, "run"), count(int(min(s.count, math.MaxInt32)), "value")))
 	}
-	return text
+	return strings.Join(words, " ")
 }

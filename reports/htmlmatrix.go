@@ -11,8 +11,9 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// The bounds of a heat map.
+// The bounds of heat maps.
 const (
+	maxHeatMaps    = 20
 	maxHeatRows    = 150
 	maxHeatColumns = 24
 )
@@ -20,10 +21,19 @@ const (
 // heatMaps is one map of verdicts for each benchmark with decisions: a row for each cell
 // without the compared axis, a column for each metric and value of that axis.
 func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
+	gates := map[string][]*result.Gate{}
+	for _, g := range v.gates {
+		gates[g.Benchmark] = append(gates[g.Benchmark], g)
+	}
+	left := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
-		h := v.heat(b)
+		h := v.heat(b, gates[b.Addr])
 		if len(h.rows) == 0 {
+			continue
+		}
+		if len(maps) == maxHeatMaps {
+			left++
 			continue
 		}
 		maps = append(maps, drawing(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
@@ -33,6 +43,9 @@ func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
 		if n := len(h.columns) - maxHeatColumns; n > 0 {
 			notes = append(notes, spans(join(" ", plain(count(n, "more column")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
 		}
+	}
+	if left > 0 {
+		notes = append(notes, spans(plain(count(left, "more benchmark")+" have no map here; the tables have all."), maxLine))
 	}
 	return maps, notes
 }
@@ -47,19 +60,16 @@ type heatMatrix struct {
 
 // heat arranges decisions in the order of cells in the document, and of metrics within
 // the gates.
-func (v *view) heat(b *result.Benchmark) heatMatrix {
+func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 	h := heatMatrix{v: v, names: map[string]svg.Column{}, at: map[[2]string]verdictRow{}}
 	order := map[string]int{}
 	for i, c := range b.Cells {
 		order[c.Hash] = i
 	}
 	first := map[string]int{}
-	for _, g := range v.gates {
+	for _, g := range gates {
 		for i := range g.Decisions {
 			d := &g.Decisions[i]
-			if g.Benchmark != b.Addr {
-				continue
-			}
 			row, col := h.place(g, d)
 			if _, ok := first[row]; !ok {
 				first[row] = order[d.Cell]

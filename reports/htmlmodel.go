@@ -89,11 +89,11 @@ func spans(l Line, limit int) htmlLine {
 	return out
 }
 
-func lines(ls []Line, limit int) []htmlLine {
+func lines(ls []Line) []htmlLine {
 	var out []htmlLine
 	for _, l := range ls {
 		if len(l) > 0 {
-			out = append(out, spans(l, limit))
+			out = append(out, spans(l, maxLine))
 		}
 	}
 	return out

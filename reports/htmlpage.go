@@ -35,7 +35,7 @@ func newPage(doc *result.Document, o HTMLOptions, size pageSize) *htmlPage {
 		Policy: policy(), Title: clean(r.Heading.String(), maxCell),
 		Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the document
 		Banner: spans(r.Banner, maxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, maxCell),
-		Lead: lines(r.Lead, maxLine), Legend: lines(r.Legend, maxLine), Full: clean(o.full(), maxCell),
+		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(o.full(), maxCell),
 	}
 	page.Sections = b.sections(r)
 	return page
@@ -124,7 +124,7 @@ func (b *pageBuilder) section(s *Section) (htmlSection, bool) {
 	}
 	out := htmlSection{
 		ID: string(s.Kind), Title: spans(title, maxCell), Plain: shortTitle(title),
-		Folded: s.Folded && s.Kind != Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)], maxLine), Omitted: lines([]Line{s.Omitted}, maxLine),
+		Folded: s.Folded && s.Kind != Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)]), Omitted: lines([]Line{s.Omitted}),
 	}
 	if n := len(s.Notes) - b.size.rows; n > 0 {
 		out.Omitted = append(out.Omitted, spans(plain("and "+count(n, "more note")), maxLine))
@@ -164,7 +164,7 @@ func (b *pageBuilder) matrix() (htmlSection, bool) {
 	return htmlSection{
 		ID: "matrix", Title: htmlLine{{Text: "The matrix at a glance"}}, Plain: "The matrix at a glance",
 		Charts: maps, Wide: true, Omitted: notes,
-		Notes: lines([]Line{plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}, maxLine),
+		Notes: lines([]Line{plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}),
 	}, len(maps) > 0
 }
 
@@ -181,7 +181,7 @@ func (b *pageBuilder) charts() (htmlSection, bool) {
 	}
 	if b.withoutCharts > 0 {
 		s.Omitted = lines([]Line{plain(fmt.Sprintf(
-			"%s of cells left out here, the worst are shown; the tables have all.", count(b.withoutCharts, "more comparison")))}, maxLine)
+			"%s of cells left out here, the worst are shown; the tables have all.", count(b.withoutCharts, "more comparison")))})
 	}
 	return s, len(s.Pairs) > 0
 }

@@ -1,5 +1,7 @@
 package svg
 
+import "slices"
+
 // The size of charts with axes, in units of the drawing; a page scales them to its
 // columns, down to the width of a phone.
 const (
@@ -52,8 +54,7 @@ func (f frame) grid(c *canvas) {
 // legend draws the names of the series in the upper right corner, from the right.
 func (f frame) legend(c *canvas, series []legendEntry) {
 	x := f.right
-	for i := len(series) - 1; i >= 0; i-- {
-		s := series[i]
+	for _, s := range slices.Backward(series) {
 		name := cutName(s.name, len(series))
 		x -= textWidth(name)
 		c.text("label", "start", x, 12, name, maxName)

@@ -99,8 +99,8 @@ func (f frame) band(c *canvas, s Series) {
 	if !bands {
 		return
 	}
-	for i := len(s.Points) - 1; i >= 0; i-- {
-		add(s.Points[i], s.Points[i].High)
+	for _, p := range slices.Backward(s.Points) {
+		add(p, p.High)
 	}
 	c.polyline("band "+s.Class, xs, ys)
 }
