@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			"status":    status,
 			"noprocess": noProcess,
 			"interrupt": interrupt,
+			"waithttp":  waitHTTP,
 		},
 	})
 }

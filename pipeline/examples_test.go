@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// examples lists the pipeline files that the repository shows.
+func examples(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "examples", "*", "*.pipeline.hcl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	return files
+}
+
+// TestExamples: every example has a README, is formatted, and plans as its plan.txt says.
+func TestExamples(t *testing.T) {
+	for _, file := range examples(t) {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			dir := filepath.Dir(file)
+			if _, err := os.Stat(filepath.Join(dir, "README.md")); err != nil {
+				t.Errorf("no README: %v", err)
+			}
+			if out, code := pipeline(t, dir, "fmt", "--check", filepath.Base(file)); code != 0 {
+				t.Errorf("not formatted: %s", out)
+			}
+			got, code := pipeline(t, dir, "plan", filepath.Base(file))
+			if code != 0 {
+				t.Fatalf("plan: exit status %d: %s", code, got)
+			}
+			golden := filepath.Join(dir, "plan.txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRealVLLM runs examples/vllm-cpu on a real vLLM: the same side again is no
+// regression, one sequence at a time is.
+func TestRealVLLM(t *testing.T) {
+	venv := os.Getenv("PIPELINE_VLLM_CPU")
+	if venv == "" {
+		skipOrFail(t, "vllm", "PIPELINE_VLLM_CPU does not name a folder that examples/vllm-cpu/setup.sh filled")
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	file := filepath.Join("..", "examples", "vllm-cpu", "vllm-cpu.pipeline.hcl")
+	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	t.Log(text)
+	doc, err := session.ReadDocument(out)
+	if err != nil {
+		t.Fatalf("exit status %d: %v", code, err)
+	}
+	verdicts := map[string][]result.Verdict{}
+	for _, g := range doc.Gates {
+		for _, d := range g.Decisions {
+			verdicts[d.Head+" "+d.Kind] = append(verdicts[d.Head+" "+d.Kind], d.Verdict)
+		}
+	}
+	if code != 1 || !slices.Contains(verdicts["one metric"], result.Regression) {
+		t.Errorf("exit status %d, one sequence at a time is %v; want 1 and a regression", code, verdicts["one metric"])
+	}
+	for _, v := range verdicts["again metric"] {
+		if v != result.Pass && v != result.Inconclusive && v != result.Improvement {
+			t.Errorf("the same side again is %s", v)
+		}
+	}
+	for _, l := range doc.Launches {
+		if l.Failure != nil {
+			t.Errorf("launch %s failed: %s: %s", l.ID, l.Failure.Class, l.Failure.Evidence)
+		}
+	}
+}
+
+// skipOrFail skips a test that lacks what it needs, unless PIPELINE_TEST_REQUIRE names it.
+func skipOrFail(t *testing.T, need, why string) {
+	t.Helper()
+	required := strings.FieldsFunc(os.Getenv("PIPELINE_TEST_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' })
+	if slices.Contains(required, need) {
+		t.Fatalf("%s is required: %s", need, why)
+	}
+	t.Skipf("needs %s: %s", need, why)
+}
+
+// pipeline runs the program in a folder and returns its output and exit status.
+func pipeline(t *testing.T, dir string, args ...string) (string, int) {
+	t.Helper()
+	path, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = dir
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return out.String(), exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), 0
+}
