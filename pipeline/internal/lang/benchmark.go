@@ -15,7 +15,6 @@ func (e *evaluator) benchmark(ent *entity) {
 	b := ent.block
 	bm := &Benchmark{Addr: ent.addr, Range: b.header, TargetRange: b.at("target")}
 	s := e.newScope()
-	e.scopes[ent.addr] = s
 	e.settings(bm, b)
 	axes, ok := e.matrix(b)
 	for _, a := range axes {

@@ -28,7 +28,6 @@ type Config struct {
 	// prog and values are what expressions are evaluated with again at run time.
 	prog    *program
 	values  map[string]cty.Value // of variables, by address
-	scopes  map[string]*scope    // of benchmarks, by address
 	secrets []string
 }
 

@@ -31,12 +31,13 @@ type evaluator struct {
 	deployments map[string]*Deployment
 	datasets    map[string]*dataset
 	benchmarks  map[string]*Benchmark
-	scopes      map[string]*scope // of benchmarks, for their gates
 	baselines   map[string]*Baseline
 
 	secrets map[string]bool
 	// workloadSchema is evaluated for every cell.
 	workloadSchema steps.Schema
+	// cells were expanded so far, in all benchmarks.
+	cells int
 }
 
 // node is one name during evaluation.
@@ -59,7 +60,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 		nodes: map[string]*node{}, instanced: map[*block]instances{},
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
-		benchmarks: map[string]*Benchmark{}, scopes: map[string]*scope{}, baselines: map[string]*Baseline{},
+		benchmarks: map[string]*Benchmark{}, baselines: map[string]*Baseline{},
 		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(),
 	}
 }
@@ -111,7 +112,7 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 		v, ok := e.vars[addr]
 		return v, ok
 	case "local":
-		return e.newScope().value(e.prog.locals[addr].Expr)
+		return e.local(addr)
 	}
 	ent := e.prog.entities[addr]
 	if ent.block.broken {
@@ -131,6 +132,18 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 	}), true
 }
 
+// local evaluates a named expression.
+func (e *evaluator) local(addr string) (cty.Value, bool) {
+	expr := e.prog.locals[addr].Expr
+	v, ok := e.newScope().value(expr)
+	if ok && size(v, maxLocalSize) > maxLocalSize {
+		e.report(problem(codeValue, expr.Range(), fmt.Sprintf("%s is too large", addr),
+			fmt.Sprintf("A local value has at most %d characters and elements in all.", maxLocalSize)))
+		return cty.DynamicVal, false
+	}
+	return v, ok
+}
+
 // cycle reports that the evaluation of addr needs addr.
 func (e *evaluator) cycle(addr string, at hcl.Range) {
 	from := slices.IndexFunc(e.stack, func(f frame) bool { return f.addr == addr })
@@ -147,8 +160,17 @@ func (e *evaluator) cycle(addr string, at hcl.Range) {
 		lines = append(lines, fmt.Sprintf("  %s refers to %s at %s", f.addr, next, place(where)))
 	}
 	names = append(names, addr)
-	e.report(problem(codeCycle, at, "references form a cycle: "+strings.Join(names, " → "),
-		strings.Join(lines, "\n")+"\nBreak it at one of these places."))
+	e.report(problem(codeCycle, at, "references form a cycle: "+strings.Join(shorten(names, "…"), " → "),
+		strings.Join(shorten(lines, "  …"), "\n")+"\nBreak it at one of these places."))
+}
+
+// shorten leaves out the middle of a very long list.
+func shorten(list []string, mark string) []string {
+	const ends = 10
+	if len(list) <= 2*ends {
+		return list
+	}
+	return slices.Concat(list[:ends], []string{mark}, list[len(list)-ends:])
 }
 
 // checkRest finds what is wrong with the part of a reference behind the address: the key

@@ -15,7 +15,7 @@ import (
 // explain makes a diagnostic of hcl's own one of ours: with a code, in our style, and
 // with "did you mean" where hcl has none.
 func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) {
-	diag.WithCode(hcl.Diagnostics{d}, codeExpression)
+	_ = diag.WithCode(hcl.Diagnostics{d}, codeExpression) // it changes d itself
 	if d.Summary != "" {
 		d.Summary = strings.ToLower(d.Summary[:1]) + d.Summary[1:]
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
+// maxAncestors of a server. More are not readable, and each is evaluated for each child.
+const maxAncestors = 20
+
 // ancestors returns a server block with those that it extends, the furthest first. The
 // block itself is named addr.
 func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
@@ -26,6 +29,10 @@ func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
 		}
 		if i := slices.IndexFunc(chain, func(c *entity) bool { return c.addr == parent.addr }); i >= 0 {
 			e.extendsCycle(chain[i:])
+			return nil, false
+		}
+		if len(chain) > maxAncestors {
+			e.report(problem(codeValue, attr.Expr.Range(), "extends goes too deep", fmt.Sprintf("A server has at most %d ancestors.", maxAncestors)))
 			return nil, false
 		}
 		if parent.block.broken {

@@ -197,7 +197,7 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 		return
 	}
 	v, _ = v.UnmarkDeep()
-	if !v.IsKnown() || v.IsNull() || !(v.Type().IsTupleType() || v.Type().IsListType()) || v.LengthInt() == 0 {
+	if !isList(v) || v.LengthInt() == 0 {
 		e.report(problem(codeType, src.Expr.Range(), "metrics must be a list of metrics", "Write metrics = [metric.ttft.p99]."))
 		return
 	}

@@ -123,7 +123,7 @@ func readJSONObject(path string) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written
 	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 	if err != nil {
 		return nil, err

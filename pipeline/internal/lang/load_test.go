@@ -27,10 +27,7 @@ func TestOrderOfBlocksDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shuffled := rapid.Permutation(blocks).Draw(rt, "order")
 		cut := rapid.IntRange(0, len(shuffled)).Draw(rt, "cut")
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		dir := t.TempDir()
 		paths := []string{filepath.Join(dir, "a.hcl"), filepath.Join(dir, "b.hcl")}
 		for i, part := range [][]string{shuffled[:cut], shuffled[cut:]} {
 			if err := os.WriteFile(paths[i], []byte(strings.Join(part, "\n")), 0o644); err != nil {
@@ -128,7 +125,7 @@ func count(sizes, at []int, visit func([]int)) {
 		return
 	}
 	for i := range sizes[len(at)] {
-		count(sizes, append(at[:len(at):len(at)], i), visit)
+		count(sizes, append(slices.Clip(at), i), visit)
 	}
 }
 

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -11,6 +12,9 @@ import (
 
 // DefaultMaxCells is the largest matrix that is expanded.
 const DefaultMaxCells = 10_000
+
+// maxTotal is how many of the largest matrices a pipeline may have in all.
+const maxTotal = 10
 
 // axis is an evaluated axis.
 type axis struct {
@@ -154,6 +158,11 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 		sizes[i] = fmt.Sprintf("%s has %d", a.Name, len(a.values))
 	}
 	if product <= float64(e.prog.maxCells) {
+		e.cells += int(product)
+		if total := maxTotal * e.prog.maxCells; e.cells > total {
+			e.report(problem(codeCells, m.header, "pipeline has too many cells", fmt.Sprintf("All of its benchmarks together have at most %d. Make several pipelines of it.", total)))
+			return false
+		}
 		return true
 	}
 	e.report(problem(codeCells, m.header, "matrix has too many cells",
@@ -176,7 +185,7 @@ func combinations(axes []axis) []combination {
 		next := make([]combination, 0, len(out)*len(a.values))
 		for _, c := range out {
 			for i, v := range a.values {
-				values := append(c.values[:len(c.values):len(c.values)], CellValue{Axis: a.Name, Text: a.Values[i], Value: v})
+				values := slices.Concat(c.values, []CellValue{{Axis: a.Name, Text: a.Values[i], Value: v}})
 				next = append(next, combination{values: values})
 			}
 		}

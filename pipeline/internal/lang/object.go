@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -98,9 +99,7 @@ func mergeMaps(base, over cty.Value) cty.Value {
 	if merged == nil {
 		merged = map[string]cty.Value{}
 	}
-	for k, v := range o.AsValueMap() {
-		merged[k] = v
-	}
+	maps.Copy(merged, o.AsValueMap())
 	out := cty.ObjectVal(merged)
 	if b.Type().IsMapType() && o.Type().Equals(b.Type()) && len(merged) > 0 {
 		out = cty.MapVal(merged)
@@ -110,6 +109,11 @@ func mergeMaps(base, over cty.Value) cty.Value {
 
 func isMap(v cty.Value) bool {
 	return v.IsKnown() && !v.IsNull() && (v.Type().IsMapType() || v.Type().IsObjectType())
+}
+
+// isList reports whether v is a known list or tuple without a mark of its own.
+func isList(v cty.Value) bool {
+	return !v.IsMarked() && v.IsKnown() && !v.IsNull() && (v.Type().IsListType() || v.Type().IsTupleType())
 }
 
 // nestedObjects evaluates the nested blocks of a type: those of the last layer that has any.

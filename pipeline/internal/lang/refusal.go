@@ -32,7 +32,8 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 }
 
 // checkPairs looks at every pair of cells that the gate compares: there must be one, and
-// both must do the same work.
+// both must do the same work. Cells whose base the matrix excludes are left out of the
+// gate, with a warning: a comparison with nothing would always be missing.
 func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]Cell{}
 	for _, c := range bm.Cells {
@@ -40,11 +41,18 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 			bases[rest] = c
 		}
 	}
-	pairs := 0
-	for _, i := range g.Cells {
+	pairs, alone := 0, 0
+	cells := g.Cells
+	g.Cells = nil
+	for _, i := range cells {
 		value, rest := split(bm.Cells[i], base.Axis)
 		partner, ok := bases[rest]
-		if value == base.Value || !ok {
+		if !ok {
+			alone++
+			continue
+		}
+		g.Cells = append(g.Cells, i)
+		if value == base.Value {
 			continue
 		}
 		pairs++
@@ -55,9 +63,13 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 			return
 		}
 	}
-	if pairs == 0 && len(g.Cells) > 0 {
+	switch {
+	case pairs == 0 && len(cells) > 0:
 		e.report(problem(codeGate, b.header, "gate compares nothing",
-			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", counted(len(g.Cells), "cell"), base.Axis, base.Value)))
+			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", counted(len(cells), "cell"), base.Axis, base.Value)))
+	case alone > 0:
+		e.report(warning(codeBaseline, b.header, fmt.Sprintf("%s cannot be compared", counted(alone, "cell")),
+			fmt.Sprintf("The matrix of %s excludes their base (%s=%s), so the gate leaves them out. Exclude them too, or leave them out by where.", bm.Addr, base.Axis, base.Value)))
 	}
 }
 

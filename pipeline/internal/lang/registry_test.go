@@ -9,8 +9,8 @@ import (
 
 // testRegistry has a few kinds of each block, described here: the language must not
 // depend on what the real ones say.
-func testRegistry(t testing.TB) *steps.Registry {
-	t.Helper()
+func testRegistry(tb testing.TB) *steps.Registry {
+	tb.Helper()
 	kinds := []steps.Kind{
 		serverKind("vllm"), serverKind("sglang"),
 		{Block: "step", Name: "exec", Doc: "Runs a command.", Schema: steps.Schema{Attrs: []steps.Attr{
@@ -43,7 +43,7 @@ func testRegistry(t testing.TB) *steps.Registry {
 	}
 	r, err := steps.NewRegistry(kinds...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }

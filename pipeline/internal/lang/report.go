@@ -15,7 +15,7 @@ func reportKinds() map[string][]string {
 }
 
 // reportFormats can be written to files.
-func reportFormats() []string { return []string{"markdown", "text", "json", "junit", "csv"} }
+func reportFormats() []string { return []string{"markdown", "text", "html", "json", "junit", "csv"} }
 
 // reportBlock evaluates a report block.
 func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
@@ -72,7 +72,7 @@ func (e *evaluator) reportGates(b *block) []string {
 		return nil
 	}
 	var out []string
-	if v.IsKnown() && !v.IsNull() && !v.IsMarked() && (v.Type().IsTupleType() || v.Type().IsListType()) {
+	if isList(v) {
 		for it := v.ElementIterator(); it.Next(); {
 			i, elem := it.Element()
 			id, ok := e.refID(elem)
@@ -115,10 +115,7 @@ func (e *evaluator) formats(o object, kind string) []string {
 		if src := o.layers[0].block.attrs["formats"]; src != nil {
 			at = elementRange(src.Expr, cty.NumberIntVal(int64(i)))
 		}
-		switch {
-		case name == "html":
-			e.report(problem(codeValue, at, "format \"html\" is not supported yet", offer(reportFormats(), "formats")))
-		case !slices.Contains(reportFormats(), name):
+		if !slices.Contains(reportFormats(), name) {
 			e.report(problem(codeValue, at, fmt.Sprintf("there is no format %q", name), choose(name, reportFormats(), "formats")))
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// maxExcludes of a matrix: each is evaluated for each cell.
+const maxExcludes = 100
+
 // Defaults of a benchmark.
 const (
 	defaultRepeats        = 5
@@ -32,7 +35,7 @@ func matrixType() *blockType {
 		doc:  "Every argument is an axis, and every combination of their values is a cell. The order of axes and values is that of the file.",
 		free: "An axis: a list of strings, numbers, bools, servers or deployments. Within the benchmark its value is matrix.NAME.",
 		nested: []*blockType{{
-			name: "exclude", doc: "Leaves out the cells for which a condition holds.",
+			name: "exclude", max: maxExcludes, doc: "Leaves out the cells for which a condition holds.",
 			schema: steps.Schema{Attrs: []steps.Attr{expr("when", true, "True for cells to leave out, such as matrix.rate > 8.")}},
 		}},
 	}

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/steps"
@@ -89,12 +90,7 @@ func aboutSource(p steps.Problem) bool {
 	if len(p.Path) == 0 {
 		return true
 	}
-	for _, name := range sourceNames() {
-		if p.Path[0] == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(sourceNames(), p.Path[0])
 }
 
 // dependencies lists the steps that an object waits for: those it refers to, and those

@@ -157,15 +157,17 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 		if v.IsNull() {
 			continue
 		}
-		text := ""
-		if v.IsKnown() {
-			text = v.AsString()
-		} else {
-			text = e.knownAfter(o, "env")
-		}
-		out = append(out, steps.EnvVar{Name: k.AsString(), Value: text, Secret: secret})
+		out = append(out, steps.EnvVar{Name: k.AsString(), Value: e.textOr(v, o, "env"), Secret: secret})
 	}
 	return out
+}
+
+// textOr is a string, or what stands for one that waits for steps.
+func (e *evaluator) textOr(v cty.Value, o object, name string) string {
+	if !v.IsKnown() {
+		return e.knownAfter(o, name)
+	}
+	return v.AsString()
 }
 
 // plain turns a value into Go's own: string, bool, int64, float64, []any, map[string]any

@@ -11,21 +11,21 @@ import (
 )
 
 // write puts one pipeline file into a folder of its own and returns its path.
-func write(t testing.TB, src string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "main.pipeline.hcl")
+func write(tb testing.TB, src string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "main.pipeline.hcl")
 	if err := os.WriteFile(path, []byte(src), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
 
 // load loads a file that must be valid.
-func load(t testing.TB, src string) *lang.Config {
-	t.Helper()
-	cfg, diags := lang.Load(lang.Options{Paths: []string{write(t, src)}, Registry: testRegistry(t)})
+func load(tb testing.TB, src string) *lang.Config {
+	tb.Helper()
+	cfg, diags := lang.Load(lang.Options{Paths: []string{write(tb, src)}, Registry: testRegistry(tb)})
 	if len(diags) > 0 {
-		t.Fatal(diags)
+		tb.Fatal(diags)
 	}
 	return cfg
 }

@@ -95,6 +95,7 @@ gate "transport" {
   benchmark = benchmark.serving
   baseline  = baseline.paired.tcp
   metrics   = [metric.ttft.p50, metric.ttft["p95"]]
+  where     = matrix.qps <= 6
   margin    = 0.1
 }
 
