@@ -1,0 +1,212 @@
+package interchange
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// entry is a label with its value as they were printed.
+type entry struct {
+	label, value string
+	line         int
+}
+
+// fill reads the entries of one result into r. Tool and parameters must be set before,
+// since definitions depend on them. The error names the line of the first figure that
+// cannot be read.
+func (r *Run) fill(entries []entry) error {
+	for _, e := range entries {
+		if err := r.add(e); err != nil {
+			return &Error{Source: r.Source, Line: e.line, Err: fmt.Errorf("%s: %w", strings.TrimSuffix(e.label, ":"), err)}
+		}
+	}
+	return r.finish()
+}
+
+// add reads one figure.
+func (r *Run) add(e entry) error {
+	f, ok := figureOf(e.label)
+	if !ok {
+		return r.addOther(e)
+	}
+	switch f.kind {
+	case param:
+		r.setParam(f.name, e.value)
+		return nil
+	case count:
+		return r.addCount(f, e.value)
+	case duration:
+		v, err := parseNumber(e.value, f.shift)
+		if err == nil && v < 0 {
+			err = errors.New("negative")
+		}
+		r.Duration = v
+		return err
+	}
+	return r.addMetric(f, e)
+}
+
+// addOther keeps what no rule knows. It is not lost, and not taken for a figure.
+func (r *Run) addOther(e entry) error {
+	const limit = 100
+	if e.value == "" {
+		return errors.New("a label without a value")
+	}
+	if r.Other == nil {
+		r.Other = map[string]string{}
+	}
+	if len(r.Other) < limit {
+		r.Other[strings.TrimSuffix(e.label, ":")] = e.value
+	}
+	return nil
+}
+
+func (r *Run) addCount(f figure, text string) error {
+	n, err := parseCount(text)
+	if err != nil {
+		return err
+	}
+	switch f.name {
+	case "succeeded", "failed":
+		if n > 1<<31-1 {
+			return fmt.Errorf("%d requests are too many", n)
+		}
+		if f.name == "succeeded" {
+			r.Counts.Succeeded = int(n)
+		} else {
+			r.Counts.Failed, r.Counts.FailedKnown = int(n), true
+		}
+	case "input":
+		r.Counts.InputTokens = n
+	case "output":
+		r.Counts.OutputTokens = n
+	default:
+		r.audit(f.name+"_tokens", float64(n))
+	}
+	return nil
+}
+
+// addMetric reads a latency or a rate. Twice the same id with two values is an error: one
+// of them would be lost.
+func (r *Run) addMetric(f figure, e entry) error {
+	v, err := parseNumber(e.value, f.shift)
+	if errors.Is(err, errNoData) {
+		r.warnf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if v < 0 {
+		return fmt.Errorf("%s is negative", clip(e.value))
+	}
+	id, definition := r.metricID(f.group, f.stat)
+	if old, ok := r.Metrics[id]; ok && old != v {
+		return fmt.Errorf("is there twice, with different values")
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]float64{}
+	}
+	r.Metrics[id] = v
+	if definition != "" {
+		r.define(id, definition)
+	}
+	return nil
+}
+
+func (r *Run) audit(name string, value any) {
+	if r.Audit == nil {
+		r.Audit = map[string]any{}
+	}
+	r.Audit[name] = value
+}
+
+// finish completes the counts and drops the zeros that stand for "no data".
+func (r *Run) finish() error {
+	r.count()
+	r.restoreRates()
+	r.dropEmpty()
+	if len(r.Metrics) == 0 && r.Counts == (Counts{}) {
+		return &Error{Source: r.Source, Line: r.Line, Err: errors.New("a result without a figure")}
+	}
+	return nil
+}
+
+// count works out the requests sent. Tools that tell no failures tell at most how many
+// requests were asked for.
+func (r *Run) count() {
+	c := &r.Counts
+	if c.FailedKnown {
+		c.Sent = c.Succeeded + c.Failed
+		return
+	}
+	n, err := parseCount(r.Params["num_prompts"])
+	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
+		return
+	}
+	c.Sent, c.Failed, c.FailedKnown = int(n), int(n)-c.Succeeded, true
+	if c.Failed > 0 {
+		r.warnf("%d of %d requests did not succeed: the tool tells no failures, this is num_prompts less the successes", c.Failed, c.Sent)
+	}
+}
+
+// restoreRates computes the rates that were rounded away: a single request that took five
+// minutes is printed as 0.00 req/s.
+func (r *Run) restoreRates() {
+	if r.Duration <= 0 || r.Counts.Succeeded == 0 {
+		return
+	}
+	for group, n := range map[string]int64{
+		"request_throughput": int64(r.Counts.Succeeded), "input_throughput": r.Counts.InputTokens,
+		"output_throughput": r.Counts.OutputTokens, "total_throughput": r.Counts.InputTokens + r.Counts.OutputTokens,
+	} {
+		id, definition := r.metricID(group, "mean")
+		if v, ok := r.Metrics[id]; ok && v == 0 && n > 0 && definition == "" {
+			r.Metrics[id] = float64(n) / r.Duration
+			r.warnf("%s is printed as 0 and computed from the counts and the duration", id)
+		}
+	}
+}
+
+// dropEmpty removes the figures that are zeros for want of data: vLLM and SGLang print 0
+// where nothing succeeded, and for a latency that no request had (no second token, no
+// stream). A time of zero in every statistic cannot be measured.
+func (r *Run) dropEmpty() {
+	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
+		if len(r.Metrics) > 0 {
+			r.warnf("no request succeeded: there are no figures")
+		}
+		r.Metrics, r.Definitions = nil, nil
+		return
+	}
+	zero := map[string]bool{}
+	for id, v := range r.Metrics {
+		group, _, _ := strings.Cut(id, ".")
+		if was, seen := zero[group]; seen {
+			zero[group] = was && v == 0
+		} else {
+			zero[group] = v == 0
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(zero)) {
+		if !zero[group] || !neverZero(group) {
+			continue
+		}
+		r.warnf("every figure of %s is 0 and left out: no request had one, or it was rounded away", group)
+		maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
+		maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return strings.HasPrefix(id, group+".") })
+	}
+}
+
+// neverZero tells the groups of which a zero in every statistic means that there was
+// nothing to measure. A client's queue can be empty, and a goodput 0.
+func neverZero(group string) bool {
+	switch group {
+	case "queue", "goodput", "spec_decode", "rtfx":
+		return false
+	}
+	return true
+}

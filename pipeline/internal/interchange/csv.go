@@ -1,0 +1,182 @@
+package interchange
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// readCSV reads a table with one result a row (columns named by the labels or keys of a
+// load generator, or by our ids), or our own long form with one metric a row.
+func readCSV(in io.Reader, name string, opt ReadOptions) ([]Run, error) {
+	r := csv.NewReader(in)
+	r.ReuseRecord = false
+	header, err := r.Read()
+	if err != nil {
+		return nil, csvError(name, 1, err)
+	}
+	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
+	if slices.Contains(header, "metric") && slices.Contains(header, "value") {
+		return readLong(r, header, name, opt)
+	}
+	var runs []Run
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return runs, nil
+		}
+		line, _ := r.FieldPos(0)
+		if err != nil {
+			return nil, csvError(name, line, err)
+		}
+		run := Run{Source: name, Line: line, Format: FormatCSV, Tool: opt.Tool}
+		if err := run.row(header, cells, line); err != nil {
+			return nil, err
+		}
+		if run.Tool == "" {
+			run.retool("")
+		}
+		if runs = append(runs, run); len(runs) > opt.Limits.Runs {
+			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		}
+	}
+}
+
+func csvError(name string, line int, err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		line, err = parse.Line, parse.Err
+	}
+	return &Error{name, line, err}
+}
+
+// row reads one result. Columns of our own export are ids ("ttft.p99", in stored units)
+// and a few fixed names; parameters have the prefix arg_ in tables of arguments.
+func (r *Run) row(header, cells []string, line int) error {
+	var labels, values []string
+	for i, h := range header {
+		cell := unescapeCSV(cells[i])
+		switch {
+		case h == "tool":
+			r.Tool = cell
+		case h == "source" || h == "line" || h == "definitions":
+		case isID(h):
+			if err := r.setID(h, cell, line); err != nil {
+				return err
+			}
+		default:
+			labels, values = append(labels, strings.TrimPrefix(h, "arg_")), append(values, cell)
+		}
+	}
+	return r.fill(r.columns(labels, values, line))
+}
+
+// isID reports that a column is named by an id of a metric.
+func isID(h string) bool {
+	if _, ok := metric.Lookup(h); ok {
+		return true
+	}
+	group, stat, ok := strings.Cut(h, ".")
+	return ok && identifier.MatchString(group) && stat != "" && strings.ToLower(h) == h && !strings.ContainsAny(h, " /")
+}
+
+// setID stores a value that is already in the unit of its id.
+func (r *Run) setID(id, text string, line int) error {
+	if text == "" {
+		return nil
+	}
+	v, err := parseNumber(text, 0)
+	if err != nil {
+		return &Error{r.Source, line, fmt.Errorf("%s: %w", id, err)}
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]float64{}
+	}
+	r.Metrics[id] = v
+	if _, ok := metric.Lookup(id); !ok {
+		group, stat, _ := strings.Cut(id, ".")
+		r.define(id, foreignDefinition(r.Tool, group, stat))
+	}
+	return nil
+}
+
+// foreignDefinition explains an id that has its own name already.
+func foreignDefinition(tool, group, stat string) string {
+	for name, groups := range unlike {
+		for _, u := range groups {
+			if u.group == group {
+				return fmt.Sprintf("%s of %s: %s", stat, name, u.why)
+			}
+		}
+	}
+	return describeForeign(tool, group, stat)
+}
+
+// unescapeCSV removes the apostrophe that keeps a spreadsheet from computing a text.
+func unescapeCSV(s string) string {
+	if len(s) > 1 && s[0] == '\'' && strings.IndexByte("=+-@\t\r", s[1]) >= 0 {
+		return s[1:]
+	}
+	return s
+}
+
+// readLong reads our export of runs: one row for each metric of each run.
+func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]Run, error) {
+	value, id := slices.Index(header, "value"), slices.Index(header, "metric")
+	runs, index := []Run{}, map[string]int{}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return runs, nil
+		}
+		line, _ := r.FieldPos(0)
+		if err != nil {
+			return nil, csvError(name, line, err)
+		}
+		var key strings.Builder
+		for i, h := range header {
+			if h != "metric" && h != "value" && h != "unit" {
+				key.WriteString(cells[i] + "\x00")
+			}
+		}
+		at, ok := index[key.String()]
+		if !ok {
+			if at = len(runs); at >= opt.Limits.Runs {
+				return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+			}
+			index[key.String()] = at
+			runs = append(runs, longRun(name, line, header, cells))
+		}
+		if cells[id] == "" {
+			continue // a run without a value
+		}
+		if err := runs[at].setID(unescapeCSV(cells[id]), cells[value], line); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func longRun(name string, line int, header, cells []string) Run {
+	r := Run{Source: name, Line: line, Format: FormatCSV, Tool: toolPipeline}
+	for i, h := range header {
+		cell := unescapeCSV(cells[i])
+		switch h {
+		case "metric", "value", "unit":
+		case "sent":
+			r.Counts.Sent, _ = strconv.Atoi(cell)
+		case "failed":
+			r.Counts.Failed, _ = strconv.Atoi(cell)
+			r.Counts.FailedKnown = true
+		default:
+			r.setParam(h, cell)
+		}
+	}
+	r.Counts.Succeeded = max(0, r.Counts.Sent-r.Counts.Failed)
+	return r
+}

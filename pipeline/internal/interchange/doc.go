@@ -1,0 +1,23 @@
+// Package interchange reads the results of other load generators into the result
+// document and writes ours in their shapes, so that a team can judge the results that it
+// already has.
+//
+//	runs, err := interchange.Read(file, "night.log", interchange.ReadOptions{})
+//	doc, err := interchange.Document(runs, interchange.Options{By: []string{"qps", "input_len"}})
+//
+// Read understands the printed blocks of vLLM and SGLang wherever they stand (logs,
+// markdown, shell scripts), markdown tables, CSV, and the JSON files of vLLM, SGLang,
+// guidellm, aiperf, inference-perf and Hugging Face's inference-benchmarker. It is liberal
+// in what surrounds a result and strict inside it: a figure that cannot be read is an
+// error with its line, never a zero, and a figure without data is absent.
+//
+// # Definitions
+//
+// Values are stored under the ids and in the units of the metric registry (package
+// gates/metric) only where the tool defines them as the registry does. A figure with
+// another definition has a name of its own that begins with the tool (SGLang's end-to-end
+// latency, which lasts until the last line of the stream, is sglang_e2el), and
+// Run.Definitions says how it differs. So unlike figures are never compared.
+//
+// The package opens no files and judges nothing: see packages judge and gates.
+package interchange

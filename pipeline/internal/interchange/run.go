@@ -1,0 +1,85 @@
+package interchange
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Run is one result as it was found: a printed block, a row of a table or an object of a
+// JSON file.
+type Run struct {
+	// Source is the name of the file and Line where the result begins in it, from 1.
+	Source string
+	Line   int
+	// Format it was read from, and the Tool that measured it ("vllm", "sglang", …; "" if
+	// the result does not tell).
+	Format Format
+	Tool   string
+	// Params are what was found around the figures: arguments of the command, a dump of
+	// the Namespace, headings, lines like "num_prompts: 8", fields of the JSON. Keys are
+	// in snake case and canonical, see Param; values are text, numbers in their shortest
+	// form.
+	Params map[string]string
+	// Metrics by id, in the registry's units (seconds, per second). An id that the registry
+	// does not have is explained in Definitions. A figure without data is absent.
+	Metrics map[string]float64
+	// Definitions says for every id of Metrics that is not the registry's what it is.
+	Definitions map[string]string
+	Counts      Counts
+	// Duration of the measurement in seconds, 0 if not said.
+	Duration float64
+	// Other holds the lines inside a block that no rule knows, by label, as printed.
+	Other map[string]string
+	// Engine is what the engine logged while the run lasted.
+	Engine []EngineSample
+	// Records of every request, where the file has them and ReadOptions asks for them.
+	Records *record.Run
+	// Audit holds what the file says of its client: flat numbers and texts.
+	Audit map[string]any
+	// Warnings for people: what was left out or concluded.
+	Warnings []string
+	// SameAs is the line of the block in the same source that this row of a table repeats,
+	// 0 if it stands for itself. Document leaves repetitions out.
+	SameAs int
+}
+
+// Counts of a run, as the tool counts.
+type Counts struct {
+	// Sent requests: succeeded and failed. 0 when only successes are told.
+	Sent, Succeeded, Failed int
+	// FailedKnown is false when neither failures nor the number of requests are told.
+	FailedKnown bool
+	// InputTokens and OutputTokens of the successful requests, 0 if not told.
+	InputTokens, OutputTokens int64
+}
+
+// At is where the run was found, "file:line".
+func (r *Run) At() string { return fmt.Sprintf("%s:%d", r.Source, r.Line) }
+
+func (r *Run) warnf(format string, args ...any) {
+	const limit = 20 // a hostile file must not flood a report
+	if len(r.Warnings) < limit {
+		r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// define notes what an id that the registry does not have means.
+func (r *Run) define(id, definition string) {
+	if r.Definitions == nil {
+		r.Definitions = map[string]string{}
+	}
+	r.Definitions[id] = definition
+}
+
+// Error is a figure or a structure that cannot be read.
+type Error struct {
+	Source string
+	Line   int
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.Source, e.Line, e.Err) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }

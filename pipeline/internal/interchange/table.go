@@ -1,0 +1,195 @@
+package interchange
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// openTable is a markdown table while it is read.
+type openTable struct {
+	header []string
+	rows   []tableRow
+}
+
+type tableRow struct {
+	cells []string
+	line  int
+}
+
+var tableRule = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$`)
+
+const maxTableRows = 10_000
+
+// inTable takes the line if it belongs to a table.
+func (t *textReader) inTable(line string) bool {
+	if t.table == nil {
+		if !strings.Contains(line, "|") || !tableRule.MatchString(line) || !strings.Contains(t.before, "|") {
+			return false
+		}
+		header := tableCells(t.before)
+		if len(header) != len(tableCells(line)) {
+			return false
+		}
+		t.table = &openTable{header: header}
+		return true
+	}
+	if !strings.Contains(line, "|") || len(t.table.rows) >= maxTableRows {
+		t.closeTable()
+		return false
+	}
+	t.table.rows = append(t.table.rows, tableRow{tableCells(line), t.line})
+	return true
+}
+
+// tableCells splits a row at its bars; an escaped bar is text.
+func tableCells(line string) []string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimPrefix(line, "|")
+	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
+		line = line[:len(line)-1]
+	}
+	const bar = "\x00"
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, bar), "|")
+	for i, c := range cells {
+		c = strings.ReplaceAll(c, bar, "|")
+		cells[i] = strings.TrimSpace(strings.ReplaceAll(c, "**", ""))
+	}
+	return cells
+}
+
+// closeTable makes runs of a table if it is one of results.
+func (t *textReader) closeTable() {
+	table := t.table
+	t.table = nil
+	if table == nil {
+		return
+	}
+	labels := make([]string, len(table.rows))
+	for i, r := range table.rows {
+		labels[i] = r.cells[0]
+	}
+	switch {
+	case areFigures(table.header):
+		for _, row := range table.rows {
+			t.tableRun(table.header, row)
+		}
+	case areFigures(labels):
+		t.turned(table)
+	}
+}
+
+// areFigures reports that the labels make a table of results: two figures, one of them
+// measured and not counted.
+func areFigures(labels []string) bool {
+	figures, measured := 0, false
+	for _, l := range labels {
+		f, ok := figureOf(l)
+		if ok && f.kind != param {
+			figures++
+			measured = measured || f.kind == latency || f.kind == rate
+		}
+	}
+	return figures >= 2 && measured
+}
+
+// tableRun makes a run of a row of a table with one result a row.
+func (t *textReader) tableRun(header []string, row tableRow) {
+	if len(row.cells) != len(header) {
+		t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(header))})
+		return
+	}
+	run := Run{Source: t.source, Line: row.line, Format: FormatTable, Tool: t.opt.Tool}
+	t.around.apply(&run, -1)
+	run.Engine = nil
+	t.fail(run.fill(run.columns(header, row.cells, row.line)))
+	t.runs = append(t.runs, run)
+}
+
+// columns sorts a row into figures, which it returns, and parameters.
+func (r *Run) columns(header, cells []string, line int) []entry {
+	var entries []entry
+	for i, h := range header {
+		cell := strings.TrimSpace(cells[i])
+		f, ok := figureOf(h)
+		switch {
+		case ok && f.kind != param:
+			if cell == "" {
+				continue
+			}
+			entries = append(entries, entry{h, withoutUnit(cell), line})
+		default:
+			r.setParam(h, strings.ReplaceAll(cell, "`", ""))
+		}
+	}
+	return entries
+}
+
+var cellUnit = regexp.MustCompile(`^([-+.\deE]+)\s*(?:tok/s|req/s)$`)
+
+// withoutUnit takes a rate's unit off a cell; times must have theirs in the heading.
+func withoutUnit(cell string) string {
+	if m := cellUnit.FindStringSubmatch(cell); m != nil {
+		return m[1]
+	}
+	return cell
+}
+
+var derived = regexp.MustCompile(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
+
+// turned reads a table with one result a column: the first column has the labels.
+// Columns that compare others are not results.
+func (t *textReader) turned(table *openTable) {
+	for col := 1; col < len(table.header); col++ {
+		if derived.MatchString(table.header[col]) {
+			continue
+		}
+		run := Run{Source: t.source, Line: table.rows[0].line, Format: FormatTable, Tool: t.opt.Tool}
+		t.around.apply(&run, -1)
+		run.Engine = nil
+		run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
+		var entries []entry
+		for _, row := range table.rows {
+			if len(row.cells) != len(table.header) {
+				t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header))})
+				return
+			}
+			entries = append(entries, run.columns([]string{row.cells[0]}, []string{row.cells[col]}, row.line)...)
+		}
+		t.fail(run.fill(entries))
+		t.runs = append(t.runs, run)
+	}
+}
+
+// markRepetitions finds the rows of tables that repeat a block of the same text, so that
+// they are not taken for a second measurement.
+func markRepetitions(runs []Run) {
+	for i := range runs {
+		if runs[i].Format != FormatTable {
+			continue
+		}
+		for j := range runs {
+			if runs[j].Format == FormatBlock && sameMeasurement(&runs[i], &runs[j]) {
+				runs[i].SameAs = runs[j].Line
+				break
+			}
+		}
+	}
+}
+
+// sameMeasurement reports that two results share many figures and differ in none: two
+// measurements never do.
+func sameMeasurement(a, b *Run) bool {
+	const enough = 6
+	same := 0
+	for id, v := range a.Metrics {
+		w, ok := b.Metrics[id]
+		if ok && v != w {
+			return false
+		}
+		if ok {
+			same++
+		}
+	}
+	return same >= enough && a.Duration == b.Duration
+}

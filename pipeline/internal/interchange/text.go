@@ -1,0 +1,248 @@
+package interchange
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"strings"
+)
+
+// readText finds the printed blocks and the tables in a log or a page.
+func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
+	t := &textReader{source: name, opt: opt}
+	for {
+		line, complete, err := readLine(r, opt.Limits.Line)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if line == "" && err != nil {
+			break
+		}
+		t.line++
+		t.next(line, complete)
+		if len(t.runs) > opt.Limits.Runs {
+			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		}
+		if err != nil {
+			break
+		}
+	}
+	t.end()
+	if err := t.err(); err != nil {
+		return nil, err
+	}
+	t.adoptTool()
+	markRepetitions(t.runs)
+	return t.runs, nil
+}
+
+// readLine reads a line without its end and at most limit bytes of it. It reports whether
+// the line ended with a newline; the last line comes with io.EOF.
+func readLine(r *bufio.Reader, limit int) (line string, complete bool, err error) {
+	var b []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := limit - len(b); room > 0 {
+			b = append(b, part[:min(len(part), room)]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		n := len(b)
+		for n > 0 && (b[n-1] == '\n' || b[n-1] == '\r') {
+			n--
+		}
+		if err == nil && n == 0 {
+			return "", true, nil
+		}
+		return string(b[:n]), err == nil, err
+	}
+}
+
+// textReader goes through a text line by line.
+type textReader struct {
+	source string
+	opt    ReadOptions
+	line   int
+	runs   []Run
+	errs   []error
+
+	around  surroundings
+	block   *openBlock
+	table   *openTable
+	command string // a command that goes on in the next line
+	before  string // the line before this one
+}
+
+const maxErrors = 10
+
+// fail keeps the first errors; what follows them is still looked at, so that one message
+// names all that is wrong.
+func (t *textReader) fail(err error) {
+	if err != nil && len(t.errs) < maxErrors {
+		t.errs = append(t.errs, err)
+	}
+}
+
+func (t *textReader) err() error { return errors.Join(t.errs...) }
+
+var (
+	ansi        = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
+	blockEnd    = regexp.MustCompile(`^={10,}$`)
+	sectionRule = regexp.MustCompile(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
+	fence       = regexp.MustCompile("^\\s*(?:```|~~~)")
+	heading     = regexp.MustCompile(`^(#{1,6})\s+(\S.*?)\s*#*$`)
+	logLine     = regexp.MustCompile(`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
+)
+
+// next looks at one line. Progress bars overwrite themselves with carriage returns, so
+// that a line may hold several.
+func (t *textReader) next(line string, complete bool) {
+	if strings.Contains(line, "\x1b") {
+		line = ansi.ReplaceAllString(line, "")
+	}
+	for part := range strings.SplitSeq(line, "\r") {
+		t.part(part, complete)
+	}
+}
+
+func (t *textReader) part(line string, complete bool) {
+	defer func() { t.before = line }()
+	if at := blockStart.FindStringIndex(line); at != nil {
+		t.closeTable()
+		t.closeBlock("another block begins")
+		t.block = &openBlock{line: t.line, prefix: line[:at[0]]}
+		return
+	}
+	if s, ok := ParseEngineLine(line); ok {
+		s.Line = t.line
+		t.around.engine = append(t.around.engine, s)
+		return
+	}
+	if t.block != nil {
+		t.inBlock(line, complete)
+		return
+	}
+	if t.inTable(line) {
+		return
+	}
+	t.outside(line)
+}
+
+// outside looks for parameters around the results.
+func (t *textReader) outside(line string) {
+	if t.command != "" || commandPattern.MatchString(line) {
+		t.inCommand(line)
+		return
+	}
+	if args := namespaceArgs(line); len(args) > 0 {
+		t.around.own(args)
+		return
+	}
+	if m := heading.FindStringSubmatch(line); m != nil {
+		t.around.heading(len(m[1]), m[2])
+		return
+	}
+	if fence.MatchString(line) || logLine.MatchString(line) {
+		return
+	}
+	t.around.setting(strings.TrimSpace(line))
+}
+
+// inCommand collects a command of several lines that end with a backslash.
+func (t *textReader) inCommand(line string) {
+	body, more := strings.CutSuffix(strings.TrimRight(line, " \t"), `\`)
+	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
+		return
+	}
+	t.around.clear()
+	t.around.own(commandArgs(t.command))
+	t.command = ""
+}
+
+// inBlock reads a line between the rules of a block.
+func (t *textReader) inBlock(line string, complete bool) {
+	b := t.block
+	text := b.strip(line)
+	switch {
+	case text == "":
+	case blockEnd.MatchString(text):
+		t.closeBlock("")
+	case fence.MatchString(text):
+		t.closeBlock("a fence ends it")
+	case sectionRule.MatchString(text):
+		b.section = strings.Trim(text, "- ")
+	default:
+		e, ok := splitEntry(text)
+		e.line = t.line
+		_, known := figureOf(e.label)
+		switch {
+		case ok && (known || !logLine.MatchString(text)):
+			if !complete {
+				t.fail(&Error{t.source, t.line, fmt.Errorf("the file ends in the middle of a figure")})
+			}
+			b.entries = append(b.entries, b.qualify(e))
+		case beginsLikeFigure(text):
+			t.fail(&Error{t.source, t.line, fmt.Errorf("%s is not a label and a value", clip(text))})
+		default:
+			b.noise++
+		}
+	}
+	if len(b.entries)+b.noise > maxBlockLines {
+		t.closeBlock("it is too long")
+	}
+}
+
+// end closes what is still open at the end of the text.
+func (t *textReader) end() {
+	t.closeBlock("the text ends")
+	t.closeTable()
+}
+
+// closeBlock makes a run of the open block; why says what ended a block that has no
+// closing rule.
+func (t *textReader) closeBlock(why string) {
+	b := t.block
+	t.block = nil
+	if b == nil {
+		return
+	}
+	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool()}
+	t.around.apply(&run, b.succeeded())
+	b.setBackend(&run)
+	if why != "" {
+		run.warnf("the block of line %d has no closing line (%s): figures may be missing", b.line, why)
+	}
+	if b.noise > 0 {
+		run.warnf("%d lines inside the block are not figures", b.noise)
+	}
+	t.fail(run.fill(b.entries))
+	for label := range maps.Keys(run.Other) {
+		run.warnf("the label %s is not known here: kept as text", clip(label))
+		break // one is enough to say that there are some
+	}
+	t.runs = append(t.runs, run)
+	t.around.next()
+}
+
+// adoptTool gives rows of tables the tool of the blocks in the same text, where these
+// agree on one.
+func (t *textReader) adoptTool() {
+	tool := t.opt.Tool
+	for i := range t.runs {
+		if r := &t.runs[i]; r.Format == FormatBlock && tool == "" {
+			tool = r.Tool
+		} else if r.Format == FormatBlock && r.Tool != tool && t.opt.Tool == "" {
+			return
+		}
+	}
+	for i := range t.runs {
+		if r := &t.runs[i]; r.Format == FormatTable && r.Tool == "" {
+			r.retool(tool)
+		}
+	}
+}
