@@ -105,17 +105,29 @@ func (v *view) sums(r verdictRow) []sum {
 	} else {
 		sums = append(sums,
 			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.SD)},
-			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", t.N), digits(t.SE)},
-			sum{"t", "d̄ / SE", digits(t.T)},
-			sum{"df", "degrees of freedom: n − 1", exact(t.DF)},
-			sum{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
-		)
-		if d.P != nil && !near(*d.P, t.Greater) {
-			sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*d.P)})
-		}
-		sums = append(sums, v.intervalSum(r, s, t))
+			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", t.N), digits(t.SE)})
 	}
+	sums = append(sums, v.testSums(r, s, t)...)
 	return append(sums, v.rules(r, s)...)
+}
+
+// testSums are those of the test itself.
+func (v *view) testSums(r verdictRow, s scale, t gates.TTest) []sum {
+	switch {
+	case r.d.P == nil:
+		return []sum{{"p", "not tested, see the reason; the figures only describe", none}}
+	case t.Exact:
+		return nil
+	}
+	sums := []sum{
+		{"t", "d̄ / SE", digits(t.T)},
+		{"df", "degrees of freedom: n − 1", exact(t.DF)},
+		{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
+	}
+	if !near(*r.d.P, t.Greater) {
+		sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*r.d.P)})
+	}
+	return append(sums, v.intervalSum(r, s, t))
 }
 
 // storedSums are those of a decision that is not a paired t-test: what the document says

@@ -56,6 +56,11 @@ func TestSumsSayWhatTheyAreNot(t *testing.T) {
 	if got := valueOf(v.sums(moderated), "p used"); got != "0.03" {
 		t.Errorf("another p is %q", got)
 	}
+	untested := gosset()
+	untested.d.P = nil
+	if sums := v.sums(untested); valueOf(sums, "t") != "" || valueOf(sums, "p") != none {
+		t.Errorf("sums of a decision without a test: %v", sums)
+	}
 	for _, other := range []func(*result.Gate){
 		func(g *result.Gate) { g.Test = "sign_flip" },
 		func(g *result.Gate) { g.BaselineKind = "stored" },

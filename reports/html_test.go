@@ -3,9 +3,11 @@ package reports_test
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
@@ -74,5 +76,22 @@ func TestGoldenHTML(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".html", []byte(page(t, reread(t, built), reports.HTMLOptions{})))
 		})
+	}
+}
+
+// TestRepeatsInOrder: what was measured again is stored at the end and drawn in its place.
+func TestRepeatsInOrder(t *testing.T) {
+	doc := regression()
+	want := page(t, doc, reports.HTMLOptions{})
+	for i := range doc.Gates {
+		for j := range doc.Gates[i].Decisions {
+			slices.Reverse(doc.Gates[i].Decisions[j].Pairs)
+		}
+	}
+	for i := range doc.Benchmarks[0].Cells {
+		slices.Reverse(doc.Benchmarks[0].Cells[i].Runs)
+	}
+	if diff := cmp.Diff(want, page(t, doc, reports.HTMLOptions{})); diff != "" {
+		t.Errorf("the order of pairs and runs changes the page (-want +got):\n%s", diff)
 	}
 }

@@ -172,8 +172,9 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 	for i := range f.Sums { // units may be a stranger's
 		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, maxLine), clean(f.Sums[i].Value, maxCell)
 	}
-	if pairs := r.d.Pairs; len(pairs) > 0 && r.d.Kind == result.KindMetric {
-		shown := pairs[:min(len(pairs), maxPairs)]
+	if len(r.d.Pairs) > 0 && r.d.Kind == result.KindMetric {
+		shown := inOrder(r.d.Pairs)
+		shown = shown[:min(len(shown), maxPairs)]
 		f.Charts = append(f.Charts, v.pairsChart(c, r, shown, id+"p"))
 		if chart, ok := v.forestChart(r, shown, id+"f"); ok {
 			f.Charts = append(f.Charts, chart)
@@ -185,6 +186,11 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 	}
 	f.HasMore = len(f.Charts)+len(f.Sums)+len(f.Reason)+len(f.Warnings) > 0
 	return f
+}
+
+// inOrder is pairs by repeat: those measured again are stored where they were measured.
+func inOrder(pairs []result.Pair) []result.Pair {
+	return slices.SortedStableFunc(slices.Values(pairs), func(a, b result.Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
 }
 
 // verdictSentence is the verdict with its figures.

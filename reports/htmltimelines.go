@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -38,10 +39,17 @@ func (c *comparison) lagChart(id string) (template.HTML, bool) {
 			}
 		}
 		if len(series.Points) > 0 {
+			sortPoints(series.Points)
 			chart.Series = append(chart.Series, series)
 		}
 	}
 	return drawing(chart), len(chart.Series) > 0
+}
+
+// sortPoints orders points by repeat: launches and runs are stored in the order in which
+// they were made, those of repeats measured again at the end.
+func sortPoints(points []svg.Point) {
+	slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
 }
 
 // maxSeries is how many lines one chart can show apart.
@@ -81,6 +89,9 @@ func (v *view) startups() (template.HTML, bool) {
 		if s := &chart.Series[i]; len(s.Points) < maxTimeline {
 			s.Points = append(s.Points, svg.Point{X: float64(l.Repeat), Y: l.Startup})
 		}
+	}
+	for _, s := range chart.Series {
+		sortPoints(s.Points)
 	}
 	if n := len(v.doc.Targets); n > maxSeries {
 		chart.Desc += fmt.Sprintf(" Only the first %d of %d targets are drawn.", maxSeries, n)
