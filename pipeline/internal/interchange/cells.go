@@ -1,0 +1,138 @@
+package interchange
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// usualKeys are the parameters that may tell cells apart when none are declared.
+var usualKeys = []string{
+	"model", "dataset_name", "input_len", "output_len", "seq_length", "request_rate", "max_concurrency",
+	"num_prompts", "backend_setting", "column", "h2", "h3", "heading", "label",
+}
+
+// group sorts the results into cells, in the order of their first result.
+func (d *document) group() error {
+	if d.by = d.opt.By; len(d.by) == 0 {
+		d.by = d.varying()
+	}
+	index := map[string]*cell{}
+	for _, r := range d.runs {
+		values := make([]result.AxisValue, 0, len(d.by))
+		for _, key := range d.by {
+			v, ok := r.Param(key)
+			if !ok {
+				return missing(r, key)
+			}
+			values = append(values, result.AxisValue{Name: key, Value: v})
+		}
+		hash := cellHash(values)
+		c := index[hash]
+		if c == nil {
+			c = &cell{values: values, hash: hash}
+			index[hash] = c
+			d.cells = append(d.cells, c)
+		}
+		c.runs = append(c.runs, r)
+	}
+	return nil
+}
+
+// varying are the usual parameters that every result has and that are not the same in all.
+// A parameter that says no more than one before it is left out.
+func (d *document) varying() []string {
+	var keys []string
+	seen := map[string]bool{}
+	for _, key := range usualKeys {
+		var pattern strings.Builder
+		numbers := map[string]int{}
+		complete := true
+		for _, r := range d.runs {
+			v, ok := r.Param(key)
+			complete = complete && ok
+			if _, ok := numbers[v]; !ok {
+				numbers[v] = len(numbers)
+			}
+			fmt.Fprintf(&pattern, "%d ", numbers[v])
+		}
+		if p := pattern.String(); complete && len(numbers) > 1 && !seen[p] {
+			seen[p] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func missing(r *Run, key string) error {
+	const limit = 30
+	known := slices.Sorted(maps.Keys(r.Params))
+	more := ""
+	if len(known) > limit {
+		known, more = known[:limit], ", …"
+	}
+	return &Error{r.Source, r.Line, fmt.Errorf("the result has no %s: it has %s%s", clip(key), strings.Join(known, ", "), more)}
+}
+
+// cellHash is the identity of a cell: its parameters under their canonical names, in any
+// order.
+func cellHash(values []result.AxisValue) string {
+	lines := make([]string, len(values))
+	for i, v := range values {
+		lines[i] = fmt.Sprintf("%q=%q", canonicalKey(v.Name), v.Value)
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte("import/1\n" + strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:])[:16]
+}
+
+// name is a cell for people.
+func name(values []result.AxisValue) string {
+	if len(values) == 0 {
+		return "(only one)"
+	}
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = v.Name + "=" + v.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// workloadText is the load of a result in one line for people.
+func workloadText(r *Run) string {
+	var parts []string
+	add := func(format, key string) {
+		if v, ok := r.Param(key); ok {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add("%s req/s", "request_rate")
+	if n := max(r.Counts.Sent, r.Counts.Succeeded); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests", n))
+	}
+	add("at most %s at once", "max_concurrency")
+	data, _ := r.Param("dataset_name")
+	in, okIn := r.Param("input_len")
+	out, okOut := r.Param("output_len")
+	if okIn && okOut {
+		data = strings.TrimSpace(data + " " + in + "→" + out)
+	}
+	if data != "" {
+		parts = append(parts, data)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func geometric(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Log(v)
+	}
+	return math.Exp(sum / float64(len(values)))
+}

@@ -1,0 +1,363 @@
+package interchange
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Options of Document.
+type Options struct {
+	// By are the parameters that tell cells apart ("qps", "input_len"), see Run.Param.
+	// Results that agree in all of them are repeats of one cell. Empty chooses those of the
+	// usual parameters that differ between the results.
+	By []string
+	// LaunchBy is the parameter that tells starts of the server apart, and OneLaunchPerFile
+	// says that each file is one. Only launches are independent of each other: without
+	// either, all results of a cell are one unit and nothing can be decided from them.
+	LaunchBy         string
+	OneLaunchPerFile bool
+	// Tool and Title are written to the document, and File in the place of the names of the
+	// sources.
+	Tool, Title, File string
+}
+
+// Document makes a result document of imported runs: cells by parameters, and in each cell
+// one run for each launch. Several passes of a cell in one launch are one run, with the
+// mean of each metric (the geometric one on the log scale). Rows of tables that repeat a
+// block, and copies of one measurement, count once. The document has no gates.
+func Document(runs []Run, opt Options) (*result.Document, error) {
+	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
+		return nil, errors.New("a launch is told by a parameter or by its file, not by both: leave one out")
+	}
+	d := &document{opt: opt, doc: newDocument(opt), launches: map[string]int{}}
+	d.distinct(runs)
+	if len(d.runs) == 0 {
+		return nil, ErrNoResult
+	}
+	if err := d.group(); err != nil {
+		return nil, err
+	}
+	d.describe()
+	for _, c := range d.cells {
+		if err := d.addCell(c); err != nil {
+			return nil, err
+		}
+	}
+	d.finish()
+	return d.doc, nil
+}
+
+const (
+	benchmarkAddr = "benchmark.imported"
+	targetAddr    = "imported"
+)
+
+func newDocument(opt Options) *result.Document {
+	return &result.Document{
+		Schema: result.Schema, Tool: opt.Tool, Title: opt.Title, Status: result.StatusComplete,
+		Launches: []result.Launch{}, Gates: []result.Gate{},
+		Targets:    []result.Target{{Addr: targetAddr}},
+		Benchmarks: []result.Benchmark{{Addr: benchmarkAddr, Axes: []string{}, Cells: []result.Cell{}}},
+	}
+}
+
+// document is one while it is made.
+type document struct {
+	opt      Options
+	doc      *result.Document
+	runs     []*Run
+	by       []string
+	cells    []*cell
+	launches map[string]int // index in doc.Launches by key
+}
+
+// cell is a combination of parameters with its results.
+type cell struct {
+	values []result.AxisValue
+	hash   string
+	runs   []*Run
+}
+
+func (d *document) warnf(format string, args ...any) {
+	const limit = 100
+	w := fmt.Sprintf(format, args...)
+	if len(d.doc.Warnings) < limit && !slices.Contains(d.doc.Warnings, w) {
+		d.doc.Warnings = append(d.doc.Warnings, w)
+	}
+}
+
+// distinct leaves out what is there twice, and keeps what the runs warn of.
+func (d *document) distinct(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if r.SameAs != 0 {
+			continue
+		}
+		copyOf := slices.IndexFunc(d.runs, func(o *Run) bool { return isCopy(o, r) })
+		if copyOf >= 0 {
+			d.warnf("%s is a copy of %s and left out", r.At(), d.runs[copyOf].At())
+			continue
+		}
+		for _, w := range r.Warnings {
+			d.warnf("%s: %s", r.At(), w)
+		}
+		d.runs = append(d.runs, r)
+	}
+}
+
+// isCopy reports that two results are one measurement: all their figures are equal, and
+// there are so many that this is no coincidence.
+func isCopy(a, b *Run) bool {
+	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && sameMeasurement(a, b)
+}
+
+// describe names the sources and what all results share.
+func (d *document) describe() {
+	var sources []string
+	shared := maps.Clone(d.runs[0].Params)
+	tools := map[string]bool{}
+	for _, r := range d.runs {
+		if !slices.Contains(sources, r.Source) {
+			sources = append(sources, r.Source)
+		}
+		maps.DeleteFunc(shared, func(k, v string) bool { return r.Params[k] != v })
+		tools[r.Tool] = true
+		for _, id := range slices.Sorted(maps.Keys(r.Definitions)) {
+			d.warnf("%s is not defined as the metrics of the registry are: %s", id, r.Definitions[id])
+		}
+	}
+	d.doc.File = cmp.Or(d.opt.File, strings.Join(sources, ", "))
+	target := &d.doc.Targets[0]
+	target.Model = shared["model"]
+	if len(tools) == 1 {
+		target.Engine = d.runs[0].Tool
+	}
+	for key, value := range shared {
+		if target.Describe == nil {
+			target.Describe = map[string]string{}
+		}
+		target.Describe[key] = value
+	}
+	first := d.runs[0]
+	d.doc.Benchmarks[0].Range = result.Range{File: first.Source, Line: first.Line, Col: 1}
+	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
+}
+
+// addCell turns the results of a cell into runs, one for each launch.
+func (d *document) addCell(c *cell) error {
+	out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
+	units, err := d.units(c)
+	if err != nil {
+		return err
+	}
+	for _, u := range units {
+		run, err := u.run()
+		if err != nil {
+			return err
+		}
+		if len(u.runs) > 1 {
+			d.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why())
+		}
+		out.Runs = append(out.Runs, run)
+	}
+	out.Summary = summary(out.Runs)
+	bench := &d.doc.Benchmarks[0]
+	bench.Cells = append(bench.Cells, out)
+	return nil
+}
+
+// why several results are one unit.
+func (d *document) why() string {
+	if d.opt.LaunchBy == "" && !d.opt.OneLaunchPerFile {
+		return "nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be told; say --launch-by KEY, or that each file is one launch"
+	}
+	return "they are passes of one launch"
+}
+
+// unit is an independent measurement of a cell: the passes of one launch.
+type unit struct {
+	repeat int
+	launch string
+	runs   []*Run
+}
+
+// units sorts the results of a cell by launch.
+func (d *document) units(c *cell) ([]*unit, error) {
+	var units []*unit
+	byKey := map[string]*unit{}
+	for _, r := range c.runs {
+		key, err := d.launchKey(r)
+		if err != nil {
+			return nil, err
+		}
+		u := byKey[key]
+		if u == nil {
+			u = &unit{repeat: len(units) + 1}
+			if d.opt.LaunchBy != "" {
+				if n, err := parseCount(key); err == nil && n > 0 && n < 1<<31 {
+					u.repeat = int(n) // both sides of a comparison count alike
+				}
+			}
+			if d.known() {
+				u.launch = d.launch(key, u.repeat)
+			}
+			byKey[key] = u
+			units = append(units, u)
+		}
+		u.runs = append(u.runs, r)
+	}
+	slices.SortStableFunc(units, func(a, b *unit) int { return a.repeat - b.repeat })
+	return units, nil
+}
+
+func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunchPerFile }
+
+func (d *document) launchKey(r *Run) (string, error) {
+	switch {
+	case d.opt.OneLaunchPerFile:
+		return r.Source, nil
+	case d.opt.LaunchBy == "":
+		return "", nil
+	}
+	key, ok := r.Param(d.opt.LaunchBy)
+	if !ok {
+		return "", missing(r, d.opt.LaunchBy)
+	}
+	return key, nil
+}
+
+// launch is the id of a launch in the document, which it adds when it is new.
+func (d *document) launch(key string, repeat int) string {
+	at, ok := d.launches[key]
+	if !ok {
+		at = len(d.doc.Launches)
+		d.launches[key] = at
+		d.doc.Launches = append(d.doc.Launches, result.Launch{
+			ID: fmt.Sprintf("launch-%d", at+1), Repeat: repeat, Target: targetAddr,
+		})
+	}
+	return d.doc.Launches[at].ID
+}
+
+// finish counts the repeats, where they are known to be some.
+func (d *document) finish() {
+	if !d.known() {
+		return
+	}
+	for _, c := range d.doc.Benchmarks[0].Cells {
+		d.doc.RepeatsDone = max(d.doc.RepeatsDone, len(c.Runs))
+	}
+	d.doc.RepeatsPlanned = d.doc.RepeatsDone
+}
+
+// run is the unit as an experimental unit of the document.
+func (u *unit) run() (result.Run, error) {
+	out := result.Run{Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{}}
+	var places []string
+	inputs, outputs := int64(0), int64(0)
+	for _, r := range u.runs {
+		out.Duration += r.Duration
+		out.Sent += max(r.Counts.Sent, r.Counts.Succeeded)
+		out.Failed += r.Counts.Failed
+		inputs += r.Counts.InputTokens
+		outputs += r.Counts.OutputTokens
+		places = append(places, r.At())
+		for key, v := range r.Audit {
+			out.Audit[key] = v
+		}
+		for key, v := range engineAudit(r.Engine) {
+			out.Audit[key] = v
+		}
+	}
+	out.Metrics = means(u.runs)
+	if len(out.Metrics) == 0 {
+		out.Status, out.Reason = result.RunFailed, "no request succeeded"
+	}
+	out.Audit["source"] = strings.Join(places, ", ")
+	if inputs > 0 {
+		out.Audit["input_tokens"] = float64(inputs)
+	}
+	if outputs > 0 {
+		out.Audit["output_tokens"] = float64(outputs)
+	}
+	if len(u.runs) > 1 {
+		out.Audit["passes"] = float64(len(u.runs))
+		return out, nil
+	}
+	if rec := u.runs[0].Records; rec != nil {
+		histograms, err := record.Histograms(*rec)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", places[0], err)
+		}
+		out.Histograms = histograms
+	}
+	return out, nil
+}
+
+// means are the metrics that all results have: the geometric mean where the metric is
+// compared by ratios, the mean otherwise.
+func means(runs []*Run) map[string]float64 {
+	out := map[string]float64{}
+	for id, v := range runs[0].Metrics {
+		values := []float64{v}
+		for _, r := range runs[1:] {
+			if w, ok := r.Metrics[id]; ok {
+				values = append(values, w)
+			}
+		}
+		if len(values) == len(runs) {
+			out[id] = mean(id, values)
+		}
+	}
+	return out
+}
+
+// engineAudit sums up what the engine logged during a run.
+func engineAudit(samples []EngineSample) map[string]any {
+	audit := map[string]any{}
+	for _, s := range samples {
+		for name, v := range s.Values {
+			key := "engine_" + name + "_max"
+			if old, ok := audit[key].(float64); !ok || v > old {
+				audit[key] = v
+			}
+		}
+	}
+	return audit
+}
+
+// summary is the mean of each metric over the runs of a cell.
+func summary(runs []result.Run) map[string]float64 {
+	values := map[string][]float64{}
+	for _, r := range runs {
+		for id, v := range r.Metrics {
+			values[id] = append(values[id], v)
+		}
+	}
+	out := make(map[string]float64, len(values))
+	for id, v := range values {
+		out[id] = mean(id, v)
+	}
+	return out
+}
+
+// mean is the geometric mean of a metric on the log scale, where no value is 0, and the
+// arithmetic mean of others. Ids of other tools are times and rates, so on the log scale.
+func mean(id string, values []float64) float64 {
+	if len(values) == 1 {
+		return values[0] // exactly, without a way through logarithms
+	}
+	m, known := metric.Lookup(id)
+	if slices.Min(values) > 0 && (!known || m.Scale == metric.Log) {
+		return geometric(values)
+	}
+	return record.Mean(values)
+}
