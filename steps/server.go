@@ -115,6 +115,20 @@ type Launcher interface {
 	Start(ctx context.Context, p Process, log io.Writer) (Server, error)
 }
 
+// Preparer is a [Launcher] that has something to do before a server starts which is no
+// part of the server's start-up: pulling its image.
+type Preparer interface {
+	// Prepare makes p ready to start. It can take long and be called more than once.
+	Prepare(ctx context.Context, p Process) error
+}
+
+// Describer is a [Server] that can say what was started, such as the digest of an image.
+// Keys begin with the launcher's own word ("container.image"). What differs from start to
+// start is left out.
+type Describer interface {
+	Describe() map[string]string
+}
+
 // Server is a process that a launcher started.
 type Server interface {
 	BaseURL() string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -18,9 +19,12 @@ type Filter struct {
 	// Expired is the time: everything whose deadline is before it goes. Zero leaves what
 	// other runs made alone.
 	Expired time.Time
+	// Gone, if not nil, reports whether the owner that made something is certainly gone.
+	// What it made goes, whatever its deadline.
+	Gone func(owner string) bool
 }
 
-// Leftover is something that was found and removed.
+// Leftover is something that a run made.
 type Leftover struct {
 	// Kind is "container", "network" or "volume".
 	Kind string
@@ -28,28 +32,40 @@ type Leftover struct {
 	ID, Name string
 	// RunID of the run that made it.
 	RunID string
+	// Owner as [Options] had it.
+	Owner string
 	// Deadline that it had, zero if none.
 	Deadline time.Time
+}
+
+// Leftovers lists what [Cleanup] would remove.
+func Leftovers(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
+	_, selected, err := search(ctx, host, filter)
+	return selected, err
+}
+
+// search connects and lists what filter selects, containers first. It returns what it
+// found with all errors.
+func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftover, error) {
+	d, err := connect(host)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.ping(ctx); err != nil {
+		return nil, nil, err
+	}
+	found, err := d.leftovers(ctx)
+	return d, slices.DeleteFunc(found, func(l Leftover) bool { return !filter.selects(l) }), err
 }
 
 // Cleanup removes the containers, networks and volumes with our labels that filter
 // selects, containers first. It goes on after a failure and returns what was removed with
 // all errors. Named volumes of a pipeline file are caches without our labels and stay.
 func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
-	d, err := connect(host)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.ping(ctx); err != nil {
-		return nil, err
-	}
-	found, err := d.leftovers(ctx)
+	d, found, err := search(ctx, host, filter)
 	errs := []error{err}
 	var removed []Leftover
 	for _, l := range found {
-		if !filter.selects(l) {
-			continue
-		}
 		if err := d.removeLeftover(ctx, l); err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", l.Kind, l.Name, err))
 			continue
@@ -61,6 +77,9 @@ func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error
 
 func (f Filter) selects(l Leftover) bool {
 	if f.RunID != "" && l.RunID == f.RunID {
+		return true
+	}
+	if f.Gone != nil && l.Owner != "" && f.Gone(l.Owner) {
 		return true
 	}
 	return !f.Expired.IsZero() && !l.Deadline.IsZero() && l.Deadline.Before(f.Expired)
@@ -101,7 +120,7 @@ func (d *daemon) leftovers(ctx context.Context) ([]Leftover, error) {
 }
 
 func (i labelled) leftover(kind string) Leftover {
-	l := Leftover{Kind: kind, ID: i.ID, Name: i.Name, RunID: i.Labels[LabelRun]}
+	l := Leftover{Kind: kind, ID: i.ID, Name: i.Name, RunID: i.Labels[LabelRun], Owner: i.Labels[LabelOwner]}
 	if len(i.Names) > 0 {
 		l.Name = i.Names[0][1:] // the daemon writes /name
 	}

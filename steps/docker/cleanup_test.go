@@ -14,8 +14,8 @@ func TestCleanupSelects(t *testing.T) {
 		"/containers/json": `[
 			{"Id":"a","Names":["/pipeline-a"],"Labels":{"dev.pipeline.run":"mine","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
 			{"Id":"b","Names":["/pipeline-b"],"Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}},
-			{"Id":"c","Names":["/pipeline-c"],"Labels":{"dev.pipeline.run":"busy","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
-			{"Id":"d","Names":["/pipeline-d"],"Labels":{"dev.pipeline.run":"no-deadline"}}]`,
+			{"Id":"c","Names":["/pipeline-c"],"Labels":{"dev.pipeline.run":"busy","dev.pipeline.owner":"alive","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
+			{"Id":"d","Names":["/pipeline-d"],"Labels":{"dev.pipeline.run":"no-deadline","dev.pipeline.owner":"dead"}}]`,
 		"/networks": `[{"Id":"n","Name":"net","Labels":{"dev.pipeline.run":"mine"}}]`,
 		"/volumes":  `{"Volumes":[{"Name":"v","Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}}]}`,
 	}
@@ -26,18 +26,21 @@ func TestCleanupSelects(t *testing.T) {
 		"nothing": {Filter{}, ""},
 		"run":     {Filter{RunID: "mine"}, "container pipeline-a, network net"},
 		"expired": {Filter{Expired: now}, "container pipeline-b, volume v"},
+		"gone":    {Filter{Gone: func(owner string) bool { return owner == "dead" }}, "container pipeline-d"},
 		"both":    {Filter{RunID: "mine", Expired: now}, "container pipeline-a, container pipeline-b, network net, volume v"},
 	} {
-		removed, err := Cleanup(context.Background(), f.host, tt.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, l := range removed {
-			got = append(got, l.Kind+" "+l.Name)
-		}
-		if strings.Join(got, ", ") != tt.want {
-			t.Errorf("%s: removed %q, want %q", name, got, tt.want)
+		for _, find := range []func(context.Context, string, Filter) ([]Leftover, error){Leftovers, Cleanup} {
+			found, err := find(context.Background(), f.host, tt.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, l := range found {
+				got = append(got, l.Kind+" "+l.Name)
+			}
+			if strings.Join(got, ", ") != tt.want {
+				t.Errorf("%s: found %q, want %q", name, got, tt.want)
+			}
 		}
 	}
 	if got := f.seen("GET /containers/json"); !strings.Contains(got[0], "all=1") || !strings.Contains(got[0], "dev.pipeline.run") {

@@ -19,6 +19,8 @@ const (
 	LabelRun = steps.LabelPrefix + "run"
 	// LabelDeadline is the time, as RFC 3339 in UTC, after which it is a leftover.
 	LabelDeadline = steps.LabelPrefix + "deadline"
+	// LabelOwner says whose it is, in a form that only the owner's program understands.
+	LabelOwner = steps.LabelPrefix + "owner"
 	// LabelServer is the address of the server in the pipeline file.
 	LabelServer = steps.LabelPrefix + "server"
 	// LabelImage is the image as the file names it.
@@ -74,6 +76,9 @@ func (l *Launcher) labels(p steps.Process) map[string]string {
 	maps.Copy(labels, l.opt.Labels)
 	labels[LabelRun] = l.opt.RunID
 	labels[LabelServer] = p.Name
+	if l.opt.Owner != "" {
+		labels[LabelOwner] = l.opt.Owner
+	}
 	labels[LabelImage] = p.Container.Image
 	if !l.opt.Deadline.IsZero() {
 		labels[LabelDeadline] = l.opt.Deadline.UTC().Format(time.RFC3339)

@@ -1,8 +1,11 @@
 package docker
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 
 	dc "github.com/ory/dockertest/v3/docker"
 )
@@ -17,7 +20,22 @@ type Credentials struct {
 // CredentialsFrom reads the auths of a config.json as docker login writes it. Credential
 // helpers are programs of their own and are not started: pull such images beforehand.
 func CredentialsFrom(config io.Reader) (func(registry string) (Credentials, error), error) {
-	all, err := dc.NewAuthConfigurations(config)
+	var file struct {
+		Auths map[string]map[string]any `json:"auths"`
+	}
+	if err := json.NewDecoder(config).Decode(&file); err != nil {
+		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
+	}
+	// Helpers leave empty entries, and dockertest fails for those and for none at all.
+	maps.DeleteFunc(file.Auths, func(_ string, entry map[string]any) bool { return len(entry) == 0 })
+	if len(file.Auths) == 0 {
+		return func(string) (Credentials, error) { return Credentials{}, nil }, nil
+	}
+	text, err := json.Marshal(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
+	}
+	all, err := dc.NewAuthConfigurations(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
 	}

@@ -99,6 +99,20 @@ func TestPullWithCredentials(t *testing.T) {
 	}
 }
 
+// Entries without a secret, as credential helpers leave them, are no credentials.
+func TestCredentialsElsewhere(t *testing.T) {
+	for _, config := range []string{`{}`, `{"credsStore":"desktop"}`, `{"auths":{},"credsStore":"desktop"}`, `{"auths":{"https://index.docker.io/v1/":{}},"credsStore":"desktop"}`} {
+		creds, err := CredentialsFrom(strings.NewReader(config))
+		if err != nil {
+			t.Errorf("%s: %v", config, err)
+			continue
+		}
+		if c, err := creds("docker.io"); err != nil || c != (Credentials{}) {
+			t.Errorf("%s: %v, %v", config, c, err)
+		}
+	}
+}
+
 func TestPullIsDenied(t *testing.T) {
 	f := newFake(t)
 	f.fail["POST /images/create"] = "pull access denied"

@@ -28,6 +28,8 @@ type Options struct {
 	// RunID and Deadline label everything that is made, for [Cleanup].
 	RunID    string
 	Deadline time.Time
+	// Owner is a further label: what [Filter].Gone is asked about, "" for none.
+	Owner string
 	// Labels are further ones.
 	Labels map[string]string
 	// Dir is the folder that relative mounts are meant from.
@@ -58,7 +60,10 @@ type Launcher struct {
 	random func() string
 }
 
-var _ steps.Launcher = (*Launcher)(nil)
+var (
+	_ steps.Launcher = (*Launcher)(nil)
+	_ steps.Preparer = (*Launcher)(nil)
+)
 
 // New returns a launcher for a daemon. It fails if the host cannot be understood; whether
 // the daemon answers is seen by [Launcher.Preflight] and Start.
@@ -107,6 +112,17 @@ func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.Container
 // Check says, without a daemon, why a container would be refused.
 func (l *Launcher) Check(c *steps.ContainerSpec) error {
 	return errors.Join(l.opt.Allow.check(c), l.checkMounts(c))
+}
+
+// Prepare finds the image of p's container, and pulls it if needed.
+func (l *Launcher) Prepare(ctx context.Context, p steps.Process) error {
+	if err := l.checkProcess(p); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if _, err := l.resolve(ctx, p.Container); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return nil
 }
 
 // removeWait bounds the removal of what a failed start left.
@@ -159,6 +175,8 @@ func (l *Launcher) checkProcess(p steps.Process) error {
 		return fmt.Errorf("port %d is not a port; take one with process.Ports", p.Port)
 	case len(p.Argv) == 0 && !p.Container.OwnEntrypoint:
 		return errors.New("it has no command line")
+	case !l.daemon.local && p.Container.Network == steps.NetworkHost && isLoopback(p.Host):
+		return fmt.Errorf("it would listen on %s of the machine at %s, where nobody here reaches it; leave out network = %q", p.Host, l.daemon.address, steps.NetworkHost)
 	case p.Container.Network != steps.NetworkHost && isLoopback(p.Host):
 		return fmt.Errorf("it would listen on %s of its own network, where nobody reaches it; render it for ServerSpec.ListenHost", p.Host)
 	}

@@ -45,7 +45,7 @@ func TestStopByRequest(t *testing.T) {
 	if !f.removed || s.ExitState() != "exit status 0" || log.String() != f.output {
 		t.Errorf("removed %v, ended with %s, log %q", f.removed, s.ExitState(), log.String())
 	}
-	want := map[string]string{"container.id": "c1", "container.image": "engine:v1", "container.image_id": fakeImage, "container.image_digest": "engine@sha256:22"}
+	want := map[string]string{"container.image": "engine:v1", "container.image_id": fakeImage, "container.image_digest": "engine@sha256:22"}
 	for k, v := range s.(*Server).Describe() {
 		if want[k] != v {
 			t.Errorf("%s is %q, want %q", k, v, want[k])

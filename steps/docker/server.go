@@ -33,7 +33,10 @@ type Server struct {
 	stopErr error
 }
 
-var _ steps.Server = (*Server)(nil)
+var (
+	_ steps.Server    = (*Server)(nil)
+	_ steps.Describer = (*Server)(nil)
+)
 
 // watch follows a started container: its log, and its end.
 func (l *Launcher) watch(p steps.Process, image Image, id string, log io.Writer) *Server {
@@ -71,9 +74,9 @@ func (s *Server) ExitState() string {
 	return s.state
 }
 
-// Describe says which image and container it is, for the record of a launch.
+// Describe says which image it runs, for the record of a launch.
 func (s *Server) Describe() map[string]string {
-	about := map[string]string{"container.id": s.id, "container.image": s.image.Ref, "container.image_id": s.image.ID}
+	about := map[string]string{"container.image": s.image.Ref, "container.image_id": s.image.ID}
 	if s.image.Digest != "" {
 		about["container.image_digest"] = s.image.Digest
 	}

@@ -7,18 +7,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// ImageUnsupported is why a server with an image does not start yet.
-const ImageUnsupported = "containers come with the docker launcher; use executable or url, or run with --simulate"
-
-// Startable returns an error if a spec cannot be rendered as a process of this machine.
-// A server with an image is an [steps.ErrUnsupported]; the simulator, which needs no
-// image, is handed the spec with the image taken off.
+// Startable returns an error if a spec cannot be rendered as a process or a container.
 func Startable(spec steps.ServerSpec) error {
 	if spec.URL != "" {
 		return fmt.Errorf("%s: the server at url already runs and is not started", spec.Addr)
-	}
-	if spec.Image != "" {
-		return steps.Unsupported(spec.Addr, ImageUnsupported)
 	}
 	for _, v := range []struct{ name, value string }{{"model", spec.Model}, {"served_name", spec.ServedName}} {
 		if strings.HasPrefix(v.value, "-") {
@@ -44,7 +36,8 @@ func DefaultEnv(env []steps.EnvVar, defaults ...steps.EnvVar) []steps.EnvVar {
 	return append(out, env...)
 }
 
-// Process fills in what all engines have in common.
+// Process fills in what all engines have in common, the container of a server with an
+// image included. argv is the whole command line in either case.
 func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host string, port int) steps.Process {
 	grace := spec.StopGrace
 	if grace <= 0 {
@@ -54,5 +47,6 @@ func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host stri
 		Name: spec.Addr, Argv: argv, Env: env, Dir: spec.Dir,
 		Host: host, Port: port,
 		StopSignal: "TERM", StopGrace: grace,
+		Container: spec.NewContainer(),
 	}
 }

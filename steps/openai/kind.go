@@ -9,7 +9,7 @@ import (
 func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "server", Name: Name,
-		Doc:      "Any server with the OpenAI completions or chat interface: one that already answers at url, or a program. {host}, {port} and {model} in the words of executable are replaced.",
+		Doc:      "Any server with the OpenAI completions or chat interface: one that already answers at url, a program, or an image. {host}, {port} and {model} in the words of executable, or of the container's entrypoint, are replaced.",
 		Schema:   steps.ServerSchema(),
 		Validate: validate,
 	}
@@ -19,8 +19,8 @@ func validate(o steps.Object) []steps.Problem {
 	found := steps.CheckServer(o)
 	if !o.Has("url") && !o.Has("executable") && !o.Has("image") {
 		found = append(found, steps.Problem{
-			Summary: "url or executable is missing",
-			Detail:  "Set url to a server that already runs, or executable to a program that serves.",
+			Summary: "url, executable or image is missing",
+			Detail:  "Set url to a server that already runs, or executable or image to a program that serves.",
 		})
 	}
 	return append(found, engine.CheckArgs(o, style())...)

@@ -20,6 +20,7 @@ func TestRender(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spec steps.ServerSpec
 		want string
+		own  bool // behind the image's own entrypoint
 		err  string
 	}{
 		"flags added": {
@@ -30,11 +31,18 @@ func TestRender(t *testing.T) {
 			spec: steps.ServerSpec{Executable: []string{"llama-server", "-m", "{model}", "--listen={host}:{port}"}, Model: "m.gguf"},
 			want: "llama-server -m m.gguf --listen=127.0.0.1:9000",
 		},
-		"no program": {spec: steps.ServerSpec{Addr: "s"}, err: "s: neither executable nor url is set; name the program, or the address of one that runs"},
-		"image":      {spec: steps.ServerSpec{Addr: "s", Image: "i"}, err: "containers come with the docker launcher"},
+		"image": {
+			spec: steps.ServerSpec{Image: "ghcr.io/ggml-org/llama.cpp:server", Args: []steps.Arg{{Name: "ctx_size", Value: int64(1)}}},
+			want: "--host 0.0.0.0 --port 9000 --ctx-size 1", own: true,
+		},
+		"image with a program": {
+			spec: steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"serve", "{host}:{port}"}}},
+			want: "serve 127.0.0.1:9000",
+		},
+		"no program": {spec: steps.ServerSpec{Addr: "s"}, err: "s: neither executable, image nor url is set; name the program, or the address of one that runs"},
 		"reserved":   {spec: steps.ServerSpec{Addr: "s", Executable: []string{"x"}, Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, err: "write {port} in executable"},
 	} {
-		p, err := New().Render(tt.spec, "127.0.0.1", 9000)
+		p, err := New().Render(tt.spec, tt.spec.ListenHost(), 9000)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: got %v, want %s", name, err, tt.err)
@@ -46,6 +54,9 @@ func TestRender(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, strings.Join(p.Argv, " ")); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+		if image := tt.spec.Image != ""; (p.Container != nil) != image || image && (p.Container.Image != tt.spec.Image || p.Container.OwnEntrypoint != tt.own) {
+			t.Errorf("%s: container %+v", name, p.Container)
 		}
 	}
 }

@@ -19,35 +19,43 @@ const (
 // Render returns the process of a program that the file names: its words, then the
 // arguments as flags. {host}, {port} and {model} anywhere in the words are replaced;
 // where no word has {port}, --host and --port are added.
+//
+// The words come from executable, or from the container's entrypoint. An image without
+// one is given the flags behind its own entrypoint.
 func (openai) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
 	}
-	if len(spec.Executable) == 0 {
-		return steps.Process{}, fmt.Errorf("%s: neither executable nor url is set; name the program, or the address of one that runs", spec.Addr)
+	program := spec.Program()
+	if len(program) == 0 && spec.Image == "" {
+		return steps.Process{}, fmt.Errorf("%s: neither executable, image nor url is set; name the program, or the address of one that runs", spec.Addr)
 	}
 	flags, err := engine.Flags(spec.Args, style())
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
 	fill := strings.NewReplacer(hostWord, host, portWord, strconv.Itoa(port), modelWord, spec.Model)
-	argv := make([]string, 0, len(spec.Executable)+len(flags)+4)
+	argv := make([]string, 0, len(program)+len(flags)+4)
 	placed := false
-	for _, word := range spec.Executable {
+	for _, word := range program {
 		placed = placed || strings.Contains(word, portWord)
 		argv = append(argv, fill.Replace(word))
 	}
 	if !placed {
 		argv = append(argv, "--host", host, "--port", strconv.Itoa(port))
 	}
-	return engine.Process(spec, append(argv, flags...), spec.Env, host, port), nil
+	p := engine.Process(spec, append(argv, flags...), spec.Env, host, port)
+	if p.Container != nil {
+		p.Container.OwnEntrypoint = len(program) == 0
+	}
+	return p, nil
 }
 
 func style() engine.FlagStyle {
 	return engine.FlagStyle{
 		Reserved: map[string]string{
-			"host":    "write {host} in executable, or leave it out",
-			"port":    "write {port} in executable, or leave it out",
+			"host":    "write {host} in executable or entrypoint, or leave it out",
+			"port":    "write {port} in executable or entrypoint, or leave it out",
 			"api_key": "set it in env: arguments are visible in process lists and reports",
 		},
 	}

@@ -13,9 +13,9 @@ import (
 // apiKeyRefused is why a started SGLang server gets no key.
 const apiKeyRefused = "SGLang takes its key only as an argument, which every user of the machine can read; leave api_key out, the server listens on the local address only"
 
-// Render returns the process of a server.
+// Render returns the process of a server, with its container if it has an image.
 //
-// The words before the model come from spec.Executable:
+// The words before the model come from executable, or from the container's entrypoint:
 //
 //   - none: python3 -m sglang.launch_server
 //   - one word that is a Python interpreter: WORD -m sglang.launch_server
@@ -38,7 +38,7 @@ func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(prefix(spec.Executable), "--model-path", spec.Model, "--host", host, "--port", strconv.Itoa(port))
+	argv := append(prefix(spec.Program()), "--model-path", spec.Model, "--host", host, "--port", strconv.Itoa(port))
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}

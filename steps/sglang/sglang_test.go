@@ -40,12 +40,20 @@ func TestRenderGolden(t *testing.T) {
 		{Addr: "interpreter", Executable: []string{"/opt/venv/bin/python"}, Model: model},
 		{Addr: "command", Executable: []string{"uv", "run", "sglang"}, Model: model},
 		{Addr: "module", Executable: []string{"python3.12", "-m", "sglang.launch_server"}, Model: model},
+		{Addr: "image", Image: "lmsysorg/sglang:v0.5.5", Model: model, GPUs: 2, Container: &steps.ContainerSpec{ShmSize: 16 << 30}},
+		{
+			Addr: "image with its own program", Image: "lmsysorg/sglang:v0.5.5", Model: model,
+			Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"/opt/venv/bin/python"}},
+		},
 	} {
-		p, err := New().Render(spec, "127.0.0.1", 30000)
+		p, err := New().Render(spec, spec.ListenHost(), 30000)
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
 		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, " "))
+		if c := p.Container; c != nil {
+			fmt.Fprintf(&b, "  image %s, GPUs %+v, shared memory %d, own entrypoint %v\n", c.Image, c.GPUs, c.ShmSize, c.OwnEntrypoint)
+		}
 	}
 	const file = "testdata/render.golden"
 	if *update {
@@ -67,7 +75,6 @@ func TestRenderRefuses(t *testing.T) {
 		spec steps.ServerSpec
 		want string
 	}{
-		"image":      {steps.ServerSpec{Addr: "s", Image: "i", Model: "m"}, "containers come with the docker launcher"},
 		"no model":   {steps.ServerSpec{Addr: "s"}, "model is not set"},
 		"key":        {steps.ServerSpec{Addr: "s", Model: "m", APIKey: "k"}, "every user of the machine can read"},
 		"model_path": {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "model_path", Value: "x"}}}, "set model"},

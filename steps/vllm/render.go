@@ -10,9 +10,10 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// Render returns the process of a server.
+// Render returns the process of a server, with its container if it has an image: then the
+// image's own entrypoint, which differs from version to version, is not used.
 //
-// The words before the model come from spec.Executable:
+// The words before the model come from executable, or from the container's entrypoint:
 //
 //   - none: vllm serve MODEL
 //   - a last word "vllm", or a single word: "serve" is added, WORDS serve MODEL
@@ -33,7 +34,7 @@ func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process,
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(prefix(spec.Executable, spec.Model), "--host", host, "--port", strconv.Itoa(port))
+	argv := append(prefix(spec.Program(), spec.Model), "--host", host, "--port", strconv.Itoa(port))
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}

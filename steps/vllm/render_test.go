@@ -1,9 +1,10 @@
 package vllm
 
 import (
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -42,13 +43,22 @@ func cases() []steps.ServerSpec {
 		{Addr: "module", Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, Model: model},
 		{Addr: "env", Model: model, Env: []steps.EnvVar{{Name: "VLLM_SERVER_DEV_MODE", Value: "0"}, {Name: "HF_TOKEN", Value: "s", Secret: true}}},
 		{Addr: "key", Model: model, APIKey: "k", Dir: "sub"},
+		{Addr: "image", Image: "vllm/vllm-openai:v0.11.0", Version: "0.11.0", Model: model, GPUs: 1, Args: args},
+		{
+			Addr: "image on the machine's network", Image: "vllm/vllm-openai:v0.11.0", Model: model, GPUs: 2,
+			Container: &steps.ContainerSpec{Network: steps.NetworkHost, IPC: "host", GPUs: &steps.GPURequest{IDs: []string{"0", "1"}}},
+		},
+		{
+			Addr: "image with its own program", Image: "registry.example/vllm:nightly", Model: model,
+			Container: &steps.ContainerSpec{Entrypoint: []string{"numactl", "-N0", "/opt/venv/bin/vllm"}},
+		},
 	}
 }
 
 func TestRenderGolden(t *testing.T) {
 	var b strings.Builder
 	for _, spec := range cases() {
-		p, err := New().Render(spec, "127.0.0.1", 20000)
+		p, err := New().Render(spec, spec.ListenHost(), 20000)
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
@@ -61,8 +71,31 @@ func TestRenderGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  %s=%s\n", e.Name, value)
 		}
 		fmt.Fprintf(&b, "  listens on %s:%d, in %q, stopped by %s within %s\n", p.Host, p.Port, p.Dir, p.StopSignal, p.StopGrace)
+		if p.Container != nil {
+			fmt.Fprintf(&b, "  in a container: %s\n", container(t, p.Container))
+		}
 	}
 	golden(t, "testdata/render.golden", b.String())
+}
+
+// container is what is set of a container, as JSON.
+func container(t *testing.T, c *steps.ContainerSpec) string {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set map[string]any
+	if err := json.Unmarshal(text, &set); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(set, func(_ string, v any) bool {
+		return v == nil || v == "" || v == false || v == 0.0
+	})
+	if text, err = json.Marshal(set); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func golden(t *testing.T, file, got string) {
@@ -98,7 +131,6 @@ func TestRenderRefuses(t *testing.T) {
 		spec steps.ServerSpec
 		want string
 	}{
-		"image":             {steps.ServerSpec{Addr: "s", Image: "i", Model: "m"}, "s: containers come with the docker launcher; use executable or url, or run with --simulate"},
 		"url":               {steps.ServerSpec{Addr: "s", URL: "http://h", Model: "m"}, "s: the server at url already runs and is not started"},
 		"model":             {steps.ServerSpec{Addr: "s"}, "s: model is not set; vLLM needs one to start"},
 		"port":              {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, "s: args: port cannot be set here; set port"},
@@ -111,9 +143,6 @@ func TestRenderRefuses(t *testing.T) {
 			_, err := New().Render(tt.spec, "127.0.0.1", 1)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
-			}
-			if errors.Is(err, steps.ErrUnsupported) != (name == "image") {
-				t.Errorf("only an image is unsupported: %v", err)
 			}
 		})
 	}
