@@ -11,6 +11,7 @@ const (
 	codeKind      diag.Code = "P2005" // a kind (first label) that does not exist
 	codeLabel     diag.Code = "P2006" // a label that cannot be a name, or one too many
 	codeVersion   diag.Code = "P2007" // the file is for another version of the program
+	codeMany      diag.Code = "P2008" // more problems than are shown
 
 	codeReference  diag.Code = "P2101" // nothing has the name that is referred to
 	codeScope      diag.Code = "P2102" // the name exists, but not here

@@ -69,13 +69,7 @@ func (e *evaluator) named(o object, name string) string {
 }
 
 func (e *evaluator) offerEntities(root string) string {
-	var names []string
-	for addr := range e.prog.entities {
-		if rootOf(addr) == root {
-			names = append(names, addr)
-		}
-	}
-	return offer(names, describeRoot(root))
+	return offer(e.prog.names[root], describeRoot(root))
 }
 
 // checkForm finds gates that are neither a comparison nor a limit, or both.

@@ -58,7 +58,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	e.load(cfg, opt)
 	cfg.prog, cfg.values, cfg.secrets = prog, e.vars, secretList(e.secrets)
 	redact(e.diags, cfg.secrets)
-	return cfg, sorted(e.diags)
+	return cfg, sorted(e.all())
 }
 
 // load evaluates everything, each thing after what it needs.

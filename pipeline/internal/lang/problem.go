@@ -25,11 +25,26 @@ func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
 }
 
+// maxProblems are shown. Nobody reads more, and a generated file can have very many.
+const maxProblems = 500
+
 // reporter collects diagnostics. The same problem at the same place is kept once: an
 // argument is evaluated for every cell, and a parent's for every child.
 type reporter struct {
-	diags hcl.Diagnostics
-	seen  map[string]bool
+	diags   hcl.Diagnostics
+	seen    map[string]bool
+	dropped int
+}
+
+// all returns the diagnostics, and a last one if some were dropped.
+func (r *reporter) all() hcl.Diagnostics {
+	if r.dropped == 0 {
+		return r.diags
+	}
+	return append(r.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Extra: codeMany, Summary: "too many problems",
+		Detail: fmt.Sprintf("There are %d more than the %d shown.", r.dropped, len(r.diags)),
+	})
 }
 
 func (r *reporter) report(diags ...*hcl.Diagnostic) {
@@ -47,6 +62,10 @@ func (r *reporter) report(diags ...*hcl.Diagnostic) {
 			r.seen = map[string]bool{}
 		}
 		r.seen[key] = true
+		if len(r.diags) >= maxProblems {
+			r.dropped++
+			continue
+		}
 		r.diags = append(r.diags, d)
 	}
 }

@@ -24,6 +24,7 @@ type program struct {
 	locals    map[string]*hclsyntax.Attribute // by address: "local.rates"
 	order     []*entity                       // in source order
 	entities  map[string]*entity              // by address
+	names     map[string][]string             // addresses by their root
 }
 
 // entity is a block of the file with an address.
@@ -36,7 +37,7 @@ type entity struct {
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
 		registry: opt.Registry, functions: function.Table(baseDir(src)), dir: baseDir(src), maxCells: opt.MaxCells,
-		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{},
+		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {
 		p.maxCells = DefaultMaxCells
@@ -104,6 +105,7 @@ func (p *program) indexLocals(b *block, rep *reporter) {
 			continue
 		}
 		p.locals[addr] = a
+		p.names["local"] = append(p.names["local"], addr)
 	}
 }
 
@@ -118,6 +120,7 @@ func (p *program) indexEntity(b *block, rep *reporter) bool {
 		return false
 	}
 	p.entities[addr] = &entity{addr: addr, block: b}
+	p.names[rootOf(addr)] = append(p.names[rootOf(addr)], addr)
 	return true
 }
 
@@ -146,19 +149,8 @@ func (p *program) find(r reference) *hcl.Diagnostic {
 	if p.entities[r.addr] != nil || p.locals[r.addr] != nil {
 		return nil
 	}
-	var names []string
-	for addr := range p.entities {
-		if rootOf(addr) == r.root {
-			names = append(names, addr)
-		}
-	}
-	for addr := range p.locals {
-		if r.root == "local" {
-			names = append(names, addr)
-		}
-	}
 	at := hcl.RangeBetween(r.full[0].SourceRange(), r.full[len(r.path)-1].SourceRange())
-	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), choose(r.addr, names, describeRoot(r.root)))
+	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), choose(r.addr, p.names[r.root], describeRoot(r.root)))
 }
 
 func describeRoot(root string) string {

@@ -8,16 +8,23 @@ import (
 	"github.com/agext/levenshtein"
 )
 
+// manyNames are too many to compare a misspelt one with, once for each misspelt one.
+const manyNames = 1000
+
 // nearest finds the name that a misspelt one most likely meant, "" if none is near. Two
 // letters may be wrong (two swapped ones count so), one of a short name, and a third of a
 // long one.
 func nearest(given string, names []string) string {
+	if len(names) > manyNames {
+		return ""
+	}
 	best, least := "", max(3, len(given)/3+1)
 	if len(given) < 4 {
 		least = 2
 	}
 	for _, name := range names {
-		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil); d < least {
+		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
+		if d < least || d == least && best != "" && name < best { // whatever their order
 			best, least = name, d
 		}
 	}
@@ -37,9 +44,10 @@ func choose(given string, names []string, what string) string {
 
 // offer lists the names that there are: "Its arguments are a, b and c."
 func offer(names []string, what string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
-	names = slices.Compact(names)
+	if len(names) > manyNames {
+		return fmt.Sprintf("There are %d %s.", len(names), what)
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	switch {
 	case len(names) == 0:
 		return fmt.Sprintf("There are no %s.", what)
