@@ -3,6 +3,7 @@ package gates
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -14,19 +15,26 @@ import (
 //
 // Members without a test keep a p value of 1.
 func maxT(block []*entry, seed uint64) {
+	var repeats []int
 	for _, e := range block {
 		e.PHolm, e.PBetterHolm = 1, 1
+		if e.Tested {
+			repeats = append(repeats, e.sample.repeats...)
+		}
 	}
-	worse, better := newBlock(block, 1), newBlock(block, -1)
-	visitFlips(worse.repeats, seed, func(flipped func(repeat int) bool) {
-		worse.flip(flipped)
-		better.flip(flipped)
+	slices.Sort(repeats)
+	repeats = slices.Compact(repeats)
+
+	worse, better := newStepDown(block, repeats, Regression), newStepDown(block, repeats, Improvement)
+	visitFlips(len(repeats), seed, func(flipped []bool, changed int) {
+		worse.flip(flipped, changed)
+		better.flip(flipped, changed)
 	})
 	for i, p := range worse.adjusted() {
-		worse.members[i].PHolm = p
+		worse.members[i].entry.PHolm = p
 	}
 	for i, p := range better.adjusted() {
-		better.members[i].PBetterHolm = p
+		better.members[i].entry.PBetterHolm = p
 	}
 	for _, e := range block {
 		switch e.rejected {
@@ -38,78 +46,96 @@ func maxT(block []*entry, seed uint64) {
 	}
 }
 
-// jointFlips is the step-down of one direction.
-type jointFlips struct {
+// stepDown is max-T in one direction.
+type stepDown struct {
 	// members from the largest statistic to the smallest, without those that an earlier
 	// look has rejected.
-	members []*entry
-	sign    float64
-	repeats []int     // of all members, ascending
-	t       []float64 // observed, by member
-	reached []int     // flips whose largest statistic from the member on reaches t
+	members []flippable
+	// reached counts the flips whose largest statistic from the member on reaches its own.
+	reached []int
 	total   int
 }
 
-// newBlock orders the members that have a test.
-func newBlock(block []*entry, sign float64) *jointFlips {
-	rejection := Regression
-	if sign < 0 {
-		rejection = Improvement
-	}
-	b := &jointFlips{sign: sign}
+// flippable is one member with its differences by repeat, 0 where it has none, signed so
+// that the direction is positive.
+type flippable struct {
+	entry *entry
+	d     []float64
+	n     float64
+	scale float64 // √(n·Σd²)
+	sum   float64 // of the differences after the flip
+	t     float64 // observed
+}
+
+// newStepDown orders the members that have a test.
+func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
+	b := &stepDown{}
 	for _, e := range block {
-		if !e.Tested {
+		if !e.Tested || e.rejected == rejection {
 			continue
 		}
-		b.repeats = append(b.repeats, e.sample.repeats...)
-		if e.rejected != rejection {
-			b.members = append(b.members, e)
+		m := flippable{entry: e, d: make([]float64, len(repeats)), n: float64(len(e.sample.d))}
+		squares := 0.0
+		for i, v := range e.sample.d {
+			if rejection == Improvement {
+				v = -v
+			}
+			at, _ := slices.BinarySearch(repeats, e.sample.repeats[i])
+			m.d[at] = v
+			m.sum += v
+			squares += v * v
 		}
+		if math.Sqrt(squares/m.n) > e.sample.floor {
+			m.scale = math.Sqrt(m.n * squares)
+		}
+		m.t = m.statistic()
+		b.members = append(b.members, m)
 	}
-	slices.Sort(b.repeats)
-	b.repeats = slices.Compact(b.repeats)
-	keep := func(int) bool { return false }
-	slices.SortStableFunc(b.members, func(x, y *entry) int { return cmp.Compare(b.statistic(y, keep), b.statistic(x, keep)) })
-	b.t, b.reached = make([]float64, len(b.members)), make([]int, len(b.members))
-	for i, e := range b.members {
-		b.t[i] = b.statistic(e, keep)
-	}
+	slices.SortStableFunc(b.members, func(x, y flippable) int { return cmp.Compare(y.t, x.t) })
+	b.reached = make([]int, len(b.members))
 	return b
 }
 
-// statistic is the member's t after a flip, scaled by √(n/(n−1)): Σd/√(n·Σd²), which
-// grows with it.
-func (b *jointFlips) statistic(e *entry, flipped func(repeat int) bool) float64 {
-	sum, squares := 0.0, 0.0
-	for i, v := range e.sample.d {
-		if flipped(e.sample.repeats[i]) {
-			v = -v
-		}
-		sum += v
-		squares += v * v
-	}
-	n := float64(len(e.sample.d))
-	if math.Sqrt(squares/n) <= e.sample.floor {
+// statistic is t of the flipped differences, √(n−1)·r/√(1−r²) with r = Σd/√(n·Σd²); 0
+// where all differences are.
+func (m *flippable) statistic() float64 {
+	if m.scale == 0 {
 		return 0
 	}
-	r := b.sign * sum / math.Sqrt(n*squares)
-	return r * math.Sqrt(n-1) / math.Sqrt(math.Max(1-r*r, rounding))
+	r := m.sum / m.scale
+	return r * math.Sqrt((m.n-1)/math.Max(1-r*r, rounding))
 }
 
-// flip counts one flip.
-func (b *jointFlips) flip(flipped func(repeat int) bool) {
+// flip counts one flip, which differs from the one before in one repeat; in many if
+// changed is negative.
+func (b *stepDown) flip(flipped []bool, changed int) {
 	b.total++
 	largest := math.Inf(-1)
-	for i, e := range slices.Backward(b.members) {
-		largest = max(largest, b.statistic(e, flipped))
-		if largest >= b.t[i]-rounding*math.Abs(b.t[i]) {
+	for i := len(b.members) - 1; i >= 0; i-- {
+		m := &b.members[i]
+		switch {
+		case changed < 0:
+			m.sum = 0
+			for k, v := range m.d {
+				if flipped[k] {
+					v = -v
+				}
+				m.sum += v
+			}
+		case flipped[changed]:
+			m.sum -= 2 * m.d[changed]
+		default:
+			m.sum += 2 * m.d[changed]
+		}
+		largest = max(largest, m.statistic())
+		if largest >= m.t-1e-9*math.Max(1, math.Abs(m.t)) {
 			b.reached[i]++
 		}
 	}
 }
 
 // adjusted are the p values, made to grow along the order.
-func (b *jointFlips) adjusted() []float64 {
+func (b *stepDown) adjusted() []float64 {
 	p := make([]float64, len(b.members))
 	largest := 0.0
 	for i, n := range b.reached {
@@ -119,27 +145,23 @@ func (b *jointFlips) adjusted() []float64 {
 	return p
 }
 
-// visitFlips calls visit with all flips of the repeats, or with none and random ones.
-func visitFlips(repeats []int, seed uint64, visit func(flipped func(repeat int) bool)) {
-	index := make(map[int]int, len(repeats))
-	for i, r := range repeats {
-		index[r] = i
-	}
-	subset := make([]bool, len(repeats))
-	flipped := func(repeat int) bool { return subset[index[repeat]] }
-	if len(repeats) <= exactFlips {
-		for mask := range 1 << len(repeats) {
-			for i := range subset {
-				subset[i] = mask>>i&1 == 1
-			}
-			visit(flipped)
+// visitFlips calls visit with all flips of n repeats in the order of a Gray code, each
+// with the repeat that changed; or with no flip and random ones. Changed is −1 where the
+// flip is not made from the one before.
+func visitFlips(n int, seed uint64, visit func(flipped []bool, changed int)) {
+	flipped := make([]bool, n)
+	visit(flipped, -1)
+	if n <= exactFlips {
+		for i := 1; i < 1<<n; i++ {
+			k := bits.TrailingZeros(uint(i))
+			flipped[k] = !flipped[k]
+			visit(flipped, k)
 		}
 		return
 	}
-	rng := rand.New(rand.NewPCG(seed, uint64(len(repeats))))
-	visit(flipped)
+	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	for range randomFlips {
-		drawSubset(rng, subset)
-		visit(flipped)
+		drawSubset(rng, flipped)
+		visit(flipped, -1)
 	}
 }

@@ -17,7 +17,7 @@ const ModeratedCells = 8
 type Moderation struct {
 	// Cells that were used.
 	Cells int
-	// PriorSD is the common standard deviation, worth PriorDF degrees of freedom.
+	// PriorSD is the common standard deviation s0, with the weight of PriorDF (d0).
 	PriorDF, PriorSD float64
 	// Effective is the number of independent cells that the cells are worth.
 	Effective float64
@@ -28,16 +28,22 @@ type Moderation struct {
 // are fitted to the mean and the variance of ln s² (G. K. Smyth, Statist. Appl. Genet.
 // Mol. Biol. 3, 2004, section 6.2; limma's fitFDist). Each cell's variance then becomes
 //
-//	s̃² = (d0·s0² + d·s²)/(d0 + d), with d0 + d degrees of freedom
+//	s̃² = (d0·s0² + d·s²)/(d0 + d)
 //
-// Two departures from limma hold the error rate where cells share their launches, so that
-// their variances agree by chance: the sampling variance of ln s² is reduced by the mean
-// squared correlation ρ² of the cells, and neither d0 nor d0 + d exceed the degrees of
-// freedom of cells/(1 + (cells − 1)·ρ²) independent cells.
+// limma fits thousands of genes, a session has a dozen cells whose variances need not come
+// from one distribution. Departures from limma hold the error rate then, which
+// TestModerationHoldsTheLevel simulates:
+//
+//   - d0 is a lower bound: the variance of ln s² enters at its upper 95 % bound,
+//   - a third of d0 is added to the degrees of freedom, not all of it,
+//   - cells that share their launches have variances that agree by chance, so that the
+//     sampling variance of ln s² is reduced by their mean squared correlation ρ², and
+//     neither d0 nor the degrees of freedom exceed those of cells/(1 + (cells − 1)·ρ²)
+//     independent cells.
 //
 // It refuses fewer than [ModeratedCells] cells, fewer than 3 repeats, a cell without
-// spread, and variances that differ by more than the prior explains (a cell's F or the
-// inverse beyond 0.01 after Bonferroni).
+// spread, and variances too different to share a prior: a d0 below 1, or a cell that does
+// not belong to the prior (its F or the inverse beyond 0.01 after Bonferroni).
 func Moderate(cells [][]float64) (Moderation, error) {
 	if len(cells) < ModeratedCells {
 		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), ModeratedCells)
@@ -57,25 +63,27 @@ func Moderate(cells [][]float64) (Moderation, error) {
 	}
 	rho := sharedVariance(cells)
 	m := Moderation{Cells: len(cells), Effective: float64(len(cells)) / (1 + float64(len(cells)-1)*rho)}
-	m.PriorDF, m.PriorSD = fitPrior(logs, d, rho)
+	chi := distuv.ChiSquared{K: float64(len(logs) - 1)}
+	inflation := chi.K / chi.Quantile(0.05)
+	m.PriorDF, m.PriorSD = fitPrior(logs, d, rho, inflation)
 	m.PriorDF = min(m.PriorDF, d*m.Effective)
-	if m.heterogeneous(logs, d) {
-		return Moderation{}, errors.New("the cells' variances differ by more than chance explains")
+	if m.PriorDF < 1 || m.heterogeneous(logs, d) {
+		return Moderation{}, errors.New("the cells' variances are too different to share one")
 	}
 	return m, nil
 }
 
 // fitPrior fits d0, which can be infinite, and s0 to the logarithms of variances with d
-// degrees of freedom:
+// degrees of freedom, whose variance is inflated:
 //
 //	Var ln s² = ψ′(d/2)·(1 − ρ²) + ψ′(d0/2)
 //	E ln s²   = ln s0² + ψ(d/2) − ln(d/2) − ψ(d0/2) + ln(d0/2)
-func fitPrior(logs []float64, d, rho float64) (df, sd float64) {
+func fitPrior(logs []float64, d, rho, inflation float64) (df, sd float64) {
 	bias := func(df float64) float64 { return mathext.Digamma(df/2) - math.Log(df/2) }
 	centre, spread := meanSD(logs)
 	df = math.Inf(1)
 	logVariance := centre - bias(d)
-	if excess := spread*spread - trigamma(d/2)*(1-rho); excess > 0 {
+	if excess := inflation*spread*spread - trigamma(d/2)*(1-rho); excess > 0 {
 		df = 2 * inverseTrigamma(excess)
 		logVariance += bias(df)
 	}
@@ -97,7 +105,7 @@ func (m Moderation) heterogeneous(logs []float64, d float64) bool {
 // test is a t-test with the moderated variance.
 func (m Moderation) test(r TTest) TTest {
 	d := r.DF
-	r.DF = min(m.PriorDF+d, d*m.Effective)
+	r.DF = min(m.PriorDF/3+d, d*m.Effective)
 	r.SD = math.Sqrt((m.PriorDF*m.PriorSD*m.PriorSD + d*r.SD*r.SD) / (m.PriorDF + d))
 	r.SE = r.SD / math.Sqrt(float64(r.N))
 	r.T = r.Mean / r.SE

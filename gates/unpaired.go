@@ -86,7 +86,8 @@ func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
 	if slices.ContainsFunc(slices.Concat(base, head), math.IsNaN) {
 		return r, errors.New("a value is not a number; leave it out and say why")
 	}
-	greater, err := stats.MannWhitneyUTest(head, base, stats.LocationGreater)
+	// Both tails as lower tails, which are summed and not subtracted from 1.
+	less, err := stats.MannWhitneyUTest(head, base, stats.LocationLess)
 	if errors.Is(err, stats.ErrSamplesEqual) {
 		r.U, r.Greater, r.Less = float64(r.NBase*r.NHead)/2, 1, 1
 		return r, nil
@@ -94,11 +95,11 @@ func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
 	if err != nil {
 		return r, fmt.Errorf("ranks of both sides: %w", err)
 	}
-	less, err := stats.MannWhitneyUTest(head, base, stats.LocationLess)
+	greater, err := stats.MannWhitneyUTest(base, head, stats.LocationLess)
 	if err != nil {
 		return r, fmt.Errorf("ranks of both sides: %w", err)
 	}
-	r.U, r.Greater, r.Less = greater.U, min(1, greater.P), min(1, less.P)
+	r.U, r.Greater, r.Less = less.U, min(1, greater.P), min(1, less.P)
 
 	differences := make([]float64, 0, r.NBase*r.NHead)
 	for _, h := range head {

@@ -327,7 +327,7 @@ func TestPriorOfVariancesAgainstSciPy(t *testing.T) {
 		for i, s2 := range c.Variances {
 			logs[i] = math.Log(s2)
 		}
-		df, sd := fitPrior(logs, c.DF, 0)
+		df, sd := fitPrior(logs, c.DF, 0, 1)
 		near(t, "prior df", df, c.PriorDF, 1e-9)
 		near(t, "prior SD", sd, c.PriorSD, 1e-9)
 	}

@@ -1,0 +1,305 @@
+package gates_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+// byTest gives a comparison another test.
+func byTest(c gates.Comparison, t gates.Test) gates.Comparison {
+	c.Test = t
+	return c
+}
+
+func TestVerdictsOfTheOtherTests(t *testing.T) {
+	up := ratios(0.4, 1.10, 1.11, 1.09, 1.10, 1.12, 1.08, 1.10, 1.11)
+	same := ratios(0.4, 1.01, 0.99, 1.002, 1.012, 0.985, 1.001, 0.991, 1.004)
+	tests := map[string]struct {
+		test  gates.Test
+		pairs []gates.Pair
+		want  gates.Verdict
+	}{
+		"flips, slower":         {gates.SignFlip, up, gates.Regression},
+		"flips, same":           {gates.SignFlip, same, gates.Pass},
+		"flips, too few":        {gates.SignFlip, up[:4], gates.Inconclusive},
+		"max-T, slower":         {gates.MaxT, up, gates.Regression},
+		"max-T, same":           {gates.MaxT, same, gates.Pass},
+		"Welch, slower":         {gates.Welch, up, gates.Regression},
+		"Welch, same":           {gates.Welch, same, gates.Pass},
+		"ranks, slower":         {gates.MannWhitney, up, gates.Regression},
+		"ranks, same":           {gates.MannWhitney, same, gates.Pass},
+		"ranks, too few":        {gates.MannWhitney, same[:2], gates.Inconclusive},
+		"ranks, one":            {gates.MannWhitney, same[:1], gates.Inconclusive},
+		"ranks, nothing":        {gates.MannWhitney, nil, gates.Missing},
+		"Welch, no logarithm":   {gates.Welch, ratios(0.4, 1, 0, 1), gates.Invalid},
+		"flips, not a number":   {gates.SignFlip, ratios(0.4, 1, math.NaN(), 1), gates.Invalid},
+		"flips, all the same":   {gates.SignFlip, ratios(0.4, 1, 1, 1, 1, 1, 1, 1, 1), gates.Pass},
+		"ranks, all the same":   {gates.MannWhitney, ratios(0.4, 1, 1, 1, 1, 1, 1, 1, 1), gates.Pass},
+		"Welch, constant sides": {gates.Welch, ratios(0.4, 1.2, 1.2, 1.2, 1.2), gates.Regression},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := judgeOne(t, byTest(comparison(t, "ttft.p99", tt.pairs), tt.test))
+			if d.Verdict != tt.want {
+				t.Errorf("%s: %s, want %s", d.Verdict, d.Reason, tt.want)
+			}
+			if _, err := json.Marshal(d); err != nil {
+				t.Errorf("a decision must be writable: %v", err)
+			}
+		})
+	}
+}
+
+func TestTooFewValuesForAnIntervalAreSaidAloud(t *testing.T) {
+	d := judgeOne(t, byTest(comparison(t, "ttft.p99", ratios(1, 1.01, 0.99, 1.002, 0.998)), gates.SignFlip))
+	if !d.Unbounded || !strings.Contains(d.Reason, "4 repeats are too few for an interval by sign_flip") {
+		t.Errorf("unbounded %v: %s", d.Unbounded, d.Reason)
+	}
+	if d.Lower != -1 || d.Upper != math.MaxFloat64 {
+		t.Errorf("bounds %g … %g, want those of the scale", d.Lower, d.Upper)
+	}
+	if d.NeedPairs < 5 {
+		t.Errorf("%d repeats would decide, but 5 are the least for 0.05", d.NeedPairs)
+	}
+}
+
+func TestUnpairedValuesOfDifferentNumbers(t *testing.T) {
+	for _, test := range []gates.Test{gates.Welch, gates.MannWhitney} {
+		c := byTest(comparison(t, "output_throughput.mean", nil), test)
+		c.Unpaired = &gates.Samples{Base: []float64{100, 101, 99, 100.5, 99.5, 100.2}, Head: []float64{90, 91, 89, 90.5}}
+		d := judgeOne(t, c)
+		if d.Verdict != gates.Regression || d.N != 4 || d.Change > -0.09 || d.Change < -0.11 {
+			t.Errorf("%s: %s with n = %d and %+.3f: %s", test, d.Verdict, d.N, d.Change, d.Reason)
+		}
+		if !(d.Lower < d.Change && d.Change < d.Upper) {
+			t.Errorf("%s: %g not in %g … %g", test, d.Change, d.Lower, d.Upper)
+		}
+		c.Unpaired = &gates.Samples{Base: []float64{1, 2}}
+		if d := judgeOne(t, c); d.Verdict != gates.Missing || d.Reason != "the head has no value" {
+			t.Errorf("%s without values: %s: %s", test, d.Verdict, d.Reason)
+		}
+	}
+}
+
+// A p value at most α and a lower bound beyond zero are the same statement.
+func TestPropertyBoundsAgreeWithPValues(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(name string, n int) []float64 {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = rapid.Float64Range(-1, 1).Draw(rt, name) + 1e-9*float64(i) // no ties
+			}
+			return x
+		}
+		alpha := []float64{0.0125, 0.05, 0.1, 0.3}[rapid.IntRange(0, 3).Draw(rt, "alpha")]
+		n := rapid.IntRange(2, 10).Draw(rt, "n")
+		d := draw("d", n)
+		flips, err := gates.SignFlips(d, alpha, 1)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if (flips.Greater <= alpha) != (flips.Lower > 0) || (flips.Less <= alpha) != (flips.Upper < 0) {
+			rt.Errorf("flips at %g: %+v", alpha, flips)
+		}
+		base, head := draw("base", n), draw("head", rapid.IntRange(2, 10).Draw(rt, "m"))
+		ranks, err := gates.RankSum(base, head, alpha)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if !slices.ContainsFunc(head, func(h float64) bool { return slices.Contains(base, h) }) &&
+			((ranks.Greater <= alpha) != (ranks.Lower > 0) || (ranks.Less <= alpha) != (ranks.Upper < 0)) {
+			rt.Errorf("ranks at %g: %+v", alpha, ranks)
+		}
+		welch, err := gates.WelchT(base, head, alpha)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if (welch.Greater <= alpha) != (welch.Lower > 0) {
+			rt.Errorf("Welch at %g: %+v", alpha, welch)
+		}
+	})
+}
+
+func TestRandomFlipsAreCloseToAllOfThem(t *testing.T) {
+	s := newSimulator(21)
+	d := make([]float64, 16)
+	for i := range d {
+		d[i] = 0.01 + 0.03*s.rng.NormFloat64()
+	}
+	exact, err := gates.SignFlips(d, 0.05, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One difference of zero changes no flip's sum, but makes 17 of 16.
+	random, err := gates.SignFlips(append(slices.Clone(d), 0), 0.05, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exact.Random || !random.Random {
+		t.Errorf("random: %v, %v", exact.Random, random.Random)
+	}
+	if se := math.Sqrt(exact.Greater * (1 - exact.Greater) / 99_999); math.Abs(random.Greater-exact.Greater) > 4*se+2e-5 {
+		t.Errorf("p = %g by random flips, %g by all", random.Greater, exact.Greater)
+	}
+	again, err := gates.SignFlips(append(slices.Clone(d), 0), 0.05, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != random {
+		t.Error("the same seed gives other flips")
+	}
+}
+
+func TestEmptySamplesAreRefused(t *testing.T) {
+	if _, err := gates.SignFlips([]float64{1}, 0.05, 0); !errors.Is(err, gates.ErrTooFew) {
+		t.Errorf("one difference: %v", err)
+	}
+	if _, err := gates.WelchT([]float64{1}, []float64{1, 2}, 0.05); !errors.Is(err, gates.ErrTooFew) {
+		t.Errorf("one value: %v", err)
+	}
+	if _, err := gates.RankSum(nil, []float64{1, 2}, 0.05); !errors.Is(err, gates.ErrTooFew) {
+		t.Errorf("no value: %v", err)
+	}
+	if _, err := gates.RankSum([]float64{math.NaN()}, []float64{1, 2}, 0.05); err == nil {
+		t.Error("NaN was ranked")
+	}
+	if _, err := gates.WelchT([]float64{math.Inf(1), 2}, []float64{1, 2}, 0.05); err == nil {
+		t.Error("infinity was tested")
+	}
+	if _, err := gates.PredictionT([]float64{1}, []float64{1}, 0.05); !errors.Is(err, gates.ErrTooFew) {
+		t.Errorf("one session: %v", err)
+	}
+}
+
+// correlated draws a family whose members share most of their noise.
+func (s *simulator) correlated(test gates.Test, members, n int, sd, shift float64) gates.Family {
+	f := gates.Family{Alpha: 0.05}
+	for i := range members {
+		c := s.comparison(0, n, 0, 0)
+		c.ID, c.Test = fmt.Sprint(i), test
+		f.Comparisons = append(f.Comparisons, c)
+	}
+	for k := range n {
+		common := s.rng.NormFloat64()
+		for _, c := range f.Comparisons {
+			noise := math.Sqrt(0.9)*common + math.Sqrt(0.1)*s.rng.NormFloat64()
+			c.Pairs[k].Head = c.Pairs[k].Base * math.Exp(shift+sd*noise)
+		}
+	}
+	return f
+}
+
+func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
+	s := newSimulator(24)
+	const trials = 400
+	alarms := 0
+	found := map[gates.Test]int{}
+	for range trials {
+		for _, d := range judge(t, s.correlated(gates.MaxT, 10, 8, 0.03, 0)).Comparisons {
+			if d.PHolm <= d.Level {
+				alarms++
+				break
+			}
+		}
+		moved := s.correlated(gates.MaxT, 10, 8, 0.05, math.Log(1.05))
+		for _, test := range []gates.Test{gates.MaxT, gates.SignFlip} {
+			for i := range moved.Comparisons {
+				moved.Comparisons[i].Test = test
+			}
+			for _, d := range judge(t, moved).Comparisons {
+				if d.PHolm <= d.Level {
+					found[test]++
+				}
+			}
+		}
+	}
+	atMost(t, "families with a false rejection by max-T", alarms, trials, 0.05)
+	t.Logf("rejections of %d: %v", 10*trials, found)
+	if found[gates.MaxT] <= found[gates.SignFlip] {
+		t.Errorf("max-T finds %d, Holm over sign flips %d", found[gates.MaxT], found[gates.SignFlip])
+	}
+}
+
+// Among one, max-T is the sign-flip test; beside others it has its part of the level.
+func TestMaxTOfOneIsASignFlip(t *testing.T) {
+	pairs := ratios(1, 1.02, 1.01, 0.995, 1.03, 1.00, 1.025, 1.011, 0.99, 1.02)
+	one := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.MaxT))
+	flip := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.SignFlip))
+	if one.PHolm != flip.PHolm || one.PBetterHolm != flip.PBetterHolm || one.P != flip.P || one.Upper != flip.Upper {
+		t.Errorf("max-T %+v, sign flip %+v", one, flip)
+	}
+	other := comparison(t, "tpot.mean", pairs)
+	j := judge(t, gates.Family{Comparisons: []gates.Comparison{byTest(comparison(t, "ttft.p99", pairs), gates.MaxT), other}})
+	if got, want := j.Comparisons[0].PHolm, min(1, 2*flip.P); math.Abs(got-want) > 1e-15 {
+		t.Errorf("beside another: %g, want %g", got, want)
+	}
+	if got, want := j.Comparisons[1].PHolm, min(1, 2*j.Comparisons[1].P); math.Abs(got-want) > 1e-15 {
+		t.Errorf("the other: %g, want %g", got, want)
+	}
+}
+
+func TestMaxTAgainstBruteForce(t *testing.T) {
+	s := newSimulator(25)
+	f := s.correlated(gates.MaxT, 3, 8, 0.03, 0.015)
+	statistic := func(c gates.Comparison, mask int) float64 {
+		d := make([]float64, len(c.Pairs))
+		for k, p := range c.Pairs {
+			d[k] = math.Log(p.Head / p.Base)
+			if mask>>k&1 == 1 {
+				d[k] = -d[k]
+			}
+		}
+		r, err := gates.PairedT(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.T
+	}
+	order := slices.Clone(f.Comparisons)
+	slices.SortFunc(order, func(a, b gates.Comparison) int { return cmp.Compare(statistic(b, 0), statistic(a, 0)) })
+	want, largest := map[string]float64{}, 0.0
+	for i, c := range order {
+		reached := 0
+		for mask := range 1 << 8 {
+			if slices.ContainsFunc(order[i:], func(o gates.Comparison) bool { return statistic(o, mask) >= statistic(c, 0)-1e-9 }) {
+				reached++
+			}
+		}
+		largest = max(largest, float64(reached)/(1<<8))
+		want[c.ID] = largest
+	}
+	for _, d := range judge(t, f).Comparisons {
+		if d.PHolm != want[d.ID] {
+			t.Errorf("%s: adjusted p = %g, want %g", d.ID, d.PHolm, want[d.ID])
+		}
+	}
+}
+
+func BenchmarkSignFlips16(b *testing.B) {
+	d := make([]float64, 16)
+	for i := range d {
+		d[i] = math.Sin(float64(i))
+	}
+	for b.Loop() {
+		if _, err := gates.SignFlips(d, 0.05, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMaxT20Of12(b *testing.B) {
+	f := newSimulator(23).correlated(gates.MaxT, 20, 12, 0.03, 0)
+	for b.Loop() {
+		judge(b, f)
+	}
+}
