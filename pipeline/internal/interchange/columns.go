@@ -2,7 +2,6 @@ package interchange
 
 import (
 	"math"
-	"slices"
 
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -152,10 +151,7 @@ func (c *columns) run(duration float64) (*record.Run, error) {
 			return nil, c.errorf("%d %s for %d ttfts", length, name, n)
 		}
 	}
-	origin := 0.0
-	if len(c.starts) > 0 {
-		origin = slices.Min(c.starts)
-	}
+	origin := c.origin()
 	run := &record.Run{Duration: int64(math.Round(duration * 1e9)), Requests: make([]record.Request, n)}
 	events := make([]record.Event, 0, len(c.gaps)+n)
 	for i := range n {
@@ -167,6 +163,19 @@ func (c *columns) run(duration float64) (*record.Run, error) {
 	}
 	run.Audit.Events = len(events)
 	return run, nil
+}
+
+// origin is the time of the first arrival, by the tool's own clock. A request that waited
+// in the client arrived before it was sent.
+func (c *columns) origin() float64 {
+	first := math.Inf(1)
+	for i, start := range c.starts {
+		if len(c.queues) > 0 && isTime(c.queues[i]) {
+			start -= c.queues[i]
+		}
+		first = min(first, start)
+	}
+	return first
 }
 
 // request rebuilds one request; its events are appended to a slice that all share.
@@ -184,6 +193,9 @@ func (c *columns) request(i int, origin float64, events *[]record.Event) (record
 			return r, c.errorf("request %d: start %v is out of range", i, c.starts[i])
 		}
 		r.Sent = nanoseconds(start)
+		if len(c.queues) > 0 && isTime(c.queues[i]) {
+			r.Planned = max(0, r.Sent-nanoseconds(c.queues[i]))
+		}
 	}
 	begin := 0
 	if i > 0 {

@@ -39,6 +39,7 @@ var unlike = map[string]map[string]struct{ group, why string }{
 	},
 	toolAiperf: {
 		"itl":               {"aiperf_itl", "(request latency − TTFT) / (output tokens − tokens of the first chunk), one value per request"},
+		"input_throughput":  {"aiperf_input_throughput", "prompt tokens by the client's tokenizer / duration"},
 		"output_throughput": {"aiperf_output_throughput", "output tokens by the client's tokenizer / duration"},
 		"total_throughput":  {"aiperf_total_throughput", "tokens by the client's tokenizer / duration"},
 		"icl":               {"aiperf_icl", "gap between chunks; percentiles estimated by a t-digest"},

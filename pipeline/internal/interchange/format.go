@@ -56,7 +56,7 @@ func Detect(name string, head []byte) Format {
 // looksLikeJSON tells JSON from a log line that begins with a bracket.
 func looksLikeJSON(rest []byte) bool {
 	rest = bytes.TrimLeft(rest, " \t\r\n")
-	return len(rest) == 0 || bytes.IndexByte([]byte(`"{]}`), rest[0]) >= 0
+	return len(rest) == 0 || bytes.IndexByte([]byte(`"{[]}`), rest[0]) >= 0
 }
 
 // isCSVHeader reports that a line names at least two figures between commas.

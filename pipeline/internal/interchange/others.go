@@ -78,18 +78,15 @@ func convertAiperf(root *node, r Run) (Run, error) {
 		}
 		e.statistics(tag, g.label, unit, aiperfStats)
 	}
-	for tag, label := range map[string]string{
-		"request_throughput": "request throughput", "output_token_throughput": "output throughput",
-		"total_token_throughput": "total throughput", "request_count": "completed", "error_request_count": "failed",
-		"goodput": "request goodput",
+	for _, g := range []struct{ tag, label string }{
+		{"request_throughput", "request throughput"}, {"input_token_throughput", "input throughput"},
+		{"output_token_throughput", "output throughput"}, {"total_token_throughput", "total throughput"},
+		{"request_count", "completed"}, {"error_request_count", "failed"}, {"goodput", "request goodput"},
+		{"total_isl", "total input tokens"}, {"total_osl", "total output tokens"},
 	} {
-		e.add(label, root.get(tag, "avg"))
+		e.add(g.label, root.get(g.tag, "avg"))
 	}
-	e.add("total input tokens", root.get("total_isl", "avg"))
-	e.add("total output tokens", root.get("total_osl", "avg"))
-	if duration := root.get("benchmark_duration"); duration.get("unit").str() == "sec" || duration.get("unit").str() == "s" {
-		e.add("duration", duration.get("avg"))
-	}
+	e.add("duration ("+root.get("benchmark_duration", "unit").str()+")", root.get("benchmark_duration", "avg"))
 	if complete := root.get("is_complete").str(); complete == "false" || root.get("was_cancelled").str() == "true" {
 		r.warnf("the run did not end as planned: %s", clip(root.get("incomplete_reason").str()))
 	}

@@ -57,7 +57,7 @@ func canonicalValue(value string) string {
 // setParam overwrites a parameter; an empty value (None) leaves it as it is.
 func (r *Run) setParam(key, value string) {
 	key, value = canonicalKey(key), canonicalValue(value)
-	if key == "" || value == "" {
+	if key == "" || value == "" || secretKey.MatchString(key) {
 		return
 	}
 	if r.Params == nil {
@@ -67,6 +67,10 @@ func (r *Run) setParam(key, value string) {
 		r.Params[key] = value
 	}
 }
+
+// secretKey finds the parameters that hold what must not reach a report: keys, headers
+// with authorization, passwords. Commands and dumps of arguments have them.
+var secretKey = regexp.MustCompile(`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
 
 // Param looks a parameter up under any of its names. "input_len" and "output_len" are
 // those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the

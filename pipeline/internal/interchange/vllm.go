@@ -66,13 +66,6 @@ func (r *Run) useRecords(d *columns, opt ReadOptions, without []string) error {
 	if err != nil {
 		return err
 	}
-	if len(d.queues) > 0 && len(d.starts) > 0 {
-		for i := range rec.Requests {
-			if q := &rec.Requests[i]; isTime(d.queues[i]) {
-				q.Planned = q.Sent - nanoseconds(d.queues[i])
-			}
-		}
-	}
 	computed := record.Reduce(*rec)
 	for _, group := range append(without, "success") {
 		maps.DeleteFunc(computed, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
@@ -103,7 +96,7 @@ func (r *Run) merge(computed map[string]float64) {
 		case !had:
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds && math.Abs(own-ours) > agreement(own):
-			r.warnf("%s is %g s by the requests and %g s by the file's own summary", id, ours, own)
+			r.warnf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds:
