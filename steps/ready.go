@@ -2,6 +2,10 @@ package steps
 
 import "time"
 
+// StatePreparing is the state of a server before its start, while its launcher gets what
+// it needs, such as its image.
+const StatePreparing = "preparing"
+
 // The states of a server on its way from start to ready, as [Engine].Ready returns them,
 // in their order. Each includes the ones before it.
 const (

@@ -580,7 +580,7 @@ func TestConfigErrors(t *testing.T) {
 			s.o.Target = func(string, Outputs) (TargetSpec, error) { return TargetSpec{}, errors.New("unknown value") }
 		},
 		"a launcher that comes later": func(s *session) {
-			s.w.behave = both(behaviour{refuse: steps.Unsupported(base, "containers come with the docker launcher")})
+			s.w.behave = both(behaviour{refuse: steps.Unsupported(base, "another machine is not supported yet")})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

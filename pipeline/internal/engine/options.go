@@ -35,6 +35,9 @@ type Options struct {
 	Cache *store.Cache
 	// Probe describes the machine, once; nil means not at all.
 	Probe func(context.Context) map[string]string
+	// Preflight sees, before anything is started, whether the machine has what the plan
+	// needs; nil means that nothing is looked at. An error is the machine's fault.
+	Preflight func(context.Context) error
 	// Load carries out one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
 	// KillOrphan ends a process that a killed run has left, if it is still the same
@@ -84,7 +87,7 @@ const (
 	heartbeat       = 60 * time.Second
 )
 
-// localhost is where servers listen that we start.
+// localhost is where servers that we start are reached.
 const localhost = "127.0.0.1"
 
 func (o *Options) check() error {

@@ -124,6 +124,11 @@ func (r *runner) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.o.Preflight != nil {
+		if err := r.o.Preflight(ctx); err != nil {
+			return err
+		}
+	}
 	return r.bus.Err()
 }
 

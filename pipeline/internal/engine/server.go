@@ -24,6 +24,7 @@ type server struct {
 	log      *store.Log
 	running  steps.Server // nil until it runs
 	release  func()       // gives its port back
+	began    time.Time    // when it was started
 	endpoint steps.Endpoint
 	launch   result.Launch
 }
@@ -86,6 +87,13 @@ func classOf(err error) string {
 	}
 }
 
+// machineError is what keeps a server from being started and is not its fault: the run
+// must end.
+type machineError struct{ err error }
+
+func (e *machineError) Error() string { return e.err.Error() }
+func (e *machineError) Unwrap() error { return e.err }
+
 func newFault(phase string, err error) *fault {
 	return &fault{phase: phase, class: classOf(err), err: err}
 }
@@ -131,7 +139,6 @@ func (r *runner) emit(s *server, e event.Event) {
 
 // bringUp starts a server and waits until it serves.
 func (r *runner) bringUp(ctx context.Context, s *server) *fault {
-	began := r.o.Now()
 	if err := r.start(ctx, s); err != nil {
 		return newFault(phaseStart, err)
 	}
@@ -144,7 +151,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	}
 	text := s.Target + " answers"
 	if s.spec.Spec.URL == "" {
-		s.launch.Startup = r.o.Now().Sub(began).Seconds()
+		s.launch.Startup = r.o.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
 	r.eta.launched()
@@ -160,7 +167,8 @@ func servedName(spec steps.ServerSpec) string {
 	return spec.Model
 }
 
-// start renders and starts the process, or attaches to a server that answers already.
+// start renders and starts a process or container, or attaches to a server that answers
+// already.
 func (r *runner) start(ctx context.Context, s *server) error {
 	spec := s.spec.Spec
 	if spec.URL != "" {
@@ -174,23 +182,41 @@ func (r *runner) start(ctx context.Context, s *server) error {
 			return err
 		}
 	}
-	p, err := s.spec.Engine.Render(spec, localhost, port)
+	p, err := s.spec.Engine.Render(spec, spec.ListenHost(), port)
 	if err != nil {
-		return &ConfigError{Addr: s.Target, Range: s.target.Range, Err: err}
+		return r.config(s, err)
 	}
 	if s.spec.Prepare != nil {
 		if p, err = s.spec.Prepare(p, s.launch.ID); err != nil {
-			return &ConfigError{Addr: s.Target, Range: s.target.Range, Err: err}
+			return r.config(s, err)
 		}
 	}
+	if err := r.prepare(ctx, s, p); err != nil {
+		return err
+	}
+	s.began = r.o.Now()
 	running, err := s.spec.Launcher.Start(ctx, p, s.log)
 	if errors.Is(err, steps.ErrUnsupported) {
-		return &ConfigError{Addr: s.Target, Range: s.target.Range, Err: err}
+		return r.config(s, err)
 	}
 	if err != nil {
 		return err
 	}
 	s.running = running
+	return nil
+}
+
+// prepare gets what a server needs, which is no part of its start-up. What cannot be got,
+// such as an image of a registry that is down, says nothing about the server.
+func (r *runner) prepare(ctx context.Context, s *server, p steps.Process) error {
+	launcher, ok := s.spec.Launcher.(steps.Preparer)
+	if !ok {
+		return nil
+	}
+	r.emit(s, event.Event{Type: event.LaunchState, State: steps.StatePreparing, Text: s.Target + ": " + steps.StatePreparing})
+	if err := launcher.Prepare(ctx, p); err != nil {
+		return &machineError{err}
+	}
 	return nil
 }
 
@@ -255,7 +281,8 @@ func while(ctx context.Context, running steps.Server) (context.Context, context.
 	return ctx, func() { cancel(nil) }
 }
 
-// describe asks the server what it is. That it does not tell is no failure.
+// describe asks the launcher and the server what it is. That it does not tell is no
+// failure.
 func (r *runner) describe(ctx context.Context, s *server) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
@@ -263,12 +290,17 @@ func (r *runner) describe(ctx context.Context, s *server) map[string]string {
 	if err != nil {
 		r.warn(fmt.Sprintf("%s does not describe itself: %v", s.Target, err))
 	}
-	if len(said) == 0 {
-		return nil
-	}
 	masked := make(map[string]string, len(said))
 	for k, v := range said {
 		masked[k] = r.o.Redact.String(v)
+	}
+	if started, ok := s.running.(steps.Describer); ok {
+		for k, v := range started.Describe() {
+			masked[k] = r.o.Redact.String(v)
+		}
+	}
+	if len(masked) == 0 {
+		return nil
 	}
 	r.out.Describe[s.Target] = masked
 	return masked
@@ -303,6 +335,9 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	}
 	if ctx.Err() != nil {
 		return nil, r.abandon(ctx, s, context.Cause(ctx))
+	}
+	if machine, ok := errors.AsType[*machineError](f.err); ok {
+		return nil, r.abandon(ctx, s, machine)
 	}
 	exit := ""
 	if s.running != nil {

@@ -29,6 +29,12 @@ func startTime(int) (uint64, error) { return 0, errUnknown }
 
 var errUnknown = errors.New("this system does not say when a process started")
 
+// Owner is not known without /proc.
+func Owner() string { return "" }
+
+// Gone is never certain without /proc.
+func Gone(string) bool { return false }
+
 // FindOrphans finds nothing without /proc.
 func FindOrphans() ([]Orphan, error) { return nil, nil }
 
