@@ -1,0 +1,93 @@
+package gates
+
+import (
+	"errors"
+	"fmt"
+)
+
+// SuiteShare is the part of a family's alpha that its suite-level comparisons share. Cells
+// are tested with the rest in any case.
+const SuiteShare = 0.2
+
+// suiteGate is the gate of suite-level comparisons, and so the name of their group. No
+// gate of a file has it: those have addresses.
+const suiteGate = "suite"
+
+// Suite makes one comparison of the same metric in several cells: the ratio of the cells'
+// geometric means, repeat by repeat (their arithmetic means off the log scale). Its d is
+// the mean of the cells' d in each repeat, so that what the cells of a repeat have in
+// common stays in the test. It finds a small change that all cells share, which no cell
+// could show alone.
+//
+// Only repeats that all cells have are used: the mean of fewer cells is another
+// quantity. The comparison has the share SuiteShare·alpha of a family's alpha, together
+// with all other suites of the family, and the largest number of planned repeats, the
+// test and the strictness of the first cell. Its margin is given, because a change of
+// the whole suite matters sooner than one of a cell. The cells' [Success] comparisons
+// should name the suite among their Metrics, so that failures take back its pass too.
+func Suite(id string, alpha, margin float64, cells []Comparison) (Comparison, error) {
+	if len(cells) < 2 {
+		return Comparison{}, fmt.Errorf("suite %s has %d cells; a suite compares at least 2", id, len(cells))
+	}
+	s := Comparison{
+		ID: id, Gate: suiteGate, Metric: cells[0].Metric, Margin: margin, Alpha: SuiteShare * alpha,
+		Strict: cells[0].Strict, Test: cells[0].Test, CanFail: true,
+	}
+	var problems []error
+	for _, c := range cells {
+		if c.Metric.ID != s.Metric.ID {
+			problems = append(problems, fmt.Errorf("suite %s: %s has the metric %s, the others %s; make a suite for each metric", id, c.ID, c.Metric.ID, s.Metric.ID))
+		}
+		if c.test().unpaired() {
+			problems = append(problems, fmt.Errorf("suite %s: %s is not paired; a suite needs the cells' values by repeat", id, c.ID))
+		}
+		s.Planned = max(s.Planned, c.Planned)
+		s.CanFail = s.CanFail && c.CanFail
+	}
+	if err := errors.Join(problems...); err != nil {
+		return Comparison{}, err
+	}
+	s.inherit(cells)
+	s.Pairs = suitePairs(cells)
+	return s, nil
+}
+
+// inherit takes over what keeps a cell from being judged: a suite without one of its
+// cells is another suite.
+func (c *Comparison) inherit(cells []Comparison) {
+	for _, cell := range cells {
+		if c.Invalid == "" && cell.Invalid != "" {
+			c.Invalid = cell.ID + ": " + cell.Invalid
+		}
+		if c.Missing == "" && cell.Missing != "" {
+			c.Missing = cell.ID + ": " + cell.Missing
+		}
+		if c.Descriptive == "" {
+			c.Descriptive = cell.Descriptive
+		}
+	}
+}
+
+// suitePairs are the means of both sides over the cells, of the repeats that all have.
+func suitePairs(cells []Comparison) []Pair {
+	byRepeat := map[int][]Pair{}
+	for _, c := range cells {
+		for _, p := range c.Pairs {
+			byRepeat[p.Repeat] = append(byRepeat[p.Repeat], p)
+		}
+	}
+	var pairs []Pair
+	for _, first := range cells[0].Pairs {
+		of := byRepeat[first.Repeat]
+		if len(of) != len(cells) {
+			continue
+		}
+		var base, head []float64
+		for _, p := range of {
+			base, head = append(base, p.Base), append(head, p.Head)
+		}
+		scale := cells[0].Metric.Scale
+		pairs = append(pairs, Pair{Repeat: first.Repeat, Base: centre(scale, base), Head: centre(scale, head)})
+	}
+	return pairs
+}
