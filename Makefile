@@ -10,17 +10,19 @@ LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERS
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./pipeline
 
-# The demo plants a real regression, so exit status 1 of the run is its expected end.
+# The demo holds a regression, so exit status 1 of the run is its expected end.
 demo: build
 	@rm -rf out/demo
 	@$(BIN) run examples/quickstart/quickstart.pipeline.hcl --simulate --out out/demo; status=$$?; \
 	if [ $$status -eq 1 ]; then \
-		echo; echo "demo: exit status 1, as expected: the gate found the planted regression."; \
+		echo; echo "demo: exit status 1, as expected: the gate found the regression."; \
 		echo "demo: the report is out/demo/report.md, the evidence is in out/demo/."; \
 	else \
 		echo "demo: exit status $$status, but 1 was expected"; exit 1; \
 	fi
 
+# The last package runs the whole program, and for minutes where a real engine is there:
+# alone, so that it has the machine to itself.
 test:
 	$(GO) test $$($(GO) list ./... | grep -v /pipeline/pipeline$$)
 	$(GO) test -timeout 45m ./pipeline
@@ -37,7 +39,7 @@ fmt:
 
 # Rewrite the golden files after a wanted change, then read the diff.
 golden:
-	$(GO) test ./... -update
+	$(GO) test -timeout 45m $$(grep -rl 'flag.Bool("update"' --include=*_test.go . | xargs -n1 dirname | sort -u) -update
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -14,6 +14,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -217,7 +218,7 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 
 // folder of the pipeline file; paths in it are meant from there.
 func folder(cfg *lang.Config) string {
-	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == "-" {
+	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == syntax.StdinName {
 		return "."
 	}
 	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))

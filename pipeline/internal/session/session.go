@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,11 +20,13 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -42,7 +45,9 @@ type Options struct {
 	Engines map[string]steps.Engine
 	Actions map[string]steps.Action
 	// Self is the path of this program, which plays the simulated servers.
-	Self    string
+	Self string
+	// Allow says which rights over the machine containers may get.
+	Allow   docker.Allow
 	Environ []string
 	// Views are told every event, with secrets masked.
 	Views   []event.Handler
@@ -91,6 +96,8 @@ type session struct {
 	bus     *event.Bus
 	redact  *event.Redactor
 	spawner *spawn.Spawner
+	// containers is nil where no target runs in one.
+	containers *containers
 }
 
 func open(opt Options) (*session, error) {
@@ -111,6 +118,9 @@ func open(opt Options) (*session, error) {
 		s.bus.Attach(masked{view, s.redact})
 	}
 	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
+	if s.containers, err = newContainers(opt, s.runID, slog.New(warnings{bus: s.bus})); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	return s, nil
 }
 
@@ -147,7 +157,7 @@ func (s *session) keepInputs() error {
 	err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan)
 	for _, f := range s.opt.Config.Sources.Files {
 		name := filepath.Base(f.Name)
-		if f.Name == "-" {
+		if f.Name == syntax.StdinName {
 			name = "stdin.pipeline.hcl"
 		}
 		err = errors.Join(err, s.dir.WriteSource(name, f.Bytes))
@@ -165,13 +175,14 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	launcher := process.New(s.spawner, process.Options{})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
-		Target: targets{s.opt, launcher}.resolve,
+		Target: targets{s.opt, launcher, s.containers}.resolve,
 		Step:   s.step,
 		Ports:  launcher.Ports(),
 		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
 		Cache:  s.cache(),
 		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
 
+		Preflight:  s.preflight,
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
 	if err != nil {
@@ -182,6 +193,24 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	return doc, s.finish(doc)
+}
+
+// preflight sees whether the daemon that containers need is there.
+func (s *session) preflight(ctx context.Context) error {
+	if s.containers == nil {
+		return nil
+	}
+	if err := s.containers.preflight(ctx, s.opt); err != nil {
+		return err
+	}
+	if s.state == nil {
+		return nil
+	}
+	removed, err := s.containers.removeLeft(ctx, s.runID)
+	for _, l := range removed {
+		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: fmt.Sprintf("%s %s, left by the interrupted run, was removed", l.Kind, l.Name)})
+	}
+	return err
 }
 
 // finish writes results and reports and tells the views.

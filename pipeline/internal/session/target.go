@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,12 +12,14 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
 )
 
 // targets resolves addresses to what the engine launches.
 type targets struct {
-	opt      Options
-	launcher steps.Launcher
+	opt        Options
+	launcher   steps.Launcher
+	containers *containers
 }
 
 func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
@@ -25,7 +28,8 @@ func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec
 		return engine.TargetSpec{}, err
 	}
 	spec := server.Spec
-	if server.Late {
+	// A simulated run carries out no step: what their outputs would be stays a placeholder.
+	if server.Late && t.opt.Plan.Simulated == "" {
 		resolved, diags := t.opt.Config.ResolveServer(addr, outputs)
 		if diags.HasErrors() {
 			return engine.TargetSpec{}, diags
@@ -33,22 +37,35 @@ func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec
 		spec = resolved
 	}
 	out := engine.TargetSpec{Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher}
-	if t.opt.Plan.Simulated != "" && spec.URL == "" {
-		out.Spec = bare(spec)
-		out.Prepare = func(p steps.Process, launch string) (steps.Process, error) {
-			return simulated(p, spec, t.opt.Self, t.opt.Plan.TimeScale, launch)
-		}
-		return out, nil
+	if inContainer(t.opt.Plan, server) {
+		out.Launcher = t.containers.launcher
 	}
-	out.Spec = located(spec, t.opt.Dir)
+	if t.opt.Plan.Simulated != "" && spec.URL == "" {
+		return t.simulated(out), nil
+	}
+	if spec.Image == "" {
+		out.Spec = located(spec, t.opt.Dir)
+	}
 	return out, nil
+}
+
+// simulated puts the simulator into a server's place, as a process or as a container.
+func (t targets) simulated(out engine.TargetSpec) engine.TargetSpec {
+	spec, self := out.Spec, t.opt.Self
+	out.Spec = bare(spec)
+	if t.opt.Plan.Simulated == SimulateContainer {
+		out.Spec, self = t.containers.simulatedSpec(spec), docker.SimulatorProgram
+	}
+	out.Prepare = func(p steps.Process, launch string) (steps.Process, error) {
+		return simulated(p, spec, self, t.opt.Plan.TimeScale, launch)
+	}
+	return out
 }
 
 // bare is a spec as the simulator takes it: the engine's plain program in place of an
 // image or a path, since nothing of either is used.
 func bare(spec steps.ServerSpec) steps.ServerSpec {
-	spec.Image, spec.Executable, spec.Dir = "", nil, ""
-	spec.Executable = program(spec.Engine)
+	spec.Image, spec.Executable, spec.Dir = "", program(spec.Engine), ""
 	return spec
 }
 
@@ -91,11 +108,18 @@ func find(cfg *lang.Config, addr string) (*lang.Server, error) {
 
 // supported says, before anything starts, which part of the plan nothing can carry out yet.
 func supported(opt Options) error {
+	rights, err := newContainers(opt, "check", nil)
+	if err != nil {
+		return err
+	}
 	var found []error
 	for _, t := range opt.Plan.Targets {
 		server, err := find(opt.Config, t.Addr)
 		if err == nil {
 			err = runnable(opt, server)
+		}
+		if err == nil && opt.Plan.Simulated == "" && server.Spec.Image != "" {
+			err = rights.refused(server.Spec)
 		}
 		if err != nil {
 			found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: err})
@@ -109,6 +133,9 @@ func supported(opt Options) error {
 		}
 	}
 	for _, b := range opt.Config.Benchmarks {
+		if err := opt.servesEndpoint(b); err != nil {
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
+		}
 		if kind := unsupportedDataset(b); kind != "" {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: steps.Unsupported("", fmt.Sprintf("datasets of kind %q are not supported yet; use random or sonnet", kind))})
 		}
@@ -128,8 +155,21 @@ func runnable(opt Options, s *lang.Server) error {
 	case opt.Plan.Simulated != "" && s.Spec.URL == "":
 		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
 		return err
-	case opt.Plan.Simulated == "" && s.Spec.Image != "":
-		return steps.Unsupported("", "containers are not supported yet: give an executable or a url, or rehearse with --simulate")
+	}
+	return nil
+}
+
+// servesEndpoint says which target of a benchmark does not have the endpoint it uses.
+func (o Options) servesEndpoint(b *lang.Benchmark) error {
+	for _, c := range b.Cells {
+		server, err := find(o.Config, c.Target)
+		if err != nil {
+			continue // said for the target
+		}
+		e, ok := o.Engines[server.Kind.Name]
+		if ok && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
+			return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", c.Target, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
+		}
 	}
 	return nil
 }
@@ -153,7 +193,7 @@ func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error
 	if shown == 0 {
 		shown = port
 	}
-	p, err := e.Render(spec, "127.0.0.1", shown)
+	p, err := e.Render(spec, spec.ListenHost(), shown)
 	if err != nil {
 		return nil, err
 	}

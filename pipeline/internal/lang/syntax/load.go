@@ -19,8 +19,8 @@ const (
 // maxDiagnostics of one file are kept: a binary file yields one for each of its lines.
 const maxDiagnostics = 50
 
-// stdinName is what standard input is called in diagnostics.
-const stdinName = "<stdin>"
+// StdinName is what standard input is called in diagnostics.
+const StdinName = "<stdin>"
 
 // Sources are the files of a pipeline.
 type Sources struct {
@@ -75,7 +75,7 @@ func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 		return diags
 	}
 	if name == "-" {
-		name = stdinName
+		name = StdinName
 	}
 	f := File{Name: name, Bytes: src, HCL: &hcl.File{Body: hcl.EmptyBody(), Bytes: src}}
 	diags = check(name, src)

@@ -1,0 +1,40 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+)
+
+// warnings is a log whose warnings and errors become events of the run.
+type warnings struct {
+	bus   *event.Bus
+	attrs []slog.Attr
+}
+
+func (w warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w warnings) Handle(_ context.Context, r slog.Record) error {
+	text := strings.Builder{}
+	text.WriteString(r.Message)
+	add := func(a slog.Attr) bool {
+		text.WriteString(", " + a.String())
+		return true
+	}
+	for _, a := range w.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	w.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text.String()})
+	return nil
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	w.attrs = append(w.attrs[:len(w.attrs):len(w.attrs)], attrs...)
+	return w
+}
+
+// WithGroup leaves the names of groups out: a warning is one line for people.
+func (w warnings) WithGroup(string) slog.Handler { return w }
