@@ -30,7 +30,7 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 		pkg, imports, _ := strings.Cut(line, ": ")
 		pkg = strings.TrimPrefix(pkg, module)
 		tree := treeOf(pkg)
-		for _, imported := range strings.Fields(imports) {
+		for imported := range strings.FieldsSeq(imports) {
 			name, ours := strings.CutPrefix(imported, module)
 			if ours && !slices.ContainsFunc(allowed[tree], func(ok string) bool { return below(name, ok) }) {
 				t.Errorf("%s imports %s; %s may import only %v", pkg, name, tree, allowed[tree])

@@ -81,7 +81,7 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 		return exit(exitInfrastructure, err)
 	}
 	if f.records != "" {
-		if err := writeRecords(f.records, opt, res.Run); err != nil {
+		if err := writeRecords(f.records, res.Run); err != nil {
 			return exit(exitInfrastructure, err)
 		}
 	}
@@ -201,7 +201,7 @@ func (a *app) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-func writeRecords(path string, opt load.Options, run record.Run) error {
+func writeRecords(path string, run record.Run) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err

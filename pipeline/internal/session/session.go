@@ -259,12 +259,7 @@ func (s *session) cache() *store.Cache {
 
 // Judge brings a document before the gates of a configuration.
 func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document) error {
-	return judge.Judge(p, doc, judge.Options{
-		Assert: asserter{cfg}.eval,
-		Baseline: func(path string) (*result.Document, error) {
-			return ReadDocument(path)
-		},
-	})
+	return judge.Judge(p, doc, judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument})
 }
 
 // ReadDocument reads a results file, or the one of a run directory.
