@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -57,7 +56,7 @@ func csvError(name string, line int, err error) error {
 }
 
 // row reads one result. Columns of our own export are ids ("ttft.p99", in stored units)
-// and a few fixed names; parameters have the prefix arg_ in tables of arguments.
+// and a few fixed names. The prefix arg_ makes a column a parameter whatever its name.
 func (r *Run) row(header, cells []string, line int) error {
 	var labels, values []string
 	for i, h := range header {
@@ -66,12 +65,14 @@ func (r *Run) row(header, cells []string, line int) error {
 		case h == "tool":
 			r.Tool = cell
 		case h == "source" || h == "line" || h == "definitions":
+		case strings.HasPrefix(h, "arg_"):
+			r.setParam(strings.TrimPrefix(h, "arg_"), cell)
 		case isID(h):
 			if err := r.setID(h, cell, line); err != nil {
 				return err
 			}
 		default:
-			labels, values = append(labels, strings.TrimPrefix(h, "arg_")), append(values, cell)
+			labels, values = append(labels, h), append(values, cell)
 		}
 	}
 	return r.fill(r.columns(labels, values, line))
@@ -120,7 +121,7 @@ func foreignDefinition(tool, group, stat string) string {
 
 // unescapeCSV removes the apostrophe that keeps a spreadsheet from computing a text.
 func unescapeCSV(s string) string {
-	if len(s) > 1 && s[0] == '\'' && strings.IndexByte("=+-@\t\r", s[1]) >= 0 {
+	if len(s) > 1 && s[0] == '\'' && strings.IndexByte("=+-@\t\r'", s[1]) >= 0 {
 		return s[1:]
 	}
 	return s
@@ -151,7 +152,11 @@ func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]R
 				return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
 			}
 			index[key.String()] = at
-			runs = append(runs, longRun(name, line, header, cells))
+			run, err := longRun(name, line, header, cells)
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, run)
 		}
 		if cells[id] == "" {
 			continue // a run without a value
@@ -162,21 +167,33 @@ func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]R
 	}
 }
 
-func longRun(name string, line int, header, cells []string) Run {
+// longRun begins a run with what its rows repeat.
+func longRun(name string, line int, header, cells []string) (Run, error) {
 	r := Run{Source: name, Line: line, Format: FormatCSV, Tool: toolPipeline}
 	for i, h := range header {
 		cell := unescapeCSV(cells[i])
 		switch h {
 		case "metric", "value", "unit":
-		case "sent":
-			r.Counts.Sent, _ = strconv.Atoi(cell)
-		case "failed":
-			r.Counts.Failed, _ = strconv.Atoi(cell)
-			r.Counts.FailedKnown = true
+		case "sent", "failed":
+			n, err := parseCount(cell)
+			if err == nil && n > 1<<31-1 {
+				err = fmt.Errorf("%d requests are too many", n)
+			}
+			if err != nil {
+				return r, &Error{name, line, fmt.Errorf("%s: %w", h, err)}
+			}
+			if h == "sent" {
+				r.Counts.Sent, r.Counts.FailedKnown = int(n), true
+			} else {
+				r.Counts.Failed = int(n)
+			}
 		default:
 			r.setParam(h, cell)
 		}
 	}
-	r.Counts.Succeeded = max(0, r.Counts.Sent-r.Counts.Failed)
-	return r
+	if r.Counts.Failed > r.Counts.Sent {
+		return r, &Error{name, line, fmt.Errorf("%d of %d requests failed", r.Counts.Failed, r.Counts.Sent)}
+	}
+	r.Counts.Succeeded = r.Counts.Sent - r.Counts.Failed
+	return r, nil
 }

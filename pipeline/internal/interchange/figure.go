@@ -188,9 +188,41 @@ func (f figure) withUnit(unit string) (figure, bool) {
 	return f, !isTime || unit == ""
 }
 
-// numberPattern is a decimal number as Python prints it. Thousands separators, hex digits
-// and units are not numbers.
-var numberPattern = regexp.MustCompile(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?$`)
+// isNumber reports that s is a decimal number as Python prints it: digits with at most one
+// point, and an exponent of at most three digits. Thousands separators, hex digits and
+// units are not numbers.
+func isNumber[T string | []byte](s T) bool {
+	i := 0
+	sign := func() {
+		if i < len(s) && (s[i] == '-' || s[i] == '+') {
+			i++
+		}
+	}
+	digits := func() int {
+		from := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			i++
+		}
+		return i - from
+	}
+	sign()
+	n := digits()
+	if i < len(s) && s[i] == '.' {
+		i++
+		n += digits()
+	}
+	if n == 0 {
+		return false
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		i++
+		sign()
+		if n := digits(); n == 0 || n > 3 {
+			return false
+		}
+	}
+	return i == len(s)
+}
 
 // errNoData is returned for a figure that says it has no value (nan).
 var errNoData = fmt.Errorf("no data")
@@ -203,7 +235,7 @@ func parseNumber(text string, shift int) (float64, error) {
 	case "nan", "-nan", "n/a", "none", "null", "-", "—", "–":
 		return 0, errNoData
 	}
-	if !numberPattern.MatchString(text) {
+	if !isNumber(text) {
 		return 0, fmt.Errorf("%s is not a number", clip(text))
 	}
 	mantissa, exponent := text, 0

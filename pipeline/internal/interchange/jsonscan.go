@@ -21,7 +21,11 @@ type scanner struct {
 	lim    Limits
 	depth  int
 	values int // read since the last reset
+	buf    [maxWord]byte
 }
+
+// maxWord bounds a number or a literal.
+const maxWord = 64
 
 func newScanner(r *bufio.Reader, source string, lim Limits) *scanner {
 	return &scanner{r: r, source: source, line: 1, lim: lim}
@@ -227,33 +231,33 @@ func (s *scanner) hex4() (rune, error) {
 	return rune(v), nil
 }
 
-// word reads a number or a literal, as text.
-func (s *scanner) word() (string, error) {
-	const limit = 64
-	var b []byte
+// word reads a number or a literal, valid until the next one.
+func (s *scanner) word() ([]byte, error) {
+	b := s.buf[:0]
 	for {
 		c, err := s.r.ReadByte()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return "", s.errorf("%w", err)
+			return nil, s.errorf("%w", err)
 		}
 		if !isWord(c) {
 			if err := s.r.UnreadByte(); err != nil {
-				return "", s.errorf("%w", err)
+				return nil, s.errorf("%w", err)
 			}
 			break
 		}
-		if b = append(b, c); len(b) > limit {
-			return "", s.errorf("a number of more than %d digits", limit)
+		if len(b) == maxWord {
+			return nil, s.errorf("a number of more than %d digits", maxWord)
 		}
+		b = append(b, c)
 	}
 	if len(b) == 0 {
 		c, _ := s.next()
-		return "", s.errorf("%q is not a value", c)
+		return nil, s.errorf("%q is not a value", c)
 	}
-	return string(b), nil
+	return b, nil
 }
 
 func isWord(c byte) bool {
@@ -272,8 +276,8 @@ func (s *scanner) number() (float64, error) {
 	return s.asNumber(word)
 }
 
-func (s *scanner) asNumber(word string) (float64, error) {
-	switch word {
+func (s *scanner) asNumber(word []byte) (float64, error) {
+	switch string(word) {
 	case "NaN", "null":
 		return math.NaN(), nil
 	case "Infinity":
@@ -281,12 +285,12 @@ func (s *scanner) asNumber(word string) (float64, error) {
 	case "-Infinity":
 		return math.Inf(-1), nil
 	}
-	if !numberPattern.MatchString(word) {
-		return 0, s.errorf("%s is not a number", clip(word))
+	if !isNumber(word) {
+		return 0, s.errorf("%s is not a number", clip(string(word)))
 	}
-	v, err := strconv.ParseFloat(word, 64)
+	v, err := strconv.ParseFloat(string(word), 64)
 	if err != nil {
-		return 0, s.errorf("%s is out of range", clip(word))
+		return 0, s.errorf("%s is out of range", clip(string(word)))
 	}
 	return v, nil
 }

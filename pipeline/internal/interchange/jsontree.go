@@ -54,7 +54,7 @@ func (n *node) str() string {
 
 // number reports a finite number.
 func (n *node) number() (float64, bool) {
-	if n == nil || n.kind != '0' || !numberPattern.MatchString(n.text) {
+	if n == nil || n.kind != '0' || !isNumber(n.text) {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(n.text, 64)
@@ -87,8 +87,10 @@ func (t *treeReader) value() (*node, error) {
 		n.text, err = t.text()
 	default:
 		n.kind = '0'
-		if n.text, err = t.word(); err == nil && n.text != "true" && n.text != "false" {
-			_, err = t.asNumber(n.text)
+		var word []byte
+		word, err = t.word()
+		if n.text = string(word); err == nil && n.text != "true" && n.text != "false" {
+			_, err = t.asNumber(word)
 		}
 	}
 	return n, err

@@ -43,7 +43,7 @@ func canonicalValue(value string) string {
 	case "inf", "infinity":
 		return "inf"
 	}
-	if numberPattern.MatchString(value) {
+	if isNumber(value) {
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}

@@ -135,7 +135,7 @@ func (t *textReader) part(line string, complete bool) {
 
 // outside looks for parameters around the results.
 func (t *textReader) outside(line string) {
-	if t.command != "" || commandPattern.MatchString(line) {
+	if t.command != "" || isCommand(line) {
 		t.inCommand(line)
 		return
 	}
@@ -151,6 +151,11 @@ func (t *textReader) outside(line string) {
 		return
 	}
 	t.around.setting(strings.TrimSpace(line))
+}
+
+// isCommand tells a command from a heading that names one.
+func isCommand(line string) bool {
+	return commandPattern.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
 }
 
 // inCommand collects a command of several lines that end with a backslash.

@@ -1,0 +1,169 @@
+package interchange
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// WriteGoBench writes a document in the Go benchmark format
+// (https://golang.org/design/14313-benchmark-format), so that benchstat reads it: one line
+// for each valid run, named by the axis values, with every metric under its id and unit
+// ("ttft.p99-s"). Unit lines say which direction is better. The iteration count is the
+// number of requests.
+func WriteGoBench(w io.Writer, doc *result.Document) error {
+	b := bufio.NewWriter(w)
+	for key, value := range map[string]string{"tool": doc.Tool, "file": doc.File} {
+		if value != "" {
+			fmt.Fprintf(b, "%s: %s\n", key, oneLine(value))
+		}
+	}
+	ids := map[string]bool{}
+	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
+		for id := range r.Metrics {
+			ids[id] = true
+		}
+	})
+	order := inRegistryOrder(ids)
+	for _, id := range order {
+		fmt.Fprintf(b, "Unit %s better=%s\n", benchUnit(id), betterOf(id))
+	}
+	eachRun(doc, func(bench *result.Benchmark, c *result.Cell, r *result.Run) {
+		fmt.Fprintf(b, "Benchmark%s %d", benchName(bench, c), max(1, r.Sent))
+		for _, id := range order {
+			if v, ok := r.Metrics[id]; ok {
+				fmt.Fprintf(b, " %s %s", number(v), benchUnit(id))
+			}
+		}
+		b.WriteByte('\n')
+	})
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write benchmark format: %w", err)
+	}
+	return nil
+}
+
+// eachRun visits the valid runs with a metric, in the order of the document.
+func eachRun(doc *result.Document, visit func(*result.Benchmark, *result.Cell, *result.Run)) {
+	for i := range doc.Benchmarks {
+		bench := &doc.Benchmarks[i]
+		for j := range bench.Cells {
+			c := &bench.Cells[j]
+			for _, r := range c.Current() {
+				if r.Status == result.RunOK && len(r.Metrics) > 0 {
+					visit(bench, c, &r)
+				}
+			}
+		}
+	}
+}
+
+// benchName is the name of a cell as sub-benchmarks are named: Chat/qps=2/input_len=256.
+func benchName(bench *result.Benchmark, c *result.Cell) string {
+	name := bench.Addr[strings.LastIndexByte(bench.Addr, '.')+1:]
+	name = benchWord(strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):])
+	for _, v := range c.Values {
+		name += "/" + benchWord(v.Name) + "=" + benchWord(v.Value)
+	}
+	return name
+}
+
+// benchWord replaces what separates words and parts of names in the format.
+func benchWord(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' || c == '=' {
+			return '_'
+		}
+		return c
+	}, s)
+}
+
+func benchUnit(id string) string {
+	if m, ok := metric.Lookup(id); ok && m.Unit != metric.Count {
+		return benchWord(id) + "-" + strings.ReplaceAll(string(m.Unit), "/", "-per-")
+	}
+	return benchWord(id)
+}
+
+// betterOf is the direction of an id. Of the ids of other tools only throughputs are better
+// when they are higher.
+func betterOf(id string) metric.Direction {
+	if m, ok := metric.Lookup(id); ok {
+		return m.Direction
+	}
+	if strings.Contains(id, "throughput") || strings.HasPrefix(id, "goodput.") {
+		return metric.HigherIsBetter
+	}
+	return metric.LowerIsBetter
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// WriteOpenMetrics writes a document in the OpenMetrics text format: a gauge for each
+// group of metrics, with the statistic, the cell and the repeat as labels.
+func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
+	b := bufio.NewWriter(w)
+	families := map[string][]string{}
+	eachRun(doc, func(bench *result.Benchmark, c *result.Cell, r *result.Run) {
+		at := metricLabels(bench, c, r)
+		for _, id := range slices.Sorted(maps.Keys(r.Metrics)) {
+			if v := r.Metrics[id]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+				name := familyOf(id)
+				_, stat, _ := strings.Cut(id, ".")
+				families[name] = append(families[name], fmt.Sprintf("%s{%s,stat=%s} %s\n", name, at, labelValue(stat), number(v)))
+			}
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		fmt.Fprintf(b, "# TYPE %s gauge\n", name)
+		for _, line := range families[name] {
+			b.WriteString(line)
+		}
+	}
+	b.WriteString("# EOF\n")
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write OpenMetrics: %w", err)
+	}
+	return nil
+}
+
+// unitSuffix are the base units of OpenMetrics by ours.
+var unitSuffix = map[metric.Unit]string{
+	metric.Seconds: "_seconds", metric.TokensPerSecond: "_tokens_per_second", metric.RequestsPerSec: "_requests_per_second", metric.Fraction: "_ratio",
+}
+
+func familyOf(id string) string {
+	group, _, _ := strings.Cut(id, ".")
+	m, _ := metric.Lookup(id)
+	return "pipeline_" + slug(group) + unitSuffix[m.Unit]
+}
+
+// metricLabels names a run. Axes are prefixed, so that none takes another label's name;
+// those whose names come to be the same get a number.
+func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string {
+	labels := []string{"benchmark=" + labelValue(bench.Addr), "cell=" + labelValue(c.Hash)}
+	seen := map[string]int{}
+	for _, v := range c.Values {
+		name := "axis_" + slug(v.Name)
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s_%d", name, seen[name])
+		}
+		labels = append(labels, name+"="+labelValue(v.Value))
+	}
+	labels = append(labels, fmt.Sprintf("repeat=\"%d\"", r.Repeat))
+	return strings.Join(labels, ",")
+}
+
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func labelValue(s string) string {
+	return `"` + labelEscapes.Replace(strings.ToValidUTF8(s, "\ufffd")) + `"`
+}

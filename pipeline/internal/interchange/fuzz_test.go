@@ -1,0 +1,73 @@
+package interchange_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// fuzzLimits keep an input of a few bytes from meaning gigabytes.
+var fuzzLimits = interchange.Limits{Bytes: 1 << 20, Runs: 100, Values: 10_000, Requests: 1000, Events: 10_000}
+
+func seed(f *testing.F, patterns ...string) {
+	f.Helper()
+	for _, p := range patterns {
+		names, err := filepath.Glob(filepath.Join("testdata", p))
+		if err != nil || len(names) == 0 {
+			f.Fatalf("no file %s: %v", p, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(b[:min(len(b), 4_000)]))
+		}
+	}
+}
+
+// checkRead reads a hostile file. What is accepted keeps the promises of Run and makes a
+// document that can be written and read.
+func checkRead(t *testing.T, name, text string) {
+	t.Helper()
+	runs, err := interchange.Read(strings.NewReader(text), name, interchange.ReadOptions{Records: true, Limits: fuzzLimits})
+	if err != nil {
+		if len(runs) > 0 {
+			t.Errorf("%d runs with the error %v", len(runs), err)
+		}
+		return
+	}
+	for i := range runs {
+		checkDefined(t, &runs[i])
+	}
+	doc, err := interchange.Document(runs, interchange.Options{OneLaunchPerFile: true})
+	if err != nil {
+		return
+	}
+	if err := result.Validate(doc); err != nil {
+		t.Errorf("the document is not valid: %v", err)
+	}
+}
+
+func FuzzReadText(f *testing.F) {
+	seed(f, "published/*.txt", "tools/*.log")
+	f.Add("| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | 2 |\n")
+	f.Add(rule + "Successful requests: 1\nMean TTFT (ms): 1e-3\n" + end)
+	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.log", text) })
+}
+
+func FuzzReadJSON(f *testing.F) {
+	seed(f, "tools/*.json", "tools/*.jsonl")
+	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.json", text) })
+}
+
+func FuzzReadCSV(f *testing.F) {
+	seed(f, "published/*.csv")
+	f.Add("benchmark,qps,sent,failed,metric,unit,value\nb,2,10,1,ttft.mean,s,0.5\n")
+	f.Add("tool,request_rate,ttft.mean,sglang_e2el.mean\nsglang,'=1,0.5,1\n")
+	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.csv", text) })
+}
