@@ -96,11 +96,15 @@ func TestRealVLLM(t *testing.T) {
 // skipOrFail skips a test that lacks what it needs, unless PIPELINE_TEST_REQUIRE names it.
 func skipOrFail(t *testing.T, need, why string) {
 	t.Helper()
-	required := strings.FieldsFunc(os.Getenv("PIPELINE_TEST_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' })
-	if slices.Contains(required, need) {
+	if slices.Contains(required(), need) {
 		t.Fatalf("%s is required: %s", need, why)
 	}
 	t.Skipf("needs %s: %s", need, why)
+}
+
+// required are the words of PIPELINE_TEST_REQUIRE, separated by commas or spaces.
+func required() []string {
+	return strings.FieldsFunc(os.Getenv("PIPELINE_TEST_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // pipeline runs the program in a folder and returns its output and exit status.

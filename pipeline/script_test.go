@@ -27,13 +27,21 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("HOME", env.WorkDir)
+			for _, name := range []string{"DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"} {
+				env.Setenv(name, os.Getenv(name))
+			}
 			return nil
 		},
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":    status,
 			"noprocess": noProcess,
 			"interrupt": interrupt,
 			"waithttp":  waitHTTP,
+
+			"left":           left,
+			"runid":          runID,
+			"simulatorimage": simulatorImage,
 		},
 	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +21,13 @@ import (
 
 func (a *app) validateCommand() *cobra.Command {
 	var flags configFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|DIR]...",
 		Short: "Check a pipeline without starting anything",
 		Long:  "Checks syntax, names, references, types, units and whether the gates can decide at all.\nStarts nothing and needs no GPU, no Docker and no network.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if flags.json {
+			if asJSON {
 				return a.validateJSON(flags, args)
 			}
 			cfg, err := a.load(flags, args)
@@ -39,39 +39,33 @@ func (a *app) validateCommand() *cobra.Command {
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().BoolVar(&flags.json, "json", false, "print the diagnostics as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON")
 	return cmd
 }
 
 func (a *app) validateJSON(flags configFlags, paths []string) error {
-	vars, err := splitVars(flags.vars)
+	cfg, diags, err := a.read(flags, paths)
 	if err != nil {
-		return exit(exitUsage, err)
+		return err
 	}
-	registry, err := kinds()
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	if len(paths) == 0 {
-		paths = []string{"."}
-	}
-	cfg, diags := lang.Load(lang.Options{
-		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: flags.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
-	})
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)
 	}
-	return a.report(cfg, diags, true)
+	if diags.HasErrors() {
+		return exit(exitUsage, nil)
+	}
+	return nil
 }
 
 func (a *app) planCommand() *cobra.Command {
 	var flags configFlags
 	var options planFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|DIR]...",
 		Short: "Show what would be launched, measured and decided, and what it costs",
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := a.load(configFlags{vars: flags.vars, varFiles: flags.varFiles}, args)
+			cfg, err := a.load(flags, args)
 			if err != nil {
 				return err
 			}
@@ -79,17 +73,15 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if flags.json {
-				enc := json.NewEncoder(a.Out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(p)
+			if asJSON {
+				return a.writeJSON(p)
 			}
 			return p.WriteText(a.Out)
 		},
 	}
 	flags.register(cmd)
 	options.register(cmd)
-	cmd.Flags().BoolVar(&flags.json, "json", false, "print the plan as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	return cmd
 }
 
@@ -120,7 +112,7 @@ func (a *app) graphCommand() *cobra.Command {
 }
 
 func (a *app) schemaCommand() *cobra.Command {
-	var functions, asJSON bool
+	var functions bool
 	cmd := &cobra.Command{
 		Use: "schema", Short: "Print the language's blocks and arguments, or its functions, as JSON", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -128,16 +120,14 @@ func (a *app) schemaCommand() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			enc := json.NewEncoder(a.Out)
-			enc.SetIndent("", "  ")
 			if functions {
-				return enc.Encode(function.Docs())
+				return a.writeJSON(function.Docs())
 			}
-			return enc.Encode(lang.Schema(registry))
+			return a.writeJSON(lang.Schema(registry))
 		},
 	}
 	cmd.Flags().BoolVar(&functions, "functions", false, "print the functions instead of the blocks")
-	cmd.Flags().BoolVar(&asJSON, "json", true, "print JSON (the only form there is)")
+	cmd.Flags().Bool("json", true, "print JSON (the only form there is)")
 	return cmd
 }
 

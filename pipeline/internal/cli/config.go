@@ -14,7 +14,6 @@ import (
 type configFlags struct {
 	vars     []string
 	varFiles []string
-	json     bool
 }
 
 func (f *configFlags) register(cmd *cobra.Command) {
@@ -24,13 +23,22 @@ func (f *configFlags) register(cmd *cobra.Command) {
 
 // load reads a pipeline and prints its diagnostics. An error means that it cannot be used.
 func (a *app) load(f configFlags, paths []string) (*lang.Config, error) {
+	cfg, diags, err := a.read(f, paths)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, a.report(cfg, diags)
+}
+
+// read reads a pipeline; an error is a wrong use of flags.
+func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics, error) {
 	vars, err := splitVars(f.vars)
 	if err != nil {
-		return nil, exit(exitUsage, err)
+		return nil, nil, exit(exitUsage, err)
 	}
 	registry, err := kinds()
 	if err != nil {
-		return nil, exit(exitUsage, err)
+		return nil, nil, exit(exitUsage, err)
 	}
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -38,15 +46,12 @@ func (a *app) load(f configFlags, paths []string) (*lang.Config, error) {
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
 	})
-	return cfg, a.report(cfg, diags, f.json)
+	return cfg, diags, nil
 }
 
 // report prints diagnostics, if there are any, and turns errors among them into an exit.
-func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics, asJSON bool) error {
-	if asJSON || len(diags) == 0 {
-		if diags.HasErrors() {
-			return exit(exitUsage, nil)
-		}
+func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics) error {
+	if len(diags) == 0 {
 		return nil
 	}
 	if err := diag.Text(a.Err, sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {

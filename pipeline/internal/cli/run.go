@@ -20,6 +20,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
 )
 
@@ -27,20 +28,26 @@ import (
 type planFlags struct {
 	only      []string
 	repeat    int
-	simulate  bool
+	simulate  string // "", "process" or "container"
 	timeScale float64
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().IntVar(&f.repeat, "repeat", 0, "number of repeats, instead of the file's")
-	cmd.Flags().BoolVar(&f.simulate, "simulate", false, "replace every vLLM and SGLang server by a simulated one")
+	cmd.Flags().StringVar(&f.simulate, "simulate", "", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, or container with a Docker daemon")
+	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
 }
 
 // plan makes the plan of a configuration and prints its diagnostics.
 func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, error) {
-	if f.timeScale != 1 && !f.simulate {
+	switch f.simulate {
+	case "", session.SimulateProcess, session.SimulateContainer:
+	default:
+		return nil, exit(exitUsage, fmt.Errorf("--simulate=%s is neither process nor container", f.simulate))
+	}
+	if f.timeScale != 1 && f.simulate == "" {
 		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
 	}
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
@@ -49,15 +56,12 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if f.repeat < 0 {
 		return nil, exit(exitUsage, errors.New("--repeat must be above 0"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Argv: argv(f.simulate)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Argv: argv(f.simulate != "")}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
-	if f.simulate {
-		opt.Simulated = "process"
-	}
 	p, diags := plan.Build(cfg, opt)
-	return p, a.report(cfg, diags, false)
+	return p, a.report(cfg, diags)
 }
 
 // argv renders a server's command line for display.
@@ -65,7 +69,7 @@ func argv(simulated bool) func(*lang.Server) ([]string, error) {
 	known := engines()
 	return func(s *lang.Server) ([]string, error) {
 		e, ok := known[s.Kind.Name]
-		if !ok || s.Late || (s.Spec.Image != "" && !simulated) {
+		if !ok || s.Late {
 			return nil, nil
 		}
 		return session.Argv(e, s.Spec, simulated)
@@ -80,6 +84,7 @@ type runFlags struct {
 	keepGoing bool
 	json      bool
 	progress  string
+	allow     docker.Allow
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -99,6 +104,9 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	fl.StringVar(&f.progress, "progress", "auto", "`auto`, tty, plain or quiet")
+	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false, "let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
+	fl.BoolVar(&f.allow.HostMounts, "allow-host-mounts", false, "let containers mount the machine's root and system folders")
+	fl.BoolVar(&f.allow.DockerSocket, "allow-docker-socket", false, "let containers mount the socket of a container daemon, which is as good as root")
 	return cmd
 }
 
@@ -124,7 +132,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: engines(), Actions: actions(), Self: self, Environ: a.Environ(),
+		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"),
 	})
@@ -169,7 +177,7 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	for _, f := range faults {
 		diags = append(diags, faultDiagnostic(cfg, f)...)
 	}
-	return a.report(cfg, diags, false)
+	return a.report(cfg, diags)
 }
 
 // configErrors finds every fault of the file in a tree of errors.

@@ -105,7 +105,10 @@ func betterOf(id string) metric.Direction {
 	return metric.LowerIsBetter
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine is text without control characters and line ends.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+}
 
 // WriteOpenMetrics writes a document in the OpenMetrics text format: a gauge for each
 // group of metrics, with the statistic, the cell and the repeat as labels.

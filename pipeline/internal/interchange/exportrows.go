@@ -48,7 +48,9 @@ func writeRows(w io.Writer, header []string, rows func(row func([]string)) error
 	return nil
 }
 
+// escapeCSV also replaces the zero byte, which no text file has.
 func escapeCSV(s string) string {
+	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	if s != "" && strings.IndexByte("=+-@\t\r'", s[0]) >= 0 && !isNumber(s) {
 		return "'" + s
 	}

@@ -18,6 +18,9 @@ func convertGuidellm(root *node, base Run) ([]Run, error) {
 		r.Line, r.Format, r.Tool = b.line, FormatGuidellm, toolGuidellm
 		r.fields(b.get("config"), "")
 		r.fields(b.get("config", "strategy"), "strategy_")
+		r.setParam("model", b.get("config", "backend", "model").str())
+		r.setParam("request_rate", b.get("config", "strategy", "rate").str())
+		r.setParam("max_concurrency", b.get("config", "strategy", "streams").str())
 		m := b.get("metrics")
 		if m == nil {
 			return nil, &Error{base.Source, b.line, fmt.Errorf("a benchmark without metrics: is this a file of guidellm's version 2?")}

@@ -112,6 +112,11 @@ func (c *containers) removeLeft(ctx context.Context, runID string) ([]docker.Lef
 	return removed, nil
 }
 
+// left is what other runs have left that were killed, and what has outlived its deadline.
+func (c *containers) left(ctx context.Context, now time.Time) ([]docker.Leftover, error) {
+	return docker.Leftovers(ctx, c.host, docker.Filter{Expired: now, Gone: spawn.Gone})
+}
+
 // simulatedSpec is a server as a container of the simulator takes it: the engine's plain
 // program in the simulator's image. Of the container block only the network remains, since
 // the rest is about the engine's image and the machine's GPUs.

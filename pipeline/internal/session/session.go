@@ -204,11 +204,21 @@ func (s *session) preflight(ctx context.Context) error {
 		return err
 	}
 	if s.state == nil {
-		return nil
+		return s.warnOfLeft(ctx)
 	}
 	removed, err := s.containers.removeLeft(ctx, s.runID)
 	for _, l := range removed {
 		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: fmt.Sprintf("%s %s, left by the interrupted run, was removed", l.Kind, l.Name)})
+	}
+	return err
+}
+
+// warnOfLeft tells of containers that killed runs have left: they may hold GPUs.
+func (s *session) warnOfLeft(ctx context.Context) error {
+	left, err := s.containers.left(ctx, s.opt.Now())
+	if len(left) > 0 {
+		text := fmt.Sprintf("killed runs have left %d containers, networks and volumes, for example %s; `pipeline cleanup` removes them", len(left), left[0].Name)
+		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text})
 	}
 	return err
 }

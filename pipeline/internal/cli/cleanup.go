@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps/docker"
+	"github.com/spf13/cobra"
+)
+
+type cleanupFlags struct {
+	runID   string
+	expired bool
+	dryRun  bool
+}
+
+// cleanupCommand ends and removes what killed runs have left.
+func (a *app) cleanupCommand() *cobra.Command {
+	var f cleanupFlags
+	cmd := &cobra.Command{
+		Use:   "cleanup",
+		Short: "Remove what killed runs have left: containers, networks, volumes and processes",
+		Long: "Removes what runs of this program made and could not remove because they were killed: of runs whose program has\n" +
+			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended,\n" +
+			"unless --run-id or --expired ask for less: processes know neither.\n" +
+			"What a living run uses stays, and so do images and the volumes that a pipeline file names as caches.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Both are tried whatever becomes of the other.
+			left, dockerErr := a.cleanDocker(cmd.Context(), f)
+			var ended int
+			var processErr error
+			if f.runID == "" && !f.expired {
+				ended, processErr = a.cleanProcesses(f)
+			}
+			if err := errors.Join(dockerErr, processErr); err != nil {
+				return exit(exitInfrastructure, err)
+			}
+			if left+ended == 0 {
+				fmt.Fprintln(a.Out, "nothing is left")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&f.runID, "run-id", "", "only what the run with this `ID` made, whether it still runs or not")
+	cmd.Flags().BoolVar(&f.expired, "expired", false, "only what has outlived its deadline, whoever made it")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
+	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")
+	return cmd
+}
+
+// filter says what of a daemon goes.
+func (f cleanupFlags) filter(now time.Time) docker.Filter {
+	switch {
+	case f.runID != "":
+		return docker.Filter{RunID: f.runID}
+	case f.expired:
+		return docker.Filter{Expired: now}
+	default:
+		return docker.Filter{Expired: now, Gone: spawn.Gone}
+	}
+}
+
+// cleanDocker returns how much it removed. A machine without a daemon has nothing.
+func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
+	host := docker.HostFromEnv(a.Getenv)
+	if noDaemon(host) {
+		fmt.Fprintln(a.Err, "there is no Docker daemon on this machine, and DOCKER_HOST names no other")
+		return 0, nil
+	}
+	clean, done := docker.Cleanup, "removed"
+	if f.dryRun {
+		clean, done = docker.Leftovers, "would remove"
+	}
+	found, err := clean(ctx, host, f.filter(time.Now()))
+	for _, l := range found {
+		fmt.Fprintf(a.Out, "%s %s %s of run %s\n", done, l.Kind, l.Name, l.RunID)
+	}
+	return len(found), err
+}
+
+// noDaemon reports whether nobody asked for a daemon and there is none.
+func noDaemon(host string) bool {
+	path, unix := strings.CutPrefix(host, "unix://")
+	_, err := os.Stat(path)
+	return host == docker.DefaultHost && unix && errors.Is(err, fs.ErrNotExist)
+}
+
+// cleanProcesses returns how many it ended: all that a program has left which has ended
+// itself.
+func (a *app) cleanProcesses(f cleanupFlags) (int, error) {
+	orphans, err := spawn.FindOrphans()
+	errs := []error{err}
+	ended := 0
+	for _, o := range orphans {
+		command := strings.Join(o.Argv, " ")
+		if f.dryRun {
+			fmt.Fprintf(a.Out, "would end process %d: %q\n", o.PID, command)
+			ended++
+			continue
+		}
+		killed, err := spawn.KillOrphan(o.PID, o.StartTime)
+		errs = append(errs, err)
+		if killed {
+			fmt.Fprintf(a.Out, "ended process %d: %q\n", o.PID, command)
+			ended++
+		}
+	}
+	return ended, errors.Join(errs...)
+}

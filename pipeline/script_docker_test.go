@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/servegate/pipeline/steps/docker"
+)
+
+// condition answers [docker]: whether containers of this test binary can run here. It is
+// an error if they cannot and PIPELINE_TEST_REQUIRE names docker.
+func condition(name string) (bool, error) {
+	if name != "docker" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	missing := errors.Join(daemonAnswers(), testBinaryIsStatic())
+	if missing != nil && slices.Contains(required(), name) {
+		return false, missing
+	}
+	return missing == nil, nil
+}
+
+func daemonAnswers() error {
+	_, err := docker.Leftovers(context.Background(), dockerHost(), docker.Filter{})
+	return err
+}
+
+func dockerHost() string { return docker.HostFromEnv(os.Getenv) }
+
+// testBinaryIsStatic says why the test binary cannot be the program of an empty image.
+func testBinaryIsStatic() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	f, err := elf.Open(self)
+	if err != nil {
+		return err
+	}
+	dynamic := slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if dynamic {
+		return errors.New("the test binary is linked dynamically; test with CGO_ENABLED=0")
+	}
+	return nil
+}
+
+// left demands that a run has something at the daemon, or with ! that it has nothing:
+//
+//	! left out
+func left(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] left RUNDIR")
+	}
+	found, err := docker.Leftovers(context.Background(), dockerHost(), docker.Filter{RunID: runOf(ts, args[0])})
+	ts.Check(err)
+	if neg && len(found) > 0 {
+		ts.Fatalf("%s %s is left", found[0].Kind, found[0].Name)
+	}
+	if !neg && len(found) == 0 {
+		ts.Fatalf("nothing of the run is left")
+	}
+}
+
+// runID puts the ID of a run into the variable RUN.
+func runID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: runid RUNDIR")
+	}
+	ts.Setenv("RUN", runOf(ts, args[0]))
+}
+
+// runOf reads a run's ID from the first line of its journal.
+func runOf(ts *testscript.TestScript, dir string) string {
+	line, _, _ := strings.Cut(ts.ReadFile(dir+"/events.jsonl"), "\n")
+	var first struct {
+		RunID string `json:"run_id"`
+	}
+	ts.Check(json.Unmarshal([]byte(line), &first))
+	if first.RunID == "" {
+		ts.Fatalf("%s does not say its run", dir)
+	}
+	return first.RunID
+}
+
+// simulatorImage builds the simulator's image of the test binary and puts its name into
+// the variable IMAGE.
+func simulatorImage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: simulatorimage")
+	}
+	self, err := os.Executable()
+	ts.Check(err)
+	ref, err := docker.SimulatorImage(context.Background(), dockerHost(), self)
+	ts.Check(err)
+	ts.Setenv("IMAGE", ref)
+}
