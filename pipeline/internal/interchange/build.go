@@ -65,7 +65,14 @@ func (r *Run) addOther(e entry) error {
 }
 
 func (r *Run) addCount(f figure, text string) error {
+	if done, all, ok := strings.Cut(text, "/"); ok && f.name == "succeeded" { // "9/10"
+		r.setParam("num_prompts", strings.TrimSpace(all))
+		text = done
+	}
 	n, err := parseCount(text)
+	if errors.Is(err, errNoData) && r.Format == FormatTable {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

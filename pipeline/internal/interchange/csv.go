@@ -48,8 +48,7 @@ func readCSV(in io.Reader, name string, opt ReadOptions) ([]Run, error) {
 }
 
 func csvError(name string, line int, err error) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		line, err = parse.Line, parse.Err
 	}
 	return &Error{name, line, err}

@@ -270,12 +270,8 @@ func (u *unit) run() (result.Run, error) {
 		inputs += r.Counts.InputTokens
 		outputs += r.Counts.OutputTokens
 		places = append(places, r.At())
-		for key, v := range r.Audit {
-			out.Audit[key] = v
-		}
-		for key, v := range engineAudit(r.Engine) {
-			out.Audit[key] = v
-		}
+		maps.Copy(out.Audit, r.Audit)
+		maps.Copy(out.Audit, engineAudit(r.Engine))
 	}
 	out.Metrics = means(u.runs)
 	if len(out.Metrics) == 0 {

@@ -43,7 +43,7 @@ func WriteGoBench(w io.Writer, doc *result.Document) error {
 				fmt.Fprintf(b, " %s %s", number(v), benchUnit(id))
 			}
 		}
-		b.WriteByte('\n')
+		fmt.Fprintln(b)
 	})
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write benchmark format: %w", err)
@@ -128,10 +128,10 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		fmt.Fprintf(b, "# TYPE %s gauge\n", name)
 		for _, line := range families[name] {
-			b.WriteString(line)
+			fmt.Fprint(b, line)
 		}
 	}
-	b.WriteString("# EOF\n")
+	fmt.Fprint(b, "# EOF\n")
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write OpenMetrics: %w", err)
 	}

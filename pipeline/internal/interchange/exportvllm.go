@@ -169,4 +169,3 @@ func csvRow(r *Run, keys, metrics []string) []string {
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-

@@ -151,6 +151,13 @@ var singles = map[string]figure{
 	"request goodput":              rateOf("goodput", "rate"),
 	"peak output token throughput": rateOf("output_throughput", "peak_second"), "max output tokens per s": rateOf("output_throughput", "peak_second"),
 	"peak concurrent requests": rateOf("concurrency", "peak_second"), "max concurrent requests": rateOf("concurrency", "peak_second"),
+	// Headings of tables that people write.
+	"req/s": rateOf("request_throughput", "mean"), "requests/s": rateOf("request_throughput", "mean"), "requests/sec": rateOf("request_throughput", "mean"),
+	"input tok/s": rateOf("input_throughput", "mean"), "input tokens/s": rateOf("input_throughput", "mean"), "input tokens/sec": rateOf("input_throughput", "mean"),
+	"output tok/s": rateOf("output_throughput", "mean"), "output tokens/s": rateOf("output_throughput", "mean"), "output tokens/sec": rateOf("output_throughput", "mean"),
+	"total tok/s": rateOf("total_throughput", "mean"), "total tokens/s": rateOf("total_throughput", "mean"), "total tokens/sec": rateOf("total_throughput", "mean"),
+	"peak output tok/s": rateOf("output_throughput", "peak_second"),
+
 	"concurrency":     rateOf("concurrency", "mean"),
 	"rtfx":            rateOf("rtfx", "mean"),
 	"accept length":   rateOf("spec_decode", "acceptance_length"),
@@ -232,7 +239,7 @@ var errNoData = fmt.Errorf("no data")
 func parseNumber(text string, shift int) (float64, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
-	case "nan", "-nan", "n/a", "none", "null", "-", "—", "–":
+	case "nan", "-nan", "n/a", "none", "null", "-", "—", "–", "...", "…":
 		return 0, errNoData
 	}
 	if !isNumber(text) {

@@ -16,6 +16,7 @@ var synonyms = map[string]string{
 	"dataset": "dataset_name", "model_id": "model", "model_name": "model", "tokenizer_id": "tokenizer",
 	"burstiness_factor": "burstiness", "isl": "input_len", "osl": "output_len",
 	"input_length": "input_len", "output_length": "output_len", "num_prompt": "num_prompts",
+	"prompts": "num_prompts",
 }
 
 // canonicalKey is the name under which a parameter is kept: snake case, synonyms joined.

@@ -49,6 +49,8 @@ var progress = map[string]string{
 
 // setting reads a line that may be one.
 func (s *surroundings) setting(line string) {
+	// Pages write **Model:** as a name in bold, and lists begin with a dash.
+	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")
 	m := linePattern.FindStringSubmatch(line)
 	if m == nil {
 		return

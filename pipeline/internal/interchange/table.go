@@ -3,6 +3,8 @@ package interchange
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -69,6 +71,9 @@ func (t *textReader) closeTable() {
 	for i, r := range table.rows {
 		labels[i] = r.cells[0]
 	}
+	if table.pointed() {
+		table.ungroup()
+	}
 	switch {
 	case areFigures(table.header):
 		for _, row := range table.rows {
@@ -76,6 +81,34 @@ func (t *textReader) closeTable() {
 		}
 	case areFigures(labels):
 		t.turned(table)
+	}
+}
+
+var (
+	decimalPoint = regexp.MustCompile(`^(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+$`)
+	grouped      = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+)
+
+// pointed reports that some number of the table has a decimal point, so that a comma in
+// another one groups thousands. Without such a number 1,250 may mean 1.25 as well, and is
+// left for an error.
+func (t *openTable) pointed() bool {
+	for _, row := range t.rows {
+		if slices.ContainsFunc(row.cells, decimalPoint.MatchString) {
+			return true
+		}
+	}
+	return false
+}
+
+// ungroup takes the commas between thousands out.
+func (t *openTable) ungroup() {
+	for _, row := range t.rows {
+		for i, c := range row.cells {
+			if grouped.MatchString(c) {
+				row.cells[i] = strings.ReplaceAll(c, ",", "")
+			}
+		}
 	}
 }
 
@@ -113,7 +146,7 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 		cell := strings.TrimSpace(cells[i])
 		f, ok := figureOf(h)
 		switch {
-		case ok && f.kind != param:
+		case ok && f.kind != param && !isSetting(f, cell):
 			if cell == "" {
 				continue
 			}
@@ -123,6 +156,13 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 		}
 	}
 	return entries
+}
+
+// isSetting tells the concurrency that was asked for, a whole number, from the one that
+// SGLang measures.
+func isSetting(f figure, cell string) bool {
+	_, err := strconv.Atoi(cell)
+	return err == nil && f.group == "concurrency" && f.stat == "mean"
 }
 
 var cellUnit = regexp.MustCompile(`^([-+.\deE]+)\s*(?:tok/s|req/s)$`)

@@ -133,6 +133,7 @@ func TestDamagedBlocks(t *testing.T) {
 		{"empty", rule + end, "x.log:1: a result without a figure"},
 		{"short row", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 |\n", "x.log:3: a row of 2 cells in a table of 3 columns"},
 		{"word in a table", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | fast |\n", `x.log:3: P99 TTFT (ms): "fast" is not a number`},
+		{"a comma that may be decimal", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1,250 | 2 |\n", `"1,250" is not a number`},
 		{"nothing at all", "hello\nworld\n", "no result found"},
 		{"nothing", "", "no result found"},
 		{"not text", "\x00\x01\x02", "no result found"},
@@ -157,6 +158,8 @@ func TestLiberalAroundBlocks(t *testing.T) {
 		{"fence ends it", "```\n" + rule + body + "```\ntext\n", "no closing line (a fence ends it)"},
 		{"a warning inside", rule + "Successful requests:  10\n/usr/lib/x.py:3 something happened\nMean TTFT (ms):  12.50\n" + end, "1 lines inside the block"},
 		{"a label of the future", rule + body + "Energy per token (J):  0.3\n" + end, `the label "Energy per token (J)" is not known`},
+		{"of all", rule + "Successful requests:  10/10\nMean TTFT (ms):  12.50\n" + end, ""},
+		{"median and p50", rule + body + "Median TTFT (ms): 5.00\nP50 TTFT (ms): 5.00\n" + end, ""},
 		{"byte order mark", "\ufeff" + rule + body + end, ""},
 	}
 	for _, tt := range tests {
@@ -198,6 +201,35 @@ func TestTurnedTable(t *testing.T) {
 	}
 	if w := strings.Join(runs[0].Warnings, "\n"); !strings.Contains(w, "does not say which tool") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// TestTablesOfPeople: headings without a unit in parentheses, thousands with commas where
+// other numbers show that the point is decimal, elided cells.
+func TestTablesOfPeople(t *testing.T) {
+	const text = `
+**Model:** some/model
+
+| ISL | Concurrency | Output tok/s | Req/s | Mean TTFT (ms) | Mean TPOT (ms) | Completed |
+|--:|--:|--:|--:|--:|--:|--:|
+| 1024 | 16 | 1,035 | 1.01 | 3,171 | 20.5 | 1,000 |
+| 1024 | **64** | **1,749** | 1.71 | 1,945 | 25.5 | ... |
+`
+	runs, err := interchange.Read(strings.NewReader(text), "page.md", interchange.ReadOptions{Tool: "vllm"})
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	r := &runs[0]
+	if r.Metrics["output_throughput.mean"] != 1035 || r.Metrics["ttft.mean"] != 3.171 || r.Metrics["request_throughput.mean"] != 1.01 || r.Counts.Succeeded != 1000 {
+		t.Errorf("%+v", r)
+	}
+	for key, want := range map[string]string{"input_len": "1024", "max_concurrency": "16", "model": "some/model"} {
+		if got, _ := r.Param(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if v, _ := runs[1].Param("concurrency"); v != "64" || runs[1].Counts.Succeeded != 0 {
+		t.Errorf("concurrency %q of %+v", v, runs[1])
 	}
 }
 
