@@ -1,112 +1,223 @@
 package trend
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
-var Keep = true
-var Corr = 1.0
+// MinSegment is the least number of points on each side of a change point, so that one
+// or two outliers are none.
+const MinSegment = 3
 
+// Options of a search. The zero value is usable.
+type Options struct {
+	// Significance is the chance that a series without a change has a change point; 0
+	// means 0.05.
+	Significance float64
+	// MinMagnitude is the smallest change reported: a ratio less one on the log scale,
+	// in the metric's unit otherwise. Twice Series.Noise is a good choice where people
+	// are woken up; 0 reports all.
+	MinMagnitude float64
+	// MinSegment is the least number of points on each side; 0 means [MinSegment].
+	MinSegment int
+	// Permutations for each split; 0 means 199.
+	Permutations int
+	Seed         uint64
+}
+
+// State says how far a change point can be trusted.
+type State string
+
+// The states of a change point.
+const (
+	// Suspected: the last one or two points are outside what the segment before them
+	// predicts. More points will tell.
+	Suspected State = "suspected"
+	// Confirmed: significant, with at least MinSegment points after it.
+	Confirmed State = "confirmed"
+)
+
+// ChangePoint is a change between the values at Index−1 and Index.
+type ChangePoint struct {
+	Index int
+	State State
+	// Before and After are the means of the segments beside it: geometric on the log
+	// scale, arithmetic otherwise. Change is After/Before − 1 or After − Before.
+	Before, After, Change float64
+	// Worse is true where the change is for the worse.
+	Worse bool
+	// P is the permutation p value of the split when it was found; for a suspected one,
+	// that of the prediction interval.
+	P float64
+}
+
+// Series is a history with its change points.
+type Series struct {
+	// ChangePoints in their order; only the last can be suspected.
+	ChangePoints []ChangePoint
+	// Noise is the standard deviation of a point about its segment (divisor: points less
+	// segments, and corrected for the correlation), a ratio less one on the log scale.
+	Noise float64
+	// Correlation of neighbouring points within segments, 0 or more.
+	Correlation float64
+}
+
+// withDefaults fills in what is left out, and refuses what makes no sense.
+func (o Options) withDefaults() (Options, error) {
+	if o.Significance == 0 {
+		o.Significance = 0.05
+	}
+	if o.MinSegment == 0 {
+		o.MinSegment = MinSegment
+	}
+	if o.Permutations == 0 {
+		o.Permutations = 199
+	}
+	switch {
+	case !(o.Significance > 0 && o.Significance < 1):
+		return o, fmt.Errorf("significance is %g; it must be between 0 and 1, for example 0.05", o.Significance)
+	case o.MinSegment < 2:
+		return o, fmt.Errorf("segments of %d points have no spread; use at least 2", o.MinSegment)
+	case o.Permutations < 1 || 1/float64(o.Permutations+1) > o.Significance:
+		return o, fmt.Errorf("%d permutations cannot reach a significance of %g; use at least %d", o.Permutations, o.Significance, int(math.Ceil(1/o.Significance))-1)
+	case !(o.MinMagnitude >= 0):
+		return o, fmt.Errorf("the smallest magnitude is %g; it must be 0 or more", o.MinMagnitude)
+	}
+	return o, nil
+}
+
+// Detect finds the change points of a series of a metric's values, oldest first. The
+// same values and options give the same result. It refuses values that have no place on
+// the metric's scale.
+func Detect(m metric.Metric, values []float64, opt Options) (Series, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return Series{}, fmt.Errorf("trend of %s: %w", m.ID, err)
+	}
+	x, err := onScale(m.Scale, values)
+	if err != nil {
+		return Series{}, fmt.Errorf("trend of %s: %w", m.ID, err)
+	}
+	s := &search{Options: opt, x: x, cuts: []int{0, len(x)}, p: map[int]float64{}, work: make([]float64, 2*len(x)),
+		rng: rand.New(rand.NewPCG(opt.Seed, uint64(len(x))))}
+	for s.divide() {
+	}
+	s.drop(m.Scale)
+	return s.series(m), nil
+}
+
+// onScale brings values to the scale of comparison.
+func onScale(scale metric.Scale, values []float64) ([]float64, error) {
+	x := make([]float64, len(values))
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("value %d is not a finite number; leave the session out", i)
+		}
+		if scale == metric.Log {
+			if v <= 0 {
+				return nil, fmt.Errorf("value %d is %g, which has no logarithm; leave the session out", i, v)
+			}
+			v = math.Log(v)
+		}
+		x[i] = v
+	}
+	if len(x) == 0 {
+		return nil, errors.New("there are no values")
+	}
+	return x, nil
+}
+
+// search is a series being divided.
+type search struct {
+	Options
+	x    []float64
+	cuts []int           // ends of the segments, 0 and len(x) included
+	p    map[int]float64 // of each cut
+	work []float64
+	rng  *rand.Rand
+}
+
+// divide adds the best split of all segments if it is significant.
+func (s *search) divide() bool {
+	candidate, _ := s.best(s.x)
+	if candidate < 0 {
+		return false
+	}
+	phi := s.correlation(s.with(candidate))
+	white := s.whiten(phi)
+	at, q := s.best(white)
+	if at < 0 {
+		return false
+	}
+	// Shuffled within segments; given up when significance is out of reach.
+	limit := int(s.Significance*float64(s.Permutations+1) + 1e-9)
+	reached := 1
+	for range s.Permutations {
+		for i, from := range s.cuts[:len(s.cuts)-1] {
+			part := white[from:s.cuts[i+1]]
+			s.rng.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
+		}
+		if _, shuffled := s.best(white); shuffled >= q {
+			reached++
+		}
+		if reached > limit {
+			return false
+		}
+	}
+	s.p[at] = float64(reached) / float64(s.Permutations+1)
+	s.cuts = s.with(at)
+	return true
+}
+
+// best is the best split over all segments of x, as an index of the series; −1 if there is
+// none.
+func (s *search) best(x []float64) (at int, q float64) {
+	at, q = -1, 0
+	for i, from := range s.cuts[:len(s.cuts)-1] {
+		if b := bestSplit(x[from:s.cuts[i+1]], s.MinSegment, s.work); b.q > q {
+			at, q = from+b.at, b.q
+		}
+	}
+	return at, q
+}
+
+// with are the cuts with one more.
+func (s *search) with(cut int) []int {
+	i, _ := slices.BinarySearch(s.cuts, cut)
+	return slices.Insert(slices.Clone(s.cuts), i, cut)
+}
+
+// drop removes the change points below the smallest magnitude, the smallest first.
+func (s *search) drop(scale metric.Scale) {
+	least := s.MinMagnitude
+	if scale == metric.Log {
+		least = math.Log1p(least)
+	}
+	for len(s.cuts) > 2 {
+		smallest, at := math.Inf(1), 0
+		for i := 1; i < len(s.cuts)-1; i++ {
+			step := math.Abs(mean(s.x[s.cuts[i]:s.cuts[i+1]]) - mean(s.x[s.cuts[i-1]:s.cuts[i]]))
+			if step < smallest {
+				smallest, at = step, i
+			}
+		}
+		if smallest >= least {
+			return
+		}
+		s.cuts = slices.Delete(s.cuts, at, at+1)
+	}
+}
+
+// mean is the arithmetic mean.
 func mean(x []float64) float64 {
-	s := 0.0
+	sum := 0.0
 	for _, v := range x {
-		s += v
+		sum += v
 	}
-	return s / float64(len(x))
-}
-
-// detect on scale
-func detect(x []float64, least, perms int, alpha float64, maxPhi float64, rng *rand.Rand) []int {
-	cuts := []int{0, len(x)}
-	sc := newScanner(len(x), least)
-	for {
-		// best split over the segments
-		top, seg := split{q: math.Inf(-1)}, 0
-		for i := 0; i+1 < len(cuts); i++ {
-			if b := sc.best(x[cuts[i]:cuts[i+1]]); b.q > top.q {
-				top, seg = b, i
-			}
-		}
-		if math.IsInf(top.q, -1) {
-			return cuts[1 : len(cuts)-1]
-		}
-		cand := slices.Insert(slices.Clone(cuts), seg+1, cuts[seg]+top.at)
-		phi := math.Min(maxPhi, math.Max(0, autocorr(x, cand)))
-		use := cuts
-		if !Keep {
-			use = cand
-		}
-		res := residuals(x, use)
-		// whiten
-		e := make([]float64, 0, len(x))
-		for i := 0; i+1 < len(use); i++ {
-			for t := use[i] + 1; t < use[i+1]; t++ {
-				e = append(e, res[t]-phi*res[t-1])
-			}
-		}
-		f := 1.0
-		if !Keep {
-			f = math.Sqrt(float64(len(x)) / float64(len(x)-len(cand)+1))
-		}
-		lim := int(alpha*float64(perms+1)+1e-9) - 1
-		b := 0
-		y := make([]float64, len(x))
-		for r := 0; r < perms && b <= lim; r++ {
-			// recolour
-			cur := 0.0
-			for t := -20; t < len(x); t++ {
-				cur = phi*cur + f*e[rng.IntN(len(e))]
-				if t >= 0 {
-					y[t] = cur
-				}
-			}
-			if phi == 0 && Keep {
-				copy(y, x)
-				for i := 0; i+1 < len(cuts); i++ {
-					s := y[cuts[i]:cuts[i+1]]
-					rng.Shuffle(len(s), func(a, b int) { s[a], s[b] = s[b], s[a] })
-				}
-			}
-			for i := 0; i+1 < len(cuts); i++ {
-				if s := sc.best(y[cuts[i]:cuts[i+1]]); s.q >= top.q {
-					b++
-					break
-				}
-			}
-		}
-		if b > lim {
-			return cuts[1 : len(cuts)-1]
-		}
-		cuts = cand
-	}
-}
-
-func residuals(x []float64, cuts []int) []float64 {
-	res := make([]float64, len(x))
-	for i := 0; i+1 < len(cuts); i++ {
-		m := mean(x[cuts[i]:cuts[i+1]])
-		for t := cuts[i]; t < cuts[i+1]; t++ {
-			res[t] = x[t] - m
-		}
-	}
-	return res
-}
-
-func autocorr(x []float64, cuts []int) float64 {
-	r := residuals(x, cuts)
-	var num, den float64
-	for i := 0; i+1 < len(cuts); i++ {
-		for t := cuts[i]; t < cuts[i+1]; t++ {
-			den += r[t] * r[t]
-			if t > cuts[i] {
-				num += r[t] * r[t-1]
-			}
-		}
-	}
-	n := float64(len(x))
-	k := float64(len(cuts) - 1)
-	p := num / den
-	return (n*p + Corr*k) / (n - 3*Corr*k)
+	return sum / float64(len(x))
 }

@@ -1,0 +1,87 @@
+package trend
+
+import "math"
+
+// maxCorrelation keeps the whitened series stationary.
+const maxCorrelation = 0.9
+
+// residuals are the values less the means of their segments.
+func residuals(x []float64, cuts []int) []float64 {
+	r := make([]float64, len(x))
+	for i, from := range cuts[:len(cuts)-1] {
+		centre := mean(x[from:cuts[i+1]])
+		for t := from; t < cuts[i+1]; t++ {
+			r[t] = x[t] - centre
+		}
+	}
+	return r
+}
+
+// correlation estimates that of neighbours within k segments of T points in all, by the
+// lag-1 autocorrelation r corrected for the bias that the k means cause, from 0 to 0.9:
+//
+//	E r ≈ φ − k·(1 + 3φ)/T  (M. Kendall, Biometrika 41, 1954), so φ = (T·r + k)/(T − 3k)
+func (s *search) correlation(cuts []int) float64 {
+	r := residuals(s.x, cuts)
+	var products, squares float64
+	for i, from := range cuts[:len(cuts)-1] {
+		for t := from; t < cuts[i+1]; t++ {
+			squares += r[t] * r[t]
+			if t > from {
+				products += r[t] * r[t-1]
+			}
+		}
+	}
+	points, segments := float64(len(s.x)), float64(len(cuts)-1)
+	if squares == 0 {
+		return 0
+	}
+	if points <= 3*segments {
+		return maxCorrelation // too short to tell
+	}
+	phi := (points*products/squares + segments) / (points - 3*segments)
+	return math.Max(0, math.Min(phi, maxCorrelation))
+}
+
+// whiten is x(t) − φ·x(t−1) about the means of the segments, with the first point of each
+// scaled to the same variance.
+func (s *search) whiten(phi float64) []float64 {
+	r := residuals(s.x, s.cuts)
+	white := make([]float64, len(r))
+	for i, from := range s.cuts[:len(s.cuts)-1] {
+		white[from] = math.Sqrt(1-phi*phi) * r[from]
+		for t := from + 1; t < s.cuts[i+1]; t++ {
+			white[t] = r[t] - phi*r[t-1]
+		}
+	}
+	return white
+}
+
+// noise is the standard deviation of a point about its segment. The squares about a mean
+// of n correlated points fall short of n·σ² by n times the variance of that mean.
+func (s *search) noise(phi float64) float64 {
+	squares, freedom := 0.0, 0.0
+	for _, v := range residuals(s.x, s.cuts) {
+		squares += v * v
+	}
+	for i, from := range s.cuts[:len(s.cuts)-1] {
+		n := s.cuts[i+1] - from
+		freedom += float64(n) * (1 - varianceOfMean(n, phi))
+	}
+	if freedom <= 0 {
+		return 0
+	}
+	return math.Sqrt(squares / freedom)
+}
+
+// varianceOfMean is that of n neighbours with correlation φ and variance 1:
+//
+//	(1 + 2·Σ (1 − k/n)·φᵏ)/n, k from 1 to n − 1
+func varianceOfMean(n int, phi float64) float64 {
+	sum, power := 1.0, 1.0
+	for k := 1; k < n && power > 1e-16; k++ {
+		power *= phi
+		sum += 2 * (1 - float64(k)/float64(n)) * power
+	}
+	return sum / float64(n)
+}
