@@ -33,8 +33,21 @@
 //	}}})
 //	// j.Comparisons[0].Verdict == gates.Regression
 //
-// Out of scope: this package runs no sequential design. A caller that looks at the data
-// several times calls [Judge] at each look with the nominal level of that look as
-// Family.Alpha, and keeps the first crossing. It also does not know which pairs are
-// valid: pairs that a cause outside the system under test has voided are not passed in.
+// Repeats cost hours, so a [Sequence] looks at the data while they come in and stops when
+// all is decided. Each look has a nominal level from the joint law of the looks
+// ([Looks.Level]), so that α holds for all looks together; the first crossing is final.
+//
+// Other tests are there for other data: [SignFlip] and [MaxT] where differences are
+// symmetric but not normal, [Welch] and [MannWhitney] where nothing is paired, and
+// [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric
+// means of many cells. [Family.Moderate] lets the cells of a session share what they know
+// of their variances. [Bootstrap] describes percentiles and decides nothing.
+//
+// What these promise is simulated by TestOperatingCharacteristics: run
+//
+//	go test ./gates -run OperatingCharacteristics -v -full
+//
+// Out of scope: this package does not know which pairs are valid. Pairs that a cause
+// outside the system under test has voided are not passed in. It decides on sessions;
+// package trend searches a history of them.
 package gates

@@ -11,6 +11,7 @@ import (
 
 // stored is a comparison of sessions with a history of h, drawn with deviation sd.
 func (s *simulator) stored(tb testing.TB, h int, shift, sd float64) gates.Comparison {
+	tb.Helper()
 	c := comparison(tb, "ttft.p99", nil)
 	c.Test, c.Planned, c.Unpaired = gates.Prediction, 1, &gates.Samples{}
 	for range h {

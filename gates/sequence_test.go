@@ -48,14 +48,17 @@ func TestLooksBetween(t *testing.T) {
 
 // steady is quiet enough to pass at four repeats, restless is not, slow regresses.
 func steady(tb testing.TB, id string, n int) gates.Comparison {
+	tb.Helper()
 	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.001, 0.999}, 6)[:n]...))
 }
 
 func restless(tb testing.TB, id string, n int) gates.Comparison {
+	tb.Helper()
 	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.06, 0.96}, 6)[:n]...))
 }
 
 func slow(tb testing.TB, id string, n int) gates.Comparison {
+	tb.Helper()
 	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.101, 1.099}, 6)[:n]...))
 }
 
