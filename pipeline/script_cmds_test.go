@@ -88,7 +88,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stderr, &stderr
 	cmd.Env = append(os.Environ(), "WORK="+ts.Getenv("WORK"), "NO_COLOR=1", "HOME="+ts.Getenv("WORK"))
 	ts.Check(cmd.Start())
-	waitFor(ts, cmd, ts.MkAbs(args[2]), args[3])
+	waitFile(ts, false, args[2:4])
 	sent := time.Now()
 	ts.Check(cmd.Process.Signal(signals[args[0]]))
 	err = cmd.Wait()
@@ -124,14 +124,15 @@ func waitHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func waitFor(ts *testscript.TestScript, cmd *exec.Cmd, file, text string) {
+// waitFile waits until a file holds a text: waitfile out/events.jsonl run_start.
+func waitFile(ts *testscript.TestScript, _ bool, args []string) {
+	file, text := ts.MkAbs(args[0]), args[1]
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		content, _ := os.ReadFile(file)
 		if bytes.Contains(content, []byte(text)) {
 			return
 		}
 		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
 			ts.Fatalf("%s never held %q", file, text)
 		}
 	}

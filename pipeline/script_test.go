@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"noprocess": noProcess,
 			"interrupt": interrupt,
 			"waithttp":  waitHTTP,
+			"waitfile":  waitFile,
 
 			"left":           left,
 			"runid":          runID,

@@ -172,6 +172,11 @@ func (s *session) close() error {
 
 func (s *session) run(ctx context.Context) (*result.Document, error) {
 	s.bus.Start(s.opt.Version, s.runID)
+	release, err := s.takeLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	launcher := process.New(s.spawner, process.Options{})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
