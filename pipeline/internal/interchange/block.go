@@ -16,6 +16,34 @@ type openBlock struct {
 	section string
 	entries []entry
 	noise   int
+	// bare blocks have lost the rule that begins them; what follows tells whether they are
+	// blocks at all.
+	bare bool
+}
+
+// startsBare reports that a line outside of any block is a figure as blocks print it, with
+// its unit, so that a block without its first rule begins.
+func startsBare(line string) bool {
+	e, ok := splitEntry((&openBlock{}).strip(line))
+	if !ok || !strings.Contains(e.label, " ") || !isNumber(e.value) {
+		return false
+	}
+	f, ok := figureOf(e.label)
+	_, unit := labelWords(e.label)
+	return ok && (f.name == "succeeded" || unit != "" && (f.kind == latency || f.kind == rate))
+}
+
+// isBlock reports that a bare block has so many figures that it is one: a sentence or a
+// summary has fewer.
+func (b *openBlock) isBlock() bool {
+	const enough = 4
+	figures := 0
+	for _, e := range b.entries {
+		if f, ok := figureOf(e.label); ok && f.kind != param {
+			figures++
+		}
+	}
+	return figures >= enough
 }
 
 // linePrefix is what logs and pages put before a line: quotes, comments, names of

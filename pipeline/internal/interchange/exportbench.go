@@ -21,9 +21,9 @@ import (
 // number of requests.
 func WriteGoBench(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
-	for key, value := range map[string]string{"tool": doc.Tool, "file": doc.File} {
-		if value != "" {
-			fmt.Fprintf(b, "%s: %s\n", key, oneLine(value))
+	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}} {
+		if value := oneLine(head[1]); value != "" {
+			fmt.Fprintf(b, "%s: %s\n", head[0], value)
 		}
 	}
 	ids := map[string]bool{}

@@ -2,6 +2,8 @@ package interchange
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -207,8 +209,8 @@ func (e *entryList) statistics(n *node, label, unit string, stats map[string]str
 	if n == nil {
 		return
 	}
-	for key, stat := range stats {
-		v := n.get(key)
+	for _, key := range slices.Sorted(maps.Keys(stats)) {
+		stat, v := stats[key], n.get(key)
 		if outer, inner, ok := strings.Cut(key, "."); v == nil && ok {
 			v = n.get(outer, inner)
 		}

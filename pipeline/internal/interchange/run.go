@@ -39,9 +39,11 @@ type Run struct {
 	Audit map[string]any
 	// Warnings for people: what was left out or concluded.
 	Warnings []string
-	// SameAs is the line of the block in the same source that this row of a table repeats,
-	// 0 if it stands for itself. Document leaves repetitions out.
+	// SameAs is the line of the block in the same source that this row of a table (or this
+	// summary) repeats, 0 if it stands for itself. Document leaves repetitions out.
 	SameAs int
+	// bare marks a block that was found without its first line.
+	bare bool
 }
 
 // Counts of a run, as the tool counts.

@@ -201,16 +201,17 @@ func (t *textReader) turned(table *openTable) {
 	}
 }
 
-// markRepetitions finds the rows of tables that repeat a block of the same text, so that
-// they are not taken for a second measurement.
+// markRepetitions finds the rows of tables and the summaries that repeat a block of the
+// same text, so that they are not taken for a second measurement.
 func markRepetitions(runs []Run) {
 	for i := range runs {
-		if runs[i].Format != FormatTable {
+		r := &runs[i]
+		if r.Format == FormatBlock && !r.bare {
 			continue
 		}
 		for j := range runs {
-			if runs[j].Format == FormatBlock && sameMeasurement(&runs[i], &runs[j]) {
-				runs[i].SameAs = runs[j].Line
+			if b := &runs[j]; b.Format == FormatBlock && !b.bare && (sameMeasurement(r, b) || r.bare && summarizes(r, b)) {
+				r.SameAs = b.Line
 				break
 			}
 		}
@@ -221,15 +222,27 @@ func markRepetitions(runs []Run) {
 // measurements never do.
 func sameMeasurement(a, b *Run) bool {
 	const enough = 6
-	same := 0
+	same, differ := shared(a, b)
+	return same >= enough && !differ && a.Duration == b.Duration
+}
+
+// summarizes reports that a has no figure that b has not, to the last digit.
+func summarizes(a, b *Run) bool {
+	const enough = 3
+	same, differ := shared(a, b)
+	return same >= enough && same == len(a.Metrics) && !differ && (a.Duration == 0 || a.Duration == b.Duration)
+}
+
+// shared counts the metrics that are equal, and says whether any differs.
+func shared(a, b *Run) (same int, differ bool) {
 	for id, v := range a.Metrics {
 		w, ok := b.Metrics[id]
 		if ok && v != w {
-			return false
+			return same, true
 		}
 		if ok {
 			same++
 		}
 	}
-	return same >= enough && a.Duration == b.Duration
+	return same, false
 }

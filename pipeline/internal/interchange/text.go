@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -130,6 +131,11 @@ func (t *textReader) part(line string, complete bool) {
 	if t.inTable(line) {
 		return
 	}
+	if startsBare(line) {
+		t.block = &openBlock{line: t.line, bare: true}
+		t.inBlock(line, complete)
+		return
+	}
 	t.outside(line)
 }
 
@@ -173,6 +179,11 @@ func (t *textReader) inCommand(line string) {
 func (t *textReader) inBlock(line string, complete bool) {
 	b := t.block
 	text := b.strip(line)
+	if b.bare && !t.goesOn(text) {
+		t.closeBlock("it has no first line")
+		t.part(line, complete)
+		return
+	}
 	switch {
 	case text == "":
 	case blockEnd.MatchString(text):
@@ -202,6 +213,14 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 }
 
+// goesOn reports that a line is part of a block that began without a rule: only what
+// blocks consist of is.
+func (t *textReader) goesOn(text string) bool {
+	e, ok := splitEntry(text)
+	_, known := figureOf(e.label)
+	return text == "" || ok && known || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
+}
+
 // end closes what is still open at the end of the text.
 func (t *textReader) end() {
 	t.closeBlock("the text ends")
@@ -213,10 +232,13 @@ func (t *textReader) end() {
 func (t *textReader) closeBlock(why string) {
 	b := t.block
 	t.block = nil
-	if b == nil {
+	if b == nil || b.bare && !b.isBlock() {
 		return
 	}
-	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool()}
+	if b.bare {
+		why = "nor a first one"
+	}
+	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool(), bare: b.bare}
 	t.around.apply(&run, b.succeeded())
 	b.setBackend(&run)
 	if why != "" {
@@ -226,9 +248,8 @@ func (t *textReader) closeBlock(why string) {
 		run.warnf("%d lines inside the block are not figures", b.noise)
 	}
 	t.fail(run.fill(b.entries))
-	for label := range maps.Keys(run.Other) {
-		run.warnf("the label %s is not known here: kept as text", clip(label))
-		break // one is enough to say that there are some
+	if len(run.Other) > 0 {
+		run.warnf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
 	t.runs = append(t.runs, run)
 	t.around.next()

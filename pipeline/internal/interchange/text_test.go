@@ -157,7 +157,7 @@ func TestLiberalAroundBlocks(t *testing.T) {
 		{"no closing rule", rule + body, "no closing line (the text ends)"},
 		{"fence ends it", "```\n" + rule + body + "```\ntext\n", "no closing line (a fence ends it)"},
 		{"a warning inside", rule + "Successful requests:  10\n/usr/lib/x.py:3 something happened\nMean TTFT (ms):  12.50\n" + end, "1 lines inside the block"},
-		{"a label of the future", rule + body + "Energy per token (J):  0.3\n" + end, `the label "Energy per token (J)" is not known`},
+		{"a label of the future", rule + body + "Energy per token (J):  0.3\n" + end, `not known here are kept as text: "Energy per token (J)"`},
 		{"of all", rule + "Successful requests:  10/10\nMean TTFT (ms):  12.50\n" + end, ""},
 		{"median and p50", rule + body + "Median TTFT (ms): 5.00\nP50 TTFT (ms): 5.00\n" + end, ""},
 		{"byte order mark", "\ufeff" + rule + body + end, ""},
@@ -201,6 +201,56 @@ func TestTurnedTable(t *testing.T) {
 	}
 	if w := strings.Join(runs[0].Warnings, "\n"); !strings.Contains(w, "does not say which tool") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// TestBlocksWithoutRules: a block of which only the figures were pasted is one, a sentence
+// with a figure is not, and a summary that repeats a block is not a second measurement.
+func TestBlocksWithoutRules(t *testing.T) {
+	const figures = "Successful requests:                     10\nBenchmark duration (s):                  4.25\n" +
+		"Request throughput (req/s):              2.35\n---------------Time to First Token----------------\nMean TTFT (ms):                          12.50\nP99 TTFT (ms):                           19.75\n"
+	text := "## main fp16\n```\n" + figures + "```\nIn short:\nMean TTFT (ms): 12.50\nThat is all.\n"
+	runs, err := interchange.Read(strings.NewReader(text), "pr.md", interchange.ReadOptions{})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	r := runs[0]
+	if r.Line != 3 || r.Metrics["ttft.p99"] != 0.01975 || r.Counts.Succeeded != 10 || r.Params["heading"] != "main fp16" || len(r.Warnings) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := interchange.Read(strings.NewReader("Mean TTFT (ms): 12.50\nThat is all.\n"), "x.md", interchange.ReadOptions{}); err == nil {
+		t.Error("a sentence is taken for a result")
+	}
+	const summary = "Summary\nRequest throughput (req/s): 2.35\nMean TTFT (ms): 12.50\nP99 TTFT (ms): 19.75\nBenchmark duration (s): 4.25\n"
+	runs, err = interchange.Read(strings.NewReader(rule+figures+end+summary), "x.md", interchange.ReadOptions{})
+	if err != nil || len(runs) != 2 || runs[1].SameAs != 1 {
+		t.Errorf("a summary: %v, %+v", err, runs)
+	}
+	damaged := strings.Replace(figures, "19.75", "19,75", 1)
+	if _, err := interchange.Read(strings.NewReader(damaged), "x.md", interchange.ReadOptions{}); err == nil || !strings.Contains(err.Error(), `x.md:6: P99 TTFT (ms): "19,75" is not a number`) {
+		t.Errorf("a damaged figure: %v", err)
+	}
+}
+
+// TestSGLangBlocks: an older block with its misspelt label, of another backend than
+// SGLang's own endpoint.
+func TestSGLangBlocks(t *testing.T) {
+	text := rule + "Backend:  vllm\nTraffic request rate:  4.0\nMax reqeuest concurrency:  16\nSuccessful requests:  10\n" +
+		"Total generated tokens:  100\nTotal generated tokens (retokenized):  99\nConcurrency:  3.25\nAccept length:  1.75\n" +
+		"----------------End-to-End Latency----------------\nMean E2E Latency (ms):  500.00\n---------------Inter-Token Latency----------------\nMean ITL (ms):  9.50\nMax ITL (ms):  20.00\n" + end
+	runs, err := interchange.Read(strings.NewReader(text), "x.log", interchange.ReadOptions{})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	r := runs[0]
+	checkDefined(t, &r)
+	for id, want := range map[string]float64{"itl.mean": 0.0095, "itl.max": 0.02, "sglang_e2el.mean": 0.5, "concurrency.mean": 3.25, "spec_decode.acceptance_length": 1.75} {
+		if got := r.Metrics[id]; got != want {
+			t.Errorf("%s = %v, want %v: %v", id, got, want, r.Metrics)
+		}
+	}
+	if v, _ := r.Param("max_concurrency"); v != "16" || r.Audit["retokenized_tokens"] != 99.0 {
+		t.Errorf("%+v", r)
 	}
 }
 
