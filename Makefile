@@ -2,6 +2,8 @@
 GO      ?= go
 BIN     := bin/pipeline
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# Static programs run in an empty image, which is what --simulate=container needs.
+export CGO_ENABLED ?= 0
 LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
 .PHONY: build demo test race lint fmt golden bench clean
@@ -28,6 +30,7 @@ test:
 	$(GO) test -timeout 45m ./pipeline
 
 # The packages with goroutines of their own.
+race: export CGO_ENABLED = 1
 race:
 	$(GO) test -race -short ./steps/load/... ./steps/process/... ./steps/simulate/... ./pipeline/internal/engine/... ./pipeline/internal/event/... ./pipeline/internal/spawn/...
 
