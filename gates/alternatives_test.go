@@ -303,3 +303,16 @@ func BenchmarkMaxT20Of12(b *testing.B) {
 		judge(b, f)
 	}
 }
+
+func BenchmarkRankSum10v10(b *testing.B) {
+	s := newSimulator(26)
+	base, head := make([]float64, 10), make([]float64, 10)
+	for i := range base {
+		base[i], head[i] = s.rng.NormFloat64(), s.rng.NormFloat64()
+	}
+	for b.Loop() {
+		if _, err := gates.RankSum(base, head, 0.05); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

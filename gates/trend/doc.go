@@ -18,6 +18,8 @@
 //	s, err := trend.Detect(ttft, values, trend.Options{})
 //	// s.ChangePoints[0].Index == 60, .Change ≈ 0.10, .Worse, .State == trend.Confirmed
 //
+// [Otava] finds the change points that Apache Otava would, for those who compare.
+//
 // A change point says that something changed between two sessions, not what. Out of scope:
 // the last point of a series cannot be told from an outlier (it is at most Suspected),
 // values of different fingerprints are different series, which the caller separates, and
