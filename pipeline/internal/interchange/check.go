@@ -18,7 +18,7 @@ func Check(a, b *result.Document) []string {
 	for i := range b.Benchmarks {
 		for j := range b.Benchmarks[i].Cells {
 			c := &b.Benchmarks[i].Cells[j]
-			other[c.Hash] = c
+			other[cellHash(c.Values)] = c
 		}
 	}
 	var notes []string
@@ -30,7 +30,7 @@ func Check(a, b *result.Document) []string {
 	for i := range a.Benchmarks {
 		for j := range a.Benchmarks[i].Cells {
 			x := &a.Benchmarks[i].Cells[j]
-			y := other[x.Hash]
+			y := other[cellHash(x.Values)]
 			if y == nil {
 				continue
 			}

@@ -26,7 +26,7 @@ type Limits struct {
 	Depth  int   // of nested JSON, 32
 	String int   // bytes of one JSON string that are kept, 64 KiB
 	// Requests and Events are those of one run that are kept as records: 2,000,000 and
-	// 16,000,000 (about 700 MB). Of a larger run the file's own aggregates are kept.
+	// 16,000,000 (about 1.5 GB while they are reduced). Of a larger run the file's own aggregates are kept.
 	Requests, Events int
 }
 
