@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -32,7 +33,7 @@ func (w warnings) Handle(_ context.Context, r slog.Record) error {
 }
 
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	w.attrs = append(w.attrs[:len(w.attrs):len(w.attrs)], attrs...)
+	w.attrs = append(slices.Clip(w.attrs), attrs...)
 	return w
 }
 
