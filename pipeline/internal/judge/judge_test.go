@@ -99,6 +99,21 @@ func TestVerdicts(t *testing.T) {
 				s.add(cell, again)
 			}
 		}, result.Pass, 0, ""},
+		{"a repeat with a failed head is measured again", func(s session) {
+			s.doc.Benchmarks[0].Cells[0].Runs[2].Status = result.RunVoid
+			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
+			for cell := range 2 {
+				again := run(repeats+1, 0.1)
+				again.Replaces = 3
+				s.add(cell, again)
+			}
+		}, result.Inconclusive, 0, "failed in 1 of 5 runs"},
+		{"the head fails in both tries of a repeat", func(s session) {
+			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
+			again := run(3, 0.1)
+			dead(&again)
+			s.add(1, again)
+		}, result.Regression, 1, "failed in 2 of 5 runs"},
 		{"other work on one side", func(s session) {
 			s.each(1, func(r *result.Run) { r.Audit["work_hash"] = "other" })
 		}, result.Invalid, 5, "same work"},

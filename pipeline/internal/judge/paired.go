@@ -74,14 +74,17 @@ func pairs(base, head []result.Run, id string) []gates.Pair {
 }
 
 // outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
-// the server.
+// the server. A repeat can hold several runs in which the server failed, and one that
+// went well afterwards: all of them count. The failed ones have no partner on the other
+// side, so each gets a number of its own below 0.
 func outcomes(runs []result.Run) []gates.Run {
 	var out []gates.Run
 	for _, r := range runs {
-		if r.Status == result.RunOK || r.Status == result.RunFailed {
-			out = append(out, gates.Run{
-				Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: r.Status == result.RunFailed,
-			})
+		switch r.Status {
+		case result.RunOK:
+			out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed})
+		case result.RunFailed:
+			out = append(out, gates.Run{Repeat: -1 - len(out), Sent: r.Sent, Failed: r.Failed, ServerFailed: true})
 		}
 	}
 	return out
