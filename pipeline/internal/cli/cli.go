@@ -161,7 +161,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
-		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
+		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
 		a.cleanupCommand(),
 	)
 	return root

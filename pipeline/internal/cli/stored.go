@@ -1,12 +1,14 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -100,23 +102,44 @@ func (a *app) reportCommand() *cobra.Command {
 
 func (a *app) compareCommand() *cobra.Command {
 	var markdown bool
+	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Set two stored results side by side, without a gate",
+		Short: "Set two results side by side, ours or other tools', without a gate",
+		Long:  "A and B are run directories, results files, or files that `import` reads.\nThe two are described, not judged: they were not measured alternately in one session.",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			first, errA := session.ReadDocument(args[0])
-			second, errB := session.ReadDocument(args[1])
-			if err := errors.Join(errA, errB); err != nil {
+			sides := make([]side, len(args))
+			for i, arg := range args {
+				var err error
+				if sides[i], err = readSide(arg, f.tool); err != nil {
+					return exit(exitUsage, err)
+				}
+			}
+			if err := documents(f, sides); err != nil {
 				return exit(exitUsage, err)
 			}
-			format := reports.FormatText
-			if markdown {
-				format = reports.FormatMarkdown
-			}
-			return reports.Compare(a.Out, first, second, format, reports.Options{Color: a.outColor() && !markdown, Width: a.OutWidth()})
+			return a.printComparison(sides[0].doc, sides[1].doc, markdown)
 		},
 	}
+	f.register(cmd)
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a markdown table")
 	return cmd
+}
+
+// printComparison prints the table, and below it what keeps the two from being like.
+func (a *app) printComparison(first, second *result.Document, markdown bool) error {
+	format := reports.FormatText
+	if markdown {
+		format = reports.FormatMarkdown
+	}
+	options := reports.Options{Color: a.outColor() && !markdown, Width: a.OutWidth()}
+	if err := reports.Compare(a.Out, first, second, format, options); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	notes := slices.Concat(interchange.Check(first, second), first.Warnings, second.Warnings)
+	for _, note := range slices.Compact(notes) {
+		fmt.Fprintf(a.Out, "\nnote: %s\n", escape.Line(note, 1000))
+	}
+	return nil
 }
