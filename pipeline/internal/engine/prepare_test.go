@@ -129,3 +129,22 @@ func TestInterruptedPull(t *testing.T) {
 		}
 	})
 }
+
+// A start that the launcher refuses for a cause that the engine's rules know has its class.
+func TestRefusedStartHasAClass(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 2)
+	for refusal, want := range map[string]string{"the device is out of memory": "oom", "not found": startFailed} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSession(t, p)
+			s.w.behave = both(behaviour{refuse: errors.New(refusal)})
+			out := s.run(t, t.Context())
+			for _, l := range out.Launched {
+				for _, a := range l.Attempts {
+					if a.Failure == nil || a.Failure.Class != want || a.Failure.Evidence != refusal {
+						t.Errorf("%s: %+v", refusal, a.Failure)
+					}
+				}
+			}
+		})
+	}
+}

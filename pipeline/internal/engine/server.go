@@ -67,6 +67,9 @@ var (
 	errUnhealthy = errors.New("the server lives but does not serve any longer")
 )
 
+// startFailed is the class of a start that failed for a cause that nothing names.
+const startFailed = "start_failed"
+
 // classOf names a cause that the log says nothing about.
 func classOf(err error) string {
 	switch {
@@ -83,7 +86,7 @@ func classOf(err error) string {
 	case errors.Is(err, process.ErrPortInUse):
 		return "port_in_use"
 	default:
-		return "start_failed"
+		return startFailed
 	}
 }
 
@@ -357,11 +360,16 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	return s.launch.Failure, errors.Join(err, r.bus.Err())
 }
 
-// failure finds the cause in the log, which must be closed, or takes what we saw.
+// failure finds the cause in the log, which must be closed, or in what a launcher said, or
+// takes what we saw.
 func (r *runner) failure(s *server, f *fault, exit string) *result.Failure {
 	tail := s.log.Tail()
 	class, evidence := s.spec.Engine.Classify(tail)
-	if class == "" || class == "unknown" {
+	if unknown(class) && f.class == startFailed {
+		// A daemon without a driver for GPUs says so before there is a log.
+		class, evidence = s.spec.Engine.Classify([]string{f.err.Error()})
+	}
+	if unknown(class) {
 		class, evidence = f.class, f.err.Error()
 	}
 	return &result.Failure{
@@ -369,6 +377,8 @@ func (r *runner) failure(s *server, f *fault, exit string) *result.Failure {
 		LogTail: tail, Range: s.target.Range,
 	}
 }
+
+func unknown(class string) bool { return class == "" || class == "unknown" }
 
 // keep adds the attempt to the launch it belongs to.
 func (r *runner) keep(s *server) {
