@@ -221,6 +221,11 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 			d.Subject = b.Range.Ptr()
 		}
 	}
+	for _, g := range cfg.Gates {
+		if g.Addr == f.Addr {
+			d.Subject = g.Range.Ptr()
+		}
+	}
 	return hcl.Diagnostics{d}
 }
 

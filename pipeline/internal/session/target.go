@@ -140,7 +140,7 @@ func supported(opt Options) error {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: steps.Unsupported("", fmt.Sprintf("datasets of kind %q are not supported yet; use random or sonnet", kind))})
 		}
 	}
-	return errors.Join(found...)
+	return errors.Join(append(found, unusable(opt)...)...)
 }
 
 func runnable(opt Options, s *lang.Server) error {
