@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
 
@@ -34,8 +35,9 @@ func (a *app) actionCommand() *cobra.Command {
 			if file == "" {
 				return exit(exitUsage, errors.New("the input file is empty"))
 			}
+			before, _ := session.ReadDocument(out) // mostly there is none
 			code := a.runAs(cmd.Context(), append(args, "--", file))
-			if err := a.outputs(out, code); err != nil {
+			if err := a.outputs(out, code, before); err != nil {
 				// Outputs are best effort: the verdict alone sets the exit code.
 				fmt.Fprintf(a.Err, "::warning::outputs were not written: %v\n", err)
 			}
@@ -51,14 +53,15 @@ func (a *app) runAs(ctx context.Context, args []string) int {
 	return a.exitCode(root.ExecuteContext(ctx))
 }
 
-// outputs writes the action's outputs to the file that the runner names, if it does.
-func (a *app) outputs(dir string, code int) error {
+// outputs writes the action's outputs to the file that the runner names, if it does. A
+// result that was there before is not this run's: a run that was refused has no verdict.
+func (a *app) outputs(dir string, code int, before *result.Document) error {
 	path := a.Getenv("GITHUB_OUTPUT")
 	if path == "" {
 		return nil
 	}
 	values := [][2]string{{"exit-code", strconv.Itoa(code)}, {"results", dir}, {"report-path", ""}, {"verdict", ""}}
-	if doc, err := session.ReadDocument(dir); err == nil {
+	if doc, err := session.ReadDocument(dir); err == nil && (before == nil || !doc.Ended.Equal(before.Ended)) {
 		values[2][1], values[3][1] = filepath.Join(dir, "report.md"), string(doc.Verdict)
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
