@@ -131,6 +131,10 @@ func (c *court) decide() error {
 	if err != nil {
 		return fmt.Errorf("judging the family: %w", err)
 	}
+	c.doc.FamilySize = 0
+	for _, group := range j.Groups {
+		c.doc.FamilySize += len(group.IDs)
+	}
 	for i, d := range j.Comparisons {
 		fill(c.at(c.comparisons[i]), d)
 	}

@@ -2,7 +2,7 @@ package judge
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -200,12 +200,8 @@ func valid(runs []result.Run) int {
 // descriptive gives the reason why servers that the pipeline did not launch are
 // described and not decided: their repeats share one launch.
 func (c *court) descriptive(targets ...string) string {
-	for _, t := range c.plan.Targets {
-		for _, addr := range targets {
-			if t.Addr == addr && strings.Contains(t.Source, "://") {
-				return "a server given by its url is not launched anew for each repeat, so the spread between launches is unknown"
-			}
-		}
+	if slices.ContainsFunc(targets, c.plan.Attached) {
+		return "a server given by its url is not launched anew for each repeat, so the spread between launches is unknown"
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Benchmarks = b.benchmarks()
 	p.Targets = b.targets(p.Benchmarks)
 	p.Gates = b.gates(p)
-	p.FamilySize = familySize(p.Gates)
+	p.FamilySize = p.familySize()
 	p.Repeats = schedule(p.Benchmarks)
 	p.Estimate = b.estimate(p)
 	p.Fingerprint = fingerprint(p)

@@ -53,15 +53,11 @@ func (b *builder) estimate(p *Plan) Estimate {
 			seconds[c.Hash] = c.Seconds / p.TimeScale
 		}
 	}
-	attached := map[string]bool{}
-	for _, t := range p.Targets {
-		attached[t.Addr] = strings.Contains(t.Source, "://")
-	}
 	for _, r := range p.Repeats {
 		for _, l := range r.Launches {
 			e.Launches++
 			e.Runs += len(l.Runs)
-			if !attached[l.Target] {
+			if !p.Attached(l.Target) {
 				e.Seconds += launch
 			}
 			for _, run := range l.Runs {

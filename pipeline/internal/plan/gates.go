@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
@@ -88,16 +89,67 @@ func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
 	return ""
 }
 
-// familySize counts the tests that can fail the file: every metric of every comparison
-// of a gate whose regression fails, and the comparison of success rates that each
-// carries. Comparisons with a baseline outside of the session are described, not
-// tested, and asserts are limits, not tests.
-func familySize(gates []Gate) int {
-	n := 0
-	for _, g := range gates {
-		if g.BaselineKind == "paired" && g.OnRegression == string(lang.Fail) {
-			n += len(g.Comparisons) * (len(g.Metrics) + 1)
+// families counts the tests that can fail the file, by the group that Holm's procedure
+// corrects over: the gates with an alpha of their own by address, all others under "".
+// They are every metric of every comparison of a gate whose regression fails, and the
+// comparison of success rates that each carries. Comparisons with a baseline outside of
+// the session or with a server that is not launched anew are described, not tested, and
+// asserts are limits, not tests.
+func (p *Plan) families() map[string]int {
+	attached := map[string]bool{} // by cell
+	for _, b := range p.Benchmarks {
+		for i := range b.Cells {
+			attached[b.Cells[i].Hash] = p.Attached(b.Cells[i].Target)
 		}
 	}
+	sizes := map[string]int{}
+	for _, g := range p.Gates {
+		if g.BaselineKind != "paired" || g.OnRegression != string(lang.Fail) {
+			continue
+		}
+		for _, c := range g.Comparisons {
+			sizes[g.group()]++
+			if !attached[c.Base] && !attached[c.Head] {
+				sizes[g.group()] += len(g.Metrics)
+			}
+		}
+	}
+	return sizes
+}
+
+// group is the key of a gate in families.
+func (g Gate) group() string {
+	if g.Alpha > 0 {
+		return g.Addr
+	}
+	return ""
+}
+
+// familySize counts the tests of all groups.
+func (p *Plan) familySize() int {
+	n := 0
+	for _, size := range p.families() {
+		n += size
+	}
 	return n
+}
+
+// share is the error rate of a gate's group: its own, or what the others' leave.
+func (p *Plan) share(g Gate) float64 {
+	if g.Alpha > 0 {
+		return g.Alpha
+	}
+	rest := p.Alpha
+	for _, other := range p.Gates {
+		if other.BaselineKind == "paired" && other.OnRegression == string(lang.Fail) {
+			rest -= other.Alpha
+		}
+	}
+	return rest
+}
+
+// Attached says that a target is a server that answers already: the pipeline does not
+// launch it.
+func (p *Plan) Attached(addr string) bool {
+	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && strings.Contains(t.Source, "://") })
 }

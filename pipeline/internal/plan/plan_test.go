@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,6 +186,33 @@ func TestComparisons(t *testing.T) {
 		if c.HeadValue != "head" || c.BaseValue != "base" || len(c.Values) != 1 || c.Values[0].Name != "rate" {
 			t.Errorf("comparison %+v does not name its sides and the rest", c)
 		}
+	}
+}
+
+// TestShares sets what a plan says of its levels against what gates really uses.
+func TestShares(t *testing.T) {
+	cfg := config(4, 2, 4)
+	own, warns := *cfg.Gates[0], *cfg.Gates[0]
+	own.Addr, own.Alpha = "gate.own", 0.01
+	warns.Addr, warns.OnRegression = "gate.warns", lang.Warn
+	cfg.Gates = append(cfg.Gates, &own, &warns)
+	p := build(t, cfg, Options{})
+	if p.FamilySize != 8 {
+		t.Errorf("family of %d, want 8: two gates can fail, of 2 comparisons with a success rate each", p.FamilySize)
+	}
+	var text strings.Builder
+	if err := p.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"family of 4 at 0.04 ", "family of 4 at 0.01 ", "at 0.05 one-sided without correction"} {
+		if strings.Count(text.String(), want) != 1 {
+			t.Errorf("the plan does not say %q once:\n%s", want, text.String())
+		}
+	}
+
+	cfg.Servers[0].Spec.URL = "http://127.0.0.1:1"
+	if p := build(t, cfg, Options{}); p.FamilySize != 4 {
+		t.Errorf("family of %d beside a server that is not launched, want 4: only success rates are tested", p.FamilySize)
 	}
 }
 

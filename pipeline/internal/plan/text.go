@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -108,9 +109,9 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		return
 	}
 	repeats := p.repeatsOf(g.Benchmark)
-	fmt.Fprintf(w, "  \t%d pairs each, Holm over a family of %d at %.3g one-sided\n", repeats, p.FamilySize, p.Alpha)
+	level := p.writeLevel(w, g, repeats)
 	for _, sd := range assumedSpreads {
-		if change := found(repeats, sd, p.gateLevel(g), g.Margin); !math.IsInf(change, 0) {
+		if change := found(repeats, sd, level, g.Margin); !math.IsInf(change, 0) {
 			fmt.Fprintf(w, "  \tif pairs spread by %.0f %%: a change of %.1f %% is found with %.0f %% power\n", 100*sd, 100*change, 100*gates.Power)
 		}
 	}
@@ -124,12 +125,20 @@ func found(n int, sd, level, margin float64) float64 {
 	return math.Expm1(math.Max(significant, reaches))
 }
 
-// gateLevel is the strictest level of Holm's procedure that a comparison of the gate can meet.
-func (p *Plan) gateLevel(g Gate) float64 {
-	if g.Alpha > 0 {
-		return g.Alpha / float64(max(1, len(g.Comparisons)*(len(g.Metrics)+1)))
+// writeLevel says what the comparisons of a gate are corrected over, and returns the
+// strictest level of Holm's procedure that one of them can meet.
+func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) float64 {
+	if g.OnRegression != string(lang.Fail) {
+		level := p.Alpha
+		if g.Alpha > 0 {
+			level = g.Alpha
+		}
+		fmt.Fprintf(w, "  \t%d pairs each, at %.3g one-sided without correction: a regression does not fail the file\n", repeats, level)
+		return level
 	}
-	return p.Alpha / float64(max(1, p.FamilySize))
+	size, share := p.families()[g.group()], p.share(g)
+	fmt.Fprintf(w, "  \t%d pairs each, Holm over a family of %d at %.3g one-sided\n", repeats, size, share)
+	return share / float64(max(1, size))
 }
 
 func (p *Plan) repeatsOf(benchmark string) int {
