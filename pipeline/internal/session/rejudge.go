@@ -49,6 +49,9 @@ func Rejudge(cfg *lang.Config, run string) (*result.Document, error) {
 	if err := adopt(p, stored); err != nil {
 		return nil, err
 	}
+	if ownFile(cfg, run) {
+		keepBaselines(p, stored)
+	}
 	return doc, Judge(cfg, p, doc)
 }
 
@@ -80,6 +83,24 @@ func adopt(p, stored *plan.Plan) error {
 		}
 	}
 	return nil
+}
+
+// ownFile says that a configuration was read from the copy that the run directory keeps.
+func ownFile(cfg *lang.Config, run string) bool {
+	files := cfg.Sources.Files
+	return len(files) > 0 && filepath.Dir(files[0].Name) == filepath.Clean(SourceDir(run))
+}
+
+// keepBaselines takes the baseline files of the run's own plan: paths in the file are
+// meant from where it lay then, not from where its copy lies.
+func keepBaselines(p, stored *plan.Plan) {
+	paths := map[string]string{}
+	for _, g := range stored.Gates {
+		paths[g.Addr] = g.BaselinePath
+	}
+	for i := range p.Gates {
+		p.Gates[i].BaselinePath = paths[p.Gates[i].Addr]
+	}
 }
 
 func readPlan(run string) (*plan.Plan, error) {

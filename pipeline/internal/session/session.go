@@ -58,10 +58,6 @@ type Options struct {
 	Summary string
 }
 
-// ErrInterrupted is wrapped by the error of a session that a signal ended; the document
-// holds what was finished.
-var ErrInterrupted = errors.New("interrupted")
-
 // Result of a session.
 type Result struct {
 	Document *result.Document
@@ -70,7 +66,8 @@ type Result struct {
 }
 
 // Run carries the session out. A *engine.ConfigError means that the file is at fault.
-// Everything that servers and machine do is in the document.
+// Everything that servers and machine do is in the document. An error beside a result
+// means that not all of its reports could be written.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := supported(opt); err != nil {
 		return nil, err
@@ -80,10 +77,11 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	doc, err := s.run(ctx)
-	if err != nil {
-		return nil, errors.Join(err, s.close())
+	err = errors.Join(err, s.close())
+	if doc == nil {
+		return nil, err
 	}
-	return &Result{Document: doc, Dir: s.dir.Path()}, s.close()
+	return &Result{Document: doc, Dir: s.dir.Path()}, err
 }
 
 // session is an open run directory with everything that writes into it.
@@ -148,18 +146,26 @@ func (s *session) openDir() (err error) {
 	if s.opt.Out == "" {
 		err = store.LinkLatest(".", s.runID)
 	}
-	return errors.Join(err, s.keepInputs())
+	if err = errors.Join(err, s.keepInputs()); err != nil {
+		return errors.Join(err, s.dir.Close())
+	}
+	return nil
 }
 
 // keepInputs copies the plan and the file's sources into the run directory, from which
 // `pipeline gate` can judge again.
 func (s *session) keepInputs() error {
 	err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan)
-	for _, f := range s.opt.Config.Sources.Files {
+	kept := map[string]bool{}
+	for i, f := range s.opt.Config.Sources.Files {
 		name := filepath.Base(f.Name)
 		if f.Name == syntax.StdinName {
 			name = "stdin.pipeline.hcl"
 		}
+		if kept[name] { // of another folder
+			name = fmt.Sprintf("%d-%s", i+1, name)
+		}
+		kept[name] = true
 		err = errors.Join(err, s.dir.WriteSource(name, f.Bytes))
 	}
 	return err
