@@ -20,7 +20,7 @@ type Options struct {
 	Only []string
 	// Repeat overrides the number of repeats when it is above 0.
 	Repeat int
-	// Simulated is "" or "process"; TimeScale 1 is real time.
+	// Simulated is "", "process" or "container"; TimeScale 1 is real time.
 	Simulated string
 	TimeScale float64
 	// Argv renders a server's command line for display; it may be nil.
