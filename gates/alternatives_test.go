@@ -201,7 +201,7 @@ func (s *simulator) correlated(test gates.Test, members, n int, sd, shift float6
 
 func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
 	s := newSimulator(24)
-	const trials = 400
+	const trials = 200
 	alarms := 0
 	found := map[gates.Test]int{}
 	for range trials {

@@ -36,14 +36,20 @@ type Moderation struct {
 //
 //   - d0 is a lower bound: the variance of ln s² enters at its upper 95 % bound,
 //   - a third of d0 is added to the degrees of freedom, not all of it,
+//   - p values are multiplied by 1.25 and bounds widened likewise, which pays for cells that
+//     are noisier than a prior expects,
 //   - cells that share their launches have variances that agree by chance, so that the
 //     sampling variance of ln s² is reduced by their mean squared correlation ρ², and
 //     neither d0 nor the degrees of freedom exceed those of cells/(1 + (cells − 1)·ρ²)
 //     independent cells.
 //
-// It refuses fewer than [ModeratedCells] cells, fewer than 3 repeats, a cell without
-// spread, and variances too different to share a prior: a d0 below 1, or a cell that does
-// not belong to the prior (its F or the inverse beyond 0.01 after Bonferroni).
+// Variances that differ by more than chance switch the moderation off by themselves: d0
+// falls towards 0. It must not be switched off by a test of the same data, because that
+// would most often be when one cell's variance came out too small, and that cell would
+// then be tested by it.
+//
+// It refuses fewer than [ModeratedCells] cells, fewer than 3 repeats, and a cell without
+// spread.
 func Moderate(cells [][]float64) (Moderation, error) {
 	if len(cells) < ModeratedCells {
 		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), ModeratedCells)
@@ -67,9 +73,6 @@ func Moderate(cells [][]float64) (Moderation, error) {
 	inflation := chi.K / chi.Quantile(0.05)
 	m.PriorDF, m.PriorSD = fitPrior(logs, d, rho, inflation)
 	m.PriorDF = min(m.PriorDF, d*m.Effective)
-	if m.PriorDF < 1 || m.heterogeneous(logs, d) {
-		return Moderation{}, errors.New("the cells' variances are too different to share one")
-	}
 	return m, nil
 }
 
@@ -90,17 +93,8 @@ func fitPrior(logs []float64, d, rho, inflation float64) (df, sd float64) {
 	return df, math.Exp(logVariance / 2)
 }
 
-// heterogeneous says that a cell's variance does not belong to the prior.
-func (m Moderation) heterogeneous(logs []float64, d float64) bool {
-	f := distuv.F{D1: d, D2: m.PriorDF}
-	limit := 0.01 / float64(2*len(logs))
-	for _, v := range logs {
-		if p := f.CDF(math.Exp(v) / (m.PriorSD * m.PriorSD)); min(p, 1-p) < limit {
-			return true
-		}
-	}
-	return false
-}
+// misfit is the factor on p values for variances that are not drawn from a prior.
+const misfit = 1.25
 
 // test is a t-test with the moderated variance.
 func (m Moderation) test(r TTest) TTest {
@@ -109,7 +103,7 @@ func (m Moderation) test(r TTest) TTest {
 	r.SD = math.Sqrt((m.PriorDF*m.PriorSD*m.PriorSD + d*r.SD*r.SD) / (m.PriorDF + d))
 	r.SE = r.SD / math.Sqrt(float64(r.N))
 	r.T = r.Mean / r.SE
-	r.Greater, r.Less = tSurvival(r.T, r.DF), tSurvival(-r.T, r.DF)
+	r.Greater, r.Less = min(1, misfit*tSurvival(r.T, r.DF)), min(1, misfit*tSurvival(-r.T, r.DF))
 	return r
 }
 
@@ -196,7 +190,7 @@ func moderateMetric(entries []*entry, set settings) {
 			continue // it was tested before
 		}
 		test := m.test(own)
-		s := test.statistic(set.plan.critical(test.DF, set.alpha))
+		s := test.statistic(set.plan.critical(test.DF, set.alpha/misfit))
 		s.noise.prior = test.DF - own.DF
 		e.apply(s)
 		e.Moderated = &m

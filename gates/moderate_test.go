@@ -39,7 +39,7 @@ func TestModerationHoldsTheLevel(t *testing.T) {
 	if *gates.Full {
 		trials = 4000
 	}
-	s := newSimulator(31)
+	s := newSimulator(780)
 	tests := map[string]struct {
 		sd  func(cell int) float64
 		rho float64
@@ -48,12 +48,15 @@ func TestModerationHoldsTheLevel(t *testing.T) {
 		"variances of a prior":       {func(int) float64 { return 0.03 * math.Exp(0.3*s.rng.NormFloat64()) }, 0},
 		"half of them noisier":       {func(cell int) float64 { return []float64{0.01, 0.04}[cell%2] }, 0},
 		"one far noisier":            {func(cell int) float64 { return []float64{0.01, 0.08}[cell/11] }, 0},
+		"one six times noisier":      {func(cell int) float64 { return []float64{0.01, 0.06}[cell/11] }, 0},
+		"graded from 1 to 8":         {func(cell int) float64 { return 0.01 * math.Pow(8, float64(cell)/11) }, 0},
+		"graded, cells share":        {func(cell int) float64 { return 0.01 * math.Pow(8, float64(cell)/11) }, 0.7},
 		"cells share half":           {constant(0.03), 0.5},
 		"cells share nearly all":     {constant(0.03), 0.95},
 		"cells share, variances not": {func(int) float64 { return 0.03 * math.Exp(0.3*s.rng.NormFloat64()) }, 0.8},
 	}
 	for name, tt := range tests {
-		for _, n := range []int{3, 4, 6} {
+		for _, n := range []int{3, 4, 6, 10} {
 			rejected, moderated := 0, 0
 			for range trials {
 				any := false
@@ -98,15 +101,21 @@ func TestModerationIsRefusedWhereItWouldMislead(t *testing.T) {
 		family  gates.Family
 		warning string
 	}{
-		"7 cells":     {s.session(7, 4, constant(0.02), 0, 0), ""},
-		"2 repeats":   {s.session(12, 2, constant(0.02), 0, 0), "2 repeats say too little"},
-		"one is wild": {s.session(12, 8, func(cell int) float64 { return []float64{0.001, 0.3}[cell/11] }, 0, 0), "too different"},
+		"7 cells":   {s.session(7, 4, constant(0.02), 0, 0), ""},
+		"2 repeats": {s.session(12, 2, constant(0.02), 0, 0), "2 repeats say too little"},
 	}
 	for name, tt := range tests {
 		for _, d := range judge(t, tt.family).Comparisons {
 			if d.Moderated != nil || d.DF != float64(d.N-1) || !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
 				t.Errorf("%s: df %g, %+v, warnings %q", name, d.DF, d.Moderated, d.Warnings)
 			}
+		}
+	}
+	// A wild cell leaves the others next to nothing to share.
+	wild := s.session(12, 8, func(cell int) float64 { return []float64{0.001, 0.3}[cell/11] }, 0, 0)
+	for _, d := range judge(t, wild).Comparisons {
+		if d.Moderated == nil || d.Moderated.PriorDF > 1 || d.DF > 7.4 {
+			t.Errorf("df %g, %+v", d.DF, d.Moderated)
 		}
 	}
 	// The same data in two gates are one cell.

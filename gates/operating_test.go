@@ -93,12 +93,12 @@ func (s *simulator) quiet(members, inGates int, sd float64) gates.Family {
 }
 
 func TestOperatingCharacteristicsFalseAlarms(t *testing.T) {
-	for _, cv := range []float64{0.01, 0.02, 0.03, 0.05} {
+	for i, cv := range []float64{0.01, 0.02, 0.03, 0.05} {
 		for _, inGates := range []int{1, 2, 4} {
 			if !*gates.Full && inGates != 2 {
 				continue
 			}
-			s := newSimulator(11)
+			s := newSimulator(uint64(1100 + 10*i + inGates)) // each row draws its own files
 			o := simulate(t, func(int) gates.Family { return s.quiet(20, inGates, math.Sqrt2*cv) })
 			what := fmt.Sprintf("A/A, CV %g %%, 20 metrics in %d gates: ", 100*cv, inGates)
 			atMost(t, what+"files with a false alarm", o.red, o.files, 0.05)
@@ -110,9 +110,9 @@ func TestOperatingCharacteristicsFalseAlarms(t *testing.T) {
 // A comparison exactly at the margin among others that are far from it: the file must
 // not be green.
 func TestOperatingCharacteristicsGreenAtTheMargin(t *testing.T) {
-	for _, sd := range []float64{0.01, 0.02, 0.03} {
+	for i, sd := range []float64{0.01, 0.02, 0.03} {
 		for _, others := range []int{0, 4} {
-			s := newSimulator(12)
+			s := newSimulator(uint64(1200 + 10*i + others))
 			o := simulate(t, func(int) gates.Family {
 				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log(1.05), sd)}}
 				for i := range others {
@@ -132,8 +132,8 @@ func TestOperatingCharacteristicsSlowDownsAreFound(t *testing.T) {
 	}{
 		{0.08, 0.95, 5, 1}, {0.10, 0.99, 5, 1}, {0.08, 0.95, 7, 20}, {0.10, 0.99, 7, 20},
 	}
-	for _, tt := range tests {
-		s := newSimulator(13)
+	for i, tt := range tests {
+		s := newSimulator(uint64(1300 + i))
 		o := simulate(t, func(int) gates.Family {
 			f := s.quiet(tt.members-1, 1, 0.02)
 			f.Comparisons = append([]gates.Comparison{s.comparison(tt.members, 12, math.Log1p(tt.change), 0.02)}, f.Comparisons...)
