@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -97,8 +98,12 @@ func (a *app) exitCode(err error) int {
 	}
 	e, ok := errors.AsType[*exitError](err)
 	if !ok {
-		// Whatever cobra itself complains about is a wrong use of flags or arguments.
+		// Whatever cobra itself complains about is a wrong use of flags or arguments; what
+		// the system refused, such as a full disk behind standard output, is not.
 		e = &exitError{exitUsage, err}
+		if _, refused := errors.AsType[*fs.PathError](err); refused {
+			e.code = exitInfrastructure
+		}
 	}
 	if e.err != nil {
 		fmt.Fprintf(a.Err, "pipeline: %v\n", e.err)

@@ -134,7 +134,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		Config: cfg, Plan: p, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
-		Summary: a.Getenv("GITHUB_STEP_SUMMARY"),
+		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 	})
 	if closed := view.Close(); err == nil && closed != nil {
 		err = closed
@@ -148,21 +148,21 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return a.runError(ctx, cfg, err)
 	}
-	return exit(a.runExit(ctx, res), nil)
+	return exit(res.Document.ExitCode, nil)
 }
 
-// runExit is the exit code of a session: an interruption goes before the verdict.
-func (a *app) runExit(ctx context.Context, res *session.Result) int {
-	if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok && res.Document.Status == "interrupted" {
-		return cause.exitCode()
+// interruptCode is the exit code when a signal ended a session.
+func interruptCode(cause error) int {
+	if i, ok := errors.AsType[interrupt](cause); ok {
+		return i.exitCode()
 	}
-	return res.Document.ExitCode
+	return 0
 }
 
 // runError prints a fault of the file with its place; anything else is infrastructure.
 func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
-	if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
-		return exit(cause.exitCode(), err)
+	if code := interruptCode(context.Cause(ctx)); code != 0 {
+		return exit(code, err)
 	}
 	for _, misuse := range []error{engine.ErrPlanChanged, store.ErrNotEmpty, store.ErrNotRun} {
 		if errors.Is(err, misuse) {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -49,8 +50,21 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.FamilySize = p.familySize()
 	p.Repeats = schedule(p.Benchmarks)
 	p.Estimate = b.estimate(p)
+	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags
+}
+
+// warnings says what a plan cannot find out although nothing in it is wrong.
+func warnings(p *Plan) []string {
+	var out []string
+	for _, b := range p.Benchmarks {
+		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
+		if judged && b.RepeatMax < 2 {
+			out = append(out, fmt.Sprintf("%s: no test is possible with 1 repeat, so no comparison can be decided", b.Addr))
+		}
+	}
+	return out
 }
 
 type builder struct {
@@ -81,12 +95,7 @@ func (b *builder) benchmarks() []Benchmark {
 		for _, a := range src.Axes {
 			bm.Axes = append(bm.Axes, Axis{Name: a.Name, Values: a.Values})
 		}
-		for _, c := range src.Cells {
-			cell := b.cell(src, c)
-			if b.keep(src.Addr, cell) {
-				bm.Cells = append(bm.Cells, cell)
-			}
-		}
+		bm.Cells = b.kept(src)
 		if bm.Timeout == 0 {
 			bm.Timeout = runTimeout(bm.Cells)
 		}
@@ -101,6 +110,38 @@ func (b *builder) benchmarks() []Benchmark {
 		})
 	}
 	return out
+}
+
+// kept are the cells that --only leaves, and those that a gate compares them with.
+func (b *builder) kept(src *lang.Benchmark) []Cell {
+	all := make([]Cell, len(src.Cells))
+	keep := map[string]bool{}
+	for i, c := range src.Cells {
+		all[i] = b.cell(src, c)
+		keep[all[i].Hash] = b.keep(src.Addr, all[i])
+	}
+	for _, g := range b.cfg.Gates {
+		base, ok := b.baseline(g.Baseline)
+		if g.Benchmark != src.Addr || !ok || base.Kind != "paired" {
+			continue
+		}
+		for _, i := range g.Cells {
+			_, rest := without(all[i].Values, base.Axis)
+			if partner := partner(all, base.Axis, base.Value, rest); keep[all[i].Hash] && partner != "" {
+				keep[partner] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(c Cell) bool { return !keep[c.Hash] })
+}
+
+// baseline finds a baseline by its address.
+func (b *builder) baseline(addr string) (*lang.Baseline, bool) {
+	i := slices.IndexFunc(b.cfg.Baselines, func(x *lang.Baseline) bool { return x.Addr == addr })
+	if i < 0 {
+		return nil, false
+	}
+	return b.cfg.Baselines[i], true
 }
 
 func (b *builder) exampleLabel() string {
@@ -168,7 +209,9 @@ func (b *builder) targets(benchmarks []Benchmark) []Target {
 func (b *builder) target(addr string, at result.Range) Target {
 	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
 		s := b.cfg.Servers[i]
-		t := Target{Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Range: Range(s.Range)}
+		t := Target{
+			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Settings: settings(s.Spec), Range: Range(s.Range),
+		}
 		if b.opt.Argv == nil || s.Spec.URL != "" {
 			return t
 		}
@@ -183,6 +226,23 @@ func (b *builder) target(addr string, at result.Range) Target {
 		return Target{Addr: addr, Engine: "deployment", Source: "deployment", Range: Range(b.cfg.Deployments[i].Range)}
 	}
 	return Target{Addr: addr, Source: "unknown", Range: at}
+}
+
+// settings is a hash of what a launch depends on besides its command line. Secrets stay
+// out: a hash of a short one gives it away.
+func settings(s steps.ServerSpec) string {
+	env := make([]steps.EnvVar, len(s.Env))
+	for i, e := range s.Env {
+		if env[i] = e; e.Secret {
+			env[i].Value = ""
+		}
+	}
+	return digest(struct {
+		Env       []steps.EnvVar
+		Container *steps.ContainerSpec
+		GPUs      int
+		Simulate  map[string]any
+	}{env, s.Container, s.GPUs, s.Simulate})[:16]
 }
 
 func source(s *lang.Server) string {

@@ -71,10 +71,10 @@ func (b *builder) estimate(p *Plan) Estimate {
 // fingerprint is a hash of everything that a resumed run must find unchanged: what is
 // launched, sent, compared and in which order. Places in files and estimates may move.
 func fingerprint(p *Plan) string {
-	type target struct{ Addr, Engine, Model, Source string }
+	type target struct{ Addr, Engine, Model, Source, Settings string }
 	targets := make([]target, len(p.Targets))
 	for i, t := range p.Targets {
-		targets[i] = target{t.Addr, t.Engine, t.Model, t.Source + " " + strings.Join(t.Argv, " ")}
+		targets[i] = target{t.Addr, t.Engine, t.Model, t.Source + " " + strings.Join(t.Argv, " "), t.Settings}
 	}
 	gates := make([]Gate, len(p.Gates))
 	for i, g := range p.Gates {

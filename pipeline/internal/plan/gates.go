@@ -23,8 +23,7 @@ func (b *builder) gates(p *Plan) []Gate {
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
 		}
-		if i := slices.IndexFunc(b.cfg.Baselines, func(x *lang.Baseline) bool { return x.Addr == src.Baseline }); i >= 0 {
-			base := b.cfg.Baselines[i]
+		if base, ok := b.baseline(src.Baseline); ok {
 			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = base.Kind, base.Path, base.Axis, base.Value
 		}
 		g.Comparisons = b.comparisons(src, g, p)

@@ -47,9 +47,11 @@ type Target struct {
 	Engine string `json:"engine"`
 	Model  string `json:"model,omitempty"`
 	// Source is the image, the executable or the url.
-	Source string       `json:"source"`
-	Argv   []string     `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
-	Range  result.Range `json:"range"`
+	Source string   `json:"source"`
+	Argv   []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
+	// Settings is a hash of the environment, the container and the like.
+	Settings string       `json:"settings,omitempty"`
+	Range    result.Range `json:"range"`
 }
 
 // Benchmark with its cells.

@@ -237,7 +237,9 @@ func TestOnly(t *testing.T) {
 		pattern string
 		cells   int
 	}{
-		{"rate=2", 2}, {"rate=*", 4}, {"serving", 4}, {"benchmark.serving", 4}, {"side=head rate=4", 1}, {"side=head*", 2},
+		{"rate=2", 2}, {"rate=*", 4}, {"serving", 4}, {"benchmark.serving", 4}, {"side=base rate=4", 1},
+		// The base comes along with the head that is compared with it.
+		{"side=head rate=4", 2}, {"side=head*", 4},
 	} {
 		p := build(t, config(4, 2, 4), Options{Only: []string{tt.pattern}})
 		if n := p.cellCount(); n != tt.cells {
@@ -246,6 +248,26 @@ func TestOnly(t *testing.T) {
 	}
 	if _, diags := Build(config(4, 2), Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
 		t.Error("--only that matches nothing is no error")
+	}
+}
+
+func TestOneRepeatIsWarnedOf(t *testing.T) {
+	if p := build(t, config(4, 2), Options{Repeat: 1}); len(p.Warnings) != 1 {
+		t.Errorf("warnings %q, want one: no test is possible with one repeat", p.Warnings)
+	}
+	if p := build(t, config(4, 2), Options{}); len(p.Warnings) != 0 {
+		t.Errorf("warnings %q on a plan with four repeats", p.Warnings)
+	}
+}
+
+// TestFingerprintKnowsTheEnvironment: a run is not resumed with servers that differ in
+// more than their command line.
+func TestFingerprintKnowsTheEnvironment(t *testing.T) {
+	plain := build(t, config(4, 2), Options{}).Fingerprint
+	cfg := config(4, 2)
+	cfg.Servers[1].Spec.Env = []steps.EnvVar{{Name: "VLLM_USE_V1", Value: "0"}}
+	if build(t, cfg, Options{}).Fingerprint == plain {
+		t.Error("another environment leaves the fingerprint as it was")
 	}
 }
 

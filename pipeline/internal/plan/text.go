@@ -105,7 +105,11 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	fmt.Fprintf(w, "%s\t%s on %s, margin %.3g %%\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
 		count(len(g.Comparisons), "comparison"), 100*g.Margin)
 	if g.BaselineKind != "paired" {
-		fmt.Fprintf(w, "  \tagainst %s: described, not decided\n", clean(g.Baseline))
+		what := "described, not decided"
+		if g.BaselineKind == "stored" {
+			what = "not supported yet"
+		}
+		fmt.Fprintf(w, "  \tagainst %s: %s\n", clean(g.Baseline), what)
 		return
 	}
 	repeats := p.repeatsOf(g.Benchmark)

@@ -7,6 +7,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ type Options struct {
 	Version string // of this program
 	Now     func() time.Time
 	Random  io.Reader // for the run's id
+	// InterruptCode is the exit code when a cause ended the session, 0 if it is not an
+	// interruption.
+	InterruptCode func(cause error) int
 	// Summary is the file of the runner's step summary, "" for none.
 	Summary string
 }
@@ -202,6 +206,9 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID})
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
+	}
+	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
+		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
 	}
 	return doc, s.finish(doc)
 }
