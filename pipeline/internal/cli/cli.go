@@ -46,8 +46,6 @@ type Streams struct {
 	Getenv   func(string) string
 	// Width of the terminal behind Err, and of the one behind Out; 0 if it is none.
 	Width, OutWidth func() int
-	// Signals delivers what should interrupt a run; nil means the process's own.
-	Signals <-chan os.Signal
 }
 
 // System is the process's own streams.
@@ -86,9 +84,7 @@ func Main(args []string, s Streams) int {
 	app := &app{Streams: s}
 	root := app.root()
 	root.SetArgs(args)
-	ctx, stop := app.signals(context.Background())
-	defer stop()
-	return app.exitCode(root.ExecuteContext(ctx))
+	return app.exitCode(root.ExecuteContext(context.Background()))
 }
 
 // exitCode says what is left to say of an error, and turns it into a code.
@@ -129,26 +125,24 @@ func (i interrupt) exitCode() int {
 	return exitInterrupt
 }
 
-// signals returns a context that ends with cause interrupt. A second signal does
-// nothing more: stopping is bounded in time anyway, and must not be cut short.
-func (a *app) signals(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	in := a.Signals
-	own := make(chan os.Signal, 2)
-	if in == nil {
-		signal.Notify(own, os.Interrupt, syscall.SIGTERM)
-		in = own
-	}
-	go func() {
-		select {
-		case s := <-in:
-			cancel(interrupt{s})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(own)
-		cancel(nil)
+// interruptible wraps what a command does so that SIGINT and SIGTERM end its context with
+// cause interrupt. Commands that start nothing are not wrapped: they simply end. A second
+// signal does nothing more: stopping is bounded in time anyway, and must not be cut short.
+func interruptible(do func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithCancelCause(cmd.Context())
+		defer cancel(nil)
+		signals := make(chan os.Signal, 2)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		go func() {
+			select {
+			case s := <-signals:
+				cancel(interrupt{s})
+			case <-ctx.Done():
+			}
+		}()
+		return do(ctx, args)
 	}
 }
 

@@ -41,7 +41,7 @@ func (a *app) loadCommand() *cobra.Command {
 		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.send(cmd.Context(), f) },
+		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.send(ctx, f) }),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")

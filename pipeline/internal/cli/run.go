@@ -94,7 +94,7 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Launch, measure, compare and report",
 		Long: "Carries a pipeline out and sets the exit status: 0 nothing that the file treats as failure, 1 a regression,\n" +
 			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 interrupted.",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+		RunE: interruptible(func(ctx context.Context, args []string) error { return a.run(ctx, f, args) }),
 	}
 	f.config.register(cmd)
 	f.plan.register(cmd)
