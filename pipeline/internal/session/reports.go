@@ -61,10 +61,21 @@ func (s *session) write(doc *result.Document) ([]string, error) {
 	return written, errors.Join(errs...)
 }
 
+// unposted says which reports of the file reach nobody yet.
+func (s *session) unposted() []string {
+	var out []string
+	for _, r := range s.opt.Config.Reports {
+		if r.Kind == "github" {
+			out = append(out, r.Addr+": posting to pull requests is not supported yet; the report is in the run directory and, in a workflow, in the step summary")
+		}
+	}
+	return out
+}
+
 // block writes what one report block asks for.
 func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) {
 	if r.Kind != "file" {
-		return nil, nil // "summary" is written where a runner asks for it; "github" posts nothing yet
+		return nil, nil // "summary" is written where a runner asks for it; of "github" unposted speaks
 	}
 	opt := reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
 	var written []string

@@ -204,6 +204,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID})
+	doc.Warnings = append(doc.Warnings, s.unposted()...)
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
 	}
