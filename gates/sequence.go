@@ -101,11 +101,12 @@ type course struct {
 	plan    planner
 	// final decisions, by ID.
 	final map[string]Decision
-	// The last look: what it was of, its entries, groups, and what waits for more.
-	n       int
-	entries []*entry
-	groups  []Group
-	open    []string
+	// The last look: what earlier ones had rejected, its entries, groups, and what waits
+	// for more.
+	rejected map[string]Verdict
+	entries  []*entry
+	groups   []Group
+	open     []string
 }
 
 // due are the looks to take, in numbers of repeats.
@@ -138,15 +139,18 @@ func (c *course) next(taken []int) int {
 	return 0
 }
 
-// look judges the first n repeats. Sessions are judged at the end only.
+// look judges the first n repeats. Sessions are judged at the end only, when the last look
+// is repeated with them: as one look, so that what it has rejected is not yet settled.
 func (c *course) look(n int, end bool) {
-	rejected := map[string]Verdict{}
-	for id, d := range c.final {
-		rejected[id] = d.Verdict
+	if !end {
+		c.rejected = map[string]Verdict{}
+		for id, d := range c.final {
+			c.rejected[id] = d.Verdict
+		}
 	}
 	f := c.Family.upTo(c.repeats[:n], end)
-	c.n, c.open = n, nil
-	c.entries, c.groups = f.look(c.Looks, rejected, c.plan)
+	c.open = nil
+	c.entries, c.groups = f.look(c.Looks, c.rejected, c.plan)
 	for i, e := range c.entries {
 		if _, decided := c.final[e.ID]; decided {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aclements/go-moremath/stats"
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // TwoSample is the result of a test of two samples against each other.
@@ -99,7 +100,7 @@ func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
 	if err != nil {
 		return r, fmt.Errorf("ranks of both sides: %w", err)
 	}
-	r.U, r.Greater, r.Less = less.U, min(1, greater.P), min(1, less.P)
+	r.U, r.Greater, r.Less = less.U, r.share(greater.P), r.share(less.P)
 
 	differences := make([]float64, 0, r.NBase*r.NHead)
 	for _, h := range head {
@@ -114,6 +115,16 @@ func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
 		r.Lower, r.Upper = differences[c-1], differences[len(differences)-c]
 	}
 	return r, nil
+}
+
+// share is a p value of the exact test as the quotient of two counts that it is, so that one
+// that equals a level is not above it by rounding.
+func (r TwoSample) share(p float64) float64 {
+	if splits := combin.GeneralizedBinomial(float64(r.NBase+r.NHead), float64(r.NBase)); max(r.NBase, r.NHead) <= stats.MannWhitneyTiesExactLimit {
+		splits = math.Round(splits)
+		p = math.Round(p*splits) / splits
+	}
+	return min(1, p)
 }
 
 // rankOfBound is C = 1 + max{u: P(U ≤ u) ≤ alpha}, so that the C-th smallest and the C-th
