@@ -232,12 +232,17 @@ func (r *runner) awaitReady(ctx context.Context, s *server) error {
 	defer cancel()
 	tick := time.NewTicker(ready.Interval)
 	defer tick.Stop()
-	state := ""
+	state, why := "", error(nil)
 	for {
 		now, ok, err := r.poll(ctx, s, ready)
-		if now != state && now != "" {
-			state = now
-			r.emit(s, event.Event{Type: event.LaunchState, State: state, Text: s.Target + ": " + state})
+		// A look that the end of the time cut off says nothing about the server: the one
+		// before it does.
+		if ok || why == nil || ctx.Err() == nil {
+			why = err
+			if now != state && now != "" {
+				state = now
+				r.emit(s, event.Event{Type: event.LaunchState, State: state, Text: s.Target + ": " + state})
+			}
 		}
 		if ok {
 			return nil
@@ -250,7 +255,7 @@ func (r *runner) awaitReady(ctx context.Context, s *server) error {
 		case <-ctx.Done():
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
-				return fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, orNothing(err))
+				return fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, orNothing(why))
 			}
 			return cause
 		}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/steps"
+)
+
+// loadingEngine refuses its first looks with a status and leaves the others hanging until
+// their time is over.
+type loadingEngine struct {
+	steps.Engine
+	refused int
+	looks   *int
+}
+
+func (e loadingEngine) Ready(ctx context.Context, _ steps.Endpoint, _ steps.Readiness) (string, bool, error) {
+	*e.looks++
+	if *e.looks <= e.refused {
+		return steps.StateStarting, false, errors.New("status 404")
+	}
+	<-ctx.Done()
+	return steps.StateListening, false, errors.New("cut off")
+}
+
+// A server that never becomes ready is reported with its own last answer, not with the
+// look that the end of the time cut off, unless it never gave another.
+func TestNotReadyTellsTheLastAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		refused int
+		want    string
+	}{
+		{"answered", 3, `last state "starting": status 404`},
+		{"never answered", 0, `last state "listening": cut off`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := makePlan(t, []string{base}, []float64{2}, 1)
+			synctest.Test(t, func(t *testing.T) {
+				s := newSession(t, p)
+				looks := 0
+				resolve := s.o.Target
+				s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+					spec, err := resolve(addr, outputs)
+					// Shorter than the limit of one look.
+					spec.Spec.Ready.Timeout = pollTimeout / 2
+					spec.Engine = loadingEngine{spec.Engine, tc.refused, &looks}
+					return spec, err
+				}
+				s.run(t, t.Context())
+				failed := s.events.of(event.LaunchFail)
+				if len(failed) == 0 || !strings.Contains(failed[0].Failure.Evidence, tc.want) {
+					t.Errorf("told %+v, want %s", failed, tc.want)
+				}
+			})
+		})
+	}
+}
