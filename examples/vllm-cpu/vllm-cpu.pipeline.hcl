@@ -1,5 +1,5 @@
 # A real vLLM on the CPU, three sides: a base, the same again, and one that may hold only
-# one sequence at a time. At this rate the third one queues.
+# one sequence at a time. At this rate the third one falls behind.
 #
 #   ./setup.sh                          # installs vLLM and writes a tiny model, once
 #   pipeline run vllm-cpu.pipeline.hcl
@@ -67,7 +67,7 @@ dataset "random" "short" {
 }
 
 benchmark "queue" {
-  description = "Short prompts at a rate that one sequence at a time can barely serve"
+  description = "Short prompts at a rate that one sequence at a time cannot keep up with"
 
   matrix {
     side = ["base", "again", "one"]
@@ -78,8 +78,8 @@ benchmark "queue" {
 
   load {
     arrival  = "poisson"
-    rate     = 10
-    requests = 120
+    rate     = 20
+    requests = 160
   }
 
   warmup {

@@ -48,10 +48,37 @@ type Streams struct {
 	Width, OutWidth func() int
 }
 
+// pipe is an output whose reader may go away, as in `pipeline run | head -1`. What is
+// measured and decided goes on, and nothing more is written.
+type pipe struct {
+	w      io.Writer
+	closed bool
+}
+
+// open returns an output that outlives its reader. Without a handler for SIGPIPE the
+// runtime would end the program at the first write; a handler, unlike an ignored signal,
+// is not inherited by the servers.
+func open(w io.Writer) *pipe {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return &pipe{w: w}
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	if p.closed {
+		return len(b), nil
+	}
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		p.closed = true
+		return len(b), nil
+	}
+	return n, err
+}
+
 // System is the process's own streams.
 func System() Streams {
 	return Streams{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Getenv: os.Getenv,
+		In: os.Stdin, Out: open(os.Stdout), Err: open(os.Stderr), Environ: os.Environ, Getenv: os.Getenv,
 		Width: width(os.Stderr), OutWidth: width(os.Stdout),
 	}
 }
@@ -119,21 +146,21 @@ func (i interrupt) Error() string { return "interrupted by " + i.signal.String()
 
 // exitCode of a run that the signal ended.
 func (i interrupt) exitCode() int {
-	if i.signal == syscall.SIGTERM {
+	if i.signal != os.Interrupt {
 		return exitTerminate
 	}
 	return exitInterrupt
 }
 
-// interruptible wraps what a command does so that SIGINT and SIGTERM end its context with
-// cause interrupt. Commands that start nothing are not wrapped: they simply end. A second
+// interruptible wraps what a command does so that SIGINT, SIGTERM and SIGHUP (a terminal
+// that was closed) end its context with cause interrupt. Commands that start nothing are not wrapped: they simply end. A second
 // signal does nothing more: stopping is bounded in time anyway, and must not be cut short.
 func interruptible(do func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, cancel := context.WithCancelCause(cmd.Context())
 		defer cancel(nil)
 		signals := make(chan os.Signal, 2)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer signal.Stop(signals)
 		go func() {
 			select {

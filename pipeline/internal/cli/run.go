@@ -24,6 +24,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// maxRepeats is what the language allows as well.
+const maxRepeats = 1000
+
 // planFlags choose what of a pipeline is planned.
 type planFlags struct {
 	only      []string
@@ -34,27 +37,20 @@ type planFlags struct {
 
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
-	cmd.Flags().IntVar(&f.repeat, "repeat", 0, "number of repeats, instead of the file's")
-	cmd.Flags().StringVar(&f.simulate, "simulate", "", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, or container with a Docker daemon")
+	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	kinds := []string{session.SimulateProcess, session.SimulateContainer}
+	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, or container with a Docker daemon")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
 }
 
 // plan makes the plan of a configuration and prints its diagnostics.
 func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, error) {
-	switch f.simulate {
-	case "", session.SimulateProcess, session.SimulateContainer:
-	default:
-		return nil, exit(exitUsage, fmt.Errorf("--simulate=%s is neither process nor container", f.simulate))
-	}
 	if f.timeScale != 1 && f.simulate == "" {
 		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
 	}
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
-	}
-	if f.repeat < 0 {
-		return nil, exit(exitUsage, errors.New("--repeat must be above 0"))
 	}
 	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Argv: argv(f.simulate != "")}
 	if len(paths) == 0 {

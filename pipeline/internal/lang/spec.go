@@ -10,6 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// LatePrefix begins the text that stands for a value which waits for a step.
+const LatePrefix = "(known after "
+
 // spec turns an evaluated server block into what an engine gets. It is the one place
 // that knows the arguments of servers by name. What waits for the run is shown as
 // "(known after step.exec.build)".
@@ -39,7 +42,7 @@ func (e *evaluator) knownAfter(o object, name string) string {
 			exprs = append(exprs, src.Expr)
 		}
 	}
-	return "(known after " + strings.Join(e.stepsOf(exprs), ", ") + ")"
+	return LatePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
 }
 
 // container is the container block. What is wrong in it, the kind's check has said.

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
@@ -200,11 +201,12 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Preflight:  s.preflight,
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
+	strays := endStrays()
 	if err != nil {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID})
-	doc.Warnings = append(doc.Warnings, s.unposted()...)
+	doc.Warnings = slices.Concat(doc.Warnings, strays, s.unposted())
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
 	}
@@ -253,6 +255,9 @@ func (s *session) finish(doc *result.Document) error {
 		s.bus.Emit(event.Event{Type: event.ReportDone, Path: path})
 	}
 	code := doc.ExitCode
+	if err != nil {
+		code = result.ExitInfrastructure
+	}
 	s.bus.Emit(event.Event{Type: event.Summary, Verdict: doc.Verdict, ExitCode: &code, Text: doc.StatusReason})
 	return errors.Join(err, s.bus.Err())
 }

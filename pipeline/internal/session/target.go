@@ -152,11 +152,22 @@ func runnable(opt Options, s *lang.Server) error {
 		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
 	case opt.Plan.Simulated != "" && s.Kind.Name == "openai" && s.Spec.URL == "":
 		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang")
+	case opt.Plan.Simulated != "" && s.Spec.URL == "" && dependsOnSteps(s.Spec):
+		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
 	case opt.Plan.Simulated != "" && s.Spec.URL == "":
 		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
 		return err
 	}
 	return nil
+}
+
+// dependsOnSteps says whether the model or an argument is known only after a step.
+func dependsOnSteps(spec steps.ServerSpec) bool {
+	late := func(v any) bool {
+		text, ok := v.(string)
+		return ok && strings.HasPrefix(text, lang.LatePrefix)
+	}
+	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
 }
 
 // servesEndpoint says which target of a benchmark does not have the endpoint it uses.

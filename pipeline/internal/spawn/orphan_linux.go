@@ -27,6 +27,19 @@ func FindOrphans() ([]Orphan, error) {
 	return found, nil
 }
 
+// FindStrays finds the processes that carry this program's own mark: called when every
+// child has been stopped, those that had left the group they were started in.
+func FindStrays() []Orphan {
+	var found []Orphan
+	eachProcess(func(p process) bool {
+		if p.pid != os.Getpid() && !p.ended() && markOf(p.pid) == ownMark() {
+			found = append(found, Orphan{PID: p.pid, StartTime: p.start, Argv: argvOf(p.pid), Owner: os.Getpid()})
+		}
+		return true
+	})
+	return found
+}
+
 func parseMark(mark string) (pid int, start uint64, ok bool) {
 	left, right, ok := strings.Cut(mark, ":")
 	if !ok {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -49,7 +50,7 @@ type Dir struct {
 // Create makes path a run directory and locks it. It must be absent or empty.
 func Create(path string, redact *event.Redactor) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, fmt.Errorf("create the run directory: %w", err)
+		return nil, fmt.Errorf("create the run directory: %w", misnamed(err))
 	}
 	d, err := open(path, redact)
 	if err != nil {
@@ -114,9 +115,17 @@ func Open(path string, redact *event.Redactor) (*Dir, error) {
 func open(path string, redact *event.Redactor) (*Dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the run directory: %w", err)
+		return nil, fmt.Errorf("open the run directory: %w", misnamed(err))
 	}
 	return &Dir{path: path, root: root, redact: redact}, nil
+}
+
+// misnamed marks the errors of a path that names no directory and cannot become one.
+func misnamed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: %w", ErrNotRun, err)
+	}
+	return err
 }
 
 func (d *Dir) checkEmpty() error {
