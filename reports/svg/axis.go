@@ -79,6 +79,8 @@ func (s scale) widen(lo, hi float64) (float64, float64) {
 	switch {
 	case lo > hi && s.axis.Kind == Log:
 		return 1, 10
+	case s.axis.Kind == Percentile && hi <= lo:
+		return 0, math.Max(hi, 0.99) // -Inf where there is no value at all
 	case lo > hi:
 		return 0, 1
 	case s.axis.Kind == Log && hi/lo < 1.2:
@@ -86,8 +88,6 @@ func (s scale) widen(lo, hi float64) (float64, float64) {
 	case s.axis.Kind == Linear && hi-lo <= 1e-9*math.Max(math.Abs(lo), math.Abs(hi)):
 		pad := math.Max(math.Abs(hi)*0.05, 1e-12)
 		return lo - pad, hi + pad
-	case s.axis.Kind == Percentile && hi <= lo:
-		return 0, 0.99
 	}
 	return lo, hi
 }
