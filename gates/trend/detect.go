@@ -154,7 +154,9 @@ func (s *search) divide() bool {
 	if at < 0 {
 		return false
 	}
-	// Shuffled within segments; given up when significance is out of reach.
+	// Shuffled within segments; given up when significance is out of reach. A shuffle that
+	// brings the same two sets counts as reached however its sums are rounded.
+	const rounding = 1e-9
 	limit := int(s.Significance*float64(s.Permutations+1) + 1e-9)
 	reached := 1
 	for range s.Permutations {
@@ -162,7 +164,7 @@ func (s *search) divide() bool {
 			part := white[from:s.cuts[i+1]]
 			s.rng.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
 		}
-		if _, shuffled := s.best(white); shuffled >= q {
+		if _, shuffled := s.best(white); shuffled >= q*(1-rounding) {
 			reached++
 		}
 		if reached > limit {
