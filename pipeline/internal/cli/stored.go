@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
@@ -63,18 +62,6 @@ func (a *app) printDocument(doc *result.Document, asJSON bool) error {
 	return exit(doc.ExitCode, nil)
 }
 
-// renderers are the formats of `report`.
-var renderers = map[string]func(io.Writer, *result.Document, reports.Options) error{
-	"markdown": reports.Markdown,
-	"text":     reports.Text,
-	"json":     func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) },
-	"junit":    func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) },
-	"html": func(w io.Writer, d *result.Document, o reports.Options) error {
-		return reports.HTML(w, d, reports.HTMLOptions{Options: o})
-	},
-	"csv": func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) },
-}
-
 func (a *app) reportCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -82,7 +69,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Render a stored result again",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			render, ok := renderers[format]
+			render, ok := session.Renderer(format)
 			if !ok {
 				return exit(exitUsage, fmt.Errorf("--format %q is none of markdown, text, json, html, junit, csv", format))
 			}

@@ -27,10 +27,17 @@ var formats = map[string]format{
 	"text":     {store.TextFile, reports.Text},
 	"json":     {store.ResultsFile, func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) }},
 	"junit":    {"report.junit.xml", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) }},
-	"html": {store.HTMLFile, func(w io.Writer, d *result.Document, o reports.Options) error {
+	"html": {reports.HTMLName, func(w io.Writer, d *result.Document, o reports.Options) error {
 		return reports.HTML(w, d, reports.HTMLOptions{Options: o})
 	}},
 	"csv": {"report.csv", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) }},
+}
+
+// Renderer is what writes a document in a format, by the name that report blocks and
+// commands use.
+func Renderer(name string) (func(io.Writer, *result.Document, reports.Options) error, bool) {
+	f, ok := formats[name]
+	return f.write, ok
 }
 
 // ownFormats are written into every run directory.

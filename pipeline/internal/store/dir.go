@@ -22,7 +22,6 @@ const (
 	ResultsFile = "results.json"
 	ReportFile  = "report.md"
 	TextFile    = "report.txt"
-	HTMLFile    = "report.html"
 
 	recordsDir = "records"
 	logsDir    = "logs"
