@@ -79,6 +79,8 @@ type Process struct {
 	// Container is the container to run it in, nil for a process of the machine. Dir is
 	// then not used.
 	Container *ContainerSpec
+	// Files that it reads.
+	Files []File
 }
 
 // Endpoint is how to talk to a running server.
@@ -105,6 +107,16 @@ type Engine interface {
 	Classify(logTail []string) (class, evidence string)
 	// Endpoints lists the workload endpoints it can serve ("completions", "chat", "generate").
 	Endpoints() []string
+}
+
+// Observer is an [Engine] whose servers can be watched while they serve.
+type Observer interface {
+	// Observe scrapes the server's metrics.
+	Observe(ctx context.Context, ep Endpoint) (Observation, error)
+	// LogPoint reads the gauges of one log line; ok is false for lines without any.
+	LogPoint(line string) (gauges map[string]float64, ok bool)
+	// StartFacts reads the figures of a start from its log, see the Start constants.
+	StartFacts(log []string) map[string]float64
 }
 
 // Launcher runs processes somewhere.

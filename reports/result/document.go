@@ -97,8 +97,32 @@ type Launch struct {
 	Attempt int     `json:"attempt,omitempty"`
 	Startup float64 `json:"startup_s,omitempty"` // start to ready, seconds
 	Log     string  `json:"log,omitempty"`       // path below OUT
+	// States that the start went through, in order.
+	States []State `json:"states,omitempty"`
+	// Figures of the start as the engine told them, in the units of their names
+	// ("kv_cache_tokens", "model_load_seconds").
+	Figures map[string]float64 `json:"figures,omitempty"`
+	// Members of a deployment, in the order of their start; empty for a single server.
+	Members []Member `json:"members,omitempty"`
 	// Failure is set when the server did not become ready or died.
 	Failure *Failure `json:"failure,omitempty"`
+}
+
+// State of a starting server.
+type State struct {
+	Name string  `json:"name"`
+	At   float64 `json:"at_s"` // since the start, seconds
+}
+
+// Member is one process of a deployment's launch: a server, a service or the router.
+type Member struct {
+	Name     string             `json:"name"`
+	Role     string             `json:"role"` // "producer", "consumer", "both", "service", "router", "server"
+	Startup  float64            `json:"startup_s,omitempty"`
+	Log      string             `json:"log,omitempty"`
+	States   []State            `json:"states,omitempty"`
+	Figures  map[string]float64 `json:"figures,omitempty"`
+	Describe map[string]string  `json:"describe,omitempty"`
 }
 
 // Failure of a server or a step.
@@ -161,9 +185,44 @@ type Run struct {
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
 	Histograms map[string]string `json:"histograms,omitempty"`
 	// Audit of the client, flat numbers in seconds or as named.
-	Audit   map[string]any `json:"audit,omitempty"`
+	Audit map[string]any `json:"audit,omitempty"`
+	// Server holds what the engine's counters rose by during the run, by counter; those of a
+	// deployment's member have its name before them ("decode/kv_transfer_bytes").
+	Server map[string]float64 `json:"server,omitempty"`
+	// Series of the run's time, few hundred points each.
+	Series []Series `json:"series,omitempty"`
+	// Transport is what is known of the KV transfer; nil where none was declared.
+	Transport *Transport `json:"transport,omitempty"`
 	Records string         `json:"records,omitempty"` // path below OUT
 }
+
+// Series is a figure over the time of a run.
+type Series struct {
+	Name   string `json:"name"`             // "running", "waiting", "kv_usage", …
+	Member string `json:"member,omitempty"` // of a deployment
+	// Source is "metrics" for scraped figures, "log" for those of log lines, "client" or "machine".
+	Source string    `json:"source"`
+	T      []float64 `json:"t"` // seconds since the run's first planned request; may be negative
+	V      []float64 `json:"v"` // in the unit of the name; as long as T
+}
+
+// Transport is the proof of how KV cache moved during a run.
+type Transport struct {
+	Intent string `json:"intent"` // "nccl", "tcp", "rdma", "nvlink", or "" for no statement
+	// Status is "proved", "contradicted" or "unproven".
+	Status string `json:"status"`
+	// Reason in one sentence.
+	Reason string `json:"reason"`
+	// Evidence lists what was seen, each with its source: a counter, a metric or a log line.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// The states of a transport.
+const (
+	TransportProved       = "proved"
+	TransportContradicted = "contradicted"
+	TransportUnproven     = "unproven"
+)
 
 // Gate and what was decided.
 type Gate struct {

@@ -1,0 +1,132 @@
+package steps
+
+import (
+	"time"
+)
+
+// DeploymentSpec is several servers that serve as one target, completely evaluated:
+// prefill and decode servers with a KV connector between them, the services that the
+// connector needs, and the router that clients talk to.
+type DeploymentSpec struct {
+	// Addr is the deployment's address in the file, for example deployment.disagg["rdma"].
+	Addr     string
+	Members  []Member
+	Services []ServiceSpec
+	// Transfer is nil where no KV cache moves: replicas behind a router.
+	Transfer *TransferSpec
+	// Router is nil where the only member is what clients talk to.
+	Router *RouterSpec
+}
+
+// Member is one server of a deployment.
+type Member struct {
+	// Name is the server's label in the deployment ("prefill").
+	Name string
+	// Role of the member in the transfer: RoleProducer, RoleConsumer, RoleBoth, or "" without one.
+	Role string
+	Spec ServerSpec
+}
+
+// The roles of a member in a KV transfer.
+const (
+	RoleProducer = "producer" // prefills
+	RoleConsumer = "consumer" // decodes
+	RoleBoth     = "both"
+)
+
+// TransferSpec says how the KV cache moves between members.
+type TransferSpec struct {
+	// Connector is the block's kind: "nixl", "mooncake", "p2p_nccl", …
+	Connector string
+	// Transport that is declared, "nccl", "tcp", "rdma" or "nvlink"; "" for no statement.
+	Transport string
+	// Devices are network devices such as mlx5_0; empty leaves the choice to the connector.
+	Devices []string
+	// Buffer in bytes, 0 for the connector's default.
+	Buffer int64
+	// Role of all members, "" if each has its own.
+	Role string
+	// Config holds further settings, passed through as they are.
+	Config map[string]any
+}
+
+// ServiceSpec is a process that a transfer needs beside the servers, such as etcd.
+type ServiceSpec struct {
+	// Name is unique in the deployment: the kind, or the block's second label.
+	Name string
+	// Kind is "etcd", "mooncake_master", "metadata", …
+	Kind string
+	// Image or Executable say where it comes from; neither means the kind's own image.
+	Image      string
+	Executable []string
+	Args       []Arg
+	Env        []EnvVar
+	// Port asked for, 0 for a free one; MetricsPort likewise where the kind has one.
+	Port, MetricsPort int
+}
+
+// RouterSpec is the router before a deployment's members.
+type RouterSpec struct {
+	// Protocol is the block's kind: "round_robin", "nixl", "mooncake", "p2p_nccl", "v0", "sglang".
+	Protocol string
+	// Prefill and Decode are names of members; Prefill is empty where every member does both.
+	Prefill, Decode []string
+	Port            int
+}
+
+// File is what a process finds on its disk: a configuration that an engine wants as a
+// file. The launcher writes it where the process can read it and says where in an
+// environment variable.
+type File struct {
+	// Name is a plain file name, unique in the process.
+	Name string
+	// EnvVar gets the file's path as the process sees it.
+	EnvVar  string
+	Content []byte
+}
+
+// Observation is what an engine says of itself at one moment. A figure that it does not
+// tell is absent.
+type Observation struct {
+	At time.Time
+	// Gauges by their names of the series, see the Series constants.
+	Gauges map[string]float64
+	// Counters since the server's start, by the names below or the engine's own.
+	Counters map[string]float64
+}
+
+// The gauges that all engines share.
+const (
+	SeriesRunning = "running"  // requests in the batch
+	SeriesWaiting = "waiting"  // requests in the queue
+	SeriesKVUsage = "kv_usage" // share of the KV cache in use, 0 to 1
+	SeriesHitRate = "hit_rate" // prefix cache hits per queried token, 0 to 1
+	SeriesPrompt  = "prompt_throughput"
+	SeriesOutput  = "generation_throughput" // tokens per second
+)
+
+// The counters that all engines share.
+const (
+	CounterPromptTokens     = "prompt_tokens"
+	CounterGenerationTokens = "generation_tokens"
+	CounterPreemptions      = "preemptions"
+	CounterPrefixQueries    = "prefix_queries" // tokens
+	CounterPrefixHits       = "prefix_hits"    // tokens
+	CounterExternalQueries  = "external_prefix_queries"
+	CounterExternalHits     = "external_prefix_hits" // tokens whose KV came from another server
+	CounterTransferBytes    = "kv_transfer_bytes"
+	CounterTransferSeconds  = "kv_transfer_seconds"
+	CounterTransferFailures = "kv_transfer_failures"
+)
+
+// The figures of a start, from its log.
+const (
+	StartKVTokens    = "kv_cache_tokens"    // capacity
+	StartKVBytes     = "kv_cache_bytes"     // memory of the KV cache
+	StartWeights     = "weight_bytes"       // memory of the model
+	StartLoad        = "model_load_seconds" // reading the weights
+	StartCompile     = "compile_seconds"
+	StartGraphs      = "graph_capture_seconds"
+	StartGPUBytes    = "gpu_memory_bytes" // of the device, in use once the server is ready
+	StartConcurrency = "max_concurrency"  // requests of the full length that fit at once
+)
