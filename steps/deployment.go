@@ -48,6 +48,9 @@ type TransferSpec struct {
 	Role string
 	// Config holds further settings, passed through as they are.
 	Config map[string]any
+	// Options are the arguments that the kind of transfer has beyond these, by name, as
+	// plain values; those that are not set are absent.
+	Options map[string]any
 }
 
 // ServiceSpec is a process that a transfer needs beside the servers, such as etcd.
