@@ -18,8 +18,8 @@ type FlagStyle struct {
 	// Repeat names the arguments whose lists repeat the flag; other lists follow one
 	// flag as several words. Names as in the file, with underscores.
 	Repeat map[string]bool
-	// JSON names the arguments whose lists are written as one JSON array.
-	JSON map[string]bool
+	// JSON reports the arguments whose lists are written as one JSON array; nil means none.
+	JSON func(name string) bool
 	// Reserved maps the arguments that the engine sets itself to what to do instead.
 	Reserved map[string]string
 }
@@ -138,7 +138,7 @@ func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 }
 
 func listWords(list []any, name, flag string, style FlagStyle) ([]string, error) {
-	if style.JSON[Canonical(name)] {
+	if style.JSON != nil && style.JSON(Canonical(name)) {
 		text, err := compactJSON(list)
 		if err != nil {
 			return nil, err

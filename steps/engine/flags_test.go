@@ -12,7 +12,7 @@ import (
 func TestFlags(t *testing.T) {
 	style := FlagStyle{
 		Repeat:   map[string]bool{"middleware": true},
-		JSON:     map[string]bool{"allowed_origins": true},
+		JSON:     func(name string) bool { return name == "allowed_origins" },
 		Reserved: map[string]string{"port": "set port"},
 	}
 	negate := style

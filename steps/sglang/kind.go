@@ -24,5 +24,7 @@ func validate(o steps.Object) []steps.Problem {
 			Detail: apiKeyRefused + ".",
 		})
 	}
-	return append(found, engine.CheckArgs(o, style())...)
+	version := engine.VersionOf(o)
+	found = append(found, engine.CheckArgs(o, style(version))...)
+	return append(found, lists(version).Check(o, style(version))...)
 }

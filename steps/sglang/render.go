@@ -3,6 +3,7 @@ package sglang
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +23,8 @@ const apiKeyRefused = "SGLang takes its key only as an argument, which every use
 //   - a last word "sglang": WORDS serve
 //   - anything else: the words as they are
 //
-// Then follow --model-path, --host, --port, --served-model-name if it differs, and the
-// arguments.
+// Then follow --model-path, --host, --port, --served-model-name if it differs, the
+// arguments, and --enable-metrics unless they speak of it.
 func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
@@ -34,7 +35,7 @@ func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 	if spec.APIKey != "" {
 		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
 	}
-	flags, err := engine.Flags(spec.Args, style())
+	words, err := engine.Flags(withMetrics(spec.Args), style(spec.EngineVersion()))
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -43,7 +44,7 @@ func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}
 	env := engine.DefaultEnv(spec.Env, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
-	return engine.Process(spec, append(argv, flags...), env, host, port), nil
+	return engine.Process(spec, append(argv, words...), env, host, port), nil
 }
 
 func prefix(executable []string) []string {
@@ -61,10 +62,15 @@ func prefix(executable []string) []string {
 	return argv
 }
 
-// style of SGLang's parser: lists follow their flag.
-func style() engine.FlagStyle {
+// lists are the flags that a version knows.
+func lists(version string) engine.Lists { return engine.NewLists(Name, "SGLang", version) }
+
+// style of SGLang's parser: nearly all flags only switch on, and lists follow their flag.
+func style(version string) engine.FlagStyle {
+	known := lists(version)
 	return engine.FlagStyle{
-		False: falseForm,
+		False: known.False(engine.OmitFalse),
+		JSON:  known.JSON,
 		Reserved: map[string]string{
 			"model":             "set model",
 			"model_path":        "set model",
@@ -78,14 +84,13 @@ func style() engine.FlagStyle {
 	}
 }
 
-// falseForm of SGLang's flags: nearly all only switch on. Those listed here know --no-
-// (argument parsers of 0.5.5 and 0.5.23).
-func falseForm(name string) engine.FalseForm {
-	switch name {
-	case "dcp_replicate_q_proj", "dllm_fdfo", "enable_decoder_swa_bounded_replay", "enable_dsa_fused_indexer",
-		"enable_fused_qk_norm_rope", "enable_tf32_matmul", "enable_tp_lm_head_all_to_all", "experts_shared_outer_loras",
-		"lora_strict_loading", "mm_enable_dp_encoder", "ple_offload_embedding", "speculative_enable_w4a4_mxfp4_megamoe":
-		return engine.NegateFalse
+// withMetrics switches the metrics endpoint on, without which a run cannot be watched,
+// unless the file says otherwise.
+func withMetrics(args []steps.Arg) []steps.Arg {
+	for _, a := range args {
+		if engine.Canonical(a.Name) == "enable_metrics" {
+			return args
+		}
 	}
-	return engine.OmitFalse
+	return append(slices.Clone(args), steps.Arg{Name: "enable_metrics", Value: true})
 }

@@ -55,9 +55,13 @@ func TestRenderGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  image %s, GPUs %+v, shared memory %d, own entrypoint %v\n", c.Image, c.GPUs, c.ShmSize, c.OwnEntrypoint)
 		}
 	}
-	const file = "testdata/render.golden"
+	golden(t, "testdata/render.golden", b.String())
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,9 +69,34 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("run with -update if this is meant:\n%s", diff)
 	}
+}
+
+// The same arguments for two versions, each a command line that its parser takes.
+func TestRenderVersions(t *testing.T) {
+	var b strings.Builder
+	for _, version := range []string{"0.5.5", "0.5.23"} {
+		spec := steps.ServerSpec{
+			Addr: "SGLang " + version, Image: "lmsysorg/sglang:v" + version + "-cu129", Model: "meta-llama/Llama-3.1-8B-Instruct",
+			Args: []steps.Arg{
+				{Name: "tp_size", Value: int64(2)},
+				{Name: "disable_radix_cache", Value: false},
+				{Name: "enable_mixed_chunk", Value: true},
+				{Name: "enable_tf32_matmul", Value: false},
+				{Name: "chunked_prefill_size", Value: int64(-1)},
+				{Name: "bucket_time_to_first_token", Value: []any{0.1, 0.5, int64(1)}},
+				{Name: "json_model_override_args", Value: map[string]any{"a": int64(1)}},
+			},
+		}
+		p, err := New().Render(spec, spec.ListenHost(), 30000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, "\n  "))
+	}
+	golden(t, "testdata/versions.golden", b.String())
 }
 
 func TestRenderRefuses(t *testing.T) {

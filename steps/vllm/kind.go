@@ -18,5 +18,7 @@ func Kind() steps.Kind {
 func validate(o steps.Object) []steps.Problem {
 	found := steps.CheckServer(o)
 	found = append(found, engine.CheckModel(o, "vLLM")...)
-	return append(found, engine.CheckArgs(o, style(o.Text("version")))...)
+	version := engine.VersionOf(o)
+	found = append(found, engine.CheckArgs(o, style(version))...)
+	return append(found, lists(version).Check(o, style(version))...)
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 // Render returns the process of a server, with its container if it has an image: then the
@@ -21,8 +21,8 @@ import (
 //   - anything else, for example python3 -m vllm.entrypoints.openai.api_server: WORDS --model MODEL
 //
 // Then follow --host, --port, --served-model-name if it differs, and the arguments. The
-// environment gets VLLM_SERVER_DEV_MODE=1 for the reset of caches, unbuffered output,
-// and the API key, unless the file sets them.
+// environment gets VLLM_SERVER_DEV_MODE=1 for the reset of caches, a line of statistics
+// each second instead of every ten, unbuffered output, and the API key, unless the file sets them.
 func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
@@ -30,7 +30,7 @@ func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process,
 	if spec.Model == "" {
 		return steps.Process{}, fmt.Errorf("%s: model is not set; vLLM needs one to start", spec.Addr)
 	}
-	flags, err := engine.Flags(spec.Args, style(spec.Version))
+	words, err := engine.Flags(spec.Args, style(spec.EngineVersion()))
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -40,13 +40,14 @@ func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process,
 	}
 	env := engine.DefaultEnv(spec.Env,
 		steps.EnvVar{Name: "VLLM_SERVER_DEV_MODE", Value: "1"},
+		steps.EnvVar{Name: "VLLM_LOG_STATS_INTERVAL", Value: "1"},
 		steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"},
 	)
 	if spec.APIKey != "" {
 		// In the environment, not as --api-key: arguments are visible to every user.
 		env = engine.DefaultEnv(env, steps.EnvVar{Name: "VLLM_API_KEY", Value: spec.APIKey, Secret: true})
 	}
-	return engine.Process(spec, append(argv, flags...), env, host, port), nil
+	return engine.Process(spec, append(argv, words...), env, host, port), nil
 }
 
 func prefix(executable []string, model string) []string {
@@ -65,12 +66,25 @@ func prefix(executable []string, model string) []string {
 	return append(argv, "--model", model)
 }
 
-// style of vLLM's parser.
+// lists are the flags that a version knows.
+func lists(version string) engine.Lists { return engine.NewLists(Name, "vLLM", version) }
+
+// style of vLLM's parser. Since 0.8 arguments are made from its configuration classes and
+// know --no-; before, flags only switch on.
 func style(version string) engine.FlagStyle {
+	parser, other := version, engine.NegateFalse
+	switch {
+	case !flags.IsVersion(version):
+	case flags.Compare(version, "0.8") < 0:
+		other = engine.OmitFalse
+	case flags.Compare(version, "0.11") < 0: // its neighbour before 0.8 is no model
+		parser = "0.11.0"
+	}
+	known := lists(parser)
 	return engine.FlagStyle{
-		False:  falseForm(version),
+		False:  known.False(other),
 		Repeat: map[string]bool{"middleware": true},
-		JSON:   map[string]bool{"allowed_origins": true, "allowed_methods": true, "allowed_headers": true},
+		JSON:   known.JSON,
 		Reserved: map[string]string{
 			"model":             "set model",
 			"model_tag":         "set model",
@@ -82,42 +96,4 @@ func style(version string) engine.FlagStyle {
 			"config":            "write its flags into args, so that the report shows them",
 		},
 	}
-}
-
-// falseForm of vLLM's flags (argument parsers of 0.6.4, 0.11.0 and 0.33.0). From 0.8 on
-// arguments made from its configuration classes know --no-, and the few listed here only
-// switch on. Before, flags only switch on, and the few listed here take a value.
-func falseForm(version string) func(string) engine.FalseForm {
-	if !atLeast(version, 0, 8) {
-		return func(name string) engine.FalseForm {
-			switch name {
-			case "enable_chunked_prefill", "multi_step_stream_outputs", "disable_logprobs_during_spec_decoding":
-				return engine.WriteFalse
-			}
-			return engine.OmitFalse
-		}
-	}
-	return func(name string) engine.FalseForm {
-		switch name {
-		case "aggregate_engine_logging", "data_parallel_multi_port_external_lb", "disable_log_stats",
-			"disable_mm_preprocessor_cache", "enable_multimodal_encoder_data_parallel", "grpc", "headless":
-			return engine.OmitFalse
-		}
-		return engine.NegateFalse
-	}
-}
-
-// atLeast compares the first two numbers of a version such as v0.6.4.post1. An empty or
-// unreadable version counts as current.
-func atLeast(version string, major, minor int) bool {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 2 {
-		return true
-	}
-	a, err1 := strconv.Atoi(parts[0])
-	b, err2 := strconv.Atoi(parts[1])
-	if err1 != nil || err2 != nil {
-		return true
-	}
-	return a > major || a == major && b >= minor
 }

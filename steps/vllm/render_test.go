@@ -78,6 +78,34 @@ func TestRenderGolden(t *testing.T) {
 	golden(t, "testdata/render.golden", b.String())
 }
 
+// The same arguments for three versions: what is false is said in three ways, and each
+// command line is one that the version's own parser takes.
+func TestRenderVersions(t *testing.T) {
+	var b strings.Builder
+	for _, version := range []string{"0.6.4.post1", "0.9.2", "0.11.0", "0.33.0"} {
+		spec := steps.ServerSpec{
+			Addr: "vLLM " + version, Image: "vllm/vllm-openai:v" + version, Model: "Qwen/Qwen2.5-7B-Instruct", ServedName: "sut",
+			Args: []steps.Arg{
+				{Name: "tensor-parallel-size", Value: int64(2)},
+				{Name: "max_model_len", Value: int64(8192)},
+				{Name: "enable_chunked_prefill", Value: false},
+				{Name: "enable_prefix_caching", Value: false},
+				{Name: "enforce_eager", Value: true},
+				{Name: "disable_log_stats", Value: false},
+				{Name: "allowed_origins", Value: []any{"http://a", "http://b"}},
+				{Name: "lora_modules", Value: []any{"a=/a", "b=/b"}},
+				{Name: "kv_transfer_config", Value: map[string]any{"kv_connector": "NixlConnector", "kv_role": "kv_both"}},
+			},
+		}
+		p, err := New().Render(spec, spec.ListenHost(), 20000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, "\n  "))
+	}
+	golden(t, "testdata/versions.golden", b.String())
+}
+
 // container is what is set of a container, as JSON.
 func container(t *testing.T, c *steps.ContainerSpec) string {
 	t.Helper()
@@ -145,16 +173,5 @@ func TestRenderRefuses(t *testing.T) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
-	}
-}
-
-func TestAtLeast(t *testing.T) {
-	for version, want := range map[string]bool{
-		"": true, "latest": true, "main.x": true, "0.8": true, "0.8.0": true, "v0.11.0": true, "1.0": true,
-		"0.7.3": false, "0.6.4.post1": false, "v0.6.4": false,
-	} {
-		if got := atLeast(version, 0, 8); got != want {
-			t.Errorf("atLeast(%q, 0, 8) = %v", version, got)
-		}
 	}
 }

@@ -154,8 +154,9 @@ func TestValidate(t *testing.T) {
 		"unknown model": {map[string]cty.Value{"model": cty.UnknownVal(cty.String)}, 0},
 		"url alone":     {map[string]cty.Value{"url": cty.StringVal("http://h")}, 0},
 		"reserved and malformed arguments": {map[string]cty.Value{"model": m, "args": cty.ObjectVal(map[string]cty.Value{
-			"port": cty.NumberIntVal(1), "--x": cty.True, "fine": cty.UnknownVal(cty.String)})}, 2},
-		"unknown arguments": {map[string]cty.Value{"model": m, "args": cty.DynamicVal}, 0},
+			"port": cty.NumberIntVal(1), "--x": cty.True, "seed": cty.UnknownVal(cty.String)})}, 2},
+		"argument of no version": {map[string]cty.Value{"model": m, "version": cty.StringVal("0.11.0"), "args": cty.ObjectVal(map[string]cty.Value{"max_modellen": cty.NumberIntVal(1)})}, 1},
+		"unknown arguments":      {map[string]cty.Value{"model": m, "args": cty.DynamicVal}, 0},
 	} {
 		if got := count(tt.attrs); got != tt.want {
 			t.Errorf("%s: %d problems, want %d", name, got, tt.want)

@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/flags"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Lists is what the lists of flags say about one version of an engine.
+type Lists struct {
+	// Title is the engine's name for people, "vLLM".
+	Title string
+	name  string
+	// version that was stated, "" if none.
+	version string
+	known   flags.Known
+}
+
+// NewLists looks up a version of the engine called name. The version may be empty.
+func NewLists(name, title, version string) Lists {
+	return Lists{Title: title, name: name, version: version, known: flags.For(name, version)}
+}
+
+// VersionOf is the version of a server block: the stated one, or its image's.
+func VersionOf(o steps.Object) string {
+	return steps.ServerSpec{Version: o.Text("version"), Image: o.Text("image")}.EngineVersion()
+}
+
+// Lookup finds an argument by its name in the file. Of two neighbours the older one
+// counts.
+func (l Lists) Lookup(name string) (flags.Def, bool) {
+	head, _, _ := strings.Cut(flagName(name), ".")
+	defs := l.known.Lookup(head)
+	if len(defs) == 0 {
+		return flags.Def{}, false
+	}
+	return defs[0], true
+}
+
+// False is how an argument is set to false; other is the form of those in no list.
+func (l Lists) False(other FalseForm) func(name string) FalseForm {
+	return func(name string) FalseForm {
+		def, ok := l.Lookup(name)
+		switch {
+		case !ok:
+			return other
+		case def.Kind == flags.OnOff || def.Kind == flags.Off:
+			return NegateFalse
+		case def.Kind == flags.StoreBool:
+			return WriteFalse
+		}
+		return OmitFalse
+	}
+}
+
+// JSON reports whether an argument's lists are written as one JSON array.
+func (l Lists) JSON(name string) bool {
+	def, ok := l.Lookup(name)
+	return ok && def.Kind == flags.JSON
+}
+
+// Check finds arguments of a server block that the version does not have, and values
+// that it does not take. Where the version may have flags that no list has, they are
+// warnings: the engine has the last word. Names that are wrong for any version are left
+// to [CheckArgs].
+func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
+	if len(l.known.Tables) == 0 || !o.Has("args") || o.Has("url") {
+		return nil
+	}
+	args := o.Value("args")
+	if !args.IsKnown() || !args.Type().IsObjectType() && !args.Type().IsMapType() {
+		return nil
+	}
+	var found []steps.Problem
+	for it := args.ElementIterator(); it.Next(); {
+		k, v := it.Element()
+		name := k.AsString()
+		if CheckArg(name, style) != nil {
+			continue
+		}
+		if p, ok := l.check(name, v); !ok {
+			p.Path, p.Warning = []string{"args", name}, !l.known.Sure
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (l Lists) check(name string, v cty.Value) (steps.Problem, bool) {
+	flag, _, dotted := strings.Cut(flagName(name), ".")
+	defs := l.known.Lookup(flag)
+	if len(defs) == 0 {
+		return steps.Problem{Summary: fmt.Sprintf("%s has no argument %s", l.who(), name), Detail: l.hint(name, flag)}, false
+	}
+	if dotted || v.IsNull() {
+		return steps.Problem{}, true
+	}
+	var err error
+	for _, def := range defs {
+		if err = checkValue(def, v); err == nil {
+			return steps.Problem{}, true
+		}
+	}
+	return steps.Problem{
+		Summary: fmt.Sprintf("args.%s %v", name, err),
+		Detail:  fmt.Sprintf("So says the list of arguments of %s.", l.who()),
+	}, false
+}
+
+// who names what was looked at: "vLLM 0.11.0", or the neighbours of a version without a
+// list.
+func (l Lists) who() string {
+	tables := l.known.Tables
+	switch {
+	case len(tables) == 2:
+		return fmt.Sprintf("%s %s, between %s and %s,", l.Title, plainVersion(l.version), tables[0].Version, tables[1].Version)
+	case l.known.Sure:
+		return l.Title + " " + plainVersion(l.version)
+	case flags.IsVersion(l.version) && flags.Compare(l.version, tables[0].Version) < 0:
+		return fmt.Sprintf("%s %s, the oldest that is known here,", l.Title, tables[0].Version)
+	}
+	return fmt.Sprintf("%s %s, the newest that is known here,", l.Title, tables[0].Version)
+}
+
+func plainVersion(version string) string { return strings.TrimPrefix(version, "v") }
+
+// hint says what may have been meant, and which versions have the argument.
+func (l Lists) hint(name, flag string) string {
+	var parts []string
+	if near := l.nearest(flag); near != "" {
+		parts = append(parts, fmt.Sprintf("Did you mean %s?", argOf(near)))
+	}
+	if having := flags.Having(l.name, flag); len(having) > 0 {
+		verb := "has"
+		if len(having) > 1 {
+			verb = "have"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s %s.", l.Title, strings.Join(having, " and "), verb, name))
+	}
+	switch {
+	case !l.known.Sure && l.version == "":
+		parts = append(parts, "It is passed on as it is. State version to have arguments checked against that version.")
+	case !l.known.Sure:
+		parts = append(parts, "It is passed on as it is: the version may have arguments that are not known here.")
+	case len(parts) == 0:
+		parts = append(parts, "Remove it, or state the version that has it.")
+	}
+	return strings.Join(parts, " ")
+}
+
+// nearest finds the flag that a misspelt one most likely meant, "" if none is near.
+func (l Lists) nearest(flag string) string {
+	best, least := "", max(3, (len(flag)-2)/3)
+	for _, t := range l.known.Tables {
+		for _, name := range t.Names() {
+			d := levenshtein.Distance(flag, name, nil)
+			if d < least || d == least && best != "" && name < best {
+				best, least = name, d
+			}
+		}
+	}
+	return best
+}
+
+// argOf spells a flag as files do.
+func argOf(flag string) string {
+	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
+}
+
+// checkValue says what is wrong with the value of a flag; nil where it is not known yet.
+func checkValue(def flags.Def, v cty.Value) error {
+	if !v.IsWhollyKnown() {
+		return nil
+	}
+	ty := v.Type()
+	switch def.Kind {
+	case flags.Switch, flags.OnOff, flags.Off, flags.StoreBool:
+		if ty != cty.Bool {
+			return fmt.Errorf("is switched by true or false, not by %s", describe(v))
+		}
+		return nil
+	case flags.List:
+		if ty == cty.Bool || ty.IsObjectType() || ty.IsMapType() {
+			return fmt.Errorf("takes a list, not %s", describe(v))
+		}
+		return nil
+	case flags.JSON:
+		if ty == cty.Bool || ty == cty.Number {
+			return fmt.Errorf("takes an object or a list, not %s", describe(v))
+		}
+		return nil
+	case flags.Optional:
+		if ty == cty.Bool {
+			return nil
+		}
+	}
+	switch {
+	case ty == cty.Bool:
+		return fmt.Errorf("takes a value, not %s", describe(v))
+	case ty.IsTupleType() || ty.IsListType() || ty.IsSetType():
+		return fmt.Errorf("takes one value, not a list")
+	case (ty.IsObjectType() || ty.IsMapType()) && def.Kind != flags.Text && def.Kind != flags.Optional:
+		return fmt.Errorf("takes one value, not an object")
+	case ty == cty.Number || ty == cty.String:
+		return checkScalar(def, v)
+	}
+	return nil
+}
+
+func checkScalar(def flags.Def, v cty.Value) error {
+	text, err := steps.Object{Attrs: map[string]cty.Value{"v": v}}.Texts("v")
+	if err != nil || len(text) != 1 || text[0] == "None" || text[0] == "" {
+		return nil // None is how the engines write an option that is not set
+	}
+	switch def.Kind {
+	case flags.Int:
+		if !isWhole(text[0]) {
+			return fmt.Errorf("takes a whole number, not %q", text[0])
+		}
+	case flags.Float:
+		if !isNumber(text[0]) {
+			return fmt.Errorf("takes a number, not %q", text[0])
+		}
+	case flags.Size:
+		if number := strings.TrimRight(text[0], "kmgtKMGT"); text[0] != "auto" && (len(text[0])-len(number) > 1 || !isNumber(number)) {
+			return fmt.Errorf("takes a whole number, which may end in k or M, not %q", text[0])
+		}
+	case flags.Choice:
+		if !slices.Contains(def.Choices, text[0]) {
+			return fmt.Errorf("is %q; it must be one of %s", text[0], strings.Join(def.Choices, ", "))
+		}
+	}
+	return nil
+}
+
+func isWhole(text string) bool  { _, err := strconv.ParseInt(text, 10, 64); return err == nil }
+func isNumber(text string) bool { _, err := strconv.ParseFloat(text, 64); return err == nil }
+
+func describe(v cty.Value) string {
+	switch {
+	case v.Type() == cty.Bool && v.True():
+		return "true"
+	case v.Type() == cty.Bool:
+		return "false"
+	case v.Type() == cty.String:
+		return fmt.Sprintf("the string %q", v.AsString())
+	case v.Type() == cty.Number:
+		return "the number " + v.AsBigFloat().Text('f', -1)
+	case v.Type().IsObjectType() || v.Type().IsMapType():
+		return "an object"
+	}
+	return "a list"
+}

@@ -1,0 +1,36 @@
+package steps
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// tagVersion is how the projects tag their images: v0.11.0, v0.5.5-cu129, v0.6.4.post1.
+var tagVersion = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(-.*)?$`)
+
+// ImageVersion is the engine's version that the name of an image tells: 0.11.0 for
+// vllm/vllm-openai:v0.11.0, from any registry. It is "" for images that are not the
+// engines' own, whose tags may count anything, and for tags such as latest.
+func ImageVersion(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	name, tag, tagged := strings.Cut(path.Base(image), ":")
+	own := strings.HasPrefix(name, "vllm-openai") || name == "sglang"
+	if !tagged || !own {
+		return ""
+	}
+	m := tagVersion.FindStringSubmatch(tag)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// EngineVersion is the version that a server's arguments are written for: the stated
+// one, else the one that its image tells, else "".
+func (s ServerSpec) EngineVersion() string {
+	if s.Version != "" {
+		return s.Version
+	}
+	return ImageVersion(s.Image)
+}

@@ -1,0 +1,30 @@
+package steps
+
+import "testing"
+
+func TestImageVersion(t *testing.T) {
+	for image, want := range map[string]string{
+		"vllm/vllm-openai:v0.11.0":                              "0.11.0",
+		"vllm/vllm-openai:v0.11.0-x86_64":                       "0.11.0",
+		"mirror.example:5000/vllm/vllm-openai:v0.6.4.post1":     "0.6.4.post1",
+		"vllm/vllm-openai:v0.11.0@sha256:" + "00":               "0.11.0",
+		"lmsysorg/sglang:v0.5.5-cu129-amd64":                    "0.5.5",
+		"lmsysorg/sglang:v0.5.5.post3":                          "0.5.5.post3",
+		"vllm/vllm-openai:latest":                               "",
+		"vllm/vllm-openai:nightly-0123456789abcdef":             "",
+		"vllm/vllm-openai":                                      "",
+		"vllm/vllm-openai@sha256:00":                            "",
+		"registry.example/team/vllm:1.2.3":                      "", // counts their own builds
+		"localhost:5000/sglang":                                 "",
+		"(known after step.exec.build)":                         "",
+		"rocm/vllm:rocm6.4.1_vllm_0.10.0_20250812":              "",
+		"registry.example:5000/vllm-openai-rocm:v0.12.1rc1-ubi": "0.12.1rc1",
+	} {
+		if got := ImageVersion(image); got != want {
+			t.Errorf("%s: %q, want %q", image, got, want)
+		}
+	}
+	if got := (ServerSpec{Version: "0.10.2", Image: "vllm/vllm-openai:v0.11.0"}).EngineVersion(); got != "0.10.2" {
+		t.Errorf("the stated version gives way to the image's: %q", got)
+	}
+}
