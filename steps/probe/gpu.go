@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -28,11 +28,6 @@ var query = []struct{ field, fact string }{
 	{"persistence_mode", "gpu_persistence"},
 }
 
-const (
-	smiTimeout = 20 * time.Second // without persistence mode the driver loads first
-	maxOutput  = 1 << 20
-)
-
 // gpus stores what nvidia-smi says, Unavailable for everything where it says nothing.
 func gpus(ctx context.Context, sp steps.Spawner, f facts) {
 	fields := make([]string, len(query))
@@ -42,16 +37,37 @@ func gpus(ctx context.Context, sp steps.Spawner, f facts) {
 	}
 	f.set("gpu_count", "")
 	f.set("gpu_topology", "")
+	f.set("gpu_links", "")
 	out, err := run(ctx, sp, "nvidia-smi", "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
-	if err != nil {
-		return
-	}
-	if err := parseGPUs(out, f); err != nil {
+	if err != nil || parseGPUs(out, f) != nil {
+		amdFacts(ctx, sp, f)
 		return
 	}
 	if topo, err := run(ctx, sp, "nvidia-smi", "topo", "-m"); err == nil {
 		f.set("gpu_topology", topologyHash(topo))
+		f.set("gpu_links", strings.Join(gpuLinks(topo), "; "))
 	}
+}
+
+// amdFacts stores what rocm-smi says of the GPUs of a machine without NVIDIA's.
+func amdFacts(ctx context.Context, sp steps.Spawner, f facts) {
+	found, err := New(sp).rocmGPUs(ctx)
+	if err != nil || len(found) == 0 {
+		return
+	}
+	var names, memory, drivers []string
+	for _, g := range found {
+		names, drivers = append(names, g.Name), append(drivers, g.Driver)
+		mib := ""
+		if g.MemoryTotal != Unknown {
+			mib = strconv.FormatInt(g.MemoryTotal>>20, 10)
+		}
+		memory = append(memory, mib)
+	}
+	f.set("gpu_count", count(len(found)))
+	f.set("gpu_name", joinEqual(names))
+	f.set("gpu_memory_mib", joinEqual(memory))
+	f.set("gpu_driver", joinEqual(drivers))
 }
 
 // parseGPUs reads the CSV answer: a line for each GPU, a column for each field of query.
@@ -99,49 +115,49 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // topologyHash hashes the matrix of nvidia-smi topo -m without its colours, its legend
 // and the widths of its columns.
 func topologyHash(out []byte) string {
-	matrix, _, _ := strings.Cut(string(escapes.ReplaceAll(out, nil)), "Legend:")
 	var lines []string
-	for line := range strings.Lines(matrix) {
-		if words := strings.Fields(line); len(words) > 0 {
-			lines = append(lines, strings.Join(words, " "))
-		}
+	for _, words := range topologyRows(out) {
+		lines = append(lines, strings.Join(words, " "))
 	}
 	return hash(strings.Join(lines, "\n"))
 }
 
-// run returns the output of a program that ended well within the timeout.
-func run(ctx context.Context, sp steps.Spawner, argv ...string) ([]byte, error) {
-	if sp == nil {
-		return nil, errors.New("no spawner")
-	}
-	ctx, cancel := context.WithTimeout(ctx, smiTimeout)
-	defer cancel()
-	var out limitedBuffer
-	child, err := sp.Spawn(ctx, steps.Command{Argv: argv, Stdout: &out})
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-child.Done():
-	case <-ctx.Done():
-		if err := child.Signal("KILL"); err != nil {
-			return nil, err // it is left to the spawner's own end
+// topologyRows are the words of each line of the matrix, its heading first.
+func topologyRows(out []byte) [][]string {
+	matrix, _, _ := strings.Cut(string(escapes.ReplaceAll(out, nil)), "Legend:")
+	var rows [][]string
+	for text := range strings.Lines(matrix) {
+		if words := strings.Fields(text); len(words) > 0 {
+			rows = append(rows, words)
 		}
-		<-child.Done()
-		return nil, ctx.Err()
 	}
-	if err := child.Wait(); err != nil {
-		return nil, err
-	}
-	return out.kept, nil
+	return rows
 }
 
-// limitedBuffer keeps the first maxOutput bytes and drops the rest.
-// It is no bytes.Buffer, whose ReadFrom would take everything.
-type limitedBuffer struct{ kept []byte }
+var gpuLabel = regexp.MustCompile(`^GPU\d+$`)
 
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	room := maxOutput - len(b.kept)
-	b.kept = append(b.kept, p[:min(room, len(p))]...)
-	return len(p), nil
+// gpuLinks lists the kinds of connections between GPUs, NV18 or SYS, each once. The
+// columns of GPUs come first in every line.
+func gpuLinks(out []byte) []string {
+	rows := topologyRows(out)
+	if len(rows) == 0 {
+		return nil
+	}
+	gpus := 0
+	for gpus < len(rows[0]) && gpuLabel.MatchString(rows[0][gpus]) {
+		gpus++
+	}
+	var kinds []string
+	for _, row := range rows[1:] {
+		if !gpuLabel.MatchString(row[0]) || len(row) <= gpus {
+			continue
+		}
+		for _, kind := range row[1 : gpus+1] {
+			if kind != "X" && !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }

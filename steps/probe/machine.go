@@ -25,11 +25,17 @@ const maxFact = 200
 //	cpu_model, cpus, cpu_sockets    cpus as this process may use them
 //	cpu_governor, cpu_limit, smt    limit as the control group's "quota period", "max" for none
 //	memory_gib, numa_nodes
+//	nics                            physical devices that are up: "2 x RDMA InfiniBand 400 Gb/s"
 //	gpu_count, gpu_name, gpu_memory_mib, gpu_driver, gpu_power_limit_w, gpu_max_clock_mhz,
-//	gpu_pcie_gen, gpu_pcie_width, gpu_mig, gpu_ecc, gpu_persistence, gpu_topology
+//	gpu_pcie_gen, gpu_pcie_width, gpu_mig, gpu_ecc, gpu_persistence, gpu_topology, gpu_links
 //
 // Of several GPUs that differ, the values are joined by "; " in the order of nvidia-smi.
-// gpu_topology is a hash of the matrix of `nvidia-smi topo -m`.
+// gpu_topology is a hash of the matrix of `nvidia-smi topo -m`, gpu_links the kinds of
+// connections between its GPUs ("NV18"). Of AMD's GPUs count, name, memory and driver are
+// known. UUIDs are not among the facts: the same kind of machine has others each time
+// that a cloud hands one out.
+//
+// The keys are stable: results that are stored are compared by them.
 func Machine(ctx context.Context, sp steps.Spawner) map[string]string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -71,6 +77,9 @@ func host(root fs.FS, hostname string) facts {
 	f.set("memory_gib", memory(read(root, "proc/meminfo")))
 	nodes, _ := fs.Glob(root, "sys/devices/system/node/node[0-9]*") // the pattern is right
 	f.set("numa_nodes", count(len(nodes)))
+	if sys, err := fs.Sub(root, "sys"); err == nil {
+		f.set("nics", nicFact(NICs(sys)))
+	}
 	return f
 }
 

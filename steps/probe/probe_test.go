@@ -24,7 +24,7 @@ func TestHost(t *testing.T) {
 		"os": "Ubuntu 24.04.1 LTS", "kernel": "6.8.0-45-generic", "arch": runtime.GOARCH, "host": hash("node7"),
 		"cpu_model": "Intel(R) Xeon(R) Platinum 8480+", "cpus": strconv.Itoa(runtime.NumCPU()), "cpu_sockets": "2",
 		"cpu_governor": Unavailable, "cpu_limit": "max 100000", "smt": Unavailable,
-		"memory_gib": "1007.3", "numa_nodes": "2",
+		"memory_gib": "1007.3", "numa_nodes": "2", "nics": Unavailable,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -110,7 +110,7 @@ func TestGPUs(t *testing.T) {
 				"gpu_count": "2", "gpu_name": "NVIDIA H100 80GB HBM3", "gpu_memory_mib": "81559", "gpu_driver": "550.54.15",
 				"gpu_power_limit_w": "700.00", "gpu_max_clock_mhz": "1980", "gpu_pcie_gen": "5", "gpu_pcie_width": "16",
 				"gpu_mig": "Disabled", "gpu_ecc": "Enabled", "gpu_persistence": "Enabled",
-				"gpu_topology": topologyHash([]byte(file(t, "h100x2.topo"))),
+				"gpu_topology": topologyHash([]byte(file(t, "h100x2.topo"))), "gpu_links": "NV18",
 			},
 		},
 		"mixed, without topology": {
@@ -118,11 +118,11 @@ func TestGPUs(t *testing.T) {
 			want: facts{
 				"gpu_count": "2", "gpu_name": "NVIDIA A10; Tesla T4", "gpu_memory_mib": "23028; 15360", "gpu_driver": "535.104.05",
 				"gpu_power_limit_w": "150.00; 70.00", "gpu_max_clock_mhz": "1695; 1590", "gpu_pcie_gen": "4; 3", "gpu_pcie_width": "16",
-				"gpu_mig": Unavailable, "gpu_ecc": "Enabled", "gpu_persistence": "Disabled", "gpu_topology": Unavailable,
+				"gpu_mig": Unavailable, "gpu_ecc": "Enabled", "gpu_persistence": "Disabled", "gpu_topology": Unavailable, "gpu_links": Unavailable,
 			},
 		},
 	}
-	nothing := facts{"gpu_count": Unavailable, "gpu_topology": Unavailable}
+	nothing := facts{"gpu_count": Unavailable, "gpu_topology": Unavailable, "gpu_links": Unavailable}
 	for _, q := range query {
 		nothing[q.fact] = Unavailable
 	}

@@ -1,0 +1,160 @@
+package probe
+
+import (
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NIC is a port of a network device: of an RDMA device below /sys/class/infiniband, or an
+// interface below /sys/class/net.
+type NIC struct {
+	// Name of the device (mlx5_0) or the interface (eth0).
+	Name string `json:"name"`
+	// RDMA devices have ports, counted from 1.
+	RDMA bool `json:"rdma"`
+	Port int  `json:"port,omitempty"`
+	// Active says that it can carry data.
+	Active bool   `json:"active"`
+	State  string `json:"state"`
+	// Rate in Gbit/s or Unknown.
+	Rate float64 `json:"rate"`
+	// LinkLayer is "InfiniBand" or "Ethernet" for RDMA devices.
+	LinkLayer string `json:"link_layer,omitempty"`
+	// Physical interfaces have hardware behind them: not lo, bridges and the like.
+	Physical bool `json:"physical"`
+	// Tx and Rx are the bytes carried since it came up.
+	Tx uint64 `json:"tx"`
+	Rx uint64 `json:"rx"`
+}
+
+// NICs lists the network devices below a /sys, RDMA devices first, by name and port.
+func NICs(sys fs.FS) []NIC {
+	ports, _ := fs.Glob(sys, "class/infiniband/*/ports/*") // the pattern is right
+	var found []NIC
+	for _, dir := range ports {
+		if nic, ok := rdmaPort(sys, dir); ok {
+			found = append(found, nic)
+		}
+	}
+	interfaces, _ := fs.Glob(sys, "class/net/*") // the pattern is right
+	for _, dir := range interfaces {
+		if read(sys, path.Join(dir, "operstate")) != "" {
+			found = append(found, netInterface(sys, dir))
+		}
+	}
+	return found
+}
+
+// wordSize is the unit of an RDMA port's data counters: octets divided by 4, as the
+// InfiniBand specification has it.
+const wordSize = 4
+
+func rdmaPort(sys fs.FS, dir string) (NIC, bool) {
+	port, err := strconv.Atoi(path.Base(dir))
+	if err != nil {
+		return NIC{}, false
+	}
+	state := line(read(sys, path.Join(dir, "state"))) // "4: ACTIVE"
+	if _, name, ok := strings.Cut(state, ":"); ok {
+		state = strings.TrimSpace(name)
+	}
+	rate, _, _ := strings.Cut(line(read(sys, path.Join(dir, "rate"))), " ") // "400 Gb/sec (4X NDR)"
+	return NIC{
+		Name: line(path.Base(path.Dir(path.Dir(dir)))), RDMA: true, Port: port, Physical: true,
+		State: state, Active: state == "ACTIVE", Rate: number(rate), LinkLayer: line(read(sys, path.Join(dir, "link_layer"))),
+		Tx: words(read(sys, path.Join(dir, "counters/port_xmit_data"))), Rx: words(read(sys, path.Join(dir, "counters/port_rcv_data"))),
+	}, true
+}
+
+func words(text string) uint64 {
+	n := octets(text)
+	if n > math.MaxUint64/wordSize {
+		return 0
+	}
+	return n * wordSize
+}
+
+func octets(text string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func netInterface(sys fs.FS, dir string) NIC {
+	state := line(read(sys, path.Join(dir, "operstate")))
+	_, err := fs.Stat(sys, path.Join(dir, "device"))
+	rate := number(read(sys, path.Join(dir, "speed"))) // in Mbit/s; -1 or unreadable where it means nothing
+	if rate > 0 {
+		rate /= 1000
+	} else {
+		rate = Unknown
+	}
+	name := line(path.Base(dir))
+	return NIC{
+		Name: name, State: state, Active: state == "up" || name == "lo", Physical: err == nil, Rate: rate,
+		Tx: octets(read(sys, path.Join(dir, "statistics/tx_bytes"))), Rx: octets(read(sys, path.Join(dir, "statistics/rx_bytes"))),
+	}
+}
+
+// Carried is how much a device has carried, in bytes.
+type Carried struct {
+	Tx uint64 `json:"tx"`
+	Rx uint64 `json:"rx"`
+}
+
+// Counters are what devices have carried since they came up, by name; all ports of an
+// RDMA device together.
+type Counters map[string]Carried
+
+func counters(nics []NIC) Counters {
+	out := Counters{}
+	for _, nic := range nics {
+		c := out[nic.Name]
+		out[nic.Name] = Carried{c.Tx + nic.Tx, c.Rx + nic.Rx}
+	}
+	return out
+}
+
+// Traffic is what each device carried between two counts. A device that was not there at
+// both, or whose counters began anew between them, is left out: nothing is known of it.
+func Traffic(before, after Counters) map[string]Carried {
+	out := map[string]Carried{}
+	for name, b := range before {
+		a, ok := after[name]
+		if ok && a.Tx >= b.Tx && a.Rx >= b.Rx {
+			out[name] = Carried{a.Tx - b.Tx, a.Rx - b.Rx}
+		}
+	}
+	return out
+}
+
+// nicFact describes the devices that carry data between machines, in one line that does
+// not depend on their names.
+func nicFact(nics []NIC) string {
+	kinds := map[string]int{}
+	for _, nic := range nics {
+		if !nic.Physical || !nic.Active {
+			continue
+		}
+		kind := "Ethernet"
+		if nic.RDMA {
+			kind = strings.TrimSpace("RDMA " + nic.LinkLayer)
+		}
+		if nic.Rate != Unknown {
+			kind += " " + strconv.FormatFloat(nic.Rate, 'f', -1, 64) + " Gb/s"
+		}
+		kinds[kind]++
+	}
+	var parts []string
+	for kind, n := range kinds {
+		parts = append(parts, strconv.Itoa(n)+" x "+kind)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
