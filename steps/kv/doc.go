@@ -1,11 +1,21 @@
-// Package kv describes how prefill and decode servers of a deployment hand KV caches to
-// each other, and the services that some of these ways need:
+// Package kv knows how prefill and decode servers of a deployment hand KV caches to each
+// other: what each connector wants of each engine in each release, the services that
+// some of them need, and how to tell from counters and logs what really carried the data.
 //
 //	kv_transfer "mooncake" {
 //	  transport = "rdma"
 //	  devices   = ["mlx5_0", "mlx5_1"]
 //	}
 //
-// The blocks are parsed and checked. Nothing runs them yet: each kind says so in its
-// Unsupported sentence.
+// A deployment becomes processes in two steps, because ports are taken in between:
+//
+//	layout, err := kv.NewLayout(spec)        // checked against the engines' versions
+//	ports, err := kv.Assign(layout.Ports(), 20000, 31999, free)
+//	rendered, err := layout.Render(kv.Assigned{Ports: ports})
+//	for _, wave := range layout.Order() { … }
+//
+// and [Prove] judges what a run left behind.
+//
+// The package is pure: it opens no socket, starts no process and reads no file. It does
+// not render the servers themselves, which the engines do.
 package kv

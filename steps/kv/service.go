@@ -8,14 +8,14 @@ import (
 // Services describes the service blocks: what transfers need beside the servers.
 func Services() []steps.Kind {
 	return []steps.Kind{
-		service("etcd", "An etcd server that holds the metadata of old Mooncake connectors."),
-		service("mooncake_master", "Mooncake's master process, which a Mooncake store needs.",
+		serviceBlock("etcd", "An etcd server that holds the metadata of old Mooncake connectors."),
+		serviceBlock("mooncake_master", "Mooncake's master process, which a Mooncake store needs.",
 			steps.Attr{Name: "metrics_port", Type: cty.Number, Doc: "Port of its metrics; a free one unless set."}),
-		service("metadata", "Mooncake's HTTP metadata server, instead of etcd."),
+		serviceBlock("metadata", "Mooncake's HTTP metadata server, instead of etcd."),
 	}
 }
 
-func service(name, doc string, more ...steps.Attr) steps.Kind {
+func serviceBlock(name, doc string, more ...steps.Attr) steps.Kind {
 	attrs := []steps.Attr{
 		{Name: "image", Type: cty.String, Late: true, Doc: "Container image to run."},
 		{Name: "executable", Type: cty.DynamicPseudoType, Late: true, Doc: "Program to run instead of an image: a string or a list of strings."},
@@ -24,7 +24,7 @@ func service(name, doc string, more ...steps.Attr) steps.Kind {
 		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
 	}
 	return steps.Kind{
-		Block: "service", Name: name, Doc: doc, Unsupported: unsupported,
+		Block: "service", Name: name, Doc: doc,
 		Schema: steps.Schema{Attrs: append(attrs, more...)}, Validate: validateService,
 	}
 }

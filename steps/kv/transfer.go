@@ -9,9 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// unsupported is why no deployment runs yet.
-const unsupported = "deployments of several servers come with the docker launcher; benchmark a single server"
-
 // The transports that a file can ask for. What really carried the data is proved by
 // counters and log lines, never taken from here.
 const (
@@ -21,23 +18,55 @@ const (
 	NVLink = "nvlink"
 )
 
-// connector is what is particular to one way of transfer.
+// Who moves the blocks.
+const (
+	pull = "pull" // the decode server reads
+	push = "push" // the prefill server writes
+)
+
+// connector is what is particular to one way of transfer in the language.
 type connector struct {
 	name, doc  string
 	transports []string // that it can use
+	options    []steps.Attr
 }
 
 // connectors of vLLM 0.6 to 0.33 and SGLang 0.5. The name is ours; the engine's own
-// comes from the engine and its version.
+// comes from the table of presets.
 var connectors = []connector{
-	{"nixl", "NIXL: vLLM's NixlConnector (pull or push) and SGLang's nixl backend, over UCX.", []string{TCP, RDMA, NVLink}},
-	{"mooncake", "Mooncake transfer engine, from the prefill server straight to the decode server. Takes RDMA where it finds a device, TCP otherwise.", []string{TCP, RDMA, NVLink}},
-	{"mooncake_store", "Mooncake store: a pool of host memory and disks that servers share. Needs service mooncake_master.", []string{TCP, RDMA}},
-	{"p2p_nccl", "vLLM's P2pNcclConnector, 0.9.2 until its removal in 2026.", []string{NCCL, TCP, RDMA, NVLink}},
-	{"pynccl", "vLLM's PyNcclConnector of the V0 engine, one prefill and one decode server.", []string{NCCL, TCP, RDMA, NVLink}},
-	{"lmcache", "LMCache: vLLM's LMCacheConnectorV1, over NIXL or a store.", []string{TCP, RDMA, NVLink}},
-	{"multi", "vLLM's MultiConnector: several connectors in a row, listed in config.", []string{NCCL, TCP, RDMA, NVLink}},
-	{"example", "vLLM's ExampleConnector (once SharedStorageConnector): files in a shared folder. For debugging.", nil},
+	{"nixl", "NIXL: vLLM's NixlConnector and SGLang's nixl backend, over UCX.", []string{TCP, RDMA, NVLink}, []steps.Attr{
+		{Name: "mode", Type: cty.String, Enum: []string{pull, push}, Doc: "Who moves the blocks: pull, the default, lets the decode server read them; push lets the prefill server write them (vLLM 0.24 or later)."},
+	}},
+	{"mooncake", "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs service etcd or metadata.", []string{TCP, RDMA, NVLink}, nil},
+	{"mooncake_store", "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. Needs service mooncake_master.", []string{TCP, RDMA}, nil},
+	{"p2p_nccl", "vLLM's P2pNcclConnector, 0.9.2 until its removal after 0.23.", []string{NCCL, TCP, RDMA, NVLink}, nil},
+	{"pynccl", "vLLM's PyNcclConnector of the V0 engine (0.6.4 to 0.10), one prefill and one decode server.", []string{NCCL, TCP, RDMA, NVLink}, nil},
+	{"lmcache", "LMCache: vLLM's LMCacheConnectorV1. Between a prefill and a decode server it uses NIXL; what config has is written into LMCache's own file.", []string{TCP, RDMA, NVLink}, nil},
+	{"multi", "vLLM's MultiConnector: several connectors in a row, the first that has the blocks loads, all save. config = { connectors = [{ connector = \"nixl\" }, { connector = \"mooncake_store\" }] }.", []string{NCCL, TCP, RDMA, NVLink}, nil},
+	{"example", "vLLM's ExampleConnector (SharedStorageConnector before 0.13): files in a shared folder. For debugging.", nil, []steps.Attr{
+		{Name: "path", Type: cty.String, Doc: "Folder that all servers share; " + DefaultSharedPath + " unless set."},
+	}},
+	{"custom", "A connector that we do not know, handed to the engine as it is written here.", []string{NCCL, TCP, RDMA, NVLink}, []steps.Attr{
+		{Name: "connector", Type: cty.String, Required: true, Doc: "The engine's name of it: vLLM's kv_connector, SGLang's transfer backend."},
+		{Name: "module_path", Type: cty.String, Doc: "Python module that vLLM loads the connector from."},
+		{Name: "env", Type: cty.Map(cty.String), Doc: "Variables that every server gets unless it sets them itself."},
+	}},
+}
+
+func connectorNames() []string {
+	names := make([]string, len(connectors))
+	for i, c := range connectors {
+		names[i] = c.name
+	}
+	return names
+}
+
+// modeOf a transfer: push, or "" for what is the default of the connector.
+func modeOf(t steps.TransferSpec) string {
+	if text(t.Options["mode"]) == push {
+		return push
+	}
+	return ""
 }
 
 // Transfers describes the kv_transfer blocks.
@@ -45,8 +74,8 @@ func Transfers() []steps.Kind {
 	kinds := make([]steps.Kind, 0, len(connectors))
 	for _, c := range connectors {
 		kinds = append(kinds, steps.Kind{
-			Block: "kv_transfer", Name: c.name, Doc: c.doc, Unsupported: unsupported,
-			Schema:   steps.Schema{Attrs: transferAttrs()},
+			Block: "kv_transfer", Name: c.name, Doc: c.doc,
+			Schema:   steps.Schema{Attrs: append(transferAttrs(), c.options...)},
 			Validate: func(o steps.Object) []steps.Problem { return validateTransfer(c, o) },
 		})
 	}

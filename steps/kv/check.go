@@ -1,0 +1,369 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// part is one connector of a transfer: the only one, or a child of multi.
+type part struct {
+	spec   steps.TransferSpec
+	preset *preset        // nil for a child that is written in the engine's own form
+	raw    map[string]any // that form
+}
+
+// choosePreset finds the form of the connector that all members have.
+func (l *Layout) choosePreset() error {
+	t := l.spec.Transfer
+	if t == nil {
+		return nil
+	}
+	p, err := l.commonPreset(*t)
+	if err != nil {
+		return err
+	}
+	l.preset = p
+	l.parts = []part{{spec: *t, preset: p}}
+	if t.Connector == "multi" {
+		if l.parts, err = l.children(*t); err != nil {
+			return err
+		}
+	}
+	return l.settleRoles()
+}
+
+func (l *Layout) commonPreset(t steps.TransferSpec) (*preset, error) {
+	var common *preset
+	for _, m := range l.members {
+		if m.Spec.URL != "" {
+			return nil, fmt.Errorf("server %q is at a url and is not started, so kv_transfer %s cannot be set up in it; start it from an image or an executable", m.Name, t.Connector)
+		}
+		p, err := findPreset(t, m)
+		if err != nil {
+			return nil, err
+		}
+		if common != nil && common != p {
+			return nil, fmt.Errorf("the servers do not speak the same %s: %q is for %s, %q for %s; use one engine and version on both sides",
+				t.Connector, l.members[0].Name, common.releases(), m.Name, p.releases())
+		}
+		common = p
+	}
+	return common, nil
+}
+
+// children of a multi transfer.
+func (l *Layout) children(t steps.TransferSpec) ([]part, error) {
+	list, ok := t.Config["connectors"].([]any)
+	if !ok || len(list) == 0 {
+		return nil, fmt.Errorf(`kv_transfer multi needs the list of its connectors: config = { connectors = [{ connector = "nixl" }, …] }`)
+	}
+	var parts []part
+	for i, e := range list {
+		p, err := l.child(t, e)
+		if err != nil {
+			return nil, fmt.Errorf("kv_transfer multi: connectors[%d]: %w", i, err)
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+func (l *Layout) child(t steps.TransferSpec, e any) (part, error) {
+	fields, ok := e.(map[string]any)
+	if !ok {
+		return part{}, fmt.Errorf("must be an object with connector, or with vLLM's own kv_connector")
+	}
+	if _, own := fields["kv_connector"]; own {
+		return part{spec: t, raw: fields}, nil
+	}
+	child := steps.TransferSpec{Transport: t.Transport, Devices: t.Devices, Buffer: t.Buffer, Role: t.Role, Options: map[string]any{}}
+	for name, v := range fields {
+		switch name {
+		case "connector":
+			child.Connector, _ = v.(string)
+		case "config":
+			if child.Config, ok = v.(map[string]any); !ok {
+				return part{}, fmt.Errorf("config must be an object")
+			}
+		default:
+			child.Options[name] = v
+		}
+	}
+	if child.Connector == "multi" || child.Connector == "" {
+		return part{}, fmt.Errorf("connector must be one of %s", strings.Join(connectorNames(), ", "))
+	}
+	if child.Connector == "custom" {
+		return part{}, fmt.Errorf("write a connector that we do not know in vLLM's own form: { kv_connector = …, kv_role = … }")
+	}
+	for name := range child.Options {
+		if !slices.Contains([]string{"mode", "path"}, name) {
+			return part{}, fmt.Errorf("has no argument %s; it knows connector, config, mode and path", name)
+		}
+	}
+	p, err := l.commonPreset(child)
+	if err == nil && !p.buffer {
+		child.Buffer = 0
+	}
+	return part{spec: child, preset: p}, err
+}
+
+// any says whether a connector of the transfer has a property.
+func (l *Layout) any(has func(*preset) bool) bool {
+	return slices.ContainsFunc(l.parts, func(p part) bool { return p.preset != nil && has(p.preset) })
+}
+
+// shared says whether servers can do both ends with every connector of the transfer.
+func (l *Layout) shared() bool { return !l.any(func(p *preset) bool { return !p.shared }) }
+
+// pair says whether the transfer joins exactly two servers.
+func (l *Layout) pair() bool { return l.any(func(p *preset) bool { return p.pair }) }
+
+// primary is the connector that hands KV caches over: the first that is no store.
+func (l *Layout) primary() *preset {
+	var store *preset
+	for _, p := range l.parts {
+		switch {
+		case p.preset == nil:
+		case !p.preset.store:
+			return p.preset
+		case store == nil:
+			store = p.preset
+		}
+	}
+	return store
+}
+
+// settleRoles gives members without a role the one that the connector implies, and
+// orders them: producers have the first ranks.
+func (l *Layout) settleRoles() error {
+	for _, m := range l.members {
+		switch {
+		case m.role == "" && l.shared():
+			m.role = steps.RoleBoth
+		case m.role == "":
+			return fmt.Errorf(`server %q has no role in the transfer; set role = "producer" if it prefills or "consumer" if it decodes`, m.Name)
+		case m.role == steps.RoleBoth && m.Spec.Engine == sglang:
+			return fmt.Errorf(`server %q has the role both, which SGLang does not have; set "producer" or "consumer"`, m.Name)
+		case m.role == steps.RoleBoth && l.pair() && !l.shared():
+			return fmt.Errorf(`server %q has the role both, but %s joins one prefill and one decode server; set "producer" or "consumer"`, m.Name, l.preset.connector)
+		}
+	}
+	producers, consumers := l.count((*member).produces), l.count((*member).consumes)
+	both := l.count(func(m *member) bool { return m.role == steps.RoleBoth })
+	switch {
+	case producers == 0:
+		return fmt.Errorf("no server prefills: kv_transfer %s needs one with the role producer", l.preset.connector)
+	case consumers == 0:
+		return fmt.Errorf("no server decodes: kv_transfer %s needs one with the role consumer", l.preset.connector)
+	case l.pair() && both == 0 && (producers != 1 || consumers != 1):
+		return fmt.Errorf("%s joins exactly one prefill and one decode server, here are %d and %d; start several deployments instead", l.preset.connector, producers, consumers)
+	}
+	rank := 0
+	for _, role := range []string{steps.RoleProducer, steps.RoleBoth, steps.RoleConsumer} {
+		for _, m := range l.members {
+			if m.role == role {
+				m.rank = rank
+				rank++
+			}
+		}
+	}
+	return nil
+}
+
+// Protocols lists the router protocols that fit the deployment, the usual one first;
+// empty means any. Without a transfer it is round_robin.
+func (l *Layout) Protocols() []string {
+	if l.preset == nil {
+		return []string{"round_robin"}
+	}
+	if p := l.primary(); p != nil {
+		return p.protocols
+	}
+	return nil
+}
+
+func (l *Layout) checkRouter() error {
+	r := l.spec.Router
+	if r == nil {
+		if len(l.members) > 1 {
+			return fmt.Errorf("the deployment has %d servers and no router; add router %q { … }", len(l.members), first(l.Protocols()))
+		}
+		return nil
+	}
+	for _, name := range slices.Concat(r.Prefill, r.Decode) {
+		if l.member(name) == nil {
+			return fmt.Errorf("the router lists %q, which is no server of the deployment", name)
+		}
+	}
+	if len(r.Decode) == 0 {
+		return fmt.Errorf("the router has no decode servers; list those that answer the clients")
+	}
+	if fit := l.Protocols(); len(fit) > 0 && !slices.Contains(fit, r.Protocol) {
+		if l.preset == nil {
+			return fmt.Errorf("router %q hands KV caches over, but the deployment has no kv_transfer; use router \"round_robin\"", r.Protocol)
+		}
+		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.preset.connector, quoted(fit))
+	}
+	return l.checkLists(r)
+}
+
+// checkLists compares the router's lists with its protocol: round_robin takes whole
+// servers, all others hand over from prefill to decode.
+func (l *Layout) checkLists(r *steps.RouterSpec) error {
+	if r.Protocol != "round_robin" && len(r.Prefill) == 0 {
+		return fmt.Errorf("router %q needs the list of prefill servers", r.Protocol)
+	}
+	if r.Protocol != "round_robin" {
+		return nil
+	}
+	if len(r.Prefill) > 0 {
+		others := slices.DeleteFunc(slices.Clone(l.Protocols()), func(p string) bool { return p == "round_robin" })
+		if len(others) == 0 {
+			return fmt.Errorf("router \"round_robin\" sends a request to one server, so it has no prefill servers; list all servers as decode")
+		}
+		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list all servers as decode", quoted(others))
+	}
+	for _, name := range r.Decode {
+		if m := l.member(name); l.preset != nil && m.role != steps.RoleBoth {
+			return fmt.Errorf("router \"round_robin\" needs servers that prefill and decode, and %q is a %s; set its role to both", name, m.role)
+		}
+	}
+	return nil
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return "round_robin"
+	}
+	return list[0]
+}
+
+func quoted(list []string) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(words, " or ")
+}
+
+// checkServices finds services that a connector of the transfer needs and lacks.
+func (l *Layout) checkServices() error {
+	for _, p := range l.parts {
+		if p.preset == nil || len(p.preset.services) == 0 {
+			continue
+		}
+		if l.service(p.preset.services...) == nil {
+			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.preset.connector, p.preset.releases(), strings.Join(quotedEach(p.preset.services), " { } or service "))
+		}
+	}
+	return nil
+}
+
+func quotedEach(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return out
+}
+
+// checkMembers finds what the members' own arguments and variables break, and options
+// of the transfer that would have no effect.
+func (l *Layout) checkMembers() error {
+	for _, p := range l.parts {
+		if err := checkPart(p); err != nil {
+			return err
+		}
+		for _, m := range l.members {
+			if err := checkVariables(p, m); err != nil {
+				return err
+			}
+		}
+	}
+	if l.preset == nil {
+		return nil
+	}
+	for _, m := range l.members {
+		if err := l.checkArgs(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPart(p part) error {
+	if p.preset == nil {
+		return nil
+	}
+	t := p.spec
+	if t.Buffer > 0 && !p.preset.buffer {
+		return fmt.Errorf("kv_transfer %s of %s has no transfer buffer; remove buffer", t.Connector, p.preset.releases())
+	}
+	if t.Connector == "custom" && text(t.Options["connector"]) == "" {
+		return fmt.Errorf(`kv_transfer custom needs the engine's name of the connector: connector = "MyConnector"`)
+	}
+	if p.preset.engine == sglang && len(t.Config) > 0 {
+		return fmt.Errorf("SGLang has no settings of a connector besides its flags; write config as args and env of the servers")
+	}
+	for _, name := range []string{"kv_connector", "kv_role", "kv_rank", "kv_port", "kv_ip", "engine_id", "kv_parallel_size"} {
+		if _, set := t.Config[name]; set {
+			return fmt.Errorf("config.%s of kv_transfer %s is set for each server by the pipeline; remove it, or write args.kv_transfer_config of each server without a kv_transfer block", name, t.Connector)
+		}
+	}
+	if name := t.Config["device_name"]; name != nil && len(t.Devices) > 0 && text(name) != strings.Join(t.Devices, ",") {
+		return fmt.Errorf("kv_transfer %s has devices %v and config.device_name %v; keep one of them", t.Connector, t.Devices, name)
+	}
+	return nil
+}
+
+// against lists variables that force another transport than the one declared.
+var against = []struct {
+	transport, variable string
+	values              []string // "" means any
+}{
+	{RDMA, "MC_FORCE_TCP", []string{"1", "true", "on", "yes"}},
+	{RDMA, "NCCL_IB_DISABLE", []string{"1"}},
+	{TCP, "MC_FORCE_HCA", []string{"1", "true", "on", "yes"}},
+	{NVLink, "MC_FORCE_TCP", []string{"1", "true", "on", "yes"}},
+	{NVLink, "NCCL_P2P_DISABLE", []string{"1"}},
+}
+
+func checkVariables(p part, m *member) error {
+	for _, a := range against {
+		v, ok := m.env(a.variable)
+		if ok && p.spec.Transport == a.transport && slices.Contains(a.values, strings.ToLower(v)) {
+			return fmt.Errorf("server %q sets %s=%s, which rules out the declared transport %s; remove one of them", m.Name, a.variable, v, a.transport)
+		}
+	}
+	return nil
+}
+
+// checkArgs refuses arguments that say otherwise than the transfer.
+func (l *Layout) checkArgs(m *member) error {
+	for _, a := range m.Spec.Args {
+		head, _, _ := strings.Cut(canonical(a.Name), ".")
+		if m.Spec.Engine == vllm && head == "kv_transfer_config" && a.Value != nil {
+			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
+		}
+	}
+	if m.Spec.Engine != sglang {
+		return nil
+	}
+	for _, own := range [][2]string{{"disaggregation_mode", sglangMode(m)}, {"disaggregation_transfer_backend", l.backend().name}} {
+		if v, ok := m.arg(own[0]); ok && fmt.Sprint(v) != own[1] {
+			return fmt.Errorf("server %q sets args.%s = %v, but the deployment makes it %s; remove the argument", m.Name, own[0], v, own[1])
+		}
+	}
+	return nil
+}
+
+// text of a plain value, "" for nil.
+func text(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,178 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// RouterName is the process name of a deployment's router.
+const RouterName = "router"
+
+// Layout is a deployment that was checked against what its engines can do: which
+// processes it has, in which order they start, which ports they need and, once these
+// are taken, how each is started.
+type Layout struct {
+	spec     steps.DeploymentSpec
+	members  []*member
+	services []*service
+	preset   *preset // of the members, nil where no KV cache moves
+	parts    []part  // connectors of the transfer: one, or the children of multi
+}
+
+// member is a server of the deployment with its part in the transfer.
+type member struct {
+	steps.Member
+	index    int    // in the deployment
+	role     string // of the transfer, "" without one
+	rank     int    // among the members: producers first
+	version  version
+	tensor   int // GPUs that share each layer
+	replicas int // data parallel size
+	ports    []PortNeed
+}
+
+func (m *member) produces() bool { return m.role == steps.RoleProducer || m.role == steps.RoleBoth }
+func (m *member) consumes() bool { return m.role == steps.RoleConsumer || m.role == steps.RoleBoth }
+
+// NewLayout checks a deployment. Errors name the member or the block and, where an
+// engine's version lacks something, the versions that have it.
+func NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
+	l := &Layout{spec: spec}
+	for _, step := range []func() error{
+		l.addMembers, l.addServices, l.checkNames, l.assignRoles, l.choosePreset,
+		l.checkRouter, l.checkServices, l.checkMembers, l.planPorts,
+	} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("%s: %w", spec.Addr, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *Layout) addMembers() error {
+	if len(l.spec.Members) == 0 {
+		return fmt.Errorf("the deployment has no server")
+	}
+	for i, m := range l.spec.Members {
+		mem := &member{Member: m, index: i, version: parseVersion(m.Spec.Version)}
+		var err error
+		if mem.tensor, err = mem.size("tensor_parallel_size", "tp_size", "tp"); err != nil {
+			return err
+		}
+		if mem.replicas, err = mem.size("data_parallel_size", "dp_size", "dp"); err != nil {
+			return err
+		}
+		l.members = append(l.members, mem)
+	}
+	return nil
+}
+
+func (l *Layout) checkNames() error {
+	what := map[string]string{}
+	claim := func(name, kind string) error {
+		if other, dup := what[name]; dup {
+			return fmt.Errorf("%s %q and %s %q share their name; rename one of them", other, name, kind, name)
+		}
+		what[name] = kind
+		return nil
+	}
+	if l.spec.Router != nil {
+		what[RouterName] = "the process"
+	}
+	for _, m := range l.members {
+		if err := claim(m.Name, "server"); err != nil {
+			return err
+		}
+	}
+	for _, s := range l.services {
+		if err := claim(s.spec.Name, "service"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Order lists the processes in waves: those of a wave start together, the next wave
+// starts when they are ready. Members at an address are not started and are left out.
+//
+// Services come first. Members of one wave do not depend on each other, or meet while
+// they start. LMCache's decode servers listen for the prefill servers and start before
+// them. The router is last: it needs nothing but its members.
+func (l *Layout) Order() [][]string {
+	var waves [][]string
+	add := func(names []string) {
+		if len(names) > 0 {
+			waves = append(waves, names)
+		}
+	}
+	var services []string
+	for _, s := range l.services {
+		services = append(services, s.spec.Name)
+	}
+	add(services)
+	if l.any(func(p *preset) bool { return p.consumersFirst }) {
+		add(l.started(func(m *member) bool { return m.role == steps.RoleConsumer }))
+		add(l.started(func(m *member) bool { return m.role != steps.RoleConsumer }))
+	} else {
+		add(l.started(func(*member) bool { return true }))
+	}
+	if l.spec.Router != nil {
+		add([]string{RouterName})
+	}
+	return waves
+}
+
+// started lists the members that the pipeline starts and that fit.
+func (l *Layout) started(fits func(*member) bool) []string {
+	var names []string
+	for _, m := range l.members {
+		if m.Spec.URL == "" && fits(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Role of a member in the transfer, "" without one.
+func (l *Layout) Role(member string) string {
+	if m := l.member(member); m != nil {
+		return m.role
+	}
+	return ""
+}
+
+// Ports that the processes need, in the order of the processes. A member at an address
+// needs none.
+func (l *Layout) Ports() []PortNeed {
+	var needs []PortNeed
+	for _, s := range l.services {
+		needs = append(needs, s.ports()...)
+	}
+	for _, m := range l.members {
+		needs = append(needs, m.ports...)
+	}
+	if r := l.spec.Router; r != nil {
+		needs = append(needs, PortNeed{Port: Port{RouterName, PortHTTP}, Count: 1, Spacing: 1, Fixed: r.Port, Default: 8000})
+	}
+	return needs
+}
+
+func (l *Layout) member(name string) *member {
+	i := slices.IndexFunc(l.members, func(m *member) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return l.members[i]
+}
+
+func (l *Layout) count(fits func(*member) bool) int {
+	n := 0
+	for _, m := range l.members {
+		if fits(m) {
+			n++
+		}
+	}
+	return n
+}

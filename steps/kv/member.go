@@ -1,0 +1,219 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// canonical spells the name of an argument with underscores and in lower case, as
+// engines compare them.
+func canonical(name string) string {
+	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+}
+
+// arg finds an argument that the file sets.
+func (m *member) arg(names ...string) (any, bool) {
+	for _, a := range m.Spec.Args {
+		if a.Value != nil && slices.Contains(names, canonical(a.Name)) {
+			return a.Value, true
+		}
+	}
+	return nil, false
+}
+
+// env finds a variable that the file sets.
+func (m *member) env(name string) (string, bool) {
+	for _, e := range m.Spec.Env {
+		if e.Name == name {
+			return e.Value, true
+		}
+	}
+	return "", false
+}
+
+// size of a parallelism, 1 unless set.
+func (m *member) size(names ...string) (int, error) {
+	v, ok := m.arg(names...)
+	if !ok {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(fmt.Sprint(v)))
+	if err != nil || n < 1 || n > 4096 {
+		return 0, fmt.Errorf("server %q: args.%s is %v; ports are planned from it, so it must be a whole number from 1", m.Name, names[0], v)
+	}
+	return n, nil
+}
+
+// need is a port of the member. Where the file sets the port itself, by a variable or
+// an argument, it is fixed.
+func (m *member) need(purpose string, engineDefault, count, spacing int, setBy string) (PortNeed, error) {
+	n := PortNeed{Port: Port{m.Name, purpose}, Count: count, Spacing: max(spacing, count), Default: engineDefault}
+	text, kind, ok := "", "env", false
+	if setBy != "" && unicode.IsUpper(rune(setBy[0])) {
+		text, ok = m.env(setBy)
+	} else if v, found := m.arg(setBy); found && setBy != "" {
+		text, kind, ok = fmt.Sprint(v), "args", true
+	}
+	if !ok {
+		return n, nil
+	}
+	port, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || port < 1 || port > 65535-count+1 {
+		return n, fmt.Errorf("server %q: %s.%s must be a port; leave it out and one is chosen", m.Name, kind, setBy)
+	}
+	n.Fixed = port
+	return n, nil
+}
+
+// assignRoles settles which end of the transfer each member is: as the member says, as
+// the transfer says for all, or as the router uses it.
+func (l *Layout) assignRoles() error {
+	for _, m := range l.members {
+		used := l.routerRole(m.Name)
+		switch {
+		case l.spec.Transfer == nil && m.Member.Role != "" && m.Member.Role != steps.RoleBoth:
+			return fmt.Errorf("server %q has the role %s, but nothing moves KV caches; add a kv_transfer block or remove the role", m.Name, m.Member.Role)
+		case l.spec.Transfer == nil:
+			continue
+		case m.Member.Role != "":
+			m.role = m.Member.Role
+		case l.spec.Transfer.Role != "":
+			m.role = l.spec.Transfer.Role
+		default:
+			m.role = used
+		}
+		if used != "" && m.role != "" && m.role != steps.RoleBoth && m.role != used {
+			return fmt.Errorf("server %q is a %s, but the router uses it as a %s; correct the role or the router's lists", m.Name, m.role, used)
+		}
+	}
+	return nil
+}
+
+// routerRole is what a router with prefill servers uses a member for.
+func (l *Layout) routerRole(name string) string {
+	r := l.spec.Router
+	if r == nil || len(r.Prefill) == 0 {
+		return ""
+	}
+	prefill, decode := slices.Contains(r.Prefill, name), slices.Contains(r.Decode, name)
+	switch {
+	case prefill && decode:
+		return steps.RoleBoth
+	case prefill:
+		return steps.RoleProducer
+	case decode:
+		return steps.RoleConsumer
+	}
+	return ""
+}
+
+// planPorts lists the ports of the members.
+func (l *Layout) planPorts() error {
+	for _, m := range l.members {
+		if m.Spec.URL != "" {
+			continue
+		}
+		plans := []func(*member) ([]PortNeed, error){l.enginePorts}
+		for _, p := range l.parts {
+			if p.preset != nil && p.preset.ports != nil {
+				plans = append(plans, p.preset.ports)
+			}
+		}
+		for _, plan := range plans {
+			needs, err := plan(m)
+			if err != nil {
+				return err
+			}
+			m.ports = append(m.ports, needs...)
+		}
+	}
+	return nil
+}
+
+// enginePorts are those that a server needs whatever moves its KV cache.
+func (l *Layout) enginePorts(m *member) ([]PortNeed, error) {
+	http := PortNeed{Port: Port{m.Name, PortHTTP}, Count: 1, Spacing: 1, Fixed: m.Spec.Port, Default: 8000}
+	if l.count(func(m *member) bool { return m.Spec.URL == "" }) < 2 && l.spec.Transfer == nil {
+		return []PortNeed{http}, nil
+	}
+	switch m.Spec.Engine {
+	case sglang:
+		// Its own further ports begin 233 above this one.
+		http.Spacing, http.Default = 300, 30000
+		n, err := m.need(PortNCCL, 0, 1, 1, "nccl_port")
+		return []PortNeed{http, n}, err
+	case vllm:
+		n, err := m.need(PortInternal, 0, 1, internalSpan, m.internalVariable())
+		return []PortNeed{http, n}, err
+	}
+	return []PortNeed{http}, nil
+}
+
+// internalSpan is how far two servers' searches for free ports are kept apart: servers
+// that start together otherwise find the same one.
+const internalSpan = 100
+
+// internalVariable is the variable from which a vLLM server starts to look for ports.
+func (m *member) internalVariable() string {
+	if m.replicas > 1 {
+		return "VLLM_DP_MASTER_PORT"
+	}
+	return "VLLM_PORT"
+}
+
+// one makes the list of a single need.
+func one(n PortNeed, err error) ([]PortNeed, error) { return []PortNeed{n}, err }
+
+func sideChannel(m *member) ([]PortNeed, error) {
+	return one(m.need(PortSideChannel, 5600, m.replicas*m.tensor, 0, "VLLM_NIXL_SIDE_CHANNEL_PORT"))
+}
+
+func mooncakeBootstrap(m *member) ([]PortNeed, error) {
+	if !m.produces() {
+		return nil, nil
+	}
+	return one(m.need(PortBootstrap, 8998, 1, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
+}
+
+// mooncakeSideChannel: before there was a bootstrap server each worker listened on its own.
+func mooncakeSideChannel(m *member) ([]PortNeed, error) {
+	if !m.produces() {
+		return nil, nil
+	}
+	return one(m.need(PortBootstrap, 8998, m.replicas*m.tensor, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
+}
+
+func sglangBootstrap(m *member) ([]PortNeed, error) {
+	if !m.produces() {
+		return nil, nil
+	}
+	return one(m.need(PortBootstrap, 8998, 1, 0, "disaggregation_bootstrap_port"))
+}
+
+// pipePort: both ends of a V0 pipe listen on several ports from theirs on, up to 100
+// further where they share a machine.
+func pipePort(m *member) ([]PortNeed, error) { return one(m.need(PortKV, 13003, 1, 200, "")) }
+
+func p2pPort(m *member) ([]PortNeed, error) {
+	return one(m.need(PortKV, 14579, m.replicas*m.tensor, 0, ""))
+}
+
+// pyncclPort: the producer binds two pipes for each rank, the consumer connects.
+func pyncclPort(m *member) ([]PortNeed, error) {
+	if !m.produces() {
+		return nil, nil
+	}
+	return one(m.need(PortKV, 14579, 2*m.tensor, 0, ""))
+}
+
+func lmcachePort(m *member) ([]PortNeed, error) {
+	if m.role != steps.RoleConsumer {
+		return nil, nil
+	}
+	return one(m.need(PortKV, 55555, m.tensor, 0, ""))
+}

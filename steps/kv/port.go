@@ -1,0 +1,193 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Port names one port need of a deployment: a process and what it uses the port for.
+type Port struct {
+	Process string
+	Purpose string
+}
+
+// String is the symbol under which plans print a port that is not taken yet.
+func (p Port) String() string { return "PORT(" + p.Process + "." + p.Purpose + ")" }
+
+// The purposes of ports.
+const (
+	PortHTTP        = "http"         // requests; of a service, its main port
+	PortInternal    = "internal"     // vLLM looks for free ports from here upwards
+	PortSideChannel = "side_channel" // NIXL's handshakes
+	PortBootstrap   = "bootstrap"    // Mooncake's and SGLang's handshakes
+	PortKV          = "kv"           // what the connector itself listens on
+	PortNCCL        = "nccl"         // SGLang's rendezvous of one server
+	PortPeer        = "peer"         // etcd's own cluster
+	PortMetrics     = "metrics"      // of a service
+	PortMetadata    = "metadata"     // the metadata server in Mooncake's master
+)
+
+// PortNeed is one or more consecutive ports that a process listens on.
+type PortNeed struct {
+	Port
+	// Count of consecutive ports, at least 1. All of them must be free.
+	Count int
+	// Spacing is how many ports from the first on nothing else of the launch may get,
+	// because the process takes more of them by itself. At least Count.
+	Spacing int
+	// Fixed is the port that the file asks for, 0 for a free one.
+	Fixed int
+	// Default is the engine's own, for people to read.
+	Default int
+}
+
+// Assigned says which ports and addresses the processes of a deployment got.
+type Assigned struct {
+	// Ports that were taken: the first of each need.
+	Ports map[Port]int
+	// Hosts is the address at which others reach a process, 127.0.0.1 where it has none.
+	Hosts map[string]string
+
+	symbolic bool
+}
+
+// Symbolic stands for the ports of a plan: Render then writes PORT(decode.http) where a
+// number would be. Ports that the file asks for are written as numbers.
+func (l *Layout) Symbolic() Assigned {
+	in := Assigned{Ports: map[Port]int{}, symbolic: true}
+	for _, n := range l.Ports() {
+		if n.Fixed != 0 {
+			in.Ports[n.Port] = n.Fixed
+		}
+	}
+	return in
+}
+
+// number is a port in a rendering: a number once it is taken, its symbol before.
+type number struct {
+	port   Port
+	n      int
+	offset int
+}
+
+func (in Assigned) number(p Port) number { return number{port: p, n: in.Ports[p]} }
+
+// String writes the port as text.
+func (n number) String() string {
+	switch {
+	case n.n != 0:
+		return strconv.Itoa(n.n + n.offset)
+	case n.offset != 0:
+		return fmt.Sprintf("%s+%d", n.port, n.offset)
+	}
+	return n.port.String()
+}
+
+// value writes the port as a number where it has one.
+func (n number) value() any {
+	if n.n != 0 {
+		return int64(n.n + n.offset)
+	}
+	return n.String()
+}
+
+func (in Assigned) host(process string) string {
+	if h := in.Hosts[process]; h != "" {
+		return h
+	}
+	return loopback
+}
+
+const loopback = "127.0.0.1"
+
+// url of a port of a process.
+func (in Assigned) url(process, purpose string) string {
+	return "http://" + in.address(process, purpose)
+}
+
+// address is host:port, the host in brackets if it is an IPv6 address.
+func (in Assigned) address(process, purpose string) string {
+	return join(in.host(process), in.number(Port{process, purpose}).String())
+}
+
+func join(host, port string) string {
+	if slices.Contains([]byte(host), ':') {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
+}
+
+// complete checks that every need has a port and that no two overlap on one host.
+func (in Assigned) complete(needs []PortNeed) error {
+	if in.symbolic {
+		return nil
+	}
+	type span struct {
+		need PortNeed
+		host string
+		at   int
+	}
+	var taken []span
+	for _, n := range needs {
+		s := span{n, in.host(n.Process), in.Ports[n.Port]}
+		if s.at < 1 || s.at+n.Count-1 > 65535 {
+			return fmt.Errorf("%s of %s has no port; take one for every need of the layout", n.Purpose, n.Process)
+		}
+		for _, t := range taken {
+			if t.host == s.host && s.at < t.at+t.need.Count && t.at < s.at+n.Count {
+				return fmt.Errorf("port %d is both %s of %s and %s of %s; set another port for one of them",
+					max(s.at, t.at), t.need.Purpose, t.need.Process, n.Purpose, n.Process)
+			}
+		}
+		taken = append(taken, s)
+	}
+	return nil
+}
+
+// Assign chooses a port for every need of one host: those that the file asks for, then
+// free ones between first and last, far enough apart. free says whether a port can be
+// had; it is asked for each port once that nothing else of the launch gets.
+func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Port]int, error) {
+	ports := map[Port]int{}
+	var kept [][2]int // spans that nothing else may get
+	for _, n := range needs {
+		if n.Fixed != 0 {
+			ports[n.Port] = n.Fixed
+			kept = append(kept, [2]int{n.Fixed, n.Fixed + n.Count})
+		}
+	}
+	for _, n := range needs {
+		if n.Fixed != 0 {
+			continue
+		}
+		at, ok := place(n, first, last, kept, free)
+		if !ok {
+			return nil, fmt.Errorf("no %d free ports in a row between %d and %d for %s of %s; stop what listens there", n.Count, first, last, n.Purpose, n.Process)
+		}
+		ports[n.Port] = at
+		kept = append(kept, [2]int{at, at + n.Spacing})
+	}
+	return ports, nil
+}
+
+// place finds the lowest start of a need that touches no kept span and has free ports.
+func place(n PortNeed, first, last int, kept [][2]int, free func(int) bool) (int, bool) {
+search:
+	for at := first; at+n.Spacing-1 <= last; {
+		for _, k := range kept {
+			if at < k[1] && k[0] < at+n.Spacing {
+				at = k[1]
+				continue search
+			}
+		}
+		for i := range n.Count {
+			if !free(at + i) {
+				at += i + 1
+				continue search
+			}
+		}
+		return at, true
+	}
+	return 0, false
+}
