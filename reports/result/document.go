@@ -37,6 +37,11 @@ type Document struct {
 	// Repeats planned and done.
 	RepeatsPlanned int `json:"repeats_planned"`
 	RepeatsDone    int `json:"repeats_done"`
+	// Looks are the numbers of repeats after which the gates were planned to be judged, at
+	// the levels that hold alpha over all of them; empty or one for a single judgement at
+	// the end. LooksTaken are those that were taken.
+	Looks      []int `json:"looks,omitempty"`
+	LooksTaken []int `json:"looks_taken,omitempty"`
 
 	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
 	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU.
@@ -125,6 +130,13 @@ type Member struct {
 	Describe map[string]string  `json:"describe,omitempty"`
 }
 
+// The roles of members that have no part in a KV transfer; those that have are steps.Role….
+const (
+	RoleServer  = "server"
+	RoleService = "service"
+	RoleRouter  = "router"
+)
+
 // Failure of a server or a step.
 type Failure struct {
 	Phase    string   `json:"phase"` // "start", "ready", "run", "stop", "step"
@@ -193,7 +205,7 @@ type Run struct {
 	Series []Series `json:"series,omitempty"`
 	// Transport is what is known of the KV transfer; nil where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
-	Records string         `json:"records,omitempty"` // path below OUT
+	Records   string     `json:"records,omitempty"` // path below OUT
 }
 
 // Series is a figure over the time of a run.
@@ -277,6 +289,12 @@ type Decision struct {
 	// look of a group-sequential test has its nominal one, a further attempt its share);
 	// 0 otherwise.
 	Level float64 `json:"level,omitempty"`
+	// Look is the number of repeats at the look whose data the decision rests on, 0 without
+	// looks. Later describes all pairs where more were measured after it: shown, not judged.
+	Look  int       `json:"look,omitempty"`
+	Later *Estimate `json:"later,omitempty"`
+	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
+	HolmLevel float64 `json:"holm_level,omitempty"`
 	// P one-sided for "worse", PHolm adjusted over the family.
 	P          *float64 `json:"p"`
 	PHolm      *float64 `json:"p_holm"`
@@ -287,6 +305,16 @@ type Decision struct {
 	// Pairs behind the decision, for those who want to check it.
 	Pairs          []Pair `json:"pairs,omitempty"`
 	Infrastructure bool   `json:"infrastructure,omitempty"` // base fails too: exit 4
+}
+
+// Estimate describes a comparison without deciding anything.
+type Estimate struct {
+	N         int     `json:"n"`
+	BaseValue float64 `json:"base_value"`
+	HeadValue float64 `json:"head_value"`
+	Change    float64 `json:"change"`
+	Lower     float64 `json:"lower"`
+	Upper     float64 `json:"upper"`
 }
 
 // Pair is one repeat's values.

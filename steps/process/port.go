@@ -25,63 +25,111 @@ const (
 // FreePort returns a port of host on which nobody listens. It is found by binding, so it
 // can be taken by another program before it is used; see [Ports] for our own launches.
 func FreePort(host string) (int, error) {
-	return choose(host, rand.IntN, func(int) bool { return true })
+	return choose(host, 1, 1, rand.IntN, func(int) bool { return true })
 }
 
 // Ports hands out ports so that launches of this program at the same time get different
-// ones, [spacing] apart. The zero value is ready; it is safe for concurrent use.
+// ones. The zero value is ready; it is safe for concurrent use.
 //
 // Other programs are seen only when they listen. A server that finds its port taken in
 // the meantime fails with class port_in_use and is launched again by whoever asked.
 type Ports struct {
-	mu    sync.Mutex
-	taken map[int]struct{}
+	mu   sync.Mutex
+	kept map[span]int // how often each is kept
 }
 
-// Take reserves a free port of host until release is called.
+// span is a row of ports.
+type span struct{ first, count int }
+
+func (s span) meets(t span) bool { return s.first < t.first+t.count && t.first < s.first+s.count }
+
+// Take reserves a free port of host for a server until release is called, with room above
+// it for the further ports that engines derive from it.
 func (p *Ports) Take(host string) (port int, release func(), err error) {
+	return p.TakeRow(host, 1, spacing)
+}
+
+// TakeRow reserves count free ports of host in a row until release is called. The next
+// room ports from the first on are given to nobody else; they may be in use.
+func (p *Ports) TakeRow(host string, count, room int) (first int, release func(), err error) {
+	count = max(count, 1)
+	room = max(room, count)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	port, err = choose(host, rand.IntN, p.apart)
+	first, err = choose(host, count, room, rand.IntN, func(port int) bool { return p.free(span{port, room}) })
 	if err != nil {
 		return 0, nil, err
 	}
-	if p.taken == nil {
-		p.taken = map[int]struct{}{}
-	}
-	p.taken[port] = struct{}{}
-	var once sync.Once
-	return port, func() { once.Do(func() { p.release(port) }) }, nil
+	return first, p.keep(span{first, room}), nil
 }
 
-func (p *Ports) release(port int) {
+// Hold keeps count ports from being handed out until release is called: those that a
+// server takes because its file says so. Whether they are free is seen when it starts.
+func (p *Ports) Hold(first, count int) (release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.taken, port)
+	return p.keep(span{first, max(count, 1)})
 }
 
-func (p *Ports) apart(port int) bool {
-	for t := range p.taken {
-		if d := port - t; -spacing < d && d < spacing {
+// keep notes a span; p.mu is held.
+func (p *Ports) keep(s span) (release func()) {
+	if p.kept == nil {
+		p.kept = map[span]int{}
+	}
+	p.kept[s]++
+	var once sync.Once
+	return func() { once.Do(func() { p.release(s) }) }
+}
+
+func (p *Ports) release(s span) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept[s]--; p.kept[s] == 0 {
+		delete(p.kept, s)
+	}
+}
+
+func (p *Ports) free(s span) bool {
+	for k := range p.kept {
+		if s.meets(k) {
 			return false
 		}
 	}
 	return true
 }
 
-// choose tries random ports of the range; pick is rand.IntN except in tests.
-func choose(host string, pick func(int) int, allowed func(int) bool) (int, error) {
+// choose tries random ports of the range, then all from its beginning; pick is rand.IntN
+// except in tests.
+func choose(host string, count, room int, pick func(int) int, allowed func(int) bool) (int, error) {
+	highest := lastPort - room + 1
+	if highest < firstPort {
+		return 0, fmt.Errorf("%d ports in a row are more than the range %d to %d has", room, firstPort, lastPort)
+	}
 	var last error
-	for range tries {
-		port := firstPort + pick(lastPort-firstPort+1)
+	try := func(port int) (bool, error) {
 		if !allowed(port) {
-			continue
+			return false, nil
 		}
-		if last = probe(host, port); last == nil {
-			return port, nil
+		for n := range count {
+			if err := probe(host, port+n); err != nil {
+				last = err
+				if !errors.Is(err, syscall.EADDRINUSE) {
+					return false, fmt.Errorf("cannot listen on %s: %w", host, err)
+				}
+				return false, nil
+			}
 		}
-		if !errors.Is(last, syscall.EADDRINUSE) {
-			return 0, fmt.Errorf("cannot listen on %s: %w", host, last)
+		return true, nil
+	}
+	for range tries {
+		port := firstPort + pick(highest-firstPort+1)
+		if found, err := try(port); found || err != nil {
+			return port, err
+		}
+	}
+	for port := firstPort; port <= highest; port++ {
+		if found, err := try(port); found || err != nil {
+			return port, err
 		}
 	}
 	if last == nil {

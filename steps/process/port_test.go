@@ -34,7 +34,7 @@ func TestChooseSkipsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	picks := []int{taken - firstPort, taken - firstPort, free - firstPort}
-	got, err := choose("127.0.0.1", func(int) int {
+	got, err := choose("127.0.0.1", 1, 1, func(int) int {
 		p := picks[0]
 		picks = picks[1:]
 		return p
@@ -65,16 +65,57 @@ func TestPortsAreApart(t *testing.T) {
 		release()
 		release() // twice is once
 	}
-	if len(p.taken) != 0 {
-		t.Errorf("%d ports are still reserved", len(p.taken))
+	if len(p.kept) != 0 {
+		t.Errorf("%d ports are still reserved", len(p.kept))
 	}
 	for port := firstPort; port <= lastPort; port += spacing - 1 {
-		if p.taken == nil {
-			p.taken = map[int]struct{}{}
-		}
-		p.taken[port] = struct{}{}
+		p.Hold(port, 1)
 	}
 	if _, _, err := p.Take("127.0.0.1"); err == nil {
 		t.Error("a full range gave a port")
+	}
+}
+
+// A row is free in all its ports, keeps its room, and is never given twice; what is held
+// is not given either.
+func TestRows(t *testing.T) {
+	var p Ports
+	held := p.Hold(firstPort+1000, 5)
+	defer held()
+	kept := []span{{firstPort + 1000, 5}}
+	for _, want := range []span{{3, 10}, {1, 1}, {20, 20}, {1, spacing}, {2, 2}} {
+		first, release, err := p.TakeRow("127.0.0.1", want.first, want.count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		got := span{first, want.count}
+		for _, k := range kept {
+			if got.meets(k) {
+				t.Errorf("%v was given where %v is kept", got, k)
+			}
+		}
+		kept = append(kept, got)
+	}
+	if _, _, err := p.TakeRow("127.0.0.1", 1, lastPort); err == nil {
+		t.Error("a row longer than the range was given")
+	}
+}
+
+// A port in the middle of a row that is in use rules the row out.
+func TestRowWithATakenPort(t *testing.T) {
+	taken, err := FreePort("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: taken}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	first := max(taken-2, firstPort)
+	got, err := choose("127.0.0.1", 3, 3, func(int) int { return first - firstPort }, func(port int) bool { return true })
+	if err == nil && got <= taken && taken < got+3 {
+		t.Errorf("the row from %d holds %d, which is in use", got, taken)
 	}
 }

@@ -639,8 +639,9 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 		resolve := s.o.Target
 		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
-			spec.Launcher, spec.Spec.URL = nil, launcher[addr].BaseURL()+"/"
-			return spec, err
+			m := spec.Members[0]
+			m.Launcher, m.Spec.URL = nil, launcher[addr].BaseURL()+"/"
+			return Single(m, nil), err
 		}
 		s.bus.Start("test", "run-1")
 		out, err := Run(t.Context(), s.o)

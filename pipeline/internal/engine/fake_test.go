@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
@@ -104,13 +105,14 @@ func newWorld() *world {
 }
 
 func (w *world) target(addr string, _ Outputs) (TargetSpec, error) {
-	return TargetSpec{
+	return Single(Member{
+		Name: addr, Role: result.RoleServer,
 		Spec: steps.ServerSpec{
 			Addr: addr, Model: "m", StopGrace: 20 * time.Second,
 			Ready: steps.Readiness{Timeout: 2 * time.Minute, Interval: time.Second},
 		},
 		Engine: fakeEngine{w}, Launcher: fakeLauncher{w, addr},
-	}, nil
+	}, nil), nil
 }
 
 type fakeServer struct {
@@ -234,12 +236,24 @@ type fakePorts struct {
 	open int
 }
 
-func (p *fakePorts) Take(string) (int, func(), error) {
+func (p *fakePorts) TakeRow(_ string, count, _ int) (int, func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next++
+	first := p.next + 1
+	p.next += count
+	return first, p.keep(), nil
+}
+
+func (p *fakePorts) Hold(int, int) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keep()
+}
+
+// keep counts what is open; p.mu is held.
+func (p *fakePorts) keep() func() {
 	p.open++
-	return p.next, func() { p.mu.Lock(); p.open--; p.mu.Unlock() }, nil
+	return func() { p.mu.Lock(); p.open--; p.mu.Unlock() }
 }
 
 // load stands for the load generator: 10 s, then four requests.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/steps"
@@ -38,6 +39,9 @@ type Options struct {
 	// Preflight sees, before anything is started, whether the machine has what the plan
 	// needs; nil means that nothing is looked at. An error is the machine's fault.
 	Preflight func(context.Context) error
+	// Look judges what was measured so far, after the repeats that the plan names; nil means
+	// that the run takes all repeats.
+	Look func(*Outcome) (judge.Look, error)
 	// Load carries out one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
 	// KillOrphan ends a process that a killed run has left, if it is still the same
@@ -54,17 +58,6 @@ type Options struct {
 	Resume *State
 }
 
-// TargetSpec is a target that is ready to be launched.
-type TargetSpec struct {
-	Spec   steps.ServerSpec
-	Engine steps.Engine
-	// Launcher is not used where Spec.URL names a server that already answers.
-	Launcher steps.Launcher
-	// Prepare, if not nil, changes the rendered process before it is started; launch is
-	// the launch's id. The simulator takes the server's place here.
-	Prepare func(p steps.Process, launch string) (steps.Process, error)
-}
-
 // StepSpec is a step that is ready to be carried out.
 type StepSpec struct {
 	Action steps.Action
@@ -73,7 +66,11 @@ type StepSpec struct {
 
 // Ports hands out ports of a host; each is kept from others until it is released.
 type Ports interface {
-	Take(host string) (port int, release func(), err error)
+	// TakeRow reserves count free ports in a row. The next spacing ports from the first on
+	// are given to nobody else.
+	TakeRow(host string, count, spacing int) (first int, release func(), err error)
+	// Hold keeps a port that the file asks for, and those after it, from being handed out.
+	Hold(first, count int) (release func())
 }
 
 // Limits of time that no file sets.

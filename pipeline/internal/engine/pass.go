@@ -47,20 +47,22 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if cause != nil {
 		return newFault(phaseRun, cause), r.bus.Err()
 	}
-	return nil, errors.Join(r.bus.Err(), s.log.Err())
+	return nil, errors.Join(r.bus.Err(), s.logErr())
 }
 
-// reset clears the server's caches, so that a run does not profit from the one before.
+// reset clears the servers' caches, so that a run does not profit from the one before.
 func (r *runner) reset(ctx context.Context, s *server) {
 	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
 	defer cancel()
-	err := s.spec.Engine.Reset(ctx, s.endpoint)
-	switch {
-	case err == nil, ctx.Err() != nil:
-	case errors.Is(err, steps.ErrNoReset):
-		r.warn(fmt.Sprintf("%s: caches are not cleared between runs: %v", s.Target, err))
-	default:
-		r.warn(fmt.Sprintf("%s: caches could not be cleared before a run: %v", s.Target, err))
+	for _, m := range s.servers() {
+		err := m.Engine.Reset(ctx, m.endpoint)
+		switch {
+		case err == nil, ctx.Err() != nil:
+		case errors.Is(err, steps.ErrNoReset):
+			r.warn(fmt.Sprintf("%s: caches are not cleared between runs: %v", m.label(s.Target), err))
+		default:
+			r.warn(fmt.Sprintf("%s: caches could not be cleared before a run: %v", m.label(s.Target), err))
+		}
 	}
 }
 
@@ -73,10 +75,10 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 		inner, cancel = context.WithTimeoutCause(ctx, seconds(bm.Timeout), errHung)
 		defer cancel()
 	}
-	inner, cancel := while(inner, s.running)
+	inner, cancel := s.while(inner)
 	defer cancel()
 	got, err = r.o.Load(inner, load.Options{
-		BaseURL: s.endpoint.BaseURL, Model: s.endpoint.Model, Headers: s.endpoint.Headers,
+		BaseURL: s.front.endpoint.BaseURL, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
 		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
 	})
@@ -116,11 +118,11 @@ func anyFailed(run record.Run) bool {
 func (r *runner) alive(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, errUnhealthy)
 	defer cancel()
-	ready := s.spec.Spec.Ready.WithDefaults()
+	ready := s.front.Spec.Ready.WithDefaults()
 	tick := time.NewTicker(min(ready.Interval, healthTimeout/5))
 	defer tick.Stop()
 	for {
-		if _, ok, _ := r.poll(ctx, s, ready); ok {
+		if _, ok, _ := r.poll(ctx, s.front, ready); ok {
 			return nil
 		}
 		select {

@@ -44,9 +44,9 @@ func pulling(s *session, pull func(context.Context) error) *pullingLauncher {
 	resolve := s.o.Target
 	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
-		spec.Spec.Image = "engine:v1"
-		l.Launcher = spec.Launcher
-		spec.Launcher = l
+		spec.Members[0].Spec.Image = "engine:v1"
+		l.Launcher = spec.Members[0].Launcher
+		spec.Members[0].Launcher = l
 		return spec, err
 	}
 	return l

@@ -48,8 +48,8 @@ func TestNotReadyTellsTheLastAnswer(t *testing.T) {
 				s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
 					spec, err := resolve(addr, outputs)
 					// Shorter than the limit of one look.
-					spec.Spec.Ready.Timeout = pollTimeout / 2
-					spec.Engine = loadingEngine{spec.Engine, tc.refused, &looks}
+					spec.Members[0].Spec.Ready.Timeout = pollTimeout / 2
+					spec.Members[0].Engine = loadingEngine{spec.Members[0].Engine, tc.refused, &looks}
 					return spec, err
 				}
 				s.run(t, t.Context())

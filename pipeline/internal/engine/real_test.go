@@ -50,19 +50,19 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) (*session
 	launcher := process.New(spawner, process.Options{})
 	s.o.Load, s.o.Ports = load.Run, launcher.Ports()
 	s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
-		return TargetSpec{
+		return Single(Member{
+			Name: addr, Role: result.RoleServer,
 			Spec: steps.ServerSpec{
 				Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m", StopGrace: 10 * time.Second,
 				Ready: steps.Readiness{Timeout: time.Minute, Interval: 20 * time.Millisecond},
 			},
 			Engine: vllm.New(), Launcher: launcher,
-			Prepare: func(p steps.Process, _ string) (steps.Process, error) {
-				settings, err := json.Marshal(simulate.Settings{TimeScale: timeScale, Fail: fail[addr]})
-				p.Argv = append([]string{os.Args[0]}, p.Argv...)
-				p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(settings)})
-				return p, err
-			},
-		}, nil
+		}, func(p steps.Process, _ string) (steps.Process, error) {
+			settings, err := json.Marshal(simulate.Settings{TimeScale: timeScale, Fail: fail[addr]})
+			p.Argv = append([]string{os.Args[0]}, p.Argv...)
+			p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(settings)})
+			return p, err
+		}), nil
 	}
 	return s, spawner
 }
@@ -136,7 +136,7 @@ func impatient(resolve func(string, Outputs) (TargetSpec, error)) func(string, O
 	return func(addr string, outputs Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		if addr == head {
-			spec.Spec.Ready.Timeout = 2 * time.Second
+			spec.Members[0].Spec.Ready.Timeout = 2 * time.Second
 		}
 		return spec, err
 	}

@@ -4,104 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/process"
 )
 
-// server is one start of a target.
+// server is one start of a target: of a single server, or of a deployment's members.
 type server struct {
 	job
 	attempt  int
 	target   plan.Target
 	spec     TargetSpec
-	log      *store.Log
-	running  steps.Server // nil until it runs
-	release  func()       // gives its port back
-	began    time.Time    // when it was started
-	endpoint steps.Endpoint
+	members  []*member // in the order of their start
+	front    *member   // that clients talk to
+	releases []func()  // give the ports back
+	began    time.Time // when the first member was started
 	launch   result.Launch
 }
 
 // snapshot is the launch as it is now, for an event that outlives it.
 func (s *server) snapshot() *result.Launch {
 	launch := s.launch
+	if s.spec.alone() {
+		launch.States, launch.Figures = s.front.about.States, s.front.about.Figures
+		return &launch
+	}
+	for _, m := range s.members {
+		launch.Members = append(launch.Members, m.about)
+	}
 	return &launch
 }
 
-// fault is why a server cannot be measured, or not any longer: an outcome.
-type fault struct {
-	phase string // of result.Failure
-	class string // where the log does not tell
-	err   error
-}
-
-// The phases of result.Failure that launches have.
-const (
-	phaseStart = "start"
-	phaseReady = "ready"
-	phaseRun   = "run"
-)
-
-func phaseText(phase string) string {
-	switch phase {
-	case phaseStart:
-		return "the server could not be started"
-	case phaseReady:
-		return "the server did not become ready"
-	default:
-		return "the server failed during a run"
-	}
-}
-
-var (
-	errDied      = errors.New("the process has ended")
-	errNotReady  = errors.New("not ready in time")
-	errHung      = errors.New("the run did not end in time")
-	errUnhealthy = errors.New("the server lives but does not serve any longer")
-)
-
-// startFailed is the class of a start that failed for a cause that nothing names.
-const startFailed = "start_failed"
-
-// classOf names a cause that the log says nothing about.
-func classOf(err error) string {
-	switch {
-	case errors.Is(err, errDied):
-		return "exited"
-	case errors.Is(err, errNotReady):
-		return "not_ready"
-	case errors.Is(err, errHung):
-		return "hung"
-	case errors.Is(err, errUnhealthy):
-		return "unhealthy"
-	case errors.Is(err, steps.ErrWrongModel):
-		return "wrong_model"
-	case errors.Is(err, process.ErrPortInUse):
-		return "port_in_use"
-	default:
-		return startFailed
-	}
-}
-
-// machineError is what keeps a server from being started and is not its fault: the run
-// must end.
-type machineError struct{ err error }
-
-func (e *machineError) Error() string { return e.err.Error() }
-func (e *machineError) Unwrap() error { return e.err }
-
-func newFault(phase string, err error) *fault {
-	return &fault{phase: phase, class: classOf(err), err: err}
-}
-
-// open resolves a target and opens its log.
+// open resolves a target and opens its logs.
 func (r *runner) open(j job, attempt int) (*server, error) {
 	s := &server{job: j, attempt: attempt}
 	for _, t := range r.plan.Targets {
@@ -117,10 +57,10 @@ func (r *runner) open(j job, attempt int) (*server, error) {
 	if attempt > 1 {
 		name += fmt.Sprintf("-try%d", attempt)
 	}
-	if s.log, err = r.o.Store.Log(name); err != nil {
+	if err = r.openMembers(s, name); err != nil {
 		return nil, err
 	}
-	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Log: s.log.Path()}
+	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Log: s.front.about.Log}
 	r.emit(s, event.Event{Type: event.LaunchStart, Range: &s.target.Range, Text: "starting " + j.Target})
 	return s, nil
 }
@@ -140,178 +80,161 @@ func (r *runner) emit(s *server, e event.Event) {
 	r.bus.Emit(e)
 }
 
-// bringUp starts a server and waits until it serves.
+// bringUp starts a target and waits until it serves.
 func (r *runner) bringUp(ctx context.Context, s *server) *fault {
-	if err := r.start(ctx, s); err != nil {
+	if err := r.render(ctx, s); err != nil {
 		return newFault(phaseStart, err)
 	}
-	s.endpoint = steps.Endpoint{BaseURL: s.running.BaseURL(), Model: servedName(s.spec.Spec)}
-	if key := s.spec.Spec.APIKey; key != "" {
-		s.endpoint.Headers = map[string]string{"Authorization": "Bearer " + key}
+	s.began = r.o.Now()
+	for _, wave := range s.spec.Order {
+		for _, name := range wave {
+			if err := r.start(ctx, s, s.named(name)); err != nil {
+				return newFault(phaseStart, err)
+			}
+		}
+		if err := r.awaitReady(ctx, s, wave); err != nil {
+			return newFault(phaseReady, err)
+		}
 	}
-	if err := r.awaitReady(ctx, s); err != nil {
+	if err := r.sendCanaries(ctx, s); err != nil {
 		return newFault(phaseReady, err)
 	}
 	text := s.Target + " answers"
-	if s.spec.Spec.URL == "" {
+	if s.front.Spec.URL == "" {
 		s.launch.Startup = r.o.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
 	r.eta.launched()
-	described := r.describe(ctx, s)
+	described := r.describeAll(ctx, s)
 	r.emit(s, event.Event{Type: event.LaunchReady, Started: s.snapshot(), Describe: described, Text: text})
 	return nil
 }
 
-func servedName(spec steps.ServerSpec) string {
-	if spec.ServedName != "" {
-		return spec.ServedName
-	}
-	return spec.Model
-}
-
-// start renders and starts a process or container, or attaches to a server that answers
-// already.
-func (r *runner) start(ctx context.Context, s *server) error {
-	spec := s.spec.Spec
-	if spec.URL != "" {
-		s.running = process.NewAttached(strings.TrimRight(spec.URL, "/"))
+// render takes the ports of a launch, renders its processes, and gets what they need.
+func (r *runner) render(ctx context.Context, s *server) error {
+	if s.spec.Render == nil { // it answers already
 		return nil
 	}
-	port := spec.Port
-	if port == 0 {
-		var err error
-		if port, s.release, err = r.o.Ports.Take(localhost); err != nil {
-			return err
-		}
-	}
-	p, err := s.spec.Engine.Render(spec, spec.ListenHost(), port)
-	if err != nil {
-		return r.config(s, err)
-	}
-	if s.spec.Prepare != nil {
-		if p, err = s.spec.Prepare(p, s.launch.ID); err != nil {
-			return r.config(s, err)
-		}
-	}
-	if err := r.prepare(ctx, s, p); err != nil {
-		return err
-	}
-	s.began = r.o.Now()
-	running, err := s.spec.Launcher.Start(ctx, p, s.log)
-	if errors.Is(err, steps.ErrUnsupported) {
-		return r.config(s, err)
-	}
+	ports, err := r.takePorts(s)
 	if err != nil {
 		return err
 	}
-	s.running = running
+	processes, err := s.spec.Render(s.launch.ID, ports)
+	if err != nil {
+		return r.config(s, err)
+	}
+	for _, m := range s.members {
+		m.process = processes[m.Name]
+	}
+	return r.prepare(ctx, s)
+}
+
+// takePorts takes the ports that the processes need. Those that the file asks for are kept
+// from being chosen for others.
+func (r *runner) takePorts(s *server) (map[Port]int, error) {
+	ports := map[Port]int{}
+	for _, need := range s.spec.Ports {
+		if need.Fixed != 0 {
+			ports[need.Port] = need.Fixed
+			s.releases = append(s.releases, r.o.Ports.Hold(need.Fixed, need.Count))
+		}
+	}
+	for _, need := range s.spec.Ports {
+		if need.Fixed != 0 {
+			continue
+		}
+		port, release, err := r.o.Ports.TakeRow(localhost, need.Count, need.Spacing)
+		if err != nil {
+			return nil, err
+		}
+		ports[need.Port] = port
+		s.releases = append(s.releases, release)
+	}
+	return ports, nil
+}
+
+// prepare gets what the members need, which is no part of their start-up. What cannot be
+// got, such as an image of a registry that is down, says nothing about the server.
+func (r *runner) prepare(ctx context.Context, s *server) error {
+	told := false
+	for _, m := range s.members {
+		launcher, ok := m.Launcher.(steps.Preparer)
+		if !ok {
+			continue
+		}
+		if !told {
+			told = true
+			r.emit(s, event.Event{Type: event.LaunchState, State: steps.StatePreparing, Text: s.Target + ": " + steps.StatePreparing})
+		}
+		if err := launcher.Prepare(ctx, m.process.Process); err != nil {
+			return &machineError{err}
+		}
+	}
 	return nil
 }
 
-// prepare gets what a server needs, which is no part of its start-up. What cannot be got,
-// such as an image of a registry that is down, says nothing about the server.
-func (r *runner) prepare(ctx context.Context, s *server, p steps.Process) error {
-	launcher, ok := s.spec.Launcher.(steps.Preparer)
-	if !ok {
+// sendCanaries sends requests through the front until every pair of servers has met, so
+// that no handshake falls into a run and one that fails is seen before it.
+func (r *runner) sendCanaries(ctx context.Context, s *server) error {
+	if s.spec.Canaries == 0 {
 		return nil
 	}
-	r.emit(s, event.Event{Type: event.LaunchState, State: steps.StatePreparing, Text: s.Target + ": " + steps.StatePreparing})
-	if err := launcher.Prepare(ctx, p); err != nil {
-		return &machineError{err}
+	ctx, cancel := s.while(ctx)
+	defer cancel()
+	ctx, stop := context.WithTimeoutCause(ctx, s.front.Spec.Ready.WithDefaults().Timeout, errNotReady)
+	defer stop()
+	r.reached(s, s.front, statePairs)
+	for n := range s.spec.Canaries {
+		err := s.spec.Canary(ctx, s.front.endpoint, n)
+		switch {
+		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errNotReady):
+			return context.Cause(ctx)
+		case err != nil:
+			return &memberError{s.front, fmt.Errorf("%w (%d of %d): %w", errCanary, n+1, s.spec.Canaries, err)}
+		}
 	}
 	return nil
 }
 
-// awaitReady polls until the server serves, ends, or has no time left.
-func (r *runner) awaitReady(ctx context.Context, s *server) error {
-	ready := s.spec.Spec.Ready.WithDefaults()
-	ctx, cancel := context.WithTimeoutCause(ctx, ready.Timeout, errNotReady)
-	defer cancel()
-	ctx, cancel = while(ctx, s.running)
-	defer cancel()
-	tick := time.NewTicker(ready.Interval)
-	defer tick.Stop()
-	state, why := "", error(nil)
-	for {
-		now, ok, err := r.poll(ctx, s, ready)
-		// A look that the end of the time cut off says nothing about the server: the one
-		// before it does.
-		if ok || why == nil || ctx.Err() == nil {
-			why = err
-			if now != state && now != "" {
-				state = now
-				r.emit(s, event.Event{Type: event.LaunchState, State: state, Text: s.Target + ": " + state})
-			}
-		}
-		if ok {
-			return nil
-		}
-		if errors.Is(err, steps.ErrWrongModel) {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			cause := context.Cause(ctx)
-			if errors.Is(cause, errNotReady) {
-				return fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, orNothing(why))
-			}
-			return cause
-		}
-	}
-}
+// statePairs is the state of a deployment whose servers are ready and meet each other.
+const statePairs = "pairs"
 
-func orNothing(err error) error {
-	if err == nil {
-		return errors.New("no error")
-	}
-	return err
-}
-
-// poll is one look at a server, bounded so that a connection that hangs costs one look.
-func (r *runner) poll(ctx context.Context, s *server, ready steps.Readiness) (string, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	return s.spec.Engine.Ready(ctx, s.endpoint, ready)
-}
-
-// while returns a context that ends with errDied when the server does.
-func while(ctx context.Context, running steps.Server) (context.Context, context.CancelFunc) {
+// while returns a context that ends when a member that was started does.
+func (s *server) while(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-running.Done():
-			cancel(errDied)
-		case <-ctx.Done():
+	for _, m := range s.members {
+		if m.running == nil {
+			continue
 		}
-	}()
+		go func() {
+			select {
+			case <-m.running.Done():
+				cancel(&memberError{m, errDied})
+			case <-ctx.Done():
+			}
+		}()
+	}
 	return ctx, func() { cancel(nil) }
 }
 
-// describe asks the launcher and the server what it is. That it does not tell is no
-// failure.
-func (r *runner) describe(ctx context.Context, s *server) map[string]string {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
-	defer cancel()
-	said, err := s.spec.Engine.Describe(ctx, s.endpoint)
-	if err != nil {
-		r.warn(fmt.Sprintf("%s does not describe itself: %v", s.Target, err))
-	}
-	masked := make(map[string]string, len(said))
-	for k, v := range said {
-		masked[k] = r.o.Redact.String(v)
-	}
-	if started, ok := s.running.(steps.Describer); ok {
-		for k, v := range started.Describe() {
-			masked[k] = r.o.Redact.String(v)
+// describeAll asks every member what it is. What the members of a deployment say is
+// flattened for the target, with their names before it.
+func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
+	all := map[string]string{}
+	for _, m := range s.members {
+		r.describe(ctx, s, m)
+		for k, v := range m.about.Describe {
+			if !m.alone {
+				k = m.Name + "/" + k
+			}
+			all[k] = v
 		}
 	}
-	if len(masked) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	r.out.Describe[s.Target] = masked
-	return masked
+	r.out.Describe[s.Target] = all
+	return all
 }
 
 // end stops a server that has done its work.
@@ -319,7 +242,7 @@ func (r *runner) end(ctx context.Context, s *server) error {
 	err := r.stop(ctx, s)
 	r.keep(s)
 	text := s.Target + " is stopped"
-	if s.spec.Spec.URL != "" {
+	if s.front.Spec.URL != "" {
 		text = s.Target + " is left as it is"
 	}
 	r.emit(s, event.Event{Type: event.LaunchStop, Started: s.snapshot(), Text: text})
@@ -347,40 +270,76 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	if machine, ok := errors.AsType[*machineError](f.err); ok {
 		return nil, r.abandon(ctx, s, machine)
 	}
-	exit := ""
-	if s.running != nil {
-		select {
-		case <-s.running.Done():
-			exit = s.running.ExitState()
-		default: // what ends it now is our own signal
-		}
-	}
+	exits := s.exits()
 	err := r.stop(ctx, s)
-	s.launch.Failure = r.failure(s, f, exit)
+	s.launch.Failure = r.failure(s, f, exits)
 	r.keep(s)
 	r.emit(s, event.Event{
-		Type: event.LaunchFail, Started: s.snapshot(), Failure: s.launch.Failure, Range: &s.target.Range,
+		Type: event.LaunchFail, Started: s.snapshot(), Failure: s.launch.Failure, Range: &s.launch.Failure.Range,
 		Text: fmt.Sprintf("%s: %s (%s): %s", s.Target, phaseText(f.phase), s.launch.Failure.Class, s.launch.Failure.Evidence),
 	})
 	return s.launch.Failure, errors.Join(err, r.bus.Err())
 }
 
-// failure finds the cause in the log, which must be closed, or in what a launcher said, or
-// takes what we saw.
-func (r *runner) failure(s *server, f *fault, exit string) *result.Failure {
-	tail := s.log.Tail()
-	class, evidence := s.spec.Engine.Classify(tail)
-	if unknown(class) && f.class == startFailed {
-		// A daemon without a driver for GPUs says so before there is a log.
-		class, evidence = s.spec.Engine.Classify([]string{f.err.Error()})
+// exits says how members have ended by themselves, by name. What ends after that is our
+// own signal's doing.
+func (s *server) exits() map[string]string {
+	out := map[string]string{}
+	for _, m := range s.members {
+		if m.running == nil {
+			continue
+		}
+		select {
+		case <-m.running.Done():
+			out[m.Name] = m.running.ExitState()
+		default:
+		}
 	}
-	if unknown(class) {
-		class, evidence = f.class, f.err.Error()
+	return out
+}
+
+// failure finds the cause in the logs, which must be closed, or in what a launcher said,
+// or takes what we saw.
+func (r *runner) failure(s *server, f *fault, exits map[string]string) *result.Failure {
+	m, class, evidence := s.cause(f)
+	if !m.alone && !strings.HasPrefix(evidence, m.Name+": ") {
+		evidence = m.Name + ": " + evidence
+	}
+	at := m.Range
+	if at.File == "" {
+		at = s.target.Range
 	}
 	return &result.Failure{
-		Phase: f.phase, Class: class, Evidence: r.o.Redact.String(evidence), Exit: exit,
-		LogTail: tail, Range: s.target.Range,
+		Phase: f.phase, Class: class, Evidence: r.o.Redact.String(evidence), Exit: exits[m.Name],
+		LogTail: m.log.Tail(), Range: at,
 	}
+}
+
+// cause finds the member that is to blame, and what its log says: the one that the fault
+// is about, or another one where that one's log says nothing. A server that waits for its
+// peer in vain knows less than the peer.
+func (s *server) cause(f *fault) (m *member, class, evidence string) {
+	first := blamed(f.err)
+	if first == nil {
+		first = s.front
+	}
+	class, evidence = first.Engine.Classify(first.log.Tail())
+	if unknown(class) && f.class == startFailed {
+		// A daemon without a driver for GPUs says so before there is a log.
+		class, evidence = first.Engine.Classify([]string{f.err.Error()})
+	}
+	if !unknown(class) {
+		return first, class, evidence
+	}
+	for _, m := range s.members {
+		if m == first || m.running == nil {
+			continue
+		}
+		if class, evidence := m.Engine.Classify(m.log.Tail()); !unknown(class) {
+			return m, class, evidence
+		}
+	}
+	return first, f.class, f.err.Error()
 }
 
 func unknown(class string) bool { return class == "" || class == "unknown" }
@@ -388,33 +347,73 @@ func unknown(class string) bool { return class == "" || class == "unknown" }
 // keep adds the attempt to the launch it belongs to.
 func (r *runner) keep(s *server) {
 	current := &r.out.Launched[len(r.out.Launched)-1]
-	current.Attempts = append(current.Attempts, s.launch)
+	current.Attempts = append(current.Attempts, *s.snapshot())
 }
 
-// stop ends the server and closes its log. An error means that something is left running
-// or that the log is not whole: nothing can be trusted after that.
+// stop ends all members and closes their logs. An error means that something is left
+// running or that a log is not whole: nothing can be trusted after that.
 func (r *runner) stop(ctx context.Context, s *server) error {
+	told, cancel := toldToEnd(ctx)
+	defer cancel()
 	var errs []error
-	if s.running != nil {
-		ctx, cancel := stopContext(ctx, s.spec.Spec.StopGrace)
-		if err := s.running.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s could not be stopped: %w", s.Target, err))
-		}
-		cancel()
+	for _, group := range s.teardown(ctx) {
+		errs = append(errs, s.stopGroup(told, group)...)
 	}
-	if s.release != nil {
-		s.release()
+	for _, release := range s.releases {
+		release()
 	}
-	return errors.Join(append(errs, s.log.Close())...)
+	return errors.Join(append(errs, s.closeLogs())...)
 }
 
-// stopContext bounds a stop: by the server's grace, and by a few seconds once we are told
-// to end ourselves, be it before or during the stop. A launcher kills when it ends.
-func stopContext(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	if grace <= 0 {
-		grace = steps.DefaultStopGrace
+// teardown lists the members that run in groups that are stopped one after the other:
+// the router, so that nothing new comes in; the servers that decode, before those that
+// hold their KV cache; those that prefill; the services. When time is short all are
+// stopped at once.
+func (s *server) teardown(ctx context.Context) [][]*member {
+	groups := make([][]*member, 4)
+	for _, m := range slices.Backward(s.members) {
+		if m.running == nil {
+			continue
+		}
+		n := 1
+		switch {
+		case ctx.Err() != nil, m.Role == result.RoleRouter:
+			n = 0
+		case m.Role == steps.RoleProducer:
+			n = 2
+		case m.Role == result.RoleService:
+			n = 3
+		}
+		groups[n] = append(groups[n], m)
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+stopMargin)
+	return groups
+}
+
+// stopGroup stops members at the same time.
+func (s *server) stopGroup(ctx context.Context, group []*member) []error {
+	errs := make([]error, len(group))
+	var wait sync.WaitGroup
+	for i, m := range group {
+		wait.Go(func() {
+			grace := m.Spec.StopGrace
+			if grace <= 0 {
+				grace = steps.DefaultStopGrace
+			}
+			ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
+			defer cancel()
+			if err := m.running.Stop(ctx); err != nil {
+				errs[i] = fmt.Errorf("%s could not be stopped: %w", m.label(s.Target), err)
+			}
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// toldToEnd returns a context for stopping. It ends a few seconds after we are told to end
+// ourselves, be it before or during the stop. A launcher kills when it ends.
+func toldToEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	stopping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var timer *time.Timer
 	hurried := make(chan struct{})
 	told := context.AfterFunc(ctx, func() {

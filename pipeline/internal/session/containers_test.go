@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -65,8 +66,8 @@ func TestLauncherOfATarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, got := target.Launcher.(*docker.Launcher); got != tt.want {
-				t.Errorf("launched by %T", target.Launcher)
+			if _, got := target.Members[0].Launcher.(*docker.Launcher); got != tt.want {
+				t.Errorf("launched by %T", target.Members[0].Launcher)
 			}
 		})
 	}
@@ -93,13 +94,11 @@ func TestSimulatedContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := target.Engine.Render(target.Spec, target.Spec.ListenHost(), 20000)
+	processes, err := target.Render("r1", map[engine.Port]int{target.Ports[0].Port: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = target.Prepare(p, "r1"); err != nil {
-		t.Fatal(err)
-	}
+	p := processes[addr]
 	const argv = "/pipeline simulate -- vllm serve m --host 127.0.0.1 --port 20000"
 	if got := strings.Join(p.Argv, " "); got != argv {
 		t.Errorf("argv %s", got)

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 )
@@ -36,30 +37,37 @@ func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec
 		}
 		spec = resolved
 	}
-	out := engine.TargetSpec{Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher}
+	return t.single(server, spec), nil
+}
+
+// single is a target of one server.
+func (t targets) single(server *lang.Server, spec steps.ServerSpec) engine.TargetSpec {
+	m := engine.Member{
+		Name: server.Addr, Role: result.RoleServer, Range: plan.Range(server.Range),
+		Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher,
+	}
 	if inContainer(t.opt.Plan, server) {
-		out.Launcher = t.containers.launcher
+		m.Launcher = t.containers.launcher
 	}
 	if t.opt.Plan.Simulated != "" && spec.URL == "" {
-		return t.simulated(out), nil
+		return t.simulated(m)
 	}
 	if spec.Image == "" {
-		out.Spec = located(spec, t.opt.Dir)
+		m.Spec = located(spec, t.opt.Dir)
 	}
-	return out, nil
+	return engine.Single(m, nil)
 }
 
 // simulated puts the simulator into a server's place, as a process or as a container.
-func (t targets) simulated(out engine.TargetSpec) engine.TargetSpec {
-	spec, self := out.Spec, t.opt.Self
-	out.Spec = bare(spec)
+func (t targets) simulated(m engine.Member) engine.TargetSpec {
+	spec, self := m.Spec, t.opt.Self
+	m.Spec = bare(spec)
 	if t.opt.Plan.Simulated == SimulateContainer {
-		out.Spec, self = t.containers.simulatedSpec(spec), docker.SimulatorProgram
+		m.Spec, self = t.containers.simulatedSpec(spec), docker.SimulatorProgram
 	}
-	out.Prepare = func(p steps.Process, launch string) (steps.Process, error) {
+	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
 		return simulated(p, spec, self, t.opt.Plan.TimeScale, launch)
-	}
-	return out
+	})
 }
 
 // bare is a spec as the simulator takes it: the engine's plain program in place of an

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// TargetSpec is a target that is ready to be launched: the processes that serve together.
+// A single server is a target of one member, see [Single].
+type TargetSpec struct {
+	// Members are all processes of the target: its servers, services and router.
+	Members []Member
+	// Order of the start: the names of the members that are started together, wave after
+	// wave. The next wave is started when the one before it is ready.
+	Order [][]string
+	// Front is the name of the member that clients talk to.
+	Front string
+	// Ports that are taken before anything is rendered.
+	Ports []PortNeed
+	// Render says how each member is started, by its name, with the first port of every
+	// need. launch is the launch's id. An error is a fault of the file.
+	Render func(launch string, ports map[Port]int) (map[string]Process, error)
+	// Canaries is how many requests are sent through the front before it counts as ready,
+	// so that every prefill server has met every decode server; 0 for a single server.
+	Canaries int
+	// Canary sends one of them. n counts from 0 and changes the content.
+	Canary func(ctx context.Context, front steps.Endpoint, n int) error
+}
+
+// Member is a process of a target.
+type Member struct {
+	// Name is unique in the target.
+	Name string
+	// Role as in result.Member: "producer", "consumer", "both" or "server" of a server;
+	// "service" or "router".
+	Role  string
+	Range result.Range
+	// Spec of a server. Of a service or the router it says what applies to all: address in
+	// the file, model, readiness, grace.
+	Spec steps.ServerSpec
+	// Engine knows how the member says that it is ready, and why it failed.
+	Engine steps.Engine
+	// Launcher is not used where Spec.URL names a server that already answers.
+	Launcher steps.Launcher
+}
+
+// Port names what a member needs a port for.
+type Port struct{ Member, Purpose string }
+
+// PortNeed is one or more ports in a row.
+type PortNeed struct {
+	Port
+	// Count of ports that must be free, and Spacing of those that nothing else of ours gets.
+	Count, Spacing int
+	// Fixed is the first port if the file asks for one, else 0.
+	Fixed int
+}
+
+// httpPort is the purpose of the port that a single server listens on.
+const httpPort = "http"
+
+// Process of a member.
+type Process struct {
+	steps.Process
+	// ReadyURL is where readiness is asked, "" for the process's own address.
+	ReadyURL string
+}
+
+// isServer says whether a member is one of those that are measured.
+func (m *Member) isServer() bool {
+	return m.Role != result.RoleService && m.Role != result.RoleRouter
+}
+
+// Single is a target of one server. prepare, if not nil, changes the rendered process
+// before it is started: the simulator takes the server's place there.
+func Single(m Member, prepare func(p steps.Process, launch string) (steps.Process, error)) TargetSpec {
+	members := []Member{m}
+	http := Port{m.Name, httpPort}
+	t := TargetSpec{Members: members, Order: [][]string{{m.Name}}, Front: m.Name}
+	if m.Spec.URL != "" {
+		return t
+	}
+	t.Ports = []PortNeed{{Port: http, Count: 1, Spacing: serverSpacing, Fixed: m.Spec.Port}}
+	t.Render = func(launch string, ports map[Port]int) (map[string]Process, error) {
+		m := members[0]
+		p, err := m.Engine.Render(m.Spec, m.Spec.ListenHost(), ports[http])
+		if err == nil && prepare != nil {
+			p, err = prepare(p, launch)
+		}
+		return map[string]Process{m.Name: {Process: p}}, err
+	}
+	return t
+}
+
+// serverSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
+// vLLM looks for free ones upwards from a base.
+const serverSpacing = 300
+
+// member returns a member by its name; names of waves without one are faults of the code.
+func (t *TargetSpec) member(name string) *Member {
+	for i := range t.Members {
+		if t.Members[i].Name == name {
+			return &t.Members[i]
+		}
+	}
+	return nil
+}
+
+// alone says that the target is a single server, which no report calls a member.
+func (t *TargetSpec) alone() bool { return len(t.Members) == 1 }
