@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Pattern reads figures from log lines. Each group of the expression is a number, digits
+// with commas and at most one point.
+type Pattern struct {
+	re     *regexp.Regexp
+	fields []Field
+}
+
+// Field says what a group of a pattern means.
+type Field struct {
+	Name string
+	// Scale turns the line's unit into the figure's; 0 means 1.
+	Scale float64
+}
+
+// Units of log lines.
+const (
+	GiB     = 1 << 30
+	Percent = 0.01
+)
+
+// NewPattern compiles a pattern with a field for each of its groups; the pattern is part
+// of the program.
+func NewPattern(pattern string, fields ...Field) Pattern {
+	p := Pattern{re: regexp.MustCompile(pattern), fields: fields}
+	if p.re.NumSubexp() != len(fields) {
+		panic("engine: pattern " + pattern + " has another number of groups than fields")
+	}
+	return p
+}
+
+// maxLine bounds how much of a line is searched: the engines' own are far shorter, and a
+// line may hold a whole prompt.
+const maxLine = 4096
+
+// Point reads the gauges of a line. Lines without mark, which all lines of statistics
+// contain, cost no more than the search for it. Patterns that do not match are left out.
+func Point(line, mark string, patterns []Pattern) (map[string]float64, bool) {
+	line = line[:min(len(line), maxLine)]
+	if !strings.Contains(line, mark) {
+		return nil, false
+	}
+	out := map[string]float64{}
+	for _, p := range patterns {
+		p.read(line, out, func(_, v float64) float64 { return v })
+	}
+	return out, len(out) > 0
+}
+
+// StartFacts reads the figures of a start: each is the largest that any line tells, since the workers of
+// an engine tell theirs one by one and the start waits for the last.
+func StartFacts(log []string, patterns []Pattern) map[string]float64 {
+	out := map[string]float64{}
+	for _, line := range log {
+		line = line[:min(len(line), maxLine)]
+		for _, p := range patterns {
+			p.read(line, out, func(old, v float64) float64 { return max(old, v) })
+		}
+	}
+	return out
+}
+
+func (p Pattern) read(line string, out map[string]float64, merge func(old, v float64) float64) {
+	groups := p.re.FindStringSubmatch(line)
+	for i, f := range p.fields {
+		if groups == nil || groups[i+1] == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.ReplaceAll(groups[i+1], ",", ""), 64)
+		if err != nil {
+			continue
+		}
+		if f.Scale != 0 {
+			v *= f.Scale
+		}
+		if old, there := out[f.Name]; there {
+			v = merge(old, v)
+		}
+		out[f.Name] = v
+	}
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Metric takes a figure from an engine's metrics.
+type Metric struct {
+	// Name of the figure.
+	Name string
+	// From lists the metric's names, the current one first: engines rename their metrics,
+	// and keep old names beside new ones for a while. The first that is there counts. A
+	// histogram or summary gives its sum.
+	From []string
+	// Label splits the figure by the values of this label: Name.VALUE. "" adds them up.
+	Label string
+	// Scale turns the metric's unit into the figure's; 0 means 1.
+	Scale float64
+	// Mean averages over the lines of the metric instead of adding them up: a share of
+	// each engine core's own.
+	Mean bool
+}
+
+// Metrics are all figures that an engine tells.
+type Metrics struct {
+	Gauges, Counters []Metric
+}
+
+// Scrape fetches /metrics and takes the figures.
+func (m Metrics) Scrape(ctx context.Context, c *Client, ep steps.Endpoint) (steps.Observation, error) {
+	const path = "/metrics"
+	a, err := c.Get(ctx, ep, path)
+	if err != nil {
+		return steps.Observation{}, err
+	}
+	if !a.OK() {
+		return steps.Observation{}, a.Err("GET " + path)
+	}
+	o, err := m.Read(a.Body)
+	if err != nil {
+		return o, fmt.Errorf("GET %s: %w", path, err)
+	}
+	o.At = time.Now()
+	return o, nil
+}
+
+// Read takes the figures from an exposition in the Prometheus text format. Only the lines
+// of wanted metrics are parsed, each for itself, so that neither the hundreds of other
+// metrics nor a broken line among them cost anything. It fails if none of the wanted ones
+// is there.
+func (m Metrics) Read(exposition []byte) (steps.Observation, error) {
+	o := steps.Observation{Gauges: map[string]float64{}, Counters: map[string]float64{}}
+	wanted := map[string]bool{}
+	for _, list := range [][]Metric{m.Gauges, m.Counters} {
+		for _, metric := range list {
+			for _, name := range metric.From {
+				wanted[name], wanted[name+sumSuffix] = true, true
+			}
+		}
+	}
+	found, err := samples(exposition, wanted)
+	if err != nil {
+		return o, err
+	}
+	for _, metric := range m.Gauges {
+		metric.read(found, o.Gauges)
+	}
+	for _, metric := range m.Counters {
+		metric.read(found, o.Counters)
+	}
+	if len(o.Gauges)+len(o.Counters) == 0 {
+		return o, errors.New("none of the engine's metrics is there")
+	}
+	return o, nil
+}
+
+// sumSuffix ends the name of the line that holds a histogram's sum.
+const sumSuffix = "_sum"
+
+// maxLabels bounds the values of a label that become figures of their own.
+const maxLabels = 30
+
+// read puts the metric's figure into out, if it is there.
+func (m Metric) read(found map[string][]sample, out map[string]float64) {
+	for _, name := range m.From {
+		lines := found[name]
+		if len(lines) == 0 {
+			lines = found[name+sumSuffix]
+		}
+		sums, counts := map[string]float64{}, map[string]int{}
+		for _, s := range lines {
+			if !s.firstRank() {
+				continue
+			}
+			key := m.Name
+			if m.Label != "" {
+				key += "." + s.labels[m.Label]
+			}
+			if _, there := sums[key]; !there && len(sums) >= maxLabels {
+				continue
+			}
+			sums[key] += s.value
+			counts[key]++
+		}
+		for key, sum := range sums {
+			if m.Mean {
+				sum /= float64(counts[key])
+			}
+			if m.Scale != 0 {
+				sum *= m.Scale
+			}
+			out[key] = sum
+		}
+		if len(sums) > 0 {
+			return
+		}
+	}
+}

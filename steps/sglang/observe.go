@@ -1,0 +1,102 @@
+package sglang
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+var _ steps.Observer = sglang{}
+
+// figures are SGLang's metrics by their names from 0.5.5 to 0.5.23, the current one first.
+// Queried tokens are those of the prompts: all of them are looked up in the radix cache.
+var figures = engine.Metrics{
+	Gauges: []engine.Metric{
+		{Name: steps.SeriesRunning, From: []string{"sglang:num_running_reqs"}},
+		{Name: steps.SeriesWaiting, From: []string{"sglang:num_queue_reqs"}},
+		{Name: steps.SeriesKVUsage, From: []string{"sglang:token_usage", "sglang:full_token_usage"}, Mean: true},
+		{Name: steps.SeriesHitRate, From: []string{"sglang:cache_hit_rate"}, Mean: true},
+		{Name: steps.SeriesOutput, From: []string{"sglang:gen_throughput"}},
+	},
+	Counters: []engine.Metric{
+		{Name: steps.CounterPromptTokens, From: []string{"sglang:prompt_tokens_total"}},
+		{Name: steps.CounterGenerationTokens, From: []string{"sglang:generation_tokens_total"}},
+		{Name: steps.CounterPreemptions, From: []string{"sglang:num_retracted_requests_total", "sglang:num_retractions"}},
+		{Name: steps.CounterPrefixQueries, From: []string{"sglang:prompt_tokens_total"}},
+		{Name: steps.CounterPrefixHits, From: []string{"sglang:cached_tokens_total"}},
+		{Name: steps.CounterTransferBytes, From: []string{"sglang:kv_transfer_total_mb"}, Scale: 1 << 20},
+		{Name: steps.CounterTransferSeconds, From: []string{"sglang:kv_transfer_latency_ms"}, Scale: 1e-3},
+		{Name: steps.CounterTransferFailures, From: []string{"sglang:num_transfer_failed_reqs_total"}},
+		{Name: "num_bootstrap_failed_reqs", From: []string{"sglang:num_bootstrap_failed_reqs_total"}},
+		{Name: "num_aborted_requests", From: []string{"sglang:num_aborted_requests_total"}},
+	},
+}
+
+// statistics are the fields of SGLang's lines of batches, in whatever company. A share of
+// hits is computed from the tokens of a prefill batch.
+//
+//	Decode batch, #running-req: 7, #token: 3580, token usage: 0.02, cuda graph: True, gen throughput (token/s): 812.11, #queue-req: 0,
+//	Prefill batch, #new-seq: 1, #new-token: 512, #cached-token: 128, token usage: 0.01, #running-req: 3, #queue-req: 0, input throughput (token/s): 4096.00
+var statistics = []engine.Pattern{
+	engine.NewPattern(`#running-req: ([0-9]+)`, engine.Field{Name: steps.SeriesRunning}),
+	engine.NewPattern(`#queue-req: ([0-9]+)`, engine.Field{Name: steps.SeriesWaiting}),
+	engine.NewPattern(`, (?:full )?token usage: ([0-9.]+)`, engine.Field{Name: steps.SeriesKVUsage}),
+	engine.NewPattern(`gen throughput \(token/s\): ([0-9.]+)`, engine.Field{Name: steps.SeriesOutput}),
+	engine.NewPattern(`input throughput \(token/s\): ([0-9.]+)`, engine.Field{Name: steps.SeriesPrompt}),
+	engine.NewPattern(`#new-token: ([0-9]+), #cached-token: ([0-9]+)`, engine.Field{Name: newTokens}, engine.Field{Name: cachedTokens}),
+}
+
+// What the share of hits is computed from.
+const (
+	newTokens    = "new_tokens"
+	cachedTokens = "cached_tokens"
+)
+
+// startLines are what SGLang says of its start.
+var startLines = []engine.Pattern{
+	engine.NewPattern(`max_total_num_tokens=([0-9]+)`, engine.Field{Name: steps.StartKVTokens}),
+	engine.NewPattern(`KV [Cc]ache (?:is )?allocated\..*#tokens: ([0-9]+)`, engine.Field{Name: steps.StartKVTokens}),
+	engine.NewPattern(`KV [Cc]ache (?:is )?allocated\..*KV size: ([0-9.]+) GB`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
+	engine.NewPattern(`KV [Cc]ache (?:is )?allocated\..*K size: ([0-9.]+) GB, V size: ([0-9.]+) GB`,
+		engine.Field{Name: keyBytes, Scale: engine.GiB}, engine.Field{Name: valueBytes, Scale: engine.GiB}),
+	engine.NewPattern(`Load weight end\..*mem usage=([0-9.]+) GB`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
+	engine.NewPattern(`Load weight end\. elapsed=([0-9.]+) s`, engine.Field{Name: steps.StartLoad}),
+	engine.NewPattern(`Capture .*graph end\. (?:Time elapsed: |elapsed=)([0-9.]+) s`, engine.Field{Name: steps.StartGraphs}),
+}
+
+// Keys and values are allocated apart.
+const (
+	keyBytes   = "k_cache_bytes"
+	valueBytes = "v_cache_bytes"
+)
+
+// Observe scrapes /metrics, which SGLang has with --enable-metrics (Render sets it).
+func (s sglang) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observation, error) {
+	return figures.Scrape(ctx, s.client, ep)
+}
+
+// LogPoint reads a line of a prefill or decode batch.
+func (sglang) LogPoint(line string) (map[string]float64, bool) {
+	gauges, ok := engine.Point(line, "#running-req: ", statistics)
+	if !ok {
+		return nil, false
+	}
+	if all := gauges[newTokens] + gauges[cachedTokens]; all > 0 {
+		gauges[steps.SeriesHitRate] = gauges[cachedTokens] / all
+	}
+	delete(gauges, newTokens)
+	delete(gauges, cachedTokens)
+	return gauges, true
+}
+
+// StartFacts reads the lines of a start.
+func (sglang) StartFacts(log []string) map[string]float64 {
+	facts := engine.StartFacts(log, startLines)
+	if kv := facts[keyBytes] + facts[valueBytes]; kv > 0 {
+		facts[steps.StartKVBytes] = kv
+	}
+	delete(facts, keyBytes)
+	delete(facts, valueBytes)
+	return facts
+}

@@ -1,0 +1,96 @@
+package vllm
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+var _ steps.Observer = vllm{}
+
+// figures are vLLM's metrics by their names from 0.6 to 0.33, the current one first.
+var figures = engine.Metrics{
+	Gauges: []engine.Metric{
+		{Name: steps.SeriesRunning, From: []string{"vllm:num_requests_running"}},
+		{Name: steps.SeriesWaiting, From: []string{"vllm:num_requests_waiting"}},
+		{Name: steps.SeriesKVUsage, From: []string{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"}, Mean: true},
+		{Name: steps.SeriesHitRate, From: []string{"vllm:gpu_prefix_cache_hit_rate"}, Mean: true}, // before V1
+		{Name: steps.SeriesPrompt, From: []string{"vllm:avg_prompt_throughput_toks_per_s"}},
+		{Name: steps.SeriesOutput, From: []string{"vllm:avg_generation_throughput_toks_per_s"}},
+	},
+	Counters: []engine.Metric{
+		{Name: steps.CounterPromptTokens, From: []string{"vllm:prompt_tokens_total"}},
+		{Name: steps.CounterGenerationTokens, From: []string{"vllm:generation_tokens_total"}},
+		{Name: steps.CounterPreemptions, From: []string{"vllm:num_preemptions_total"}},
+		{Name: steps.CounterPrefixQueries, From: []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"}},
+		{Name: steps.CounterPrefixHits, From: []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"}},
+		{Name: steps.CounterExternalQueries, From: []string{"vllm:external_prefix_cache_queries_total"}},
+		{Name: steps.CounterExternalHits, From: []string{"vllm:external_prefix_cache_hits_total"}},
+		{Name: steps.CounterTransferBytes, From: []string{"vllm:nixl_bytes_transferred", "vllm:mooncake_bytes_transferred"}},
+		{Name: steps.CounterTransferSeconds, From: []string{"vllm:nixl_xfer_time_seconds", "vllm:mooncake_xfer_time_seconds"}},
+		{Name: steps.CounterTransferFailures, From: []string{"vllm:nixl_num_failed_transfers_total", "vllm:mooncake_num_failed_recvs_total"}},
+		{Name: "nixl_num_kv_expired_reqs", From: []string{"vllm:nixl_num_kv_expired_reqs_total"}},
+		{Name: "prompt_tokens_by_source", From: []string{"vllm:prompt_tokens_by_source_total"}, Label: "source"},
+		{Name: "request_success", From: []string{"vllm:request_success_total"}, Label: "finished_reason"},
+		{Name: "admission_rejections", From: []string{"vllm:admission_rejections_total"}},
+	},
+}
+
+// statistics are the fields of vLLM's line of statistics, in whatever order and company.
+//
+//	Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: 16.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%
+//	Avg prompt throughput: …, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
+var statistics = []engine.Pattern{
+	engine.NewPattern(`Avg prompt throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesPrompt}),
+	engine.NewPattern(`Avg generation throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesOutput}),
+	engine.NewPattern(`Running: ([0-9]+) reqs`, engine.Field{Name: steps.SeriesRunning}),
+	engine.NewPattern(`(?:Waiting|Pending): ([0-9]+) reqs`, engine.Field{Name: steps.SeriesWaiting}),
+	engine.NewPattern(`^.*?KV cache usage: ([0-9.]+)%`, engine.Field{Name: steps.SeriesKVUsage, Scale: engine.Percent}),
+	engine.NewPattern(`, Prefix cache hit rate: (?:GPU: )?([0-9.]+)%`, engine.Field{Name: steps.SeriesHitRate, Scale: engine.Percent}),
+}
+
+// startLines are what vLLM says of its start.
+var startLines = []engine.Pattern{
+	engine.NewPattern(`KV cache size: ([0-9,]+) tokens`, engine.Field{Name: steps.StartKVTokens}),
+	engine.NewPattern(`Available KV cache memory: ([0-9.]+) GiB`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
+	engine.NewPattern(`(?:Explicitly|Auto) set \(([0-9.]+)/[0-9.]+\) GiB for KV cache`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
+	engine.NewPattern(`Model loading took ([0-9.]+) Gi?B(?: memory)? and [0-9.]+ seconds`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
+	engine.NewPattern(`Loading model weights took ([0-9.]+) GB`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
+	engine.NewPattern(`Loading weights took ([0-9.]+) seconds`, engine.Field{Name: steps.StartLoad}),
+	engine.NewPattern(`torch\.compile (?:took|takes) ([0-9.]+) s in total`, engine.Field{Name: steps.StartCompile}),
+	engine.NewPattern(`Graph capturing finished in ([0-9]+) secs`, engine.Field{Name: steps.StartGraphs}),
+	engine.NewPattern(`Maximum concurrency for [0-9,]+ tokens per request: ([0-9.]+)x`, engine.Field{Name: steps.StartConcurrency}),
+	engine.NewPattern(`# (?:GPU|CPU|cuda|cpu) blocks: ([0-9]+)`, engine.Field{Name: startBlocks}),
+	engine.NewPattern(`Maximum concurrency for ([0-9,]+) tokens per request`, engine.Field{Name: startLength}),
+}
+
+// Figures that stand in for the capacity in tokens, which V0 does not print.
+const (
+	startBlocks = "kv_cache_blocks"
+	startLength = "max_model_len"
+)
+
+// Observe scrapes /metrics.
+func (v vllm) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observation, error) {
+	return figures.Scrape(ctx, v.client, ep)
+}
+
+// LogPoint reads a line of statistics, which vLLM writes every VLLM_LOG_STATS_INTERVAL
+// seconds.
+func (vllm) LogPoint(line string) (map[string]float64, bool) {
+	return engine.Point(line, "Avg prompt throughput: ", statistics)
+}
+
+// StartFacts reads the lines of a start. Versions that tell blocks instead of tokens have
+// their capacity from the concurrency, which has two digits behind the point.
+func (vllm) StartFacts(log []string) map[string]float64 {
+	facts := engine.StartFacts(log, startLines)
+	if _, told := facts[steps.StartKVTokens]; !told {
+		if tokens := facts[startLength] * facts[steps.StartConcurrency]; tokens > 0 {
+			facts[steps.StartKVTokens] = float64(int64(tokens + 0.5))
+		}
+	}
+	delete(facts, startLength)
+	return facts
+}
