@@ -1,0 +1,14 @@
+// Package doctor says what a machine lacks to carry a pipeline out, and how to mend it.
+//
+//	needs := doctor.NeedsOf(cfg, nil)
+//	facts := doctor.Look(ctx, needs, doctor.Options{Spawner: spawner, Getenv: os.Getenv, Out: "."})
+//	for _, c := range doctor.Examine(needs, facts) {
+//		fmt.Println(c.Status, c.Name, c.Found, c.Fix)
+//	}
+//
+// What a file needs ([Needs]) and what the machine has ([Facts]) are data; [Examine] only
+// compares them. The same examination goes before every run, where something missing ends
+// the run before GPU hours are spent ([Missing]).
+//
+// It starts no server and changes nothing.
+package doctor

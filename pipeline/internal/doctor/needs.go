@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Needs is what a pipeline asks of its machine.
+type Needs struct {
+	// File says that a pipeline was given; without one everything is optional.
+	File bool
+	// Targets that are launched here, by address.
+	Targets []Target
+	// Programs that servers and steps are started with, as the file writes them.
+	Programs []string
+	// Images of containers, with their policies.
+	Images []Image
+	// Ports that the file fixes.
+	Ports []int
+	// RDMA says that a transfer declares it, RDMADevices which devices it names.
+	RDMA        bool
+	RDMADevices []string
+	// LockedMemory says that a process of this machine, and no container with a limit of
+	// its own, registers memory with RDMA devices.
+	LockedMemory bool
+}
+
+// Image of a container.
+type Image struct {
+	Name string
+	// Never says that it is not pulled.
+	Never bool
+}
+
+// Target is a server or a deployment.
+type Target struct {
+	Addr string
+	GPUs []Request
+}
+
+// NeedsOf lists what the targets with some addresses need, all of them if there are none.
+// What is known only after a step is left out.
+func NeedsOf(cfg *lang.Config, addrs []string) Needs {
+	n := Needs{File: true}
+	wanted := func(addr string) bool { return len(addrs) == 0 || slices.Contains(addrs, addr) }
+	members := map[string]bool{}
+	for _, d := range cfg.Deployments {
+		for _, s := range d.Servers {
+			members[s.Addr] = true
+		}
+		if wanted(d.Addr) {
+			n.deployment(d)
+		}
+	}
+	for _, s := range cfg.Servers {
+		if wanted(s.Addr) && !members[s.Addr] {
+			n.Targets = append(n.Targets, Target{Addr: s.Addr, GPUs: n.server(s.Spec)})
+		}
+	}
+	for _, s := range cfg.Steps {
+		if argv, err := s.Object.Texts("command"); err == nil && s.Kind.Name == "exec" && len(argv) > 0 {
+			n.program(argv[0])
+		}
+	}
+	return n
+}
+
+func (n *Needs) deployment(d *lang.Deployment) {
+	t := Target{Addr: d.Addr}
+	processes := false
+	for _, s := range d.Servers {
+		t.GPUs = append(t.GPUs, n.server(s.Spec)...)
+		processes = processes || s.Spec.Image == "" && s.Spec.URL == ""
+	}
+	n.Targets = append(n.Targets, t)
+	if d.Transfer == nil || d.Transfer.Object.Text("transport") != "rdma" {
+		return
+	}
+	n.RDMA = true
+	n.LockedMemory = n.LockedMemory || processes
+	if devices, err := d.Transfer.Object.Texts("devices"); err == nil {
+		for _, name := range devices {
+			name, _, _ = strings.Cut(name, ":") // mlx5_0:1 names a port
+			if !slices.Contains(n.RDMADevices, name) {
+				n.RDMADevices = append(n.RDMADevices, name)
+			}
+		}
+	}
+}
+
+// server notes what a server needs, and returns the GPUs it asks for.
+func (n *Needs) server(spec steps.ServerSpec) []Request {
+	if spec.URL != "" {
+		return nil
+	}
+	if spec.Port != 0 && !slices.Contains(n.Ports, spec.Port) {
+		n.Ports = append(n.Ports, spec.Port)
+	}
+	if spec.Image == "" {
+		if len(spec.Executable) > 0 {
+			n.program(spec.Executable[0])
+		}
+		return requests(spec)
+	}
+	image := Image{Name: spec.Image, Never: spec.Container != nil && spec.Container.Pull == steps.PullNever}
+	if !strings.HasPrefix(spec.Image, lang.LatePrefix) && !slices.Contains(n.Images, image) {
+		n.Images = append(n.Images, image)
+	}
+	return requests(spec)
+}
+
+func (n *Needs) program(name string) {
+	if name != "" && !strings.HasPrefix(name, lang.LatePrefix) && !slices.Contains(n.Programs, name) {
+		n.Programs = append(n.Programs, name)
+	}
+}
+
+// Containers says whether a Docker daemon is needed.
+func (n Needs) Containers() bool { return len(n.Images) > 0 }
+
+// WantsGPUs says whether anything is known to need a GPU.
+func (n Needs) WantsGPUs() bool {
+	return slices.ContainsFunc(n.Targets, func(t Target) bool {
+		return slices.ContainsFunc(t.GPUs, func(r Request) bool { return !r.Maybe })
+	})
+}
+
+// MayUseGPUs says whether anything may use a GPU if there is one.
+func (n Needs) MayUseGPUs() bool {
+	return slices.ContainsFunc(n.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
+}

@@ -1,0 +1,64 @@
+package docker
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Info is what a daemon says of itself.
+type Info struct {
+	Version string
+	// RootDir holds its images and containers, on its own machine.
+	RootDir string
+	// Local says that its machine is this one.
+	Local bool
+	// NVIDIA says that it knows how to give containers NVIDIA's GPUs: by a runtime of that
+	// name or by the Container Device Interface. A daemon that knows neither may still do
+	// so by a hook, which it does not tell.
+	NVIDIA bool
+}
+
+// Inspect asks the daemon at host what it is. An error says that it does not answer.
+func Inspect(ctx context.Context, host string) (Info, error) {
+	d, err := connect(host)
+	if err != nil {
+		return Info{}, err
+	}
+	if err := d.ping(ctx); err != nil {
+		return Info{}, err
+	}
+	var answer struct {
+		ServerVersion, DockerRootDir string
+		Runtimes                     map[string]any
+		DiscoveredDevices            []struct{ ID string }
+	}
+	if err := d.get(ctx, "/info", nil, &answer); err != nil {
+		return Info{}, err
+	}
+	_, nvidia := answer.Runtimes["nvidia"]
+	for _, device := range answer.DiscoveredDevices {
+		nvidia = nvidia || strings.HasPrefix(device.ID, "nvidia.com/gpu")
+	}
+	return Info{Version: answer.ServerVersion, RootDir: answer.DockerRootDir, Local: d.local, NVIDIA: nvidia}, nil
+}
+
+// HasImage says whether the daemon at host has an image, by name, digest or ID.
+func HasImage(ctx context.Context, host, image string) (bool, error) {
+	if err := checkImageName(image); err != nil {
+		return false, err
+	}
+	d, err := connect(host)
+	if err != nil {
+		return false, err
+	}
+	name := image
+	if !strings.HasPrefix(image, "sha256:") {
+		name = parseReference(image).canonical()
+	}
+	_, err = d.inspectImage(ctx, image, name)
+	if status(err) == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
