@@ -1,79 +1,124 @@
-// Package router describes the routers that stand before the prefill and decode servers
-// of a deployment:
-//
-//	router "round_robin" {
-//	  prefill = [self.server.prefill]
-//	  decode  = [self.server.decode]
-//	}
-//
-// The blocks are parsed and checked. Nothing runs them yet: each kind says so in its
-// Unsupported sentence.
 package router
 
 import (
-	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// unsupported is why no router runs yet.
-const unsupported = "deployments of several servers come with the docker launcher; benchmark a single server"
+// Router is an [http.Handler] that serves the clients of a deployment. Close it when done.
+type Router struct {
+	protocol        protocol
+	prefill, decode []*member
+	turn            atomic.Uint64
 
-// Kinds describes the router blocks: each is a protocol between router and servers.
-func Kinds() []steps.Kind {
-	return []steps.Kind{
-		kind("round_robin", "Hands each request to the next server in turn; with prefill and decode servers the request goes to both, as the engines' oldest proxies do."),
-		kind("nixl", "The two-phase protocol of NIXL and LMCache: one token on the prefill server, then the rest on the decode server with its transfer parameters."),
-		kind("mooncake", "Mooncake's protocol: prefill and decode are sent at once and find each other by a transfer id."),
-		kind("p2p_nccl", "The protocol of P2pNcclConnector: the addresses of both servers travel in the request id."),
-		kind("sglang", "SGLang's protocol: prefill and decode are sent at once with the address of the bootstrap server and a room number."),
+	timeouts       Timeouts
+	maxBody        int64
+	allowRecompute bool
+	random         func() uint64
+	now            func() time.Time
+
+	transport *http.Transport
+	mux       *http.ServeMux
+	stats     stats
+
+	// life ends with Close; what outlives its request's handler belongs to it.
+	life       context.Context
+	end        context.CancelFunc
+	mu         sync.Mutex
+	closed     bool
+	background sync.WaitGroup
+}
+
+// New returns a router, or an error that lists all that is wrong with c. It talks to no
+// server yet.
+func New(c Config) (*Router, error) {
+	p, prefill, decode, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	r := &Router{
+		protocol: p, prefill: prefill, decode: decode,
+		timeouts: c.Timeouts.withDefaults(), maxBody: c.MaxBody, allowRecompute: c.AllowRecompute,
+		random: c.Random, now: c.Now,
+	}
+	if r.maxBody <= 0 {
+		r.maxBody = defaultMaxBody
+	}
+	if r.random == nil {
+		r.random = rand.Uint64
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	r.stats.start, r.stats.log = r.now(), c.Log
+	r.life, r.end = context.WithCancel(context.Background())
+	r.transport = newTransport(r.timeouts)
+	r.mux = r.routes()
+	return r, nil
+}
+
+// Close ends what still runs on behalf of past requests and the kept connections.
+func (r *Router) Close() {
+	r.end()
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.background.Wait()
+	r.transport.CloseIdleConnections()
+}
+
+// spawn runs f beside its caller. After Close, when all it could do fails at once, f runs
+// before spawn returns.
+func (r *Router) spawn(f func()) {
+	r.mu.Lock()
+	closed := r.closed
+	if !closed {
+		r.background.Go(f)
+	}
+	r.mu.Unlock()
+	if closed {
+		f()
 	}
 }
 
-func kind(name, doc string) steps.Kind {
-	return steps.Kind{
-		Block: "router", Name: name, Doc: doc, Unsupported: unsupported,
-		Schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "List of the servers that prefill, for example [self.server.prefill]."},
-			{Name: "decode", Type: cty.DynamicPseudoType, Required: true, Doc: "List of the servers that decode, or of all servers where none only prefills."},
-			{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
-		}},
-		Validate: func(o steps.Object) []steps.Problem { return validate(name, o) },
-	}
+// ServeHTTP routes one request.
+func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.mux.ServeHTTP(w, req) }
+
+// all lists the members, prefill first.
+func (r *Router) all() []*member {
+	return append(append([]*member(nil), r.prefill...), r.decode...)
 }
 
-func validate(name string, o steps.Object) []steps.Problem {
-	var found []steps.Problem
-	found = append(found, checkList(o, "prefill")...)
-	found = append(found, checkList(o, "decode")...)
-	if name != "round_robin" && !o.Has("prefill") {
-		found = append(found, steps.Problem{
-			Path: []string{"prefill"}, Summary: "prefill is missing",
-			Detail: "The protocol " + name + " is between prefill and decode servers. Use round_robin for servers that do both.",
-		})
+// pair chooses the servers of the next request. Both lists are walked in turn; after each
+// round in which the walks meet again, decode is one step further, so that any P·D
+// requests in a row meet all pairs.
+func (r *Router) pair() (prefill, decode *member) {
+	k := r.turn.Add(1) - 1
+	d := uint64(len(r.decode))
+	if len(r.prefill) == 0 {
+		return nil, r.decode[k%d]
 	}
-	if f := o.Float("port"); o.Known("port") && (f < 1 || f > 65535 || f != float64(o.Int("port"))) {
-		found = append(found, steps.Problem{Path: []string{"port"}, Summary: "port must be a whole number from 1 to 65535"})
-	}
-	return found
+	p := uint64(len(r.prefill))
+	common := gcd(p, d)
+	return r.prefill[k%p], r.decode[(k+k/(p*d/common)%common)%d]
 }
 
-// checkList wants a list with at least one server; what the servers are is the
-// language's to check.
-func checkList(o steps.Object, name string) []steps.Problem {
-	if !o.Has(name) {
-		return nil
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
 	}
-	v := o.Value(name)
-	if !v.IsKnown() {
-		return nil
-	}
-	t := v.Type()
-	isList := t.IsTupleType() || t.IsListType() || t.IsSetType()
-	if !isList || v.LengthInt() == 0 {
-		return []steps.Problem{{
-			Path: []string{name}, Summary: name + " must be a list of at least one server",
-			Detail: "For example " + name + " = [self.server." + name + "].",
-		}}
-	}
-	return nil
+	return a
+}
+
+// uuid is a random UUID, version 4.
+func (r *Router) uuid() string {
+	a, b := r.random(), r.random()
+	a = a&^0xf000 | 0x4000
+	b = b&^(0xc<<60) | 0x8<<60
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }

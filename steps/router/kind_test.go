@@ -2,7 +2,6 @@ package router
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -14,7 +13,7 @@ func TestKinds(t *testing.T) {
 		t.Error(err)
 	}
 	for _, k := range Kinds() {
-		if k.Block != "router" || k.Doc == "" || k.Unsupported == "" || strings.HasSuffix(k.Unsupported, ".") {
+		if k.Block != "router" || k.Doc == "" || k.Unsupported != "" {
 			t.Errorf("%s %q: doc %q, unsupported %q", k.Block, k.Name, k.Doc, k.Unsupported)
 		}
 		for _, a := range k.Schema.Attrs {
@@ -35,6 +34,7 @@ func TestValidate(t *testing.T) {
 		"pair":       {"nixl", map[string]cty.Value{"prefill": servers, "decode": servers}, nil},
 		"not known":  {"nixl", map[string]cty.Value{"prefill": cty.DynamicVal, "decode": cty.DynamicVal}, nil},
 		"colocated":  {"round_robin", map[string]cty.Value{"decode": servers}, nil},
+		"prefill":    {"round_robin", map[string]cty.Value{"prefill": servers, "decode": servers}, []string{"prefill"}},
 		"no prefill": {"nixl", map[string]cty.Value{"decode": servers}, []string{"prefill"}},
 		"empty":      {"round_robin", map[string]cty.Value{"decode": cty.EmptyTupleVal}, []string{"decode"}},
 		"not a list": {"round_robin", map[string]cty.Value{"decode": cty.StringVal("x")}, []string{"decode"}},

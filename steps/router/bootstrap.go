@@ -1,0 +1,130 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// engine is one data-parallel rank of a Mooncake prefill server.
+type engine struct{ rank, id string }
+
+// bootstrap is what is known of a prefill server's engines. They are asked for once; an
+// answer holds for the life of the server, a failure only for who waited for it.
+type bootstrap struct {
+	mu    sync.Mutex
+	query *query
+	turn  atomic.Uint64
+}
+
+// query is a question under way or answered.
+type query struct {
+	done    chan struct{}
+	engines []engine
+	err     error
+}
+
+// engineOf returns the engine of a prefill server whose turn it is.
+func (r *Router) engineOf(ctx context.Context, m *member) (engine, error) {
+	engines, err := r.engines(ctx, m)
+	if err != nil {
+		if ctx.Err() != nil {
+			return engine{}, exchangeError(ctx, m, ctx.Err(), ClassBootstrap)
+		}
+		return engine{}, &failure{class: ClassBootstrap, member: m, err: err}
+	}
+	return engines[(m.bootstrap.turn.Add(1)-1)%uint64(len(engines))], nil
+}
+
+// engines asks the bootstrap server of m, or waits for who does.
+func (r *Router) engines(ctx context.Context, m *member) ([]engine, error) {
+	b := &m.bootstrap
+	b.mu.Lock()
+	q, first := b.query, b.query == nil
+	if first {
+		q = &query{done: make(chan struct{})}
+		b.query = q
+	}
+	b.mu.Unlock()
+	if first {
+		r.spawn(func() {
+			if q.engines, q.err = r.queryBootstrap(m); q.err != nil {
+				b.mu.Lock()
+				b.query = nil
+				b.mu.Unlock()
+			}
+			close(q.done)
+		})
+	}
+	select {
+	case <-q.done:
+		return q.engines, q.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// queryBootstrap asks for GET /query: {"0": {"engine_id": "…"}, …}, one entry for each rank.
+func (r *Router) queryBootstrap(m *member) ([]engine, error) {
+	ctx, cancel := context.WithTimeoutCause(r.life, r.timeouts.Probe, errTimeout)
+	defer cancel()
+	base, err := url.Parse(m.bootstrapURL())
+	if err != nil {
+		return nil, err
+	}
+	at := &member{base: base}
+	resp, err := r.send(ctx, at, http.MethodGet, "/query", "", http.Header{}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("its bootstrap server does not answer, GET %s/query: %w", base, err)
+	}
+	answer, err := readAll(resp, maxAnswer)
+	if err != nil {
+		return nil, fmt.Errorf("its bootstrap server does not answer, GET %s/query: %w", base, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("its bootstrap server answers GET %s/query with %s", base, resp.Status)
+	}
+	engines, err := parseEngines(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the answer to GET %s/query is not understood: %w", base, err)
+	}
+	return engines, nil
+}
+
+func parseEngines(answer []byte) ([]engine, error) {
+	var byRank map[string]struct {
+		ID string `json:"engine_id"`
+	}
+	if err := json.Unmarshal(answer, &byRank); err != nil {
+		return nil, err
+	}
+	if len(byRank) == 0 {
+		return nil, errors.New("no engine has registered")
+	}
+	var ranks []int
+	for key := range maps.Keys(byRank) {
+		rank, err := strconv.Atoi(key)
+		if err != nil || rank < 0 || strconv.Itoa(rank) != key {
+			return nil, fmt.Errorf("%q is not a rank", key)
+		}
+		ranks = append(ranks, rank)
+	}
+	slices.Sort(ranks)
+	engines := make([]engine, 0, len(ranks))
+	for _, rank := range ranks {
+		key := strconv.Itoa(rank)
+		if byRank[key].ID == "" {
+			return nil, fmt.Errorf("rank %s has no engine_id", key)
+		}
+		engines = append(engines, engine{rank: key, id: byRank[key].ID})
+	}
+	return engines, nil
+}

@@ -1,0 +1,135 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// The classes of failures.
+const (
+	ClassBadRequest  = "bad_request" // of the client
+	ClassTooLarge    = "too_large"   // body of the client
+	ClassUnreachable = "unreachable" // no connection to the server
+	ClassClosed      = "closed"      // the connection ended before an answer
+	ClassCut         = "cut"         // the answer ended in the middle
+	ClassTimeout     = "timeout"
+	ClassStatus      = "status"       // the server answered with another status than 2xx
+	ClassBadAnswer   = "bad_answer"   // prefill's answer is not understood
+	ClassNoParams    = "no_kv_params" // prefill's answer would make decode compute the prompt again
+	ClassBootstrap   = "bootstrap"    // of Mooncake's bootstrap server
+)
+
+// failure ends a request. Its member is nil where the client is to blame.
+type failure struct {
+	class  string
+	member *member
+	err    error
+	// answer, if set, is a server's own refusal, which the client gets as it is.
+	answer *refusal
+	// answered says that the client has got the server's own answer already.
+	answered bool
+}
+
+// refusal is the answer of a prefill server that did not say 2xx.
+type refusal struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (f *failure) Error() string {
+	if f.member == nil {
+		return f.err.Error()
+	}
+	return f.member.role + " server " + strconv.Quote(f.member.Name) + ": " + f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// asFailure makes a failure of whatever prepared a request in vain.
+func asFailure(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	return &failure{class: ClassBadRequest, err: err}
+}
+
+// errClientGone is the cause of a context whose client has closed its connection;
+// errPartner of one whose other half has failed and said so.
+var (
+	errClientGone = errors.New("the client closed the connection")
+	errPartner    = errors.New("the other server failed")
+	errTimeout    = errors.New("no answer in time")
+)
+
+// exchangeError classifies what went wrong between router and server. during is the class
+// of an error that is not known better.
+func exchangeError(ctx context.Context, m *member, err error, during string) *failure {
+	f := &failure{class: during, member: m, err: err}
+	op, isOp := errors.AsType[*net.OpError](err)
+	var timeout net.Error
+	switch {
+	case isOp && op.Op == "dial":
+		f.class = ClassUnreachable
+	case errors.Is(context.Cause(ctx), errTimeout):
+		f.class, f.err = ClassTimeout, errTimeout
+	case errors.As(err, &timeout) && timeout.Timeout():
+		f.class = ClassTimeout
+	case errors.Is(err, io.EOF):
+		f.err = errors.New("the server closed the connection without an answer")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		f.err = errors.New("the server closed the connection in the middle of its answer")
+	}
+	return f
+}
+
+// status of the answer to the client.
+func (f *failure) status() int {
+	switch f.class {
+	case ClassBadRequest:
+		return http.StatusBadRequest
+	case ClassTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case ClassTimeout:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+// write answers the client.
+func (f *failure) write(w http.ResponseWriter) {
+	if a := f.answer; a != nil {
+		copyHeader(w.Header(), a.header)
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+		w.Header().Set(headerFailed, f.member.Name)
+		w.WriteHeader(a.status)
+		_, _ = w.Write(a.body)
+		return
+	}
+	if f.member != nil {
+		w.Header().Set(headerFailed, f.member.Name)
+	}
+	writeError(w, f.status(), f.class, f.Error())
+}
+
+// writeError answers in the form of OpenAI's API.
+func writeError(w http.ResponseWriter, status int, class, message string) {
+	kind := "router_error"
+	if status < 500 {
+		kind = "invalid_request_error"
+	}
+	writeJSON(w, status, map[string]any{"error": map[string]any{
+		"message": message, "type": kind, "param": nil, "code": class,
+	}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,274 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	pathCompletions = "/v1/completions"
+	pathChat        = "/v1/chat/completions"
+	pathGenerate    = "/generate"
+)
+
+// Headers of the router's answers.
+const (
+	headerPrefill = "X-Router-Prefill"
+	headerDecode  = "X-Router-Decode"
+	headerFailed  = "X-Router-Failed"
+)
+
+// exchange is one request of a client and what becomes of it.
+type exchange struct {
+	r     *Router
+	w     http.ResponseWriter
+	req   *http.Request
+	path  string
+	start time.Time
+
+	// ctx ends the requests to both servers. Its cause is a *failure where one half failed
+	// before the client got the first byte of the other.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	id              string
+	body            []byte
+	object          object
+	prefill, decode *member
+
+	prefillBody, decodeBody []byte
+	prefillRank             string // of a data-parallel prefill server
+
+	// chunks takes the delay of each chunk; nil where nobody wants to know.
+	chunks *histogram
+	// halves counts who still uses ctx.
+	halves atomic.Int32
+
+	mu        sync.Mutex
+	committed bool // the client has got the first byte
+}
+
+// generate handles a request for tokens.
+func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
+	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
+	r.stats.begin()
+	x.ctx, x.cancel = context.WithCancelCause(r.life)
+	stop := context.AfterFunc(req.Context(), func() { x.cancel(errClientGone) })
+	limit := time.AfterFunc(r.timeouts.Request, func() { x.cancel(errTimeout) })
+	// A client that does not read holds up a write, which no context ends.
+	conn := http.NewResponseController(w)
+	_ = conn.SetWriteDeadline(time.Now().Add(r.timeouts.Request))
+	x.halves.Add(1)
+	f := x.run()
+	stop()
+	limit.Stop()
+	if f != nil {
+		x.cancel(errPartner)
+	}
+	x.leave()
+	_ = conn.SetWriteDeadline(time.Time{})
+	x.finish(f)
+}
+
+// leave ends ctx once nobody uses it. Prefill may answer a little later than decode; the
+// client does not wait for that.
+func (x *exchange) leave() {
+	if x.halves.Add(-1) == 0 {
+		x.cancel(nil)
+	}
+}
+
+// run carries the request out.
+func (x *exchange) run() *failure {
+	if f := x.read(); f != nil {
+		return f
+	}
+	p := x.r.protocol
+	if p.pairs {
+		var err error
+		if x.object, err = parseObject(x.body); err != nil {
+			return asFailure(err)
+		}
+	}
+	x.prefill, x.decode = x.r.pair()
+	x.id = x.req.Header.Get("X-Request-Id")
+	if x.id == "" {
+		x.id = x.r.uuid()
+	}
+	if !p.pairs {
+		x.decodeBody = x.body
+		x.dispatched()
+		return x.relay(x.ask(x.decode, x.decodeBody, ""))
+	}
+	if err := p.prepare(x.r, x); err != nil {
+		return asFailure(err)
+	}
+	if p.concurrent {
+		return x.both()
+	}
+	return x.inTurn()
+}
+
+// read takes the client's body.
+func (x *exchange) read() *failure {
+	var b bytes.Buffer
+	if n := x.req.ContentLength; n > 0 {
+		b.Grow(int(min(n, 1<<20)) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return &failure{class: ClassTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}
+	}
+	if err != nil {
+		x.cancel(errClientGone)
+		return &failure{class: ClassBadRequest, err: errClientGone}
+	}
+	x.body = b.Bytes()
+	return nil
+}
+
+// dispatched notes that the first byte leaves for a server.
+func (x *exchange) dispatched() { x.r.stats.dispatch.observe(x.r.now().Sub(x.start)) }
+
+// inTurn waits for prefill before it asks decode.
+func (x *exchange) inTurn() *failure {
+	x.dispatched()
+	answer, f := x.runPrefill()
+	if f != nil {
+		return f
+	}
+	received := x.r.now()
+	if err := x.r.protocol.handover(x.r, x, answer); err != nil {
+		return asFailure(err)
+	}
+	x.r.stats.handover.observe(x.r.now().Sub(received))
+	return x.relay(x.ask(x.decode, x.decodeBody, ""))
+}
+
+// both asks prefill and decode at once. If one fails before the client has got a byte, the
+// other is cancelled.
+func (x *exchange) both() *failure {
+	x.dispatched()
+	x.halves.Add(1)
+	x.r.spawn(func() {
+		defer x.leave()
+		_, f := x.runPrefill()
+		if f != nil && !x.prefillFailed(f) && x.ctx.Err() == nil {
+			// Decode is already answering, so it had what it needed; the failure is counted, and
+			// the client's answer is left alone.
+			x.r.stats.fail(f)
+		}
+	})
+	return x.relay(x.ask(x.decode, x.decodeBody, ""))
+}
+
+// prefillFailed ends the request because of f, unless the client already gets its answer.
+func (x *exchange) prefillFailed(f *failure) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.committed {
+		x.cancel(f)
+	}
+	return !x.committed
+}
+
+// commit is called before the first byte goes to the client. It returns why it must not.
+func (x *exchange) commit() *failure {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if f := x.cause(); f != nil {
+		return f
+	}
+	x.committed = true
+	return nil
+}
+
+// cause is the failure of the other half, nil if there is none.
+func (x *exchange) cause() *failure {
+	f, _ := errors.AsType[*failure](context.Cause(x.ctx))
+	return f
+}
+
+// maxAnswer bounds prefill's answer. Block ids of a long prompt take some kilobytes.
+const maxAnswer = 16 << 20
+
+// runPrefill returns prefill's whole answer.
+func (x *exchange) runPrefill() ([]byte, *failure) {
+	ctx, cancel := context.WithTimeoutCause(x.ctx, x.r.timeouts.Prefill, errTimeout)
+	defer cancel()
+	begin := x.r.now()
+	resp, err := x.post(ctx, x.prefill, x.prefillBody, x.prefillRank)
+	if err != nil {
+		return nil, exchangeError(ctx, x.prefill, err, ClassClosed)
+	}
+	answer, err := x.r.protocol.read(resp)
+	switch {
+	case errors.Is(err, errTooLong):
+		return nil, &failure{class: ClassBadAnswer, member: x.prefill, err: err}
+	case err != nil:
+		return nil, exchangeError(ctx, x.prefill, err, ClassCut)
+	case resp.StatusCode/100 != 2:
+		return nil, &failure{
+			class: ClassStatus, member: x.prefill, err: errors.New("the answer is " + resp.Status),
+			answer: &refusal{resp.StatusCode, resp.Header, answer},
+		}
+	}
+	x.r.stats.prefill.observe(x.r.now().Sub(begin))
+	return answer, nil
+}
+
+// post sends the request to a member.
+func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string) (*http.Response, error) {
+	header := forwardHeader(x.req.Header, x.id)
+	if m.role == RolePrefill {
+		header.Del("Accept-Encoding") // its answer is for us to read
+	}
+	if rank != "" {
+		header.Set("X-Data-Parallel-Rank", rank)
+	}
+	m.requests.Add(1)
+	return x.r.send(ctx, m, http.MethodPost, x.path, x.req.URL.RawQuery, header, body)
+}
+
+// ask sends the request to the member whose answer is the client's.
+func (x *exchange) ask(m *member, body []byte, rank string) (*http.Response, *failure) {
+	resp, err := x.post(x.ctx, m, body, rank)
+	if err == nil {
+		return resp, nil
+	}
+	if f := x.cause(); f != nil {
+		return nil, f
+	}
+	return nil, exchangeError(x.ctx, m, err, ClassClosed)
+}
+
+// finish counts the request and says to the client what is left to say.
+func (x *exchange) finish(f *failure) {
+	switch {
+	case f == nil:
+		x.r.stats.end(outcomeOK)
+		return
+	case errors.Is(context.Cause(x.ctx), errClientGone):
+		x.r.stats.end(outcomeGone)
+		panic(http.ErrAbortHandler) // or the server would finish an answer that is none
+	case f.member == nil:
+		x.r.stats.end(outcomeRefused)
+	default:
+		x.r.stats.end(outcomeFailed)
+	}
+	x.r.stats.fail(f)
+	switch {
+	case f.answered:
+	case x.committed:
+		// The client has got a part. Only an end in the middle tells it that this is not all.
+		panic(http.ErrAbortHandler)
+	default:
+		f.write(x.w)
+	}
+}

@@ -1,0 +1,203 @@
+package router
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// The protocols.
+const (
+	RoundRobin = "round_robin"
+	V0         = "v0"
+	NIXL       = "nixl"
+	Mooncake   = "mooncake"
+	P2PNCCL    = "p2p_nccl"
+	SGLang     = "sglang"
+)
+
+// protocol is how prefill and decode learn of each other in one request.
+type protocol struct {
+	name, doc string
+	// pairs tells prefill from decode servers; otherwise every server does both.
+	pairs bool
+	// concurrent sends to both at once; otherwise decode waits for prefill's answer.
+	concurrent bool
+	// generate is set where SGLang's own /generate can be routed.
+	generate bool
+	// bootstrap and kvAddr say what the servers must state beside their URLs.
+	bootstrap, kvAddr bool
+	// answer is set where prefill's answer says what decode needs.
+	answer bool
+	// prepare sets what is sent to prefill and, in concurrent protocols, to decode.
+	prepare func(*Router, *exchange) error
+	// handover sets what is sent to decode from prefill's answer, in the others.
+	handover func(*Router, *exchange, []byte) error
+}
+
+// protocols that are spoken. Their fields are those of the engines' own proxies.
+var protocols = []protocol{
+	{
+		name: RoundRobin, generate: true,
+		doc: "Hands each request to the next server in turn: replicas that prefill and decode, the honest control of a pair with as many GPUs.",
+	},
+	{
+		name: V0, pairs: true, prepare: prepareV0, handover: handoverUnchanged,
+		doc: "The protocol of the V0 connectors (PyNccl, Mooncake) and of those that find the KV cache by its content: one token on the prefill server, then the same request on the decode server.",
+	},
+	{
+		name: NIXL, pairs: true, answer: true, prepare: prepareNIXL, handover: handoverNIXL,
+		doc: "The two-phase protocol of NIXL and LMCache: one token on the prefill server, then the rest on the decode server with the transfer parameters from its answer.",
+	},
+	{
+		name: Mooncake, pairs: true, concurrent: true, bootstrap: true, prepare: prepareMooncake,
+		doc: "Mooncake's protocol: prefill and decode are sent at once and find each other by a transfer id and the bootstrap server of the prefill server.",
+	},
+	{
+		name: P2PNCCL, pairs: true, kvAddr: true, prepare: prepareP2P, handover: handoverUnchanged,
+		doc: "The protocol of P2pNcclConnector: the addresses of both servers travel in the request id.",
+	},
+	{
+		name: SGLang, pairs: true, concurrent: true, generate: true, bootstrap: true, prepare: prepareSGLang,
+		doc: "SGLang's protocol: prefill and decode are sent at once with the address of the bootstrap server and a room number.",
+	},
+}
+
+// read takes prefill's answer: in full where it is needed or tells of a failure.
+func (p protocol) read(resp *http.Response) ([]byte, error) {
+	if p.answer || resp.StatusCode/100 != 2 {
+		return readAll(resp, maxAnswer)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	_, err := io.Copy(io.Discard, resp.Body)
+	return nil, err
+}
+
+var (
+	one       = []byte("1")
+	falseJSON = []byte("false")
+	nullJSON  = []byte("null")
+)
+
+// firstToken makes a request end after the prompt: one token, in one piece. With stream
+// unset a failure is a status and not an event somewhere in a stream. min_tokens would
+// contradict the single token. max_completion_tokens belongs to chat; elsewhere engines
+// that forbid unknown fields would refuse it.
+func (x *exchange) firstToken(more ...edit) []byte {
+	edits := []edit{
+		{key: "stream", value: falseJSON}, {key: "stream_options", remove: true}, {key: "min_tokens", remove: true},
+		{key: "max_tokens", value: one}, {key: "max_completion_tokens", value: one, ifPresent: x.path != pathChat},
+	}
+	return x.object.edit(append(edits, more...)...)
+}
+
+func prepareV0(_ *Router, x *exchange) error {
+	x.prefillBody = x.firstToken()
+	return nil
+}
+
+func handoverUnchanged(_ *Router, x *exchange, _ []byte) error {
+	x.decodeBody = x.body
+	return nil
+}
+
+const transferParams = "kv_transfer_params"
+
+// nixlParams ask a prefill server to keep its blocks for another server. Without them
+// it prefills for itself, and decode computes the prompt again and says nothing.
+var nixlParams = []byte(`{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`)
+
+func prepareNIXL(_ *Router, x *exchange) error {
+	x.prefillBody = x.firstToken(edit{key: transferParams, value: nixlParams})
+	return nil
+}
+
+// errNoParams is an answer of a prefill server that leaves decode on its own.
+var errNoParams = errors.New("the answer has no kv_transfer_params, so decode would compute the prompt again; check the KV connector and the role of this server")
+
+func handoverNIXL(r *Router, x *exchange, answer []byte) error {
+	o, err := parseObject(answer)
+	if err != nil {
+		return &failure{class: ClassBadAnswer, member: x.prefill, err: fmt.Errorf("the answer of prefill is not understood: %w", err)}
+	}
+	params := o.get(transferParams)
+	if len(params) == 0 || bytes.Equal(params, nullJSON) || isEmptyObject(params) {
+		if !r.allowRecompute {
+			return &failure{class: ClassNoParams, member: x.prefill, err: errNoParams}
+		}
+		r.stats.recomputed.Add(1)
+		x.decodeBody = x.body
+		return nil
+	}
+	x.decodeBody = x.object.edit(edit{key: transferParams, value: params})
+	return nil
+}
+
+func isEmptyObject(raw []byte) bool {
+	o, err := parseObject(raw)
+	return err == nil && len(o.fields) == 0
+}
+
+func prepareMooncake(r *Router, x *exchange) error {
+	engine, err := r.engineOf(x.ctx, x.prefill)
+	if err != nil {
+		return err
+	}
+	// The transfer's id is the router's own: a client may use its request id twice.
+	id := quote("xfer-" + r.uuid())
+	var params []byte
+	params = append(params, `{"do_remote_decode":true,"do_remote_prefill":false,"transfer_id":`...)
+	params = append(append(params, id...), '}')
+	x.prefillBody = x.firstToken(edit{key: transferParams, value: params})
+	x.prefillRank = engine.rank
+
+	params = append([]byte(nil), `{"do_remote_decode":false,"do_remote_prefill":true,"remote_bootstrap_addr":`...)
+	params = append(params, quote(x.prefill.bootstrapURL())...)
+	params = append(append(params, `,"remote_engine_id":`...), quote(engine.id)...)
+	params = append(append(params, `,"transfer_id":`...), id...)
+	x.decodeBody = x.object.edit(edit{key: transferParams, value: append(params, '}')})
+	return nil
+}
+
+// prepareP2P writes both addresses into the request id, where the connector looks for
+// them: for a port it reads the digits after the last colon, so nothing of the client's
+// is added.
+func prepareP2P(r *Router, x *exchange) error {
+	x.id = fmt.Sprintf("___prefill_addr_%s___decode_addr_%s_%016x%016x", x.prefill.KVAddr, x.decode.KVAddr, r.random(), r.random())
+	x.prefillBody = x.firstToken()
+	return nil
+}
+
+// prepareSGLang sends the same to both: where the bootstrap server is, and a room in which
+// the two meet. A batch has a room for each of its prompts.
+func prepareSGLang(r *Router, x *exchange) error {
+	host, port := quote(x.prefill.bootstrapHost()), []byte(strconv.Itoa(x.prefill.BootstrapPort))
+	room := func() []byte { return strconv.AppendUint(nil, r.random()>>1, 10) }
+	hosts, ports, rooms := host, port, []byte(nil)
+	if n, batch, err := x.object.batch(); err != nil {
+		return &failure{class: ClassBadRequest, err: err}
+	} else if batch {
+		hosts, ports = list(n, func() []byte { return host }), list(n, func() []byte { return port })
+		rooms = list(n, room)
+	} else {
+		rooms = room()
+	}
+	body := x.object.edit(edit{key: "bootstrap_host", value: hosts}, edit{key: "bootstrap_port", value: ports}, edit{key: "bootstrap_room", value: rooms})
+	x.prefillBody, x.decodeBody = body, body
+	return nil
+}
+
+// list is a JSON array of n values.
+func list(n int, value func() []byte) []byte {
+	b := []byte{'['}
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, value()...)
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,100 @@
+package router
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// chunkSize is what is read at once. A token's event takes some hundred bytes; every open
+// stream holds one buffer.
+const chunkSize = 4 << 10
+
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// relay passes a server's answer on, chunk by chunk as it comes.
+func (x *exchange) relay(resp *http.Response, f *failure) *failure {
+	if f != nil {
+		return f
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	if f := x.copy(resp); f != nil {
+		return f
+	}
+	if resp.StatusCode/100 != 2 {
+		return &failure{class: ClassStatus, member: x.decode, err: errors.New("the answer is " + resp.Status), answered: true}
+	}
+	return nil
+}
+
+// copy writes the header together with the first chunk: until then the other half can
+// still fail, and a header alone tells a client nothing.
+func (x *exchange) copy(resp *http.Response) *failure {
+	buf := chunks.Get().(*[chunkSize]byte)
+	defer chunks.Put(buf)
+	flush := http.NewResponseController(x.w).Flush
+	for first := true; ; {
+		n, err := resp.Body.Read(buf[:])
+		if n > 0 || err == io.EOF && first {
+			if first {
+				if f := x.head(resp); f != nil {
+					return f
+				}
+				first = false
+			}
+			if x.write(buf[:n], flush) != nil {
+				x.cancel(errClientGone)
+				return &failure{class: ClassBadRequest, err: errClientGone}
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			if f := x.cause(); f != nil {
+				return f
+			}
+			return exchangeError(x.ctx, x.decode, err, ClassCut)
+		}
+	}
+}
+
+// write passes a chunk on and notes how long that took.
+func (x *exchange) write(chunk []byte, flush func() error) error {
+	received := x.r.now()
+	if _, err := x.w.Write(chunk); err != nil {
+		return err
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if x.chunks != nil {
+		x.chunks.observe(x.r.now().Sub(received))
+	}
+	return nil
+}
+
+// head starts the client's answer.
+func (x *exchange) head(resp *http.Response) *failure {
+	if f := x.commit(); f != nil {
+		return f
+	}
+	h := x.w.Header()
+	copyHeader(h, resp.Header)
+	if resp.ContentLength >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+	}
+	x.name(h)
+	x.w.WriteHeader(resp.StatusCode)
+	return nil
+}
+
+// name says in a header which servers answered.
+func (x *exchange) name(h http.Header) {
+	if x.prefill != nil {
+		h.Set(headerPrefill, x.prefill.Name)
+	}
+	h.Set(headerDecode, x.decode.Name)
+}

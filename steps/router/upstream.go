@@ -1,0 +1,140 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// The roles of members.
+const (
+	RolePrefill = "prefill"
+	RoleDecode  = "decode"
+)
+
+// member is a server behind the router.
+type member struct {
+	Backend
+	role      string
+	base      *url.URL
+	bootstrap bootstrap
+	requests  atomic.Uint64
+}
+
+func (m *member) bootstrapHost() string {
+	host := m.BootstrapHost
+	if host == "" {
+		host = m.base.Hostname()
+	}
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		host = "[" + host + "]" // IPv6
+	}
+	return host
+}
+
+func (m *member) bootstrapURL() string {
+	return "http://" + m.bootstrapHost() + ":" + strconv.Itoa(m.BootstrapPort)
+}
+
+// idleTimeout of kept connections. uvicorn, before both engines, closes them after 5 s; a
+// request that meets such a close would fail for nobody's fault.
+const idleTimeout = 2 * time.Second
+
+// maxIdle connections to one server are kept: as many as streams can end at once.
+const maxIdle = 16384
+
+func newTransport(t Timeouts) *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: t.Dial, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    t.Dial,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleTimeout,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// send posts or gets from a member. Nothing is tried twice once a byte was sent.
+func (r *Router) send(ctx context.Context, m *member, method, path, query string, header http.Header, body []byte) (*http.Response, error) {
+	u := *m.base
+	u.Path += path
+	u.RawQuery = query
+	req := (&http.Request{
+		Method: method, URL: &u, Host: u.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if body != nil {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		req.GetBody = bodyAgain(header, body)
+	}
+	return r.transport.RoundTrip(req)
+}
+
+// bodyAgain lets the transport take another connection where the server closed a kept one
+// before a byte was written to it. With these headers it would also send again what may
+// have arrived, and gets none.
+func bodyAgain(header http.Header, body []byte) func() (io.ReadCloser, error) {
+	if header["Idempotency-Key"] != nil || header["X-Idempotency-Key"] != nil {
+		return nil
+	}
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+}
+
+// hopByHop headers belong to one connection.
+var hopByHop = map[string]bool{
+	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
+	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+	// Ours to say: the length of what we send, and that we do not wait for 100 Continue.
+	"Content-Length": true, "Expect": true,
+}
+
+// forwardHeader is what of a client's header goes to the servers.
+func forwardHeader(from http.Header, id string) http.Header {
+	to := make(http.Header, len(from)+2)
+	copyHeader(to, from)
+	if _, set := to["User-Agent"]; !set {
+		to["User-Agent"] = []string{""} // or the transport adds Go's
+	}
+	to["X-Request-Id"] = []string{id}
+	return to
+}
+
+// copyHeader copies what is not hop by hop.
+func copyHeader(to, from http.Header) {
+	var named []string
+	for _, value := range from["Connection"] {
+		for name := range strings.SplitSeq(value, ",") {
+			named = append(named, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+	for key, values := range from {
+		if !hopByHop[key] {
+			to[key] = values
+		}
+	}
+	for _, name := range named {
+		delete(to, name)
+	}
+}
+
+// errTooLong is an answer beyond the bound.
+var errTooLong = errors.New("the answer is too long")
+
+// readAll reads an answer of bounded size and closes it.
+func readAll(resp *http.Response, limit int64) ([]byte, error) {
+	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = errTooLong
+	}
+	return b, err
+}
