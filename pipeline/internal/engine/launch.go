@@ -77,6 +77,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	if err != nil {
 		return ending{}, err
 	}
+	r.o.Machine.Before(ctx, j.Target)
 	if cause := r.bringUp(ctx, s); cause != nil {
 		failure, err := r.fail(ctx, s, cause)
 		return ending{failure: failure, left: runs}, err

@@ -42,6 +42,8 @@ type Options struct {
 	// Look judges what was measured so far, after the repeats that the plan names; nil means
 	// that the run takes all repeats.
 	Look func(*Outcome) (judge.Look, error)
+	// Machine looks after the hardware that targets use; nil means that nobody does.
+	Machine Machine
 	// Load carries out one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
 	// KillOrphan ends a process that a killed run has left, if it is still the same
@@ -107,6 +109,9 @@ func (o *Options) withDefaults() Options {
 	out := *o
 	if out.Load == nil {
 		out.Load = load.Run
+	}
+	if out.Machine == nil {
+		out.Machine = unwatched{}
 	}
 	if out.Now == nil {
 		out.Now = time.Now

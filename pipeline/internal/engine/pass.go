@@ -26,11 +26,14 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	}
 	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Text: plan.Label(cell.Values)})
 	r.reset(ctx, s)
+	watched := r.o.Machine.Watch(ctx, s.Target)
 	got, cause, err := r.send(ctx, s, bm, cell, run)
+	seen := watched(time.Duration(got.Run.Duration))
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, config
 	}
 	measured := r.measure(bm, got.Run, cause, err)
+	seen.apply(&measured)
 	measured.Repeat, measured.Replaces, measured.Launch = s.repeat, s.replaces, s.launch.ID
 	if len(got.Run.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.Run); err != nil {

@@ -350,8 +350,9 @@ func (r *runner) keep(s *server) {
 	current.Attempts = append(current.Attempts, *s.snapshot())
 }
 
-// stop ends all members and closes their logs. An error means that something is left
-// running or that a log is not whole: nothing can be trusted after that.
+// stop ends all members, closes their logs and waits until the machine is free again. An
+// error means that something is left running or that a log is not whole: nothing can be
+// trusted after that.
 func (r *runner) stop(ctx context.Context, s *server) error {
 	told, cancel := toldToEnd(ctx)
 	defer cancel()
@@ -362,7 +363,8 @@ func (r *runner) stop(ctx context.Context, s *server) error {
 	for _, release := range s.releases {
 		release()
 	}
-	return errors.Join(append(errs, s.closeLogs())...)
+	errs = append(errs, s.closeLogs(), r.o.Machine.After(ctx, s.Target))
+	return errors.Join(errs...)
 }
 
 // teardown lists the members that run in groups that are stopped one after the other:
