@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Machine looks after the hardware that targets use. What is wrong with it is not the
+// servers' fault: it voids a run or ends the whole.
+type Machine interface {
+	// Before notes what is in use before a target is launched.
+	Before(ctx context.Context, target string)
+	// Watch looks at the machine while a run lasts, until the returned function is called,
+	// once, with how long it lasted from its first planned request.
+	Watch(ctx context.Context, target string) (stop func(lasted time.Duration) Watched)
+	// After waits until what a target used is free again, a bounded time. It returns at
+	// once when ctx ends. An error means that something is held, which ends the run.
+	After(ctx context.Context, target string) error
+}
+
+// Watched is what the machine did during a run.
+type Watched struct {
+	// Void says why the run is not worth anything, "" if nothing speaks against it.
+	Void string
+	// Series of the run's time, from its first planned request on.
+	Series []result.Series
+}
+
+// apply adds what the machine did to a run. What the server did wrong stays its own: only
+// a run that would count is voided.
+func (w Watched) apply(run *result.Run) {
+	run.Series = append(run.Series, w.Series...)
+	if w.Void != "" && run.Status == result.RunOK {
+		run.Status, run.Reason = result.RunVoid, w.Void
+	}
+}
+
+// unwatched is a machine that nobody looks after.
+type unwatched struct{}
+
+func (unwatched) Before(context.Context, string) {}
+
+func (unwatched) Watch(context.Context, string) func(time.Duration) Watched {
+	return func(time.Duration) Watched { return Watched{} }
+}
+
+func (unwatched) After(context.Context, string) error { return nil }
