@@ -90,7 +90,8 @@ type Problem struct {
 
 // Registry holds the kinds of one program. It is a value that is handed down.
 type Registry struct {
-	kinds map[[2]string]Kind
+	kinds  map[[2]string]Kind
+	layout func(DeploymentSpec) error
 }
 
 // NewRegistry returns a registry of the given kinds, or an error if two share a name.
@@ -104,6 +105,18 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 		r.kinds[key] = k
 	}
 	return r, nil
+}
+
+// CheckDeployments sets what knows whether the parts of a deployment fit together, beyond
+// what each kind checks of its own block.
+func (r *Registry) CheckDeployments(layout func(DeploymentSpec) error) { r.layout = layout }
+
+// CheckDeployment says why the parts of a deployment do not fit together.
+func (r *Registry) CheckDeployment(d DeploymentSpec) error {
+	if r.layout == nil {
+		return nil
+	}
+	return r.layout(d)
 }
 
 // Lookup returns the kind of a block by its first label.

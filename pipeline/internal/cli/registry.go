@@ -19,7 +19,15 @@ func kinds() (*steps.Registry, error) {
 	all = append(all, kv.Transfers()...)
 	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)
-	return steps.NewRegistry(all...)
+	registry, err := steps.NewRegistry(all...)
+	if err != nil {
+		return nil, err
+	}
+	registry.CheckDeployments(func(d steps.DeploymentSpec) error {
+		_, err := kv.NewLayout(d)
+		return err
+	})
+	return registry, nil
 }
 
 // engines are the servers that can be launched and talked to.

@@ -75,10 +75,13 @@ type Server struct {
 	Range     hcl.Range
 }
 
-// Deployment is a set of servers that serve as one target. It is decoded and
-// validated; running one is the work of a later release.
+// Deployment is a set of servers that serve as one target.
 type Deployment struct {
-	Addr      string
+	Addr string
+	// Spec is all of it as it is launched, late values as those of Server.Spec; the other
+	// fields say where in the file its parts are.
+	Spec      steps.DeploymentSpec
+	Late      bool // Spec must be resolved again by ResolveDeployment before a launch
 	Servers   []*Server
 	Services  []Part
 	Transfer  *Part

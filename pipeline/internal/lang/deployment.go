@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -27,8 +28,9 @@ func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
 // deploymentInstance evaluates one deployment, files it under its address and returns
 // its value.
 func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
-	d := &Deployment{Addr: inst.addr, Range: b.header}
+	d := &Deployment{Addr: inst.addr, Range: b.header, Spec: steps.DeploymentSpec{Addr: inst.addr}}
 	e.deployments[inst.addr] = d
+	before := e.problems()
 	s := e.scopeOf(inst)
 	self := e.members(d, inst, b, s)
 	s = s.with("self", cty.ObjectVal(map[string]cty.Value{"server": self}))
@@ -37,18 +39,23 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		if nested.broken || nested.typ.name == "server" {
 			continue
 		}
-		part := e.part(inst, nested, s)
+		part, o := e.part(inst, nested, s)
+		d.Late = d.Late || o.late
 		switch nested.typ.name {
 		case "service":
 			d.Services = append(d.Services, part)
+			d.Spec.Services = append(d.Spec.Services, e.serviceSpec(part, o))
 		case "kv_transfer":
-			d.Transfer = &part
+			d.Transfer, d.Spec.Transfer = &part, e.transferSpec(part, o)
 		case "router":
-			d.Router = &part
+			d.Router, d.Spec.Router = &part, e.routerSpec(inst, part)
 			e.checkRouter(part, nested)
 		}
 	}
 	e.checkDuplicateParts(d)
+	if e.problems() == before { // what is broken already would only be told twice
+		e.checkLayout(d)
+	}
 	own := object{layers: []layer{{b, s}}}
 	d.DependsOn = e.dependencies(own)
 	model := ""
@@ -80,6 +87,8 @@ func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) ct
 		srv := e.servers[addr]
 		srv.Role = e.role(nested, s)
 		d.Servers = append(d.Servers, srv)
+		d.Late = d.Late || srv.Late
+		d.Spec.Members = append(d.Spec.Members, steps.Member{Name: nested.label(), Role: srv.Role, Spec: srv.Spec})
 	}
 	return cty.ObjectVal(values)
 }
@@ -99,13 +108,13 @@ func (e *evaluator) role(b *block, s *scope) string {
 }
 
 // part evaluates a service, a transfer or a router.
-func (e *evaluator) part(inst instance, b *block, s *scope) Part {
+func (e *evaluator) part(inst instance, b *block, s *scope) (Part, object) {
 	o := e.evaluate([]layer{{b, s}}, b.kind.Schema, false)
 	e.check(&o, b.kind, nil)
 	return Part{
 		Addr: inst.addr + "." + b.typ.name + "." + strings.Join(b.labels, "."),
 		Kind: b.kind, Object: o.Object, Range: b.header,
-	}
+	}, o
 }
 
 func (e *evaluator) checkDuplicateParts(d *Deployment) {

@@ -30,6 +30,21 @@ func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string
 	return steps.ServerSpec{}, notFound(addr, "server")
 }
 
+// ResolveDeployment evaluates a deployment after its steps have run.
+func (c *Config) ResolveDeployment(addr string, outputs map[string]map[string]string) (steps.DeploymentSpec, hcl.Diagnostics) {
+	e, diags := c.again(addr, outputs)
+	if diags.HasErrors() {
+		return steps.DeploymentSpec{}, diags
+	}
+	if d := e.deployments[addr]; d != nil {
+		if d.Late {
+			return steps.DeploymentSpec{}, stillLate(addr, d.DependsOn, d.Range)
+		}
+		return d.Spec, nil
+	}
+	return steps.DeploymentSpec{}, notFound(addr, "deployment")
+}
+
 // ResolveStep evaluates a step after those that it depends on have run.
 func (c *Config) ResolveStep(addr string, outputs map[string]map[string]string) (steps.Object, hcl.Diagnostics) {
 	e, diags := c.again(addr, outputs)
