@@ -1,0 +1,90 @@
+package github
+
+import "context"
+
+// API is what is asked of GitHub, in one repository. Its errors are *Error where GitHub
+// answered.
+type API interface {
+	// Viewer is the login that the token stands for, as it is shown ("github-actions[bot]").
+	Viewer(ctx context.Context) (string, error)
+
+	PullRequest(ctx context.Context, number int) (PullRequest, error)
+	// PullRequestsFrom lists the open ones from a branch of an owner.
+	PullRequestsFrom(ctx context.Context, owner, branch string) ([]PullRequest, error)
+	// PullRequestsWith lists the open ones that contain a commit.
+	PullRequestsWith(ctx context.Context, sha string) ([]PullRequest, error)
+	// Files lists the paths that a pull request changes, old names of renamed ones as well.
+	Files(ctx context.Context, number int) ([]string, error)
+
+	Comments(ctx context.Context, number int) ([]Comment, error)
+	CreateComment(ctx context.Context, number int, body string) (Comment, error)
+	EditComment(ctx context.Context, id int64, body string) (Comment, error)
+	DeleteComment(ctx context.Context, id int64) error
+	// HideComment folds a comment as outdated.
+	HideComment(ctx context.Context, nodeID string) error
+
+	Checks(ctx context.Context, sha, name string) ([]Check, error)
+	CreateCheck(ctx context.Context, c Check) (Check, error)
+	// UpdateCheck adds the annotations to those that are there.
+	UpdateCheck(ctx context.Context, c Check) (Check, error)
+
+	CreateStatus(ctx context.Context, sha string, s Status) error
+}
+
+// PullRequest with what identifies its head.
+type PullRequest struct {
+	Number   int
+	Open     bool
+	HeadSHA  string
+	HeadRepo string // "owner/name", "" if the fork is gone
+}
+
+// Comment of a conversation.
+type Comment struct {
+	ID     int64
+	NodeID string
+	Author string // login
+	Bot    bool
+	Body   string
+	URL    string
+}
+
+// Check is a check run.
+type Check struct {
+	ID         int64
+	Name       string
+	SHA        string
+	ExternalID string
+	DetailsURL string
+	// Conclusion is "" while it is in progress.
+	Conclusion  string
+	Title       string
+	Summary     string
+	Annotations []Annotation
+	URL         string
+}
+
+// The conclusions in use.
+const (
+	Success   = "success"
+	Failure   = "failure"
+	Neutral   = "neutral"
+	Cancelled = "cancelled"
+)
+
+// Annotation of a place in a file.
+type Annotation struct {
+	Path           string
+	StartLine      int
+	EndLine        int
+	Level          string // "failure", "warning" or "notice"
+	Title, Message string
+}
+
+// Status of a commit.
+type Status struct {
+	State       string // "pending", "success", "failure" or "error"
+	Context     string
+	Description string
+	URL         string
+}

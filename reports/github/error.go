@@ -1,0 +1,73 @@
+package github
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Error is an answer of GitHub that is no success.
+type Error struct {
+	Op      string // "listing the comments"
+	Code    int
+	Message string // as GitHub says it
+}
+
+// Error is one line.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: GitHub answered %d %s", e.Op, e.Code, e.Message)
+}
+
+// refused reports whether err is an answer with one of the codes.
+func refused(err error, codes ...int) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(codes, e.Code)
+}
+
+// gone reports that there is no such comment any more.
+func gone(err error) bool { return refused(err, http.StatusNotFound, http.StatusGone) }
+
+// tooLong reports that a body is beyond what GitHub takes.
+func tooLong(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == http.StatusUnprocessableEntity && strings.Contains(strings.ToLower(e.Message), "too long")
+}
+
+// uncertain reports that something may have been done although no answer came.
+func uncertain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return err != nil && (!ok || e.Code >= http.StatusInternalServerError)
+}
+
+// advice is what to do about an error, "" if there is nothing to say: a missing permission
+// names the line of the workflow that grants it.
+func advice(err error, permission string) string {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return ""
+	}
+	message := strings.ToLower(e.Message)
+	switch {
+	case strings.Contains(message, "locked"):
+		return "the conversation is locked; unlock it or read the report in the run's summary"
+	case e.Code == http.StatusUnauthorized:
+		return "the token is not valid (any more); pass github-token: ${{ github.token }}"
+	case e.Code == http.StatusTooManyRequests || strings.Contains(message, "rate limit"):
+		return "too many requests were made with this token; give each matrix leg less to post, or post from one job"
+	case e.Code == http.StatusForbidden || e.Code == http.StatusNotFound:
+		return "the token may lack a permission: add `" + permission + ": write` to `permissions:` of the job" +
+			" (a pull request from a fork never gets it: post from a workflow_run job with `pipeline comment`)"
+	}
+	return ""
+}
+
+// warning is one line about something that was not done.
+func warning(what string, err error, permission string) string {
+	text := what + ": " + err.Error()
+	if a := advice(err, permission); a != "" {
+		text += "; " + a
+	}
+	return text
+}

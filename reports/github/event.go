@@ -1,0 +1,150 @@
+package github
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+)
+
+// maxEvent bounds the event's payload; GitHub's own bound is 25 MiB.
+const maxEvent = 32 << 20
+
+// Event is why a job runs, as the runner tells it.
+type Event struct {
+	Name string // "pull_request"
+	Repo string // "owner/name"
+	// SHA is the commit that the result is about: the head of the pull request, never the
+	// merge commit that a job checks out.
+	SHA string
+	// Number of the pull request, 0 if the event does not say it.
+	Number int
+	// HeadRepo and HeadBranch are where the commit comes from.
+	HeadRepo   string
+	HeadBranch string
+	Workflow   string
+	// Run is the one that measured.
+	Run Run
+	// ServerURL is "https://github.com".
+	ServerURL string
+}
+
+// Run of a workflow.
+type Run struct {
+	ID      int64
+	Attempt int
+}
+
+// Fork reports whether the commit comes from another repository.
+func (e Event) Fork() bool { return e.HeadRepo != "" && e.HeadRepo != e.Repo }
+
+// PullRequest reports whether the event is one of a pull request.
+func (e Event) PullRequest() bool { return e.Number > 0 || e.Name == "workflow_run" }
+
+// RunURL is the page of the run.
+func (e Event) RunURL() string {
+	if e.ServerURL == "" || e.Run.ID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/actions/runs/%d", e.ServerURL, e.Repo, e.Run.ID)
+}
+
+var (
+	repoName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
+	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+$`)
+)
+
+// ErrNoEvent says that the program does not run as a job of GitHub.
+var ErrNoEvent = errors.New("this is no GitHub job: GITHUB_REPOSITORY and GITHUB_EVENT_NAME are not set")
+
+// payload is what is read of an event.
+type payload struct {
+	Number      int `json:"number"`
+	PullRequest *struct {
+		Number int  `json:"number"`
+		Head   head `json:"head"`
+	} `json:"pull_request"`
+	WorkflowRun *struct {
+		ID         int64      `json:"id"`
+		Attempt    int        `json:"run_attempt"`
+		Name       string     `json:"name"`
+		Event      string     `json:"event"`
+		SHA        string     `json:"head_sha"`
+		Branch     string     `json:"head_branch"`
+		Repository repository `json:"head_repository"`
+	} `json:"workflow_run"`
+}
+
+type head struct {
+	SHA  string     `json:"sha"`
+	Ref  string     `json:"ref"`
+	Repo repository `json:"repo"`
+}
+
+type repository struct {
+	FullName string `json:"full_name"`
+}
+
+// ReadEvent reads the runner's environment and the event that it names.
+func ReadEvent(getenv func(string) string) (Event, error) {
+	e := Event{
+		Name: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), SHA: getenv("GITHUB_SHA"),
+		Workflow: getenv("GITHUB_WORKFLOW"), ServerURL: cmp.Or(getenv("GITHUB_SERVER_URL"), "https://github.com"),
+	}
+	if e.Name == "" || e.Repo == "" {
+		return Event{}, ErrNoEvent
+	}
+	e.Run.ID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // no number: 0, and no link
+	e.Run.Attempt, _ = strconv.Atoi(getenv("GITHUB_RUN_ATTEMPT"))
+	e.Run.Attempt = max(e.Run.Attempt, 1)
+	p, err := readPayload(getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return Event{}, err
+	}
+	switch {
+	case p.PullRequest != nil:
+		e.Number, e.SHA = cmp.Or(p.PullRequest.Number, p.Number), p.PullRequest.Head.SHA
+		e.HeadRepo, e.HeadBranch = p.PullRequest.Head.Repo.FullName, p.PullRequest.Head.Ref
+	case p.WorkflowRun != nil:
+		w := p.WorkflowRun
+		e.SHA, e.HeadRepo, e.HeadBranch, e.Workflow = w.SHA, w.Repository.FullName, w.Branch, w.Name
+		e.Run = Run{w.ID, max(w.Attempt, 1)}
+	}
+	return e, e.check()
+}
+
+func readPayload(path string) (payload, error) {
+	var p payload
+	if path == "" {
+		return p, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return p, fmt.Errorf("reading the event: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	if err := json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&p); err != nil {
+		return p, fmt.Errorf("reading the event %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// check refuses what could not be a part of an address.
+func (e Event) check() error {
+	switch {
+	case !repoName.MatchString(e.Repo):
+		return fmt.Errorf("repository %q is not of the form owner/name", e.Repo)
+	case e.HeadRepo != "" && !repoName.MatchString(e.HeadRepo):
+		return fmt.Errorf("head repository %q of the event is not of the form owner/name", e.HeadRepo)
+	case !commitHash.MatchString(e.SHA):
+		return fmt.Errorf("the event's commit %q is no hash of a commit", e.SHA)
+	case !webAddress.MatchString(e.ServerURL):
+		return fmt.Errorf("GITHUB_SERVER_URL %q is no address of a server", e.ServerURL)
+	}
+	return nil
+}

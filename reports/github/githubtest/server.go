@@ -1,0 +1,237 @@
+package githubtest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Token is the one that the server takes.
+const Token = "ghs_0123456789abcdefghijklmnopqrstuvwxyz"
+
+// Bot is who the token stands for.
+const Bot = "github-actions[bot]"
+
+// Server is a GitHub with one repository, of any name.
+type Server struct {
+	*httptest.Server
+	// Viewer is who writes; Bot unless set.
+	Viewer string
+	// Page is the most that one page of a list holds.
+	Page int
+	// Before is called with the operation of each request, on the goroutine that serves it.
+	Before func(op string)
+
+	mu       sync.Mutex
+	faults   map[string][]Fault
+	always   map[string]Fault
+	requests []string
+	next     int64
+	comments []Comment
+	checks   []*Check
+	statuses []Status
+	pulls    []PullRequest
+	files    []string
+	locked   bool
+}
+
+// PullRequest of the repository.
+type PullRequest struct {
+	Number     int
+	Closed     bool
+	HeadSHA    string
+	HeadRepo   string // "owner/name"
+	HeadBranch string
+}
+
+// Comment of any conversation.
+type Comment struct {
+	ID     int64
+	Number int
+	Author string
+	Body   string
+	Hidden bool
+}
+
+// Check run.
+type Check struct {
+	ID          int64        `json:"id"`
+	Name        string       `json:"name"`
+	SHA         string       `json:"head_sha"`
+	ExternalID  string       `json:"external_id"`
+	Status      string       `json:"status"`
+	Conclusion  string       `json:"conclusion,omitempty"`
+	DetailsURL  string       `json:"details_url"`
+	HTMLURL     string       `json:"html_url"`
+	Title       string       `json:"-"`
+	Summary     string       `json:"-"`
+	Annotations []Annotation `json:"-"`
+}
+
+// Annotation of a check run.
+type Annotation struct {
+	Path    string `json:"path"`
+	Start   int    `json:"start_line"`
+	End     int    `json:"end_line"`
+	Level   string `json:"annotation_level"`
+	Title   string `json:"title"`
+	Message string `json:"message"`
+}
+
+// Status of a commit.
+type Status struct {
+	SHA         string `json:"-"`
+	State       string `json:"state"`
+	Context     string `json:"context"`
+	Description string `json:"description"`
+	TargetURL   string `json:"target_url"`
+}
+
+// New starts a server on the loopback interface.
+func New() *Server {
+	s := &Server{Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, next: 1000}
+	mux := http.NewServeMux()
+	repo := "/repos/{owner}/{repo}/"
+	for pattern, h := range map[string]struct {
+		op string
+		h  http.HandlerFunc
+	}{
+		"GET " + repo + "issues/{n}/comments":      {"GET comments", s.listComments},
+		"POST " + repo + "issues/{n}/comments":     {"POST comments", s.createComment},
+		"PATCH " + repo + "issues/comments/{id}":   {"PATCH comment", s.editComment},
+		"DELETE " + repo + "issues/comments/{id}":  {"DELETE comment", s.deleteComment},
+		"GET " + repo + "pulls/{n}":                {"GET pull", s.getPull},
+		"GET " + repo + "pulls":                    {"GET pulls", s.listPulls},
+		"GET " + repo + "commits/{sha}/pulls":      {"GET commit pulls", s.commitPulls},
+		"GET " + repo + "pulls/{n}/files":          {"GET files", s.listFiles},
+		"POST " + repo + "check-runs":              {"POST check", s.createCheck},
+		"PATCH " + repo + "check-runs/{id}":        {"PATCH check", s.updateCheck},
+		"GET " + repo + "commits/{sha}/check-runs": {"GET checks", s.listChecks},
+		"POST " + repo + "statuses/{sha}":          {"POST status", s.createStatus},
+		"POST /graphql":                            {"POST graphql", s.graphql},
+	} {
+		mux.HandleFunc(pattern, s.wrap(h.op, h.h))
+	}
+	s.Server = httptest.NewServer(mux)
+	return s
+}
+
+// Fail lets the next requests of an operation fail, such as "POST comments".
+func (s *Server) Fail(op string, faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[op] = append(s.faults[op], faults...)
+}
+
+// FailAlways lets all requests of an operation fail.
+func (s *Server) FailAlways(op string, f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.always[op] = f
+}
+
+// Lock locks the conversations.
+func (s *Server) Lock() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked = true
+}
+
+// AddPullRequest opens a pull request.
+func (s *Server) AddPullRequest(p PullRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pulls = append(s.pulls, p)
+}
+
+// MoveHead lets a pull request have another head.
+func (s *Server) MoveHead(number int, sha string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.pulls {
+		if s.pulls[i].Number == number {
+			s.pulls[i].HeadSHA = sha
+		}
+	}
+}
+
+// SetFiles sets what pull requests change.
+func (s *Server) SetFiles(files ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = files
+}
+
+// AddComment lets anyone write a comment and returns its id.
+func (s *Server) AddComment(number int, author, body string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	s.comments = append(s.comments, Comment{ID: s.next, Number: number, Author: author, Body: body})
+	return s.next
+}
+
+// Comments are those that there are.
+func (s *Server) Comments() []Comment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.comments)
+}
+
+// Checks are the check runs.
+func (s *Server) Checks() []Check {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Check
+	for _, c := range s.checks {
+		out = append(out, *c)
+	}
+	return out
+}
+
+// Statuses are those that were written, in order.
+func (s *Server) Statuses() []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.statuses)
+}
+
+// Requests lists the operations that were asked for.
+func (s *Server) Requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// page writes one page of a list, with a link to the next.
+func page[T any](s *Server, w http.ResponseWriter, r *http.Request, all []T) []T {
+	at, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	per, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
+	if per <= 0 || per > s.Page {
+		per = s.Page
+	}
+	from := min(max(at-1, 0)*per, len(all))
+	to := min(from+per, len(all))
+	if to < len(all) {
+		query := r.URL.Query()
+		query.Set("page", strconv.Itoa(max(at, 1)+1))
+		w.Header().Set("Link", fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.URL, r.URL.Path, query.Encode()))
+	}
+	return append([]T{}, all[from:to]...)
+}
+
+func pathInt(r *http.Request, name string) int64 {
+	n, _ := strconv.ParseInt(r.PathValue(name), 10, 64)
+	return n
+}
+
+func accountType(login string) string {
+	if strings.HasSuffix(login, "[bot]") {
+		return "Bot"
+	}
+	return "User"
+}

@@ -1,0 +1,246 @@
+package github_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestFinishPostsOneOfEach(t *testing.T) {
+	s, c := fake(t), newClock()
+	s.SetFiles("perf/gate.hcl", "src/server.py", ".github/workflows/perf.yml")
+	p := publisher(t, s, c, pullRequest(), everything())
+	if w := p.Start(t.Context()); len(w) > 0 {
+		t.Errorf("warnings at the start: %q", w)
+	}
+	if k := s.Checks(); len(k) != 1 || k[0].Status != "in_progress" || k[0].SHA != sha || k[0].ExternalID != "8123.1" {
+		t.Errorf("check at the start: %+v", k)
+	}
+	s.MoveHead(7, later)
+	posted := p.Finish(t.Context(), document(result.Regression, 2))
+	if len(posted.Warnings) > 0 {
+		t.Errorf("warnings: %q", posted.Warnings)
+	}
+	got := one(t, s)
+	golden(t, "comment.md", got.Body)
+	if want := "https://github.com/o/r/pull/7#issuecomment-"; !strings.HasPrefix(posted.CommentURL, want) {
+		t.Errorf("comment at %q, want %s…", posted.CommentURL, want)
+	}
+	k := s.Checks()
+	if len(k) != 1 || k[0].Conclusion != "failure" || !strings.HasPrefix(k[0].Title, "2 of 2 gates regressed") {
+		t.Errorf("check: %+v", k)
+	}
+	want := []githubtest.Annotation{
+		{Path: "perf/gate.hcl", Start: 10, End: 14, Level: "failure", Title: "gate.g0: regression", Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=0"},
+		{Path: "perf/gate.hcl", Start: 20, End: 24, Level: "failure", Title: "gate.g1: regression", Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=1"},
+	}
+	if diff := cmp.Diff(want, k[0].Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	st := s.Statuses()
+	if len(st) != 2 || st[0].State != "pending" || st[1].State != "failure" || st[1].SHA != sha {
+		t.Errorf("statuses: %+v", st)
+	}
+	if c.slept() > 0 {
+		t.Errorf("slept %v without a fault", c.slept())
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestConclusions: the check follows what fails the run, and never calls something green
+// that was not decided.
+func TestConclusions(t *testing.T) {
+	warned := document(result.Regression, 1)
+	warned.Gates[0].OnRegression = "warn"
+	warned.ExitCode = result.Exit(warned)
+	interrupted := document(result.Inconclusive, 1)
+	interrupted.Status, interrupted.ExitCode = result.StatusInterrupted, 130
+	failed := document(result.Invalid, 1)
+	failed.Status, failed.ExitCode = result.StatusFailed, 4
+	undecided := document(result.Inconclusive, 1)
+	undecided.Gates[0].OnInconclusive = "fail"
+	undecided.ExitCode = result.Exit(undecided)
+	for name, tt := range map[string]struct {
+		doc                *result.Document
+		conclusion, status string
+	}{
+		"pass":         {document(result.Pass, 1), "success", "success"},
+		"improvement":  {document(result.Improvement, 1), "success", "success"},
+		"no gates":     {document("", 0), "success", "success"},
+		"regression":   {document(result.Regression, 1), "failure", "failure"},
+		"warned of":    {warned, "neutral", "success"},
+		"missing":      {document(result.Missing, 1), "failure", "failure"},
+		"inconclusive": {document(result.Inconclusive, 1), "neutral", "success"},
+		"undecided":    {undecided, "failure", "failure"},
+		"interrupted":  {interrupted, "cancelled", "error"},
+		"failed":       {failed, "failure", "error"},
+	} {
+		s := fake(t)
+		p := publisher(t, s, newClock(), pullRequest(), everything())
+		p.Start(t.Context())
+		if posted := p.Finish(t.Context(), tt.doc); len(posted.Warnings) > 0 {
+			t.Errorf("%s: %q", name, posted.Warnings)
+		}
+		if k := s.Checks(); len(k) != 1 || k[0].Conclusion != tt.conclusion {
+			t.Errorf("%s: check %+v, want %s", name, k, tt.conclusion)
+		}
+		if st := s.Statuses(); st[len(st)-1].State != tt.status {
+			t.Errorf("%s: status %+v, want %s", name, st, tt.status)
+		}
+		if n := len(mine(s)); (n == 0) != (name == "interrupted") {
+			t.Errorf("%s: %d comments", name, n)
+		}
+	}
+}
+
+func TestManyAnnotationsComeInParts(t *testing.T) {
+	s := fake(t)
+	p := publisher(t, s, newClock(), pullRequest(), github.Settings{Check: "pipeline"})
+	p.Start(t.Context())
+	if posted := p.Finish(t.Context(), document(result.Regression, 120)); len(posted.Warnings) > 0 {
+		t.Error(posted.Warnings)
+	}
+	k := s.Checks()
+	if len(k) != 1 || len(k[0].Annotations) != 120 || k[0].Conclusion != "failure" {
+		t.Errorf("%d checks, %d annotations", len(k), len(k[0].Annotations))
+	}
+}
+
+// TestPathsOutOfTheRepository: an annotation names a file of the repository or none.
+func TestPathsOutOfTheRepository(t *testing.T) {
+	doc := document(result.Regression, 4)
+	doc.Gates[0].Range.File = "/etc/passwd"
+	doc.Gates[1].Range.File = "../../x.hcl"
+	doc.Gates[2].Range.Line = 0
+	doc.Gates[3].Range.File = "./perf//gate.hcl"
+	s := fake(t)
+	p := publisher(t, s, newClock(), pullRequest(), github.Settings{Check: "pipeline"})
+	p.Finish(t.Context(), doc)
+	a := s.Checks()[0].Annotations
+	if len(a) != 1 || a[0].Path != "perf/gate.hcl" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestModes(t *testing.T) {
+	for mode, want := range map[github.Mode]struct{ comments, hidden int }{
+		github.Update: {1, 0}, github.DeleteAndNew: {1, 0}, github.HideAndNew: {3, 2}, github.New: {3, 0}, github.Never: {0, 0},
+	} {
+		s := fake(t)
+		for id := int64(1); id <= 3; id++ {
+			e := pullRequest()
+			e.Run.ID = id
+			p := publisher(t, s, newClock(), e, github.Settings{Comment: mode})
+			for range 2 { // the same run twice is the same comment
+				if posted := p.Finish(t.Context(), document(result.Pass, 1)); len(posted.Warnings) > 0 {
+					t.Errorf("%s: %q", mode, posted.Warnings)
+				}
+			}
+		}
+		hidden := 0
+		for _, c := range mine(s) {
+			if c.Hidden {
+				hidden++
+			}
+		}
+		if n := len(mine(s)); n != want.comments || hidden != want.hidden {
+			t.Errorf("%s: %d comments, %d hidden; want %d, %d", mode, n, hidden, want.comments, want.hidden)
+		}
+	}
+}
+
+// TestKeys: reports of several files or matrix legs do not overwrite each other.
+func TestKeys(t *testing.T) {
+	s := fake(t)
+	for _, key := range []string{"h100", "h200", "h100"} {
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: github.Update, Key: key}).Finish(t.Context(), document(result.Pass, 1))
+	}
+	other := document(result.Pass, 1)
+	other.File = "perf/other.hcl"
+	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: github.Update, Key: "h100"}).Finish(t.Context(), other)
+	if n := len(mine(s)); n != 3 {
+		t.Errorf("%d comments, want 3", n)
+	}
+}
+
+// TestBudget: a huge report loses rows, not its form, and stays within GitHub's limit.
+func TestBudget(t *testing.T) {
+	s := fake(t)
+	p := publisher(t, s, newClock(), pullRequest(), everything())
+	if posted := p.Finish(t.Context(), document(result.Regression, 3000)); len(posted.Warnings) > 0 {
+		t.Error(posted.Warnings)
+	}
+	text := one(t, s).Body
+	if len(text) > 60_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	contains(t, text, "3000 of 3000 gates regressed", "more rows", "the run's summary", "commit `1a2b3c4`</sub>")
+	if strings.Count(text, "<details>") != strings.Count(text, "</details>") {
+		t.Error("a section is not closed")
+	}
+}
+
+func TestMask(t *testing.T) {
+	s := fake(t)
+	doc := document(result.Regression, 1)
+	doc.Title, doc.Gates[0].Decisions[0].Reason, doc.File = "uses canary-secret", "canary-secret", "canary-secret.hcl"
+	doc.Gates[0].Range.File = "canary-secret.hcl"
+	p := publisher(t, s, newClock(), pullRequest(), everything())
+	p.Mask = func(text string) string { return strings.ReplaceAll(text, "canary-secret", "(redacted)") }
+	s.FailAlways("POST status", githubtest.Fault{Status: 422, Message: "canary-secret"})
+	posted := p.Finish(t.Context(), doc)
+	k := s.Checks()[0]
+	all := []string{one(t, s).Body, k.Title, k.Summary, strings.Join(posted.Warnings, "\n")}
+	for _, a := range k.Annotations {
+		all = append(all, a.Path, a.Title, a.Message)
+	}
+	for _, text := range all {
+		if strings.Contains(text, "canary-secret") {
+			t.Errorf("the secret is in %q", text)
+		}
+	}
+}
+
+func TestAbandon(t *testing.T) {
+	s := fake(t)
+	p := publisher(t, s, newClock(), pullRequest(), everything())
+	p.Start(t.Context())
+	killed := publisher(t, s, newClock(), pullRequest(), everything())
+	if w := killed.Abandon(t.Context()); len(w) > 0 {
+		t.Error(w)
+	}
+	if k := s.Checks(); len(k) != 1 || k[0].Conclusion != "cancelled" {
+		t.Errorf("%+v", k)
+	}
+	// What has its verdict keeps it.
+	p.Finish(t.Context(), document(result.Pass, 1))
+	killed.Abandon(t.Context())
+	if k := s.Checks(); k[0].Conclusion != "success" {
+		t.Errorf("%+v", k)
+	}
+}

@@ -1,0 +1,182 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of waiting for GitHub: a gate that has its verdict does not hold a GPU for
+// the sake of a comment.
+const (
+	maxTries = 5
+	maxWait  = 3 * time.Minute
+	// The first wait after a fault without a time of its own; it doubles.
+	firstWait = time.Second
+	maxBody   = 32 << 20 // of an answer
+	// oneTry bounds a single request: GitHub itself gives up after 10 seconds.
+	oneTry = 30 * time.Second
+)
+
+// Clock is the time, and waiting for it.
+type Clock interface {
+	Now() time.Time
+	// Sleep returns early with the context's error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// transport sends requests with the token, to its own host alone, and sends them again
+// when that is right: after a rate limit, which says that nothing was done, always; after
+// a lost reply or a fault of the server only where doing it twice is doing it once.
+type transport struct {
+	next  http.RoundTripper
+	host  string
+	token string
+	clock Clock
+	// waited is what all requests have waited together: the bound is one of the program,
+	// not of each request. Requests are made one after the other.
+	waited time.Duration
+}
+
+type repeatable struct{}
+
+// mayRepeat marks the requests of a context as safe to send twice although they POST.
+func mayRepeat(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repeatable{}, true)
+}
+
+// RoundTrip is of http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	safe := req.Method != http.MethodPost || req.Context().Value(repeatable{}) != nil
+	for try := 1; ; try++ {
+		resp, err := t.send(req, body)
+		wait, again := t.again(resp, err, safe, try)
+		if !again || req.Context().Err() != nil || t.waited+wait > maxWait {
+			return resp, err
+		}
+		if resp != nil {
+			_ = resp.Body.Close() // read already
+		}
+		t.waited += wait
+		if err := t.clock.Sleep(req.Context(), wait); err != nil {
+			return nil, fmt.Errorf("waiting for GitHub: %w", err)
+		}
+	}
+}
+
+func readBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer func() { _ = req.Body.Close() }() // a buffer
+	return io.ReadAll(req.Body)
+}
+
+// send sends once and reads the whole answer, so that a connection that breaks within it
+// counts as one that broke before.
+func (t *transport) send(req *http.Request, body []byte) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), oneTry)
+	defer cancel()
+	clone := req.Clone(ctx)
+	if body != nil {
+		clone.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	clone.Header.Del("Authorization")
+	if clone.URL.Host == t.host {
+		clone.Header.Set("Authorization", "Bearer "+t.token)
+	}
+	resp, err := t.next.RoundTrip(clone)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or broken
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(content))
+	return resp, nil
+}
+
+// again says whether a request is sent again, and after how long.
+func (t *transport) again(resp *http.Response, err error, safe bool, try int) (time.Duration, bool) {
+	if try >= maxTries {
+		return 0, false
+	}
+	backoff := firstWait << (try - 1)
+	switch {
+	case err != nil:
+		return backoff, safe
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusForbidden:
+		wait, limited := t.limited(resp)
+		if limited && wait == 0 {
+			wait = backoff
+		}
+		return wait, limited
+	case resp.StatusCode >= http.StatusInternalServerError:
+		if wait, ok := retryAfter(resp, t.clock.Now()); ok {
+			return wait, safe
+		}
+		return backoff, safe
+	}
+	return 0, false
+}
+
+// limited reports a rate limit, primary or secondary, and how long it asks to wait; 0 if
+// it does not say.
+func (t *transport) limited(resp *http.Response) (time.Duration, bool) {
+	if wait, ok := retryAfter(resp, t.clock.Now()); ok {
+		return wait, true
+	}
+	if resp.Header.Get("X-Ratelimit-Remaining") == "0" {
+		reset, err := strconv.ParseInt(resp.Header.Get("X-Ratelimit-Reset"), 10, 64)
+		if err != nil {
+			return 0, true
+		}
+		return max(time.Unix(reset, 0).Sub(t.clock.Now()), 0) + time.Second, true
+	}
+	return 0, resp.StatusCode == http.StatusTooManyRequests || strings.Contains(peek(resp), "secondary rate limit")
+}
+
+// peek reads an answer without using it up.
+func peek(resp *http.Response) string {
+	content, _ := io.ReadAll(resp.Body) // a buffer
+	resp.Body = io.NopCloser(bytes.NewReader(content))
+	return strings.ToLower(string(content))
+}
+
+// retryAfter reads the header in both of its forms.
+func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
+	text := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 && seconds < 1<<31 {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
