@@ -15,7 +15,8 @@ type Run struct {
 	// Sent requests, and those of them that failed.
 	Sent, Failed int
 	// ServerFailed says that the server did not start, never became ready or crashed.
-	// The requests of such a run are not counted: they would count the crash again.
+	// The requests of such a run are not counted: they would count the crash again. A
+	// repeat can have several such runs beside one that went well.
 	ServerFailed bool
 }
 
@@ -69,6 +70,9 @@ type Comparison struct {
 	Unpaired *Samples
 	// Missing or Invalid, if not empty, is the reason why there is nothing to decide.
 	Missing, Invalid string
+	// InvalidFrom is the repeat from which on Invalid holds: looks of a [Sequence] at
+	// earlier repeats only are not touched by it. 0 means all.
+	InvalidFrom int
 	// Descriptive, if not empty, is the reason why the comparison is described but
 	// never decided (one launch for all repeats, a baseline from a file). Its verdict is
 	// at most inconclusive and it is not part of the family.

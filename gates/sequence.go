@@ -240,6 +240,9 @@ func (f Family) upTo(repeats []int, end bool) Family {
 		if c.Planned > 0 {
 			c.Planned = len(repeats)
 		}
+		if c.InvalidFrom > 0 && !slices.ContainsFunc(repeats, func(r int) bool { return r >= c.InvalidFrom }) {
+			c.Invalid = ""
+		}
 	}
 	for i := range f.Success {
 		s := &f.Success[i]

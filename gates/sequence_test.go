@@ -248,3 +248,37 @@ func TestPropertyOneLookIsAJudgement(t *testing.T) {
 		}
 	})
 }
+
+// What casts doubt on later repeats leaves a decision of an earlier look as it was.
+func TestInvalidFromSparesEarlierLooks(t *testing.T) {
+	s := newSimulator(77)
+	decided, open := s.comparison(0, 6, 0, 0.002), s.comparison(1, 6, 0, 0.10)
+	for _, c := range []*gates.Comparison{&decided, &open} {
+		c.Invalid, c.InvalidFrom = "repeat 5 is void", 5
+	}
+	p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{decided, open}}, Looks: gates.LooksBetween(4, 6), Ended: true}.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []gates.Verdict{p.Judgement.Comparisons[0].Verdict, p.Judgement.Comparisons[1].Verdict}
+	if want := []gates.Verdict{gates.Pass, gates.Invalid}; !slices.Equal(got, want) {
+		t.Errorf("verdicts are %v, want %v", got, want)
+	}
+}
+
+// A server that fails in a repeat which is measured again counts in that repeat.
+func TestFailuresOfOneRepeatAreOneRepeat(t *testing.T) {
+	s := gates.Success{ID: "s", CanFail: true}
+	for r := range 4 {
+		s.Base = append(s.Base, gates.Run{Repeat: r + 1, Sent: 10})
+		s.Head = append(s.Head, gates.Run{Repeat: r + 1, Sent: 10})
+	}
+	s.Head = append(s.Head, gates.Run{Repeat: 2, ServerFailed: true}, gates.Run{Repeat: 2, ServerFailed: true})
+	p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Success: []gates.Success{s}}, Looks: gates.LooksBetween(4, 12)}.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.Taken, []int{4}) || p.Judgement.Success[0].Verdict != gates.Regression {
+		t.Errorf("looks %v, verdict %s; want one look at 4 repeats and a regression", p.Taken, p.Judgement.Success[0].Verdict)
+	}
+}

@@ -100,12 +100,14 @@ func (f Failures) fraction() float64 { return float64(f.Failed) / float64(f.Sent
 func fractions(s Success) []float64 {
 	base := map[int]Run{}
 	for _, r := range s.Base {
-		base[r.Repeat] = r
+		if !r.ServerFailed {
+			base[r.Repeat] = r
+		}
 	}
 	var d []float64
 	for _, h := range slices.SortedFunc(slices.Values(s.Head), func(a, b Run) int { return cmp.Compare(a.Repeat, b.Repeat) }) {
 		b, ok := base[h.Repeat]
-		if !ok || b.ServerFailed || h.ServerFailed || b.Sent == 0 || h.Sent == 0 {
+		if !ok || h.ServerFailed || b.Sent == 0 || h.Sent == 0 {
 			continue
 		}
 		d = append(d, float64(h.Failed)/float64(h.Sent)-float64(b.Failed)/float64(b.Sent))

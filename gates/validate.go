@@ -140,10 +140,10 @@ func (s Success) check() error {
 	}{{"base", s.Base}, {"head", s.Head}} {
 		seen := map[int]bool{}
 		for _, r := range side.runs {
-			if seen[r.Repeat] {
+			if seen[r.Repeat] && !r.ServerFailed {
 				problems = append(problems, fmt.Errorf("%s: repeat %d has more than one run of the %s", s.ID, r.Repeat, side.name))
 			}
-			seen[r.Repeat] = true
+			seen[r.Repeat] = seen[r.Repeat] || !r.ServerFailed
 			if r.Failed < 0 || r.Failed > r.Sent {
 				problems = append(problems, fmt.Errorf("%s: repeat %d of the %s has %d failures of %d requests", s.ID, r.Repeat, side.name, r.Failed, r.Sent))
 			}

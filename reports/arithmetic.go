@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -27,9 +28,11 @@ func retest(r verdictRow) (pairTest, bool) {
 	if r.d.Kind != result.KindMetric || len(r.d.Pairs) < 2 || !pairedT(r.gate) {
 		return pairTest{}, false
 	}
-	d := make([]float64, len(r.d.Pairs))
-	for i, p := range r.d.Pairs {
-		d[i] = worseBy(r.d, p)
+	d := make([]float64, 0, len(r.d.Pairs))
+	for _, p := range r.d.Pairs {
+		if !p.Later {
+			d = append(d, worseBy(r.d, p))
+		}
 	}
 	test, err := gates.PairedT(d)
 	return pairTest{d, test}, err == nil
@@ -177,7 +180,7 @@ func (v *view) rules(r verdictRow, s scale) []sum {
 	var sums []sum
 	if d.PHolm != nil {
 		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
-			"p adjusted over the family of %s; a regression needs at most %s", count(v.doc.FamilySize, "comparison"), exact(v.holmLevel(r.gate))),
+			"p adjusted over the family of %s; a regression needs at most %s", count(v.doc.FamilySize, "comparison"), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
 			smallP(*d.PHolm)})
 	}
 	if d.Margin > 0 && d.Kind == result.KindMetric {

@@ -323,6 +323,12 @@ func verdictText(r verdictRow) Line {
 	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
 		why = append(why, plain("needs ~"+count(d.NeedPairs, "repeat")))
 	}
+	if d.Later != nil {
+		s := scaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
+		later := *d
+		later.Change = d.Later.Change
+		why = append(why, plain(fmt.Sprintf("decided after %s; all %d show %s", count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
+	}
 	return join(": ", line, join("; ", why...))
 }
 

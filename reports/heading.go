@@ -248,7 +248,7 @@ func (v *view) context() Line { return join(" · ", v.sides(), v.session()) }
 func (v *view) session() Line {
 	var parts []Line
 	if p := v.doc.RepeatsPlanned; p > 0 {
-		parts = append(parts, plain(fmt.Sprintf("%d of %s", v.doc.RepeatsDone, count(p, "repeat"))))
+		parts = append(parts, plain(v.repeats(p)))
 	}
 	if m := machineName(v.doc.Machine); m != "" {
 		parts = append(parts, plain(m))
@@ -259,6 +259,14 @@ func (v *view) session() Line {
 		}
 	}
 	return join(" · ", parts...)
+}
+
+// repeats is "6 of at most 12 repeats, judged at 2 looks of 5".
+func (v *view) repeats(planned int) string {
+	if len(v.doc.Looks) < 2 {
+		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, count(planned, "repeat"))
+	}
+	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, count(planned, "repeat"), count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
 }
 
 // sides is "head is chunked=on, base is chunked=off".

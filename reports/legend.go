@@ -24,10 +24,13 @@ func (v *view) legend() []Line {
 	} else {
 		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound, at the level of its row."))
 	}
+	if len(v.doc.Looks) > 1 {
+		lines = append(lines, term("looks", v.looksText()))
+	}
 	lines = append(lines,
 		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, after Holm over the family of %s of this file%s, and the change is at least the margin%s. "+
-			"A change between nothing and the margin is called a regression with a chance that rises to about ½ at the margin.",
-			alpha, count(v.doc.FamilySize, "comparison"), v.sharesNote(), v.strictNote())),
+			"A change between nothing and the margin is called a regression with a chance that rises to about %s at the margin.",
+			alpha, count(v.doc.FamilySize, "comparison"), v.sharesNote(), v.strictNote(), v.atMargin())),
 		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.", alpha)),
 		term("improvement", "the mirror of a regression."),
@@ -36,6 +39,28 @@ func (v *view) legend() []Line {
 		v.footer(),
 	)
 	return lines
+}
+
+// looksText says when the gates were judged.
+func (v *view) looksText() string {
+	numbers := make([]string, len(v.doc.Looks))
+	for i, n := range v.doc.Looks {
+		numbers[i] = fmt.Sprint(n)
+	}
+	last := len(numbers) - 1
+	return fmt.Sprintf("the gates are judged after %s and %s repeats, each time at a level so strict that the errors stated here hold for all looks together. "+
+		"The first look that decides a comparison is final: what is measured later is shown and not judged. The session ends when everything is decided.",
+		strings.Join(numbers[:last], ", "), numbers[last])
+}
+
+// atMargin is the chance of a regression verdict at a true change of exactly the margin:
+// an estimate is beyond it in one of two sessions, and at one of several looks more often.
+// The 70 % are what simulation gives for looks after 4, 6, 8, 10 and 12 repeats.
+func (v *view) atMargin() string {
+	if len(v.doc.Looks) > 1 {
+		return "70 %"
+	}
+	return "½"
 }
 
 func term(word, meaning string) Line {

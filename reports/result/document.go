@@ -322,6 +322,8 @@ type Pair struct {
 	Repeat int     `json:"repeat"`
 	Base   float64 `json:"base"`
 	Head   float64 `json:"head"`
+	// Later pairs came after the look that decided: shown, not judged.
+	Later bool `json:"later,omitempty"`
 }
 
 // Step is a one-shot action that was carried out (or skipped).

@@ -110,6 +110,8 @@ func (v *validator) document(doc *Document) {
 	v.count(doc.FamilySize, "family_size")
 	v.count(doc.RepeatsPlanned, "repeats_planned")
 	v.count(doc.RepeatsDone, "repeats_done")
+	v.looks(doc.Looks, "looks")
+	v.looks(doc.LooksTaken, "looks_taken")
 	for i, l := range doc.Launches {
 		v.ref(v.targets, l.Target, "target", "launches[%d].target", i)
 		v.count(l.Repeat, "launches[%d].repeat", i)
@@ -120,6 +122,16 @@ func (v *validator) document(doc *Document) {
 	}
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i], fmt.Sprintf("gates[%d]", i))
+	}
+}
+
+// looks are positive and ascending.
+func (v *validator) looks(looks []int, path string) {
+	for i, n := range looks {
+		if n < 1 || i > 0 && n <= looks[i-1] {
+			v.addf("%s: %v are not positive and ascending", path, looks)
+			return
+		}
 	}
 }
 
@@ -185,6 +197,8 @@ func (v *validator) decision(d *Decision, at string) {
 	v.count(d.N, "%s.n", at)
 	v.count(d.NeedPairs, "%s.need_pairs", at)
 	v.atMost(d.Level, 1, "%s.level", at)
+	v.atMost(d.HolmLevel, 1, "%s.holm_level", at)
+	v.count(d.Look, "%s.look", at)
 	if d.P != nil {
 		v.atMost(*d.P, 1, "%s.p", at)
 	}

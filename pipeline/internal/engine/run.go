@@ -51,7 +51,8 @@ type runner struct {
 	eta     *eta
 	resumed map[string]Launched // by id of the plan
 	warned  map[string]bool
-	early   string // why a complete run ended early
+	unseen  map[string]bool // servers whose metrics cannot be read
+	early   string          // why a complete run ended early
 }
 
 func newRunner(o Options) *runner {
@@ -86,18 +87,36 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
-	for _, rep := range r.plan.Repeats {
+	for i, rep := range r.plan.Repeats {
 		if over, err := r.repeat(ctx, rep, 0); err != nil || over {
 			return err
 		}
+		if !r.looksAfter(rep.Index) {
+			continue
+		}
+		if over, err := r.replace(ctx); err != nil || over {
+			return err
+		}
+		if decided, err := r.look(rep.Index, r.plan.Repeats[i+1:]); err != nil || decided {
+			return err
+		}
 	}
+	if over, err := r.replace(ctx); err != nil || over {
+		return err
+	}
+	return r.stopAtTheEnd()
+}
+
+// replace measures void runs again, as far as the cap goes. It reports whether the run is
+// over.
+func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	for {
 		rep, replaces, ok := replacement(r.plan, r.out.Launched)
 		if !ok {
-			return r.stopAtTheEnd()
+			return false, nil
 		}
 		if over, err := r.repeat(ctx, rep, replaces); err != nil || over {
-			return err
+			return over, err
 		}
 	}
 }

@@ -39,6 +39,7 @@ const (
 	RunProgress  Type = "run_progress" // never stored
 	RunEnd       Type = "run_end"      // with the measured run: resume reads it
 	RepeatEnd    Type = "repeat_end"
+	Look         Type = "look" // the gates were judged on the repeats so far
 	GateResult   Type = "gate_result"
 	ReportDone   Type = "report_written"
 	Interrupted  Type = "interrupted"

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -26,15 +28,22 @@ func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decisi
 }
 
 // fill writes what the gates decided into the document's decision.
-func fill(d *result.Decision, from gates.Decision) {
+func fill(d *result.Decision, from gates.Decision, alpha float64) {
 	d.Verdict, d.Reason, d.Warnings = result.Verdict(from.Verdict), from.Reason, from.Warnings
 	d.N, d.BaseValue, d.HeadValue, d.Change = from.N, from.Base, from.Head, from.Change
 	d.Infrastructure = from.Infrastructure
 	if d.Kind == result.KindSuccess {
 		d.Margin = 0
 	}
+	d.Look, d.Later = from.Look, later(from.Later)
+	if d.Later != nil {
+		markLater(d.Pairs, from.N)
+	}
 	if !from.Tested {
 		return
+	}
+	if level := (1 - from.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
+		d.Level, d.HolmLevel = level, from.Level
 	}
 	d.P, d.PHolm = &from.P, &from.PHolm
 	d.NeedPairs = from.NeedPairs
@@ -42,6 +51,21 @@ func fill(d *result.Decision, from gates.Decision) {
 		d.Lower, d.Upper = &from.Lower, &from.Upper
 		d.Detectable = finite(from.MDE)
 	}
+}
+
+// markLater marks the pairs after the first n.
+func markLater(pairs []result.Pair, n int) {
+	slices.SortStableFunc(pairs, func(a, b result.Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	for i := n; i < len(pairs); i++ {
+		pairs[i].Later = true
+	}
+}
+
+func later(e *gates.Estimate) *result.Estimate {
+	if e == nil {
+		return nil
+	}
+	return &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change, Lower: finite(e.Lower), Upper: finite(e.Upper)}
 }
 
 func finite(v float64) float64 {

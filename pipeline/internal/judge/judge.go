@@ -32,16 +32,9 @@ type AssertInput struct {
 // Judge fills the gates of the document, its verdict and its exit code. An error means
 // that the judgement itself could not be made, not that a gate failed.
 func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
-	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
-	c := court{plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}}
-	for _, g := range p.Gates {
-		doc.Gates = append(doc.Gates, c.open(g))
-		gate := len(doc.Gates) - 1
-		for _, cmp := range g.Comparisons {
-			if err := c.hear(gate, g, cmp); err != nil {
-				return fmt.Errorf("judging %s: %w", g.Addr, err)
-			}
-		}
+	c := newCourt(p, doc, opt)
+	if err := c.hearing(); err != nil {
+		return err
 	}
 	if err := c.decide(); err != nil {
 		return err
@@ -51,6 +44,20 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	}
 	doc.Verdict = result.Overall(doc.Gates)
 	doc.ExitCode = result.Exit(doc)
+	return nil
+}
+
+// hearing opens every gate and adds its comparisons to the family.
+func (c *court) hearing() error {
+	for _, g := range c.plan.Gates {
+		c.doc.Gates = append(c.doc.Gates, c.open(g))
+		gate := len(c.doc.Gates) - 1
+		for _, cmp := range g.Comparisons {
+			if err := c.hear(gate, g, cmp); err != nil {
+				return fmt.Errorf("judging %s: %w", g.Addr, err)
+			}
+		}
+	}
 	return nil
 }
 
@@ -69,6 +76,15 @@ type court struct {
 
 // place is where a decision goes: a gate of the document and a decision of it.
 type place struct{ gate, decision int }
+
+func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
+	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
+	doc.Looks, doc.LooksTaken = nil, nil
+	return &court{
+		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{},
+		family: gates.Family{Alpha: p.Alpha},
+	}
+}
 
 func key(benchmark, hash string) string { return benchmark + " " + hash }
 
@@ -123,11 +139,10 @@ func (c *court) at(p place) *result.Decision { return &c.doc.Gates[p.gate].Decis
 
 // decide judges the whole family at once and writes the decisions back.
 func (c *court) decide() error {
-	c.family.Alpha = c.plan.Alpha
 	if len(c.family.Comparisons)+len(c.family.Success) == 0 {
 		return nil
 	}
-	j, err := gates.Judge(c.family)
+	j, err := c.judgement()
 	if err != nil {
 		return fmt.Errorf("judging the family: %w", err)
 	}
@@ -136,10 +151,10 @@ func (c *court) decide() error {
 		c.doc.FamilySize += len(group.IDs)
 	}
 	for i, d := range j.Comparisons {
-		fill(c.at(c.comparisons[i]), d)
+		fill(c.at(c.comparisons[i]), d, c.plan.Alpha)
 	}
 	for i, d := range j.Success {
-		fill(c.at(c.success[i]), d)
+		fill(c.at(c.success[i]), d, c.plan.Alpha)
 	}
 	return nil
 }

@@ -36,10 +36,13 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
 		comparison.Missing, comparison.Invalid = c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
+		if comparison.Missing == "" && comparison.Invalid == "" {
+			comparison.Invalid, comparison.InvalidFrom = voided(base, head, len(comparison.Pairs))
+		}
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.blank(g, cmp, id)
 		for _, p := range comparison.Pairs {
-			d.Pairs = append(d.Pairs, result.Pair(p))
+			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head})
 		}
 		c.comparisons = append(c.comparisons, c.add(gate, d))
 		success.Metrics = append(success.Metrics, comparison.ID)
@@ -75,8 +78,7 @@ func pairs(base, head []result.Run, id string) []gates.Pair {
 
 // outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
 // the server. A repeat can hold several runs in which the server failed, and one that
-// went well afterwards: all of them count. The failed ones have no partner on the other
-// side, so each gets a number of its own below 0.
+// went well afterwards: all of them count.
 func outcomes(runs []result.Run) []gates.Run {
 	var out []gates.Run
 	for _, r := range runs {
@@ -84,7 +86,7 @@ func outcomes(runs []result.Run) []gates.Run {
 		case result.RunOK:
 			out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed})
 		case result.RunFailed:
-			out = append(out, gates.Run{Repeat: -1 - len(out), Sent: r.Sent, Failed: r.Failed, ServerFailed: true})
+			out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: true})
 		}
 	}
 	return out
@@ -95,13 +97,13 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), ""
 	}
-	if invalid := voided(base, head, pairs, c.repeats(g.Benchmark)); invalid != "" {
-		return "", invalid
-	}
 	if invalid := c.unequalWork(cmp, base, head); invalid != "" {
 		return "", invalid
 	}
 	if pairs == 0 {
+		if invalid, _ := voided(base, head, pairs); invalid != "" {
+			return "", invalid
+		}
 		return noPairs(base, head), ""
 	}
 	if m.Quantile > 0 && !g.AllowOverload {
@@ -111,19 +113,22 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 }
 
 // voided is set when pairs were lost to causes outside of the system under test and
-// measuring them again did not bring them back.
-func voided(base, head *result.Cell, pairs, planned int) string {
-	if pairs >= planned {
-		return ""
-	}
+// measuring them again did not bring them back; from is the first repeat that was lost.
+func voided(base, head *result.Cell, pairs int) (reason string, from int) {
+	measured := map[int]bool{}
+	var first result.Run
 	for _, cell := range []*result.Cell{base, head} {
 		for _, r := range cell.Current() {
-			if r.Status == result.RunVoid {
-				return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, planned, r.Repeat, r.Reason)
+			measured[r.Pair()] = true
+			if r.Status == result.RunVoid && (from == 0 || r.Pair() < from) {
+				first, from = r, r.Pair()
 			}
 		}
 	}
-	return ""
+	if from == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from
 }
 
 // unequalWork is set when two sides that were planned to do the same did not: other

@@ -92,13 +92,21 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 		if low == 0 {
 			return
 		}
-		if low != high {
-			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), "min and max of repeat must be equal",
-				fmt.Sprintf("They are %d and %d. Runs cannot stop early yet: every repeat is carried out and judged once, at the end.", low, high)))
+		switch {
+		case low > high:
+			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), "min of repeat is above max", fmt.Sprintf("They are %d and %d.", low, high)))
+			low = high
+		case low < high && low < leastLook:
+			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), fmt.Sprintf("repeats cannot stop before %d of them", leastLook),
+				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. Write min = %d, or min = max for one judgement at the end.", counted(low, "repeat"), leastLook)))
+			low = high
 		}
-		bm.RepeatMin, bm.RepeatMax = high, high
+		bm.RepeatMin, bm.RepeatMax = low, high
 	}
 }
+
+// leastLook is the least number of repeats after which a session may stop early.
+const leastLook = 4
 
 // maxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
 const maxRepeats = 1000

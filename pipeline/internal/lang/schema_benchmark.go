@@ -97,7 +97,7 @@ func benchmarkSettings() steps.Schema {
 		},
 		Blocks: []steps.BlockSchema{
 			{Type: "repeat", Max: 1, Doc: "How often every side is launched and measured.", Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. It must equal max until runs can stop early."},
+				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. With fewer than max, the gates are judged after every even number of repeats from min on, and the session ends when all is decided."},
 				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set."},
 			}}},
 			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: steps.Schema{Attrs: []steps.Attr{

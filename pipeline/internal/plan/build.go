@@ -49,6 +49,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Gates = b.gates(p)
 	p.FamilySize = p.familySize()
 	p.Repeats = schedule(p.Benchmarks)
+	p.Looks = looks(p.Benchmarks)
 	p.Estimate = b.estimate(p)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)

@@ -88,8 +88,9 @@ func fingerprint(p *Plan) string {
 		TimeScale float64
 		Targets   []target
 		Repeats   []Repeat
+		Looks     []int
 		Gates     []Gate
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, gates})[:16]
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates})[:16]
 }
 
 func jsonText(v cty.Value) string {

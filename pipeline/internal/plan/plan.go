@@ -30,8 +30,11 @@ type Plan struct {
 	Benchmarks  []Benchmark       `json:"benchmarks"`
 	Gates       []Gate            `json:"gates"`
 	Repeats     []Repeat          `json:"repeats"`
-	Estimate    Estimate          `json:"estimate"`
-	Warnings    []string          `json:"warnings,omitempty"`
+	// Looks are the numbers of repeats after which the gates are judged; one is a single
+	// judgement at the end.
+	Looks    []int    `json:"looks,omitempty"`
+	Estimate Estimate `json:"estimate"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Step to carry out before the first launch, in order.

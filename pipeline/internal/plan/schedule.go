@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"github.com/servegate/pipeline/gates"
 )
 
 // schedule lays out the repeats. A repeat launches every target once; each launch
@@ -67,6 +69,22 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 		rep.Launches = append(rep.Launches, launch)
 	}
 	return rep
+}
+
+// looks are the numbers of repeats after which all gates are judged. The file has one
+// sequence, because its error rate is one: no benchmark is cut off before the least number
+// of repeats that it asks for.
+func looks(benchmarks []Benchmark) []int {
+	least, most := 0, 0
+	for _, b := range benchmarks {
+		if len(b.Cells) > 0 {
+			least, most = max(least, b.RepeatMin), max(most, b.RepeatMax)
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	return gates.LooksBetween(least, most)
 }
 
 // Cell finds a planned cell by its hash.

@@ -101,6 +101,7 @@ type session struct {
 	spawner *spawn.Spawner
 	// containers is nil where no target runs in one.
 	containers *containers
+	hardware   hardware
 }
 
 func open(opt Options) (*session, error) {
@@ -121,6 +122,7 @@ func open(opt Options) (*session, error) {
 		s.bus.Attach(masked{view, s.redact})
 	}
 	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
+	s.hardware = newHardware(opt)
 	if s.containers, err = newContainers(opt, s.runID, slog.New(warnings{bus: s.bus})); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -178,6 +180,7 @@ func (s *session) keepInputs() error {
 
 func (s *session) close() error {
 	s.spawner.Close()
+	s.hardware.spawner.Close()
 	return errors.Join(s.journal.Close(), s.dir.Close())
 }
 
@@ -188,6 +191,11 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	defer release()
+	releaseGPUs, err := s.lockGPUs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer releaseGPUs()
 	launcher := process.New(s.spawner, process.Options{})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
@@ -198,14 +206,16 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Cache:  s.cache(),
 		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
 
+		Look:       s.look,
 		Preflight:  s.preflight,
+		Machine:    s.watcher(),
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
 	strays := endStrays()
 	if err != nil {
 		return nil, err
 	}
-	doc := engine.Document(s.opt.Plan, outcome, engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID})
+	doc := engine.Document(s.opt.Plan, outcome, s.about())
 	doc.Warnings = slices.Concat(doc.Warnings, strays, s.unposted())
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
@@ -216,8 +226,26 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	return doc, s.finish(doc)
 }
 
-// preflight sees whether the daemon that containers need is there.
+func (s *session) about() engine.About {
+	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID}
+}
+
+// look judges what was measured so far.
+func (s *session) look(so *engine.Outcome) (judge.Look, error) {
+	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config))
+}
+
+// preflight sees whether the machine has what the plan needs.
 func (s *session) preflight(ctx context.Context) error {
+	if err := s.prepareContainers(ctx); err != nil {
+		return err
+	}
+	return s.examine(ctx)
+}
+
+// prepareContainers sees whether the daemon that containers need is there, and removes
+// what an interrupted run has left.
+func (s *session) prepareContainers(ctx context.Context) error {
 	if s.containers == nil {
 		return nil
 	}
@@ -293,7 +321,11 @@ func (s *session) cache() *store.Cache {
 
 // Judge brings a document before the gates of a configuration.
 func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document) error {
-	return judge.Judge(p, doc, judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument})
+	return judge.Judge(p, doc, judging(cfg))
+}
+
+func judging(cfg *lang.Config) judge.Options {
+	return judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument}
 }
 
 // ReadDocument reads a results file, or the one of a run directory.

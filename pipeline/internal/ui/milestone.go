@@ -53,6 +53,8 @@ func milestones(e event.Event) []line {
 		return launchFailed(e)
 	case event.RunEnd:
 		return []line{runEnded(e)}
+	case event.Look:
+		return []line{{neutral, clean(e.Text)}}
 	case event.GateResult:
 		return []line{judged(e)}
 	case event.ReportDone:

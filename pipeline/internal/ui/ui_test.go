@@ -254,7 +254,7 @@ func TestAnyEvents(t *testing.T) {
 	types := []event.Type{
 		event.Version, event.PlanReady, event.Diagnostic, event.StepStart, event.StepEnd, event.LaunchStart, event.LaunchState,
 		event.LaunchReady, event.LaunchFail, event.LaunchStop, event.LaunchDone, event.ProcessStart, event.RunStart, event.RunProgress,
-		event.RunEnd, event.RepeatEnd, event.GateResult, event.ReportDone, event.Interrupted, event.Heartbeat, event.Summary, "new",
+		event.RunEnd, event.RepeatEnd, event.Look, event.GateResult, event.ReportDone, event.Interrupted, event.Heartbeat, event.Summary, "new",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := func() string { return hostile.Draw(rt, "text") }

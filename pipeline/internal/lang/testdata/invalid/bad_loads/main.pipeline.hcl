@@ -105,7 +105,7 @@ benchmark "lengths" {
   }
 
   repeat {
-    min = 4
+    min = 2
     max = 12
   }
 

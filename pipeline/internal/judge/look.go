@@ -1,0 +1,53 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Look is where a session with several looks stands.
+type Look struct {
+	// Stop says that further repeats would not be judged.
+	Stop bool
+	// Open are the comparisons that wait for more repeats, of All; Next is the number of
+	// repeats at the next look.
+	Open, All, Next int
+}
+
+// Ask judges what a document holds so far, and says whether to go on. It is a function
+// of the plan and of what was measured, so that a resumed session gets the same answer.
+// The document is not changed.
+func Ask(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
+	partial := *doc
+	c := newCourt(p, &partial, opt)
+	if err := c.hearing(); err != nil {
+		return Look{}, err
+	}
+	all := len(c.family.Comparisons) + len(c.family.Success)
+	if all == 0 {
+		return Look{Stop: true}, nil
+	}
+	progress, err := c.sequence(false).Judge()
+	if err != nil {
+		return Look{}, fmt.Errorf("looking at the repeats so far: %w", err)
+	}
+	return Look{Stop: progress.Stop, Open: len(progress.Open), All: all, Next: progress.Next}, nil
+}
+
+// sequence is the family with its looks.
+func (c *court) sequence(ended bool) gates.Sequence {
+	return gates.Sequence{Family: c.family, Looks: c.plan.Looks, Ended: ended}
+}
+
+// judgement judges the family: at its looks, or once.
+func (c *court) judgement() (gates.Judgement, error) {
+	if len(c.plan.Looks) < 2 {
+		return gates.Judge(c.family)
+	}
+	progress, err := c.sequence(true).Judge()
+	c.doc.Looks, c.doc.LooksTaken = c.plan.Looks, progress.Taken
+	return progress.Judgement, err
+}
