@@ -88,7 +88,9 @@ func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) ct
 		srv.Role = e.role(nested, s)
 		d.Servers = append(d.Servers, srv)
 		d.Late = d.Late || srv.Late
-		d.Spec.Members = append(d.Spec.Members, steps.Member{Name: nested.label(), Role: srv.Role, Spec: srv.Spec})
+		spec := srv.Spec
+		spec.Version = spec.EngineVersion() // a layout depends on it
+		d.Spec.Members = append(d.Spec.Members, steps.Member{Name: nested.label(), Role: srv.Role, Spec: spec})
 	}
 	return cty.ObjectVal(values)
 }
