@@ -16,7 +16,9 @@
 package load
 
 import (
+	"context"
 	"crypto/tls"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
@@ -46,6 +48,9 @@ type Options struct {
 	// the client itself needed, which then weighs that much more: the audit reports lags
 	// and pauses unscaled, in wall time.
 	TimeScale float64
+	// Begin, if not nil, is called once between the warm-up and the first measured request,
+	// which waits for it.
+	Begin func(context.Context)
 	// Progress, if not nil, is called about five times a second.
 	Progress func(Progress)
 }
@@ -62,4 +67,6 @@ type Result struct {
 	Run record.Run
 	// Warmup is the record of the warm-up requests, kept apart and never judged.
 	Warmup []record.Request
+	// Start is the moment that the times of Run count from, zero if the run did not begin.
+	Start time.Time
 }

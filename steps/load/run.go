@@ -38,11 +38,15 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 		return Result{Warmup: warmup}, fmt.Errorf("load: stopped in the warm-up: %w", context.Cause(ctx))
 	}
 	r.client.pool.warm(ctx, r.connections())
-	run := r.measure(ctx)
-	if ctx.Err() != nil {
-		return Result{Run: run, Warmup: warmup}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
+	if opt.Begin != nil {
+		opt.Begin(ctx)
 	}
-	return Result{Run: run, Warmup: warmup}, nil
+	run := r.measure(ctx)
+	got := Result{Run: run, Warmup: warmup, Start: r.t0}
+	if ctx.Err() != nil {
+		return got, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
+	}
+	return got, nil
 }
 
 // runner is one run in progress.

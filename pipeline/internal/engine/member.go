@@ -21,6 +21,7 @@ type member struct {
 	alone    bool // it is the whole target
 	process  Process
 	log      *store.Log
+	output   *output      // what it writes, on its way to the log
 	running  steps.Server // nil until it runs
 	began    time.Time    // when it was started
 	endpoint steps.Endpoint
@@ -52,6 +53,7 @@ func (r *runner) openMembers(s *server, log string) error {
 			if m.log, err = r.o.Store.Log(file); err != nil {
 				return errors.Join(err, s.closeLogs())
 			}
+			m.output = newOutput(m.log, m.Engine, r.o.Now)
 			m.about = result.Member{Name: name, Role: spec.Role, Log: m.log.Path()}
 			s.members = append(s.members, m)
 			if name == s.spec.Front {
@@ -106,7 +108,7 @@ func (r *runner) start(ctx context.Context, s *server, m *member) error {
 	if m.Spec.URL != "" {
 		m.running = process.NewAttached(strings.TrimRight(m.Spec.URL, "/"))
 	} else {
-		running, err := m.Launcher.Start(ctx, m.process.Process, m.log)
+		running, err := m.Launcher.Start(ctx, m.process.Process, m.output)
 		if errors.Is(err, steps.ErrUnsupported) {
 			return r.config(s, err)
 		}
@@ -178,6 +180,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		}
 		if ok {
 			m.about.Startup = r.o.Now().Sub(m.began).Seconds()
+			m.about.Figures = m.output.figures()
 			return nil
 		}
 		if errors.Is(err, steps.ErrWrongModel) {

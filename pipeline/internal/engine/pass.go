@@ -27,13 +27,20 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Text: plan.Label(cell.Values)})
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
-	got, cause, err := r.send(ctx, s, bm, cell, run)
+	w := r.newWatch(s)
+	got, cause, err := r.send(ctx, s, bm, cell, run, w)
+	w.end(ctx)
 	seen := watched(time.Duration(got.Run.Duration))
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, config
 	}
 	measured := r.measure(bm, got.Run, cause, err)
 	seen.apply(&measured)
+	r.observed(s, w, got.Start, &measured)
+	measured.Series = append(measured.Series, clientSeries(got.Run, openLoop(cell.Workload.Load), r.seriesPoints())...)
+	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
+		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
+	}
 	measured.Repeat, measured.Replaces, measured.Launch = s.repeat, s.replaces, s.launch.ID
 	if len(got.Run.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.Run); err != nil {
@@ -71,7 +78,7 @@ func (r *runner) reset(ctx context.Context, s *server) {
 
 // send carries out the workload. cause is why the server cannot be used any longer; err
 // is why the load generator could not do its work.
-func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run) (got load.Result, cause, err error) {
+func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (got load.Result, cause, err error) {
 	inner := ctx
 	if bm.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -83,7 +90,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: s.front.endpoint.BaseURL, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
 		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
-		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell),
+		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell), Begin: w.begin,
 	})
 	if faultOfTheFile(err) {
 		return got, nil, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}

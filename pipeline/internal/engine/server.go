@@ -323,7 +323,7 @@ func (s *server) cause(f *fault) (m *member, class, evidence string) {
 	if first == nil {
 		first = s.front
 	}
-	class, evidence = first.Engine.Classify(first.log.Tail())
+	class, evidence = first.Engine.Classify(first.output.last())
 	if unknown(class) && f.class == startFailed {
 		// A daemon without a driver for GPUs says so before there is a log.
 		class, evidence = first.Engine.Classify([]string{f.err.Error()})
@@ -335,7 +335,7 @@ func (s *server) cause(f *fault) (m *member, class, evidence string) {
 		if m == first || m.running == nil {
 			continue
 		}
-		if class, evidence := m.Engine.Classify(m.log.Tail()); !unknown(class) {
+		if class, evidence := m.Engine.Classify(m.output.last()); !unknown(class) {
 			return m, class, evidence
 		}
 	}

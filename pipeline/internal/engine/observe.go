@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// How servers are watched during a run. A scrape costs the server a few milliseconds of
+// its event loop, so there is one a second and no more, on a connection of its own.
+const (
+	scrapeEvery   = time.Second            // of the run's own time
+	scrapeLeast   = 100 * time.Millisecond // of real time, however fast a simulation runs
+	scrapeTimeout = 2 * time.Second
+	// scrapeKeep is how many scrapes are kept; then every second one is dropped, and from
+	// there on half as many are made.
+	scrapeKeep = 600
+	// scrapeTries is how many scrapes in a row may fail before the rest are not made.
+	scrapeTries = 3
+)
+
+// watch observes the servers of a target during one run.
+type watch struct {
+	now   func() time.Time
+	scale float64 // how many times faster than its own time the run is
+	views []*view
+	began time.Time
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+}
+
+// view is what one server tells during a run. Once the watch has ended it is complete.
+type view struct {
+	member        *member
+	observer      steps.Observer
+	before, after *steps.Observation // nil where the scrape failed
+	scrapes       []steps.Observation
+	err           error // of the first scrape that failed
+}
+
+// newWatch prepares the observation of a run; begin starts it.
+func (r *runner) newWatch(s *server) *watch {
+	w := &watch{now: r.o.Now, scale: max(r.plan.TimeScale, 0)}
+	if w.scale == 0 {
+		w.scale = 1
+	}
+	for _, m := range s.servers() {
+		if observer, ok := m.Engine.(steps.Observer); ok {
+			w.views = append(w.views, &view{member: m, observer: observer})
+		}
+	}
+	return w
+}
+
+// begin takes the counters before the first measured request and goes on until end. It
+// is called between the warm-up and the run, and returns within the time of one scrape.
+func (w *watch) begin(ctx context.Context) {
+	w.each(func(v *view) {
+		if o, ok := v.scrape(ctx); ok {
+			v.before = &o
+		}
+	})
+	w.began = w.now()
+	ctx, w.stop = context.WithCancel(ctx)
+	for _, v := range w.views {
+		w.done.Go(func() { v.during(ctx, max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)) })
+	}
+}
+
+// end stops the observation and takes the counters after the last request.
+func (w *watch) end(ctx context.Context) {
+	if w.stop == nil { // the run ended before its first request
+		w.views = nil
+		return
+	}
+	w.stop()
+	w.done.Wait()
+	w.each(func(v *view) {
+		if o, ok := v.scrape(ctx); ok {
+			v.after = &o
+		}
+	})
+}
+
+// each does something for all servers at once.
+func (w *watch) each(do func(*view)) {
+	var wait sync.WaitGroup
+	for _, v := range w.views {
+		wait.Go(func() { do(v) })
+	}
+	wait.Wait()
+}
+
+// scrape takes what the server tells now.
+func (v *view) scrape(ctx context.Context) (steps.Observation, bool) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
+	o, err := v.observer.Observe(ctx, v.member.endpoint)
+	if err != nil {
+		if v.err == nil {
+			v.err = err
+		}
+		return o, false
+	}
+	v.scrapes = append(v.scrapes, o)
+	return o, true
+}
+
+// during scrapes again and again until ctx ends.
+func (v *view) during(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for failed := 0; failed < scrapeTries; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		before := v.err
+		if _, ok := v.scrape(ctx); ok {
+			failed = 0
+		} else if failed++; ctx.Err() != nil {
+			v.err = before // the end of the run cut it off
+			return
+		}
+		if len(v.scrapes) >= scrapeKeep {
+			v.scrapes = everySecond(v.scrapes)
+			every *= 2
+			tick.Reset(every)
+		}
+	}
+}
+
+func everySecond[T any](list []T) []T {
+	kept := list[:0]
+	for i := 0; i < len(list); i += 2 {
+		kept = append(kept, list[i])
+	}
+	return kept
+}
+
+// observed adds what a watch has seen to a run. start is when the run's first request was
+// planned.
+func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run) {
+	if start.IsZero() {
+		start = w.began
+	}
+	most := r.seriesPoints()
+	for _, v := range w.views {
+		name := v.member.Name
+		if v.member.alone {
+			name = ""
+		}
+		for counter, rise := range v.rises() {
+			if run.Server == nil {
+				run.Server = map[string]float64{}
+			}
+			run.Server[prefixed(name, counter)] = rise
+		}
+		at := func(t time.Time) float64 { return t.Sub(start).Seconds() * w.scale }
+		run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), at, most)...)
+		run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, r.o.Now()), at, most)...)
+		if v.err != nil && (v.before == nil || v.after == nil) && run.Status != result.RunFailed && run.Status != result.RunCancelled {
+			r.blind(v.member.label(s.Target), v.err)
+		}
+	}
+}
+
+// The sources of series.
+const (
+	sourceMetrics = "metrics"
+	sourceLog     = "log"
+	sourceClient  = "client"
+)
+
+func prefixed(member, name string) string {
+	if member == "" {
+		return name
+	}
+	return member + "/" + name
+}
+
+// blind warns once of a server whose metrics cannot be read.
+func (r *runner) blind(label string, err error) {
+	if r.unseen[label] {
+		return
+	}
+	if r.unseen == nil {
+		r.unseen = map[string]bool{}
+	}
+	r.unseen[label] = true
+	r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
+}
+
+// rises is what each counter rose by. A counter that is new has risen from nothing; one
+// that fell was reset and says nothing.
+func (v *view) rises() map[string]float64 {
+	if v.before == nil || v.after == nil {
+		return nil
+	}
+	out := map[string]float64{}
+	for name, after := range v.after.Counters {
+		if rise := after - v.before.Counters[name]; rise >= 0 {
+			out[name] = rise
+		}
+	}
+	return out
+}
+
+// points are the gauges of the scrapes, and those that follow from two scrapes' counters
+// where the engine has no gauge for them: throughput in tokens per second of the run's
+// own time, and the share of prefix cache hits.
+func (v *view) points(scale float64) []point {
+	var out []point
+	for i, o := range v.scrapes {
+		values := map[string]float64{}
+		for name, g := range o.Gauges {
+			values[name] = g
+		}
+		if i > 0 {
+			derive(values, v.scrapes[i-1], o, scale)
+		}
+		out = append(out, point{o.At, values})
+	}
+	return out
+}
+
+func derive(values map[string]float64, before, after steps.Observation, scale float64) {
+	rise := func(name string) (float64, bool) {
+		old, was := before.Counters[name]
+		now, is := after.Counters[name]
+		return now - old, was && is && now >= old
+	}
+	if took := after.At.Sub(before.At).Seconds() * scale; took > 0 {
+		for name, counter := range map[string]string{steps.SeriesPrompt: steps.CounterPromptTokens, steps.SeriesOutput: steps.CounterGenerationTokens} {
+			if n, ok := rise(counter); ok && !has(values, name) {
+				values[name] = n / took
+			}
+		}
+	}
+	queries, ok := rise(steps.CounterPrefixQueries)
+	hits, also := rise(steps.CounterPrefixHits)
+	if ok && also && queries > 0 && !has(values, steps.SeriesHitRate) {
+		values[steps.SeriesHitRate] = hits / queries
+	}
+}
+
+func has(m map[string]float64, name string) bool {
+	_, ok := m[name]
+	return ok
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// The points of series. A document of thousands of runs must still be one that our own
+// reader accepts, so the runs of a plan share a budget.
+const (
+	mostPoints   = 300
+	leastPoints  = 10
+	budgetPoints = 700_000 // over all series of all runs
+	usualSeries  = 14      // of a run
+)
+
+// seriesPoints is how many points a series of this plan may have.
+func (r *runner) seriesPoints() int {
+	return min(mostPoints, max(leastPoints, budgetPoints/(usualSeries*max(1, r.plan.Estimate.Runs))))
+}
+
+// series turns points into one series for each of their values, by name.
+func series(member, source string, points []point, at func(time.Time) float64, most int) []result.Series {
+	byName := map[string]*result.Series{}
+	for _, p := range points {
+		t := rounded(at(p.at), 3)
+		for name, v := range p.values {
+			s := byName[name]
+			if s == nil {
+				s = &result.Series{Name: name, Member: member, Source: source}
+				byName[name] = s
+			}
+			s.T, s.V = append(s.T, t), append(s.V, significant(v))
+		}
+	}
+	var out []result.Series
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		s := byName[name]
+		s.T, s.V = thin(s.T, most), thin(s.V, most)
+		out = append(out, *s)
+	}
+	return out
+}
+
+// thin keeps at most n values, evenly spread, the first and the last among them.
+func thin(list []float64, n int) []float64 {
+	if len(list) <= n || n < 2 {
+		return list
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return out
+}
+
+// significant rounds to four digits: no chart shows more, and a document holds many.
+func significant(v float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
+func rounded(v float64, digits int) float64 {
+	unit := math.Pow10(digits)
+	return math.Round(v*unit) / unit
+}
+
+// The client's own series of a run.
+const (
+	seriesTTFT = "ttft" // median of the requests planned in a part of the run, seconds
+	seriesLag  = "lag"  // largest of them, seconds of real time
+)
+
+// openLoop says that nothing but the client delays a send.
+func openLoop(l steps.Load) bool { return l.Arrival != "closed" && l.MaxConcurrency == 0 }
+
+// clientParts is into how many parts of equal length a run is cut for the client's series.
+const clientParts = 60
+
+// clientSeries are the time to the first token, and the lag of the sends behind the plan
+// where nothing but the client can cause it, over the time of a run.
+func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
+	requests := slices.Clone(run.Requests)
+	slices.SortStableFunc(requests, func(a, b record.Request) int { return cmp.Compare(a.Planned, b.Planned) })
+	if len(requests) == 0 {
+		return nil
+	}
+	first, last := requests[0].Planned, requests[len(requests)-1].Planned
+	parts := min(clientParts, most, len(requests))
+	width := float64(last-first)/float64(parts) + 1
+	ttft := result.Series{Name: seriesTTFT, Source: sourceClient}
+	lag := result.Series{Name: seriesLag, Source: sourceClient}
+	for part := range parts {
+		from := first + int64(float64(part)*width)
+		to := first + int64(float64(part+1)*width)
+		var times, lags []float64
+		for _, q := range requests {
+			if q.Planned < from || q.Planned >= to {
+				continue
+			}
+			if q.Failure == "" && len(q.Events) > 0 {
+				times = append(times, float64(q.Events[0].At-q.Sent)/1e9)
+			}
+			if q.Sent >= 0 {
+				lags = append(lags, float64(q.Sent-q.Planned)/1e9)
+			}
+		}
+		middle := rounded(float64(from+to)/2e9, 3)
+		if len(times) > 0 {
+			slices.Sort(times)
+			ttft.T, ttft.V = append(ttft.T, middle), append(ttft.V, significant(times[len(times)/2]))
+		}
+		if len(lags) > 0 {
+			lag.T, lag.V = append(lag.T, middle), append(lag.V, significant(max(0, slices.Max(lags))))
+		}
+	}
+	out := []result.Series{ttft}
+	if openLoop {
+		scale := cmp.Or(run.Audit.TimeScale, 1)
+		for i := range lag.V {
+			lag.V[i] = significant(lag.V[i] / scale)
+		}
+		out = append(out, lag)
+	}
+	return slices.DeleteFunc(out, func(s result.Series) bool { return len(s.T) == 0 })
+}
