@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
 )
 
 // reportKinds are the kinds of reports with the arguments that only they have.
 func reportKinds() map[string][]string {
-	return map[string][]string{"github": {"sticky"}, "file": {"path", "formats"}, "summary": nil}
+	return map[string][]string{"github": {"comment", "key", "check", "status"}, "file": {"path", "formats"}, "summary": nil}
 }
 
 // reportFormats can be written to files.
@@ -36,10 +35,31 @@ func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	if r.Cols != "" {
 		e.checkAxisName(o, "cols", r.Cols, axes)
 	}
-	if o.Known("sticky") {
-		r.Options = map[string]string{"sticky": strconv.FormatBool(truth(o, "sticky"))}
-	}
+	r.Options = e.postOptions(o)
 	return r
+}
+
+// commentModes say what becomes of the comments of earlier runs.
+func commentModes() []string {
+	return []string{"update", "hide-and-new", "delete-and-new", "new", "never"}
+}
+
+// postOptions are the arguments of the kind github that are set.
+func (e *evaluator) postOptions(o object) map[string]string {
+	var out map[string]string
+	for _, name := range reportKinds()["github"] {
+		if !o.Known(name) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = o.Text(name)
+		if name == "comment" && !slices.Contains(commentModes(), out[name]) {
+			e.report(problem(codeValue, o.at([]string{name}), fmt.Sprintf("there is no way %q to comment", out[name]), choose(out[name], commentModes(), "ways")))
+		}
+	}
+	return out
 }
 
 // reportFits reports an unknown kind, of which nothing more can be said, and arguments

@@ -78,7 +78,10 @@ func reportType() *blockType {
 			{Name: "formats", Type: cty.List(cty.String), Doc: "Kind file: markdown, text, html, json, junit or csv; markdown unless set."},
 			{Name: "rows", Type: cty.List(cty.String), Doc: "Axes that make the rows of the tables."},
 			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
-			{Name: "sticky", Type: cty.Bool, Doc: "Kind github: keep one comment and edit it, instead of a new one for each run."},
+			{Name: "comment", Type: cty.String, Doc: "Kind github: update (one comment, kept up to date; unless set), hide-and-new, delete-and-new, new or never."},
+			{Name: "key", Type: cty.String, Doc: "Kind github: tells several reports on one pull request apart; the block's name unless set."},
+			{Name: "check", Type: cty.String, Doc: "Kind github: name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
+			{Name: "status", Type: cty.String, Doc: "Kind github: context of a commit status; none unless set."},
 		}},
 	}
 }

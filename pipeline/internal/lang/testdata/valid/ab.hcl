@@ -146,10 +146,11 @@ pipeline {
 }
 
 report "github" "pr" {
-  gates  = [gate.latency, gate.slo]
-  rows   = ["rate", "len"]
-  cols   = "side"
-  sticky = true
+  gates   = [gate.latency, gate.slo]
+  rows    = ["rate", "len"]
+  cols    = "side"
+  comment = "hide-and-new"
+  check   = ""
 }
 
 report "file" "all" {

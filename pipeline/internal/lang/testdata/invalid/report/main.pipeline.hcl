@@ -43,5 +43,9 @@ report "file" "out" {
   rows    = ["rte"]
   cols    = "side"
   gates   = [gate.latency, benchmark.serving]
-  sticky  = true
+  comment = "update"
+}
+
+report "github" "pr" {
+  comment = "sticky"
 }
