@@ -62,3 +62,10 @@ func HasImage(ctx context.Context, host, image string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// IsLocal says whether the daemon at host runs on this machine, so that what is seen of
+// the machine's devices and files holds for its containers.
+func IsLocal(host string) bool {
+	d, err := connect(host)
+	return err == nil && d.local
+}

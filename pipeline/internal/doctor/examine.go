@@ -53,6 +53,12 @@ func Examine(n Needs, f Facts) []Check {
 	return append(out, governor(f), locks(n, f))
 }
 
+// Preflight is the part of the examination that goes before a run: what no step of the
+// pipeline provides, and no launcher sees for itself.
+func Preflight(n Needs, f Facts) []Check {
+	return slices.Concat(gpus(n, f), rdma(n, f), space(n, f), ports(n, f))
+}
+
 // MissingError gathers what is missing, nil if nothing is.
 func MissingError(checks []Check) error {
 	var errs []error
@@ -80,6 +86,9 @@ func programs(n Needs, f Facts) []Check {
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 func daemon(n Needs, f Facts) []Check {
+	if n.File && !n.Containers() {
+		return nil
+	}
 	if f.DockerErr != nil {
 		c := Check{Name: "Docker", Status: Warn, Found: "no daemon answers", Fix: "servers with an image need one: install Docker and start it, or set DOCKER_HOST"}
 		if n.Containers() {

@@ -91,6 +91,9 @@ func Look(ctx context.Context, n Needs, opt Options) Facts {
 
 // docker asks the daemon, if one is needed or there is one.
 func (f *Facts) docker(ctx context.Context, n Needs, getenv func(string) string) {
+	if n.File && !n.Containers() {
+		return
+	}
 	host := docker.HostFromEnv(getenv)
 	if f.Docker, f.DockerErr = docker.Inspect(ctx, host); f.DockerErr != nil {
 		return

@@ -5,20 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gofrs/flock"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 )
 
-// lockPoll is how often a lock that somebody else holds is tried again.
-const lockPoll = time.Second
+const (
+	// lockPoll is how often a lock that somebody else holds is tried again.
+	lockPoll = time.Second
+	// lockRemind is how often a run that waits says so again.
+	lockRemind = time.Minute
+)
 
-// takeLock waits for the lock that the file asks for, so that one run at a time uses the
-// machine. The system releases it when the holder ends, however it does. The returned
-// function releases it.
+// takeLock waits for the lock that the file asks for, so that one run at a time uses what
+// it stands for. The returned function releases it.
 func (s *session) takeLock(ctx context.Context) (func(), error) {
 	path := s.opt.Config.Settings.Lock
 	if path == "" {
@@ -27,30 +33,107 @@ func (s *session) takeLock(ctx context.Context) (func(), error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.opt.Dir, path)
 	}
-	lock := flock.New(path)
+	return s.hold(ctx, "the lock "+path, path)
+}
+
+// hold waits for a lock file and writes into it who has it. The system releases it when
+// the holder ends, however it does; the file stays, since another may wait for it. what
+// is its name for people.
+func (s *session) hold(ctx context.Context, what, path string) (func(), error) {
+	if err := createLock(path); err != nil {
+		return nil, fmt.Errorf("taking %s: %w", what, err)
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	held, err := lock.TryLock()
+	if err == nil && !held {
+		err = s.await(ctx, lock, what)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("taking the lock %s: %w", path, err)
+		return nil, fmt.Errorf("taking %s: %w", what, err)
 	}
-	if !held {
-		s.bus.Emit(event.Event{
-			Type: event.Diagnostic, Severity: "warning",
-			Text: fmt.Sprintf("waiting for the lock %s, held by %s", path, holder(path)),
-		})
-		if held, err = lock.TryLockContext(ctx, lockPoll); !held {
-			return nil, fmt.Errorf("waiting for the lock %s: %w", path, errors.Join(err, context.Cause(ctx)))
-		}
-	}
-	// For whoever waits next. Without it the lock holds all the same.
-	_ = os.WriteFile(path, fmt.Appendf(nil, "run %s, process %d\n", s.runID, os.Getpid()), 0o644)
+	_ = note(path, s.holding()) // for whoever waits next; without it the lock holds all the same
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// holder reads who wrote himself into a lock file.
+// note writes into a lock file, which is there.
+func note(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// await tries a lock until it is free, and says each minute whom it waits for.
+func (s *session) await(ctx context.Context, lock *flock.Flock, what string) error {
+	for {
+		s.bus.Emit(event.Event{
+			Type: event.Diagnostic, Severity: "warning",
+			Text: fmt.Sprintf("waiting for %s, held by %s", what, holder(lock.Path())),
+		})
+		attempt, cancel := context.WithTimeout(ctx, lockRemind)
+		held, err := lock.TryLockContext(attempt, lockPoll)
+		cancel()
+		switch {
+		case held:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !errors.Is(err, context.DeadlineExceeded):
+			return err
+		}
+	}
+}
+
+// createLock makes a lock file that every user can open. One that is there is left: in a
+// folder that all may write to, Linux refuses to open the file of somebody else as if it
+// were to be made.
+func createLock(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no plain file; remove it", path)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Beyond what the umask left: the next run may be another user's.
+	return errors.Join(f.Chmod(0o666), f.Close())
+}
+
+// holding says who we are, for those who wait.
+func (s *session) holding() string {
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return fmt.Sprintf("run %s, process %d of user %s, %s, since %s\n", s.runID, os.Getpid(), name, s.opt.Plan.File, s.opt.Now().Format(time.RFC3339))
+}
+
+// maxHolder bounds what is read of who holds a lock.
+const maxHolder = 400
+
+// holder reads who wrote himself into a lock file. Anybody may have written there.
 func holder(path string) string {
 	text, err := os.ReadFile(path)
-	if err != nil || len(text) == 0 || len(text) > 200 {
+	if err != nil || len(text) > maxHolder {
 		return "another run"
 	}
-	return strings.TrimSpace(string(text))
+	clean := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(text), ""))
+	if clean = strings.TrimSpace(clean); clean == "" {
+		return "another run"
+	}
+	return clean
 }

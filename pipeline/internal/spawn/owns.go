@@ -1,0 +1,12 @@
+package spawn
+
+// Ownership says whether a process was started by this program.
+type Ownership int
+
+// What can be known of it. A process of another PID namespace, and on systems without
+// /proc every process, is Untold.
+const (
+	Untold Ownership = iota
+	Ours
+	Others
+)

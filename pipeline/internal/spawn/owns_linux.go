@@ -1,0 +1,37 @@
+package spawn
+
+import (
+	"os"
+	"strconv"
+)
+
+// hostNamespace is what /proc/self/ns/pid is in the first PID namespace of a machine. In
+// any other, a number that a driver tells may be that of another process here.
+const hostNamespace = "pid:[4026531836]"
+
+// OwnerOf says whether this program has started a process, however far down: it carries
+// our mark then.
+func OwnerOf(pid int) Ownership {
+	if pid <= 0 {
+		return Untold
+	}
+	if markOf(pid) == ownMark() {
+		return Ours
+	}
+	p, err := readProcess(pid)
+	namespace, nsErr := os.Readlink("/proc/self/ns/pid")
+	if err != nil || p.ended() || nsErr != nil || namespace != hostNamespace {
+		return Untold
+	}
+	return Others
+}
+
+// ControlGroup returns the text of a process's control groups, in which container
+// runtimes name their containers; "" if it cannot be read.
+func ControlGroup(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package spawn
+
+// OwnerOf is not known without /proc.
+func OwnerOf(int) Ownership { return Untold }
+
+// ControlGroup is not known without /proc.
+func ControlGroup(int) string { return "" }
