@@ -188,7 +188,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
-		a.cleanupCommand(), a.routerCommand(),
+		a.cleanupCommand(), a.doctorCommand(), a.routerCommand(),
 	)
 	return root
 }

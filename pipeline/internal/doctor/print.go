@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/term"
 )
 
 // Text writes the checks as a table, each with its remedy below it, and a summary.
@@ -12,14 +14,14 @@ func Text(w io.Writer, checks []Check) error {
 	wide := 0
 	counts := map[string]int{}
 	for _, c := range checks {
-		wide = max(wide, len(c.Name))
+		wide = max(wide, term.Width(term.Escape(c.Name)))
 		counts[c.Status]++
 	}
 	var b strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&b, "%-7s  %-*s  %s\n", c.Status, wide, c.Name, c.Found)
+		fmt.Fprintf(&b, "%-7s  %s  %s\n", c.Status, term.Pad(term.Escape(c.Name), wide), term.Escape(c.Found))
 		if c.Fix != "" {
-			fmt.Fprintf(&b, "%-7s  %-*s  -> %s\n", "", wide, "", c.Fix)
+			fmt.Fprintf(&b, "%-7s  %-*s  -> %s\n", "", wide, "", term.Escape(c.Fix))
 		}
 	}
 	fmt.Fprintf(&b, "\n%d ok, %s, %d missing\n", counts[OK], count(counts[Warn], "warning"), counts[Missing])

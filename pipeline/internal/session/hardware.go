@@ -47,14 +47,14 @@ func planned(p *plan.Plan) []string {
 	return out
 }
 
-// warn tells of something that does not end the run.
-func (s *session) warn(text string) {
+// caution tells of something that does not end the run.
+func (s *session) caution(text string) {
 	s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text})
 }
 
 // watcher returns what looks after the machine for the engine, nil for nothing.
 func (s *session) watcher() engine.Machine {
-	if g := newGPUs(s.hardware.needs, s.hardware.prober, s.ownerOf, s.warn); g != nil {
+	if g := newGPUs(s.hardware.needs, s.hardware.prober, s.ownerOf, s.caution); g != nil {
 		return g
 	}
 	return nil
@@ -71,7 +71,7 @@ func (s *session) examine(ctx context.Context) error {
 		if err == nil {
 			for _, c := range checks {
 				if c.Status == doctor.Warn {
-					s.warn(c.Name + " " + c.Found + ": " + c.Fix)
+					s.caution(c.Name + " " + c.Found + ": " + c.Fix)
 				}
 			}
 			return nil

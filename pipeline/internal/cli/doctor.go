@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/spf13/cobra"
+)
+
+// doctorCommand says what is missing on this machine and how to mend it.
+func (a *app) doctorCommand() *cobra.Command {
+	var flags configFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor [FILE|DIR]...",
+		Short: "Say what this machine lacks, and how to mend it",
+		Long: "Looks at the machine: GPUs, networks, disks, the Docker daemon. With a pipeline file it checks what that file needs.\n" +
+			"Starts no server and changes nothing. Exits with 4 if something that is needed is missing.",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			return a.doctor(ctx, flags, args, asJSON)
+		}),
+	}
+	flags.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the checks as JSON")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJSON bool) error {
+	var needs doctor.Needs
+	dir := "."
+	if len(args) > 0 {
+		cfg, err := a.load(flags, args)
+		if err != nil {
+			return err
+		}
+		needs, dir = doctor.NeedsOf(cfg, nil), folder(cfg)
+	}
+	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer spawner.Close()
+	facts := doctor.Look(ctx, needs, doctor.Options{
+		Spawner: spawner, Getenv: a.Getenv, Out: ".", Dir: dir,
+		Locks: func() (string, error) { return session.LockDir(a.Getenv) },
+	})
+	if ctx.Err() != nil {
+		return exit(interruptCode(context.Cause(ctx)), context.Cause(ctx))
+	}
+	checks := doctor.Examine(needs, facts)
+	write := doctor.Text
+	if asJSON {
+		write = doctor.JSON
+	}
+	if err := write(a.Out, checks); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if doctor.MissingError(checks) != nil {
+		return exit(exitInfrastructure, nil)
+	}
+	return nil
+}
