@@ -73,9 +73,10 @@ func adopt(p, stored *plan.Plan) error {
 	for _, b := range stored.Benchmarks {
 		repeats[b.Addr] = b.RepeatMax
 	}
+	p.Looks = stored.Looks // those that were taken cannot be taken otherwise afterwards
 	for i := range p.Benchmarks {
 		b := &p.Benchmarks[i]
-		b.RepeatMax = repeats[b.Addr]
+		b.RepeatMin, b.RepeatMax = min(b.RepeatMin, repeats[b.Addr]), repeats[b.Addr]
 		for _, c := range b.Cells {
 			if _, _, ok := stored.Cell(c.Hash); !ok {
 				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since", b.Addr, plan.Label(c.Values))

@@ -3,10 +3,12 @@ package session
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -26,7 +28,7 @@ const quickstart = "../../../examples/quickstart/quickstart.pipeline.hcl"
 // A file may be called a regression in at most alpha of the runs: with 200 of them and
 // alpha = 0.05 more than 20 happen with a chance below 0.1 %.
 func TestEqualSidesInVirtualTime(t *testing.T) {
-	v := newVirtual(t, "off")
+	v := newVirtual(t, "off", 5, 5)
 	verdicts := map[result.Verdict]int{}
 	for seed := range 200 {
 		verdicts[v.run(t, seed).Verdict]++
@@ -43,7 +45,7 @@ func TestEqualSidesInVirtualTime(t *testing.T) {
 // TestPlantedChangeInVirtualTime is the counterpart: the change that the quickstart is
 // about is found.
 func TestPlantedChangeInVirtualTime(t *testing.T) {
-	v := newVirtual(t, "on")
+	v := newVirtual(t, "on", 5, 5)
 	found := 0
 	for seed := range 40 {
 		if v.run(t, seed).Verdict == result.Regression {
@@ -55,6 +57,44 @@ func TestPlantedChangeInVirtualTime(t *testing.T) {
 	}
 }
 
+// TestLooksInVirtualTime runs the quickstart with looks after 4, 6, 8, 10 and 12 repeats:
+// the error of all looks together holds, the planted change is found, and most of the
+// repeats are saved. Resuming judges as the looks did, since both see the same document.
+func TestLooksInVirtualTime(t *testing.T) {
+	for _, tt := range []struct {
+		head    string
+		files   int
+		pairs   float64 // at most, on average
+		verdict result.Verdict
+		atLeast int
+		atMost  int
+	}{
+		{"off", 100, 8, result.Regression, 0, 13}, // 5 % of 100, and 13 with a chance below 0.1 %
+		{"on", 30, 5, result.Regression, 29, 30},
+	} {
+		v := newVirtual(t, tt.head, 4, 12)
+		found, pairs := 0, 0
+		for seed := range tt.files {
+			doc := v.run(t, seed)
+			pairs += doc.RepeatsDone
+			if doc.Verdict == tt.verdict {
+				found++
+			}
+			if n := len(doc.LooksTaken); n == 0 || doc.LooksTaken[n-1] != doc.RepeatsDone {
+				t.Errorf("head %s, seed %d: looks %v of %d repeats", tt.head, seed, doc.LooksTaken, doc.RepeatsDone)
+			}
+		}
+		mean := float64(pairs) / float64(tt.files)
+		t.Logf("head %s: %d of %d files are called a %s, after %.2f repeats on average", tt.head, found, tt.files, tt.verdict, mean)
+		if found < tt.atLeast || found > tt.atMost {
+			t.Errorf("head %s: %d of %d files are called a %s, want %d to %d", tt.head, found, tt.files, tt.verdict, tt.atLeast, tt.atMost)
+		}
+		if mean > tt.pairs {
+			t.Errorf("head %s: %.2f repeats on average, want at most %g", tt.head, mean, tt.pairs)
+		}
+	}
+}
+
 // virtual runs a plan with the model of the simulated servers in place of the servers.
 type virtual struct {
 	cfg    *lang.Config
@@ -62,7 +102,7 @@ type virtual struct {
 	models map[string]simulate.Config
 }
 
-func newVirtual(t *testing.T, head string) *virtual {
+func newVirtual(t *testing.T, head string, least, most int) *virtual {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind(), sglang.Kind())...)
 	if err != nil {
@@ -74,6 +114,9 @@ func newVirtual(t *testing.T, head string) *virtual {
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags)
+	}
+	for _, b := range cfg.Benchmarks {
+		b.RepeatMin, b.RepeatMax = least, most
 	}
 	p, diags := plan.Build(cfg, plan.Options{File: "quickstart", Simulated: "process", TimeScale: 1})
 	if diags.HasErrors() {
@@ -106,8 +149,12 @@ func newVirtual(t *testing.T, head string) *virtual {
 // run carries the plan out once, with its own noise of launches and steps.
 func (v *virtual) run(t *testing.T, seed int) *result.Document {
 	t.Helper()
-	out := &engine.Outcome{Started: time.Unix(0, 0), Ended: time.Unix(1, 0), Status: "complete", RepeatsDone: len(v.plan.Repeats)}
+	out := &engine.Outcome{Started: time.Unix(0, 0), Ended: time.Unix(1, 0), Status: "complete"}
 	for _, r := range v.plan.Repeats {
+		if v.decided(t, out, seed) {
+			break
+		}
+		out.RepeatsDone++
 		for _, l := range r.Launches {
 			launched := engine.Launched{
 				ID: l.ID, Repeat: r.Index, Target: l.Target,
@@ -119,11 +166,28 @@ func (v *virtual) run(t *testing.T, seed int) *result.Document {
 			out.Launched = append(out.Launched, launched)
 		}
 	}
-	doc := engine.Document(v.plan, out, engine.About{Tool: "test", RunID: "virtual"})
+	doc := v.document(out)
 	if err := Judge(v.cfg, v.plan, doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc
+}
+
+func (v *virtual) document(out *engine.Outcome) *result.Document {
+	return engine.Document(v.plan, out, engine.About{Tool: "test", RunID: "virtual"})
+}
+
+// decided takes the look that is due, if one is.
+func (v *virtual) decided(t *testing.T, out *engine.Outcome, seed int) bool {
+	t.Helper()
+	if len(v.plan.Looks) < 2 || !slices.Contains(v.plan.Looks, out.RepeatsDone) {
+		return false
+	}
+	look, err := judge.Ask(v.plan, v.document(out), judging(v.cfg))
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	return look.Stop
 }
 
 func (v *virtual) measure(t *testing.T, seed, repeat int, l plan.Launch, run plan.Run) result.Run {
