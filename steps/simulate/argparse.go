@@ -14,6 +14,8 @@ import (
 type arguments struct {
 	values     map[string][]string
 	positional []string
+	// keys of JSON flags given one by one (--flag.key value), by flag and path.
+	keys map[string]map[string]string
 }
 
 // usageError is what argparse prints before it exits with status 2.
@@ -25,7 +27,7 @@ func (e usageError) Error() string { return e.text }
 // several values for lists, --no-flag; vLLM also takes underscores for dashes, -O3 and
 // --json-flag.key value. Abbreviated flags are not accepted.
 func (t *flagTable) parseArgs(args []string) (*arguments, error) {
-	out := &arguments{values: make(map[string][]string)}
+	out := &arguments{values: make(map[string][]string), keys: make(map[string]map[string]string)}
 	var unknown []string
 	for i := 0; i < len(args); {
 		arg := args[i]
@@ -64,7 +66,11 @@ func (t *flagTable) parseArgs(args []string) (*arguments, error) {
 			return nil, usageError{fmt.Sprintf("argument %s: %v", name, err)}
 		}
 		if key != "" {
-			continue // one key of a JSON flag; the simulator reads none of them
+			if out.keys[def.name] == nil {
+				out.keys[def.name] = make(map[string]string)
+			}
+			out.keys[def.name][key] = values[0]
+			continue
 		}
 		out.values[def.name] = values
 	}

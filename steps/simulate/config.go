@@ -31,7 +31,11 @@ type Config struct {
 	MaxModelLen int
 	// Watermark is the share of blocks that the admission of a request leaves free.
 	Watermark float64
-	Noise     Noise
+	// BlockingTransfer makes a step wait for KV from another server, as the connectors of
+	// vLLM before V1 do in execute_model; without it such requests wait beside the batch
+	// until their KV is there (WAITING_FOR_REMOTE_KVS of V1).
+	BlockingTransfer bool
+	Noise            Noise
 }
 
 // ErrKVTooSmall means that the KV cache cannot hold one request of the full length.

@@ -25,8 +25,11 @@ type driver struct {
 	// maxLag is the most that a step ended later on the wall than in the model.
 	maxLag time.Duration
 
-	wake  chan struct{} // a request was submitted
+	wake  chan struct{} // a request was submitted, or KV arrived
 	crash chan struct{} // closed when the engine dies
+	dying sync.Once
+	// kv moves KV between servers; nil for a server that stands alone.
+	kv *kvSide
 }
 
 // errEngineDead ends a server whose engine crashed.
@@ -50,8 +53,12 @@ type stream struct {
 	last    time.Duration
 	input   int
 	queue   []token
-	// ready holds one signal that queue has grown.
-	ready chan struct{}
+	// ready holds one signal that queue has grown or the request has failed.
+	ready  chan struct{}
+	failed error
+	// exchange of KV, nil for none; stored is closed when it is where it should go.
+	exchange *exchange
+	stored   chan struct{}
 }
 
 func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
@@ -82,11 +89,13 @@ func (d *driver) run(ctx context.Context) error {
 		d.mu.Lock()
 		step, busy := d.engine.Begin(now)
 		next, more := d.engine.NextReady()
+		fetches := d.engine.TakeFetches()
 		d.mu.Unlock()
+		d.startFetches(fetches)
 		var err error
 		switch {
 		case busy:
-			if err = d.clock.SleepUntil(ctx, step.End); err == nil {
+			if step, err = d.pass(ctx, step); err == nil {
 				now = step.End
 				events = d.end(step, events[:0])
 			}
@@ -98,6 +107,7 @@ func (d *driver) run(ctx context.Context) error {
 		default:
 			select {
 			case <-d.wake:
+				now = max(now, d.clock.Now())
 			case <-ctx.Done():
 				err = context.Cause(ctx)
 			}
@@ -111,9 +121,20 @@ func (d *driver) run(ctx context.Context) error {
 // end applies a step and delivers its tokens.
 func (d *driver) end(step Step, events []Event) []Event {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.maxLag = max(d.maxLag, d.clock.Now()-step.End)
 	events = d.engine.End(events)
+	var done []completed
+	for _, ev := range events {
+		if st := d.streams[ev.ID]; ev.Last && st != nil && st.exchange != nil {
+			done = append(done, completed{ev.ID, st, ev})
+		} else if st == nil && ev.Blocks != nil {
+			d.engine.Release(ev.ID) // nobody is left to tell a peer of it
+		}
+	}
+	d.mu.Unlock()
+	d.handOver(done)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, ev := range events {
 		st, ok := d.streams[ev.ID]
 		if !ok {
@@ -125,10 +146,7 @@ func (d *driver) end(step Step, events []Event) []Event {
 		if ev.Last {
 			delete(d.streams, ev.ID)
 		}
-		select {
-		case st.ready <- struct{}{}:
-		default:
-		}
+		st.signal()
 	}
 	d.log.step(step, d.engine.Stats())
 	return events
@@ -137,8 +155,8 @@ func (d *driver) end(step Step, events []Event) []Event {
 // generate serves one prompt and calls each for every token, in order, from the
 // caller's goroutine. It stops at the first error of each, at the end of ctx, or as an
 // injected failure says.
-func (d *driver) generate(ctx context.Context, prompt []int, output int, each func(token) error) error {
-	id, st, dropAt, dropErr, err := d.submit(prompt, output)
+func (d *driver) generate(ctx context.Context, prompt []int, output int, x *exchange, each func(token) error) error {
+	id, st, dropAt, dropErr, err := d.submit(prompt, output, x)
 	if err != nil {
 		return err
 	}
@@ -152,12 +170,18 @@ func (d *driver) generate(ctx context.Context, prompt []int, output int, each fu
 			return errEngineDead
 		}
 		d.mu.Lock()
-		tokens := st.queue
+		tokens, failed := st.queue, st.failed
 		st.queue = nil
 		d.mu.Unlock()
+		if failed != nil {
+			return failed
+		}
 		for _, t := range tokens {
 			if dropErr != nil && t.Index == dropAt {
 				return dropErr
+			}
+			if t.Last {
+				st.waitStored(ctx)
 			}
 			if err := each(t); err != nil {
 				return err
@@ -170,17 +194,21 @@ func (d *driver) generate(ctx context.Context, prompt []int, output int, each fu
 }
 
 // submit hands a request to the engine, and draws whether and where it will be dropped.
-func (d *driver) submit(prompt []int, output int) (id int, st *stream, dropAt int, dropErr, err error) {
+func (d *driver) submit(prompt []int, output int, x *exchange) (id int, st *stream, dropAt int, dropErr, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id = d.accepted
 	now := d.clock.Now()
-	if err = d.engine.Submit(now, Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}); err != nil {
+	request := Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}
+	if x != nil {
+		request.Remote, request.Hold = x.from != nil, x.hold
+	}
+	if err = d.engine.Submit(now, request); err != nil {
 		return 0, nil, 0, nil, err
 	}
 	d.accepted++
 	if d.accepted == d.fail.CrashAfter {
-		close(d.crash)
+		d.die()
 	}
 	if d.drops.Float64() < d.fail.Drop {
 		dropAt, dropErr = d.drops.IntN(output), errCut
@@ -188,12 +216,9 @@ func (d *driver) submit(prompt []int, output int) (id int, st *stream, dropAt in
 			dropErr = errInStream
 		}
 	}
-	st = &stream{arrived: now, input: len(prompt), ready: make(chan struct{}, 1)}
+	st = &stream{arrived: now, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
 	d.streams[id] = st
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	d.signal()
 	return id, st, dropAt, dropErr, nil
 }
 

@@ -21,6 +21,14 @@ type Engine struct {
 	waiting []*sequence
 	// running in order of admission.
 	running []*sequence
+	// fetching sequences have their blocks and wait for KV from another server.
+	fetching []*sequence
+	// fetched sequences have their KV and wait for a place in the batch.
+	fetched []*sequence
+	// held sequences are complete; another server has still to take their KV.
+	held []*sequence
+	// wanted collects the requests whose transfer has to start, see TakeFetches.
+	wanted []int
 	// plan of the step in progress, nil between steps.
 	plan  []slice
 	stats Stats
@@ -34,6 +42,11 @@ type Request struct {
 	// IDs are the prompt's tokens (length Input). Without them the content counts as
 	// unique, and the prefix cache does not see it.
 	IDs []int
+	// Remote requests get the KV of their prompt from another server: see TakeFetches
+	// and, with Config.BlockingTransfer, Step.Fetches.
+	Remote bool
+	// Hold keeps the KV after the last token until Release.
+	Hold bool
 }
 
 // Event is one token that a step produced.
@@ -47,6 +60,8 @@ type Event struct {
 	Cached int
 	// Last token of the request.
 	Last bool
+	// Blocks that hold the KV of a complete request with Hold, before they are released.
+	Blocks []int32
 }
 
 // Step is one forward pass.
@@ -56,6 +71,11 @@ type Step struct {
 	PrefillTokens, DecodeTokens int
 	// Sequences in it.
 	Sequences int
+	// Fetches are the requests of this step whose KV has to arrive before the step can
+	// end (only with Config.BlockingTransfer). Fetched must follow.
+	Fetches []int
+	// Prompts that are complete at the end of this step.
+	Prompts []int
 }
 
 // Stats are counters since the start, except where they say that they are of now.
@@ -69,7 +89,10 @@ type Stats struct {
 	Preemptions  int
 	// PrefixQueries and PrefixHits count prompt tokens at admission.
 	PrefixQueries, PrefixHits int
-	Steps                     int
+	// ExternalQueries and ExternalHits count prompt tokens that were looked for at, and
+	// came from, another server.
+	ExternalQueries, ExternalHits int
+	Steps                         int
 }
 
 // sequence is a request with its state.
@@ -100,6 +123,8 @@ type slice struct {
 	tokens int
 	// prefill tells a prompt's chunk from a decode, also where the prefix cache left one token of it.
 	prefill bool
+	// fetch is a prompt whose KV comes from another server within the step.
+	fetch bool
 }
 
 // ErrTooLong means that a request does not fit the model's maximum length.
@@ -155,18 +180,30 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	if len(e.plan) == 0 {
 		return Step{}, false
 	}
+	step := Step{Start: now, Sequences: len(e.plan)}
 	var w work
 	for _, sl := range e.plan {
-		if sl.prefill {
+		if sl.seq.produced == 0 && sl.seq.computed+sl.tokens == sl.seq.total() {
+			step.Prompts = append(step.Prompts, sl.seq.req.ID)
+		}
+		switch {
+		case sl.fetch:
+			step.Fetches = append(step.Fetches, sl.seq.req.ID)
+		case sl.prefill:
 			w.addPrefill(sl.seq.computed, sl.tokens)
-		} else {
+		default:
 			w.addDecode(sl.seq.computed)
 		}
 	}
-	d := stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+	// Where all KV comes from elsewhere the model is not run: what is left is the host's share.
+	d := e.cfg.Profile.KernelOverhead + time.Duration(len(e.plan))*e.cfg.Profile.SequenceOverhead
+	if w.sequences > 0 {
+		d = stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+	}
 	d = time.Duration(float64(d) * e.noise.factor(now))
 	e.stats.Steps++
-	return Step{Start: now, End: now + d, PrefillTokens: w.prefillTokens, DecodeTokens: w.decodeTokens, Sequences: w.sequences}, true
+	step.End, step.PrefillTokens, step.DecodeTokens = now+d, w.prefillTokens, w.decodeTokens
+	return step, true
 }
 
 // End applies the step that Begin returned and appends its tokens to events.
@@ -193,6 +230,10 @@ func (e *Engine) End(events []Event) []Event {
 			if !s.aborted && s.produced < s.req.Output {
 				return false
 			}
+			if s.req.Hold && !s.aborted {
+				e.held = append(e.held, s)
+				return true
+			}
 			e.pool.release(s.blocks)
 			s.blocks = nil
 			return true
@@ -217,6 +258,9 @@ func (e *Engine) emit(s *sequence) Event {
 	s.produced++
 	e.stats.OutputTokens++
 	ev.Last = s.produced == s.req.Output
+	if ev.Last && s.req.Hold {
+		ev.Blocks = slices.Clone(s.blocks)
+	}
 	return ev
 }
 
@@ -234,8 +278,9 @@ func (e *Engine) publish(s *sequence) {
 // Abort drops a request; it is false if the engine does not know it (any more).
 func (e *Engine) Abort(id int) bool {
 	match := func(s *sequence) bool { return s.req.ID == id }
-	for _, queue := range []*[]*sequence{&e.pending, &e.waiting} {
+	for _, queue := range []*[]*sequence{&e.pending, &e.waiting, &e.fetching, &e.fetched, &e.held} {
 		if i := slices.IndexFunc(*queue, match); i >= 0 {
+			e.pool.release((*queue)[i].blocks)
 			*queue = slices.Delete(*queue, i, i+1)
 			return true
 		}
@@ -259,7 +304,8 @@ func (e *Engine) ResetPrefixCache() bool { return e.pool.reset() }
 // Stats returns the counters.
 func (e *Engine) Stats() Stats {
 	st := e.stats
-	st.Running, st.Waiting, st.KVUsage = len(e.running), len(e.waiting), e.pool.usage()
+	st.Running, st.KVUsage = len(e.running), e.pool.usage()
+	st.Waiting = len(e.waiting) + len(e.fetching) + len(e.fetched)
 	return st
 }
 

@@ -39,6 +39,10 @@ func loadFlags(engine, version string) (*flagTable, error) {
 	for name, def := range known.All {
 		t.flags[name] = flagDef{name: def.Name, kind: string(def.Kind), choices: def.Choices}
 	}
+	if _, known := t.flags[transferFlag]; engine == engineVLLM && !known {
+		// The first connectors (PyNccl, Mooncake) were tried on builds of 0.6.4 that had this flag already.
+		t.flags[transferFlag] = flagDef{name: transferFlag, kind: "json"}
+	}
 	return t, nil
 }
 

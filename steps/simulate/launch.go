@@ -29,6 +29,8 @@ type launch struct {
 	// metrics are served (SGLang needs --enable-metrics).
 	metrics bool
 	devMode bool
+	// kv is the server's part in a KV transfer, nil without one.
+	kv *kvPlan
 }
 
 // commandLine says which engine a command line starts and where its flags begin.
@@ -85,7 +87,13 @@ func newLaunch(argv []string, s Settings, env func(string) string) (*launch, err
 	} else {
 		err = l.resolveSGLang()
 	}
-	return l, err
+	if err != nil {
+		return l, err
+	}
+	if engine == engineVLLM {
+		return l, l.planVLLM(env)
+	}
+	return l, l.planSGLang(env)
 }
 
 // hardware looks up profile and model, and fills what the engines share.

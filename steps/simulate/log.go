@@ -25,6 +25,7 @@ type logger struct {
 	throughput float64
 	interval   time.Duration
 	idle       bool
+	kv         *kvSide // nil without a KV transfer
 }
 
 func newLogger(w io.Writer, l *launch, pid int, now func() time.Time, interval time.Duration) *logger {
@@ -88,6 +89,9 @@ func (g *logger) step(step Step, st Stats) {
 	}
 	if d := step.End - g.since; d >= g.interval {
 		g.statsVLLM(d, st)
+		if g.kv != nil {
+			g.transferStats(g.kv, d.Seconds())
+		}
 		g.since, g.prompt, g.output = step.End, st.PromptTokens, st.OutputTokens
 		g.idle = st.Running+st.Waiting == 0
 	}

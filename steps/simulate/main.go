@@ -12,12 +12,17 @@ import (
 
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve
 // MODEL …`, `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
-// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv.
+// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv. The
+// services of KV connectors are played as well: `etcd …`, `mooncake_master …` and
+// `python3 -m mooncake.http_metadata_server …` (or `metadata …`).
 //
 // It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit
 // status that the real server would have: 0 after an orderly end, 1 when it failed or
 // crashed, 2 for arguments that its parser refuses. If the parent process dies, it ends too.
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	if kind, flags := serviceOf(args); kind != "" {
+		return runService(ctx, kind, flags, stdout)
+	}
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -27,6 +32,10 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	if refused := (usageError{}); errors.As(err, &refused) {
 		fmt.Fprint(stderr, usage(l.engine, args, refused))
 		return 2
+	}
+	if refused := (configError{}); errors.As(err, &refused) {
+		fmt.Fprintln(stderr, refused.text)
+		return 1
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)

@@ -117,7 +117,7 @@ func formatFloat(v float64) string {
 }
 
 // writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
-func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, lag time.Duration) error {
+func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, lag time.Duration, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := &exposition{w: w, labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
@@ -148,15 +148,25 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, lag time.Duration)
 		x.histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	}
 	x.histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
+	if compareVersions(l.version, "0.15") >= 0 {
+		writeSources(x, st)
+	}
+	if kv != nil {
+		kv.writeVLLM(x, st)
+	}
 	x.value("simulate:step_lag_seconds_max", "Most model time that a step ended late on the wall clock.", "gauge", lag.Seconds())
 	return x.err
 }
 
 // writeSGLang writes SGLang's names (0.5, --enable-metrics).
-func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float64, lag time.Duration) error {
+func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float64, lag time.Duration, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := &exposition{w: w, labels: fmt.Sprintf("engine_type=\"unified\",model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", l.served)}
+	kind := l.args.str("--disaggregation-mode", "null")
+	if kind == "null" {
+		kind = "unified"
+	}
+	x := &exposition{w: w, labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
 	x.value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
 	x.value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
 	x.value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)
@@ -172,6 +182,9 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float
 	x.histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
 	x.histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	x.histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
+	if kv != nil {
+		kv.writeSGLang(x)
+	}
 	x.value("simulate:step_lag_seconds_max", "Most model time that a step ended late on the wall clock.", "gauge", lag.Seconds())
 	return x.err
 }

@@ -41,6 +41,8 @@ type openaiRequest struct {
 		IncludeUsage         bool `json:"include_usage"`
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
 	} `json:"stream_options"`
+	KVTransferParams json.RawMessage `json:"kv_transfer_params"`
+	bootstrapFields
 }
 
 type chatMessage struct {
@@ -58,6 +60,8 @@ type generation struct {
 	finish string
 
 	stream, usage, continuous bool
+	// exchange of KV with another server, nil for none.
+	exchange *exchange
 }
 
 // openai serves /v1/completions and /v1/chat/completions.
@@ -71,6 +75,9 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	g, err := s.accept(req, chat)
+	if err == nil {
+		err = s.addExchange(g, kvRequest{params: req.KVTransferParams, id: r.Header.Get("X-Request-Id"), bootstrap: req.bootstrapFields, prompt: g.prompt})
+	}
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -80,9 +87,9 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	var ids []int
-	cached := 0
-	err = s.driver.generate(r.Context(), g.prompt, g.output, func(t token) error {
-		ids, cached = append(ids, t.Token), t.Cached
+	var last token
+	err = s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
+		ids, last = append(ids, t.Token), t
 		return nil
 	})
 	if err != nil {
@@ -90,7 +97,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	s.stats.finish(g.finish)
-	writeJSON(w, http.StatusOK, s.openaiBody(g, ids, cached))
+	writeJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
 }
 
 // accept checks a request and resolves its lengths.
@@ -128,6 +135,21 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	}
 	g.output, g.finish = outputLength(g.prompt, want, req.MinTokens, req.IgnoreEOS)
 	return g, nil
+}
+
+// addExchange settles what the request does with KV beside computing.
+func (s *Server) addExchange(g *generation, r kvRequest) (err error) {
+	if s.kv == nil {
+		if len(r.params) > 0 && string(r.params) != "null" {
+			s.log.core("WARNING", "scheduler.py:120", "Got kv_transfer_params, but no KVConnector found. Disabling KVTransfer for this request.")
+		}
+		return nil
+	}
+	g.exchange, err = s.kv.exchangeFor(r)
+	if s.launch.engine == engineSGLang && s.kv.plan.produces {
+		g.output, g.finish = 1, "length" // the decode server makes the others
+	}
+	return err
 }
 
 // outputLength is how many of want tokens are produced, and why it ends there.
@@ -234,8 +256,11 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
 		ev.done()
 		return
 	}
+	if errors.Is(err, errLoad) {
+		err = s.loadError(err)
+	}
 	var refused apiError
-	if ev == nil && (errors.As(err, &refused) || errors.Is(err, ErrTooLong)) {
+	if (ev == nil || !ev.started) && (errors.As(err, &refused) || errors.Is(err, ErrTooLong)) {
 		s.fail(w, err)
 		return
 	}

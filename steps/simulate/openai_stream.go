@@ -14,6 +14,7 @@ type (
 		Model   string             `json:"model"`
 		Choices []completionChoice `json:"choices"`
 		Usage   *usageBody         `json:"usage,omitempty"`
+		KV      any                `json:"kv_transfer_params,omitempty"`
 	}
 	completionChoice struct {
 		Index        int     `json:"index"`
@@ -29,6 +30,7 @@ type (
 		Model   string       `json:"model"`
 		Choices []chatChoice `json:"choices"`
 		Usage   *usageBody   `json:"usage,omitempty"`
+		KV      any          `json:"kv_transfer_params,omitempty"`
 	}
 	chatChoice struct {
 		Index        int      `json:"index"`
@@ -63,15 +65,27 @@ func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 }
 
 // openaiBody is a whole answer without streaming.
-func (s *Server) openaiBody(g *generation, ids []int, cached int) any {
-	text, usage := Decode(ids), s.usageOf(g, len(ids), cached)
+func (s *Server) openaiBody(g *generation, ids []int, last token) any {
+	text, usage := Decode(ids), s.usageOf(g, len(ids), last.Cached)
 	g.id = s.answerID(g.chat)
+	kv := s.answerParams(g, last)
 	if g.chat {
 		choice := chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, FinishReason: &g.finish}
-		return chatChunk{ID: g.id, Object: "chat.completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []chatChoice{choice}, Usage: usage}
+		return chatChunk{ID: g.id, Object: "chat.completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []chatChoice{choice}, Usage: usage, KV: kv}
 	}
 	choice := completionChoice{Text: text, FinishReason: &g.finish}
-	return completionChunk{ID: g.id, Object: "text_completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage}
+	return completionChunk{ID: g.id, Object: "text_completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage, KV: kv}
+}
+
+// answerParams is kv_transfer_params of an answer, nil for none.
+func (s *Server) answerParams(g *generation, last token) any {
+	switch {
+	case g.exchange == nil || !g.exchange.tells:
+		return nil
+	case last.Blocks != nil:
+		return s.kv.params(g.id, last.Blocks)
+	}
+	return map[string]any{"first_tok": last.Token} // LMCache's
 }
 
 // streamOpenAI streams one event for each token, then the usage if it was asked for.
@@ -80,7 +94,7 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, g *generat
 	created := s.now().Unix()
 	ev := newEvents(w)
 	produced, cached := 0, 0
-	err := s.driver.generate(r.Context(), g.prompt, g.output, func(t token) error {
+	err := s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
 		produced, cached = t.Index+1, t.Cached
 		if g.chat && t.Index == 0 {
 			if err := ev.send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {

@@ -33,6 +33,10 @@ type Profile struct {
 	// Frontend is the time between the arrival of a request and its place in the
 	// scheduler's queue: HTTP, tokenizer, hand-over between processes.
 	Frontend time.Duration
+	// Net holds the links to other servers.
+	Net Network
+	// Staging is the way of KV through host memory in the connectors before V1.
+	Staging Staging
 	// Model, if it has parameters, takes the place of every model's own shape.
 	Model ModelShape
 }
@@ -65,15 +69,71 @@ func Profiles() []Profile {
 	return []Profile{
 		{Name: "a10", Device: "NVIDIA A10", FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 475e9,
 			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 600 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
-			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond},
+			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond, Net: a10Network(),
+			Staging: Staging{PerTransfer: 4 * time.Millisecond, Rate: 0.75e9}},
 		{Name: "h100", Device: "NVIDIA H100 80GB HBM3", FLOPs: 560e12, AttentionFLOPs: 250e12, MemBandwidth: 2.8e12,
 			MemBytes: 85e9, ReservedBytes: 5e9, KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
-			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond},
+			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Net: h100Network(),
+			Staging: Staging{PerTransfer: 3 * time.Millisecond, Rate: 1.5e9}},
 		{Name: "fast", Device: "Simulated GPU", FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
 			MemBytes: 16e9, ReservedBytes: 1e9, KernelOverhead: 200 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
-			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Model: demoShape("")},
+			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Net: fastNetwork(),
+			Staging: Staging{PerTransfer: 500 * time.Microsecond, Rate: 5e9}, Model: demoShape("")},
 	}
 }
+
+// a10Network is a cloud machine with A10s: two elastic RDMA ports of 32 Gbit/s each, TCP
+// over the same ports through the kernel, and PCIe 4.0 between the GPUs.
+func a10Network() Network {
+	return Network{
+		RDMA: Link{Bandwidth: 3.6e9, Latency: 40 * time.Microsecond}, HCAs: 2,
+		TCP:    Link{Bandwidth: 1.4e9, Latency: 150 * time.Microsecond},
+		NVLink: Link{Bandwidth: 20e9, Latency: 20 * time.Microsecond},
+		Disk:   Link{Bandwidth: 1.5e9, Latency: time.Millisecond},
+	}
+}
+
+// h100Network has ports of 400 Gbit/s, NVLink 4, and TCP over 100 Gbit/s Ethernet, where
+// staging in host memory is the limit.
+func h100Network() Network {
+	return Network{
+		RDMA: Link{Bandwidth: 46e9, Latency: 20 * time.Microsecond}, HCAs: 8,
+		TCP:    Link{Bandwidth: 3e9, Latency: 100 * time.Microsecond},
+		NVLink: Link{Bandwidth: 350e9, Latency: 10 * time.Microsecond},
+		Disk:   Link{Bandwidth: 3e9, Latency: 500 * time.Microsecond},
+	}
+}
+
+// fastNetwork gives the imaginary device links of the usual proportions: 256 tokens of its
+// model take 1.3 ms over one RDMA port, 10 ms over TCP.
+func fastNetwork() Network {
+	return Network{
+		RDMA: Link{Bandwidth: 10e9, Latency: 20 * time.Microsecond}, HCAs: 2,
+		TCP:    Link{Bandwidth: 1.25e9, Latency: 100 * time.Microsecond},
+		NVLink: Link{Bandwidth: 100e9, Latency: 10 * time.Microsecond},
+		Disk:   Link{Bandwidth: 2e9, Latency: 200 * time.Microsecond},
+	}
+}
+
+// Staging is what connectors before V1 do around the network: they copy each tensor to the
+// host, serialize it, copy it into a registered buffer, and undo all of it on the other
+// side, one tensor after the other.
+type Staging struct {
+	// PerTransfer is the fixed cost: five tensors, each with its messages.
+	PerTransfer time.Duration
+	// Rate in bytes per second of all copies together.
+	Rate float64
+}
+
+func (s Staging) time(bytes float64) time.Duration {
+	if s.Rate == 0 {
+		return s.PerTransfer
+	}
+	return s.PerTransfer + seconds(bytes/s.Rate)
+}
+
+// hiddenBytes of one token's last hidden state, in 16 bits.
+func (m ModelShape) hiddenBytes() float64 { return 2 * float64(m.Hidden) }
 
 // ProfileByName returns the profile of that name.
 func ProfileByName(name string) (Profile, error) {

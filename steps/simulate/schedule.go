@@ -63,8 +63,15 @@ func (e *Engine) continuePrefills(budget int) int {
 // admit starts waiting requests in order, and stops at the first that does not fit: no
 // one overtakes.
 func (e *Engine) admit(budget int) {
+	budget -= e.admitFetched(budget)
 	for len(e.waiting) > 0 && len(e.running) < e.cfg.MaxSeqs && budget > 0 {
 		s := e.waiting[0]
+		if s.req.Remote {
+			if !e.admitRemote(s) {
+				return
+			}
+			continue
+		}
 		// The last token is always computed: its output is the next token.
 		hits := e.pool.match(s.hashes[:min(len(s.hashes), (s.total()-1)/e.cfg.BlockSize)])
 		cached := len(hits) * e.cfg.BlockSize
@@ -93,6 +100,12 @@ func (e *Engine) admit(budget int) {
 
 // start moves the first waiting sequence to the running ones, with its blocks.
 func (e *Engine) start(s *sequence, hits []int32, fresh int) {
+	e.allot(s, hits, fresh)
+	e.running = append(e.running, s)
+}
+
+// allot gives the first waiting sequence its blocks.
+func (e *Engine) allot(s *sequence, hits []int32, fresh int) {
 	e.waiting = e.waiting[1:]
 	for _, id := range hits {
 		e.pool.share(id)
@@ -107,7 +120,6 @@ func (e *Engine) start(s *sequence, hits []int32, fresh int) {
 		e.stats.PrefixQueries += s.req.Input
 		e.stats.PrefixHits += s.cached
 	}
-	e.running = append(e.running, s)
 }
 
 // reserve makes room for n more tokens of a running sequence, by preempting the latest

@@ -17,7 +17,9 @@ type Server struct {
 	log    *logger
 	stats  *metrics
 	driver *driver
+	kv     *kvSide
 	now    func() time.Time
+	pid    int
 }
 
 // Options of NewServer that are not part of a real server's command line.
@@ -64,11 +66,12 @@ func newServer(l *launch, opt Options) (*Server, error) {
 	}
 	return &Server{
 		launch: l, clock: opt.Clock, now: opt.Now, stats: newMetrics(),
-		log: newLogger(opt.Log, l, opt.PID, opt.Now, interval),
+		log: newLogger(opt.Log, l, opt.PID, opt.Now, interval), pid: opt.PID,
 	}, nil
 }
 
-// Open makes the engine; Handler and Drive can be used after it.
+// Open makes the engine and lets peers connect; Handler and Drive can be used after it,
+// and Close must follow.
 func (s *Server) Open() error {
 	l := s.launch
 	d, err := newDriver(l.config, l.settings.LaunchSeed, s.clock, l.fail, s.log, s.stats)
@@ -76,7 +79,29 @@ func (s *Server) Open() error {
 		return err
 	}
 	s.driver = d
+	if l.kv == nil || l.kv.family == familyNone {
+		return nil
+	}
+	k := newKVSide(l, s.clock, s.log, s.engineID())
+	k.release, k.die = d.release, d.die
+	if err := k.open(); err != nil {
+		return err
+	}
+	d.kv, s.kv, s.log.kv = k, k, k
 	return nil
+}
+
+// engineID names this launch to its peers.
+func (s *Server) engineID() string {
+	h := hashBlock(s.launch.settings.LaunchSeed, []int{s.pid, s.launch.port, len(s.launch.raw)})
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h), uint16(h>>32), uint16(h>>48)&0xfff, s.launch.port&0xfff, h&0xffffffffffff)
+}
+
+// Close disconnects the peers.
+func (s *Server) Close() {
+	if s.kv != nil {
+		s.kv.close()
+	}
 }
 
 // Drive runs the engine until ctx ends (nil) or the engine dies (an error).
@@ -112,7 +137,15 @@ func (s *Server) run(ctx context.Context) int {
 		return 0 // told to stop while starting
 	}
 	if err := s.Open(); err != nil {
-		s.log.raw("ValueError: %v", err)
+		s.openFailed(err)
+		return 1
+	}
+	defer s.Close()
+	if err := s.kv.meet(ctx); err != nil {
+		if ctx.Err() != nil {
+			return 0
+		}
+		s.openFailed(err)
 		return 1
 	}
 	ln, err := net.Listen("tcp", s.address())

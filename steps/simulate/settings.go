@@ -130,6 +130,14 @@ type Failures struct {
 	Drop float64
 	// IgnoreSigterm: "ignore_sigterm", only SIGKILL ends the process.
 	IgnoreSigterm bool
+	// TransportFallback: "transport_fallback", KV goes over TCP, whatever the configuration claims.
+	TransportFallback bool
+	// Recompute: "recompute", a decode server computes every prompt again and takes no KV.
+	Recompute bool
+	// HandshakeFail: "handshake_fail", peers do not agree with this server's layout of KV.
+	HandshakeFail bool
+	// PeerDies: "peer_dies=N", the engine dies in the middle of the Nth transfer, exit status 1.
+	PeerDies int
 }
 
 // ParseFailures reads a list of failures by name, with a value where one is due.
@@ -138,6 +146,7 @@ func ParseFailures(list []string) (Failures, error) {
 	flags := map[string]*bool{
 		"oom": &f.OutOfMemory, "exit_at_start": &f.ExitAtStart, "nccl_timeout": &f.NCCLTimeout, "kv_too_small": &f.KVTooSmall,
 		"port_in_use": &f.PortInUse, "never_ready": &f.NeverReady, "garbage": &f.Garbage, "ignore_sigterm": &f.IgnoreSigterm,
+		"transport_fallback": &f.TransportFallback, "recompute": &f.Recompute, "handshake_fail": &f.HandshakeFail,
 	}
 	for _, item := range list {
 		name, value, hasValue := strings.Cut(item, "=")
@@ -162,12 +171,16 @@ func (f *Failures) set(name, value string) (err error) {
 		if f.CrashAfter, err = strconv.Atoi(value); err != nil || f.CrashAfter < 1 {
 			return fmt.Errorf("the value must be a number of requests from 1 on")
 		}
+	case "peer_dies":
+		if f.PeerDies, err = strconv.Atoi(value); err != nil || f.PeerDies < 1 {
+			return fmt.Errorf("the value must be a number of transfers from 1 on")
+		}
 	case "drop":
 		if f.Drop, err = strconv.ParseFloat(value, 64); err != nil || !(f.Drop >= 0 && f.Drop <= 1) {
 			return fmt.Errorf("the value must be a share from 0 to 1")
 		}
 	default:
-		return fmt.Errorf("not known; choose from oom, exit_at_start, nccl_timeout, kv_too_small, port_in_use, never_ready, garbage, ignore_sigterm, slow_start=30s, crash_after=100, drop=0.02")
+		return fmt.Errorf("not known; choose from oom, exit_at_start, nccl_timeout, kv_too_small, port_in_use, never_ready, garbage, ignore_sigterm, slow_start=30s, crash_after=100, drop=0.02, transport_fallback, recompute, handshake_fail, peer_dies=10")
 	}
 	return nil
 }

@@ -28,14 +28,14 @@ func (s *Server) routesSGLang(mux *http.ServeMux) {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 			st, lag := s.driver.snapshot()
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), lag) // the client is gone if this fails
+			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), lag, s.kv) // the client is gone if this fails
 		})
 	}
 }
 
 // healthGenerate runs one real token through the engine.
 func (s *Server) healthGenerate(w http.ResponseWriter, r *http.Request) {
-	if err := s.driver.generate(r.Context(), []int{0}, 1, func(token) error { return nil }); err != nil {
+	if err := s.driver.generate(r.Context(), []int{0}, 1, nil, func(token) error { return nil }); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -72,6 +72,7 @@ type generateRequest struct {
 		IgnoreEOS    bool `json:"ignore_eos"`
 	} `json:"sampling_params"`
 	Stream bool `json:"stream"`
+	bootstrapFields
 }
 
 type generateBody struct {
@@ -113,7 +114,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	}
 	arrived := s.clock.Now()
 	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
-	err = s.driver.generate(r.Context(), g.prompt, g.output, func(t token) error {
+	err = s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
 		body.add(g, t, arrived)
 		if ev == nil {
 			return nil
@@ -169,7 +170,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	}
 	g := &generation{prompt: prompt, stream: req.Stream}
 	g.output, g.finish = outputLength(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
-	return g, nil
+	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
 }
 
 // failGenerate prints an error as /generate does: nested, without a type of its own.

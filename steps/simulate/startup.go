@@ -108,6 +108,10 @@ func (s *Server) serving(addr net.Addr) {
 	if l.engine == engineSGLang || l.legacy {
 		g.uvicorn("Uvicorn running on http://%s (Press CTRL+C to quit)", addr)
 	}
+	if l.engine == engineSGLang && l.kv != nil && !l.fail.NeverReady {
+		g.api("INFO", "", "Start of pd disaggregation warmup ...")
+		g.api("INFO", "", "End of %s disaggregation mode warmup with status 200, resp: [{'text': ''}]", l.args.str("--disaggregation-mode", ""))
+	}
 	if l.engine == engineSGLang && !l.fail.NeverReady {
 		g.api("INFO", "", "The server is fired up and ready to roll!")
 	}

@@ -13,7 +13,7 @@ func (s *Server) routesVLLM(mux *http.ServeMux) {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		st, lag := s.driver.snapshot()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = s.stats.writeVLLM(w, s.launch, st, lag) // the client is gone if this fails
+		_ = s.stats.writeVLLM(w, s.launch, st, lag, s.kv) // the client is gone if this fails
 	})
 	if !s.launch.devMode {
 		return

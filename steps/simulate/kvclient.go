@@ -1,0 +1,329 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// source says where the KV of a request is.
+type source struct {
+	// dummy KV is there without a transfer.
+	dummy bool
+	// local KV has been, or will be, pushed to this server.
+	local bool
+	// file that holds it.
+	file string
+	// address of the side that has it, "" where bootstrap or the metadata service tell it.
+	address string
+	// bootstrap is the base URL of a bootstrap server.
+	bootstrap string
+	// engine that is expected there, "" for any.
+	engine string
+	key    string
+	// wait until it is computed.
+	wait bool
+}
+
+// fetch gets up to tokens of KV and returns how many came: 0 without an error means that
+// the other side has none.
+func (k *kvSide) fetch(ctx context.Context, src source, tokens int) (int, error) {
+	ctx, cancel := k.bounded(ctx)
+	defer cancel()
+	switch {
+	case src.dummy:
+		return tokens, nil
+	case src.local:
+		e, ok := k.store.take(ctx, src.key, src.wait, false)
+		if !ok {
+			if src.wait {
+				return 0, fmt.Errorf("%w: nothing came for %s", errLoad, src.key)
+			}
+			return 0, nil
+		}
+		return min(e.tokens, tokens), nil
+	case src.file != "":
+		return k.fetchFile(src.file, tokens)
+	}
+	address, err := k.locate(ctx, &src)
+	if err != nil {
+		return 0, err
+	}
+	return k.get(ctx, address, src, tokens)
+}
+
+// locate finds the address of the side that has the KV.
+func (k *kvSide) locate(ctx context.Context, src *source) (string, error) {
+	switch {
+	case src.bootstrap != "":
+		return k.queryBootstrap(ctx, src)
+	case k.plan.metadata != "":
+		return k.lookup(ctx)
+	case src.address == "":
+		return "", fmt.Errorf("%w: %w", errLoad, errNoPeer)
+	}
+	return src.address, nil
+}
+
+// get fetches over a connection of its own.
+func (k *kvSide) get(ctx context.Context, address string, src source, tokens int) (int, error) {
+	conn, err := k.dial(ctx, address, src.engine)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if k.launch.fail.Recompute {
+		tokens = 0 // lets the other side free its blocks, and takes nothing
+	}
+	start := k.clock.Now()
+	if err := writeFrame(conn, kvFrame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait}); err != nil {
+		return 0, fmt.Errorf("%w: ask %s: %w", errLoad, address, err)
+	}
+	f, err := readFrame(conn)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w: answer of %s: %w", errLoad, address, err)
+	case f.Op == "miss" && (k.plan.family == familyV0 || k.plan.family == familyContent):
+		return 0, nil
+	case f.Op != "kv" || f.Tokens > tokens:
+		return 0, fmt.Errorf("%w: %s has no blocks for %s", errLoad, address, src.key)
+	case f.Tokens == 0:
+		return 0, nil
+	}
+	if err := k.take(conn, f); err != nil {
+		return 0, fmt.Errorf("%w: transfer from %s: %w", errLoad, address, err)
+	}
+	if !k.plan.push || k.launch.engine == engineSGLang {
+		k.counters.moved(k.bytes(f.Tokens), k.clock.Now()-start)
+	}
+	return f.Tokens, nil
+}
+
+// take reads the bytes of a transfer while this side's own NICs are busy with it as well.
+func (k *kvSide) take(conn net.Conn, f kvFrame) error {
+	k.mu.Lock()
+	end := k.nics.reserve(k.clock.Now(), k.bytes(f.Tokens))
+	k.mu.Unlock()
+	if k.dies() {
+		_ = discard(conn, f.Payload/2)
+		k.die()
+		return errPeerDied
+	}
+	if err := discard(conn, f.Payload); err != nil {
+		return err
+	}
+	return k.clock.SleepUntil(k.ctx, end)
+}
+
+func discard(r io.Reader, n int) error {
+	_, err := io.CopyN(io.Discard, r, int64(n))
+	return err
+}
+
+// dial connects and shakes hands.
+func (k *kvSide) dial(ctx context.Context, address, engine string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: connect to %s: %w", errLoad, address, err)
+	}
+	compat := k.compat
+	if k.launch.fail.HandshakeFail {
+		compat += "/other"
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	err = writeFrame(conn, kvFrame{Op: "hello", Engine: engine, Compat: compat})
+	var f kvFrame
+	if err == nil {
+		f, err = readFrame(conn)
+	}
+	if err == nil && f.Op != "ok" {
+		err = fmt.Errorf("%s", f.Error)
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%w: handshake with %s: %w", errLoad, address, err)
+	}
+	return conn, nil
+}
+
+// put pushes the KV of a complete prompt to a peer.
+func (k *kvSide) put(address, key string, tokens int) error {
+	ctx, cancel := k.bounded(k.ctx)
+	defer cancel()
+	conn, err := k.dial(ctx, address, "")
+	if err != nil {
+		k.counters.failedSend()
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	f := kvFrame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(k.bytes(tokens))}
+	if err := writeFrame(conn, f); err != nil {
+		k.counters.failedSend()
+		return fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
+	}
+	if err := k.send(conn, tokens, true); err != nil {
+		return fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
+	}
+	if f, err = readFrame(conn); err != nil || f.Op != "ok" {
+		return fmt.Errorf("%w: %s did not take it", errLoad, address)
+	}
+	return nil
+}
+
+// fileOf is the shared file of a prompt's KV.
+func (k *kvSide) fileOf(key string) string {
+	return filepath.Join(k.plan.folder, strings.ReplaceAll(key, "/", "-"), "kv.json")
+}
+
+type kvFile struct {
+	Tokens int    `json:"tokens"`
+	Compat string `json:"compat"`
+}
+
+func (k *kvSide) fetchFile(path string, tokens int) (int, error) {
+	text, err := os.ReadFile(path)
+	var f kvFile
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
+	if err != nil || f.Compat != k.compat || k.launch.fail.Recompute {
+		return 0, nil // nothing, or nothing of ours: computed here
+	}
+	n := min(f.Tokens, tokens)
+	start := k.clock.Now()
+	if err := k.travel(k.bytes(n)); err != nil {
+		return 0, err
+	}
+	k.counters.moved(k.bytes(n), k.clock.Now()-start)
+	return n, nil
+}
+
+// save writes the shared file of a complete prompt.
+func (k *kvSide) save(key string, tokens int) error {
+	path := k.fileOf(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := k.travel(k.bytes(tokens)); err != nil {
+		return err
+	}
+	text, err := json.Marshal(kvFile{Tokens: tokens, Compat: k.compat})
+	if err != nil {
+		return err
+	}
+	// Another server may look for it meanwhile: it is there whole, or not.
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".kv-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	return err
+}
+
+// bootstrapHandler answers who asks a prefill server where its KV is: Mooncake's /query
+// and SGLang's /route.
+func (k *kvSide) bootstrapHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /query", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{"0": bootstrapEntry{
+			EngineID: k.engineID, Workers: map[string]map[string]string{"0": {"0": "tcp://" + k.address}},
+		}})
+	})
+	mux.HandleFunc("GET /route", func(w http.ResponseWriter, _ *http.Request) {
+		host, port, _ := net.SplitHostPort(k.address)
+		writeJSON(w, http.StatusOK, map[string]any{"rank_ip": host, "rank_port": port, "attn_tp_size": 1, "dp_size": 1, "pp_size": 1})
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
+	return mux
+}
+
+type bootstrapEntry struct {
+	EngineID string                       `json:"engine_id"`
+	Workers  map[string]map[string]string `json:"worker_addr"`
+}
+
+// queryBootstrap asks a bootstrap server for the address of the engine behind it.
+func (k *kvSide) queryBootstrap(ctx context.Context, src *source) (string, error) {
+	if k.launch.engine == engineSGLang {
+		var route struct {
+			IP   string `json:"rank_ip"`
+			Port string `json:"rank_port"`
+		}
+		if err := getJSON(ctx, src.bootstrap+"/route?engine_rank=0&target_dp_group=0&target_pp_rank=0", &route); err != nil {
+			return "", fmt.Errorf("%w: Error fetching prefill parallel info from bootstrap: %w", errLoad, err)
+		}
+		return reachable(net.JoinHostPort(route.IP, route.Port), src.bootstrap), nil
+	}
+	var engines map[string]bootstrapEntry
+	if err := getJSON(ctx, src.bootstrap+"/query", &engines); err != nil {
+		return "", fmt.Errorf("%w: Timeout waiting for P side ready: %w", errLoad, err)
+	}
+	for _, e := range engines {
+		if src.engine == "" || e.EngineID == src.engine {
+			return reachable(strings.TrimPrefix(e.Workers["0"]["0"], "tcp://"), src.bootstrap), nil
+		}
+	}
+	return "", fmt.Errorf("%w: no engine %s behind %s", errLoad, src.engine, src.bootstrap)
+}
+
+// reachable replaces an address that means "every interface" by the host of the URL that told it.
+func reachable(address, url string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return address
+	}
+	told, _, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		return address
+	}
+	return net.JoinHostPort(told, port)
+}
+
+// getJSON reads a small JSON document.
+func getJSON(ctx context.Context, url string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	return doJSON(req, into)
+}
+
+func doJSON(req *http.Request, into any) error {
+	resp, err := kvHTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answers %s", req.URL, resp.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(body, into)
+}
+
+// kvHTTP keeps no connections: these are asked for once per request, by servers that come and go.
+var kvHTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

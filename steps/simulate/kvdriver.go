@@ -1,0 +1,190 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// startFetches begins the transfers that the engine has made room for.
+func (d *driver) startFetches(ids []int) {
+	for _, id := range ids {
+		d.kv.running.Go(func() { d.fetch(id) })
+	}
+}
+
+// fetch gets the KV of one request and hands it to the engine. What happens when it does
+// not come is the connector's policy: the request fails, or its prompt is computed here.
+func (d *driver) fetch(id int) {
+	d.mu.Lock()
+	st, missing := d.streams[id], d.engine.Missing(id)
+	d.mu.Unlock()
+	if st == nil {
+		return // its client is gone, and so is the request
+	}
+	got, err := d.kv.fetch(d.kv.ctx, *st.exchange.from, missing)
+	if err != nil {
+		d.kv.counters.failedLoad()
+		d.log.core("ERROR", "kv_connector.py:120", "KV transfer of request %d failed: %v", id, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && d.kv.plan.policy == "fail" {
+		if d.streams[id] == st {
+			st.failed = err
+			delete(d.streams, id)
+			d.engine.Abort(id)
+			st.signal()
+		}
+		return
+	}
+	d.engine.Arrived(id, got)
+	d.signal()
+}
+
+// fetchWithin gets the KV of all requests of a step, one after the other, while the
+// engine waits: drop_select of the connectors before V1. An error there ends the engine.
+func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
+	tokens := make(map[int]int, len(step.Fetches))
+	for _, id := range step.Fetches {
+		d.mu.Lock()
+		st, missing := d.streams[id], d.engine.Missing(id)
+		d.mu.Unlock()
+		if st == nil {
+			continue
+		}
+		got, err := d.kv.fetch(d.kv.ctx, *st.exchange.from, missing)
+		if ctx.Err() != nil {
+			return step, context.Cause(ctx)
+		}
+		if err != nil {
+			d.kv.counters.failedLoad()
+			d.log.core("ERROR", "kv_transfer_agent.py:74", "%v", err)
+			return step, errEngineDead
+		}
+		tokens[id] = got
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	step = step.shift(d.clock.Now())
+	return d.engine.Fetched(step, tokens), nil
+}
+
+// shift moves a step that could not begin when it was planned.
+func (s Step) shift(now time.Duration) Step {
+	if late := now - s.Start; late > 0 {
+		s.Start, s.End = s.Start+late, s.End+late
+	}
+	return s
+}
+
+// pass lets a step's time go by. With the connectors before V1 it has the GPU's default
+// stream to itself, fetches KV within it, and ends when the buffer has room.
+func (d *driver) pass(ctx context.Context, step Step) (Step, error) {
+	if d.kv == nil || d.kv.plan.family != familyV0 {
+		return step, d.clock.SleepUntil(ctx, step.End)
+	}
+	if !d.kv.stream.TryLock() {
+		d.kv.stream.Lock()
+		step = step.shift(d.clock.Now())
+	}
+	var err error
+	if len(step.Fetches) > 0 {
+		step, err = d.fetchWithin(ctx, step)
+	}
+	if err == nil {
+		err = d.clock.SleepUntil(ctx, step.End)
+	}
+	d.kv.stream.Unlock()
+	if err == nil && d.kv.plan.produces && len(step.Prompts) > 0 {
+		d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1)))
+		step.End = max(step.End, d.clock.Now())
+		err = context.Cause(ctx)
+	}
+	return step, err
+}
+
+// completed is a request whose last token was just made and whose KV goes elsewhere.
+type completed struct {
+	id int
+	st *stream
+	ev Event
+}
+
+// handOver makes the KV of complete requests known before their clients hear of them.
+func (d *driver) handOver(list []completed) {
+	for _, c := range list {
+		x := c.st.exchange
+		key := x.key
+		if x.byBlocks {
+			key = blockKey(c.ev.Blocks)
+		}
+		switch {
+		case x.save:
+			d.background(c, func() error { return d.kv.save(key, c.st.input) })
+		case x.pushTo != "":
+			d.background(c, func() error { return d.kv.put(x.pushTo, key, c.st.input) })
+		case x.hold:
+			d.kv.offer(key, c.st.input, c.id)
+		case key != "":
+			d.kv.offer(key, c.st.input, -1)
+		}
+	}
+}
+
+// background writes KV somewhere; clients of connectors that wait for it wait for stored.
+func (d *driver) background(c completed, write func() error) {
+	c.st.stored = make(chan struct{})
+	d.kv.running.Go(func() {
+		defer close(c.st.stored)
+		if err := write(); err != nil && d.kv.ctx.Err() == nil {
+			d.log.core("ERROR", "kv_connector.py:140", "KV transfer of request %d failed: %v", c.id, err)
+		}
+	})
+}
+
+// waitStored waits for the KV of a complete request where its connector does.
+func (st *stream) waitStored(ctx context.Context) {
+	if st.stored == nil || !st.exchange.pushWait && !st.exchange.save {
+		return
+	}
+	select {
+	case <-st.stored:
+	case <-ctx.Done():
+	}
+}
+
+func (st *stream) signal() {
+	select {
+	case st.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (d *driver) signal() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// release frees the blocks of a request that was held for a peer.
+func (d *driver) release(id int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.engine.Release(id) {
+		d.signal()
+	}
+}
+
+// die ends the engine, once.
+func (d *driver) die() { d.dying.Do(func() { close(d.crash) }) }
+
+// loadError is what a client hears of a request whose KV did not come.
+func (s *Server) loadError(err error) error {
+	message := "Internal server error: KV load failure"
+	if s.launch.engine == engineSGLang {
+		message = fmt.Sprintf("KVTransferError: %v", err)
+	}
+	return apiError{status: 500, kind: "InternalServerError", message: message}
+}

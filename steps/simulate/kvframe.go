@@ -1,0 +1,94 @@
+package simulate
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// kvFrame is a message between two simulated servers about the KV of one request. It
+// stands for the side channels and data paths of all connectors, which differ in names
+// and not in what has to be said.
+type kvFrame struct {
+	// Op is "hello", "get", "put", "kv", "ok", "miss" or "error".
+	Op string `json:"op"`
+	// Engine that is meant (hello), or that speaks (ok).
+	Engine string `json:"engine,omitempty"`
+	// Compat must be the same on both sides: model, block size, type of the cache.
+	Compat string `json:"compat,omitempty"`
+	// Key of the request's KV: block ids, a transfer id, a room, a hash of the prompt.
+	Key string `json:"key,omitempty"`
+	// Tokens wanted (get) or on their way (put, kv).
+	Tokens int `json:"tokens,omitempty"`
+	// Wait for a key that is not there yet.
+	Wait bool `json:"wait,omitempty"`
+	// Payload bytes that follow the frame.
+	Payload int    `json:"payload,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+const (
+	maxFrame = 64 << 10
+	// payloadShare of the modelled bytes goes over the wire, at most maxPayload: enough
+	// to be a transfer, little enough that the model alone decides how long it takes.
+	payloadShare = 1024
+	maxPayload   = 1 << 20
+)
+
+var errFrame = errors.New("this is no frame of a simulated KV transfer")
+
+func writeFrame(w io.Writer, f kvFrame) error {
+	body, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if len(body) > maxFrame {
+		return fmt.Errorf("%w: it has %d bytes, at most %d may be sent", errFrame, len(body), maxFrame)
+	}
+	buf := make([]byte, 8, 8+len(body))
+	copy(buf, "KVX1")
+	binary.BigEndian.PutUint32(buf[4:], uint32(len(body)))
+	_, err = w.Write(append(buf, body...))
+	return err
+}
+
+func readFrame(r io.Reader) (kvFrame, error) {
+	var f kvFrame
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return f, err
+	}
+	n := binary.BigEndian.Uint32(head[4:])
+	if string(head[:4]) != "KVX1" || n > maxFrame {
+		return f, errFrame
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(body, &f); err != nil {
+		return f, fmt.Errorf("%w: %w", errFrame, err)
+	}
+	if f.Payload < 0 || f.Payload > maxPayload || f.Tokens < 0 {
+		return f, fmt.Errorf("%w: payload %d, tokens %d", errFrame, f.Payload, f.Tokens)
+	}
+	return f, nil
+}
+
+// payloadOf is the size on the wire of so many modelled bytes.
+func payloadOf(bytes float64) int { return min(int(bytes)/payloadShare+1, maxPayload) }
+
+// writePayload sends n zero bytes.
+func writePayload(w io.Writer, n int) error {
+	_, err := io.CopyN(w, zeros{}, int64(n))
+	return err
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}

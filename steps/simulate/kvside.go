@@ -1,0 +1,281 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// kvSide moves the KV of a running server: it listens for peers, holds what they will
+// take, and asks for what is held elsewhere. The model decides how long a transfer takes;
+// that it takes place at all is up to real connections.
+type kvSide struct {
+	plan     *kvPlan
+	launch   *launch
+	clock    Clock
+	log      *logger
+	counters *kvCounters
+	engineID string
+	// compat must be the same on both sides of a transfer.
+	compat string
+	store  *kvStore
+	link   Link
+
+	mu   sync.Mutex
+	nics *nicQueue
+	// stream is held by a step and by a transfer of the connectors before V1: both use
+	// the default CUDA stream, and the buffer's lock spans the sending.
+	stream sync.Mutex
+	// transfers that this side began, for the failure that ends one in the middle.
+	transfers atomic.Int64
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	closers []func()
+	running sync.WaitGroup
+	// address where peers connect, once it listens.
+	address string
+	// joined is closed when the first peer has shaken hands.
+	joined chan struct{}
+	once   sync.Once
+	// release frees the blocks of a request; die ends the engine.
+	release func(id int)
+	die     func()
+}
+
+// errLoad means that the KV of a request did not arrive.
+var errLoad = errors.New("the KV cache could not be loaded from the peer")
+
+// errPeerDied ends an engine in the middle of a transfer, as it was told to.
+var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as it was told to (peer_dies)")
+
+func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
+	c, p := l.config, l.kv
+	net := c.Profile.Net
+	ctx, cancel := context.WithCancel(context.Background())
+	if l.fail.TransportFallback && p.transport != transportDisk {
+		p.transport = transportTCP
+	}
+	nics := len(p.devices)
+	if p.transport == transportRDMA && nics == 0 && p.family == familyV0 {
+		nics = 1 // these releases take a single device unless told otherwise
+	}
+	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
+		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
+	k.link = net.link(p.transport, nics)
+	k.nics, k.counters = newNICQueue(k.link), newKVCounters()
+	return k
+}
+
+// open listens and makes itself known. It is called once, before any request.
+func (k *kvSide) open() error {
+	p := k.plan
+	if p.listen != "" {
+		ln, err := net.Listen("tcp", p.listen)
+		if err != nil {
+			return fmt.Errorf("listen for KV transfers on %s: %w", p.listen, err)
+		}
+		k.address = ln.Addr().String()
+		k.closers = append(k.closers, func() { _ = ln.Close() })
+		k.running.Go(func() { k.accept(ln) })
+	}
+	if p.bootstrap != "" {
+		ln, err := net.Listen("tcp", p.bootstrap)
+		if err != nil {
+			k.close()
+			return fmt.Errorf("listen for peers on %s: %w", p.bootstrap, err)
+		}
+		server := &http.Server{Handler: k.bootstrapHandler(), ReadHeaderTimeout: time.Minute}
+		k.closers = append(k.closers, func() { _ = server.Close() })
+		k.running.Go(func() { _ = server.Serve(ln) }) // returns when it is closed
+	}
+	if p.metadata != "" && p.produces {
+		if err := k.register(); err != nil {
+			k.close()
+			return err
+		}
+	}
+	k.log.transportLines(k)
+	return nil
+}
+
+func (k *kvSide) close() {
+	k.cancel()
+	for _, c := range k.closers {
+		c()
+	}
+	k.running.Wait()
+}
+
+// accept serves peers until the listener is closed.
+func (k *kvSide) accept(ln net.Listener) {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		k.running.Go(func() {
+			stop := context.AfterFunc(k.ctx, func() { _ = conn.Close() })
+			defer stop()
+			defer func() { _ = conn.Close() }()
+			k.serve(conn)
+		})
+	}
+}
+
+// serve answers one peer until it leaves or says something wrong.
+func (k *kvSide) serve(conn net.Conn) {
+	for {
+		f, err := readFrame(conn)
+		if err != nil {
+			return
+		}
+		switch f.Op {
+		case "hello":
+			err = writeFrame(conn, k.greet(f))
+		case "get":
+			err = k.give(conn, f)
+		case "put":
+			err = k.receive(conn, f)
+		default:
+			err = errFrame
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// greet checks that a peer means this engine and has the same layout of KV.
+func (k *kvSide) greet(f kvFrame) kvFrame {
+	switch {
+	case k.launch.fail.HandshakeFail || f.Compat != k.compat:
+		return kvFrame{Op: "error", Error: "NIXL compatibility hash mismatch. Local and remote instances differ in model, dtype, block size, attention backend or vLLM version"}
+	case f.Engine != "" && f.Engine != k.engineID:
+		return kvFrame{Op: "error", Error: fmt.Sprintf("Remote NIXL agent engine ID mismatch. Expected %s, received %s", f.Engine, k.engineID)}
+	}
+	k.once.Do(func() { close(k.joined) })
+	return kvFrame{Op: "ok", Engine: k.engineID}
+}
+
+// give sends the KV of a key: at once, or when it is there if the peer waits for it.
+func (k *kvSide) give(conn net.Conn, f kvFrame) error {
+	ctx, cancel := k.bounded(k.ctx)
+	defer cancel()
+	k.expire()
+	e, ok := k.store.take(ctx, f.Key, f.Wait, false)
+	if !ok {
+		return writeFrame(conn, kvFrame{Op: "miss", Key: f.Key})
+	}
+	defer k.free(e)
+	n := min(e.tokens, f.Tokens)
+	if n == 0 {
+		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key})
+	}
+	if k.plan.family == familyV0 {
+		k.stream.Lock()
+		defer k.stream.Unlock()
+	}
+	if err := writeFrame(conn, kvFrame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n))}); err != nil {
+		return err
+	}
+	return k.send(conn, n, k.plan.push || k.plan.family == familyV0)
+}
+
+// send moves n tokens over the link and then their share of bytes over the connection.
+func (k *kvSide) send(conn net.Conn, n int, counted bool) error {
+	bytes := k.bytes(n)
+	start := k.clock.Now()
+	if err := k.travel(bytes); err != nil {
+		return err
+	}
+	if k.dies() {
+		_ = writePayload(conn, payloadOf(bytes)/2)
+		_ = conn.Close()
+		k.die()
+		return errPeerDied
+	}
+	if err := writePayload(conn, payloadOf(bytes)); err != nil {
+		k.counters.failedSend()
+		return err
+	}
+	if counted {
+		k.counters.moved(bytes, k.clock.Now()-start)
+	}
+	return nil
+}
+
+// travel waits until the link has carried so many bytes.
+func (k *kvSide) travel(bytes float64) error {
+	k.mu.Lock()
+	end := k.nics.reserve(k.clock.Now(), bytes)
+	k.mu.Unlock()
+	if k.plan.family == familyV0 {
+		end += k.launch.config.Profile.Staging.time(bytes)
+	}
+	return k.clock.SleepUntil(k.ctx, end)
+}
+
+// receive takes KV that a peer pushes.
+func (k *kvSide) receive(conn net.Conn, f kvFrame) error {
+	if err := discard(conn, f.Payload); err != nil {
+		return err
+	}
+	k.expire()
+	if old := k.store.put(f.Key, kvEntry{tokens: f.Tokens, since: k.clock.Now(), request: -1}); old != nil {
+		k.free(*old)
+	}
+	return writeFrame(conn, kvFrame{Op: "ok", Key: f.Key})
+}
+
+// offer holds the KV of a complete prompt until a peer takes it.
+func (k *kvSide) offer(key string, tokens, request int) {
+	k.expire()
+	if old := k.store.put(key, kvEntry{tokens: tokens, since: k.clock.Now(), request: request}); old != nil {
+		k.free(*old)
+	}
+}
+
+// expire gives up KV that nobody has taken in time.
+func (k *kvSide) expire() {
+	if k.plan.family == familyV0 {
+		return // a lookup buffer keeps what it has
+	}
+	for _, e := range k.store.expire(k.clock.Now() - k.plan.timeout) {
+		k.counters.expired()
+		k.free(e)
+	}
+}
+
+func (k *kvSide) free(e kvEntry) {
+	if e.request >= 0 {
+		k.release(e.request)
+	}
+}
+
+// bytes of KV of n tokens; before V1 the hidden states travel with them.
+func (k *kvSide) bytes(n int) float64 {
+	shape := k.launch.config.Shape
+	b := float64(n) * shape.KVBytesPerToken
+	if k.plan.family == familyV0 {
+		b += float64(n) * shape.hiddenBytes()
+	}
+	return b
+}
+
+// dies is true for the transfer that is to kill the server.
+func (k *kvSide) dies() bool {
+	n := k.launch.fail.PeerDies
+	return n > 0 && k.transfers.Add(1) == int64(n)
+}
+
+// bounded limits ctx to the transfer's timeout, in model time.
+func (k *kvSide) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	wall := time.Duration(float64(k.plan.timeout) / k.launch.settings.timeScale())
+	return context.WithTimeout(ctx, max(wall, time.Second))
+}

@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// errRendezvous means that the peer did not come while this server started.
+var errRendezvous = errors.New("torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 clients joined")
+
+// meet waits for the peer where both have to be there before either serves: PyNccl's
+// process group. It needs no connection of the other connectors.
+func (k *kvSide) meet(ctx context.Context) error {
+	if k == nil || k.plan.connector != "PyNcclConnector" {
+		return nil
+	}
+	const patience = 301 * time.Second
+	deadline := k.clock.Now() + patience
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if k.plan.produces {
+		go func() {
+			_ = k.clock.SleepUntil(stop, deadline) // ended by cancel at the latest
+			cancel()
+		}()
+		select {
+		case <-k.joined:
+			return nil
+		case <-stop.Done():
+			return rendezvousError(ctx)
+		}
+	}
+	for k.clock.Now() < deadline {
+		conn, err := k.dial(ctx, k.plan.peer, "")
+		if err == nil {
+			return conn.Close()
+		}
+		if err := k.clock.SleepUntil(ctx, k.clock.Now()+100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return errRendezvous
+}
+
+func rendezvousError(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errRendezvous
+}
+
+// openFailed writes why a server that had its memory could not begin to serve.
+func (s *Server) openFailed(err error) {
+	g, l := s.log, s.launch
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		g.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
+	case errors.Is(err, errRendezvous):
+		g.core("ERROR", "core.py:708", "%v", err)
+	case l.kv != nil && strings.HasPrefix(l.kv.connector, "Mooncake"):
+		g.glog("transfer_engine_py.cpp:96", "%v", err)
+		g.core("ERROR", "core.py:708", "RuntimeError: Mooncake Transfer Engine initialization failed.")
+	default:
+		g.core("ERROR", "core.py:708", "ValueError: %v", err)
+	}
+	s.coreFailed()
+}

@@ -1,0 +1,123 @@
+package simulate
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// kvStore holds the KV of complete prompts under their keys until it is taken.
+type kvStore struct {
+	mu      sync.Mutex
+	entries map[string]*kvEntry
+	// changed is closed and replaced whenever an entry comes or goes.
+	changed chan struct{}
+	tokens  int
+}
+
+type kvEntry struct {
+	tokens int
+	since  time.Duration
+	// request of the engine that holds the blocks, -1 if none does.
+	request int
+}
+
+func newKVStore() *kvStore {
+	return &kvStore{entries: make(map[string]*kvEntry), changed: make(chan struct{})}
+}
+
+func (s *kvStore) put(key string, e kvEntry) (replaced *kvEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.entries[key]; old != nil {
+		s.tokens -= old.tokens
+		replaced = old
+	}
+	s.entries[key] = &e
+	s.tokens += e.tokens
+	s.signal()
+	return replaced
+}
+
+func (s *kvStore) signal() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// take returns an entry and, unless keep is set, removes it; with wait it waits for one
+// until ctx ends.
+func (s *kvStore) take(ctx context.Context, key string, wait, keep bool) (kvEntry, bool) {
+	for {
+		s.mu.Lock()
+		e, changed := s.entries[key], s.changed
+		if e != nil {
+			if !keep {
+				delete(s.entries, key)
+				s.tokens -= e.tokens
+				s.signal()
+			}
+			s.mu.Unlock()
+			return *e, true
+		}
+		s.mu.Unlock()
+		if !wait {
+			return kvEntry{}, false
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return kvEntry{}, false
+		}
+	}
+}
+
+// waitRoom waits until at most limit tokens are held, 0 for no limit, or ctx ends.
+func (s *kvStore) waitRoom(ctx context.Context, limit int) {
+	for limit > 0 {
+		s.mu.Lock()
+		full, changed := s.tokens > limit, s.changed
+		s.mu.Unlock()
+		if !full {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// expire removes entries that nobody took since the given time and returns them.
+func (s *kvStore) expire(before time.Duration) []kvEntry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []kvEntry
+	for key, e := range s.entries {
+		if e.since < before {
+			gone = append(gone, *e)
+			delete(s.entries, key)
+			s.tokens -= e.tokens
+		}
+	}
+	if gone != nil {
+		s.signal()
+	}
+	return gone
+}
+
+// trim drops the oldest entries until at most limit are left.
+func (s *kvStore) trim(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.entries) > limit {
+		oldest := ""
+		for key, e := range s.entries {
+			if oldest == "" || e.since < s.entries[oldest].since {
+				oldest = key
+			}
+		}
+		s.tokens -= s.entries[oldest].tokens
+		delete(s.entries, oldest)
+	}
+}

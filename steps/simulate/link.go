@@ -1,0 +1,80 @@
+package simulate
+
+import "time"
+
+// Link is one way for KV to travel between two servers. Its rates are those that a
+// connector reaches, not the port's.
+type Link struct {
+	// Bandwidth of one NIC (or of the whole path where there are no NICs) in bytes per second.
+	Bandwidth float64
+	// Latency of one transfer, whatever its size: posting, completion, notification.
+	Latency time.Duration
+	// NICs that carry a transfer in equal parts; 0 means 1.
+	NICs int
+}
+
+// Time of one transfer on an idle link.
+func (l Link) Time(bytes float64) time.Duration {
+	return l.Latency + seconds(bytes/(l.Bandwidth*float64(max(l.NICs, 1))))
+}
+
+// Network holds the links of a machine, part of its hardware profile.
+type Network struct {
+	// RDMA is one RDMA port; HCAs of them are there.
+	RDMA Link
+	HCAs int
+	// TCP through the kernel, staged in host memory.
+	TCP Link
+	// NVLink, or the PCIe path between two GPUs of one host that have none.
+	NVLink Link
+	// Disk is a shared folder.
+	Disk Link
+}
+
+// The transports that carry KV.
+const (
+	transportRDMA   = "rdma"
+	transportTCP    = "tcp"
+	transportNVLink = "nvlink"
+	transportDisk   = "disk"
+)
+
+// link returns the machine's link for a transport; nics bounds the RDMA ports, 0 means all.
+func (n Network) link(transport string, nics int) Link {
+	switch transport {
+	case transportRDMA:
+		l := n.RDMA
+		l.NICs = max(n.HCAs, 1)
+		if nics > 0 {
+			l.NICs = nics
+		}
+		return l
+	case transportNVLink:
+		return n.NVLink
+	case transportDisk:
+		return n.Disk
+	}
+	return n.TCP
+}
+
+// nicQueue hands out the time of a link's NICs. Each works off its parts first in, first
+// out; a transfer is over when its last part is.
+type nicQueue struct {
+	link Link
+	free []time.Duration // when each NIC is idle again
+}
+
+func newNICQueue(l Link) *nicQueue {
+	return &nicQueue{link: l, free: make([]time.Duration, max(l.NICs, 1))}
+}
+
+// reserve books a transfer that is asked for at now and returns its end.
+func (q *nicQueue) reserve(now time.Duration, bytes float64) time.Duration {
+	part := seconds(bytes / (q.link.Bandwidth * float64(len(q.free))))
+	var end time.Duration
+	for i, free := range q.free {
+		q.free[i] = max(now, free) + part
+		end = max(end, q.free[i])
+	}
+	return end + q.link.Latency
+}

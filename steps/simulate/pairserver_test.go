@@ -1,0 +1,364 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// member is one server of a pair, running in the test's process behind a real socket.
+type member struct {
+	url    string
+	log    *logBuffer
+	server *Server
+	done   chan error
+}
+
+// memberSpec is how a member is started.
+type memberSpec struct {
+	version string
+	fail    []string
+	args    []string
+	env     map[string]string
+}
+
+// freePorts returns ports that were free a moment ago, different ones.
+func freePorts(t *testing.T, n int) []string {
+	t.Helper()
+	ports := make([]string, n)
+	for i := range ports {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		_, ports[i], _ = net.SplitHostPort(ln.Addr().String())
+	}
+	return ports
+}
+
+func startMember(t *testing.T, spec memberSpec) *member {
+	t.Helper()
+	m := &member{log: newLogBuffer(), done: make(chan error, 1)}
+	argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--host", "127.0.0.1"}, spec.args...)
+	if len(spec.args) > 0 && spec.args[0] == "sglang" {
+		argv = append([]string{"python3", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen2.5-7B-Instruct"}, spec.args[1:]...)
+	}
+	s, err := NewServer(argv, Options{Settings: Settings{Version: spec.version, TimeScale: 50, Fail: spec.fail}, Env: func(k string) string { return spec.env[k] }, Log: m.log, PID: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Open(); err != nil {
+		t.Fatal(err)
+	}
+	m.server = s
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.url = "http://" + ln.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	h := &http.Server{Handler: s.Handler()}
+	go func() { _ = h.Serve(ln) }()
+	go func() { m.done <- s.Drive(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		h.Close()
+		s.Close()
+	})
+	return m
+}
+
+func (m *member) stats() Stats {
+	st, _ := m.server.driver.snapshot()
+	return st
+}
+
+func postKV(t *testing.T, url, id string, body map[string]any) (int, map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id != "" {
+		req.Header.Set("X-Request-Id", id)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, map[string]any{"error": err.Error()}
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, map[string]any{"error": err.Error()}
+	}
+	answer := map[string]any{}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		t.Fatalf("%s: %q: %v", url, raw, err)
+	}
+	return resp.StatusCode, answer
+}
+
+// testRouter sends one request through a pair in the words of a protocol.
+type testRouter func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any)
+
+func completion(prompt []int, output int, more map[string]any) map[string]any {
+	body := map[string]any{"prompt": prompt, "max_tokens": output, "ignore_eos": true}
+	maps.Copy(body, more)
+	return body
+}
+
+// routeParams is the two-phase protocol of NIXL and LMCache.
+func routeParams(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
+	t.Helper()
+	code, first := postKV(t, p.url+"/v1/completions", "", completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "do_remote_prefill": false}}))
+	if code != 200 || first["kv_transfer_params"] == nil {
+		t.Fatalf("prefill answers %d %v", code, first)
+	}
+	return postKV(t, d.url+"/v1/completions", "", completion(prompt, output, map[string]any{"kv_transfer_params": first["kv_transfer_params"]}))
+}
+
+// routeTwice is the protocol of the connectors before V1.
+func routeTwice(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
+	t.Helper()
+	if code, first := postKV(t, p.url+"/v1/completions", "", completion(prompt, 1, nil)); code != 200 {
+		t.Fatalf("prefill answers %d %v", code, first)
+	}
+	return postKV(t, d.url+"/v1/completions", "", completion(prompt, output, nil))
+}
+
+// both sends to both sides at once and returns the second's answer.
+func both(t *testing.T, urlP, urlD, id string, p, d map[string]any) (int, map[string]any) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		postKV(t, urlP, id, p)
+	}()
+	code, answer := postKV(t, urlD, id, d)
+	<-done
+	return code, answer
+}
+
+// routeMooncake asks the bootstrap server, then dispatches to both sides at once.
+func routeMooncake(bootstrap string) testRouter {
+	return func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
+		t.Helper()
+		resp, err := http.Get("http://127.0.0.1:" + bootstrap + "/query")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var engines map[string]bootstrapEntry
+		if err := json.NewDecoder(resp.Body).Decode(&engines); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprintf("xfer-%d", prompt[0])
+		return both(t, p.url+"/v1/completions", d.url+"/v1/completions", "",
+			completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "transfer_id": id}}),
+			completion(prompt, output, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true, "transfer_id": id, "remote_bootstrap_addr": "http://127.0.0.1:" + bootstrap, "remote_engine_id": engines["0"].EngineID}}))
+	}
+}
+
+// routeP2P puts both addresses into the request's id.
+func routeP2P(kvP, kvD string) testRouter {
+	return func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
+		t.Helper()
+		id := fmt.Sprintf("___prefill_addr_127.0.0.1:%s___decode_addr_127.0.0.1:%s_%d", kvP, kvD, prompt[0])
+		if code, first := postKV(t, p.url+"/v1/completions", id, completion(prompt, 1, nil)); code != 200 {
+			t.Fatalf("prefill answers %d %v", code, first)
+		}
+		return postKV(t, d.url+"/v1/completions", id, completion(prompt, output, nil))
+	}
+}
+
+// routeSGLang sends the same body with a room to both sides at once.
+func routeSGLang(bootstrap string) testRouter {
+	return func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
+		t.Helper()
+		body := completion(prompt, output, map[string]any{"bootstrap_host": "127.0.0.1", "bootstrap_port": json.Number(bootstrap), "bootstrap_room": uint64(7_000_000_000_000_000_000) + uint64(prompt[0])})
+		return both(t, p.url+"/v1/completions", d.url+"/v1/completions", "", body, body)
+	}
+}
+
+// pairCase is a connector on one version, as steps/kv renders it.
+type pairCase struct {
+	name   string
+	p, d   memberSpec
+	router testRouter
+	// line that the start of a member tells of the transport.
+	line string
+}
+
+func kvFlag(connector, role string, more string) []string {
+	return []string{"--kv-transfer-config", fmt.Sprintf(`{"kv_connector":%q,"kv_role":"kv_%s"%s}`, connector, role, more)}
+}
+
+func writeTemp(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func nixlCase(t *testing.T, connector string, env map[string]string) pairCase {
+	t.Helper()
+	port := freePorts(t, 2)
+	with := func(port string) map[string]string {
+		all := map[string]string{"VLLM_NIXL_SIDE_CHANNEL_HOST": "127.0.0.1", "VLLM_NIXL_SIDE_CHANNEL_PORT": port}
+		maps.Copy(all, env)
+		return all
+	}
+	return pairCase{
+		name: connector, router: routeParams, line: "rma(rc_mlx5/mlx5_0:1",
+		p: memberSpec{version: "0.33.0", args: kvFlag(connector, "producer", ""), env: with(port[0])},
+		d: memberSpec{version: "0.33.0", args: kvFlag(connector, "consumer", ""), env: with(port[1])},
+	}
+}
+
+func mooncakeV0Case(t *testing.T, metadata string) pairCase {
+	t.Helper()
+	port := freePorts(t, 2)
+	path := writeTemp(t, "mooncake.json", fmt.Sprintf(`{"prefill_url":"127.0.0.1:%s","decode_url":"127.0.0.1:%s","metadata_server":%q,"protocol":"rdma","device_name":"erdma_0,erdma_1"}`, port[0], port[1], metadata))
+	spec := func(role string, rank int) memberSpec {
+		return memberSpec{version: "0.6.4.post1", env: map[string]string{"MOONCAKE_CONFIG_PATH": path},
+			args: append(kvFlag("MooncakeConnector", role, fmt.Sprintf(`,"kv_rank":%d,"kv_parallel_size":2,"kv_buffer_size":2e9`, rank)), "--max-model-len", "10000")}
+	}
+	return pairCase{name: "mooncake v0 " + metadata, p: spec("producer", 0), d: spec("consumer", 1), router: routeTwice, line: "RDMA device: erdma_1"}
+}
+
+func pairCases(t *testing.T) []pairCase {
+	t.Helper()
+	port := freePorts(t, 16)
+	dotted := nixlCase(t, "NixlConnector", map[string]string{"UCX_TLS": "tcp,cuda_copy,self"})
+	dotted.name, dotted.line = "NixlConnector over TCP, dotted flags", "rma(tcp/eth0)"
+	dotted.p.args = []string{"--kv-transfer-config.kv_connector", "NixlConnector", "--kv-transfer-config.kv_role", "kv_producer"}
+	boot := port[0]
+	sglang := func(mode string, more ...string) memberSpec {
+		return memberSpec{version: "0.5.23", args: append([]string{"sglang", "--disaggregation-mode", mode, "--enable-metrics"}, more...)}
+	}
+	lmcache := func(role string) map[string]string {
+		return map[string]string{"LMCACHE_CONFIG_FILE": writeTemp(t, "lmcache.yaml", fmt.Sprintf("enable_nixl: true\nnixl_role: %q\nnixl_peer_host: \"127.0.0.1\"\nnixl_peer_port: %s\n", role, port[2])), "UCX_TLS": "cuda_ipc,cuda_copy,tcp"}
+	}
+	pynccl := func(role string, rank int) memberSpec {
+		return memberSpec{version: "0.8.0", args: kvFlag("PyNcclConnector", role, fmt.Sprintf(`,"kv_rank":%d,"kv_parallel_size":2,"kv_port":%s`, rank, port[3])), env: map[string]string{"NCCL_DEBUG": "INFO", "NCCL_P2P_DISABLE": "1", "NCCL_IB_DISABLE": "1"}}
+	}
+	p2p := func(role, port string) memberSpec {
+		return memberSpec{version: "0.11.0", args: kvFlag("P2pNcclConnector", role, fmt.Sprintf(`,"kv_port":%q,"kv_buffer_size":"8e9"`, port)), env: map[string]string{"NCCL_DEBUG": "INFO"}}
+	}
+	files := kvFlag("ExampleConnector", "both", fmt.Sprintf(`,"kv_connector_extra_config":{"shared_storage_path":%q}`, t.TempDir()))
+	multi := fmt.Sprintf(`,"kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"ExampleConnector","kv_role":"kv_both","kv_connector_extra_config":{"shared_storage_path":%q}}]}`, t.TempDir())
+	several := nixlCase(t, "NixlConnector", nil)
+	several.name, several.p.args, several.d.args = "MultiConnector", kvFlag("MultiConnector", "producer", multi), kvFlag("MultiConnector", "consumer", multi)
+	startService(t, "etcd", "--listen-client-urls", "http://127.0.0.1:"+port[6], "--data-dir", "x")
+	startService(t, "python3", "-m", "mooncake.http_metadata_server", "--host", "127.0.0.1", "--port", port[7])
+	startService(t, "mooncake_master", "--rpc_address=127.0.0.1", "--port", port[8], "--metrics_port", port[9])
+	store := memberSpec{version: "0.33.0", args: kvFlag("MooncakeStoreConnector", "both", ""),
+		env: map[string]string{"MOONCAKE_CONFIG_PATH": writeTemp(t, "store.json", fmt.Sprintf(`{"master_server_address":"127.0.0.1:%s","protocol":"tcp"}`, port[8])), "MC_FORCE_TCP": "1"}}
+	return []pairCase{
+		nixlCase(t, "NixlConnector", nil), nixlCase(t, "NixlPushConnector", nil), dotted, several,
+		{name: "MooncakeConnector", router: routeMooncake(boot), line: "Topology discovery complete. Found 1 HCAs.",
+			p: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "producer", `,"kv_connector_extra_config":{"device_name":"mlx5_0"}`), env: map[string]string{"VLLM_MOONCAKE_BOOTSTRAP_PORT": boot}},
+			d: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "consumer", ``)}},
+		mooncakeV0Case(t, "127.0.0.1:"+port[6]), mooncakeV0Case(t, "http://127.0.0.1:"+port[7]+"/metadata"),
+		{name: "PyNcclConnector", p: pynccl("producer", 0), d: pynccl("consumer", 1), router: routeTwice, line: "via NET/Socket/0"},
+		{name: "P2pNcclConnector", p: p2p("producer", port[4]), d: p2p("consumer", port[5]), router: routeP2P(port[4], port[5]), line: "via P2P/CUMEM"},
+		{name: "LMCacheConnectorV1", router: routeParams, line: "cuda_ipc/cuda",
+			p: memberSpec{version: "0.33.0", args: kvFlag("LMCacheConnectorV1", "producer", ""), env: lmcache("sender")},
+			d: memberSpec{version: "0.33.0", args: kvFlag("LMCacheConnectorV1", "consumer", ""), env: lmcache("receiver")}},
+		{name: "ExampleConnector", p: memberSpec{version: "0.33.0", args: files}, d: memberSpec{version: "0.33.0", args: files}, router: routeTwice},
+		{name: "MooncakeStoreConnector", p: store, d: store, router: routeTwice, line: "MC_FORCE_TCP is set"},
+		{name: "SGLang mooncake", p: sglang("prefill", "--disaggregation-bootstrap-port", port[10]), d: sglang("decode"), router: routeSGLang(port[10]), line: "installTransport, type=rdma"},
+		{name: "SGLang mooncake_tcp", p: sglang("prefill", "--disaggregation-bootstrap-port", port[11], "--disaggregation-transfer-backend", "mooncake_tcp"), d: sglang("decode", "--disaggregation-transfer-backend", "mooncake_tcp"), router: routeSGLang(port[11]), line: "TcpTransport: listen on port"},
+		{name: "SGLang nixl", p: sglang("prefill", "--disaggregation-bootstrap-port", port[12], "--disaggregation-transfer-backend", "nixl"), d: sglang("decode", "--disaggregation-transfer-backend", "nixl"), router: routeSGLang(port[12]), line: "rma(rc_mlx5"},
+	}
+}
+
+// startService runs a service until the test ends, and returns once it listens.
+func startService(t *testing.T, argv ...string) {
+	t.Helper()
+	p := runMain(t, "", argv...)
+	for !strings.Contains(p.log.String(), "is listening on") {
+		select {
+		case <-p.log.more:
+		case code := <-p.exit:
+			t.Fatalf("%v ended with %d: %s", argv, code, p.log)
+		}
+	}
+}
+
+func randomPrompt(seed, n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = (seed*7919 + i*104729 + i*i) % 30000
+	}
+	ids[0] = seed
+	return ids
+}
+
+// TestPairs sends requests through pairs over every connector: the decode server makes the
+// very tokens that a single server makes, without computing the prompt.
+func TestPairs(t *testing.T) {
+	alone := startMember(t, memberSpec{version: "0.33.0"})
+	for _, c := range pairCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			d := startMember(t, c.d) // LMCache's receiver listens before the sender connects
+			p := startMember(t, c.p)
+			tokens := 0
+			for i := range 4 {
+				prompt := randomPrompt(100+i, 200+13*i)
+				tokens += len(prompt)
+				_, want := postKV(t, alone.url+"/v1/completions", "", completion(prompt, 5, nil))
+				code, got := c.router(t, p, d, prompt, 5)
+				if code != 200 {
+					t.Fatalf("request %d: status %d: %v\nprefill:\n%s\ndecode:\n%s", i, code, got, p.log, d.log)
+				}
+				if a, b := text(got), text(want); a != b {
+					t.Fatalf("request %d: the pair says %q, one server %q", i, a, b)
+				}
+			}
+			st := d.stats()
+			if st.ExternalHits != tokens || st.ExternalQueries != tokens {
+				t.Errorf("%d of %d prompt tokens came from the prefill server (%d asked for)", st.ExternalHits, tokens, st.ExternalQueries)
+			}
+			if !strings.Contains(p.log.String()+d.log.String(), c.line) {
+				t.Errorf("no line has %q:\n%s\n%s", c.line, p.log, d.log)
+			}
+			waitIdle(t, p)
+		})
+	}
+}
+
+// waitIdle checks that a prefill server keeps no blocks once all was taken.
+func waitIdle(t *testing.T, m *member) {
+	t.Helper()
+	m.server.driver.mu.Lock()
+	held := len(m.server.driver.engine.held)
+	m.server.driver.mu.Unlock()
+	if held > 0 && m.server.kv.plan.family != familyFiles {
+		t.Errorf("%d requests hold their blocks after their transfer", held)
+	}
+}
+
+func text(answer map[string]any) string {
+	choices, _ := answer["choices"].([]any)
+	if len(choices) == 0 {
+		return fmt.Sprint(answer)
+	}
+	return fmt.Sprint(choices[0].(map[string]any)["text"])
+}

@@ -1,0 +1,119 @@
+package simulate
+
+import "slices"
+
+// admitRemote starts the first waiting sequence, whose KV comes from another server. It
+// is false when there is no room for its blocks. The prompt costs no budget: it is not
+// computed here.
+func (e *Engine) admitRemote(s *sequence) bool {
+	hits := e.pool.match(s.hashes[:min(len(s.hashes), (s.total()-1)/e.cfg.BlockSize)])
+	fresh := ceilDiv(s.total(), e.cfg.BlockSize) - len(hits)
+	if e.pool.free-e.pool.idle(hits)-fresh < e.cfg.watermarkBlocks() {
+		return false
+	}
+	e.allot(s, hits, fresh)
+	e.stats.ExternalQueries += s.req.Input - s.computed
+	s.req.Remote = false // once; after a preemption it computes everything itself
+	if !e.cfg.BlockingTransfer {
+		e.fetching = append(e.fetching, s)
+		e.wanted = append(e.wanted, s.req.ID)
+		return true
+	}
+	e.running = append(e.running, s)
+	e.add(slice{seq: s, tokens: s.total() - s.computed, prefill: true, fetch: true})
+	return true
+}
+
+// admitFetched lets sequences whose KV has arrived into the batch. They hold their blocks
+// already, so they go before those that have none: otherwise neither might go on.
+func (e *Engine) admitFetched(budget int) int {
+	used := 0
+	for len(e.fetched) > 0 && len(e.running) < e.cfg.MaxSeqs && used < budget {
+		s := e.fetched[0]
+		n := s.total() - s.computed
+		if n > budget-used {
+			if !e.cfg.Chunked {
+				break
+			}
+			n = budget - used
+		}
+		e.fetched = e.fetched[1:]
+		e.running = append(e.running, s)
+		// A single token is a decode to the model: its step uses the CUDA graph.
+		e.add(slice{seq: s, tokens: n, prefill: n > 1})
+		used += n
+	}
+	return used
+}
+
+// TakeFetches returns the requests that have got their blocks since the last call and
+// whose KV has to be fetched now. Arrived must follow for each, unless it is aborted.
+func (e *Engine) TakeFetches() []int {
+	ids := e.wanted
+	e.wanted = nil
+	return ids
+}
+
+// Missing is the number of prompt tokens whose KV a fetching request waits for; 0 if the
+// engine does not know it (any more).
+func (e *Engine) Missing(id int) int {
+	for _, queue := range [][]*sequence{e.fetching, e.running} {
+		if i := slices.IndexFunc(queue, func(s *sequence) bool { return s.req.ID == id }); i >= 0 {
+			return queue[i].req.Input - queue[i].computed
+		}
+	}
+	return 0
+}
+
+// Arrived says that the KV of the next tokens of a fetching request is there. What is
+// missing is computed here, and the last token in any case: its output is the next token.
+func (e *Engine) Arrived(id, tokens int) {
+	i := slices.IndexFunc(e.fetching, func(s *sequence) bool { return s.req.ID == id })
+	if i < 0 {
+		return
+	}
+	s := e.fetching[i]
+	e.fetching = slices.Delete(e.fetching, i, i+1)
+	tokens = min(max(tokens, 0), s.req.Input-s.computed)
+	e.stats.ExternalHits += tokens
+	s.computed = min(s.computed+tokens, s.total()-1)
+	e.publish(s)
+	e.fetched = append(e.fetched, s)
+}
+
+// Fetched says how many tokens of each of Step.Fetches arrived. If one is not complete the
+// model runs after all, over all prompts of the step (bypass_model_exec is all or nothing
+// in vLLM before V1); the new end is returned.
+func (e *Engine) Fetched(step Step, tokens map[int]int) Step {
+	var w work
+	complete := true
+	for i, sl := range e.plan {
+		if !sl.fetch {
+			continue
+		}
+		s := sl.seq
+		got := min(max(tokens[s.req.ID], 0), sl.tokens)
+		e.plan[i].fetch = false
+		e.stats.ExternalHits += got
+		complete = complete && got == sl.tokens
+		w.addPrefill(s.computed, sl.tokens)
+	}
+	if complete {
+		return step
+	}
+	d := stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+	step.PrefillTokens += w.prefillTokens
+	step.End += seconds(d.Seconds() * e.noise.factor(step.End))
+	return step
+}
+
+// Release frees the KV of a complete request that was held; false if there is none.
+func (e *Engine) Release(id int) bool {
+	i := slices.IndexFunc(e.held, func(s *sequence) bool { return s.req.ID == id })
+	if i < 0 {
+		return false
+	}
+	e.pool.release(e.held[i].blocks)
+	e.held = slices.Delete(e.held, i, i+1)
+	return true
+}

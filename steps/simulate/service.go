@@ -1,0 +1,339 @@
+package simulate
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/signal"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// The services that connectors need beside the servers.
+const (
+	serviceEtcd     = "etcd"
+	serviceMetadata = "metadata"
+	serviceMaster   = "mooncake_master"
+)
+
+// serviceOf says which service a command line starts, and its flags; "" for none.
+func serviceOf(argv []string) (kind string, flags []string) {
+	for i, a := range argv {
+		if a == "-m" && i+1 < len(argv) && argv[i+1] == "mooncake.http_metadata_server" {
+			return serviceMetadata, argv[i+2:]
+		}
+	}
+	if len(argv) == 0 {
+		return "", nil
+	}
+	switch path.Base(argv[0]) {
+	case "etcd":
+		return serviceEtcd, argv[1:]
+	case "metadata", "mooncake_http_metadata_server":
+		return serviceMetadata, argv[1:]
+	case "mooncake_master":
+		return serviceMaster, argv[1:]
+	}
+	return "", nil
+}
+
+// service is a stub of a service with the part that simulated servers use: a store of
+// keys for peers to find each other, and for the master a pool of KV.
+type service struct {
+	kind  string
+	flags map[string]string
+	log   io.Writer
+	clock Clock
+
+	mu   sync.Mutex
+	keys map[string][]byte
+	pool *kvStore
+}
+
+// runService is a service as a program. It returns the exit status.
+func runService(ctx context.Context, kind string, flags []string, log io.Writer) int {
+	parsed, err := serviceFlags(flags)
+	if err != nil {
+		fmt.Fprintf(log, "%s: %v\n", kind, err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go watchParent(ctx, cancel)
+	s := &service{kind: kind, flags: parsed, log: log, clock: NewWallClock(1), keys: make(map[string][]byte), pool: newKVStore()}
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintf(log, "%s: %v\n", kind, err)
+		return 1
+	}
+	return 0
+}
+
+// serviceFlags reads -name value, --name value and --name=value; dashes and underscores
+// mean the same.
+func serviceFlags(args []string) (map[string]string, error) {
+	flags := map[string]string{}
+	for i := 0; i < len(args); i++ {
+		bare := strings.TrimLeft(args[i], "-")
+		if bare == args[i] || bare == "" {
+			return nil, fmt.Errorf("unexpected argument %q", args[i])
+		}
+		name, value, inline := strings.Cut(bare, "=")
+		if !inline {
+			value = "true"
+			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				value = args[i]
+			}
+		}
+		flags[strings.ReplaceAll(name, "-", "_")] = value
+	}
+	return flags, nil
+}
+
+func (s *service) flag(name, fallback string) string { return orElse(s.flags[name], fallback) }
+
+// endpoint is one listener of a service.
+type endpoint struct {
+	address string
+	handler http.Handler // nil for KV frames
+}
+
+func (s *service) endpoints() ([]endpoint, error) {
+	switch s.kind {
+	case serviceEtcd:
+		var out []endpoint
+		for u := range strings.SplitSeq(s.flag("listen_client_urls", "http://localhost:2379"), ",") {
+			parsed, err := url.Parse(u)
+			if err != nil || parsed.Host == "" {
+				return nil, fmt.Errorf("--listen-client-urls %q is no URL", u)
+			}
+			out = append(out, endpoint{parsed.Host, s.etcd()})
+		}
+		return out, nil
+	case serviceMetadata:
+		return []endpoint{{net.JoinHostPort(s.flag("host", "0.0.0.0"), s.flag("port", "8080")), s.metadata()}}, nil
+	}
+	host := s.flag("rpc_address", "0.0.0.0")
+	out := []endpoint{
+		{net.JoinHostPort(host, s.flag("rpc_port", s.flag("port", "50051"))), nil},
+		{net.JoinHostPort(host, s.flag("metrics_port", "9003")), s.master()},
+	}
+	if on := s.flags["enable_http_metadata_server"]; on == "true" || on == "1" {
+		out = append(out, endpoint{net.JoinHostPort(s.flag("http_metadata_server_host", host), s.flag("http_metadata_server_port", "8080")), s.metadata()})
+	}
+	return out, nil
+}
+
+// run listens on everything, then serves until ctx ends.
+func (s *service) run(ctx context.Context) error {
+	endpoints, err := s.endpoints()
+	if err != nil {
+		return err
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, e := range endpoints {
+		ln, err := net.Listen("tcp", e.address)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
+		defer stop()
+		if e.handler == nil {
+			serving.Go(func() { s.servePool(ctx, ln) })
+			continue
+		}
+		server := &http.Server{Handler: e.handler, ReadHeaderTimeout: time.Minute}
+		stopServer := context.AfterFunc(ctx, func() { _ = server.Close() })
+		defer stopServer()
+		serving.Go(func() { _ = server.Serve(ln) }) // returns when it is closed
+	}
+	fmt.Fprintf(s.log, "simulated %s is listening on %s\n", s.kind, endpoints[0].address)
+	<-ctx.Done()
+	return nil
+}
+
+// maxKeys and maxValue bound what a service keeps.
+const (
+	maxKeys  = 10_000
+	maxValue = 1 << 20
+)
+
+func (s *service) get(key string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.keys[key]
+	return v, ok
+}
+
+func (s *service) put(key string, value []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.keys[key]; !known && len(s.keys) >= maxKeys {
+		return false
+	}
+	s.keys[key] = value
+	return true
+}
+
+func (s *service) remove(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.keys[key]
+	delete(s.keys, key)
+	return ok
+}
+
+// metadata is mooncake.http_metadata_server: PUT, GET and DELETE /metadata?key=….
+func (s *service) metadata() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metadata", func(w http.ResponseWriter, r *http.Request) {
+		v, ok := s.get(r.URL.Query().Get("key"))
+		if !ok {
+			http.Error(w, "metadata not found", http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write(v) // the client is gone if this fails
+	})
+	mux.HandleFunc("PUT /metadata", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxValue+1))
+		if err != nil || len(body) > maxValue || !s.put(r.URL.Query().Get("key"), body) {
+			http.Error(w, "the metadata cannot be stored", http.StatusRequestEntityTooLarge)
+			return
+		}
+		fmt.Fprint(w, "metadata updated")
+	})
+	mux.HandleFunc("DELETE /metadata", func(w http.ResponseWriter, r *http.Request) {
+		if !s.remove(r.URL.Query().Get("key")) {
+			http.Error(w, "metadata not found", http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, "metadata deleted")
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
+	return mux
+}
+
+// etcd is the JSON gateway of etcd 3 for single keys, with /health and /version.
+func (s *service) etcd() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]string{"health": "true", "reason": ""})
+	})
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]string{"etcdserver": "3.5.21", "etcdcluster": "3.5.0"})
+	})
+	mux.HandleFunc("POST /v3/kv/{method}", func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Key   []byte `json:"key"`
+			Value []byte `json:"value"`
+		}
+		if err := json.NewDecoder(io.LimitReader(r.Body, 2*maxValue)).Decode(&body); err != nil {
+			writeJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error(), "code": 3})
+			return
+		}
+		s.etcdCall(w, r.PathValue("method"), string(body.Key), body.Value)
+	})
+	return mux
+}
+
+func (s *service) etcdCall(w http.ResponseWriter, method, key string, value []byte) {
+	switch method {
+	case "put":
+		if len(value) > maxValue || !s.put(key, value) {
+			writeJSON(w, http.StatusTooManyRequests, map[string]any{"error": "etcdserver: mvcc: database space exceeded", "code": 8})
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"header": map[string]string{}})
+	case "range":
+		kvs := []map[string]string{}
+		if v, ok := s.get(key); ok {
+			kvs = append(kvs, map[string]string{"key": b64(key), "value": base64.StdEncoding.EncodeToString(v)})
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"kvs": kvs, "count": fmt.Sprint(len(kvs))})
+	case "deleterange":
+		deleted := "0"
+		if s.remove(key) {
+			deleted = "1"
+		}
+		writeJSON(w, http.StatusOK, map[string]string{"deleted": deleted})
+	default:
+		writeJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found", "code": 5})
+	}
+}
+
+// master is what mooncake_master shows on its metrics port.
+func (s *service) master() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		s.pool.mu.Lock()
+		n := len(s.pool.entries)
+		s.pool.mu.Unlock()
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		fmt.Fprintf(w, "# HELP master_key_count Total number of keys managed by the master\n# TYPE master_key_count gauge\nmaster_key_count %d\n", n)
+	})
+	return mux
+}
+
+// servePool answers simulated servers that keep KV in the master's pool.
+func (s *service) servePool(ctx context.Context, ln net.Listener) {
+	var peers sync.WaitGroup
+	defer peers.Wait()
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		peers.Go(func() {
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+			defer stop()
+			defer func() { _ = conn.Close() }()
+			for s.poolFrame(ctx, conn) == nil {
+				continue
+			}
+		})
+	}
+}
+
+// poolFrame answers one frame. Entries stay: a store's KV serves many readers.
+func (s *service) poolFrame(ctx context.Context, conn net.Conn) error {
+	f, err := readFrame(conn)
+	if err != nil {
+		return err
+	}
+	switch f.Op {
+	case "hello":
+		return writeFrame(conn, kvFrame{Op: "ok", Engine: serviceMaster})
+	case "put":
+		if err := discard(conn, f.Payload); err != nil {
+			return err
+		}
+		s.pool.put(f.Key, kvEntry{tokens: f.Tokens, since: s.clock.Now(), request: -1})
+		s.pool.trim(maxKeys)
+		return writeFrame(conn, kvFrame{Op: "ok"})
+	case "get":
+		e, ok := s.pool.take(ctx, f.Key, false, true)
+		n := min(e.tokens, f.Tokens)
+		if !ok || n == 0 {
+			return writeFrame(conn, kvFrame{Op: "miss"})
+		}
+		if err := writeFrame(conn, kvFrame{Op: "kv", Tokens: n, Payload: 1}); err != nil {
+			return err
+		}
+		return writePayload(conn, 1)
+	}
+	return errFrame
+}

@@ -1,0 +1,252 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// family is what connectors have in common for a simulation: who opens the connection and
+// how the two sides find the KV of one request.
+type family int
+
+const (
+	familyNone family = iota
+	// familyNIXL: the decode server reads from the prefill server, whose answer named
+	// address and blocks (push and pull differ in who writes, not in who asks).
+	familyNIXL
+	// familyMooncake: the decode server finds the prefill server by its bootstrap server
+	// and asks for a transfer by its id, before or after the prompt is computed.
+	familyMooncake
+	// familyV0 is the lookup buffer of vLLM before V1 (PyNccl, Mooncake): the decode
+	// server asks for a prompt's KV within its step, the prefill server keeps it in a buffer.
+	familyV0
+	// familyP2P: the prefill server writes to the address within the request's id.
+	familyP2P
+	// familyContent: KV is put under a hash of the prompt, at the decode server (LMCache
+	// with a sender and a receiver) or in a store.
+	familyContent
+	// familyFiles: the same in files of a shared folder.
+	familyFiles
+	// familyDummy: KV appears without a transfer (DecodeBenchConnector, SGLang's fake).
+	familyDummy
+)
+
+// configError is a configuration that the engine's parser takes and the engine refuses
+// while it starts: exit status 1 and these lines.
+type configError struct{ text string }
+
+func (e configError) Error() string { return e.text }
+
+// connectorKind is one connector of vLLM and the versions that have it.
+type connectorKind struct {
+	name string
+	// from this version on; until is the first without it, "" for none.
+	from, until string
+	family      family
+}
+
+// connectorKinds of vLLM from its kv_connector/factory.py, by release.
+var connectorKinds = []connectorKind{
+	{"PyNcclConnector", "0.6.4", "0.11", familyV0},
+	// In 0.6.4 by the fork that was published with the connector; NIXL's protocol until
+	// the bootstrap server came.
+	{"MooncakeConnector", "0.6.4", "0.9", familyV0},
+	{"MooncakeConnector", "0.13", "0.16", familyNIXL},
+	{"MooncakeConnector", "0.16", "", familyMooncake},
+	{"MooncakeStoreConnector", "0.8", "0.9", familyContent},
+	{"MooncakeStoreConnector", "0.21", "", familyContent},
+	{"LMCacheConnector", "0.7", "0.11", familyContent},
+	{"LMCacheConnectorV1", "0.8.5", "", familyContent},
+	{"LMCacheMPConnector", "0.11", "", familyContent},
+	{"SharedStorageConnector", "0.8.5", "0.13", familyFiles},
+	{"ExampleConnector", "0.13", "", familyFiles},
+	{"NixlConnector", "0.9", "", familyNIXL},
+	{"NixlPullConnector", "0.24", "", familyNIXL},
+	{"NixlPushConnector", "0.24", "", familyNIXL},
+	{"P2pNcclConnector", "0.9.2", "0.24", familyP2P},
+	{"DecodeBenchConnector", "0.13", "", familyDummy},
+	{"MultiConnector", "0.9", "", familyNone},
+}
+
+// goneKeys of kv-transfer-config and the first version without them: they left with P2pNcclConnector.
+const goneKeysVersion = "0.24"
+
+const transferFlag = "--kv-transfer-config"
+
+// transferConfig is --kv-transfer-config as far as it changes what is simulated.
+type transferConfig struct {
+	Connector  string          `json:"kv_connector"`
+	EngineID   string          `json:"engine_id"`
+	Role       string          `json:"kv_role"`
+	Rank       json.RawMessage `json:"kv_rank"`
+	Parallel   json.RawMessage `json:"kv_parallel_size"`
+	BufferSize json.RawMessage `json:"kv_buffer_size"`
+	IP         string          `json:"kv_ip"`
+	Port       json.RawMessage `json:"kv_port"`
+	Device     string          `json:"kv_buffer_device"`
+	Module     string          `json:"kv_connector_module_path"`
+	Permute    bool            `json:"enable_permute_local_kv"`
+	Policy     string          `json:"kv_load_failure_policy"`
+	Extra      map[string]any  `json:"kv_connector_extra_config"`
+
+	family family
+	// name is the connector that moves KV: Connector, or a child of MultiConnector.
+	name string
+}
+
+func (c transferConfig) produces() bool { return c.Role == "kv_producer" || c.Role == "kv_both" }
+func (c transferConfig) consumes() bool { return c.Role == "kv_consumer" || c.Role == "kv_both" }
+
+// transferVLLM reads --kv-transfer-config; nil without one.
+func (l *launch) transferVLLM() (*transferConfig, error) {
+	text := l.args.str(transferFlag, "")
+	if keys := l.args.keys[transferFlag]; len(keys) > 0 {
+		merged, err := mergeKeys(text, keys)
+		if err != nil {
+			return nil, usageError{fmt.Sprintf("argument %s: %v", transferFlag, err)}
+		}
+		text = merged
+	}
+	if text == "" {
+		return nil, nil
+	}
+	return parseTransfer(text, l.version)
+}
+
+func parseTransfer(text, version string) (*transferConfig, error) {
+	c := &transferConfig{Policy: "recompute"}
+	if compareVersions(version, "0.14") >= 0 {
+		c.Policy = "fail"
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(c); err != nil {
+		return nil, configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v", err)}
+	}
+	if compareVersions(version, goneKeysVersion) >= 0 {
+		for _, gone := range []struct {
+			name string
+			set  bool
+		}{{"kv_rank", c.Rank != nil}, {"kv_parallel_size", c.Parallel != nil}, {"kv_buffer_size", c.BufferSize != nil}, {"kv_ip", c.IP != ""}} {
+			if gone.set {
+				return nil, configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  Unexpected keyword argument [type=unexpected_keyword_argument]", gone.name)}
+			}
+		}
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, c.resolve(version, c.Connector, c.Extra, 0)
+}
+
+// check repeats KVTransferConfig.__post_init__.
+func (c *transferConfig) check() error {
+	roles := []string{"kv_producer", "kv_both", "kv_consumer"}
+	if c.Role != "" && !slices.Contains(roles, c.Role) {
+		return configError{fmt.Sprintf("ValueError: Unsupported kv_role: %s. Supported roles are ('kv_producer', 'kv_both', 'kv_consumer')", c.Role)}
+	}
+	if c.Connector != "" && c.Role == "" {
+		return configError{"ValueError: Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', 'kv_consumer')"}
+	}
+	if c.Policy != "fail" && c.Policy != "recompute" {
+		return configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
+	}
+	for name, raw := range map[string]json.RawMessage{"kv_rank": c.Rank, "kv_parallel_size": c.Parallel, "kv_buffer_size": c.BufferSize, "kv_port": c.Port} {
+		if _, err := looseNumber(raw); err != nil {
+			return configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v", name, err)}
+		}
+	}
+	return nil
+}
+
+// resolve finds the connector that loads: of several, the first that the simulator moves KV with.
+func (c *transferConfig) resolve(version, name string, extra map[string]any, depth int) error {
+	i := slices.IndexFunc(connectorKinds, func(k connectorKind) bool {
+		return k.name == name && compareVersions(version, k.from) >= 0 && (k.until == "" || compareVersions(version, k.until) < 0)
+	})
+	switch {
+	case name == "":
+		return nil
+	case i < 0 && c.Module != "":
+		return configError{fmt.Sprintf("simulated: connector %s comes from module %s, which cannot be simulated", name, c.Module)}
+	case i < 0:
+		return configError{"ValueError: Unsupported connector type: " + name}
+	}
+	if name != "MultiConnector" {
+		if c.family == familyNone {
+			c.family, c.name, c.Extra = connectorKinds[i].family, name, extra
+		}
+		return nil
+	}
+	children, ok := extra["connectors"].([]any)
+	if !ok || len(children) == 0 || depth > 0 {
+		return configError{"ValueError: MultiConnector needs a list of connectors in kv_connector_extra_config.connectors"}
+	}
+	for _, child := range children {
+		m, ok := child.(map[string]any)
+		if !ok {
+			return configError{"ValueError: each of kv_connector_extra_config.connectors must be an object"}
+		}
+		inner, _ := m["kv_connector_extra_config"].(map[string]any)
+		if err := c.resolve(version, fmt.Sprint(m["kv_connector"]), inner, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *transferConfig) extra(key string) string {
+	switch v := c.Extra[key].(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// looseNumber reads a JSON number or a string with one ("8e9"), as pydantic does; 0 if absent.
+func looseNumber(raw json.RawMessage) (float64, error) {
+	text := strings.Trim(string(raw), `"`)
+	if text == "" || text == "null" {
+		return 0, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("Input should be a valid number [input_value=%s]", text) //nolint:staticcheck // the engine's own words
+	}
+	return f, nil
+}
+
+// mergeKeys adds dotted keys ("kv_role", "kv_connector_extra_config.num_workers") to a JSON object.
+func mergeKeys(text string, keys map[string]string) (string, error) {
+	root := map[string]any{}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &root); err != nil {
+			return "", fmt.Errorf("the value must be a JSON object")
+		}
+	}
+	for path, value := range keys {
+		at, parts := root, strings.Split(path, ".")
+		for _, p := range parts[:len(parts)-1] {
+			next, ok := at[p].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				at[p] = next
+			}
+			at = next
+		}
+		var v any
+		if json.Unmarshal([]byte(value), &v) != nil {
+			v = value
+		}
+		at[parts[len(parts)-1]] = v
+	}
+	merged, err := json.Marshal(root)
+	return string(merged), err
+}
