@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -59,7 +61,8 @@ type ServiceSpec struct {
 	Name string
 	// Kind is "etcd", "mooncake_master", "metadata", …
 	Kind string
-	// Image or Executable say where it comes from; neither means the kind's own image.
+	// Image or Executable say where it comes from. Neither means the kind's own: an image
+	// where the members have images, else its program on the machine.
 	Image      string
 	Executable []string
 	Args       []Arg
@@ -86,6 +89,14 @@ type File struct {
 	// EnvVar gets the file's path as the process sees it.
 	EnvVar  string
 	Content []byte
+}
+
+// CheckFile fails if the name of a file could lead out of the folder that it is meant for.
+func CheckFile(f File) error {
+	if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") {
+		return fmt.Errorf("%q is not a plain file name", f.Name)
+	}
+	return nil
 }
 
 // Observation is what an engine says of itself at one moment. A figure that it does not

@@ -249,7 +249,8 @@ func quoted(list []string) string {
 	return strings.Join(words, " or ")
 }
 
-// checkServices finds services that a connector of the transfer needs and lacks.
+// checkServices finds services that a connector of the transfer needs and lacks. The
+// old store asks a metadata server, which Mooncake's master can be.
 func (l *Layout) checkServices() error {
 	for _, p := range l.parts {
 		if p.preset == nil || len(p.preset.services) == 0 {
@@ -257,6 +258,9 @@ func (l *Layout) checkServices() error {
 		}
 		if l.service(p.preset.services...) == nil {
 			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.preset.connector, p.preset.releases(), strings.Join(quotedEach(p.preset.services), " { } or service "))
+		}
+		if p.preset.fabric == mooncakeV0 && p.preset.store && l.service("etcd", "metadata") == nil {
+			l.service("mooncake_master").metadata = true
 		}
 	}
 	return nil
@@ -299,11 +303,17 @@ func checkPart(p part) error {
 		return nil
 	}
 	t := p.spec
+	if c := connectorOf(t.Connector); t.Transport != "" && !slices.Contains(c.transports, t.Transport) {
+		return fmt.Errorf("kv_transfer %s cannot use %s; remove transport or use one of %v", t.Connector, t.Transport, c.transports)
+	}
 	if t.Buffer > 0 && !p.preset.buffer {
 		return fmt.Errorf("kv_transfer %s of %s has no transfer buffer; remove buffer", t.Connector, p.preset.releases())
 	}
 	if t.Connector == "custom" && text(t.Options["connector"]) == "" {
 		return fmt.Errorf(`kv_transfer custom needs the engine's name of the connector: connector = "MyConnector"`)
+	}
+	if p.preset.engine == sglang && t.Options["module_path"] != nil {
+		return fmt.Errorf("SGLang loads no connector from a module; remove module_path")
 	}
 	if p.preset.engine == sglang && len(t.Config) > 0 {
 		return fmt.Errorf("SGLang has no settings of a connector besides its flags; write config as args and env of the servers")

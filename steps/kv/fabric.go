@@ -42,7 +42,7 @@ var settings = map[fabric]map[string][]setting{
 		RDMA:   {{"MC_FORCE_HCA", "1"}},
 		NVLink: {{"MC_FORCE_MNNVL", "1"}},
 	},
-	mooncakeV0: {},
+	mooncakeV0: {"": {{"MC_TE_METRIC", "1"}}}, // later builds for these releases know it
 	nccl: {
 		"":     {{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "INIT,NET"}},
 		TCP:    {{"NCCL_IB_DISABLE", "1"}},

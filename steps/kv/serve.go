@@ -10,9 +10,10 @@ import (
 
 // service is a service of the deployment with what its kind says.
 type service struct {
-	spec   steps.ServiceSpec
-	kind   serviceKind
-	master bool // of Mooncake, with its own metadata server
+	spec steps.ServiceSpec
+	kind serviceKind
+	// metadata says that Mooncake's master serves metadata as well.
+	metadata bool
 }
 
 // serviceKind is what is particular to one kind of service.
@@ -37,15 +38,12 @@ var serviceKinds = []serviceKind{
 }
 
 func (l *Layout) addServices() error {
-	hasMetadata := slices.ContainsFunc(l.spec.Services, func(s steps.ServiceSpec) bool { return s.Kind == "etcd" || s.Kind == "metadata" })
 	for _, spec := range l.spec.Services {
 		i := slices.IndexFunc(serviceKinds, func(k serviceKind) bool { return k.name == spec.Kind })
 		if i < 0 {
 			return fmt.Errorf("there is no service %q; use etcd, metadata or mooncake_master", spec.Kind)
 		}
-		s := &service{spec: spec, kind: serviceKinds[i]}
-		s.master = spec.Kind == "mooncake_master" && !hasMetadata
-		l.services = append(l.services, s)
+		l.services = append(l.services, &service{spec: spec, kind: serviceKinds[i]})
 	}
 	return nil
 }
@@ -73,7 +71,7 @@ func (s *service) ports() []PortNeed {
 	if s.kind.metrics != 0 {
 		needs = append(needs, need(PortMetrics, s.spec.MetricsPort, s.kind.metrics))
 	}
-	if s.master {
+	if s.metadata {
 		needs = append(needs, need(PortMetadata, 0, 8080))
 	}
 	return needs
@@ -101,7 +99,7 @@ func masterArgs(s *service, in Assigned) []steps.Arg {
 		{Name: "port", Value: in.number(Port{s.spec.Name, PortHTTP}).String()},
 		{Name: "metrics_port", Value: in.number(Port{s.spec.Name, PortMetrics}).String()},
 	}
-	if s.master {
+	if s.metadata {
 		args = append(args,
 			steps.Arg{Name: "enable_http_metadata_server", Value: true},
 			steps.Arg{Name: "http_metadata_server_port", Value: in.number(Port{s.spec.Name, PortMetadata}).String()})

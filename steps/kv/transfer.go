@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -51,6 +52,15 @@ var connectors = []connector{
 		{Name: "module_path", Type: cty.String, Doc: "Python module that vLLM loads the connector from."},
 		{Name: "env", Type: cty.Map(cty.String), Doc: "Variables that every server gets unless it sets them itself."},
 	}},
+}
+
+// connectorOf finds a connector by its name; an unknown one has no transports.
+func connectorOf(name string) connector {
+	i := slices.IndexFunc(connectors, func(c connector) bool { return c.name == name })
+	if i < 0 {
+		return connector{name: name}
+	}
+	return connectors[i]
 }
 
 func connectorNames() []string {
@@ -119,8 +129,36 @@ func validateTransfer(c connector, o steps.Object) []steps.Problem {
 			Path: []string{"devices"}, Summary: "devices has no effect with nvlink", Warning: true,
 		})
 	}
+	if len(devices) > 0 && len(c.transports) == 0 {
+		found = append(found, steps.Problem{
+			Path: []string{"devices"}, Summary: "devices has no effect with " + c.name, Detail: "It moves KV through files.", Warning: true,
+		})
+	}
 	if o.Known("buffer") && o.Float("buffer") <= 0 {
 		found = append(found, steps.Problem{Path: []string{"buffer"}, Summary: "buffer must be above zero"})
+	}
+	return append(found, validateOptions(o)...)
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// validateOptions checks the arguments that only some kinds have.
+func validateOptions(o steps.Object) []steps.Problem {
+	var found []steps.Problem
+	if path := o.Text("path"); path != "" && !strings.HasPrefix(path, "/") {
+		found = append(found, steps.Problem{
+			Path: []string{"path"}, Summary: "path must begin with a slash",
+			Detail: "Each server has a working directory of its own, so only an absolute path is the same folder for all.",
+		})
+	}
+	env, err := o.Env("env")
+	if err != nil {
+		return found // not known yet, or the type says what is wrong
+	}
+	for _, e := range env {
+		if !variableName.MatchString(e.Name) {
+			found = append(found, steps.Problem{Path: []string{"env", e.Name}, Summary: fmt.Sprintf("%q is not the name of an environment variable", e.Name)})
+		}
 	}
 	return found
 }

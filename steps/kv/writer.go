@@ -116,7 +116,9 @@ func (l *Layout) writeVLLM(w *writer) {
 	if l.preset.connector == "multi" {
 		extra := maps.Clone(l.spec.Transfer.Config)
 		extra["connectors"] = configs
-		config = map[string]any{"kv_connector": l.preset.class, "kv_role": "kv_" + w.m.role, "kv_connector_extra_config": extra}
+		w.top = map[string]any{"kv_connector": l.preset.class, "kv_role": "kv_" + w.m.role, "kv_connector_extra_config": extra}
+		failLoads(w)
+		config = w.top
 	}
 	w.args = append(w.args, steps.Arg{Name: "kv_transfer_config", Value: config})
 }

@@ -1,0 +1,365 @@
+package kv
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Proof says how KV caches moved during a run.
+type Proof struct {
+	// Status is Proved, Contradicted or Unproven.
+	Status string
+	// Reason in one sentence.
+	Reason string
+	// Evidence lists what was seen, each with its source.
+	Evidence []string
+}
+
+// The outcomes of a proof.
+const (
+	Proved       = "proved"
+	Contradicted = "contradicted"
+	Unproven     = "unproven"
+)
+
+// Prove asks two things of a run: did KV move at all, and over what? What the
+// configuration says is never an answer. A decode server that prefilled again by itself
+// contradicts every declaration, and so does another transport than the declared one.
+// Where nothing tells, the run is unproven, with what would tell.
+func Prove(e Evidence) Proof {
+	t := e.traces()
+	c := &trial{e: e, t: t}
+	c.hearMovement()
+	c.hearTransport()
+	return c.verdict()
+}
+
+// trial gathers what is found on the way to a verdict.
+type trial struct {
+	e        Evidence
+	t        traces
+	evidence []string
+
+	movement, transport finding
+}
+
+// finding is the answer to one of the two questions.
+type finding struct{ status, reason string }
+
+func (c *trial) note(format string, args ...any) {
+	c.evidence = append(c.evidence, fmt.Sprintf(format, args...))
+}
+
+// verdict joins the answers: a contradiction decides, then what is missing.
+func (c *trial) verdict() Proof {
+	p := Proof{Status: Proved, Evidence: c.evidence}
+	for _, status := range []string{Contradicted, Unproven} {
+		for _, f := range []finding{c.movement, c.transport} {
+			if f.status == status {
+				p.Status, p.Reason = status, f.reason
+				return p
+			}
+		}
+	}
+	p.Reason = c.movement.reason
+	if c.transport.reason != "" {
+		p.Reason += ", " + c.transport.reason
+	}
+	return p
+}
+
+// blockTokens is how many tokens of a prompt's end can be left behind honestly: blocks
+// are moved whole, and the last token is always computed. LMCache's chunks are larger.
+func (e Evidence) blockTokens() float64 {
+	if e.Transfer.Connector == "lmcache" || e.Transfer.Connector == "multi" {
+		return 256
+	}
+	return 17
+}
+
+// hearMovement finds out whether KV moved: by the tokens that decode servers took from
+// others, else by bytes, else by the log.
+func (c *trial) hearMovement() {
+	failures, _, _ := c.e.rise(steps.CounterTransferFailures, all)
+	failures = max(failures, c.t.failed)
+	if failures > 0 {
+		c.note("counters and log: %.0f transfers failed%s", failures, behind(c.t.failedAt))
+	}
+	switch {
+	case c.t.recomputed > 0:
+		c.note("log: %s", c.t.recomputedAt)
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled again by itself: its log says so %.0f times", c.t.recomputed)}
+	case c.byTokens(), c.byBytes(failures), c.byLog(failures):
+	default:
+		c.movement = finding{Unproven, "nothing tells whether KV caches moved: " + c.e.wouldProveMovement()}
+	}
+}
+
+func behind(line string) string {
+	if line == "" {
+		return ""
+	}
+	return " (" + line + ")"
+}
+
+// byTokens compares the prompt tokens that came from other servers with those sent.
+func (c *trial) byTokens() bool {
+	hits, _, known := c.e.rise(steps.CounterExternalHits, consumes)
+	if !known {
+		return false
+	}
+	local, _, _ := c.e.rise(steps.CounterPrefixHits, consumes)
+	sent := c.e.prompts()
+	expected := sent - local
+	c.note("counters of decode: %.0f prompt tokens came from another server, %.0f from its own prefix cache, %.0f were sent", hits, local, sent)
+	slack := float64(c.e.Requests) * c.e.blockTokens()
+	switch {
+	case c.e.anyPrompt() && hits > 0:
+		c.movement = finding{Proved, fmt.Sprintf("%.0f prompt tokens came out of the shared store", hits)}
+	case c.e.anyPrompt():
+		c.movement = finding{Unproven, "no prompt token came out of the shared store, which is right only if no prefix of the workload repeats"}
+	case sent == 0 && hits > 0:
+		c.movement = finding{Proved, fmt.Sprintf("%.0f prompt tokens reached decode as KV", hits)}
+	case expected <= slack && hits == 0: // too short, or all in decode's own cache
+		c.movement = finding{Unproven, "the prompts were too short, or cached on decode, for a transfer to be seen; use longer prompts that do not repeat"}
+	case hits >= 0.99*expected-slack && hits > 0:
+		c.movement = finding{Proved, fmt.Sprintf("%.3g %% of the prompt tokens reached decode as KV", percent(hits, expected))}
+	case hits <= 0.01*expected:
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled again by itself: of %.0f prompt tokens %.0f arrived as KV", expected, hits)}
+	default:
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled a part again by itself: only %.3g %% of the prompt tokens arrived as KV", percent(hits, expected))}
+	}
+	return true
+}
+
+// prompts is how many prompt tokens were sent: as the client says, else as decode counted.
+func (e Evidence) prompts() float64 {
+	if e.PromptTokens > 0 {
+		return e.PromptTokens
+	}
+	n, _, _ := e.rise(steps.CounterPromptTokens, consumes)
+	return n
+}
+
+func percent(part, whole float64) float64 { return min(100, 100*part/max(whole, 1)) }
+
+// anyPrompt says that a store serves whole servers: how much they find in it depends on
+// the workload.
+func (e Evidence) anyPrompt() bool {
+	return !slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.Role == steps.RoleConsumer })
+}
+
+// byBytes goes by the engine's counters of bytes.
+func (c *trial) byBytes(failures float64) bool {
+	bytes, total, known := c.e.rise(steps.CounterTransferBytes, all)
+	if !known {
+		return false
+	}
+	c.note("counters: %s of KV were transferred", amount(bytes))
+	expected := c.e.prompts() * c.e.KVBytesPerToken
+	slack := float64(c.e.Requests) * c.e.blockTokens() * c.e.KVBytesPerToken
+	switch {
+	case bytes > 0 && failures > 0:
+		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing says that decode did not prefill those prompts by itself", failures)}
+	// Caches of decode and compressed KV make this a bound for the worst only.
+	case bytes > 0 && expected > 0 && bytes < 0.1*(expected-slack):
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s", amount(bytes), amount(expected))}
+	case bytes > 0:
+		c.movement = finding{Proved, amount(bytes) + " of KV moved"}
+	case c.e.anyPrompt():
+		c.movement = finding{Unproven, "no server took KV from another, which is right only if no prefix of the workload repeats"}
+	case total == 0 && c.e.Requests > 0:
+		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer at all"}
+	// SGLang's figure is a gauge of the last transfers in some releases and can stand still.
+	case c.e.Engine == sglang:
+		return false
+	case c.e.Requests > 0:
+		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer during the run"}
+	default:
+		return false
+	}
+	return true
+}
+
+// byLog goes by what the servers wrote, and by devices that carried as much as KV would.
+func (c *trial) byLog(failures float64) bool {
+	switch {
+	case failures > 0:
+		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing says that decode did not prefill those prompts by itself", failures)}
+	case c.t.moved > 0:
+		c.note("log: %s", c.t.movedAt)
+		c.movement = finding{Proved, "the servers' logs tell of transfers during the run"}
+	case c.e.carriedBy(NICRDMA) || c.e.carriedBy(NICEthernet) || c.e.carriedBy(NICNVLink):
+		c.movement = finding{Proved, "the devices carried as much as the prompts' KV"}
+	default:
+		return false
+	}
+	return true
+}
+
+// carriedBy says whether the declared devices of a kind, or all of it, carried at least
+// nine tenths of the KV. Simulated servers leave this open.
+func (e Evidence) carriedBy(kind string) bool {
+	kv := e.kvBytes()
+	if e.Simulated || kv < minProofBytes {
+		return false
+	}
+	return e.bytesOn(kind) >= 0.9*kv
+}
+
+// minProofBytes is the least KV whose trace on a device is told from other traffic.
+const minProofBytes = 64 << 20
+
+// kvBytes is how much KV moved: as counted, else as expected.
+func (e Evidence) kvBytes() float64 {
+	if bytes, _, known := e.rise(steps.CounterTransferBytes, all); known && bytes > 0 {
+		return bytes
+	}
+	return e.prompts() * e.KVBytesPerToken
+}
+
+// bytesOn sums the traffic of a kind of devices, the larger direction of each. A
+// declared device counts alone.
+func (e Evidence) bytesOn(kind string) float64 {
+	declared := slices.ContainsFunc(e.NICs, func(n NICEvidence) bool { return n.Kind == kind && e.isDeclared(n.Name) })
+	sum := 0.0
+	for _, n := range e.NICs {
+		if n.Kind == kind && (!declared || e.isDeclared(n.Name)) {
+			sum += max(n.Rx, n.Tx)
+		}
+	}
+	return sum
+}
+
+// isDeclared compares device names without their port: mlx5_0:1 is mlx5_0.
+func (e Evidence) isDeclared(name string) bool {
+	return slices.ContainsFunc(e.Transfer.Devices, func(d string) bool {
+		d, _, _ = strings.Cut(d, ":")
+		return d == name
+	})
+}
+
+// wouldProveMovement says what is missing.
+func (e Evidence) wouldProveMovement() string {
+	if slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.After == nil }) {
+		return "the servers' metrics could not be read"
+	}
+	return "this version has no counters of transfers; the machine's network counters, or a newer version, would tell"
+}
+
+// hearTransport finds out over what KV moved: by devices that carried it, else by what
+// the libraries wrote when they connected.
+func (c *trial) hearTransport() {
+	if c.e.Transfer.Connector == "example" {
+		c.transport = finding{Proved, "through files in a shared folder"}
+		return
+	}
+	seen := c.seen()
+	want := c.e.Transfer.Transport
+	switch {
+	case want == "" && len(seen) == 0:
+		c.transport = finding{status: Proved} // no statement to hold it to
+	case want == "":
+		c.transport = finding{Proved, "over " + strings.Join(names(seen), " and ")}
+	case want == NCCL:
+		c.transport = c.overNCCL(seen)
+	default:
+		c.transport = c.over(want, seen)
+	}
+}
+
+// seen maps the transports that carried KV to what says so.
+func (c *trial) seen() map[string]string {
+	seen := map[string]string{}
+	for _, t := range slices.Sorted(maps.Keys(c.t.carried)) {
+		seen[t] = c.t.carried[t]
+		c.note("log: %s", c.t.carried[t])
+	}
+	for _, t := range slices.Sorted(maps.Keys(c.t.excluded)) {
+		c.note("log: %s", c.t.excluded[t])
+	}
+	if c.t.echo != "" {
+		c.note("log, an echo of the configuration and no proof: %s", c.t.echo)
+	}
+	for _, d := range []struct{ kind, transport string }{{NICRDMA, RDMA}, {NICNVLink, NVLink}} {
+		if c.e.carriedBy(d.kind) {
+			seen[d.transport] = fmt.Sprintf("%s devices carried %s, the KV is %s", d.transport, amount(c.e.bytesOn(d.kind)), amount(c.e.kvBytes()))
+			c.note("machine: %s", seen[d.transport])
+		}
+	}
+	// RDMA over Ethernet may count on both, so Ethernet speaks only where nothing else does.
+	if c.e.carriedBy(NICEthernet) && len(seen) == 0 {
+		seen[TCP] = fmt.Sprintf("network interfaces carried %s, the KV is %s", amount(c.e.bytesOn(NICEthernet)), amount(c.e.kvBytes()))
+		c.note("machine: %s", seen[TCP])
+	}
+	return seen
+}
+
+func names(seen map[string]string) []string {
+	var out []string
+	for _, t := range slices.Sorted(maps.Keys(seen)) {
+		out = append(out, display(t))
+	}
+	return out
+}
+
+// display writes a transport for people.
+func display(t string) string {
+	switch t {
+	case NVLink:
+		return "NVLink"
+	case sharedMemory:
+		return t
+	}
+	return strings.ToUpper(t)
+}
+
+// overNCCL: every channel of NCCL is NCCL.
+func (c *trial) overNCCL(seen map[string]string) finding {
+	for _, t := range slices.Sorted(maps.Keys(seen)) {
+		if strings.Contains(seen[t], "NCCL INFO") {
+			return finding{Proved, "over NCCL by " + display(t)}
+		}
+	}
+	return finding{Unproven, "nothing tells that NCCL carried it; " + wouldProve("NCCL")}
+}
+
+// over holds what was seen to the declared transport.
+func (c *trial) over(want string, seen map[string]string) finding {
+	for _, t := range slices.Sorted(maps.Keys(seen)) {
+		if t != want {
+			return finding{Contradicted, fmt.Sprintf("declared %s, but KV went over %s: %s", display(want), display(t), seen[t])}
+		}
+	}
+	if line := c.t.excluded[want]; line != "" {
+		return finding{Contradicted, fmt.Sprintf("declared %s, which a server does not have: %s", display(want), line)}
+	}
+	if len(seen) == 0 {
+		return finding{Unproven, fmt.Sprintf("nothing tells that %s carried it; %s", display(want), wouldProve(c.e.Transfer.Connector))}
+	}
+	if len(c.e.Transfer.Devices) > 0 && want == RDMA {
+		for _, d := range c.t.devices[want] {
+			if !c.e.isDeclared(d) {
+				return finding{Contradicted, fmt.Sprintf("declared %s over %s, but it went over %s", display(want), strings.Join(c.e.Transfer.Devices, ", "), d)}
+			}
+		}
+	}
+	return finding{Proved, "over " + display(want)}
+}
+
+// wouldProve says what a connector's library must be told to tell.
+func wouldProve(connector string) string {
+	switch connector {
+	case "nixl", "lmcache":
+		return "UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"
+	case "NCCL", "p2p_nccl", "pynccl":
+		return "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET in the servers' env would"
+	case "mooncake", "mooncake_store":
+		return "Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"
+	}
+	return "counters of the network devices would"
+}
