@@ -56,6 +56,7 @@ type exchange struct {
 
 // generate handles a request for tokens.
 func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
+	defer r.enter()()
 	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
 	r.stats.begin()
 	x.ctx, x.cancel = context.WithCancelCause(r.life)

@@ -62,7 +62,8 @@ func New(c Config) (*Router, error) {
 	return r, nil
 }
 
-// Close ends what still runs on behalf of past requests and the kept connections.
+// Close ends what is under way and waits until it has ended. A client that does not read
+// holds it up: close the server before the router, as [Router.Serve] does.
 func (r *Router) Close() {
 	r.end()
 	r.mu.Lock()
@@ -70,6 +71,17 @@ func (r *Router) Close() {
 	r.mu.Unlock()
 	r.background.Wait()
 	r.transport.CloseIdleConnections()
+}
+
+// enter counts a request in, for Close to wait for; the function counts it out.
+func (r *Router) enter() (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return func() {}
+	}
+	r.background.Add(1)
+	return r.background.Done
 }
 
 // spawn runs f beside its caller. After Close, when all it could do fails at once, f runs

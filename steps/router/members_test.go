@@ -1,0 +1,263 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHealthNeedsAll(t *testing.T) {
+	p, d := newFake(t, answer(200, "")), newFake(t, answer(503, ""))
+	c := Config{Protocol: V0}
+	c.Prefill, c.Decode = backends(p, d, 0)
+	c.Decode = append(c.Decode, Backend{Name: "gone", URL: deadURL(t)})
+	_, base := start(t, c)
+	if resp, _ := get(t, base+"/health"); resp.StatusCode != 503 {
+		t.Errorf("health %d", resp.StatusCode)
+	}
+	_, body := get(t, base+"/members")
+	var got memberList
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Members) != 3 || !strings.Contains(got.Members[2].Error, "refused") {
+		t.Fatalf("members %s", body)
+	}
+	got.Members[2].Error = ""
+	want := memberList{Members: []MemberState{
+		{Name: "p", Role: RolePrefill, URL: p.URL, Healthy: true, Status: 200}, {Name: "d", Role: RoleDecode, URL: d.URL, Status: 503},
+		{Name: "gone", Role: RoleDecode, URL: c.Decode[1].URL},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	p, d := newFake(t, answer(200, "")), newFake(t, answer(200, ""))
+	c := Config{Protocol: V0}
+	c.Prefill, c.Decode = backends(p, d, 0)
+	_, base := start(t, c)
+	if resp, body := get(t, base+"/health"); resp.StatusCode != 200 {
+		t.Errorf("health %d %s", resp.StatusCode, body)
+	}
+}
+
+func TestResetGoesToAll(t *testing.T) {
+	for name, tt := range map[string]struct {
+		p, d   int
+		status int
+	}{
+		"all":                {200, 200, 200},
+		"one cannot":         {200, 404, 404},
+		"requests are under": {400, 200, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, d := newFake(t, answer(tt.p, "")), newFake(t, answer(tt.d, ""))
+			c := Config{Protocol: V0}
+			c.Prefill, c.Decode = backends(p, d, 0)
+			_, base := start(t, c)
+			for _, path := range []string{"/reset_prefix_cache", "/flush_cache"} {
+				if resp, body := post(t, base, path+"?reset_external=true", "", map[string]string{"Authorization": "k"}); resp.StatusCode != tt.status {
+					t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+				}
+			}
+			for _, f := range []*fake{p, d} {
+				seen := f.requests()
+				if len(seen) != 2 || seen[0].method != "POST" || seen[0].path != "/reset_prefix_cache" || seen[0].query != "reset_external=true" ||
+					seen[0].header.Get("Authorization") != "k" || seen[1].path != "/flush_cache" {
+					t.Errorf("a server got %v", seen)
+				}
+			}
+		})
+	}
+}
+
+func TestQuestionsGoToDecode(t *testing.T) {
+	p := newFake(t, answer(500, ""))
+	d := newFake(t, func(w http.ResponseWriter, req *http.Request) { _, _ = io.WriteString(w, req.Method+" "+req.URL.Path) })
+	c := Config{Protocol: NIXL}
+	c.Prefill, c.Decode = backends(p, d, 0)
+	r, base := start(t, c)
+	for _, path := range []string{"/v1/models", "/version", "/server_info", "/get_server_info"} {
+		if _, body := get(t, base+path); body != "GET "+path {
+			t.Errorf("%s: %q", path, body)
+		}
+	}
+	if _, body := post(t, base, "/tokenize", `{"prompt":"a"}`, nil); body != "POST /tokenize" {
+		t.Errorf("tokenize: %q", body)
+	}
+	seen := d.requests()
+	if got := seen[len(seen)-1].body; got != `{"prompt":"a"}` {
+		t.Errorf("tokenize got %q", got)
+	}
+	resp, body := post(t, base, pathGenerate, "{}", nil)
+	if class, message := errorOf(t, body); resp.StatusCode != 404 || class != "not_found" || !strings.Contains(message, "nixl has no POST /generate") {
+		t.Errorf("generate: %d %s", resp.StatusCode, body)
+	}
+	if s := r.Stats(); s.Chunk.Count != 0 || len(p.requests()) != 0 {
+		t.Errorf("questions count as streams: %+v", s.Chunk)
+	}
+}
+
+func TestQuestionToDeadServer(t *testing.T) {
+	c := Config{Protocol: RoundRobin, Decode: []Backend{{URL: deadURL(t)}}}
+	_, base := start(t, c)
+	resp, body := get(t, base+"/v1/models")
+	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != ClassUnreachable || !strings.Contains(message, "decode0") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// sample is a line of Prometheus's text format, as its definition has it.
+var sample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)+\})?) ([0-9eE.+-]+|NaN)$`)
+
+// TestMetrics reads what the router exposes line by line.
+func TestMetrics(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := newFake(t, answer(200, `{}`))
+	d := newFake(t, answer(200, `{}`))
+	c := Config{Protocol: V0, Now: func() time.Time { return now }}
+	c.Prefill, c.Decode = backends(p, d, 0)
+	c.Decode[0].Name = `decode["a"]`
+	r, base := start(t, c)
+	post(t, base, pathCompletions, `{}`, nil)
+	post(t, base, pathCompletions, `x`, nil)
+	r.Close()
+	r.stats.chunk.observe(3 * time.Microsecond)
+	r.stats.fail(&failure{class: ClassCut, member: r.decode[0], err: io.EOF})
+	_, body := get(t, base+"/metrics")
+	got, typed := map[string]string{}, map[string]bool{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
+		if kind, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, _, _ := strings.Cut(kind, " ")
+			typed[name] = true
+			continue
+		}
+		if strings.HasPrefix(line, "# HELP ") {
+			continue
+		}
+		m := sample.FindStringSubmatch(line)
+		if m == nil {
+			t.Errorf("not a sample: %s", line)
+			continue
+		}
+		if _, twice := got[m[1]]; twice {
+			t.Errorf("twice: %s", line)
+		}
+		got[m[1]] = m[2]
+		name, _, _ := strings.Cut(m[1], "{")
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			if !typed[name] {
+				name = strings.TrimSuffix(name, suffix)
+			}
+		}
+		if !typed[name] {
+			t.Errorf("without a type before it: %s", line)
+		}
+	}
+	for name, want := range map[string]string{
+		`in_flight`: "0", `requests_total{outcome="succeeded"}`: "1", `requests_total{outcome="refused"}`: "1", `requests_total{outcome="failed"}`: "0",
+		`failures_total{member="decode[\"a\"]",role="decode",class="cut"}`: "1", `failures_total{member="",role="",class="bad_request"}`: "1",
+		`member_requests_total{member="p",role="prefill"}`: "1", `member_requests_total{member="decode[\"a\"]",role="decode"}`: "1",
+		`chunk_delay_seconds_count`: "2", `chunk_delay_seconds_sum`: "3e-06",
+		`chunk_delay_seconds_bucket{le="1.024e-06"}`: "1", `chunk_delay_seconds_bucket{le="2.048e-06"}`: "1",
+		`chunk_delay_seconds_bucket{le="4.096e-06"}`: "2", `chunk_delay_seconds_bucket{le="+Inf"}`: "2",
+	} {
+		if got["pipeline_router_"+name] != want {
+			t.Errorf("%s is %q, want %s", name, got["pipeline_router_"+name], want)
+		}
+	}
+	if _, body := get(t, base+"/router/stats"); !strings.Contains(body, `"succeeded":1`) {
+		t.Errorf("stats %s", body)
+	}
+}
+
+// TestServeDrains stops a router with one stream under way, which may finish.
+func TestServeDrains(t *testing.T) {
+	next := make(chan string)
+	d := newFake(t, stream(next))
+	base, stop, done := serve(t, d, time.Minute)
+	go func() { next <- event(0) }()
+	resp := open(t, base)
+	defer resp.Body.Close()
+	stop()
+	next <- event(1)
+	close(next)
+	if got, err := io.ReadAll(resp.Body); string(got) != event(0)+event(1) || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServeCutsOffAfterTheGrace stops a router whose stream never ends.
+func TestServeCutsOffAfterTheGrace(t *testing.T) {
+	next := make(chan string)
+	d := newFake(t, stream(next))
+	base, stop, done := serve(t, d, time.Nanosecond)
+	go func() { next <- event(0) }()
+	resp := open(t, base)
+	defer resp.Body.Close()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got, err := io.ReadAll(resp.Body); string(got) != event(0) || err == nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestServeReportsABrokenListener(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	r, err := New(Config{Protocol: RoundRobin, Decode: []Backend{{URL: "http://h"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Serve(t.Context(), l, 0); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func serve(t *testing.T, d *fake, grace time.Duration) (base string, stop func(), done chan error) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Config{Protocol: RoundRobin, Decode: []Backend{{URL: d.URL}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done = make(chan error, 1)
+	go func() { done <- r.Serve(ctx, l, grace) }()
+	return "http://" + l.Addr().String(), stop, done
+}
+
+func open(t *testing.T, base string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
