@@ -154,7 +154,7 @@ func TestRunsCSV(t *testing.T) {
 func TestSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.md")
 	for range 2 {
-		if err := reports.Summary(path, passing(), reports.Options{}); err != nil {
+		if err := reports.Summary(path, passing(), reports.Options{}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSummary(t *testing.T) {
 	if err := os.WriteFile(path, big, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := reports.Summary(path, passing(), reports.Options{}); err != nil {
+	if err := reports.Summary(path, passing(), reports.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > reports.SummaryBudget {
@@ -178,10 +178,10 @@ func TestSummary(t *testing.T) {
 	if err := os.WriteFile(path, append(big, big...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := reports.Summary(path, passing(), reports.Options{}); err == nil || !strings.Contains(err.Error(), "full already") {
+	if err := reports.Summary(path, passing(), reports.Options{}, nil); err == nil || !strings.Contains(err.Error(), "full already") {
 		t.Errorf("a full summary: %v", err)
 	}
-	if err := reports.Summary(filepath.Join(path, "below-a-file"), passing(), reports.Options{}); err == nil {
+	if err := reports.Summary(filepath.Join(path, "below-a-file"), passing(), reports.Options{}, nil); err == nil {
 		t.Error("a path below a file is accepted")
 	}
 }

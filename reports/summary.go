@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +16,9 @@ const SummaryBudget = 900 << 10
 
 // Summary appends doc as markdown to the file at path, the step summary of a GitHub job
 // (the value of GITHUB_STEP_SUMMARY, which the caller reads). What the file holds already
-// counts against SummaryBudget; a smaller Options.Budget is kept.
-func Summary(path string, doc *result.Document, o Options) (err error) {
+// counts against SummaryBudget; a smaller Options.Budget is kept. The text passes through
+// mask, which hides secrets; nil hides nothing.
+func Summary(path string, doc *result.Document, o Options, mask func([]byte) []byte) (err error) {
 	budget := SummaryBudget
 	info, err := os.Stat(path)
 	switch {
@@ -31,10 +33,19 @@ func Summary(path string, doc *result.Document, o Options) (err error) {
 	if o.Budget <= 0 || o.Budget > budget {
 		o.Budget = budget
 	}
+	var text bytes.Buffer
+	if err := Markdown(&text, doc, o); err != nil {
+		return fmt.Errorf("step summary: %w", err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("step summary: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return Markdown(f, doc, o)
+	content := text.Bytes()
+	if mask != nil {
+		content = mask(content)
+	}
+	_, err = f.Write(content)
+	return err
 }

@@ -62,29 +62,41 @@ func (s *session) write(doc *result.Document) ([]string, error) {
 		paths, err := s.block(r, doc)
 		written, errs = append(written, paths...), append(errs, err)
 	}
-	if s.opt.Summary != "" {
-		errs = append(errs, reports.Summary(s.opt.Summary, doc, reports.Options{}))
-	}
-	return written, errors.Join(errs...)
+	return written, errors.Join(append(errs, s.summaries(doc))...)
 }
 
-// unposted says which reports of the file reach nobody yet.
-func (s *session) unposted() []string {
-	var out []string
+// summaries writes the runner's step summary, by the file's own blocks if it has any.
+func (s *session) summaries(doc *result.Document) error {
+	if s.opt.Summary == "" {
+		return nil
+	}
+	var blocks []reports.Options
 	for _, r := range s.opt.Config.Reports {
-		if r.Kind == "github" {
-			out = append(out, r.Addr+": posting to pull requests is not supported yet; the report is in the run directory and, in a workflow, in the step summary")
+		if r.Kind == "summary" {
+			blocks = append(blocks, ReportOptions(r))
 		}
 	}
-	return out
+	if blocks == nil {
+		blocks = []reports.Options{{}}
+	}
+	var errs []error
+	for _, opt := range blocks {
+		errs = append(errs, reports.Summary(s.opt.Summary, doc, opt, s.redact.Bytes))
+	}
+	return errors.Join(errs...)
+}
+
+// ReportOptions are what a report block chooses to show.
+func ReportOptions(r *lang.Report) reports.Options {
+	return reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
 }
 
 // block writes what one report block asks for.
 func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) {
 	if r.Kind != "file" {
-		return nil, nil // "summary" is written where a runner asks for it; of "github" unposted speaks
+		return nil, nil // the others are no files of ours
 	}
-	opt := reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
+	opt := ReportOptions(r)
 	var written []string
 	var errs []error
 	for _, name := range r.Formats {

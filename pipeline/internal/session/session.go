@@ -61,6 +61,11 @@ type Options struct {
 	InterruptCode func(cause error) int
 	// Summary is the file of the runner's step summary, "" for none.
 	Summary string
+	// Publisher is told of the run; nil tells nobody.
+	Publisher Publisher
+	// Redactor masks the pipeline's secrets, and whatever else is one on this machine; nil
+	// masks those of the pipeline.
+	Redactor *event.Redactor
 }
 
 // Result of a session.
@@ -82,6 +87,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	doc, err := s.run(ctx)
+	if doc == nil {
+		s.warnAll(s.publisher().Abort(ctx, err))
+	}
 	err = errors.Join(err, s.close())
 	if doc == nil {
 		return nil, err
@@ -105,7 +113,10 @@ type session struct {
 }
 
 func open(opt Options) (*session, error) {
-	s := &session{opt: opt, redact: event.NewRedactor(opt.Config.Secrets())}
+	s := &session{opt: opt, redact: opt.Redactor}
+	if s.redact == nil {
+		s.redact = event.NewRedactor(opt.Config.Secrets())
+	}
 	if err := s.openDir(); err != nil {
 		return nil, err
 	}
@@ -186,6 +197,7 @@ func (s *session) close() error {
 
 func (s *session) run(ctx context.Context) (*result.Document, error) {
 	s.bus.Start(s.opt.Version, s.runID)
+	s.warnAll(s.publisher().Start(ctx))
 	release, err := s.takeLock(ctx)
 	if err != nil {
 		return nil, err
@@ -216,14 +228,14 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
-	doc.Warnings = slices.Concat(doc.Warnings, strays, s.unposted())
+	doc.Warnings = slices.Concat(doc.Warnings, strays)
 	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
 		return nil, err
 	}
 	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
 		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
 	}
-	return doc, s.finish(doc)
+	return doc, s.finish(ctx, doc)
 }
 
 func (s *session) about() engine.About {
@@ -273,7 +285,7 @@ func (s *session) warnOfLeft(ctx context.Context) error {
 }
 
 // finish writes results and reports and tells the views.
-func (s *session) finish(doc *result.Document) error {
+func (s *session) finish(ctx context.Context, doc *result.Document) error {
 	for i := range doc.Gates {
 		g := &doc.Gates[i]
 		s.bus.Emit(event.Event{Type: event.GateResult, Addr: g.Addr, Gate: g, Verdict: g.Verdict, Range: &g.Range})
@@ -282,6 +294,7 @@ func (s *session) finish(doc *result.Document) error {
 	for _, path := range written {
 		s.bus.Emit(event.Event{Type: event.ReportDone, Path: path})
 	}
+	s.warnAll(s.publisher().Finish(ctx, doc))
 	code := doc.ExitCode
 	if err != nil {
 		code = result.ExitInfrastructure
