@@ -62,6 +62,9 @@ type Readiness struct {
 	Path     string        // "" means the engine's own
 	Timeout  time.Duration // from start to ready
 	Interval time.Duration // between polls
+	// NoCanary leaves the completion out that is asked for last: half of a prefill/decode
+	// pair cannot answer one alone. It then counts as ready when its model is listed.
+	NoCanary bool
 }
 
 // Process is what an engine rendered and a launcher runs. It names no engine.
@@ -79,7 +82,8 @@ type Process struct {
 	// Container is the container to run it in, nil for a process of the machine. Dir is
 	// then not used.
 	Container *ContainerSpec
-	// Files that it reads.
+	// Files that it reads. The launcher writes them and sets their variables, which take
+	// the place of those in Env.
 	Files []File
 }
 

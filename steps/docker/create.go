@@ -51,7 +51,7 @@ func (l *Launcher) createOptions(p steps.Process, image string) (dc.CreateContai
 		LogConfig: logLimits(), RestartPolicy: dc.NeverRestart(),
 	}
 	config := &dc.Config{
-		Image: image, Cmd: p.Argv, Env: env(p.Env), User: c.User, WorkingDir: c.Workdir,
+		Image: image, Cmd: p.Argv, Env: env(withFiles(p)), User: c.User, WorkingDir: c.Workdir,
 		Labels: l.labels(p), StopSignal: "SIG" + stopSignal(p), StopTimeout: int(grace(p).Round(time.Second) / time.Second),
 	}
 	if !c.OwnEntrypoint {

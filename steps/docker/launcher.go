@@ -99,6 +99,10 @@ func randomName() string {
 // Name is "docker".
 func (l *Launcher) Name() string { return "docker" }
 
+// Address is where the ports of containers are reached: the loopback address, or that of
+// the daemon's machine.
+func (l *Launcher) Address() string { return l.daemon.address }
+
 // Preflight says, before anything is started, whether the daemon answers and which of the
 // containers would be refused.
 func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.ContainerSpec) error {
@@ -159,6 +163,9 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	id, err := l.create(ctx, p, image.ID)
 	if err != nil {
 		return nil, err
+	}
+	if err := l.upload(ctx, id, p.Files); err != nil {
+		return nil, errors.Join(err, l.discard(id))
 	}
 	if err := l.daemon.pool.Client.StartContainerWithContext(id, nil, ctx); err != nil {
 		err = explain(err)

@@ -17,6 +17,8 @@ import (
 type Checks struct {
 	// Health is the path whose status 200 means healthy; "" skips this check.
 	Health string
+	// NoCanary leaves the completion out, see [steps.Readiness].
+	NoCanary bool
 }
 
 // Poll looks at a server once and returns the furthest state it has reached. Each check
@@ -47,6 +49,9 @@ func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (sta
 	model, err := pick(models, ep.Model)
 	if err != nil {
 		return steps.StateHealthy, false, err
+	}
+	if checks.NoCanary {
+		return steps.StateModels, true, nil
 	}
 	if err := c.Canary(ctx, ep, model); err != nil {
 		return steps.StateModels, false, err
@@ -115,14 +120,23 @@ func pick(models []Model, want string) (string, error) {
 // Canary asks for one token and fails unless one came back. It tries completions first
 // and chat where the server has no completions.
 func (c *Client) Canary(ctx context.Context, ep steps.Endpoint, model string) error {
-	a, err := c.Post(ctx, ep, "/v1/completions", map[string]any{
-		"model": model, "prompt": "Hello", "max_tokens": 1, "temperature": 0,
-	})
+	return c.Complete(ctx, ep, model, "Hello", 1)
+}
+
+// Complete asks for some tokens after a prompt, as [Client.Canary] does. Where it asks for
+// several it wants all of them, as a benchmark does: an answer that ends with its first
+// token needs no KV cache.
+func (c *Client) Complete(ctx context.Context, ep steps.Endpoint, model, prompt string, tokens int) error {
+	body := map[string]any{"model": model, "max_tokens": tokens, "temperature": 0}
+	if tokens > 1 {
+		body["ignore_eos"] = true
+	}
+	body["prompt"] = prompt
+	a, err := c.Post(ctx, ep, "/v1/completions", body)
 	if err == nil && (a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
-		a, err = c.Post(ctx, ep, "/v1/chat/completions", map[string]any{
-			"model": model, "max_tokens": 1, "temperature": 0,
-			"messages": []map[string]string{{"role": "user", "content": "Hello"}},
-		})
+		delete(body, "prompt")
+		body["messages"] = []map[string]string{{"role": "user", "content": prompt}}
+		a, err = c.Post(ctx, ep, "/v1/chat/completions", body)
 	}
 	if err != nil {
 		return fmt.Errorf("canary request: %w", err)

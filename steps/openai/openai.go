@@ -35,7 +35,7 @@ func (openai) Endpoints() []string { return []string{"completions", "chat"} }
 // Ready polls once; see [engine.Poll] for the states. Without a path of its own the list
 // of models is the first sign of health.
 func (o openai) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
-	return engine.Poll(ctx, o.client, ep, engine.Checks{Health: r.Path})
+	return engine.Poll(ctx, o.client, ep, engine.Checks{Health: r.Path, NoCanary: r.NoCanary})
 }
 
 // Reset always returns [steps.ErrNoReset]: the interface has no such request.

@@ -22,6 +22,9 @@ type Options struct {
 	PortWait time.Duration
 	// Poll is the time between two looks at the port; 50 ms.
 	Poll time.Duration
+	// Folder makes an empty folder of this start, for the files of a process, and returns
+	// its absolute path. Processes without files need none.
+	Folder func(name string) (string, error)
 }
 
 // Launcher starts servers as processes by a spawner.
@@ -72,7 +75,11 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 		log = io.Discard
 	}
 	log = &serialWriter{w: log}
-	child, err := l.spawner.Spawn(ctx, steps.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, Stdout: log, Stderr: log})
+	env, err := l.writeFiles(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	child, err := l.spawner.Spawn(ctx, steps.Command{Argv: p.Argv, Env: env, Dir: p.Dir, Stdout: log, Stderr: log})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}

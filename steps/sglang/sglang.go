@@ -44,7 +44,7 @@ func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness)
 	if health == "" {
 		health = "/health"
 	}
-	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health})
+	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
 }
 
 const (

@@ -43,7 +43,7 @@ func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (
 	if health == "" {
 		health = "/health"
 	}
-	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: health})
+	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
 }
 
 const (

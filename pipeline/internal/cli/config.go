@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/spf13/cobra"
 )
 
@@ -46,6 +47,9 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
 	})
+	if cfg != nil && !diags.HasErrors() {
+		diags = append(diags, session.Validate(cfg, engines())...)
+	}
 	return cfg, diags, nil
 }
 

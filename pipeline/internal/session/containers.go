@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,11 +64,22 @@ func newContainers(opt Options, runID string, log *slog.Logger) (*containers, er
 
 func needsContainers(opt Options) bool {
 	for _, t := range opt.Plan.Targets {
-		if server, err := find(opt.Config, t.Addr); err == nil && inContainer(opt.Plan, server) {
+		for _, server := range serversOf(opt.Config, t.Addr) {
+			if inContainer(opt.Plan, server) {
+				return true
+			}
+		}
+		if d := deploymentAt(opt.Config, t.Addr); d != nil && opt.Plan.Simulated == "" && servicesInContainers(d) {
 			return true
 		}
 	}
 	return false
+}
+
+// servicesInContainers says whether a service of a deployment names an image. One without
+// any takes its servers', and only if they have one.
+func servicesInContainers(d *lang.Deployment) bool {
+	return slices.ContainsFunc(d.Spec.Services, func(s steps.ServiceSpec) bool { return s.Image != "" })
 }
 
 func inContainer(p *plan.Plan, s *lang.Server) bool {
@@ -129,6 +141,11 @@ func (c *containers) simulatedSpec(spec steps.ServerSpec) steps.ServerSpec {
 	spec.Executable, spec.GPUs = nil, 0
 	spec.Image, spec.Container = c.simulator, own
 	return spec
+}
+
+// own is a container of this program's image, in the machine's own network.
+func (c *containers) own() *steps.ContainerSpec {
+	return &steps.ContainerSpec{Image: c.simulator, Pull: steps.PullNever, Network: steps.NetworkHost}
 }
 
 // lookup finds a variable of an environment; of several the last counts.

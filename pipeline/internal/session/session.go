@@ -208,10 +208,10 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	defer releaseGPUs()
-	launcher := process.New(s.spawner, process.Options{})
+	launcher := process.New(s.spawner, process.Options{Folder: s.dir.Folder})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
-		Target: targets{s.opt, launcher, s.containers}.resolve,
+		Target: targets{s.opt, launcher, s.containers, s.dir.Folder}.resolve,
 		Step:   s.step,
 		Ports:  launcher.Ports(),
 		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},

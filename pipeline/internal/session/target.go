@@ -1,10 +1,8 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +19,14 @@ type targets struct {
 	opt        Options
 	launcher   steps.Launcher
 	containers *containers
+	// folder makes a folder of a launch.
+	folder func(name string) (string, error)
 }
 
 func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+	if d := deploymentAt(t.opt.Config, addr); d != nil {
+		return t.deployed(d, outputs)
+	}
 	server, err := find(t.opt.Config, addr)
 	if err != nil {
 		return engine.TargetSpec{}, err
@@ -93,11 +96,18 @@ func located(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	} else if !filepath.IsAbs(spec.Dir) {
 		spec.Dir = filepath.Join(dir, spec.Dir)
 	}
-	if len(spec.Executable) > 0 && strings.ContainsRune(spec.Executable[0], filepath.Separator) && !filepath.IsAbs(spec.Executable[0]) {
-		argv := append([]string{filepath.Join(dir, spec.Executable[0])}, spec.Executable[1:]...)
-		spec.Executable = argv
+	if len(spec.Executable) > 0 {
+		spec.Executable = append([]string{locatedProgram(spec.Executable[0], dir)}, spec.Executable[1:]...)
 	}
 	return spec
+}
+
+// locatedProgram makes a program's path absolute; a plain name is found by PATH.
+func locatedProgram(name, dir string) string {
+	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		return filepath.Join(dir, name)
+	}
+	return name
 }
 
 func find(cfg *lang.Config, addr string) (*lang.Server, error) {
@@ -106,100 +116,28 @@ func find(cfg *lang.Config, addr string) (*lang.Server, error) {
 			return s, nil
 		}
 	}
+	return nil, fmt.Errorf("%s is not a server or deployment of this pipeline", addr)
+}
+
+// deploymentAt returns the deployment at an address, nil if there is none.
+func deploymentAt(cfg *lang.Config, addr string) *lang.Deployment {
 	for _, d := range cfg.Deployments {
 		if d.Addr == addr {
-			return nil, steps.Unsupported(addr, "deployments of several servers are not supported yet; they are parsed, checked and planned")
-		}
-	}
-	return nil, fmt.Errorf("%s is not a server of this pipeline", addr)
-}
-
-// supported says, before anything starts, which part of the plan nothing can carry out yet.
-func supported(opt Options) error {
-	rights, err := newContainers(opt, "check", nil)
-	if err != nil {
-		return err
-	}
-	var found []error
-	for _, t := range opt.Plan.Targets {
-		server, err := find(opt.Config, t.Addr)
-		if err == nil {
-			err = runnable(opt, server)
-		}
-		if err == nil && opt.Plan.Simulated == "" && server.Spec.Image != "" {
-			err = rights.refused(server.Spec)
-		}
-		if err != nil {
-			found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: err})
-		}
-	}
-	for _, s := range opt.Plan.Steps {
-		for _, step := range opt.Config.Steps {
-			if step.Addr == s.Addr && step.Kind.Unsupported != "" && opt.Plan.Simulated == "" {
-				found = append(found, &engine.ConfigError{Addr: s.Addr, Range: s.Range, Err: steps.Unsupported("", step.Kind.Unsupported)})
-			}
-		}
-	}
-	for _, b := range opt.Config.Benchmarks {
-		if err := opt.servesEndpoint(b); err != nil {
-			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
-		}
-		if kind := unsupportedDataset(b); kind != "" {
-			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: steps.Unsupported("", fmt.Sprintf("datasets of kind %q are not supported yet; use random or sonnet", kind))})
-		}
-	}
-	return errors.Join(append(found, unusable(opt)...)...)
-}
-
-func runnable(opt Options, s *lang.Server) error {
-	_, known := opt.Engines[s.Kind.Name]
-	switch {
-	case s.Kind.Unsupported != "":
-		return steps.Unsupported("", s.Kind.Unsupported)
-	case !known:
-		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
-	case opt.Plan.Simulated != "" && s.Kind.Name == "openai" && s.Spec.URL == "":
-		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang")
-	case opt.Plan.Simulated != "" && s.Spec.URL == "" && dependsOnSteps(s.Spec):
-		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
-	case opt.Plan.Simulated != "" && s.Spec.URL == "":
-		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
-		return err
-	}
-	return nil
-}
-
-// dependsOnSteps says whether the model or an argument is known only after a step.
-func dependsOnSteps(spec steps.ServerSpec) bool {
-	late := func(v any) bool {
-		text, ok := v.(string)
-		return ok && strings.HasPrefix(text, lang.LatePrefix)
-	}
-	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
-}
-
-// servesEndpoint says which target of a benchmark does not have the endpoint it uses.
-func (o Options) servesEndpoint(b *lang.Benchmark) error {
-	for _, c := range b.Cells {
-		server, err := find(o.Config, c.Target)
-		if err != nil {
-			continue // said for the target
-		}
-		e, ok := o.Engines[server.Kind.Name]
-		if ok && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
-			return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", c.Target, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
+			return d
 		}
 	}
 	return nil
 }
 
-func unsupportedDataset(b *lang.Benchmark) string {
-	for _, c := range b.Cells {
-		if k := c.Workload.Dataset.Kind; k != "random" && k != "sonnet" {
-			return k
-		}
+// serversOf are the servers that a target consists of.
+func serversOf(cfg *lang.Config, addr string) []*lang.Server {
+	if d := deploymentAt(cfg, addr); d != nil {
+		return d.Servers
 	}
-	return ""
+	if s, err := find(cfg, addr); err == nil {
+		return []*lang.Server{s}
+	}
+	return nil
 }
 
 // Argv is the command line of a server for display, with PORT in place of the port.

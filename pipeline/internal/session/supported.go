@@ -1,0 +1,122 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+)
+
+// supported says, before anything starts, which part of the plan nothing can carry out yet.
+func supported(opt Options) error {
+	rights, err := newContainers(opt, "check", nil)
+	if err != nil {
+		return err
+	}
+	var found []error
+	for _, t := range opt.Plan.Targets {
+		servers := serversOf(opt.Config, t.Addr)
+		for _, server := range servers {
+			err := runnable(opt, server)
+			if err == nil && opt.Plan.Simulated == "" && server.Spec.Image != "" {
+				err = rights.refused(server.Spec)
+			}
+			if err != nil {
+				found = append(found, &engine.ConfigError{Addr: server.Addr, Range: plan.Range(server.Range), Err: err})
+			}
+		}
+		if d := deploymentAt(opt.Config, t.Addr); d != nil {
+			if _, err := placed(d.Spec, opt.Plan.Simulated != ""); err != nil {
+				found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: err})
+			}
+		} else if len(servers) == 0 {
+			found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: errors.New("it is not a server or deployment of this pipeline")})
+		}
+	}
+	for _, s := range opt.Plan.Steps {
+		for _, step := range opt.Config.Steps {
+			if step.Addr == s.Addr && step.Kind.Unsupported != "" && opt.Plan.Simulated == "" {
+				found = append(found, &engine.ConfigError{Addr: s.Addr, Range: s.Range, Err: steps.Unsupported("", step.Kind.Unsupported)})
+			}
+		}
+	}
+	for _, b := range opt.Config.Benchmarks {
+		if err := servesEndpoint(opt.Config, opt.Engines, b); err != nil {
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
+		}
+		if kind := unsupportedDataset(b); kind != "" {
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: steps.Unsupported("", fmt.Sprintf("datasets of kind %q are not supported yet; use random or sonnet", kind))})
+		}
+	}
+	return errors.Join(append(found, unusable(opt)...)...)
+}
+
+func runnable(opt Options, s *lang.Server) error {
+	_, known := opt.Engines[s.Kind.Name]
+	switch {
+	case s.Kind.Unsupported != "":
+		return steps.Unsupported("", s.Kind.Unsupported)
+	case !known:
+		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
+	case opt.Plan.Simulated != "" && s.Kind.Name == "openai" && s.Spec.URL == "":
+		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang")
+	case opt.Plan.Simulated != "" && s.Spec.URL == "" && dependsOnSteps(s.Spec):
+		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
+	case opt.Plan.Simulated != "" && s.Spec.URL == "":
+		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
+		return err
+	}
+	return nil
+}
+
+// dependsOnSteps says whether the model or an argument is known only after a step.
+func dependsOnSteps(spec steps.ServerSpec) bool {
+	late := func(v any) bool {
+		text, ok := v.(string)
+		return ok && strings.HasPrefix(text, lang.LatePrefix)
+	}
+	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
+}
+
+// servesEndpoint says which target of a benchmark does not have the endpoint it uses. A
+// deployment has those that all of its servers have.
+func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.Benchmark) error {
+	for _, c := range b.Cells {
+		for _, server := range serversOf(cfg, c.Target) {
+			e, ok := engines[server.Kind.Name]
+			if ok && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
+				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// Validate finds what a file asks of its servers and their kinds do not have.
+func Validate(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out hcl.Diagnostics
+	for _, b := range cfg.Benchmarks {
+		if err := servesEndpoint(cfg, engines, b); err != nil {
+			out = append(out, &hcl.Diagnostic{
+				Severity: hcl.DiagError, Summary: "the target does not serve the endpoint", Subject: b.TargetRange.Ptr(),
+				Detail: strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + ".",
+			})
+		}
+	}
+	return out
+}
+
+func unsupportedDataset(b *lang.Benchmark) string {
+	for _, c := range b.Cells {
+		if k := c.Workload.Dataset.Kind; k != "random" && k != "sonnet" {
+			return k
+		}
+	}
+	return ""
+}
