@@ -1,0 +1,365 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares a value, as JSON, with a file of testdata.
+func golden(t *testing.T, name string, value any) {
+	t.Helper()
+	got, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	path := filepath.Join("testdata", "golden", name+".json")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseState(t *testing.T) {
+	for name, extended := range map[string]bool{"h100x2-580": true, "t4-525-hot": true, "geforce-old": false, "mig": true} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseState([]byte(file(t, "state/"+name+".csv")), extended)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, got)
+		})
+	}
+}
+
+func TestParseProcesses(t *testing.T) {
+	golden(t, "apps", parseProcesses([]byte(file(t, "state/apps.csv"))))
+	if got := parseProcesses([]byte(file(t, "state/apps-odd.csv"))); got != nil {
+		t.Errorf("processes of lines that are none: %v", got)
+	}
+}
+
+func TestParseROCm(t *testing.T) {
+	gpus, err := parseROCm([]byte("WARNING: low power state\n" + file(t, "state/mi300x.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "mi300x", gpus)
+	processes, err := parseROCmProcesses([]byte(file(t, "state/rocm-pids.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "rocm-pids", processes)
+	if none, err := parseROCmProcesses(nil); none != nil || err != nil {
+		t.Errorf("nothing is %v, %v", none, err)
+	}
+}
+
+func TestParseNVLink(t *testing.T) {
+	golden(t, "nvlink", parseNVLink([]byte(file(t, "state/nvlink.txt"))))
+}
+
+func TestNICs(t *testing.T) {
+	nics := NICs(os.DirFS("testdata/nics"))
+	golden(t, "nics", nics)
+	if got, want := nicFact(nics), "1 x Ethernet 100 Gb/s; 1 x RDMA InfiniBand 400 Gb/s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	before := counters(nics)
+	if before["mlx5_0"] != (Carried{4000, 1000}) {
+		t.Errorf("an RDMA counter counts words of four octets: %v", before["mlx5_0"])
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	before := Counters{"mlx5_0": {100, 10}, "reset": {100, 10}, "gone": {1, 1}}
+	after := Counters{"mlx5_0": {350, 15}, "reset": {5, 20}, "new": {9, 9}}
+	if diff := cmp.Diff(map[string]Carried{"mlx5_0": {250, 5}}, Traffic(before, after)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The machine that the tests run on has a loopback interface at least.
+func TestNICCountersOfThisMachine(t *testing.T) {
+	if _, err := os.Stat("/sys/class/net/lo"); err != nil {
+		t.Skip("this system has no /sys/class/net/lo")
+	}
+	if _, ok := NICCounters()["lo"]; !ok {
+		t.Error("the loopback interface is not counted")
+	}
+}
+
+func TestSlowdown(t *testing.T) {
+	for text, want := range map[string]struct {
+		all, throttling string
+		known           bool
+	}{
+		"0x0000000000000000": {"none", "none", true},
+		"0x0000000000000005": {"idle, power cap", "none", true},
+		"0x0000000000000068": {"hardware slowdown, thermal slowdown, hardware thermal slowdown", "hardware slowdown, thermal slowdown, hardware thermal slowdown", true},
+		"0x0000000000000080": {"power brake", "power brake", true},
+		"0x0000000000000400": {"reason 0x400", "none", true},
+		"[N/A]":              {"none", "none", false},
+		"Not Active":         {"none", "none", false},
+	} {
+		s, known := parseSlowdown(text)
+		if s.String() != want.all || s.Throttling().String() != want.throttling || known != want.known {
+			t.Errorf("%s: %s, %s, %v", text, s, s.Throttling(), known)
+		}
+	}
+}
+
+// tools answers as nvidia-smi and rocm-smi do, by the first words of a command; what is
+// not there cannot be started, and "FAIL" is an exit with an error.
+type tools struct {
+	answers map[string]string
+	asked   *[]string
+}
+
+func (s tools) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
+	if s.asked != nil {
+		*s.asked = append(*s.asked, strings.Join(c.Argv, " "))
+	}
+	here := false
+	for prefix, answer := range s.answers {
+		here = here || strings.HasPrefix(prefix, c.Argv[0])
+		if !strings.HasPrefix(prefix, c.Argv[0]) || !strings.Contains(strings.Join(c.Argv, " "), strings.TrimPrefix(prefix, c.Argv[0]+" ")) {
+			continue
+		}
+		return answered(c, answer)
+	}
+	if !here {
+		return nil, fs.ErrNotExist
+	}
+	return answered(c, "FAIL")
+}
+
+func answered(c steps.Command, answer string) (steps.Child, error) {
+	ch := ended{done: make(chan struct{})}
+	close(ch.done)
+	if answer == "FAIL" {
+		ch.err = errors.New("exit status 2")
+		return ch, nil
+	}
+	_, err := c.Stdout.Write([]byte(answer))
+	return ch, err
+}
+
+// A driver refuses a field that it does not know: the older name is tried then, and used
+// at once the next time.
+func TestOldDriverIsAskedInItsWords(t *testing.T) {
+	var asked []string
+	p := New(tools{map[string]string{"nvidia-smi clocks_throttle_reasons.active": file(t, "state/t4-525-hot.csv")}, &asked})
+	for range 2 {
+		gpus, err := p.GPUs(context.Background())
+		if err != nil || len(gpus) != 1 || gpus[0].Slowdown.Throttling() == 0 {
+			t.Fatalf("%v, %v", gpus, err)
+		}
+	}
+	if len(asked) != 3 {
+		t.Errorf("asked %d times: %v", len(asked), asked)
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	nvidia := map[string]string{
+		"nvidia-smi clocks_event_reasons.active": file(t, "state/h100x2-580.csv"),
+		"nvidia-smi --query-compute-apps":        file(t, "state/apps.csv"),
+	}
+	amd := map[string]string{"rocm-smi --showproductname": file(t, "state/mi300x.json"), "rocm-smi --showpids": file(t, "state/rocm-pids.json")}
+	for name, tt := range map[string]struct {
+		answers         map[string]string
+		gpus, processes int
+		fails           bool
+	}{
+		"nvidia":                 {nvidia, 2, 3, false},
+		"amd":                    {amd, 2, 2, false},
+		"none":                   {nil, 0, 0, true},
+		"no driver":              {map[string]string{"nvidia-smi --query-gpu": "FAIL"}, 0, 0, true},
+		"processes are not told": {map[string]string{"nvidia-smi --query-gpu": nvidia["nvidia-smi clocks_event_reasons.active"]}, 2, 0, true},
+		"garbage":                {map[string]string{"nvidia-smi --query-gpu": "x, y\n"}, 0, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(tools{answers: tt.answers}).Snapshot(context.Background())
+			if len(s.GPUs) != tt.gpus || len(s.Processes) != tt.processes || (s.Err != nil) != tt.fails {
+				t.Errorf("%d GPUs, %d processes, %v", len(s.GPUs), len(s.Processes), s.Err)
+			}
+		})
+	}
+}
+
+// watched makes a run of n snapshots of two GPUs and lets f change each.
+func watched(n int, f func(i int, s *Snapshot)) Watched {
+	w := Watched{GPUs: []string{"GPU-a"}, Owner: func(pid int) Owner {
+		switch {
+		case pid < 100:
+			return OwnerUs
+		case pid < 200:
+			return OwnerForeign
+		}
+		return OwnerUnknown
+	}}
+	for i := range n {
+		s := Snapshot{At: time.Unix(int64(i), 0), GPUs: []GPU{
+			{Index: 0, UUID: "GPU-a", SlowdownKnown: true, Slowdown: PowerCap},
+			{Index: 1, UUID: "GPU-b", SlowdownKnown: true, Slowdown: HardwareThermal, Errors: int64(i)},
+		}, Processes: []Process{{GPU: "GPU-a", PID: 7, Memory: 1 << 30}, {GPU: "GPU-b", PID: 150}}}
+		f(i, &s)
+		w.Snapshots = append(w.Snapshots, s)
+	}
+	return w
+}
+
+func TestJudge(t *testing.T) {
+	hot := func(every int) func(int, *Snapshot) {
+		return func(i int, s *Snapshot) {
+			if i%every == 0 {
+				s.GPUs[0].Slowdown |= SoftwareThermal
+			}
+		}
+	}
+	tests := map[string]struct {
+		w    Watched
+		want string // part of the reason, "" for none
+	}{
+		"quiet, with another GPU in trouble": {watched(10, func(int, *Snapshot) {}), ""},
+		"hot":                                {watched(10, hot(2)), "GPU 0 (GPU-a) was throttled in 5 of 10 looks (thermal slowdown)"},
+		"hot for a moment":                   {watched(100, hot(20)), ""},
+		"hot, not told":                      {watched(4, func(_ int, s *Snapshot) { s.GPUs[0].SlowdownKnown = false; s.GPUs[0].Slowdown = PowerBrake }), ""},
+		"foreign": {watched(5, func(i int, s *Snapshot) {
+			if i == 3 {
+				s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "python3", Memory: 2 << 30})
+			}
+		}), "process 123 (python3) with 2.0 GiB used GPU 0 (GPU-a) during the run"},
+		"foreign on a GPU that is not told": {watched(2, func(_ int, s *Snapshot) { s.Processes = append(s.Processes, Process{PID: 123, Memory: Unknown}) }), "process 123 used a GPU"},
+		"unknown":                           {watched(2, func(_ int, s *Snapshot) { s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 300}) }), ""},
+		"memory errors":                     {watched(3, func(i int, s *Snapshot) { s.GPUs[0].Errors = int64(4 + i) }), "had 1 uncorrected memory errors"},
+		"nothing seen":                      {Watched{Owner: func(int) Owner { return OwnerForeign }}, ""},
+	}
+	known := watched(2, func(_ int, s *Snapshot) {
+		s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "Xorg"})
+	})
+	known.Known = []Process{{GPU: "GPU-a", PID: 123, Name: "Xorg"}}
+	tests["foreign from the beginning"] = struct {
+		w    Watched
+		want string
+	}{known, ""}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Judge(tt.w)
+			if !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	gpu := map[string]string{"gpu_count": "8", "gpu_name": "H100", "gpu_driver": "550", "kernel": "6", "cpu_model": "x"}
+	other := map[string]string{"gpu_count": "4", "gpu_name": "H100", "gpu_driver": "580", "kernel": "6", "cpu_model": "y"}
+	hardFacts, softFacts := Differences(gpu, other)
+	if diff := cmp.Diff([][]string{{"gpu_count"}, {"cpu_model", "gpu_driver"}}, [][]string{hardFacts, softFacts}); diff != "" {
+		t.Error(diff)
+	}
+	cpu := map[string]string{"gpu_count": Unavailable, "cpu_model": "x", "kernel": "6"}
+	if hardFacts, _ := Differences(cpu, map[string]string{"cpu_model": "y", "kernel": "7"}); !cmp.Equal(hardFacts, []string{"cpu_model"}) {
+		t.Errorf("hard: %v", hardFacts)
+	}
+	if HardKey(gpu) == HardKey(other) || HardKey(gpu) != HardKey(map[string]string{"gpu_count": "8", "gpu_name": "H100", "kernel": "7"}) {
+		t.Error("the key does not follow the hard facts")
+	}
+}
+
+// sane says what is wrong with a text that came from outside.
+func sane(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if len(text) > maxFact+len("…") || strings.ContainsAny(text, "\n\t\x1b") {
+			t.Errorf("not one short printable line: %q", text)
+		}
+	}
+}
+
+func FuzzParseState(f *testing.F) {
+	for _, name := range []string{"h100x2-580", "t4-525-hot", "geforce-old", "mig"} {
+		data, err := os.ReadFile("testdata/state/" + name + ".csv")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, name != "geforce-old")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, extended bool) {
+		gpus, err := parseState(data, extended)
+		if err != nil {
+			return
+		}
+		for _, g := range gpus {
+			sane(t, g.String(), g.Name, g.Driver, g.MIG, g.Persistence)
+			if g.Index < 0 || g.MemoryUsed < Unknown || g.Power < Unknown || math.IsNaN(g.Power) || g.Errors < Unknown {
+				t.Errorf("%+v", g)
+			}
+		}
+	})
+}
+
+func FuzzParseProcesses(f *testing.F) {
+	f.Add([]byte("GPU-5, 41233, 70894, VLLM::EngineCore\n"))
+	f.Add([]byte("GPU-5, [N/A], [N/A], \x1b[2J\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, p := range parseProcesses(data) {
+			sane(t, p.GPU, p.Name)
+			if p.PID < 0 || p.Memory < Unknown {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+}
+
+func FuzzParseROCm(f *testing.F) {
+	f.Add([]byte(`{"card0": {"Unique ID": "0x1", "GPU use (%)": "NaN"}, "system": {"PID1": "a, 1, 2, 3, 4"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if gpus, err := parseROCm(data); err == nil {
+			for _, g := range gpus {
+				sane(t, g.String(), g.Name, g.Driver)
+			}
+		}
+		if processes, err := parseROCmProcesses(data); err == nil {
+			for _, p := range processes {
+				sane(t, p.Name)
+			}
+		}
+	})
+}
+
+func FuzzParseNVLink(f *testing.F) {
+	f.Add([]byte("GPU 0: X (UUID: GPU-a)\n\t Link 0: Data Tx: 18446744073709551615 KiB\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for gpu := range parseNVLink(data) {
+			sane(t, gpu)
+		}
+		gpuLinks(data)
+		topologyHash(data)
+	})
+}
