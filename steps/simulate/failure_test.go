@@ -48,15 +48,14 @@ type program struct {
 
 func runMain(t *testing.T, settings string, argv ...string) *program {
 	t.Helper()
+	return runMainEnv(t, map[string]string{SettingsEnv: settings}, argv...)
+}
+
+func runMainEnv(t *testing.T, env map[string]string, argv ...string) *program {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &program{log: newLogBuffer(), cancel: cancel, exit: make(chan int, 1)}
-	env := func(k string) string {
-		if k == SettingsEnv {
-			return settings
-		}
-		return ""
-	}
-	go func() { p.exit <- Main(ctx, argv, env, p.log, p.log) }()
+	go func() { p.exit <- Main(ctx, argv, func(k string) string { return env[k] }, p.log, p.log) }()
 	t.Cleanup(cancel)
 	return p
 }

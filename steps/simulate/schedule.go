@@ -15,12 +15,17 @@ func (e *Engine) schedule() {
 		if len(e.plan) == 0 {
 			e.continueDecodes(e.cfg.MaxSeqs)
 		}
+		if len(e.plan) == 0 { // see below
+			e.admit(budget)
+		}
 		return
 	}
 	preempted := e.stats.Preemptions
 	budget -= e.continueDecodes(budget)
 	budget -= e.continuePrefills(budget)
-	if e.stats.Preemptions == preempted {
+	// Where the last one running had to give way, to KV that others wait for or hold, the
+	// step would be empty with work at hand.
+	if e.stats.Preemptions == preempted || len(e.plan) == 0 {
 		e.admit(budget)
 	}
 }
