@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // object is a JSON object of which only the top level was looked at. What is inside a value
@@ -94,9 +95,9 @@ func atEnd(b []byte, i int) error {
 // get returns the value of a field, nil if there is none. Of several the last one holds,
 // as in the engines' parsers.
 func (o object) get(key string) []byte {
-	for i := len(o.fields) - 1; i >= 0; i-- {
-		if o.fields[i].key == key {
-			return o.fields[i].value
+	for _, f := range slices.Backward(o.fields) {
+		if f.key == key {
+			return f.value
 		}
 	}
 	return nil

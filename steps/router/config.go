@@ -212,6 +212,7 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 // headerSafe says whether s can stand in a header and a metric's label as it is.
 func headerSafe(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`._-[]":`, r))
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && !strings.ContainsRune(`._-[]":`, r)
 	})
 }

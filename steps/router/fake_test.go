@@ -33,8 +33,8 @@ type received struct {
 }
 
 // newFake starts a server that answers with handle.
-func newFake(t testing.TB, handle http.HandlerFunc) *fake {
-	t.Helper()
+func newFake(tb testing.TB, handle http.HandlerFunc) *fake {
+	tb.Helper()
 	f := &fake{}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
@@ -43,7 +43,7 @@ func newFake(t testing.TB, handle http.HandlerFunc) *fake {
 		f.mu.Unlock()
 		handle(w, req)
 	}))
-	t.Cleanup(f.Close)
+	tb.Cleanup(f.Close)
 	return f
 }
 
@@ -54,24 +54,24 @@ func (f *fake) requests() []received {
 }
 
 // only returns the single request that the server got.
-func (f *fake) only(t testing.TB) received {
-	t.Helper()
+func (f *fake) only(tb testing.TB) received {
+	tb.Helper()
 	seen := f.requests()
 	if len(seen) != 1 {
-		t.Fatalf("the server got %d requests, want 1: %v", len(seen), seen)
+		tb.Fatalf("the server got %d requests, want 1: %v", len(seen), seen)
 	}
 	return seen[0]
 }
 
-func (f *fake) port(t testing.TB) int {
-	t.Helper()
+func (f *fake) port(tb testing.TB) int {
+	tb.Helper()
 	u, err := url.Parse(f.URL)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return port
 }
@@ -91,17 +91,17 @@ func counter() func() uint64 {
 }
 
 // start serves a router; its address is returned.
-func start(t testing.TB, c Config) (*Router, string) {
-	t.Helper()
+func start(tb testing.TB, c Config) (*Router, string) {
+	tb.Helper()
 	if c.Random == nil {
 		c.Random = counter()
 	}
 	r, err := New(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	srv := httptest.NewServer(r)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		srv.Close()
 		r.Close()
 	})
@@ -117,68 +117,74 @@ func backends(p, d *fake, bootstrap int) (prefill, decode []Backend) {
 }
 
 // client has connections of its own, closed with the test.
-func client(t testing.TB) *http.Client {
-	t.Helper()
+func client(tb testing.TB) *http.Client {
+	tb.Helper()
 	tr := &http.Transport{MaxIdleConnsPerHost: 2000}
-	t.Cleanup(tr.CloseIdleConnections)
+	tb.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
 
-func post(t testing.TB, base, path, body string, header map[string]string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(body))
+// reply is an answer whose body was read.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func post(tb testing.TB, base, path, body string, header map[string]string) (reply, string) {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, base+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
-	return do(t, req)
+	return do(tb, req)
 }
 
-func get(t testing.TB, address string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+func get(tb testing.TB, address string) (reply, string) {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, address, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return do(t, req)
+	return do(tb, req)
 }
 
-func do(t testing.TB, req *http.Request) (*http.Response, string) {
-	t.Helper()
-	resp, err := client(t).Do(req)
+func do(tb testing.TB, req *http.Request) (reply, string) {
+	tb.Helper()
+	resp, err := client(tb).Do(req)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return resp, string(body)
+	return reply{resp.StatusCode, resp.Header}, string(body)
 }
 
 // errorOf reads an error in the form of OpenAI's API.
-func errorOf(t testing.TB, body string) (class, message string) {
-	t.Helper()
+func errorOf(tb testing.TB, body string) (class, message string) {
+	tb.Helper()
 	var v struct {
 		Error struct {
 			Message, Type, Code string
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &v); err != nil || v.Error.Type == "" {
-		t.Fatalf("not an error in OpenAI's form: %q", body)
+		tb.Fatalf("not an error in OpenAI's form: %q", body)
 	}
 	return v.Error.Code, v.Error.Message
 }
 
 // deadURL is an address where nobody listens.
-func deadURL(t testing.TB) string {
-	t.Helper()
+func deadURL(tb testing.TB) string {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
 	return "http://" + l.Addr().String()

@@ -176,16 +176,21 @@ func prepareP2P(r *Router, x *exchange) error {
 func prepareSGLang(r *Router, x *exchange) error {
 	host, port := quote(x.prefill.bootstrapHost()), []byte(strconv.Itoa(x.prefill.BootstrapPort))
 	room := func() []byte { return strconv.AppendUint(nil, r.random()>>1, 10) }
-	hosts, ports, rooms := host, port, []byte(nil)
-	if n, batch, err := x.object.batch(); err != nil {
+	n, batch, err := x.object.batch()
+	if err != nil {
 		return &failure{class: ClassBadRequest, err: err}
-	} else if batch {
-		hosts, ports = list(n, func() []byte { return host }), list(n, func() []byte { return port })
-		rooms = list(n, room)
-	} else {
-		rooms = room()
 	}
-	body := x.object.edit(edit{key: "bootstrap_host", value: hosts}, edit{key: "bootstrap_port", value: ports}, edit{key: "bootstrap_room", value: rooms})
+	each := func(value func() []byte) []byte {
+		if batch {
+			return list(n, value)
+		}
+		return value()
+	}
+	body := x.object.edit(
+		edit{key: "bootstrap_host", value: each(func() []byte { return host })},
+		edit{key: "bootstrap_port", value: each(func() []byte { return port })},
+		edit{key: "bootstrap_room", value: each(room)},
+	)
 	x.prefillBody, x.decodeBody = body, body
 	return nil
 }

@@ -29,14 +29,17 @@ func (r *Router) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	defer cancel()
 	if err := srv.Shutdown(drain); err != nil {
 		r.end()
-		err = srv.Close()
-		<-failed
-		return err
+		return errors.Join(srv.Close(), served(<-failed))
 	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
+	return served(<-failed)
+}
+
+// served is nil for a server that ended as it was told to.
+func served(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // lines makes a writer of a function for lines.

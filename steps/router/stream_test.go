@@ -43,17 +43,8 @@ func TestStreamsWithoutBuffering(t *testing.T) {
 	c := Config{Protocol: NIXL}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	r, base := start(t, c)
-	wait := make(chan *http.Response)
-	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{"stream":true}`))
-		resp, err := client(t).Do(req)
-		if err != nil {
-			t.Error(err)
-		}
-		wait <- resp
-	}()
-	next <- event(0)
-	resp := <-wait
+	go func() { next <- event(0) }()
+	resp := open(t, base)
 	defer resp.Body.Close()
 	lines := bufio.NewReader(resp.Body)
 	for i := range 100 {
