@@ -204,3 +204,50 @@ func TestOperatingCharacteristicsOtherNoise(t *testing.T) {
 		atMost(t, "A/A, 20 metrics, SD 5 %, "+name+": files with a false alarm", o.red, o.files, 0.05)
 	}
 }
+
+// Cells of one metric that share what they know of their variances, at five looks: equal
+// variances, variances that differ, and one cell much noisier than the others, which is
+// the one at the margin.
+func TestOperatingCharacteristicsModerated(t *testing.T) {
+	spreads := []struct {
+		name string
+		sd   func(s *simulator, cell int) float64
+	}{
+		{"equal SDs", func(*simulator, int) float64 { return 0.02 }},
+		{"SDs that differ", func(s *simulator, _ int) float64 { return 0.02 * math.Exp(0.4*s.rng.NormFloat64()) }},
+		{"one cell three times as noisy", func(_ *simulator, cell int) float64 {
+			if cell == 0 {
+				return 0.03
+			}
+			return 0.01
+		}},
+	}
+	for i, tt := range spreads {
+		for _, first := range []float64{0, math.Log(1.05)} {
+			s := newSimulator(uint64(1800 + i))
+			o := simulate(t, func(int) gates.Family {
+				f := gates.Family{Alpha: 0.05, Moderate: true}
+				for cell := range 12 {
+					shift := 0.0
+					if cell == 0 {
+						shift = first
+					}
+					f.Comparisons = append(f.Comparisons, s.sameMetric(cell, 12, shift, tt.sd(s, cell)))
+				}
+				return f
+			})
+			if first == 0 {
+				atMost(t, "moderated, "+tt.name+": files with a false alarm", o.red, o.files, 0.05)
+				continue
+			}
+			atMost(t, "moderated, "+tt.name+": the one at the margin passes", o.first[gates.Pass]+o.first[gates.Improvement], o.files, 0.05)
+		}
+	}
+}
+
+// sameMetric is comparison with the metric of the first cell.
+func (s *simulator) sameMetric(cell, n int, shift, sd float64) gates.Comparison {
+	c := s.comparison(0, n, shift, sd)
+	c.ID = fmt.Sprint("cell ", cell)
+	return c
+}

@@ -34,6 +34,9 @@ func (a *app) validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := a.plan(cfg, planFlags{timeScale: 1}, args); err != nil {
+				return err
+			}
 			_, err = fmt.Fprintf(a.Out, "valid: %d servers, %d benchmarks, %d gates\n", len(cfg.Servers), len(cfg.Benchmarks), len(cfg.Gates))
 			return err
 		},
@@ -47,6 +50,10 @@ func (a *app) validateJSON(flags configFlags, paths []string) error {
 	cfg, diags, err := a.read(flags, paths)
 	if err != nil {
 		return err
+	}
+	if !diags.HasErrors() {
+		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, Argv: argv(false)})
+		diags = append(diags, refused...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)

@@ -82,8 +82,17 @@ func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Looks, doc.LooksTaken = nil, nil
 	return &court{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{},
-		family: gates.Family{Alpha: p.Alpha},
+		family: gates.Family{Alpha: p.Alpha, Moderate: true, Seed: seed(p)},
 	}
+}
+
+// seed of the sign flips that stand for all of them: the plan's, so that judging again
+// draws the same.
+func seed(p *plan.Plan) uint64 {
+	if len(p.Benchmarks) == 0 {
+		return 0
+	}
+	return p.Benchmarks[0].Seed
 }
 
 func key(benchmark, hash string) string { return benchmark + " " + hash }

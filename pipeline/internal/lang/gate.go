@@ -152,10 +152,6 @@ func cellScope(s *scope, c Cell) *scope {
 func (e *evaluator) comparison(g *Gate, b *block, o object) {
 	g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
 	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
-	if g.Test != testPaired && o.Has("test") && o.Known("test") {
-		e.report(problem(codeValue, o.at([]string{"test"}), fmt.Sprintf("test %q is not supported yet", g.Test),
-			"Gates are decided by the paired t-test on logarithms. Remove the argument."))
-	}
 	if b.has("metrics") {
 		e.metrics(g, b)
 	}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -47,7 +48,7 @@ func gateType() *blockType {
 				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
 				{Name: "margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The smallest change that anyone would act on, such as \"5%\"."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
-				{Name: "test", Type: cty.String, Enum: []string{testPaired, testSignFlip, testMannWhitney}, Default: cty.StringVal(testPaired), Doc: "The significance test."},
+				{Name: "test", Type: cty.String, Enum: tests, Default: cty.StringVal(string(gates.PairedTTest)), Doc: "The significance test: paired_t on logarithms; sign_flip and max_t for symmetric differences of any shape, from 8 repeats on, max_t for metrics that move together; welch and mann_whitney for sides that are not paired by repeat."},
 				{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
 				{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
 				action("on_regression", Fail, "What a regression does."),
@@ -61,12 +62,10 @@ func gateType() *blockType {
 	}
 }
 
-// Tests of significance.
-const (
-	testPaired      = "paired_t"
-	testSignFlip    = "sign_flip"
-	testMannWhitney = "mann_whitney"
-)
+// tests of significance that a gate can choose.
+var tests = []string{
+	string(gates.PairedTTest), string(gates.SignFlip), string(gates.MaxT), string(gates.Welch), string(gates.MannWhitney),
+}
 
 func assertBlock() steps.BlockSchema {
 	b := conditionBlock("assert", "An absolute limit, judged on the geometric mean over the valid runs.",

@@ -24,6 +24,10 @@ type Options struct {
 	// Simulated is "", "process" or "container"; TimeScale 1 is real time.
 	Simulated string
 	TimeScale float64
+	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
+	Noise func(cell, metric string) (Noise, bool)
+	// IgnoreNoise plans gates whose noise is above their margin, too.
+	IgnoreNoise bool
 	// Argv renders a server's command line for display; it may be nil.
 	Argv func(s *lang.Server) ([]string, error)
 }
@@ -50,6 +54,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.FamilySize = p.familySize()
 	p.Repeats = schedule(p.Benchmarks)
 	p.Looks = looks(p.Benchmarks)
+	b.decide(p)
 	p.Estimate = b.estimate(p)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)

@@ -78,7 +78,7 @@ func fingerprint(p *Plan) string {
 	}
 	gates := make([]Gate, len(p.Gates))
 	for i, g := range p.Gates {
-		g.Range = result.Range{}
+		g.Range, g.Power = result.Range{}, nil
 		gates[i] = g
 	}
 	return digest(struct {

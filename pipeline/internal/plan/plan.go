@@ -111,7 +111,9 @@ type Gate struct {
 	Assert         bool     `json:"assert,omitempty"`
 	// Comparisons as pairs of cell hashes; for an assert only Head is set.
 	Comparisons []Comparison `json:"comparisons"`
-	Range       result.Range `json:"range"`
+	// Power is what it can find.
+	Power []Power      `json:"power,omitempty"`
+	Range result.Range `json:"range"`
 }
 
 // Comparison of two cells on every metric of the gate.

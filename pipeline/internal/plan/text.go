@@ -93,8 +93,11 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if len(orders) > 0 {
 		fmt.Fprintf(w, "order\t%s\n", strings.Join(orders, "; then "))
 	}
-	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n\n", count(p.Estimate.Launches, "launch"),
-		count(p.Estimate.Runs, "run"), Duration(p.Estimate.Seconds), p.Estimate.Basis)
+	long := Duration(p.Estimate.Seconds)
+	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
+		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), count(least, "repeat"))
+	}
+	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n\n", count(p.Estimate.Launches, "launch"), count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
 }
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {
@@ -113,10 +116,14 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		return
 	}
 	repeats := p.repeatsOf(g.Benchmark)
-	level := p.writeLevel(w, g, repeats)
-	for _, sd := range assumedSpreads {
-		if change := found(repeats, sd, level, g.Margin); !math.IsInf(change, 0) {
-			fmt.Fprintf(w, "  \tif pairs spread by %.0f %%: a change of %.1f %% is found with %.0f %% power\n", 100*sd, 100*change, 100*gates.Power)
+	p.writeLevel(w, g, repeats)
+	for _, power := range g.Power {
+		what := power.Basis
+		if power.Metric != "" {
+			what = fmt.Sprintf("%s spreads by %.2g %% (%s)", power.Metric, 100*power.SD, power.Basis)
+		}
+		if text := power.text(p.least(), repeats); text != "" {
+			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", clean(what), text, 100*gates.Power)
 		}
 	}
 }
@@ -129,20 +136,28 @@ func found(n int, sd, level, margin float64) float64 {
 	return math.Expm1(math.Max(significant, reaches))
 }
 
-// writeLevel says what the comparisons of a gate are corrected over, and returns the
-// strictest level of Holm's procedure that one of them can meet.
-func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) float64 {
-	if g.OnRegression != string(lang.Fail) {
-		level := p.Alpha
-		if g.Alpha > 0 {
-			level = g.Alpha
-		}
-		fmt.Fprintf(w, "  \t%d pairs each, at %.3g one-sided without correction: a regression does not fail the file\n", repeats, level)
-		return level
+// writeLevel says what the comparisons of a gate are corrected over, and when they are
+// judged.
+func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
+	pairs := fmt.Sprintf("%d pairs each", repeats)
+	if len(p.Looks) > 1 {
+		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, numbers(p.Looks))
 	}
-	size, share := p.families()[g.group()], p.share(g)
-	fmt.Fprintf(w, "  \t%d pairs each, Holm over a family of %d at %.3g one-sided\n", repeats, size, share)
-	return share / float64(max(1, size))
+	if g.OnRegression != string(lang.Fail) {
+		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, p.level(g))
+		return
+	}
+	fmt.Fprintf(w, "  \t%s, Holm over a family of %d at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
+}
+
+// numbers is "4, 6 and 8".
+func numbers(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = fmt.Sprint(n)
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func (p *Plan) repeatsOf(benchmark string) int {

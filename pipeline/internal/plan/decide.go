@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+// leastFlips is the least number of repeats of a test by sign flips: with fewer, its
+// intervals are wider than any margin.
+const leastFlips = 8
+
+// Noise is what is known of the spread of a metric between the two sides of a repeat.
+type Noise struct {
+	// SD of the differences of pairs on the scale of the test: of ln(head/base) for times
+	// and rates.
+	SD float64
+	// Basis says where it comes from, in a few words.
+	Basis string
+}
+
+// Power is the smallest change of one metric that a gate calls a regression with 80 %
+// power, where its comparison is the strictest of the family.
+type Power struct {
+	Metric string  `json:"metric"` // id, or "" for all
+	SD     float64 `json:"sd"`
+	Basis  string  `json:"basis"`
+	// AtMin and AtMax repeats.
+	AtMin float64 `json:"at_min"`
+	AtMax float64 `json:"at_max"`
+}
+
+// decide works out what the gates can find, and refuses those that can decide nothing with
+// what is planned.
+func (b *builder) decide(p *Plan) {
+	for i := range p.Gates {
+		g := &p.Gates[i]
+		if g.BaselineKind != "paired" || len(g.Comparisons) == 0 {
+			continue
+		}
+		src := b.source(g.Addr)
+		level := p.level(*g)
+		if why := p.undecidable(*g, level); why != "" {
+			b.fail(src.Range, "gate cannot decide", why)
+			continue
+		}
+		g.Power = b.power(p, *g, level)
+		for _, w := range g.Power {
+			if w.Metric != "" {
+				b.refuseNoise(p, *g, w, level, src)
+			}
+		}
+	}
+}
+
+func (b *builder) source(addr string) *lang.Gate {
+	i := slices.IndexFunc(b.cfg.Gates, func(g *lang.Gate) bool { return g.Addr == addr })
+	return b.cfg.Gates[i]
+}
+
+// level is the strictest level that a comparison of a gate has to meet: that of a look,
+// over the size of the family.
+func (p *Plan) level(g Gate) float64 {
+	l := gates.Looks(p.Looks)
+	if g.OnRegression != string(lang.Fail) {
+		alpha := p.Alpha
+		if g.Alpha > 0 {
+			alpha = g.Alpha
+		}
+		return l.Level(alpha, 1)
+	}
+	size := max(1, p.families()[g.group()])
+	level := l.Level(p.share(g), size) / float64(size)
+	if g.Test == string(gates.MaxT) { // corrected jointly: only its part of the group counts
+		level *= float64(p.joint(g.group()))
+	}
+	return level
+}
+
+// joint counts the comparisons of a group that are corrected by max-T.
+func (p *Plan) joint(group string) int {
+	n := 0
+	for _, g := range p.Gates {
+		if g.group() == group && g.Test == string(gates.MaxT) && g.OnRegression == string(lang.Fail) {
+			n += len(g.Comparisons) * len(g.Metrics)
+		}
+	}
+	return max(1, n)
+}
+
+// undecidable says why the planned repeats cannot reject at a level, whatever the data.
+func (p *Plan) undecidable(g Gate, level float64) string {
+	test, n := gates.Test(g.Test), p.repeatsOf(g.Benchmark)
+	if n < 2 {
+		return "" // one repeat is warned of, and shown for what it is
+	}
+	if (test == gates.SignFlip || test == gates.MaxT) && n < leastFlips {
+		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, leastFlips, g.Benchmark, n, gates.PairedTTest)
+	}
+	if err := gates.CanReject(test, n, level); err != nil {
+		return fmt.Sprintf("%s. Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
+			upperFirst(err.Error()), count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
+	}
+	return ""
+}
+
+// power of a gate by metric where the noise is known for all of them, else for assumed
+// spreads.
+func (b *builder) power(p *Plan, g Gate, level float64) []Power {
+	var out []Power
+	for _, id := range g.Metrics {
+		noise, ok := b.worstNoise(g, id)
+		if !ok {
+			continue
+		}
+		out = append(out, p.powerAt(g, id, noise, level))
+	}
+	if len(out) == len(g.Metrics) {
+		return out
+	}
+	for _, sd := range assumedSpreads {
+		out = append(out, p.powerAt(g, "", Noise{sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd)}, level))
+	}
+	return out
+}
+
+func (p *Plan) powerAt(g Gate, id string, noise Noise, level float64) Power {
+	least, most := p.least(), p.repeatsOf(g.Benchmark)
+	at := func(n int) float64 {
+		if change := found(n, noise.SD, level, g.Margin); !math.IsInf(change, 0) {
+			return change
+		}
+		return 0
+	}
+	return Power{Metric: id, SD: noise.SD, Basis: noise.Basis, AtMin: at(min(least, most)), AtMax: at(most)}
+}
+
+// least is the number of repeats at the first look.
+func (p *Plan) least() int {
+	if len(p.Looks) == 0 {
+		return 0
+	}
+	return p.Looks[0]
+}
+
+// worstNoise is the largest known noise of a metric over the cells of a gate.
+func (b *builder) worstNoise(g Gate, id string) (worst Noise, known bool) {
+	if b.opt.Noise == nil {
+		return worst, false
+	}
+	for _, c := range g.Comparisons {
+		for _, cell := range []string{c.Base, c.Head} {
+			if n, ok := b.opt.Noise(cell, id); ok && (!known || n.SD > worst.SD) {
+				worst, known = n, true
+			}
+		}
+	}
+	return worst, known
+}
+
+// refuseNoise refuses a gate whose noise is above its margin even after all repeats.
+func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang.Gate) {
+	m, ok := metric.Lookup(w.Metric)
+	if !ok {
+		return
+	}
+	if err := gates.CheckNoise(m, p.repeatsOf(g.Benchmark), w.SD, g.Margin, level); err != nil && !b.opt.IgnoreNoise {
+		at := src.MarginRange
+		if at == (hcl.Range{}) {
+			at = src.Range
+		}
+		b.fail(at, "noise is above the margin", fmt.Sprintf("%s. The spread of %.2g %% is %s. Measure longer runs, or go on with --ignore-noise.",
+			upperFirst(err.Error()), 100*w.SD, w.Basis))
+	}
+}
+
+// text is "7.8 % after 4 repeats and 6.1 % after 12", or "6.1 %" where there is one look.
+func (w Power) text(least, most int) string {
+	switch {
+	case w.AtMax == 0:
+		return ""
+	case least >= most || w.AtMin == 0:
+		return fmt.Sprintf("%.1f %%", 100*w.AtMax)
+	}
+	return fmt.Sprintf("%.1f %% after %s and %.1f %% after %d", 100*w.AtMin, count(least, "repeat"), 100*w.AtMax, most)
+}

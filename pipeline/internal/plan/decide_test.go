@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+// looking is config with repeats from least to most.
+func looking(least, most int, rates ...float64) *lang.Config {
+	cfg := config(most, rates...)
+	cfg.Benchmarks[0].RepeatMin = least
+	return cfg
+}
+
+func TestGatesThatCannotDecideAreRefused(t *testing.T) {
+	many := make([]float64, 30)
+	for i := range many {
+		many[i] = float64(i + 1)
+	}
+	noisy := func(string, string) (Noise, bool) { return Noise{0.06, "measured"}, true }
+	for _, tt := range []struct {
+		name    string
+		repeats [2]int
+		rates   []float64
+		test    string
+		opt     Options
+		want    string // "" where the gate can decide
+	}{
+		{"t-test", [2]int{2, 2}, many, "paired_t", Options{}, ""},
+		{"too few sign flips", [2]int{5, 5}, []float64{2}, "sign_flip", Options{}, "sign_flip needs at least 8 repeats, and benchmark.serving has 5"},
+		{"sign flips of a large family", [2]int{8, 8}, many, "sign_flip", Options{}, "use at least 11 repeats"},
+		{"enough of them", [2]int{11, 11}, many, "sign_flip", Options{}, ""},
+		{"max-T corrects a family jointly", [2]int{8, 8}, many, "max_t", Options{}, ""},
+		{"ranks of a family", [2]int{4, 4}, many, "mann_whitney", Options{}, "use at least 7 repeats"},
+		{"looks take their part of the level", [2]int{4, 8}, []float64{1, 2, 3, 4}, "sign_flip", Options{}, "cannot reject"},
+		{"which one judgement keeps", [2]int{8, 8}, []float64{1, 2, 3, 4}, "sign_flip", Options{}, ""},
+		{"noise above the margin", [2]int{5, 5}, []float64{2}, "paired_t", Options{Noise: noisy}, "above the margin of 0.05; plan 1"},
+		{"noise that is accepted", [2]int{5, 5}, []float64{2}, "paired_t", Options{Noise: noisy, IgnoreNoise: true}, ""},
+	} {
+		cfg := looking(tt.repeats[0], tt.repeats[1], tt.rates...)
+		cfg.Gates[0].Test = tt.test
+		_, diags := Build(cfg, tt.opt)
+		if tt.want == "" && diags.HasErrors() {
+			t.Errorf("%s: refused: %v", tt.name, diags)
+		}
+		if tt.want != "" && !strings.Contains(fmt.Sprint(diags), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, diags, tt.want)
+		}
+	}
+}
+
+// What a gate can find is printed before anything is spent: from what is known, or from
+// assumed spreads.
+func TestPowerIsStated(t *testing.T) {
+	known := func(_, id string) (Noise, bool) { return Noise{0.02, "calibrated"}, id == "ttft.p50" }
+	for _, tt := range []struct {
+		cfg  *lang.Config
+		opt  Options
+		want []string
+	}{
+		{looking(4, 12, 2), Options{}, []string{"4 to 12 pairs each, judged after 4, 6, 8, 10 and 12", "if pairs spread by 1 %: a change of 5.4 % after 4 repeats and 5.3 % after 12", "at most,"}},
+		{looking(4, 12, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated)"}},
+		{config(5, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated): a change of 5.8 % is found"}},
+	} {
+		var b bytes.Buffer
+		if err := build(t, tt.cfg, tt.opt).WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the plan lacks %q:\n%s", want, &b)
+			}
+		}
+	}
+	cfg := config(5, 2)
+	p99, _ := metric.Lookup("ttft.p99")
+	cfg.Gates[0].Metrics = append(cfg.Gates[0].Metrics, p99)
+	if power := build(t, cfg, Options{Noise: known}).Gates[0].Power; len(power) != 1+len(assumedSpreads) {
+		t.Errorf("%+v: a metric without known noise needs the assumptions", power)
+	}
+}
+
+// A benchmark is measured as often as it asks for, whatever the others need.
+func TestLooksOfTheFile(t *testing.T) {
+	for _, tt := range []struct {
+		mins, maxs []int
+		want       string
+	}{
+		{[]int{5}, []int{5}, "[5]"},
+		{[]int{4}, []int{12}, "[4 6 8 10 12]"},
+		{[]int{4, 20}, []int{12, 20}, "[20]"},
+		{[]int{4, 6}, []int{7, 9}, "[6 8 9]"},
+		{nil, nil, "[]"},
+	} {
+		var bs []Benchmark
+		for i := range tt.mins {
+			bs = append(bs, Benchmark{RepeatMin: tt.mins[i], RepeatMax: tt.maxs[i], Cells: []Cell{{}}})
+		}
+		if got := fmt.Sprint(looks(bs)); got != tt.want {
+			t.Errorf("looks of %v to %v are %s, want %s", tt.mins, tt.maxs, got, tt.want)
+		}
+	}
+}
