@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -54,6 +55,9 @@ func (r *runner) openMembers(s *server, log string) error {
 				return errors.Join(err, s.closeLogs())
 			}
 			m.output = newOutput(m.log, m.Engine, r.o.Now)
+			if s.spec.Transfer != nil && m.isServer() {
+				m.output.tells = func(line string) bool { return kv.Tells(line, m.Spec.GPUs) }
+			}
 			m.about = result.Member{Name: name, Role: spec.Role, Log: m.log.Path()}
 			s.members = append(s.members, m)
 			if name == s.spec.Front {

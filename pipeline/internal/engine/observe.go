@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
 )
 
 // How servers are watched during a run. A scrape costs the server a few milliseconds of
@@ -31,6 +32,9 @@ type watch struct {
 	began time.Time
 	stop  context.CancelFunc
 	done  sync.WaitGroup
+
+	nics                  func() []probe.NIC // of the machine, where a transfer has to be proved
+	nicsBefore, nicsAfter []probe.NIC
 }
 
 // view is what one server tells during a run. Once the watch has ended it is complete.
@@ -44,7 +48,10 @@ type view struct {
 
 // newWatch prepares the observation of a run; begin starts it.
 func (r *runner) newWatch(s *server) *watch {
-	w := &watch{now: r.o.Now, scale: max(r.plan.TimeScale, 0)}
+	w := &watch{now: r.o.Now, scale: max(r.plan.TimeScale, 0), nics: func() []probe.NIC { return nil }}
+	if s.spec.Transfer != nil && r.o.NICs != nil {
+		w.nics = r.o.NICs
+	}
 	if w.scale == 0 {
 		w.scale = 1
 	}
@@ -64,6 +71,7 @@ func (w *watch) begin(ctx context.Context) {
 			v.before = &o
 		}
 	})
+	w.nicsBefore = w.nics()
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
 	for _, v := range w.views {
@@ -78,6 +86,7 @@ func (w *watch) end(ctx context.Context) {
 		return
 	}
 	w.stop()
+	w.nicsAfter = w.nics()
 	w.done.Wait()
 	w.each(func(v *view) {
 		if o, ok := v.scrape(ctx); ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/probe"
 )
 
 // Outputs of the steps carried out so far: by step address, then by name.
@@ -36,6 +37,9 @@ type Options struct {
 	Cache *store.Cache
 	// Probe describes the machine, once; nil means not at all.
 	Probe func(context.Context) map[string]string
+	// NICs lists the machine's network devices with what they have carried; nil means that
+	// nobody looks.
+	NICs func() []probe.NIC
 	// Preflight sees, before anything is started, whether the machine has what the plan
 	// needs; nil means that nothing is looked at. An error is the machine's fault.
 	Preflight func(context.Context) error

@@ -28,9 +28,11 @@ type output struct {
 
 	mu      sync.Mutex
 	current []byte
-	start   []string // the first lines
-	recent  []string // the last lines
-	points  []point  // the gauges of lines
+	start   []string               // the first lines
+	recent  []string               // the last lines
+	points  []point                // the gauges of lines
+	tells   func(line string) bool // of transfers; nil where none are to be proved
+	traces  []trace
 }
 
 // point is what an engine told at one moment.
@@ -68,6 +70,7 @@ func (o *output) line(text string) {
 	if o.recent = append(o.recent, text); len(o.recent) >= 2*maxRecentLines {
 		o.recent = append(o.recent[:0], o.recent[maxRecentLines:]...)
 	}
+	o.traced(text)
 	if o.observer == nil {
 		return
 	}

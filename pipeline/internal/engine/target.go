@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // TargetSpec is a target that is ready to be launched: the processes that serve together.
@@ -27,6 +28,9 @@ type TargetSpec struct {
 	Canaries int
 	// Canary sends one of them. n counts from 0 and changes the content.
 	Canary func(ctx context.Context, front steps.Endpoint, n int) error
+	// Transfer is what is known beforehand of the evidence that KV cache moves between the
+	// members; nil where none does.
+	Transfer *kv.Evidence
 }
 
 // Member is a process of a target.

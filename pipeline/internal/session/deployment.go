@@ -84,6 +84,12 @@ func (d *deployment) target() engine.TargetSpec {
 		t.Canaries = max(1, len(r.Prefill)) * max(1, len(r.Decode))
 		t.Canary = canary(engines.NewClient())
 	}
+	if d.spec.Transfer != nil {
+		first := d.spec.Members[0].Spec
+		t.Transfer = &kv.Evidence{
+			Transfer: *d.spec.Transfer, Engine: first.Engine, Version: first.Version, Simulated: d.opt.Plan.Simulated != "",
+		}
+	}
 	return t
 }
 

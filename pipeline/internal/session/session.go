@@ -29,6 +29,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/probe"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -218,6 +219,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Cache:  s.cache(),
 		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
 
+		NICs:       func() []probe.NIC { return probe.NICs(os.DirFS("/sys")) },
 		Look:       s.look,
 		Preflight:  s.preflight,
 		Machine:    s.watcher(),

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/probe"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// How many lines of a member's log are kept that say something of its transfers: those of
+// the start, in which connections are made, and the last ones.
+const (
+	maxStartTraces = 1000
+	maxTraces      = 4000
+)
+
+// trace is a line of a log that says something of transfers.
+type trace struct {
+	at   time.Time
+	line string
+}
+
+// traced keeps the lines that tell of transfers; o.mu is held.
+func (o *output) traced(line string) {
+	if o.tells == nil || !o.tells(line) {
+		return
+	}
+	if len(o.traces) >= maxTraces {
+		o.traces = append(o.traces[:maxStartTraces], o.traces[maxStartTraces+(maxTraces-maxStartTraces)/2:]...)
+	}
+	o.traces = append(o.traces, trace{o.now(), line})
+}
+
+// evidence are the kept lines, and the index of the first one since a time.
+func (o *output) evidence(since time.Time) (lines []string, from int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, t := range o.traces {
+		if t.at.Before(since) {
+			from++
+		}
+		lines = append(lines, t.line)
+	}
+	return lines, from
+}
+
+// prove says how KV cache moved during a run, nil where none was to move or the run says
+// nothing.
+func (r *runner) prove(s *server, w *watch, run record.Run) *result.Transport {
+	if s.spec.Transfer == nil || w.stop == nil {
+		return nil
+	}
+	e := *s.spec.Transfer
+	for i := range run.Requests {
+		if q := &run.Requests[i]; q.Failure == "" {
+			e.Requests++
+			e.PromptTokens += float64(q.PromptTokens)
+		}
+	}
+	if e.Requests == 0 {
+		return nil
+	}
+	e.NICs = traffic(w.nicsBefore, w.nicsAfter)
+	e.Members = nil
+	for _, m := range s.servers() {
+		e.Members = append(e.Members, w.evidenceOf(m))
+	}
+	p := kv.Prove(e)
+	t := &result.Transport{Intent: e.Transfer.Transport, Status: p.Status, Reason: r.o.Redact.String(p.Reason)}
+	for _, line := range p.Evidence {
+		t.Evidence = append(t.Evidence, r.o.Redact.String(line))
+	}
+	return t
+}
+
+// evidenceOf is what one server left behind during the run.
+func (w *watch) evidenceOf(m *member) kv.MemberEvidence {
+	e := kv.MemberEvidence{Name: m.Name, Role: m.Role, GPUs: m.Spec.GPUs}
+	e.Log, e.RunFrom = m.output.evidence(w.began)
+	for _, v := range w.views {
+		if v.member != m {
+			continue
+		}
+		if v.before != nil {
+			e.Before = v.before.Counters
+		}
+		if v.after != nil {
+			e.After = v.after.Counters
+		}
+	}
+	return e
+}
+
+// traffic is what each device carried between two looks. Interfaces without hardware pass
+// on what others carry, but for the loopback, over which servers of one machine talk.
+func traffic(before, after []probe.NIC) []kv.NICEvidence {
+	type key struct {
+		name string
+		port int
+	}
+	earlier := map[key]probe.NIC{}
+	for _, nic := range before {
+		earlier[key{nic.Name, nic.Port}] = nic
+	}
+	sums := map[string]*kv.NICEvidence{}
+	var order []string
+	for _, nic := range after {
+		was, ok := earlier[key{nic.Name, nic.Port}]
+		if !ok || nic.Rx < was.Rx || nic.Tx < was.Tx || !nic.Physical && !nic.RDMA && nic.Name != "lo" {
+			continue
+		}
+		sum := sums[nic.Name]
+		if sum == nil {
+			sum = &kv.NICEvidence{Name: nic.Name, Kind: kv.NICEthernet}
+			if nic.RDMA {
+				sum.Kind = kv.NICRDMA
+			}
+			sums[nic.Name] = sum
+			order = append(order, nic.Name)
+		}
+		sum.Rx += float64(nic.Rx - was.Rx)
+		sum.Tx += float64(nic.Tx - was.Tx)
+	}
+	var out []kv.NICEvidence
+	for _, name := range order {
+		out = append(out, *sums[name])
+	}
+	return out
+}
