@@ -1,0 +1,169 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// figure is what a chart over the time of a run shows.
+type figure struct {
+	title, axis string
+	series      string   // by its name
+	sources     []string // the better one first
+	factor      float64
+}
+
+// figures are drawn in this order, where the result has them.
+var figures = []figure{
+	{"Time to the first token over the run", "TTFT, ms", "ttft", []string{"client"}, 1e3},
+	{"Requests in the batch over the run", "running", "running", []string{"metrics", "log"}, 1},
+	{"Requests in the queue over the run", "waiting", "waiting", []string{"metrics", "log"}, 1},
+	{"KV cache in use over the run", "KV cache, %", "kv_usage", []string{"metrics", "log"}, 100},
+	{"Prefix cache hits over the run", "hits, %", "hit_rate", []string{"metrics", "log"}, 100},
+	{"Generated tokens over the run", "tok/s", "generation_throughput", []string{"metrics", "log"}, 1},
+	{"Lag of the client's sends over the run", "lag, ms", "lag", []string{"client"}, 1e3},
+}
+
+// The bounds of charts over the time of a run.
+const (
+	maxRunCharts = 16 // of a comparison
+	maxRunPoints = 40 // of a line
+	maxPoints    = 2000
+	maxMembers   = 8
+)
+
+// runCharts has what the servers and the client told over the time of the runs of both
+// sides; of a deployment, for each of its members.
+func (c *comparison) runCharts(id string) []template.HTML {
+	var charts []template.HTML
+	for _, f := range figures {
+		for _, member := range c.seriesMembers(f) {
+			chart := c.runChart(f, member, fmt.Sprintf("%s%d", id, len(charts)+1))
+			if len(chart.Series) > 0 && len(charts) < maxRunCharts {
+				charts = append(charts, drawing(chart))
+			}
+		}
+	}
+	return charts
+}
+
+// seriesMembers are the members of deployments that have the figure, "" for what belongs
+// to the whole.
+func (c *comparison) seriesMembers(f figure) []string {
+	var members []string
+	for _, s := range c.sides() {
+		for _, r := range s.cell.Current() {
+			for _, x := range r.Series {
+				if x.Name == f.series && !slices.Contains(members, x.Member) && len(members) < maxMembers {
+					members = append(members, x.Member)
+				}
+			}
+		}
+	}
+	slices.Sort(members)
+	return members
+}
+
+func (c *comparison) runChart(f figure, member, id string) svg.Lines {
+	title := f.title
+	if member != "" {
+		title += ", " + member
+	}
+	chart := svg.Lines{
+		ID: id, Title: title,
+		Desc: "Line: median of the runs; band: smallest to largest run. Seconds count from the first planned request.",
+		X:    svg.Axis{Title: "time of the run, s", Format: exact}, Y: svg.Axis{Title: f.axis, Zero: true, Format: exact},
+	}
+	for _, s := range c.sides() {
+		if points := overRuns(f.of(s.cell, member), f.factor); len(points) > 1 {
+			chart.Series = append(chart.Series, svg.Series{Name: s.name, Class: s.class, Points: points})
+		}
+	}
+	return chart
+}
+
+// of are the figure's series in the runs of a cell that count.
+func (f figure) of(cell *result.Cell, member string) []result.Series {
+	var out []result.Series
+	for _, r := range cell.Current() {
+		if r.Status != result.RunOK || len(out) >= maxPairs {
+			continue
+		}
+		var best *result.Series
+		for i, s := range r.Series {
+			rank := slices.Index(f.sources, s.Source)
+			if s.Name != f.series || s.Member != member || rank < 0 || min(len(s.T), len(s.V)) == 0 {
+				continue
+			}
+			if best == nil || rank < slices.Index(f.sources, best.Source) {
+				best = &r.Series[i]
+			}
+		}
+		if best != nil {
+			out = append(out, *best)
+		}
+	}
+	return out
+}
+
+// overRuns cuts the time of the runs into equal parts, with about one point of each run in
+// a part, and takes the median, the smallest and the largest run in each.
+func overRuns(runs []result.Series, factor float64) []svg.Point {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	var lengths []float64
+	for _, s := range runs {
+		n := min(len(s.T), len(s.V), maxPoints)
+		lengths = append(lengths, float64(n))
+		for _, t := range s.T[:n] {
+			lo, hi = min(lo, t), max(hi, t)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	slices.Sort(lengths)
+	parts := min(max(2, int(median(lengths))), maxRunPoints)
+	width := (hi - lo) / float64(parts)
+	if !(width > 0) || !finite(width) {
+		return nil
+	}
+	values := make([][]float64, parts) // of the runs, by part
+	for _, s := range runs {
+		for part, v := range meansByPart(s, lo, width, parts) {
+			if v *= factor; finite(v) {
+				values[part] = append(values[part], v)
+			}
+		}
+	}
+	var points []svg.Point
+	for part, of := range values {
+		if len(of) == 0 {
+			continue
+		}
+		slices.SortFunc(of, cmp.Compare[float64])
+		points = append(points, svg.Point{
+			X: min(hi, lo+(float64(part)+0.5)*width), Y: median(of), Low: of[0], High: of[len(of)-1],
+		})
+	}
+	return points
+}
+
+// meansByPart is the mean of a series in each part of the time, NaN where it has no point.
+func meansByPart(s result.Series, lo, width float64, parts int) []float64 {
+	sums, counts := make([]float64, parts), make([]float64, parts)
+	for i := range min(len(s.T), len(s.V), maxPoints) {
+		part := max(0, min(parts-1, int((s.T[i]-lo)/width)))
+		sums[part] += s.V[i]
+		counts[part]++
+	}
+	for part := range sums {
+		sums[part] /= counts[part] // 0/0 is NaN
+	}
+	return sums
+}
