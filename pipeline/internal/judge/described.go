@@ -27,6 +27,9 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 		if (doc.Simulated != "") != (c.doc.Simulated != "") {
 			d.Verdict, d.Reason = result.Invalid, "a simulated run and a real one are never compared"
 		}
+		if invalid := transportDoubt(g, base, head); invalid != "" {
+			d.Verdict, d.Reason = result.Invalid, invalid
+		}
 		c.add(gate, d)
 	}
 	return nil

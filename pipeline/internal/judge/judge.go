@@ -39,6 +39,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	if err := c.decide(); err != nil {
 		return err
 	}
+	c.warnOfTransport()
 	for i := range doc.Gates {
 		doc.Gates[i].Verdict = worst(doc.Gates[i].Decisions)
 	}

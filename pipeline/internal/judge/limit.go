@@ -38,6 +38,9 @@ func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if !holds {
 		d.Verdict, d.Reason = result.Regression, message
 	}
+	if invalid := transportDoubt(g, cell); invalid != "" {
+		d.Verdict, d.Reason = result.Invalid, invalid
+	}
 	if len(beyond) > 0 {
 		d.Warnings = append(d.Warnings, "beyond the limit in repeat "+strings.Join(beyond, ", "))
 	}

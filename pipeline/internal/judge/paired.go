@@ -100,6 +100,9 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if invalid := c.unequalWork(cmp, base, head); invalid != "" {
 		return "", invalid
 	}
+	if invalid := transportDoubt(g, base, head); invalid != "" {
+		return "", invalid
+	}
 	if pairs == 0 {
 		if invalid, _ := voided(base, head, pairs); invalid != "" {
 			return "", invalid

@@ -18,7 +18,8 @@ func (b *builder) gates(p *Plan) []Gate {
 			Margin: src.Margin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
 			OnRegression: string(src.OnRegression), OnInconclusive: string(src.OnInconclusive),
 			OnMissing: string(src.OnMissing), OnInvalid: string(src.OnInvalid),
-			Assert: src.Assert != nil, Range: Range(src.Range),
+			OnUnprovenTransport: string(src.OnUnprovenTransport),
+			Assert:              src.Assert != nil, Range: Range(src.Range),
 		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)

@@ -108,7 +108,9 @@ type Gate struct {
 	OnInconclusive string   `json:"on_inconclusive"`
 	OnMissing      string   `json:"on_missing"`
 	OnInvalid      string   `json:"on_invalid"`
-	Assert         bool     `json:"assert,omitempty"`
+	// OnUnprovenTransport says what a KV transfer does that nothing proves.
+	OnUnprovenTransport string `json:"on_unproven_transport,omitempty"`
+	Assert              bool   `json:"assert,omitempty"`
 	// Comparisons as pairs of cell hashes; for an assert only Head is set.
 	Comparisons []Comparison `json:"comparisons"`
 	// Power is what it can find.

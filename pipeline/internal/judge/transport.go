@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// transportDoubt says why cells must not be judged for how their KV cache moved: it went
+// another way than declared, or not at all; or nothing proves it and the gate fails that.
+func transportDoubt(g plan.Gate, cells ...*result.Cell) string {
+	if text := transportOf(result.TransportContradicted, cells...); text != "" {
+		return text
+	}
+	if g.OnUnprovenTransport == "fail" {
+		return transportOf(result.TransportUnproven, cells...)
+	}
+	return ""
+}
+
+// transportOf describes the first run that counts and whose transport has a status, and
+// how many there are; "" if there is none.
+func transportOf(status string, cells ...*result.Cell) string {
+	var first result.Run
+	target, n, all := "", 0, 0
+	for _, cell := range cells {
+		if cell == nil {
+			continue
+		}
+		for _, r := range cell.Current() {
+			if r.Status != result.RunOK || r.Transport == nil {
+				continue
+			}
+			all++
+			if r.Transport.Status != status {
+				continue
+			}
+			if n++; n == 1 {
+				first, target = r, cell.Target
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Repeat, first.Transport.Reason)
+}
+
+// warnOfTransport adds to the decisions of gates that want it what nothing proves.
+func (c *court) warnOfTransport() {
+	for i, g := range c.plan.Gates {
+		if g.OnUnprovenTransport != "warn" {
+			continue
+		}
+		decisions := c.doc.Gates[i].Decisions
+		for j := range decisions {
+			d := &decisions[j]
+			if d.Kind == result.KindSuccess {
+				continue
+			}
+			head, base := c.cells[key(g.Benchmark, d.Cell)], c.cells[key(g.Benchmark, d.BaseCell)]
+			if text := transportOf(result.TransportUnproven, base, head); text != "" {
+				d.Warnings = append(d.Warnings, text)
+			}
+		}
+	}
+}
