@@ -40,6 +40,9 @@ func Bytes(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}
+	if n > 0 && n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 

@@ -76,6 +76,9 @@ func programs(n Needs, f Facts) []Check {
 		c := Check{Name: "program " + name, Status: OK, Found: f.Programs[name]}
 		if c.Found == "" {
 			c.Status, c.Found = Missing, "not found in PATH"
+			if strings.ContainsRune(name, '/') {
+				c.Found = "is not there"
+			}
 			c.Fix = fmt.Sprintf("install it, add its folder to PATH, or name it with its path in the file (a virtual environment's is VENV/bin/%s)", lastPart(name))
 		}
 		out = append(out, c)
@@ -90,7 +93,7 @@ func daemon(n Needs, f Facts) []Check {
 		return nil
 	}
 	if f.DockerErr != nil {
-		c := Check{Name: "Docker", Status: Warn, Found: "no daemon answers", Fix: "servers with an image need one: install Docker and start it, or set DOCKER_HOST"}
+		c := Check{Name: "Docker", Status: Warn, Found: "no daemon answers", Fix: "install Docker and start it, or set DOCKER_HOST: servers with an image need one"}
 		if n.Containers() {
 			c.Status, c.Found = Missing, f.DockerErr.Error()
 		}
@@ -126,10 +129,14 @@ func vendor(f Facts) string {
 	return f.GPUs[0].Vendor
 }
 
+// elsewhere says that the containers run on another machine, of which nothing is seen.
+func elsewhere(n Needs, f Facts) bool {
+	return n.Containers() && f.DockerErr == nil && !f.Docker.Local
+}
+
 func gpus(n Needs, f Facts) []Check {
-	// A remote daemon's GPUs are not those of this machine.
-	if n.Containers() && f.DockerErr == nil && !f.Docker.Local {
-		return []Check{{Name: "GPUs", Status: Warn, Found: "those of the daemon's machine cannot be seen from here", Fix: "run pipeline doctor on it"}}
+	if elsewhere(n, f) {
+		return []Check{{Name: "GPUs", Status: Warn, Found: "those of the daemon's machine cannot be seen from here, nor its networks and ports", Fix: "run pipeline doctor on it"}}
 	}
 	if len(f.GPUs) == 0 {
 		return []Check{noGPU(n, f)}
@@ -223,7 +230,7 @@ func state(g probe.GPU, f Facts, needed bool) []Check {
 }
 
 func rdma(n Needs, f Facts) []Check {
-	if !n.RDMA {
+	if !n.RDMA || elsewhere(n, f) {
 		return nil
 	}
 	var active []string
@@ -268,7 +275,7 @@ func space(n Needs, f Facts) []Check {
 		}
 		out = append(out, c)
 	}
-	if several(n) && f.ShmFree >= 0 && f.ShmFree < wishShm {
+	if several(n) && !elsewhere(n, f) && f.ShmFree >= 0 && f.ShmFree < wishShm {
 		out = append(out, Check{Name: "/dev/shm", Status: Warn, Found: bytesText(f.ShmFree) + " free", Fix: "mount -o remount,size=16g /dev/shm: workers of several GPUs exchange data there"})
 	}
 	return out
@@ -292,6 +299,9 @@ func several(n Needs) bool {
 
 func ports(n Needs, f Facts) []Check {
 	var out []Check
+	if elsewhere(n, f) {
+		return nil
+	}
 	for _, port := range n.Ports {
 		c := Check{Name: fmt.Sprintf("port %d", port), Status: OK, Found: "free"}
 		if slices.Contains(f.BusyPorts, port) {

@@ -28,6 +28,8 @@ var visible = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISI
 func requests(spec steps.ServerSpec) []Request {
 	c := spec.NewContainer()
 	switch {
+	case spec.URL != "":
+		return nil
 	case c == nil:
 		return processRequest(spec)
 	case c.GPUs != nil && len(c.GPUs.IDs) > 0:
@@ -92,6 +94,10 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 	taken := map[int]bool{}
 	for _, r := range requests {
 		for _, id := range r.IDs {
+			if strings.HasPrefix(id, "MIG-") {
+				sure = false // nothing here says on which GPU the instance is
+				continue
+			}
 			i, err := find(gpus, id)
 			if err != nil {
 				return nil, false, err
@@ -132,10 +138,12 @@ func asked(requests []Request) int {
 	return n
 }
 
-// find returns the place of the GPU with an index, a UUID or the beginning of one.
+// find returns the place of the GPU with an index, a UUID or the beginning of one; an
+// index of an instance of MIG, 0:1, begins with that of its GPU.
 func find(gpus []probe.GPU, id string) (int, error) {
+	number, _, _ := strings.Cut(id, ":")
 	for i, g := range gpus {
-		if index, err := strconv.Atoi(id); err == nil && index == g.Index {
+		if index, err := strconv.Atoi(number); err == nil && index == g.Index {
 			return i, nil
 		}
 		if len(id) >= len("GPU-x") && strings.HasPrefix(g.UUID, id) {
