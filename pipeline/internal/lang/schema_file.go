@@ -30,7 +30,7 @@ func pipelineType() *blockType {
 			{Name: "required_version", Type: cty.String, Doc: "Versions of the program that the file is for, such as \">= 0.1, < 2\"."},
 			{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(defaultAlpha), Doc: "Chance of a false alarm in the whole file, one-sided: all gates that can fail share it."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
-			{Name: "lock", Type: cty.String, Doc: "Name of what the run needs for itself, such as the machine's GPUs. It is recorded; nothing is locked yet."},
+			{Name: "lock", Type: cty.String, Doc: "A file, meant from the pipeline file's folder, that runs lock to have something for themselves: a second run waits for the first. GPUs are locked without it."},
 		}},
 	}
 }

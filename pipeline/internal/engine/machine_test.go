@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// fakeMachine says what a test wants of the machine.
+type fakeMachine struct {
+	// void is asked for the n-th run (from 1), held for the n-th stop.
+	void func(n int) string
+	held func(n int) error
+
+	mu     sync.Mutex
+	calls  []string
+	runs   int
+	stops  int
+	lasted []time.Duration
+}
+
+func (m *fakeMachine) call(what, target string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, what+" "+target)
+}
+
+func (m *fakeMachine) Before(_ context.Context, target string) { m.call("before", target) }
+
+func (m *fakeMachine) Watch(_ context.Context, target string) func(time.Duration) Watched {
+	m.call("watch", target)
+	return func(lasted time.Duration) Watched {
+		m.runs++
+		m.lasted = append(m.lasted, lasted)
+		w := Watched{Series: []result.Series{{Name: "gpu0_power_w", Source: "machine", T: []float64{0}, V: []float64{700}}}}
+		if m.void != nil {
+			w.Void = m.void(m.runs)
+		}
+		return w
+	}
+}
+
+func (m *fakeMachine) After(_ context.Context, target string) error {
+	m.call("after", target)
+	m.stops++
+	if m.held == nil {
+		return nil
+	}
+	return m.held(m.stops)
+}
+
+func TestMachineIsAskedAroundEveryLaunchAndRun(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		m := &fakeMachine{}
+		s.o.Machine = m
+		out := s.run(t, t.Context())
+		want := []string{"before " + base, "watch " + base, "after " + base, "before " + head, "watch " + head, "after " + head}
+		if diff := cmp.Diff(want, m.calls); diff != "" {
+			t.Error(diff)
+		}
+		for i, l := range out.Launched {
+			run := l.Runs[0].Run
+			if run.Status != result.RunOK || !slices.ContainsFunc(run.Series, func(s result.Series) bool { return s.Name == "gpu0_power_w" }) {
+				t.Errorf("%s, %+v", run.Status, run.Series)
+			}
+			if m.lasted[i].Seconds() != run.Duration {
+				t.Errorf("lasted %s, the run says %v s", m.lasted[i], run.Duration)
+			}
+		}
+	})
+}
+
+// A run on a machine that was at fault is void, and is measured again with its pair.
+func TestMachineAtFaultVoids(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 2)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		s.o.Machine = &fakeMachine{void: func(n int) string {
+			if n == 2 {
+				return "GPU 0 was throttled"
+			}
+			return ""
+		}}
+		out := s.run(t, t.Context())
+		if got := statuses(p, out, head); !slices.Equal(got, []string{"1 void", "2 ok", "3 ok"}) {
+			t.Errorf("head: %v", got)
+		}
+		if got := statuses(p, out, base); !slices.Equal(got, []string{"1 ok", "2 ok", "3 ok"}) {
+			t.Errorf("base: %v", got)
+		}
+		checkDocument(t, p, out)
+	})
+}
+
+// What the server did wrong stays its own.
+func TestMachineAtFaultExcusesNoFailure(t *testing.T) {
+	for status, want := range map[string]string{
+		result.RunOK: result.RunVoid, result.RunFailed: result.RunFailed, result.RunVoid: result.RunVoid, result.RunCancelled: result.RunCancelled,
+	} {
+		run := result.Run{Status: status, Reason: "its own"}
+		Watched{Void: "throttled"}.apply(&run)
+		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) {
+			t.Errorf("%s became %s (%s)", status, run.Status, run.Reason)
+		}
+	}
+}
+
+// Memory that does not come back is the machine's failure: no verdict on anybody.
+func TestMemoryThatIsHeldEndsTheRun(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 4)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		s.o.Machine = &fakeMachine{held: func(n int) error {
+			if n == 2 {
+				return errors.New("GPU 0 still has 20.0 GiB in use")
+			}
+			return nil
+		}}
+		out := s.run(t, t.Context())
+		if out.Status != result.StatusFailed || !strings.Contains(out.Reason, "still has 20.0 GiB") {
+			t.Errorf("%s: %s", out.Status, out.Reason)
+		}
+		if len(s.w.launched) != 2 {
+			t.Errorf("launched %v", s.w.launched)
+		}
+		for _, l := range out.Launched {
+			if l.failed() {
+				t.Errorf("%s is blamed", l.Target)
+			}
+		}
+	})
+}
