@@ -60,22 +60,23 @@ func (p *Prober) Snapshot(ctx context.Context) Snapshot {
 // GPUs lists the GPUs of the machine, NVIDIA's if there are any, else AMD's. An error
 // means that neither vendor's program can tell: there may be none, or no driver.
 func (p *Prober) GPUs(ctx context.Context) ([]GPU, error) {
-	found, nvidiaErr := []GPU(nil), error(nil)
+	var nvidiaErr error
 	if p.seen() != AMD {
-		if found, nvidiaErr = p.nvidiaGPUs(ctx); nvidiaErr == nil && len(found) > 0 {
+		var found []GPU
+		found, nvidiaErr = p.nvidiaGPUs(ctx)
+		if nvidiaErr == nil && len(found) > 0 {
 			p.saw(NVIDIA)
-			return found, nil
 		}
 		if p.seen() == NVIDIA {
 			return found, nvidiaErr
 		}
 	}
 	found, rocmErr := p.rocmGPUs(ctx)
-	if rocmErr == nil && len(found) > 0 {
+	switch {
+	case rocmErr == nil && len(found) > 0:
 		p.saw(AMD)
 		return found, nil
-	}
-	if nvidiaErr == nil && p.seen() == "" {
+	case nvidiaErr == nil && p.seen() == "":
 		return nil, nil // a driver that lists no GPU
 	}
 	return nil, errors.Join(nvidiaErr, rocmErr)
