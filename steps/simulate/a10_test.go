@@ -172,15 +172,10 @@ func readGaps(t *testing.T) []float64 {
 func readPublished(t *testing.T) []publishedBlock {
 	t.Helper()
 	var blocks []publishedBlock
-	for _, line := range dataLines(t, "testdata/a10_published.csv") {
-		f := strings.Split(line, ",")
-		v := make([]float64, len(f))
-		for i := range f {
-			if i != 2 {
-				v[i] = number(t, f[i])
-			}
+	for _, c := range readSeed000(t) {
+		if c.backend == "whole" || c.backend == "chunked" {
+			blocks = append(blocks, publishedBlock{c.input, c.rate, c.backend == "chunked", c.published})
 		}
-		blocks = append(blocks, publishedBlock{int(v[0]), v[1], f[2] == "true", figures{v[3], v[4], v[5], v[6], v[7], v[8], v[9]}})
 	}
 	return blocks
 }

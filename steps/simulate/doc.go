@@ -3,18 +3,23 @@
 // and a prefix cache, behind the sockets, flags, log lines, metrics and failure modes
 // of vLLM and SGLang.
 //
-// It has three layers. [Model] and [Engine] are pure: virtual time, no sockets, the
-// same seed gives the same nanoseconds.
+// It has three layers. [Model], [Pair] and [Engine] are pure: virtual time, no sockets,
+// the same seed gives the same nanoseconds.
 //
 //	m := simulate.Model{Config: cfg}
 //	timelines, err := m.Replay(arrivals, launchSeed)
 //
-// [Server] drives the same engine in real time and answers HTTP. [Main] is the program
+// [Server] drives the same engine in real time and answers HTTP. Prefill and decode
+// servers move KV as their connector does: they find each other by side channel,
+// bootstrap server, metadata service or the request's id, shake hands, and send over a
+// connection of their own a small share of the bytes, in the time that the model of the
+// link gives all of them. What is wired wrongly fails. [Main] is the program
 // that takes the place of a real server's command line:
 //
 //	simulate.Main(ctx, []string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--port", "8000"}, os.Getenv, os.Stdout, os.Stderr)
 //
 // It does not produce meaningful text, does not model several GPUs beyond dividing the
-// work of one replica, speculative decoding, LoRA, or prefill/decode pairs, and proves
-// nothing about real hardware: it is for trying the tool, rehearsing a file and testing gates.
+// work of one replica, speculative decoding or LoRA, and proves nothing about real
+// hardware: it is for trying the tool, rehearsing a file and testing gates. Counters of
+// network devices are the machine's own and see nothing of simulated transfers.
 package simulate

@@ -78,30 +78,33 @@ func (s Step) shift(now time.Duration) Step {
 	return s
 }
 
-// pass lets a step's time go by. With the connectors before V1 it has the GPU's default
-// stream to itself, fetches KV within it, and ends when the buffer has room.
-func (d *driver) pass(ctx context.Context, step Step) (Step, error) {
+// pass lets a step's time go by. With the connectors before V1, a decode step fetches KV,
+// and a prefill step stands while transfers go on and ends when the buffer has room.
+func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
 	if d.kv == nil || d.kv.plan.family != familyV0 {
 		return step, d.clock.SleepUntil(ctx, step.End)
 	}
-	if !d.kv.stream.TryLock() {
-		d.kv.stream.Lock()
-		step = step.shift(d.clock.Now())
-	}
-	var err error
 	if len(step.Fetches) > 0 {
-		step, err = d.fetchWithin(ctx, step)
+		if step, err = d.fetchWithin(ctx, step); err != nil {
+			return step, err
+		}
 	}
-	if err == nil {
-		err = d.clock.SleepUntil(ctx, step.End)
+	paused := d.kv.pauses.total(d.clock.Now())
+	for {
+		if err := d.clock.SleepUntil(ctx, step.End); err != nil {
+			return step, err
+		}
+		more := d.kv.pauses.total(d.clock.Now()) - paused
+		if more <= 0 {
+			break
+		}
+		paused, step.End = paused+more, step.End+more
 	}
-	d.kv.stream.Unlock()
-	if err == nil && d.kv.plan.produces && len(step.Prompts) > 0 {
+	if d.kv.plan.produces && len(step.Prompts) > 0 {
 		d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1)))
 		step.End = max(step.End, d.clock.Now())
-		err = context.Cause(ctx)
 	}
-	return step, err
+	return step, context.Cause(ctx)
 }
 
 // completed is a request whose last token was just made and whose KV goes elsewhere.

@@ -76,6 +76,7 @@ func (l *launch) planVLLM(env func(string) string) error {
 	p := &kvPlan{family: c.family, connector: c.name, produces: c.produces(), consumes: c.consumes(), policy: c.Policy,
 		timeout: 480 * time.Second, environment: environment{env}}
 	l.kv = p
+	l.config.Profile.aside(p)
 	switch c.family {
 	case familyNIXL:
 		err = p.planNIXL(l, c)
@@ -100,6 +101,23 @@ func (l *launch) planVLLM(env func(string) string) error {
 		p.claim = p.transport
 	}
 	return err
+}
+
+// link that the transfers take on a machine with these links.
+func (p *kvPlan) link(net Network) Link {
+	nics := len(p.devices)
+	if nics == 0 && p.family == familyV0 {
+		nics = 1 // these releases take a single device unless told otherwise
+	}
+	return net.link(p.transport, nics)
+}
+
+// aside takes the load generator's share from the steps of a server that only decodes: in
+// a pair it is on another machine than the client and the router.
+func (h *Profile) aside(p *kvPlan) {
+	if p.consumes && !p.produces {
+		h.KernelOverhead -= h.ClientOverhead
+	}
 }
 
 func (p *kvPlan) listenOn(host string, raw json.RawMessage, fallback int) error {
@@ -376,6 +394,7 @@ func (l *launch) planSGLang(env func(string) string) error {
 	p := &kvPlan{family: familyMooncake, connector: backend, produces: mode == "prefill", consumes: mode == "decode",
 		push: true, policy: "fail", timeout: 300 * time.Second, environment: environment{env}}
 	l.kv = p
+	l.config.Profile.aside(p)
 	if l.config.PrefixCache && p.consumes && !a.bool("--disaggregation-decode-enable-radix-cache", false) {
 		l.config.PrefixCache = false
 	}

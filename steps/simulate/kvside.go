@@ -28,9 +28,8 @@ type kvSide struct {
 
 	mu   sync.Mutex
 	nics *nicQueue
-	// stream is held by a step and by a transfer of the connectors before V1: both use
-	// the default CUDA stream, and the buffer's lock spans the sending.
-	stream sync.Mutex
+	// pauses of the prefill server's steps by transfers of the connectors before V1.
+	pauses pauses
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
@@ -56,18 +55,13 @@ var errPeerDied = errors.New("the simulated engine died in the middle of a trans
 
 func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
 	c, p := l.config, l.kv
-	net := c.Profile.Net
 	ctx, cancel := context.WithCancel(context.Background())
 	if l.fail.TransportFallback && p.transport != transportDisk {
 		p.transport = transportTCP
 	}
-	nics := len(p.devices)
-	if p.transport == transportRDMA && nics == 0 && p.family == familyV0 {
-		nics = 1 // these releases take a single device unless told otherwise
-	}
 	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
 		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
-	k.link = net.link(p.transport, nics)
+	k.link = p.link(c.Profile.Net)
 	k.nics, k.counters = newNICQueue(k.link), newKVCounters()
 	return k
 }
@@ -178,13 +172,48 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key})
 	}
 	if k.plan.family == familyV0 {
-		k.stream.Lock()
-		defer k.stream.Unlock()
+		k.pauses.begin(k.clock.Now())
+		defer func() { k.pauses.end(k.clock.Now()) }()
 	}
 	if err := writeFrame(conn, kvFrame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n))}); err != nil {
 		return err
 	}
 	return k.send(conn, n, k.plan.push || k.plan.family == familyV0)
+}
+
+// pauses sum up the time in which an engine stands: a connector before V1 serializes
+// tensors in the engine's own process, whose interpreter runs one thread at a time.
+type pauses struct {
+	mu     sync.Mutex
+	sum    time.Duration // of those that are over
+	since  time.Duration
+	active int
+}
+
+func (p *pauses) begin(now time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active++; p.active == 1 {
+		p.since = now
+	}
+}
+
+func (p *pauses) end(now time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active--; p.active == 0 {
+		p.sum += now - p.since
+	}
+}
+
+// total of all pauses until now.
+func (p *pauses) total(now time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active > 0 {
+		return p.sum + now - p.since
+	}
+	return p.sum
 }
 
 // send moves n tokens over the link and then their share of bytes over the connection.
