@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/session"
-	"github.com/servegate/pipeline/reports/result"
 )
 
 // examples lists the pipeline files that the repository shows.
@@ -79,42 +77,6 @@ func TestReadme(t *testing.T) {
 		}
 		if out, code := pipeline(t, ".", "validate", file); code != 0 {
 			t.Errorf("block %d is not valid: %s", i, out)
-		}
-	}
-}
-
-// TestRealVLLM runs examples/vllm-cpu on a real vLLM: the same side again is no
-// regression, one sequence at a time is.
-func TestRealVLLM(t *testing.T) {
-	venv := os.Getenv("PIPELINE_VLLM_CPU")
-	if venv == "" {
-		skipOrFail(t, "vllm", "PIPELINE_VLLM_CPU does not name a folder that examples/vllm-cpu/setup.sh filled")
-	}
-	out := filepath.Join(t.TempDir(), "run")
-	file := filepath.Join("..", "examples", "vllm-cpu", "vllm-cpu.pipeline.hcl")
-	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--out", out, "--progress", "plain")
-	t.Log(text)
-	doc, err := session.ReadDocument(out)
-	if err != nil {
-		t.Fatalf("exit status %d: %v", code, err)
-	}
-	verdicts := map[string][]result.Verdict{}
-	for _, g := range doc.Gates {
-		for _, d := range g.Decisions {
-			verdicts[d.Head+" "+d.Kind] = append(verdicts[d.Head+" "+d.Kind], d.Verdict)
-		}
-	}
-	if code != 1 || !slices.Contains(verdicts["one metric"], result.Regression) {
-		t.Errorf("exit status %d, one sequence at a time is %v; want 1 and a regression", code, verdicts["one metric"])
-	}
-	for _, v := range verdicts["again metric"] {
-		if v != result.Pass && v != result.Inconclusive && v != result.Improvement {
-			t.Errorf("the same side again is %s", v)
-		}
-	}
-	for _, l := range doc.Launches {
-		if l.Failure != nil {
-			t.Errorf("launch %s failed: %s: %s", l.ID, l.Failure.Class, l.Failure.Evidence)
 		}
 	}
 }

@@ -80,10 +80,17 @@ func (c *comparison) runChart(f figure, member, id string) svg.Lines {
 		Desc: "Line: median of the runs; band: smallest to largest run. Seconds count from the first planned request.",
 		X:    svg.Axis{Title: "time of the run, s", Format: exact}, Y: svg.Axis{Title: f.axis, Zero: true, Format: exact},
 	}
+	largest := 0.0
 	for _, s := range c.sides() {
 		if points := overRuns(f.of(s.cell, member), f.factor); len(points) > 1 {
 			chart.Series = append(chart.Series, svg.Series{Name: s.name, Class: s.class, Points: points})
+			for _, p := range points {
+				largest = max(largest, math.Abs(p.Low), p.High)
+			}
 		}
+	}
+	if largest == 0 { // nothing but zeros has no scale of its own
+		chart.Y.Fixed, chart.Y.Min, chart.Y.Max = true, 0, 1
 	}
 	return chart
 }

