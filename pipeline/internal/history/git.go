@@ -1,0 +1,258 @@
+package history
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+const (
+	// pushes that are tried while others push, too. Each that fails means that another
+	// writer succeeded.
+	pushes     = 40
+	gitTimeout = 5 * time.Minute
+	// maxOutput of a git command that is kept.
+	maxOutput = 1 << 30
+)
+
+// gitStore keeps records on a branch of a remote repository that shares nothing with the
+// code: an orphan, which a clone of the code does not bring. Objects are made in a local
+// repository without a checkout, and no branch of it is touched.
+type gitStore struct {
+	spawner        steps.Spawner
+	dir            string // of the local repository
+	remote, branch string
+	scratch        string // of index files and the repository that is made where there is none
+}
+
+func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, err error) {
+	if strings.HasPrefix(remote, "-") || strings.HasPrefix(branch, "-") {
+		return nil, fmt.Errorf("history git:%s#%s: a name cannot begin with a dash", remote, branch)
+	}
+	g := &gitStore{spawner: opt.Spawner, dir: opt.Dir, remote: remote, branch: branch}
+	if g.dir == "" {
+		g.dir = "."
+	}
+	if g.scratch, err = os.MkdirTemp("", "pipeline-history-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	if _, err := g.git(ctx, "check-ref-format", "--branch", branch); err != nil {
+		return nil, fmt.Errorf("history: %q is no name of a branch: %w", branch, err)
+	}
+	if _, err := g.git(ctx, "remote", "get-url", remote); err == nil {
+		return g, nil // a remote of the repository that we are in, with its credentials
+	}
+	if !filepath.IsAbs(remote) && !strings.Contains(remote, ":") {
+		if g.remote, err = filepath.Abs(filepath.Join(g.dir, remote)); err != nil {
+			return nil, err
+		}
+	}
+	g.dir = g.scratch
+	if _, err := g.git(ctx, "init", "--quiet", "--bare", g.scratch); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Append adds a commit with the file to the branch. Where another writer was faster, the
+// commit is made anew on top of theirs: the file is another one than theirs, so nothing is
+// lost and nothing needs merging.
+func (g *gitStore) Append(ctx context.Context, name string, content []byte) error {
+	blob, err := g.blob(ctx, content)
+	if err != nil {
+		return err
+	}
+	var pushed error
+	for try := range pushes {
+		tip, err := g.fetch(ctx)
+		if err != nil {
+			return err
+		}
+		commit, err := g.commit(ctx, tip, name, blob)
+		if err != nil {
+			return err
+		}
+		if _, pushed = g.git(ctx, "push", "--quiet", g.remote, commit+":refs/heads/"+g.branch); pushed == nil {
+			return nil
+		}
+		now, err := g.fetch(ctx)
+		if err != nil {
+			return errors.Join(pushed, err)
+		}
+		if now == tip && try > 2 {
+			break // nobody was faster: it is refused for another reason
+		}
+		if err := pause(ctx, time.Duration(rand.Int64N(int64(min(try+1, 10))*int64(50*time.Millisecond)))); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("history: pushing to %s of %s: %w", g.branch, g.remote, pushed)
+}
+
+// pause lets the other writers through.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// blob stores the content and returns its name.
+func (g *gitStore) blob(ctx context.Context, content []byte) (string, error) {
+	file := filepath.Join(g.scratch, "record")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return "", err
+	}
+	return g.line(ctx, "hash-object", "-w", "--no-filters", "--", file)
+}
+
+// fetch returns the newest commit of the branch, "" where there is no branch yet.
+func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
+	listed, err := g.line(ctx, "ls-remote", g.remote, "refs/heads/"+g.branch)
+	if err != nil {
+		return "", fmt.Errorf("history: %w", err)
+	}
+	tip, _, found := strings.Cut(listed, "\t")
+	if !found {
+		return "", nil
+	}
+	_, err = g.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", g.remote, "refs/heads/"+g.branch)
+	return tip, err
+}
+
+// commit makes a commit of the tip's files and one more.
+func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, error) {
+	if tip != "" {
+		if there, err := g.line(ctx, "ls-tree", "--name-only", tip, "--", path.Join(folder, name)); err != nil || there != "" {
+			return "", errors.Join(err, fmt.Errorf("%s: %w", name, ErrExists))
+		}
+	}
+	load := []string{"read-tree", "--empty"}
+	if tip != "" {
+		load = []string{"read-tree", tip}
+	}
+	if _, err := g.git(ctx, load...); err != nil {
+		return "", err
+	}
+	if _, err := g.git(ctx, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path.Join(folder, name)); err != nil {
+		return "", err
+	}
+	tree, err := g.line(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", tree, "-m", "Add " + name}
+	if tip != "" {
+		args = append(args, "-p", tip)
+	}
+	return g.line(ctx, args...)
+}
+
+// Read reads the records of the branch in one go.
+func (g *gitStore) Read(ctx context.Context) ([]File, error) {
+	tip, err := g.fetch(ctx)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	if there, err := g.line(ctx, "ls-tree", "--name-only", tip, "--", folder); err != nil || there == "" {
+		return nil, err
+	}
+	archive, err := g.git(ctx, "archive", "--format=tar", tip, "--", folder)
+	if err != nil {
+		return nil, err
+	}
+	var out []File
+	for r := tar.NewReader(bytes.NewReader(archive)); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("history: reading %s: %w", g.branch, err)
+		}
+		dir, name := path.Split(head.Name)
+		if path.Clean(dir) != folder || !isRecord(name) {
+			continue
+		}
+		f := File{Name: name}
+		if head.Typeflag == tar.TypeReg {
+			f.Content, f.Err = bounded(r)
+		} else {
+			f.Err = errors.New("it is no regular file")
+		}
+		out = append(out, f)
+	}
+}
+
+// Close removes what was made on this machine.
+func (g *gitStore) Close() error { return os.RemoveAll(g.scratch) }
+
+// line is git for commands that answer in one line.
+func (g *gitStore) line(ctx context.Context, args ...string) (string, error) {
+	out, err := g.git(ctx, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// git runs a command, with an index of our own and without questions.
+func (g *gitStore) git(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	stdout, stderr := &buffer{most: maxOutput}, &buffer{most: 64 << 10}
+	child, err := g.spawner.Spawn(ctx, steps.Command{
+		Argv: append([]string{"git", "-C", g.dir}, args...), Stdout: stdout, Stderr: stderr,
+		Env: []steps.EnvVar{
+			{Name: "GIT_INDEX_FILE", Value: filepath.Join(g.scratch, "index")}, {Name: "GIT_TERMINAL_PROMPT", Value: "0"}, {Name: "LC_ALL", Value: "C"},
+			{Name: "GIT_AUTHOR_NAME", Value: "pipeline"}, {Name: "GIT_AUTHOR_EMAIL", Value: "pipeline@localhost"},
+			{Name: "GIT_COMMITTER_NAME", Value: "pipeline"}, {Name: "GIT_COMMITTER_EMAIL", Value: "pipeline@localhost"},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("git is needed for a history on a branch: %w", err)
+	}
+	select {
+	case <-child.Done():
+	case <-ctx.Done():
+		err = child.Signal("KILL")
+		<-child.Done()
+		return nil, errors.Join(fmt.Errorf("git %s: %w", args[0], context.Cause(ctx)), err)
+	}
+	if err := child.Wait(); err != nil {
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(stderr.kept)))
+	}
+	if stdout.cut {
+		return nil, fmt.Errorf("git %s: its answer has more than %d bytes", args[0], maxOutput)
+	}
+	return stdout.kept, nil
+}
+
+// buffer keeps the first bytes of an output.
+type buffer struct {
+	kept []byte
+	most int
+	cut  bool
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	room := min(b.most-len(b.kept), len(p))
+	b.cut = b.cut || room < len(p)
+	b.kept = append(b.kept, p[:room]...)
+	return len(p), nil
+}

@@ -1,0 +1,354 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+var start = time.Date(2026, 8, 1, 3, 0, 0, 0, time.UTC)
+
+var machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100", "arch": "amd64", "driver": "580"}
+
+// session is one night's record.
+func session(night int, ttft float64) Record {
+	return Record{
+		ID: fmt.Sprintf("run-%03d", night), Kind: Session, Time: start.Add(time.Duration(night) * 24 * time.Hour),
+		Source: Source{Commit: fmt.Sprintf("c%d", night), Branch: "main"}, Machine: machine,
+		Cells: []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Model: "m", Runs: 5, Sent: 100, Metrics: map[string]float64{"ttft.p50": ttft}}},
+	}
+}
+
+func add(t testing.TB, s Store, records ...Record) {
+	t.Helper()
+	for _, r := range records {
+		if _, err := Add(t.Context(), s, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func load(t testing.TB, s Store) *History {
+	t.Helper()
+	h, err := Load(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func open(t testing.TB, location string) Store {
+	t.Helper()
+	sp := spawn.New(spawn.Options{Environ: os.Environ()})
+	t.Cleanup(sp.Close)
+	s, err := Open(t.Context(), location, Options{Spawner: sp, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// git runs a command of the test itself.
+func git(t testing.TB, args ...string) string {
+	t.Helper()
+	sp := spawn.New(spawn.Options{Environ: os.Environ()})
+	defer sp.Close()
+	g := &gitStore{spawner: sp, dir: ".", scratch: t.TempDir()}
+	out, err := g.git(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// bare makes an empty repository that others push to.
+func bare(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "origin.git")
+	git(t, "init", "--quiet", "--bare", path)
+	return path
+}
+
+func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
+	for name, location := range map[string]string{"directory": t.TempDir(), "branch": "git:" + bare(t) + "#nightly"} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, location)
+			if h := load(t, s); len(h.Records) != 0 || len(h.Quarantined) != 0 {
+				t.Fatalf("a new history holds %+v", h)
+			}
+			want := []Record{session(1, 0.1), session(2, 0.2)}
+			add(t, s, want[1], want[0])
+			if diff := cmp.Diff(want, load(t, s).Records); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if _, err := Add(t.Context(), s, want[0]); !errors.Is(err, ErrExists) {
+				t.Errorf("a record was added twice: %v", err)
+			}
+			if diff := cmp.Diff(want, load(t, open(t, location)).Records); diff != "" {
+				t.Errorf("another process sees (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Ten writers, each with a repository of its own, push to one branch at once.
+func TestConcurrentWritersLoseNothing(t *testing.T) {
+	for name, location := range map[string]string{"directory": t.TempDir(), "branch": "git:" + bare(t)} {
+		t.Run(name, func(t *testing.T) {
+			const writers = 10
+			var wg sync.WaitGroup
+			errs := make([]error, writers)
+			for i := range writers {
+				s := open(t, location)
+				wg.Go(func() { _, errs[i] = Add(context.Background(), s, session(i, 0.1)) })
+			}
+			wg.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			if h := load(t, open(t, location)); len(h.Records) != writers || len(h.Quarantined) != 0 {
+				t.Errorf("%d records, %v; want %d", len(h.Records), h.Quarantined, writers)
+			}
+		})
+	}
+}
+
+// The branch of the history has nothing in common with the code's, and the local
+// repository's branches stay as they were.
+func TestTheBranchIsAnOrphan(t *testing.T) {
+	path := bare(t)
+	work := t.TempDir()
+	git(t, "clone", "--quiet", path, work)
+	git(t, "-C", work, "commit", "--quiet", "--allow-empty", "-m", "code")
+	git(t, "-C", work, "push", "--quiet", "origin", "HEAD:refs/heads/main")
+	sp := spawn.New(spawn.Options{Environ: os.Environ()})
+	defer sp.Close()
+	s, err := Open(t.Context(), "git:origin#h", Options{Spawner: sp, Dir: work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := git(t, "-C", work, "for-each-ref", "refs/heads") + git(t, "-C", work, "status", "--porcelain")
+	add(t, s, session(1, 0.1), session(2, 0.1))
+	if after := git(t, "-C", work, "for-each-ref", "refs/heads") + git(t, "-C", work, "status", "--porcelain"); after != before {
+		t.Errorf("the local repository changed from\n%s to\n%s", before, after)
+	}
+	if n := strings.Count(git(t, "-C", path, "rev-list", "h"), "\n"); n != 2 {
+		t.Errorf("the branch has %d commits, want the 2 of its records", n)
+	}
+}
+
+func TestDamagedRecordsAreQuarantined(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	add(t, s, session(1, 0.1), session(2, 0.2))
+	good, err := Encode(session(3, 0.3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"truncated.json": string(good[:len(good)/2]),
+		"altered.json":   strings.Replace(string(good), "0.3", "0.1", 1),
+		"empty.json":     "",
+		"other.json":     `{"schema":"pipeline/history/9.0"}`,
+		"twice.json":     mustEncode(t, session(2, 0.5)),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, folder, "link.json")); err != nil {
+		t.Fatal(err)
+	}
+	h := load(t, s)
+	if len(h.Records) != 2 {
+		t.Errorf("%d records are read, want the 2 good ones", len(h.Records))
+	}
+	if len(h.Quarantined) != 6 {
+		t.Errorf("quarantined: %+v, want 6", h.Quarantined)
+	}
+	for _, q := range h.Quarantined {
+		if q.Name == "" || q.Reason == "" {
+			t.Errorf("%+v lacks a name or a reason", q)
+		}
+	}
+}
+
+func mustEncode(t testing.TB, r Record) string {
+	t.Helper()
+	text, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestWindow(t *testing.T) {
+	h := &History{}
+	for night := range 14 {
+		h.Records = append(h.Records, session(night, 0.1))
+	}
+	change := func(night int, edit func(*Record)) {
+		r := session(100+night, 0.9)
+		edit(&r)
+		h.Records = append(h.Records, r)
+	}
+	change(1, func(r *Record) { r.Source.Branch = "topic" })
+	change(2, func(r *Record) { r.Simulated = "process" })
+	change(3, func(r *Record) {
+		r.Machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA A10", "arch": "amd64"}
+	})
+	change(4, func(r *Record) { r.Cells[0].Model = "other" })
+	change(5, func(r *Record) { r.Cells[0].Hash = "another cell" })
+	change(6, func(*Record) {})
+	h.Records = append(h.Records, Record{ID: "d", Kind: Drop, Time: start, Word: &Word{Run: "run-106", Reason: "someone else used the GPU", Author: "a"}})
+	q := Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10, Now: start.Add(1000 * time.Hour)}
+	w := h.Window(q)
+	if len(w.Points) != 10 || w.Points[9].ID != "run-013" {
+		t.Errorf("%d points, the last %+v", len(w.Points), w.Points[len(w.Points)-1])
+	}
+	want := "left out: 1 of another branch, 1 simulated in another way, 1 on another machine (gpu_name), 1 of another model, 1 dropped"
+	if w.Note != want {
+		t.Errorf("note %q, want %q", w.Note, want)
+	}
+
+	q.Match = []string{"driver"}
+	q.Machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100", "arch": "amd64", "driver": "590"}
+	if w := h.Window(q); len(w.Points) != 0 || !strings.Contains(w.Note, "another driver") {
+		t.Errorf("%d points with another driver, %q", len(w.Points), w.Note)
+	}
+	q.Match = nil
+	if w := h.Window(q); len(w.Points) != 10 {
+		t.Errorf("%d points: the driver is soft", len(w.Points))
+	}
+
+	// What is accepted moves the baseline, until it expires.
+	accepted := Record{ID: "a", Kind: Acceptance, Time: start, Word: &Word{
+		Run: "run-011", Reason: "new attention kernel", Author: "a", Measured: session(11, 0).Time, Expires: q.Now,
+	}}
+	h.Records = append(h.Records, accepted)
+	if w := h.Window(q); len(w.Points) != 3 || !strings.Contains(w.Note, "from before run-011, which was accepted") {
+		t.Errorf("%d points after an acceptance, %q", len(w.Points), w.Note)
+	}
+	q.Now = q.Now.Add(time.Second)
+	if w := h.Window(q); len(w.Points) != 10 {
+		t.Errorf("%d points after the acceptance expired", len(w.Points))
+	}
+	q.Now = start
+	q.Metric = "itl.p50"
+	if w := h.Window(q); len(w.Points) != 0 {
+		t.Errorf("%d points of a metric that nobody measured", len(w.Points))
+	}
+}
+
+func TestSeriesShowChanges(t *testing.T) {
+	h := &History{}
+	for night := range 24 {
+		v := 0.1 * (1 + 0.005*float64(night%3-1))
+		if night >= 16 {
+			v *= 1.2
+		}
+		h.Records = append(h.Records, session(night, v))
+	}
+	moved := session(24, 0.5) // another machine is another series
+	moved.Machine = map[string]string{"gpu_count": "2", "gpu_name": "NVIDIA H100", "arch": "amd64"}
+	h.Records = append(h.Records, moved, Record{ID: "a", Kind: Acceptance, Time: start, Word: &Word{Run: "run-018", Reason: "safer sampling", Author: "a"}})
+	all, err := h.SeriesOf("main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || len(all[0].Points) != 24 || len(all[1].Points) != 1 {
+		t.Fatalf("%d series", len(all))
+	}
+	if c := all[0].Changes; len(c) != 1 || c[0].Run != "run-016" || c[0].State != "confirmed" || !c[0].Worse || c[0].Change < 0.19 || c[0].Change > 0.21 || c[0].Accepted != "safer sampling" {
+		t.Errorf("changes: %+v", c)
+	}
+}
+
+func TestFromDocument(t *testing.T) {
+	doc := &result.Document{
+		RunID: "r", Started: start, Status: result.StatusComplete, Simulated: "process", TimeScale: 10, Machine: machine,
+		Targets: []result.Target{{Addr: "server.vllm.sut", Engine: "vllm", Model: "m"}},
+		Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{
+			{Hash: "h", Target: "server.vllm.sut", Values: []result.AxisValue{{Name: "rate", Value: "4"}}, Summary: map[string]float64{"ttft.p50": 0.1}, Runs: []result.Run{
+				{Repeat: 1, Status: result.RunOK, Sent: 100, Failed: 1}, {Repeat: 2, Status: result.RunVoid, Sent: 7}, {Repeat: 3, Replaces: 2, Status: result.RunOK, Sent: 100},
+			}},
+			{Hash: "never ran", Target: "server.vllm.sut"},
+		}}},
+	}
+	r, err := FromDocument(doc, Source{Commit: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Engine: "vllm", Model: "m", Runs: 2, Sent: 200, Failed: 1, Metrics: map[string]float64{"ttft.p50": 0.1}}}
+	if diff := cmp.Diff(want, r.Cells); diff != "" || r.Simulated != "process×10" {
+		t.Errorf("simulated %q, cells (-want +got):\n%s", r.Simulated, diff)
+	}
+	for what, spoil := range map[string]func(*result.Document){
+		"interrupted": func(d *result.Document) { d.Status = result.StatusInterrupted },
+		"no id":       func(d *result.Document) { d.RunID = "" },
+		"no run":      func(d *result.Document) { d.Benchmarks = nil },
+	} {
+		bad := *doc
+		spoil(&bad)
+		if _, err := FromDocument(&bad, Source{}); err == nil {
+			t.Errorf("%s: became a record", what)
+		}
+	}
+}
+
+// Whatever is stored comes back the same, and no single byte of it can be changed unseen.
+func TestRecordsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r := session(rapid.IntRange(0, 1000).Draw(rt, "night"), rapid.Float64Range(1e-6, 1e6).Draw(rt, "value"))
+		r.Cells[0].Label = rapid.String().Draw(rt, "label")
+		data, err := Encode(r)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		back, err := Decode(data)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		again, err := Encode(back)
+		if err != nil || string(again) != string(data) {
+			rt.Fatalf("%v: %s became %s", err, data, again)
+		}
+		at := strings.Index(string(data), `"record":`) + len(`"record":`) + rapid.IntRange(0, len(data)-strings.Index(string(data), `"record":`)-13).Draw(rt, "at")
+		data[at] ^= 1
+		if _, err := Decode(data); err == nil {
+			rt.Fatalf("a changed byte at %d was not noticed in %s", at, data)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(mustEncode(f, session(1, 0.1))))
+	f.Add([]byte(`{"schema":"pipeline/history/1.0","sha256":"","record":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := Decode(data)
+		if err != nil {
+			return
+		}
+		if _, err := Encode(r); err != nil {
+			t.Errorf("a record that was read cannot be written: %v", err)
+		}
+	})
+}

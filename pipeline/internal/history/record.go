@@ -1,0 +1,173 @@
+package history
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Schema is the version of the records that this code writes.
+const Schema = "pipeline/history/1.0"
+
+// Kind of a record.
+type Kind string
+
+// The kinds of records.
+const (
+	Session     Kind = "session"     // what one execution measured
+	Calibration Kind = "calibration" // the noise of cells measured against themselves
+	Acceptance  Kind = "acceptance"  // a change is accepted: the baseline begins anew with it
+	Drop        Kind = "drop"        // a session does not count
+)
+
+// Record is one immutable entry.
+type Record struct {
+	// ID is unique in the history; of a session, the run's.
+	ID   string    `json:"id"`
+	Kind Kind      `json:"kind"`
+	Time time.Time `json:"time"` // of the measurement, or of the word on it
+	Tool string    `json:"tool,omitempty"`
+	File string    `json:"file,omitempty"`
+	// Source is what was measured.
+	Source Source `json:"source"`
+	// Simulated says how servers were replaced by the simulator, "" where they were not.
+	Simulated string            `json:"simulated,omitempty"`
+	Machine   map[string]string `json:"machine,omitempty"`
+	Cells     []Cell            `json:"cells,omitempty"`
+	Noise     []Noise           `json:"noise,omitempty"`
+	Word      *Word             `json:"word,omitempty"`
+}
+
+// Source is the code that was measured.
+type Source struct {
+	Commit     string `json:"commit,omitempty"`
+	Branch     string `json:"branch,omitempty"`
+	Repository string `json:"repository,omitempty"`
+}
+
+// Cell is what a session measured of a cell.
+type Cell struct {
+	Benchmark string `json:"benchmark"`
+	Hash      string `json:"hash"`
+	Label     string `json:"label"` // coordinates for people
+	Engine    string `json:"engine,omitempty"`
+	Model     string `json:"model,omitempty"`
+	// Runs that are valid, and the requests of all that were sent.
+	Runs   int `json:"runs"`
+	Sent   int `json:"sent"`
+	Failed int `json:"failed"`
+	// Metrics are means over the valid runs: geometric on the log scale.
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// Noise of one metric of one cell, on the scale of the test (of logarithms for times and
+// rates).
+type Noise struct {
+	Cell   string `json:"cell"` // hash
+	Label  string `json:"label"`
+	Metric string `json:"metric"`
+	Pairs  int    `json:"pairs"`
+	// PairSD is that of the differences of two sides in a repeat: what gates see.
+	PairSD float64 `json:"pair_sd"`
+	// Launch and Pass are the components between launches and between passes of one
+	// launch; Request is what the finite number of requests alone would cause. 0 where it
+	// could not be told.
+	Launch  float64 `json:"launch_sd,omitempty"`
+	Pass    float64 `json:"pass_sd,omitempty"`
+	Request float64 `json:"request_sd,omitempty"`
+}
+
+// Word is what somebody says of a session.
+type Word struct {
+	Run    string `json:"run"` // the session's ID
+	Reason string `json:"reason"`
+	Author string `json:"author"`
+	// Cell and Metric that are accepted; all where they are empty.
+	Cell   string `json:"cell,omitempty"`
+	Metric string `json:"metric,omitempty"`
+	// Measured is when the accepted session was: those before it no longer count.
+	Measured time.Time `json:"measured,omitzero"`
+	// Expires ends an acceptance; zero for never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// envelope is a record as it is stored.
+type envelope struct {
+	Schema string          `json:"schema"`
+	SHA256 string          `json:"sha256"` // of Record's bytes
+	Record json.RawMessage `json:"record"`
+}
+
+// Encode writes a record with its checksum.
+func Encode(r Record) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", r.ID, err)
+	}
+	return fmt.Appendf(nil, "{\"schema\":%q,\"sha256\":%q,\"record\":%s}\n", Schema, digest(body), body), nil
+}
+
+// Decode reads a record and checks that it is whole.
+func Decode(data []byte) (Record, error) {
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return Record{}, fmt.Errorf("it is no record: %w", err)
+	}
+	if e.Schema != Schema {
+		return Record{}, fmt.Errorf("its schema is %.40q, and this version reads %q", e.Schema, Schema)
+	}
+	if got := digest(e.Record); got != e.SHA256 {
+		return Record{}, errors.New("its checksum does not fit its content: it was altered or damaged")
+	}
+	dec := json.NewDecoder(bytes.NewReader(e.Record))
+	var r Record
+	if err := dec.Decode(&r); err != nil {
+		return Record{}, fmt.Errorf("its content cannot be read: %w", err)
+	}
+	return r, r.check()
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// check finds what makes a record useless, whoever wrote it.
+func (r Record) check() error {
+	switch {
+	case r.ID == "":
+		return errors.New("a record needs an id")
+	case r.Time.IsZero():
+		return fmt.Errorf("record %s has no time", r.ID)
+	case r.Kind != Session && r.Kind != Calibration && r.Kind != Acceptance && r.Kind != Drop:
+		return fmt.Errorf("record %s is of the unknown kind %.40q", r.ID, r.Kind)
+	case (r.Word != nil) != (r.Kind == Acceptance || r.Kind == Drop):
+		return fmt.Errorf("record %s of kind %s and its content do not fit", r.ID, r.Kind)
+	case r.Word != nil && (r.Word.Run == "" || r.Word.Reason == "" || r.Word.Author == ""):
+		return fmt.Errorf("record %s must name a session, a reason and an author", r.ID)
+	}
+	for _, c := range r.Cells {
+		for id, v := range c.Metrics {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("record %s: %s of %s is no number", r.ID, id, c.Label)
+			}
+		}
+		if c.Hash == "" || c.Failed < 0 || c.Failed > c.Sent || c.Runs < 0 {
+			return fmt.Errorf("record %s: cell %q has %d runs, %d of %d requests failed", r.ID, c.Label, c.Runs, c.Failed, c.Sent)
+		}
+	}
+	for _, n := range r.Noise {
+		if !(n.PairSD >= 0) || math.IsInf(n.PairSD, 0) {
+			return fmt.Errorf("record %s: the spread of %s is %g", r.ID, n.Metric, n.PairSD)
+		}
+	}
+	return nil
+}

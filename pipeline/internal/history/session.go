@@ -1,0 +1,61 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// FromDocument is the record of a session. It refuses what must not become a baseline:
+// a session that was interrupted, that failed, or that has no valid run.
+func FromDocument(doc *result.Document, src Source) (Record, error) {
+	if doc.Status != result.StatusComplete {
+		return Record{}, fmt.Errorf("run %s is %s: only complete ones are kept", doc.RunID, doc.Status)
+	}
+	if doc.RunID == "" || doc.Started.IsZero() {
+		return Record{}, errors.New("the results have no run id or no time: only runs of this program are kept")
+	}
+	r := Record{
+		ID: doc.RunID, Kind: Session, Time: doc.Started, Tool: doc.Tool, File: doc.File, Source: src,
+		Simulated: SimulatedAs(doc), Machine: doc.Machine,
+	}
+	targets := map[string]result.Target{}
+	for _, t := range doc.Targets {
+		targets[t.Addr] = t
+	}
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			if cell := cellOf(b, c, targets[c.Target]); cell.Runs > 0 {
+				r.Cells = append(r.Cells, cell)
+			}
+		}
+	}
+	if len(r.Cells) == 0 {
+		return Record{}, fmt.Errorf("run %s has no cell with a valid run", doc.RunID)
+	}
+	return r, nil
+}
+
+func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {
+	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: label(c.Values), Engine: t.Engine, Model: t.Model, Metrics: c.Summary}
+	for _, r := range c.Current() {
+		switch r.Status {
+		case result.RunOK:
+			out.Runs++
+			out.Sent, out.Failed = out.Sent+r.Sent, out.Failed+r.Failed
+		case result.RunFailed:
+			out.Sent, out.Failed = out.Sent+r.Sent, out.Failed+r.Failed
+		}
+	}
+	return out
+}
+
+func label(values []result.AxisValue) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = v.Name + "=" + v.Value
+	}
+	return strings.Join(parts, " ")
+}

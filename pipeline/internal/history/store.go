@@ -1,0 +1,115 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/steps"
+)
+
+const (
+	// folder of the records, below the directory or the root of the branch.
+	folder = "records"
+	ending = ".json"
+	// maxRecord bounds a file that is read: a session of a thousand cells has 2 MB.
+	maxRecord = 16 << 20
+	// DefaultBranch holds the history where no other is named.
+	DefaultBranch = "pipeline-history"
+	gitPrefix     = "git:"
+)
+
+// ErrExists says that a record of that name is in the history already.
+var ErrExists = errors.New("the history has this record already; records are never replaced")
+
+// Store keeps files that are never changed.
+type Store interface {
+	// Append adds a file. It refuses a name that is there with ErrExists.
+	Append(ctx context.Context, name string, content []byte) error
+	// Read returns all files.
+	Read(ctx context.Context) ([]File, error)
+	// Close gives back what the store holds on this machine.
+	Close() error
+}
+
+// File of a store. Err says why its content could not be read.
+type File struct {
+	Name    string
+	Content []byte
+	Err     error
+}
+
+// Options of a store.
+type Options struct {
+	// Spawner starts git.
+	Spawner steps.Spawner
+	// Dir is the folder whose git repository is used; "." unless set.
+	Dir string
+}
+
+// Open opens a store: a directory, or "git:REMOTE#BRANCH" with the name, the URL or the
+// path of a repository; "git:" alone means the branch pipeline-history of origin.
+func Open(ctx context.Context, location string, opt Options) (Store, error) {
+	rest, isGit := strings.CutPrefix(location, gitPrefix)
+	if !isGit {
+		return openDir(location)
+	}
+	remote, branch, _ := strings.Cut(rest, "#")
+	return openGit(ctx, cmp.Or(remote, "origin"), cmp.Or(branch, DefaultBranch), opt)
+}
+
+// Add encodes a record and appends it.
+func Add(ctx context.Context, s Store, r Record) (name string, err error) {
+	content, err := Encode(r)
+	if err != nil {
+		return "", err
+	}
+	name = store.Name(r.Time.UTC().Format("20060102-150405")+"-"+string(r.Kind)+"-"+r.ID) + ending
+	return name, s.Append(ctx, name, content)
+}
+
+// History is everything that a store holds, oldest first.
+type History struct {
+	Records []Record
+	// Quarantined are the files that are no whole records.
+	Quarantined []Quarantined
+}
+
+// Quarantined is a file that is left out, and why.
+type Quarantined struct{ Name, Reason string }
+
+// Load reads a store. Damaged records are quarantined, not errors.
+func Load(ctx context.Context, s Store) (*History, error) {
+	files, err := s.Read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the history: %w", err)
+	}
+	h := &History{}
+	seen := map[string]string{}
+	for _, f := range files {
+		r, err := Record{}, f.Err
+		if err == nil {
+			r, err = Decode(f.Content)
+		}
+		if other, twice := seen[string(r.Kind)+r.ID]; err == nil && twice {
+			err = fmt.Errorf("it has the id of %s", other)
+		}
+		if err != nil {
+			h.Quarantined = append(h.Quarantined, Quarantined{f.Name, err.Error()})
+			continue
+		}
+		seen[string(r.Kind)+r.ID] = f.Name
+		h.Records = append(h.Records, r)
+	}
+	slices.SortStableFunc(h.Records, func(a, b Record) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+	return h, nil
+}
+
+// isRecord says whether a name in the folder of records may be one.
+func isRecord(name string) bool {
+	return strings.HasSuffix(name, ending) && !strings.ContainsAny(name, "/\\") && !strings.HasPrefix(name, ".")
+}

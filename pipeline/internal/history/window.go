@@ -1,0 +1,209 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// Query asks for the sessions that a cell may be set beside.
+type Query struct {
+	// Cell is the cell's hash, Metric what is compared; an empty Metric asks for the cell
+	// alone.
+	Cell, Metric string
+	// Branch that counts, "" for all.
+	Branch string
+	// What must be alike: the machine's hard facts and those of Match, the model and the
+	// way of simulating.
+	Machine   map[string]string
+	Match     []string
+	Model     string
+	Simulated string
+	// Sessions is how many of the last ones count, 0 for all. Before leaves out those from
+	// then on, and Exclude the session itself.
+	Sessions int
+	Before   time.Time
+	Exclude  string
+	// Now decides whether acceptances have expired.
+	Now time.Time
+}
+
+// Point is one session's cell.
+type Point struct {
+	ID     string
+	Time   time.Time
+	Source Source
+	Cell   Cell
+	Value  float64 // of the metric
+}
+
+// Window is what answers a query, oldest first.
+type Window struct {
+	Points []Point
+	// Note says in one sentence what was left out and why, "" for nothing.
+	Note string
+}
+
+// Window finds the sessions that answer a query.
+func (h *History) Window(q Query) Window {
+	var w Window
+	out := tally{}
+	from, accepted := h.begin(q)
+	dropped := h.dropped()
+	for _, r := range h.Records {
+		if r.Kind != Session || r.ID == q.Exclude {
+			continue
+		}
+		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Hash == q.Cell })
+		if i < 0 {
+			continue
+		}
+		value, has := r.Cells[i].Metrics[q.Metric]
+		why := q.differs(r, r.Cells[i])
+		switch {
+		case dropped[r.ID]:
+			why = "dropped"
+		case why != "":
+		case q.Metric != "" && !has:
+			why = "without this metric"
+		case !q.Before.IsZero() && !r.Time.Before(q.Before):
+			why = "later"
+		case r.Time.Before(from):
+			why = "from before " + accepted + ", which was accepted"
+		}
+		if why != "" {
+			out.add(why)
+			continue
+		}
+		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Source: r.Source, Cell: r.Cells[i], Value: value})
+	}
+	if n := len(w.Points) - q.Sessions; q.Sessions > 0 && n > 0 {
+		w.Points = w.Points[n:]
+	}
+	w.Note = out.text()
+	return w
+}
+
+// differs says what keeps a session from being set beside the query's, "" for nothing.
+func (q Query) differs(r Record, c Cell) string {
+	switch {
+	case q.Branch != "" && r.Source.Branch != q.Branch:
+		return "of another branch"
+	case r.Simulated != q.Simulated:
+		return "simulated in another way"
+	case q.Model != "" && c.Model != q.Model:
+		return "of another model"
+	}
+	if hard, _ := probe.Differences(r.Machine, q.Machine); len(hard) > 0 {
+		return "on another machine (" + strings.Join(hard, ", ") + ")"
+	}
+	for _, fact := range q.Match {
+		if r.Machine[fact] != q.Machine[fact] {
+			return "on a machine with another " + fact
+		}
+	}
+	return ""
+}
+
+// begin is the session from which on a baseline counts: the last one whose change was
+// accepted.
+func (h *History) begin(q Query) (from time.Time, run string) {
+	for _, r := range h.Records {
+		if r.Kind != Acceptance || r.Word.expired(q.Now) || r.Word.Cell != "" && r.Word.Cell != q.Cell || r.Word.Metric != "" && r.Word.Metric != q.Metric {
+			continue
+		}
+		if r.Word.Measured.After(from) {
+			from, run = r.Word.Measured, r.Word.Run
+		}
+	}
+	return from, run
+}
+
+func (w Word) expired(now time.Time) bool { return !w.Expires.IsZero() && now.After(w.Expires) }
+
+// dropped are the sessions that do not count.
+func (h *History) dropped() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range h.Records {
+		if r.Kind == Drop {
+			out[r.Word.Run] = true
+		}
+	}
+	return out
+}
+
+// Find returns a session by its ID or the beginning of it.
+func (h *History) Find(id string) (Record, error) {
+	var found []Record
+	for _, r := range h.Records {
+		if r.Kind == Session && id != "" && strings.HasPrefix(r.ID, id) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Record{}, fmt.Errorf("the history has no session %q; `pipeline baseline list` shows them", id)
+	case 1:
+		return found[0], nil
+	}
+	return Record{}, fmt.Errorf("%d sessions begin with %q; give more of the id", len(found), id)
+}
+
+// NoiseOf is the newest calibration of a metric of a cell on machines like this one.
+func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
+	for _, r := range slices.Backward(h.Records) {
+		if r.Kind != Calibration || r.Simulated != q.Simulated {
+			continue
+		}
+		if hard, _ := probe.Differences(r.Machine, q.Machine); q.Machine != nil && len(hard) > 0 {
+			continue
+		}
+		for _, n := range r.Noise {
+			if n.Cell == q.Cell && n.Metric == q.Metric {
+				return n, r.Time, true
+			}
+		}
+	}
+	return Noise{}, time.Time{}, false
+}
+
+// SimulatedAs is how a document's servers were replaced: "" or, for example, "process×10".
+func SimulatedAs(doc *result.Document) string { return simulatedAs(doc.Simulated, doc.TimeScale) }
+
+func simulatedAs(kind string, scale float64) string {
+	if kind == "" || scale == 0 || scale == 1 {
+		return kind
+	}
+	return fmt.Sprintf("%s×%g", kind, scale)
+}
+
+// tally counts what was left out, in the order of its first appearance.
+type tally struct {
+	reasons []string
+	counts  map[string]int
+}
+
+func (t *tally) add(why string) {
+	if t.counts == nil {
+		t.counts = map[string]int{}
+	}
+	if t.counts[why] == 0 {
+		t.reasons = append(t.reasons, why)
+	}
+	t.counts[why]++
+}
+
+func (t *tally) text() string {
+	var parts []string
+	for _, why := range t.reasons {
+		parts = append(parts, fmt.Sprintf("%d %s", t.counts[why], why))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "left out: " + strings.Join(parts, ", ")
+}
