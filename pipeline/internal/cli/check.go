@@ -67,7 +67,7 @@ func (a *app) validateJSON(flags configFlags, paths []string) error {
 func (a *app) planCommand() *cobra.Command {
 	var flags configFlags
 	var options planFlags
-	var asJSON bool
+	var asJSON, launch bool
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|DIR]...",
 		Short: "Show what would be launched, measured and decided, and what it costs",
@@ -83,12 +83,16 @@ func (a *app) planCommand() *cobra.Command {
 			if asJSON {
 				return a.writeJSON(p)
 			}
+			if launch {
+				return p.WriteLaunch(a.Out)
+			}
 			return p.WriteText(a.Out)
 		},
 	}
 	flags.register(cmd)
 	options.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+	cmd.Flags().BoolVar(&launch, "launch", false, "print how every process of every target is started: command line, environment, files, order")
 	return cmd
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	IgnoreNoise bool
 	// Argv renders a server's command line for display; it may be nil.
 	Argv func(s *lang.Server) ([]string, error)
+	// Launch describes the processes of a target for display; it may be nil.
+	Launch func(cfg *lang.Config, addr string) ([]Process, error)
 }
 
 // Build makes the plan of a configuration. Errors carry the place in the file.
@@ -226,29 +228,50 @@ func (b *builder) target(addr string, at result.Range) Target {
 			b.fail(s.Range, "server cannot be rendered", upperFirst(err.Error())+".")
 		}
 		t.Argv = argv
+		t.Launch = b.launch(s.Range, addr)
 		return t
 	}
 	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
-		return Target{Addr: addr, Engine: "deployment", Source: "deployment", Range: Range(b.cfg.Deployments[i].Range)}
+		d := b.cfg.Deployments[i]
+		t := deploymentTarget(d)
+		t.Launch = b.launch(d.Range, addr)
+		return t
 	}
 	return Target{Addr: addr, Source: "unknown", Range: at}
+}
+
+// launch describes the processes of a target.
+func (b *builder) launch(at hcl.Range, addr string) []Process {
+	if b.opt.Launch == nil {
+		return nil
+	}
+	processes, err := b.opt.Launch(b.cfg, addr)
+	if err != nil {
+		b.fail(at, addr+" cannot be rendered", upperFirst(err.Error())+".")
+	}
+	return processes
+}
+
+// withoutSecrets is an environment with the names of secrets alone.
+func withoutSecrets(vars []steps.EnvVar) []steps.EnvVar {
+	env := make([]steps.EnvVar, len(vars))
+	for i, e := range vars {
+		if env[i] = e; e.Secret {
+			env[i].Value = ""
+		}
+	}
+	return env
 }
 
 // settings is a hash of what a launch depends on besides its command line. Secrets stay
 // out: a hash of a short one gives it away.
 func settings(s steps.ServerSpec) string {
-	env := make([]steps.EnvVar, len(s.Env))
-	for i, e := range s.Env {
-		if env[i] = e; e.Secret {
-			env[i].Value = ""
-		}
-	}
 	return digest(struct {
 		Env       []steps.EnvVar
 		Container *steps.ContainerSpec
 		GPUs      int
 		Simulate  map[string]any
-	}{env, s.Container, s.GPUs, s.Simulate})[:16]
+	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate})[:16]
 }
 
 func source(s *lang.Server) string {

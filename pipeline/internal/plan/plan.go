@@ -53,8 +53,11 @@ type Target struct {
 	Source string   `json:"source"`
 	Argv   []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
 	// Settings is a hash of the environment, the container and the like.
-	Settings string       `json:"settings,omitempty"`
-	Range    result.Range `json:"range"`
+	Settings string `json:"settings,omitempty"`
+	// Launch lists the processes in the order of their start; empty for a server that
+	// answers already.
+	Launch []Process    `json:"launch,omitempty"`
+	Range  result.Range `json:"range"`
 }
 
 // Benchmark with its cells.

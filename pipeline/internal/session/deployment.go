@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -215,9 +216,14 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 func (d *deployment) renderMember(i int, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
 	m := d.members[i]
 	spec := extra.Apply(m.Spec)
-	p, err := d.opt.Engines[spec.Engine].Render(spec, spec.ListenHost(), in.Ports[kv.Port{Process: m.Name, Purpose: kv.PortHTTP}])
+	at := kv.Port{Process: m.Name, Purpose: kv.PortHTTP}
+	port := in.Ports[at]
+	p, err := d.opt.Engines[spec.Engine].Render(spec, spec.ListenHost(), cmp.Or(port, shownPort))
 	if err != nil {
 		return p, err
+	}
+	if port == 0 {
+		p.Argv = withSymbol(p.Argv, at.String())
 	}
 	p.Files = extra.Files
 	if d.opt.Plan.Simulated != "" {
@@ -239,7 +245,7 @@ func (d *deployment) self() string {
 func (d *deployment) hosts() map[string]string {
 	hosts := map[string]string{}
 	for _, m := range d.members {
-		if m.Spec.Image != "" && d.containers != nil && m.Spec.ListenHost() != loopback {
+		if m.Spec.Image != "" && d.containers.launcher != nil && m.Spec.ListenHost() != loopback {
 			hosts[m.Name] = d.containers.launcher.Address()
 		}
 	}

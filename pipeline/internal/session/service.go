@@ -131,7 +131,7 @@ func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, 
 		return p, fmt.Errorf("service %s has neither an image nor an executable", s.Name)
 	}
 	p.Dir = d.opt.Dir
-	if s.Scratch && launch != "" {
+	if s.Scratch && d.folder != nil {
 		dir, err := d.folder(launch + "-" + s.Name)
 		if err != nil {
 			return p, err

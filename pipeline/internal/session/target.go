@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
@@ -104,7 +103,7 @@ func located(spec steps.ServerSpec, dir string) steps.ServerSpec {
 
 // locatedProgram makes a program's path absolute; a plain name is found by PATH.
 func locatedProgram(name, dir string) string {
-	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+	if dir != "" && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		return filepath.Join(dir, name)
 	}
 	return name
@@ -138,27 +137,4 @@ func serversOf(cfg *lang.Config, addr string) []*lang.Server {
 		return []*lang.Server{s}
 	}
 	return nil
-}
-
-// Argv is the command line of a server for display, with PORT in place of the port.
-func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error) {
-	if simulate {
-		spec = bare(spec)
-	}
-	const port = 65535 // stands for the port, which is chosen at launch
-	shown := spec.Port
-	if shown == 0 {
-		shown = port
-	}
-	p, err := e.Render(spec, spec.ListenHost(), shown)
-	if err != nil {
-		return nil, err
-	}
-	argv := p.Argv
-	for i, word := range argv {
-		if spec.Port == 0 && word == strconv.Itoa(port) {
-			argv[i] = "PORT"
-		}
-	}
-	return argv, nil
 }

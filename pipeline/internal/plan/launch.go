@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Process is one process of a target's launch, as it will be started: ports that are
+// chosen then stand as symbols such as PORT(prefill.http).
+type Process struct {
+	Name string `json:"name"`
+	// Wave counts from 1: processes of a wave start together, the next wave when they are ready.
+	Wave int `json:"wave"`
+	// Role in the deployment; "server" for a single server.
+	Role string `json:"role"`
+	// Image of a container, "" for a process of the machine; Network and GPUs are the container's.
+	Image   string   `json:"image,omitempty"`
+	Network string   `json:"network,omitempty"`
+	GPUs    []string `json:"gpus,omitempty"`
+	Argv    []string `json:"argv"`
+	// Env that is set, as NAME=VALUE; secret values are "(secret)".
+	Env   []string     `json:"env,omitempty"`
+	Files []LaunchFile `json:"files,omitempty"`
+}
+
+// LaunchFile is a file that a process is given.
+type LaunchFile struct {
+	Name    string `json:"name"`
+	EnvVar  string `json:"env_var,omitempty"` // gets its path
+	Content string `json:"content"`
+}
+
+// WriteLaunch writes how each target is started, for people.
+func (p *Plan) WriteLaunch(w io.Writer) error {
+	text := new(strings.Builder)
+	for _, t := range p.Targets {
+		if len(t.Launch) == 0 {
+			fmt.Fprintf(text, "%s is not started: it answers at %s\n\n", clean(t.Addr), clean(t.Source))
+			continue
+		}
+		fmt.Fprintf(text, "launch of %s\n", clean(t.Addr))
+		for i, process := range t.Launch {
+			process.write(text, i > 0 && process.Wave != t.Launch[i-1].Wave)
+		}
+		fmt.Fprintln(text)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func (p Process) write(w io.Writer, waits bool) {
+	if waits {
+		fmt.Fprintln(w, "  once these are ready:")
+	}
+	place := "process"
+	if p.Image != "" {
+		place = "container of " + p.Image
+		if p.Network != "" {
+			place += ", network " + p.Network
+		}
+		if len(p.GPUs) > 0 {
+			place += ", GPUs " + strings.Join(p.GPUs, " ")
+		}
+	}
+	fmt.Fprintf(w, "  %s (%s), %s\n", clean(p.Name), p.Role, clean(place))
+	fmt.Fprintf(w, "    %s\n", clean(words(p.Argv)))
+	for _, e := range p.Env {
+		fmt.Fprintf(w, "    %s\n", clean(e))
+	}
+	for _, f := range p.Files {
+		fmt.Fprintf(w, "    %s=(path of %s)\n", clean(f.EnvVar), clean(f.Name))
+		for line := range strings.Lines(f.Content) {
+			fmt.Fprintf(w, "      | %s\n", clean(strings.TrimRight(line, "\n")))
+		}
+	}
+}
+
+// words writes a command line so that a shell would read it as it is.
+func words(argv []string) string {
+	quoted := make([]string, len(argv))
+	for i, word := range argv {
+		quoted[i] = word
+		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$`(){}[]*?;&|<>~#!") && !isSymbol(word) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// isSymbol says that nothing but a port's symbol needs a quote in a word.
+func isSymbol(word string) bool {
+	before, rest, ok := strings.Cut(word, "PORT(")
+	_, after, closed := strings.Cut(rest, ")")
+	return ok && closed && !strings.ContainsAny(before+after, " \t\n\"'\\$`(){}[]*?;&|<>~#!")
+}
+
+// deploymentTarget is a deployment as a target. Its settings are a hash of all that it is
+// launched from.
+func deploymentTarget(d *lang.Deployment) Target {
+	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Settings: deploymentSettings(d.Spec), Range: Range(d.Range)}
+	if len(d.Spec.Members) > 0 {
+		t.Model = d.Spec.Members[0].Spec.Model
+	}
+	return t
+}
+
+// deploymentSource says in a few words what a deployment is made of. One whose servers
+// all answer already is told by their addresses, as a single server is.
+func deploymentSource(spec steps.DeploymentSpec) string {
+	var names, urls []string
+	for _, m := range spec.Members {
+		names = append(names, m.Name)
+		if m.Spec.URL != "" {
+			urls = append(urls, m.Spec.URL)
+		}
+	}
+	if len(urls) == len(names) {
+		names = urls
+	}
+	text := strings.Join(names, " + ")
+	if t := spec.Transfer; t != nil {
+		text += ", KV by " + t.Connector
+		if t.Transport != "" {
+			text += " over " + t.Transport
+		}
+	}
+	for _, s := range spec.Services {
+		text += ", " + s.Name
+	}
+	if spec.Router != nil {
+		text += ", router " + spec.Router.Protocol
+	}
+	return text
+}
+
+func deploymentSettings(spec steps.DeploymentSpec) string {
+	type member struct {
+		Name, Role, Version, Source, Served string
+		Args                                []steps.Arg
+		Port                                int
+		Settings                            string
+	}
+	members := make([]member, len(spec.Members))
+	for i, m := range spec.Members {
+		s := m.Spec
+		members[i] = member{m.Name, m.Role, s.Version, s.URL + s.Image + strings.Join(s.Executable, " "), s.Model + " " + s.ServedName, s.Args, s.Port, settings(s)}
+	}
+	services := make([]steps.ServiceSpec, len(spec.Services))
+	for i, s := range spec.Services {
+		s.Env = withoutSecrets(s.Env)
+		services[i] = s
+	}
+	return digest(struct {
+		Members  []member
+		Services []steps.ServiceSpec
+		Transfer *steps.TransferSpec
+		Router   *steps.RouterSpec
+	}{members, services, spec.Transfer, spec.Router})[:16]
+}
