@@ -75,7 +75,9 @@ var matchers = []matcher{
 	{words: []string{"KV Transfer metrics:"}, read: transferMetrics},
 	// vLLM 0.8.5 to 0.33, example_connector.py and shared_storage_connector.py.
 	{words: []string{"Inject KV cache of"}, read: injected},
-	// vLLM 0.6.4 to 0.10, simple_connector.py: the decode server prefills by itself.
+	// vLLM 0.6.4 to 0.10 with VLLM_LOGGING_LEVEL=DEBUG, simple_connector.py; the store's
+	// connector of these releases warns of the second.
+	{words: []string{"Successfully received all KVs and hidden states"}, says: signal{kind: moved}},
 	{words: []string{"Failed to receive all KVs and hidden states"}, says: signal{kind: recomputed}},
 	// vLLM 0.13 to 0.33: the request is served without transfer.
 	{words: []string{"will not utilize KVTransfer"}, says: signal{kind: recomputed}},

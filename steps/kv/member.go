@@ -76,12 +76,12 @@ func (l *Layout) assignRoles() error {
 	for _, m := range l.members {
 		used := l.routerRole(m.Name)
 		switch {
-		case l.spec.Transfer == nil && m.Member.Role != "" && m.Member.Role != steps.RoleBoth:
-			return fmt.Errorf("server %q has the role %s, but nothing moves KV caches; add a kv_transfer block or remove the role", m.Name, m.Member.Role)
+		case l.spec.Transfer == nil && m.Role != "" && m.Role != steps.RoleBoth:
+			return fmt.Errorf("server %q has the role %s, but nothing moves KV caches; add a kv_transfer block or remove the role", m.Name, m.Role)
 		case l.spec.Transfer == nil:
 			continue
-		case m.Member.Role != "":
-			m.role = m.Member.Role
+		case m.Role != "":
+			m.role = m.Role
 		case l.spec.Transfer.Role != "":
 			m.role = l.spec.Transfer.Role
 		default:

@@ -20,7 +20,7 @@ func drawDeployment(t *rapid.T) *Layout {
 	spec := all[rapid.SampledFrom(names).Draw(t, "deployment")]
 	for i := range spec.Members {
 		m := &spec.Members[i].Spec
-		m.Args = append(m.Args[:len(m.Args):len(m.Args)], steps.Arg{Name: "data_parallel_size", Value: int64(rapid.IntRange(1, 4).Draw(t, "replicas"))})
+		m.Args = append(slices.Clip(m.Args), steps.Arg{Name: "data_parallel_size", Value: int64(rapid.IntRange(1, 4).Draw(t, "replicas"))})
 		if rapid.Bool().Draw(t, "fixed") {
 			m.Port = 21000 + 1000*i + rapid.IntRange(0, 400).Draw(t, "port")
 		}

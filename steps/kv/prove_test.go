@@ -30,6 +30,7 @@ const (
 	logNCCLTCP   = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0"
 	logNCCLP2P   = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
 	logRedo      = "WARNING 11-21 10:00:00 simple_connector.py:301] [rank0]: Failed to receive all KVs and hidden states, redo model forwarding."
+	logReceived  = "DEBUG 11-21 10:00:00 simple_connector.py:309] [rank0]: Successfully received all KVs and hidden states, skip model forwarding."
 	logTransfers = "(APIServer pid=7) INFO 08-09 06:01:05 [metrics.py:103] KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=1.381, Throughput (MB/s)=1629.549, Num failed transfers=0"
 )
 
@@ -89,19 +90,21 @@ func TestProve(t *testing.T) {
 		"blocks only":   {run("nixl", TCP, tokens, tokens-100*16, nil, lines(logUCXTCP)), Proved, "98.4 % of the prompt tokens reached decode as KV, over TCP"},
 		"cached on decode": {run("nixl", TCP, tokens, tokens/2, nil, lines(logUCXTCP)).
 			counters(1, map[string]float64{}, map[string]float64{steps.CounterExternalHits: tokens / 2, steps.CounterPrefixHits: tokens / 2}), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nixl rdma":         {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nixl nvlink":       {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved, "100 % of the prompt tokens reached decode as KV, over NVLink"},
-		"nccl":              {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved, "100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
-		"nccl rdma":         {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nccl beside tp":    {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB), nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nothing declared":  {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nothing said":      {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
-		"files":             {run("example", "", tokens, tokens-100*16, nil, nil), Proved, "98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
-		"v0, by its log":    {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs tell of transfers during the run, over RDMA"},
-		"vllm, by its log":  {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved, "the servers' logs tell of transfers during the run, over TCP"},
-		"sglang":            {sglangRun(1e9, 3e9), Proved, "2 GB of KV moved, over TCP"},
-		"failed and retold": {run("nixl", TCP, tokens, tokens, nil, lines("x NIXL transfer failure: y", logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"by devices":        {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) { gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 1e5, 1.1e10}) }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nixl rdma":            {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nixl nvlink":          {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved, "100 % of the prompt tokens reached decode as KV, over NVLink"},
+		"nccl":                 {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved, "100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
+		"nccl rdma":            {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nccl beside tp":       {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB), nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nothing declared":     {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
+		"nothing said":         {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
+		"files":                {run("example", "", tokens, tokens-100*16, nil, nil), Proved, "98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
+		"v0, by its log":       {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs tell of transfers during the run, over RDMA"},
+		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},
+		"v0, one of many":      {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99), logRedo)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},
+		"vllm, by its log":     {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved, "the servers' logs tell of transfers during the run, over TCP"},
+		"sglang":               {sglangRun(1e9, 3e9), Proved, "2 GB of KV moved, over TCP"},
+		"failed and retold":    {run("nixl", TCP, tokens, tokens, nil, lines("x NIXL transfer failure: y", logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
+		"by devices":           {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) { gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 1e5, 1.1e10}) }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
 		"by devices alone": {run("pynccl", TCP, tokens, 0, nil, nil).silent().with(func(e *Evidence) { gigabytes(e, NICEvidence{"lo", NICEthernet, 1.1e10, 1.1e10}) }),
 			Proved, "the devices carried as much as the prompts' KV, over TCP"},
 		"roce counts on both": {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) {
@@ -128,6 +131,7 @@ func TestProve(t *testing.T) {
 		"recompute of a part":    {run("nixl", TCP, tokens, tokens*0.6, nil, lines(logUCXTCP)), Contradicted, "decode prefilled a part again by itself: only 60 % of the prompt tokens arrived as KV"},
 		"recompute in files":     {run("example", "", tokens, 0, nil, nil), Contradicted, "decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
 		"recompute, v0":          {run("mooncake", RDMA, tokens, 0, rdma, append(rdma, logRedo, logRedo)).silent(), Contradicted, "decode prefilled again by itself: its log says so 2 times"},
+		"recompute, v0 in part":  {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 50), logRedo, logRedo)).silent(), Contradicted, "decode prefilled again by itself: its log says so 2 times"},
 		"recompute, sglang":      {sglangRun(0, 0), Contradicted, "decode prefilled again by itself: the servers count no transfer at all"},
 		"recompute, bytes":       {sglangRun(7, 7).with(func(e *Evidence) { e.Engine = "vllm" }), Contradicted, "decode prefilled again by itself: the servers count no transfer during the run"},
 		"recompute, few bytes":   {sglangRun(0, 1e6).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }), Contradicted, "decode prefilled most prompts again by itself: 1 MB moved, the prompts' KV is 10.2 GB"},
@@ -138,7 +142,7 @@ func TestProve(t *testing.T) {
 		"only an echo":       {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven, "nothing tells that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
 		"silent libraries":   {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven, "nothing tells that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
 		"silent nccl":        {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing tells that NCCL carried it; NCCL_DEBUG=INFO"},
-		"old and silent":     {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent(), Unproven, "nothing tells whether KV caches moved: this version has no counters of transfers"},
+		"old and silent":     {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent().with(func(e *Evidence) { e.Version = "0.6.4" }), Unproven, "nothing tells whether KV caches moved: this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG"},
 		"no metrics":         {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).counters(1, nil, nil), Unproven, "nothing tells whether KV caches moved: the servers' metrics could not be read"},
 		"short prompts":      {run("nixl", TCP, 100*10, 0, nil, lines(logUCXTCP)), Unproven, "the prompts were too short"},
 		"gauge stood still":  {sglangRun(7, 7), Unproven, "nothing tells whether KV caches moved"},

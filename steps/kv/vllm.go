@@ -58,10 +58,15 @@ func v0Ranks(w *writer, buffer int64) {
 	v0Engine(w)
 }
 
-// v0Engine selects the engine that these connectors were made for, where V1 is the default.
+// v0Engine selects the engine that these connectors were made for, where V1 is the
+// default, and makes it tell what it received.
 func v0Engine(w *writer) {
 	if w.m.version.within("0.8", "") {
 		w.setenv("VLLM_USE_V1", "0")
+	}
+	// The only thing that these releases tell of a transfer is one line for each prompt.
+	if w.m.consumes() {
+		w.setenv("VLLM_LOGGING_LEVEL", "DEBUG")
 	}
 }
 

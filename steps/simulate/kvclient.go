@@ -55,7 +55,11 @@ func (k *kvSide) fetch(ctx context.Context, src source, tokens int) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	return k.get(ctx, address, src, tokens)
+	got, err := k.get(ctx, address, src, tokens)
+	if err == nil && k.plan.family == familyV0 {
+		k.log.receivedV0(k, got > 0)
+	}
+	return got, err
 }
 
 // locate finds the address of the side that has the KV.

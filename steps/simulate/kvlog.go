@@ -118,6 +118,19 @@ func (p *kvPlan) deviceNames(l Link) []string {
 	return names
 }
 
+// receivedV0 is what simple_connector.py says of each prompt before V1: all that there is
+// about transfers, and only at debug level.
+func (g *logger) receivedV0(k *kvSide, all bool) {
+	if !strings.EqualFold(k.plan.env("VLLM_LOGGING_LEVEL"), "DEBUG") {
+		return
+	}
+	if all {
+		g.core("DEBUG", "simple_connector.py:309", "[rank0]: Successfully received all KVs and hidden states, skip model forwarding.")
+		return
+	}
+	g.core("DEBUG", "simple_connector.py:303", "[rank0]: Failed to receive all KVs and hidden states, redo model forwarding.")
+}
+
 // transferStats writes vLLM's periodic line on transfers, and Mooncake's own.
 func (g *logger) transferStats(k *kvSide, seconds float64) {
 	window, failed, expired := k.counters.takeWindow()
