@@ -5,10 +5,8 @@
 //	facts["gpu_name"] // "NVIDIA H100 80GB HBM3", or "unavailable"
 //
 //	p := probe.New(spawner)
-//	before := p.Snapshot(ctx)
-//	…
-//	after := p.Snapshot(ctx)
-//	probe.Traffic(before.NICs, after.NICs)["mlx5_0"].Tx // bytes that left by it
+//	p.Snapshot(ctx).Processes // what computes on the GPUs now
+//	p.Links(ctx)              // network devices and NVLinks, with what they have carried
 //
 // [Machine] is the fingerprint: facts that stay the same from run to run, so that two of
 // them can be compared (see [Hard]). It never fails: what cannot be found out is

@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// NIC is a port of a network device: of an RDMA device below /sys/class/infiniband, or an
-// interface below /sys/class/net.
+// NIC is a port of a network device: of an RDMA device below /sys/class/infiniband, an
+// interface below /sys/class/net, or all NVLinks of a GPU.
 type NIC struct {
 	// Name of the device (mlx5_0) or the interface (eth0).
 	Name string `json:"name"`
 	// RDMA devices have ports, counted from 1.
 	RDMA bool `json:"rdma"`
 	Port int  `json:"port,omitempty"`
+	// NVLink devices are GPUs, named "nvlink/UUID".
+	NVLink bool `json:"nvlink,omitempty"`
 	// Active says that it can carry data.
 	Active bool   `json:"active"`
 	State  string `json:"state"`
@@ -100,38 +102,6 @@ func netInterface(sys fs.FS, dir string) NIC {
 		Name: name, State: state, Active: state == "up" || name == "lo", Physical: err == nil, Rate: rate,
 		Tx: octets(read(sys, path.Join(dir, "statistics/tx_bytes"))), Rx: octets(read(sys, path.Join(dir, "statistics/rx_bytes"))),
 	}
-}
-
-// Carried is how much a device has carried, in bytes.
-type Carried struct {
-	Tx uint64 `json:"tx"`
-	Rx uint64 `json:"rx"`
-}
-
-// Counters are what devices have carried since they came up, by name; all ports of an
-// RDMA device together.
-type Counters map[string]Carried
-
-func counters(nics []NIC) Counters {
-	out := Counters{}
-	for _, nic := range nics {
-		c := out[nic.Name]
-		out[nic.Name] = Carried{c.Tx + nic.Tx, c.Rx + nic.Rx}
-	}
-	return out
-}
-
-// Traffic is what each device carried between two counts. A device that was not there at
-// both, or whose counters began anew between them, is left out: nothing is known of it.
-func Traffic(before, after Counters) map[string]Carried {
-	out := map[string]Carried{}
-	for name, b := range before {
-		a, ok := after[name]
-		if ok && a.Tx >= b.Tx && a.Rx >= b.Rx {
-			out[name] = Carried{a.Tx - b.Tx, a.Rx - b.Rx}
-		}
-	}
-	return out
 }
 
 // nicFact describes the devices that carry data between machines, in one line that does

@@ -2,8 +2,10 @@ package probe
 
 import (
 	"context"
-	"fmt"
+	"maps"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,19 +14,31 @@ var (
 	nvlinkData = regexp.MustCompile(`^Link \d+: Data (Tx|Rx): (\d+) KiB`)
 )
 
-// NVLinkCounters counts what the NVLinks of each GPU have carried so far, by the GPU's
-// UUID; see [Traffic]. It is empty where the driver keeps no such counters.
-func (p *Prober) NVLinkCounters(ctx context.Context) (Counters, error) {
+// Links lists all over which data can leave a device: the network devices of this machine
+// and, where NVIDIA's GPUs have been seen, their NVLinks as far as the driver counts them.
+func (p *Prober) Links(ctx context.Context) []NIC {
+	found := NICs(os.DirFS("/sys"))
+	if p.seen() != NVIDIA {
+		return found
+	}
 	out, err := run(ctx, p.spawner, "nvidia-smi", "nvlink", "-gt", "d")
 	if err != nil {
-		return nil, fmt.Errorf("nvidia-smi nvlink: %w", err)
+		return found
 	}
-	return parseNVLink(out), nil
+	byGPU := parseNVLink(out)
+	for _, gpu := range slices.Sorted(maps.Keys(byGPU)) {
+		c := byGPU[gpu]
+		found = append(found, NIC{Name: "nvlink/" + gpu, NVLink: true, Physical: true, Active: true, Rate: Unknown, Tx: c.Tx, Rx: c.Rx})
+	}
+	return found
 }
 
+// carried is how much a GPU has sent and received by its NVLinks, in bytes.
+type carried struct{ Tx, Rx uint64 }
+
 // parseNVLink adds up the links below each heading "GPU 0: NAME (UUID: GPU-…)".
-func parseNVLink(out []byte) Counters {
-	found := Counters{}
+func parseNVLink(out []byte) map[string]carried {
+	found := map[string]carried{}
 	gpu := ""
 	for text := range strings.Lines(string(out)) {
 		text = strings.TrimSpace(text)

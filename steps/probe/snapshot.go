@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"time"
 
@@ -28,8 +27,6 @@ type Snapshot struct {
 	// GPUs in the order of their indices, and what computes on them.
 	GPUs      []GPU     `json:"gpus"`
 	Processes []Process `json:"processes"`
-	// NICs counts what every network device has carried.
-	NICs Counters `json:"nics"`
 	// Err says why the GPUs or their processes are not known.
 	Err error `json:"-"`
 }
@@ -46,7 +43,7 @@ func (s Snapshot) GPU(uuid string) (GPU, bool) {
 
 // Snapshot takes one. What cannot be found out is left out, and Err says why.
 func (p *Prober) Snapshot(ctx context.Context) Snapshot {
-	s := Snapshot{At: time.Now(), NICs: NICCounters()}
+	s := Snapshot{At: time.Now()}
 	var err error
 	if s.GPUs, s.Err = p.GPUs(ctx); s.Err != nil {
 		return s
@@ -101,7 +98,3 @@ func (p *Prober) saw(vendor string) {
 	defer p.mu.Unlock()
 	p.vendor = vendor
 }
-
-// NICCounters counts what every network device of this machine has carried so far, by
-// the name of the device. Take it before and after, and see [Traffic].
-func NICCounters() Counters { return counters(NICs(os.DirFS("/sys"))) }

@@ -87,27 +87,8 @@ func TestNICs(t *testing.T) {
 	if got, want := nicFact(nics), "1 x Ethernet 100 Gb/s; 1 x RDMA InfiniBand 400 Gb/s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	before := counters(nics)
-	if before["mlx5_0"] != (Carried{4000, 1000}) {
-		t.Errorf("an RDMA counter counts words of four octets: %v", before["mlx5_0"])
-	}
-}
-
-func TestTraffic(t *testing.T) {
-	before := Counters{"mlx5_0": {100, 10}, "reset": {100, 10}, "gone": {1, 1}}
-	after := Counters{"mlx5_0": {350, 15}, "reset": {5, 20}, "new": {9, 9}}
-	if diff := cmp.Diff(map[string]Carried{"mlx5_0": {250, 5}}, Traffic(before, after)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// The machine that the tests run on has a loopback interface at least.
-func TestNICCountersOfThisMachine(t *testing.T) {
-	if _, err := os.Stat("/sys/class/net/lo"); err != nil {
-		t.Skip("this system has no /sys/class/net/lo")
-	}
-	if _, ok := NICCounters()["lo"]; !ok {
-		t.Error("the loopback interface is not counted")
+	if got := nics[0]; got.Name != "mlx5_0" || got.Tx != 4000 || got.Rx != 1000 {
+		t.Errorf("an RDMA counter counts words of four octets: %+v", got)
 	}
 }
 
@@ -362,4 +343,30 @@ func FuzzParseNVLink(f *testing.F) {
 		gpuLinks(data)
 		topologyHash(data)
 	})
+}
+
+// NVLinks are listed once NVIDIA's GPUs have been seen.
+func TestLinks(t *testing.T) {
+	p := New(tools{answers: map[string]string{
+		"nvidia-smi clocks_event_reasons.active": file(t, "state/h100x2-580.csv"),
+		"nvidia-smi nvlink":                      file(t, "state/nvlink.txt"),
+	}})
+	nvlinks := func() (found []NIC) {
+		for _, nic := range p.Links(context.Background()) {
+			if nic.NVLink {
+				found = append(found, nic)
+			}
+		}
+		return found
+	}
+	if got := nvlinks(); got != nil {
+		t.Errorf("no GPU was seen yet: %v", got)
+	}
+	if _, err := p.GPUs(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	got := nvlinks()
+	if len(got) != 2 || got[0].Name != "nvlink/GPU-1a2b3c4d-8888-d1eb-5965-a70cbb91d136" || got[0].Tx != 7<<10 || got[0].Rx != 9<<10 {
+		t.Errorf("%+v", got)
+	}
 }

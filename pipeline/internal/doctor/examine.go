@@ -165,7 +165,7 @@ func gpus(n Needs, f Facts) []Check {
 
 // noGPU says that there is none, which matters where one is asked for.
 func noGPU(n Needs, f Facts) Check {
-	c := Check{Name: "GPUs", Status: OK, Found: "none, and none is asked for"}
+	c := Check{Name: "GPUs", Status: OK, Found: "none is asked for"}
 	if !n.File {
 		c.Found = "none"
 	}

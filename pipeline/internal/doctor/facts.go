@@ -76,12 +76,14 @@ func Look(ctx context.Context, n Needs, opt Options) Facts {
 	if opt.Locks != nil {
 		f.LockDir, f.LockErr = opt.Locks()
 	}
-	prober := opt.Prober
-	if prober == nil {
-		prober = probe.New(opt.Spawner)
+	if !n.File || n.MayUseGPUs() {
+		prober := opt.Prober
+		if prober == nil {
+			prober = probe.New(opt.Spawner)
+		}
+		s := prober.Snapshot(ctx)
+		f.GPUs, f.Processes, f.GPUErr = s.GPUs, s.Processes, s.Err
 	}
-	s := prober.Snapshot(ctx)
-	f.GPUs, f.Processes, f.GPUErr = s.GPUs, s.Processes, s.Err
 	for _, name := range n.Programs {
 		f.Programs[name] = where(name, opt.Dir)
 	}

@@ -114,8 +114,11 @@ func traffic(before, after []probe.NIC) []kv.NICEvidence {
 		sum := sums[nic.Name]
 		if sum == nil {
 			sum = &kv.NICEvidence{Name: nic.Name, Kind: kv.NICEthernet}
-			if nic.RDMA {
+			switch {
+			case nic.RDMA:
 				sum.Kind = kv.NICRDMA
+			case nic.NVLink:
+				sum.Kind = kv.NICNVLink
 			}
 			sums[nic.Name] = sum
 			order = append(order, nic.Name)

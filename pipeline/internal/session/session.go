@@ -219,7 +219,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Cache:  s.cache(),
 		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
 
-		NICs:       func() []probe.NIC { return probe.NICs(os.DirFS("/sys")) },
+		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
 		Look:       s.look,
 		Preflight:  s.preflight,
 		Machine:    s.watcher(),
