@@ -25,7 +25,9 @@ func (d *driver) fetch(id int) {
 	got, err := d.kv.fetch(d.kv.ctx, *st.exchange.from, missing)
 	if err != nil {
 		d.kv.counters.failedLoad()
-		d.log.core("ERROR", "kv_connector.py:120", "KV transfer of request %d failed: %v", id, err)
+		d.log.loadFailed(d.kv, id, err)
+	} else if d.kv.plan.family == familyFiles && got > 0 {
+		d.log.core("INFO", "example_connector.py:177", "Inject KV cache of %d tokens to the paged memory", got)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +69,9 @@ func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	step = step.shift(d.clock.Now())
-	return d.engine.Fetched(step, tokens), nil
+	after := d.engine.Fetched(step, tokens)
+	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens)
+	return after, nil
 }
 
 // shift moves a step that could not begin when it was planned.

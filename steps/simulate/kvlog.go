@@ -106,6 +106,29 @@ func (g *logger) ncclLines(k *kvSide) {
 	}
 }
 
+// loadFailed writes a failed transfer in the words of the connector.
+func (g *logger) loadFailed(k *kvSide, request int, err error) {
+	switch {
+	case g.l.engine == engineSGLang:
+		g.api("ERROR", "", "Decode transfer failed for request rank=0 decode_req.req.rid='%d': KVTransferError: Failed to get kvcache from prefill instance, it might be dead: %v", request, err)
+	case strings.HasPrefix(k.plan.connector, "Nixl"):
+		g.core("ERROR", "nixl_connector.py:1750", "NIXL transfer failure: request %d: %v", request, err)
+	default:
+		g.core("ERROR", "mooncake_connector.py:620", "pulling kv_caches for request %d failed: %v", request, err)
+	}
+}
+
+// received tells, before V1 and at the level of debugging, how a step got its KV.
+func (g *logger) received(k *kvSide, all bool) {
+	switch {
+	case k.plan.env("VLLM_LOGGING_LEVEL") != "DEBUG":
+	case all:
+		g.core("DEBUG", "simple_connector.py:309", "[rank0]: Successfully received all KVs and hidden states, skip model forwarding.")
+	default:
+		g.core("DEBUG", "simple_connector.py:301", "[rank0]: Failed to receive all KVs and hidden states, redo model forwarding.")
+	}
+}
+
 // deviceNames are the configured devices, or those that a machine with as many ports has.
 func (p *kvPlan) deviceNames(l Link) []string {
 	if len(p.devices) > 0 {
