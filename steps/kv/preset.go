@@ -2,7 +2,7 @@ package kv
 
 import (
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -92,7 +92,7 @@ func connectorName(connector, mode string) string {
 // findPreset returns the form of a connector that an engine has in its version.
 func findPreset(t steps.TransferSpec, m *member) (*preset, error) {
 	mode := modeOf(t)
-	var others []string
+	var forms []preset
 	for i, p := range presets {
 		if p.connector != t.Connector || p.mode != mode {
 			continue
@@ -100,18 +100,37 @@ func findPreset(t steps.TransferSpec, m *member) (*preset, error) {
 		if p.engine == m.Spec.Engine && m.version.within(p.from, p.to) {
 			return &presets[i], nil
 		}
-		others = append(others, p.releases())
+		forms = append(forms, p)
 	}
 	name := connectorName(t.Connector, mode)
-	if len(others) == 0 {
+	if len(forms) == 0 {
 		return nil, fmt.Errorf("there is no kv_transfer %s; use one of %s", name, strings.Join(connectorNames(), ", "))
 	}
-	others = slices.Compact(others)
-	have := "is " + m.Spec.Engine
-	if len(m.Spec.Version) > 0 || engineNames[m.Spec.Engine] != "" {
-		have = fmt.Sprintf("states %s", stated(m))
+	return nil, fmt.Errorf("%s needs %s (server %q states %s)", name, strings.Join(spans(forms), ", or "), m.Name, stated(m))
+}
+
+// spans lists the releases that have one of the forms, those that follow each other as one.
+func spans(forms []preset) []string {
+	var out []string
+	for i := 0; i < len(forms); i++ {
+		span := forms[i]
+		for i+1 < len(forms) && forms[i+1].engine == span.engine && forms[i+1].from == next(span.to) {
+			i++
+			span.to = forms[i].to
+		}
+		out = append(out, span.releases())
 	}
-	return nil, fmt.Errorf("%s needs %s (server %q %s)", name, strings.Join(others, ", or "), m.Name, have)
+	return out
+}
+
+// next is the release after one: 0.16 after 0.15.
+func next(release string) string {
+	dot := strings.LastIndexByte(release, '.')
+	n, err := strconv.Atoi(release[dot+1:])
+	if err != nil {
+		return ""
+	}
+	return release[:dot+1] + strconv.Itoa(n+1)
 }
 
 func stated(m *member) string {

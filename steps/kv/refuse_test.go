@@ -45,7 +45,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"in between": {
 			pair("vllm", "v0.10.2", "nixl", transfer("mooncake", TCP)),
-			`deployment.d: mooncake needs vLLM 0.6.4 to 0.8, or vLLM 0.13 to 0.15, or vLLM 0.16 or later, or SGLang 0.4.6 to 0.5.22, or SGLang 0.5.23 or later (server "prefill" states vLLM v0.10.2)`,
+			`deployment.d: mooncake needs vLLM 0.6.4 to 0.8, or vLLM 0.13 or later, or SGLang 0.4.6 or later (server "prefill" states vLLM v0.10.2)`,
 		},
 		"not yet": {
 			nixl("0.8.5"),

@@ -30,9 +30,7 @@ func TestSimulatedPairs(t *testing.T) {
 	transport := func(connector, transport string) steps.TransferSpec {
 		return steps.TransferSpec{Connector: connector, Transport: transport}
 	}
-	files := func(t *testing.T) steps.TransferSpec {
-		return steps.TransferSpec{Connector: "example", Options: map[string]any{"path": t.TempDir()}}
-	}
+	files := steps.TransferSpec{Connector: "example", Options: map[string]any{"path": t.TempDir()}}
 	for _, tt := range []struct {
 		name     string
 		spec     steps.DeploymentSpec
@@ -45,7 +43,7 @@ func TestSimulatedPairs(t *testing.T) {
 		{name: "mooncake rdma", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Proved},
 		{name: "mooncake tcp", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.TCP)), want: kv.Proved},
 		{name: "p2p_nccl tcp", spec: deployment("vllm", "0.11.0", "p2p_nccl", transport("p2p_nccl", kv.TCP)), want: kv.Proved},
-		{name: "example", spec: deployment("vllm", "0.33.0", "v0", files(t)), want: kv.Proved},
+		{name: "example", spec: deployment("vllm", "0.33.0", "v0", files), want: kv.Proved},
 		{name: "sglang tcp", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)), want: kv.Proved},
 		{name: "nixl push nvlink", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "nixl", Transport: kv.NVLink, Options: map[string]any{"mode": "push"}}), want: kv.Proved},
 		{name: "mooncake nvlink", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.NVLink)), want: kv.Proved},
