@@ -1,10 +1,19 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
 func TestLockDir(t *testing.T) {
@@ -92,4 +101,58 @@ func TestCreateLockRefusesOtherThings(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v, %v", info, err)
 	}
+}
+
+// heard keeps the texts of events.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) Handle(e event.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.texts = append(h.texts, e.Text)
+}
+
+// A run that waits says for whom, at once and again each minute.
+func TestWaitingIsSaidEachMinute(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gpu.lock")
+	other := flock.New(path)
+	if held, err := other.TryLock(); err != nil || !held {
+		t.Fatal(held, err)
+	}
+	if err := note(path, "run 1, process 2 of user u, a.hcl, since t\n"); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := &heard{}
+		s := &session{bus: event.NewBus(time.Now, 0, h), runID: "me", opt: Options{Plan: &plan.Plan{File: "b.hcl"}, Now: time.Now}}
+		time.AfterFunc(150*time.Second, func() { _ = other.Unlock() })
+		began := time.Now()
+		release, err := s.hold(t.Context(), "GPU 0", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited < 150*time.Second || waited > 152*time.Second {
+			t.Errorf("waited %s", waited)
+		}
+		if len(h.texts) != 3 || h.texts[0] != "waiting for GPU 0, held by run 1, process 2 of user u, a.hcl, since t" {
+			t.Errorf("said %q", h.texts)
+		}
+		if got := holder(path); !strings.HasPrefix(got, "run me, process ") || !strings.Contains(got, "b.hcl") {
+			t.Errorf("the file says %q", got)
+		}
+		release()
+
+		if _, err := other.TryLock(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := s.hold(ctx, "GPU 0", path); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a run that is ended while it waits: %v", err)
+		}
+		_ = other.Unlock()
+	})
 }
