@@ -137,6 +137,11 @@ func validateTransfer(c connector, o steps.Object) []steps.Problem {
 	if o.Known("buffer") && o.Float("buffer") <= 0 {
 		found = append(found, steps.Problem{Path: []string{"buffer"}, Summary: "buffer must be above zero"})
 	}
+	if v := o.Value("config"); o.Known("config") && !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		found = append(found, steps.Problem{
+			Path: []string{"config"}, Summary: "config must be an object", Detail: "For example config = { num_workers = 20 }.",
+		})
+	}
 	return append(found, validateOptions(o)...)
 }
 
