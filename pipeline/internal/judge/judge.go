@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -21,6 +22,8 @@ type Options struct {
 	Assert func(gate string, cell plan.Cell, in AssertInput) (ok bool, message string, err error)
 	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
 	Baseline func(path string) (*result.Document, error)
+	// History is what stored baselines are taken from; nil is an empty one.
+	History *history.History
 }
 
 // AssertInput is what the condition of a limit sees of one cell.
@@ -128,13 +131,7 @@ func (c *court) hear(gate int, g plan.Gate, cmp plan.Comparison) error {
 	case g.BaselineKind == "file":
 		return c.described(gate, g, cmp)
 	default:
-		for _, id := range g.Metrics {
-			d := c.blank(g, cmp, id)
-			d.Verdict = result.Missing
-			d.Reason = fmt.Sprintf("baselines of kind %q are not supported yet", g.BaselineKind)
-			c.add(gate, d)
-		}
-		return nil
+		return c.stored(gate, g, cmp)
 	}
 }
 

@@ -2,10 +2,10 @@ package lang
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -13,6 +13,7 @@ import (
 const (
 	defaultBranch   = "main"
 	defaultSessions = 10
+	maxSessions     = 10_000
 )
 
 // baselineArguments lists the arguments of each kind of baseline, the required ones first.
@@ -87,9 +88,9 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 		out.Branch = o.Text("branch")
 	}
 	if o.Has("sessions") {
-		n, err := whole(o.Value("sessions"), 1, math.MaxInt32)
+		n, err := whole(o.Value("sessions"), gates.MinSessions, maxSessions)
 		if err != nil {
-			e.report(problem(codeValue, o.at([]string{"sessions"}), "sessions must be a whole number", sentence(err)))
+			e.report(problem(codeValue, o.at([]string{"sessions"}), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), sentence(err)))
 		}
 		out.Sessions = n
 	}

@@ -179,7 +179,7 @@ func (e *evaluator) checkShares(gates []*Gate, alpha float64) {
 	for _, g := range gates {
 		base := e.baselines[g.Baseline]
 		switch {
-		case base == nil || base.Kind != pairedBaseline || g.OnRegression != Fail:
+		case base == nil || base.Kind == fileBaseline || g.OnRegression != Fail:
 		case g.Alpha > 0:
 			sum += g.Alpha
 			claims = append(claims, fmt.Sprintf("%s has %g", g.Addr, g.Alpha))

@@ -8,6 +8,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
+// stored is the kind of a baseline in the history.
+const stored = "stored"
+
 // gates lists every gate's comparisons: pairs of cells of this session, or a cell and
 // whatever the baseline outside of the session holds for it.
 func (b *builder) gates(p *Plan) []Gate {
@@ -26,6 +29,9 @@ func (b *builder) gates(p *Plan) []Gate {
 		}
 		if base, ok := b.baseline(src.Baseline); ok {
 			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = base.Kind, base.Path, base.Axis, base.Value
+			if base.Kind == stored {
+				g.Stored = &Stored{Branch: base.Branch, Sessions: base.Sessions, Match: base.Match}
+			}
 		}
 		g.Comparisons = b.comparisons(src, g, p)
 		out = append(out, g)
@@ -104,18 +110,22 @@ func (p *Plan) families() map[string]int {
 	}
 	sizes := map[string]int{}
 	for _, g := range p.Gates {
-		if g.BaselineKind != "paired" || g.OnRegression != string(lang.Fail) {
+		if !g.tests() || g.OnRegression != string(lang.Fail) {
 			continue
 		}
 		for _, c := range g.Comparisons {
 			sizes[g.group()]++
-			if !attached[c.Base] && !attached[c.Head] {
+			if g.BaselineKind == stored || !attached[c.Base] && !attached[c.Head] {
 				sizes[g.group()] += len(g.Metrics)
 			}
 		}
 	}
 	return sizes
 }
+
+// tests says that a gate tests something: against cells of the session, or sessions of the
+// history.
+func (g Gate) tests() bool { return g.BaselineKind == "paired" || g.BaselineKind == stored }
 
 // group is the key of a gate in families.
 func (g Gate) group() string {
@@ -141,7 +151,7 @@ func (p *Plan) share(g Gate) float64 {
 	}
 	rest := p.Alpha
 	for _, other := range p.Gates {
-		if other.BaselineKind == "paired" && other.OnRegression == string(lang.Fail) {
+		if other.tests() && other.OnRegression == string(lang.Fail) {
 			rest -= other.Alpha
 		}
 	}

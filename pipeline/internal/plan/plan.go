@@ -93,12 +93,14 @@ type Cell struct {
 
 // Gate with its comparisons.
 type Gate struct {
-	Addr           string   `json:"addr"`
-	Description    string   `json:"description,omitempty"`
-	Benchmark      string   `json:"benchmark"`
-	Baseline       string   `json:"baseline,omitempty"`
-	BaselineKind   string   `json:"baseline_kind,omitempty"`
-	BaselinePath   string   `json:"baseline_path,omitempty"`
+	Addr         string `json:"addr"`
+	Description  string `json:"description,omitempty"`
+	Benchmark    string `json:"benchmark"`
+	Baseline     string `json:"baseline,omitempty"`
+	BaselineKind string `json:"baseline_kind,omitempty"`
+	BaselinePath string `json:"baseline_path,omitempty"`
+	// Stored says which sessions of the history count, nil without such a baseline.
+	Stored         *Stored  `json:"stored,omitempty"`
 	Axis           string   `json:"axis,omitempty"`
 	BaseValue      string   `json:"base_value,omitempty"`
 	Metrics        []string `json:"metrics,omitempty"`
@@ -119,6 +121,13 @@ type Gate struct {
 	// Power is what it can find.
 	Power []Power      `json:"power,omitempty"`
 	Range result.Range `json:"range"`
+}
+
+// Stored is a baseline in the history.
+type Stored struct {
+	Branch   string   `json:"branch"`
+	Sessions int      `json:"sessions"`
+	Match    []string `json:"match,omitempty"`
 }
 
 // Comparison of two cells on every metric of the gate.

@@ -109,8 +109,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		count(len(g.Comparisons), "comparison"), 100*g.Margin)
 	if g.BaselineKind != "paired" {
 		what := "described, not decided"
-		if g.BaselineKind == "stored" {
-			what = "not supported yet"
+		if g.Stored != nil {
+			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
 		}
 		fmt.Fprintf(w, "  \tagainst %s: %s\n", clean(g.Baseline), what)
 		return

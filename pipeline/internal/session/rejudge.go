@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -33,7 +34,8 @@ func StoredVars(run string) ([]string, error) {
 }
 
 // Rejudge brings the stored runs of a run directory before the gates of a configuration.
-func Rejudge(cfg *lang.Config, run string) (*result.Document, error) {
+// past is what stored baselines are taken from, nil for nothing.
+func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Document, error) {
 	stored, err := readPlan(run)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func Rejudge(cfg *lang.Config, run string) (*result.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: stored.File, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: measured(stored)})
+	p, diags := plan.Build(cfg, plan.Options{File: stored.File, IgnoreNoise: true, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: measured(stored)})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -52,7 +54,7 @@ func Rejudge(cfg *lang.Config, run string) (*result.Document, error) {
 	if ownFile(cfg, run) {
 		keepBaselines(p, stored)
 	}
-	return doc, Judge(cfg, p, doc)
+	return doc, Judge(cfg, p, doc, past)
 }
 
 // measured are the patterns that keep just the cells a plan has.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
@@ -41,6 +42,8 @@ type Options struct {
 	Dir string
 	// Out is the run directory; "" makes a new one below .pipeline/runs of the working directory.
 	Out string
+	// History is what stored baselines are taken from; nil is an empty one.
+	History *history.History
 	// Resume goes on with the run in Out.
 	Resume    bool
 	KeepGoing bool
@@ -231,7 +234,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
 	doc.Warnings = slices.Concat(doc.Warnings, strays)
-	if err := Judge(s.opt.Config, s.opt.Plan, doc); err != nil {
+	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err
 	}
 	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
@@ -246,7 +249,7 @@ func (s *session) about() engine.About {
 
 // look judges what was measured so far.
 func (s *session) look(so *engine.Outcome) (judge.Look, error) {
-	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config))
+	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.History))
 }
 
 // preflight sees whether the machine has what the plan needs.
@@ -334,13 +337,14 @@ func (s *session) cache() *store.Cache {
 	return c
 }
 
-// Judge brings a document before the gates of a configuration.
-func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document) error {
-	return judge.Judge(p, doc, judging(cfg))
+// Judge brings a document before the gates of a configuration. past is what stored
+// baselines are taken from, nil for nothing.
+func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document, past *history.History) error {
+	return judge.Judge(p, doc, judging(cfg, past))
 }
 
-func judging(cfg *lang.Config) judge.Options {
-	return judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument}
+func judging(cfg *lang.Config, past *history.History) judge.Options {
+	return judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument, History: past}
 }
 
 // ReadDocument reads a results file, or the one of a run directory.

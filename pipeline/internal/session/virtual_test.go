@@ -167,7 +167,7 @@ func (v *virtual) run(t *testing.T, seed int) *result.Document {
 		}
 	}
 	doc := v.document(out)
-	if err := Judge(v.cfg, v.plan, doc); err != nil {
+	if err := Judge(v.cfg, v.plan, doc, nil); err != nil {
 		t.Fatal(err)
 	}
 	return doc
@@ -183,7 +183,7 @@ func (v *virtual) decided(t *testing.T, out *engine.Outcome, seed int) bool {
 	if len(v.plan.Looks) < 2 || !slices.Contains(v.plan.Looks, out.RepeatsDone) {
 		return false
 	}
-	look, err := judge.Ask(v.plan, v.document(out), judging(v.cfg))
+	look, err := judge.Ask(v.plan, v.document(out), judging(v.cfg, nil))
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}

@@ -1,0 +1,125 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// stored sets a cell of this session against earlier sessions of the history. The unit is
+// the session: its repeats make its value better known and the spread between sessions no
+// smaller.
+func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
+	head := c.cells[key(g.Benchmark, cmp.Head)]
+	if head == nil {
+		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	}
+	var success *gates.Success
+	for _, id := range g.Metrics {
+		m, ok := metric.Lookup(id)
+		if !ok {
+			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
+		}
+		window := c.window(g, head, id)
+		d := c.blank(g, cmp, id)
+		d.BaseCell, d.Head, d.Base = cmp.Head, "this session", sessions(len(window.Points), g)
+		if window.Note != "" {
+			d.Warnings = append(d.Warnings, "sessions of the history that were "+window.Note)
+		}
+		if len(window.Points) == 0 {
+			d.Verdict = result.Inconclusive
+			d.Reason = fmt.Sprintf("the history has none of the %d sessions that a prediction interval needs", gates.MinSessions)
+			c.add(gate, d)
+			continue
+		}
+		comparison := c.prediction(g, cmp, m, head, window)
+		c.family.Comparisons = append(c.family.Comparisons, comparison)
+		c.comparisons = append(c.comparisons, c.add(gate, d))
+		if success == nil {
+			success = c.failures(g, cmp, head, window)
+		}
+		success.Metrics = append(success.Metrics, comparison.ID)
+	}
+	if success == nil || len(success.Head) == 0 {
+		return nil
+	}
+	c.family.Success = append(c.family.Success, *success)
+	d := c.blank(g, cmp, "success.rate")
+	d.Kind, d.BaseCell = result.KindSuccess, cmp.Head
+	c.success = append(c.success, c.add(gate, d))
+	return nil
+}
+
+// window asks the history for the sessions of a cell.
+func (c *court) window(g plan.Gate, head *result.Cell, id string) history.Window {
+	if c.opt.History == nil || g.Stored == nil {
+		return history.Window{}
+	}
+	model := ""
+	for _, t := range c.doc.Targets {
+		if t.Addr == head.Target {
+			model = t.Model
+		}
+	}
+	return c.opt.History.Window(history.Query{
+		Cell: head.Hash, Metric: id, Branch: g.Stored.Branch, Machine: c.doc.Machine, Match: g.Stored.Match, Model: model,
+		Simulated: history.SimulatedAs(c.doc), Sessions: g.Stored.Sessions, Before: c.doc.Started, Exclude: c.doc.RunID, Now: c.doc.Started,
+	})
+}
+
+func sessions(n int, g plan.Gate) string {
+	noun := "sessions"
+	if n == 1 {
+		noun = "session"
+	}
+	if g.Stored == nil {
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	return fmt.Sprintf("%d %s of %s", n, noun, g.Stored.Branch)
+}
+
+// prediction is the comparison of this session's value with those of the history.
+func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
+	out := gates.Comparison{
+		ID: decisionID(g, cmp, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+		Test: gates.Prediction, CanFail: g.OnRegression == "fail", Unpaired: &gates.Samples{},
+	}
+	for _, p := range w.Points {
+		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
+	}
+	value, measured := GeoMeans(head.Current())[m.ID]
+	switch {
+	case !measured:
+		out.Missing = "the head has no valid run"
+		return out
+	case m.Quantile > 0 && !g.AllowOverload:
+		out.Invalid = overloaded(&result.Cell{}, head)
+	}
+	if out.Invalid == "" {
+		out.Invalid = transportDoubt(g, head)
+	}
+	out.Unpaired.Head = []float64{value}
+	return out
+}
+
+// failures compares how often requests fail now and did in all sessions of the history,
+// which stand for one run: there is no repeat of theirs to pair with.
+func (c *court) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
+	out := &gates.Success{
+		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
+		Head: outcomes(head.Current()),
+	}
+	base := gates.Run{}
+	for _, p := range w.Points {
+		base.Sent, base.Failed = base.Sent+p.Cell.Sent, base.Failed+p.Cell.Failed
+	}
+	if len(out.Head) > 0 {
+		base.Repeat = out.Head[0].Repeat
+		out.Base = []gates.Run{base}
+	}
+	return out
+}
