@@ -37,7 +37,9 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	measured := r.measure(bm, got.Run, cause, err)
 	seen.apply(&measured)
 	r.observed(s, w, got.Start, &measured)
-	measured.Transport = r.prove(s, w, got.Run)
+	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
+		measured.Transport = r.prove(s, w, got.Run)
+	}
 	measured.Series = append(measured.Series, clientSeries(got.Run, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))

@@ -185,7 +185,7 @@ func (r *runner) sendCanaries(ctx context.Context, s *server) error {
 	defer stop()
 	r.reached(s, s.front, statePairs)
 	for n := range s.spec.Canaries {
-		err := s.spec.Canary(ctx, s.front.endpoint, n)
+		err := s.canary(ctx, n)
 		switch {
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errNotReady):
 			return context.Cause(ctx)
@@ -194,6 +194,26 @@ func (r *runner) sendCanaries(ctx context.Context, s *server) error {
 		}
 	}
 	return nil
+}
+
+// canaryTries is how often a request between a pair may fail before the pair counts as
+// broken: more would only make a broken handshake look like a slow start.
+const canaryTries = 3
+
+// canary sends one request through the front, again if it fails.
+func (s *server) canary(ctx context.Context, n int) error {
+	pause := s.front.Spec.Ready.WithDefaults().Interval
+	for try := 1; ; try++ {
+		err := s.spec.Canary(ctx, s.front.endpoint, n)
+		if err == nil || try == canaryTries || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // statePairs is the state of a deployment whose servers are ready and meet each other.

@@ -150,15 +150,15 @@ func (d *deployment) launcherOf(container bool) steps.Launcher {
 	return d.launcher
 }
 
-// router is asked as the servers behind it are: it is ready when a completion comes back
-// through it.
+// router is asked as the servers behind it are. It is ready when it says so and lists their
+// model; whether requests come through shows the canaries.
 func (d *deployment) router() engine.Member {
 	behind := d.member(d.spec.Router.Decode[0])
 	spec := steps.ServerSpec{
 		Addr: d.block.Router.Addr, Model: behind.Spec.Model, ServedName: behind.Spec.ServedName, APIKey: behind.Spec.APIKey,
 		Ready: behind.Spec.Ready, StopGrace: routerGrace,
 	}
-	spec.Ready.NoCanary, spec.Ready.Path = false, ""
+	spec.Ready.NoCanary, spec.Ready.Path = true, ""
 	return engine.Member{
 		Name: kv.RouterName, Role: result.RoleRouter, Range: plan.Range(d.block.Router.Range), Spec: spec,
 		Engine: routed{d.opt.Engines[behind.Spec.Engine]}, Launcher: d.launcherOf(d.opt.Plan.Simulated == SimulateContainer),
