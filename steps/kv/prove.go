@@ -124,9 +124,9 @@ func (c *trial) byTokens() bool {
 	c.note("counters of decode: %.0f prompt tokens came from another server, %.0f from its own prefix cache, %.0f were sent", hits, local, sent)
 	slack := float64(c.e.Requests) * c.e.blockTokens()
 	switch {
-	case c.e.anyPrompt() && hits > 0:
+	case c.e.sharedStore() && hits > 0:
 		c.movement = finding{Proved, fmt.Sprintf("%.0f prompt tokens came out of the shared store", hits)}
-	case c.e.anyPrompt():
+	case c.e.sharedStore():
 		c.movement = finding{Unproven, "no prompt token came out of the shared store, which is right only if no prefix of the workload repeats"}
 	case sent == 0 && hits > 0:
 		c.movement = finding{Proved, fmt.Sprintf("%.0f prompt tokens reached decode as KV", hits)}
@@ -153,9 +153,9 @@ func (e Evidence) prompts() float64 {
 
 func percent(part, whole float64) float64 { return min(100, 100*part/max(whole, 1)) }
 
-// anyPrompt says that a store serves whole servers: how much they find in it depends on
+// sharedStore says that whole servers share a store: how much they find in it depends on
 // the workload.
-func (e Evidence) anyPrompt() bool {
+func (e Evidence) sharedStore() bool {
 	return !slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.Role == steps.RoleConsumer })
 }
 
@@ -176,7 +176,7 @@ func (c *trial) byBytes(failures float64) bool {
 		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s", amount(bytes), amount(expected))}
 	case bytes > 0:
 		c.movement = finding{Proved, amount(bytes) + " of KV moved"}
-	case c.e.anyPrompt():
+	case c.e.sharedStore():
 		c.movement = finding{Unproven, "no server took KV from another, which is right only if no prefix of the workload repeats"}
 	case total == 0 && c.e.Requests > 0:
 		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer at all"}
