@@ -40,7 +40,7 @@ func sourceAttrs() []Attr {
 // settingAttrs say how it is run.
 func settingAttrs() []Attr {
 	return []Attr{
-		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which."},
+		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which. A run locks the GPUs of the machine that it uses: all of them where only a number is given, those that container.gpus or CUDA_VISIBLE_DEVICES names otherwise."},
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
