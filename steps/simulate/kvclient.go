@@ -64,37 +64,42 @@ func (k *kvSide) fetch(ctx context.Context, src source, tokens int) (int, error)
 
 // locate finds the address of the side that has the KV.
 func (k *kvSide) locate(ctx context.Context, src *source) (string, error) {
+	if src.address != "" {
+		return src.address, nil
+	}
+	// Engines ask once and remember.
+	name := src.bootstrap + " " + src.engine
+	if address, ok := k.known.Load(name); ok {
+		return address.(string), nil
+	}
+	var address string
+	var err error
 	switch {
 	case src.bootstrap != "":
-		return k.queryBootstrap(ctx, src)
+		address, err = k.queryBootstrap(ctx, src)
 	case k.plan.metadata != "":
-		return k.lookup(ctx)
-	case src.address == "":
-		return "", fmt.Errorf("%w: %w", errLoad, errNoPeer)
+		address, err = k.lookup(ctx)
+	default:
+		err = fmt.Errorf("%w: %w", errLoad, errNoPeer)
 	}
-	return src.address, nil
+	if err == nil {
+		k.known.Store(name, address)
+	}
+	return address, err
 }
 
-// get fetches over a connection of its own.
+// get fetches over a connection to the address.
 func (k *kvSide) get(ctx context.Context, address string, src source, tokens int) (int, error) {
-	conn, err := k.dial(ctx, address, src.engine)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
 	if k.launch.fail.Recompute {
 		tokens = 0 // lets the other side free its blocks, and takes nothing
 	}
 	start := k.clock.Now()
-	if err := writeFrame(conn, kvFrame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait}); err != nil {
-		return 0, fmt.Errorf("%w: ask %s: %w", errLoad, address, err)
+	conn, f, err := k.ask(ctx, address, src.engine, kvFrame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait})
+	if err != nil {
+		return 0, err
 	}
-	f, err := readFrame(conn)
+	defer conn.release()
 	switch {
-	case err != nil:
-		return 0, fmt.Errorf("%w: answer of %s: %w", errLoad, address, err)
 	case f.Op == "miss" && (k.plan.family == familyV0 || k.plan.family == familyContent):
 		return 0, nil
 	case f.Op != "kv" || f.Tokens > tokens:
@@ -103,6 +108,7 @@ func (k *kvSide) get(ctx context.Context, address string, src source, tokens int
 		return 0, nil
 	}
 	if err := k.take(conn, f); err != nil {
+		conn.broken = true
 		return 0, fmt.Errorf("%w: transfer from %s: %w", errLoad, address, err)
 	}
 	if !k.plan.push || k.launch.engine == engineSGLang {
@@ -112,7 +118,7 @@ func (k *kvSide) get(ctx context.Context, address string, src source, tokens int
 }
 
 // take reads the bytes of a transfer while this side's own NICs are busy with it as well.
-func (k *kvSide) take(conn net.Conn, f kvFrame) error {
+func (k *kvSide) take(conn io.Reader, f kvFrame) error {
 	k.mu.Lock()
 	end := k.nics.reserve(k.clock.Now(), k.bytes(f.Tokens))
 	k.mu.Unlock()
@@ -132,50 +138,19 @@ func discard(r io.Reader, n int) error {
 	return err
 }
 
-// dial connects and shakes hands.
-func (k *kvSide) dial(ctx context.Context, address, engine string) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("%w: connect to %s: %w", errLoad, address, err)
-	}
-	compat := k.compat
-	if k.launch.fail.HandshakeFail {
-		compat += "/other"
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	err = writeFrame(conn, kvFrame{Op: "hello", Engine: engine, Compat: compat})
-	var f kvFrame
-	if err == nil {
-		f, err = readFrame(conn)
-	}
-	if err == nil && f.Op != "ok" {
-		err = fmt.Errorf("%s", f.Error)
-	}
-	if err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("%w: handshake with %s: %w", errLoad, address, err)
-	}
-	return conn, nil
-}
-
 // put pushes the KV of a complete prompt to a peer.
 func (k *kvSide) put(address, key string, tokens int) error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
-	conn, err := k.dial(ctx, address, "")
+	conn, f, err := k.ask(ctx, address, "", kvFrame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(k.bytes(tokens))})
 	if err != nil {
 		k.counters.failedSend()
 		return err
 	}
-	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	f := kvFrame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(k.bytes(tokens))}
-	if err := writeFrame(conn, f); err != nil {
-		k.counters.failedSend()
-		return fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
+	defer conn.release()
+	conn.broken = true // until all of it was taken
+	if f.Op != "ready" {
+		return fmt.Errorf("%w: %s does not take it", errLoad, address)
 	}
 	if err := k.send(conn, tokens, true); err != nil {
 		return fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
@@ -183,6 +158,7 @@ func (k *kvSide) put(address, key string, tokens int) error {
 	if f, err = readFrame(conn); err != nil || f.Op != "ok" {
 		return fmt.Errorf("%w: %s did not take it", errLoad, address)
 	}
+	conn.broken = false
 	return nil
 }
 

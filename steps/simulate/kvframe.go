@@ -12,7 +12,8 @@ import (
 // stands for the side channels and data paths of all connectors, which differ in names
 // and not in what has to be said.
 type kvFrame struct {
-	// Op is "hello", "get", "put", "kv", "ok", "miss" or "error".
+	// Op of the asking side is "hello", "get" or "put"; of the answering side "ok", "ready"
+	// for the payload of a put, "kv" before the payload of a get, "miss" or "error".
 	Op string `json:"op"`
 	// Engine that is meant (hello), or that speaks (ok).
 	Engine string `json:"engine,omitempty"`

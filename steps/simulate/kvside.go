@@ -33,6 +33,10 @@ type kvSide struct {
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
+	// known addresses of peers, by what names them; peers are idle connections to them.
+	known sync.Map
+	peers peerPool
+
 	ctx     context.Context
 	cancel  context.CancelFunc
 	closers []func()
@@ -103,6 +107,7 @@ func (k *kvSide) close() {
 	for _, c := range k.closers {
 		c()
 	}
+	k.peers.close()
 	k.running.Wait()
 }
 
@@ -252,6 +257,9 @@ func (k *kvSide) travel(bytes float64) error {
 
 // receive takes KV that a peer pushes.
 func (k *kvSide) receive(conn net.Conn, f kvFrame) error {
+	if err := writeFrame(conn, kvFrame{Op: "ready"}); err != nil {
+		return err
+	}
 	if err := discard(conn, f.Payload); err != nil {
 		return err
 	}

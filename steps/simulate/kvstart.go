@@ -36,7 +36,8 @@ func (k *kvSide) meet(ctx context.Context) error {
 	for k.clock.Now() < deadline {
 		conn, err := k.dial(ctx, k.plan.peer, "")
 		if err == nil {
-			return conn.Close()
+			conn.release()
+			return nil
 		}
 		if err := k.clock.SleepUntil(ctx, k.clock.Now()+100*time.Millisecond); err != nil {
 			return err

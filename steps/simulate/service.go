@@ -318,6 +318,9 @@ func (s *service) poolFrame(ctx context.Context, conn net.Conn) error {
 	case "hello":
 		return writeFrame(conn, kvFrame{Op: "ok", Engine: serviceMaster})
 	case "put":
+		if err := writeFrame(conn, kvFrame{Op: "ready"}); err != nil {
+			return err
+		}
 		if err := discard(conn, f.Payload); err != nil {
 			return err
 		}
