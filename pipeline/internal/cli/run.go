@@ -33,6 +33,10 @@ type planFlags struct {
 	repeat    int
 	simulate  string // "", "process" or "container"
 	timeScale float64
+	// ignoreNoise plans gates that are known to be too noisy.
+	ignoreNoise bool
+	// noise is what is known of the cells' spread; no flag.
+	noise func(cell, metric string) (plan.Noise, bool)
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -41,6 +45,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	kinds := []string{session.SimulateProcess, session.SimulateContainer}
 	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, or container with a Docker daemon")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
+	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
 }
 
@@ -52,7 +57,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -75,6 +80,7 @@ func argv(simulated bool) func(*lang.Server) ([]string, error) {
 type runFlags struct {
 	config    configFlags
 	plan      planFlags
+	history   historyFlag
 	out       string
 	resume    bool
 	keepGoing bool
@@ -94,6 +100,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f.config.register(cmd)
 	f.plan.register(cmd)
+	f.history.register(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
@@ -111,6 +118,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	past, err := a.past(ctx, f.history, cfg)
+	if err != nil {
+		return err
+	}
+	f.plan.noise = a.noise(ctx, past, f.plan)
 	p, err := a.plan(cfg, f.plan, paths)
 	if err != nil {
 		return err
@@ -127,7 +139,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return exit(exitUsage, err)
 	}
 	res, err := session.Run(ctx, session.Options{
-		Config: cfg, Plan: p, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Config: cfg, Plan: p, History: past, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 
 func (a *app) gateCommand() *cobra.Command {
 	var flags configFlags
+	var place historyFlag
 	var file []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -21,7 +23,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Short: "Judge a stored run again, by its own file or another",
 		Long:  "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the file did not have then. The exit status is that of `run`.",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, args []string) error {
 			stored, err := session.StoredVars(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
@@ -36,14 +38,19 @@ func (a *app) gateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			doc, err := session.Rejudge(cfg, args[0])
+			past, err := a.past(ctx, place, cfg)
+			if err != nil {
+				return err
+			}
+			doc, err := session.Rejudge(cfg, args[0], past)
 			if err != nil {
 				return exit(exitUsage, err)
 			}
 			return a.printDocument(doc, asJSON)
-		},
+		}),
 	}
 	flags.register(cmd)
+	place.register(cmd)
 	cmd.Flags().StringArrayVarP(&file, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result document")
 	return cmd

@@ -172,9 +172,10 @@ func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
 }
 
 // SimulatedAs is how a document's servers were replaced: "" or, for example, "process×10".
-func SimulatedAs(doc *result.Document) string { return simulatedAs(doc.Simulated, doc.TimeScale) }
+func SimulatedAs(doc *result.Document) string { return Simulated(doc.Simulated, doc.TimeScale) }
 
-func simulatedAs(kind string, scale float64) string {
+// Simulated is the same of a kind of simulation and its time scale.
+func Simulated(kind string, scale float64) string {
 	if kind == "" || scale == 0 || scale == 1 {
 		return kind
 	}

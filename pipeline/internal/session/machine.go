@@ -8,8 +8,8 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// machine describes the machine, with the few keys that a report's heading shows.
-func machine(ctx context.Context, spawner steps.Spawner) map[string]string {
+// Machine describes the machine, with the few keys that a report's heading shows.
+func Machine(ctx context.Context, spawner steps.Spawner) map[string]string {
 	facts := probe.Machine(ctx, spawner)
 	for key, fact := range map[string]string{
 		result.MachineGPU: "gpu_name", result.MachineGPUs: "gpu_count", result.MachineCPU: "cpu_model",

@@ -220,7 +220,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Ports:  launcher.Ports(),
 		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
 		Cache:  s.cache(),
-		Probe:  func(ctx context.Context) map[string]string { return machine(ctx, s.spawner) },
+		Probe:  func(ctx context.Context) map[string]string { return Machine(ctx, s.spawner) },
 
 		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
 		Look:       s.look,

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) acceptCommand() *cobra.Command {
+	var f historyFlag
+	var word wordFlags
+	var cell, metricID, expires string
+	cmd := &cobra.Command{
+		Use: "accept RUN|ID", Short: "Accept a change, so that the stored baseline begins anew with a run", Args: cobra.ExactArgs(1),
+		Long: "Adds a record to the history that says that the change which this run shows is accepted, why, and by whom.\n" +
+			"Sessions from before the run no longer count for stored baselines, and `history` marks the change as accepted.",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			if _, ok := metric.Lookup(metricID); metricID != "" && !ok {
+				return exit(exitUsage, fmt.Errorf("there is no metric %q; did you mean %s?", metricID, metric.Suggest(metricID)))
+			}
+			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
+				if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
+					return exit(exitUsage, err)
+				}
+				h, err := a.loadHistory(ctx, s)
+				if err != nil {
+					return err
+				}
+				r, err := measuredRun(h, args[0])
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				w, err := word.word(a, r.ID)
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				w.Measured, w.Metric = r.Time, metricID
+				if w.Cell, err = cellNamed(r, cell); err != nil {
+					return exit(exitUsage, err)
+				}
+				if w.Expires, err = expiry(expires, time.Now()); err != nil {
+					return exit(exitUsage, err)
+				}
+				return a.say(ctx, s, history.Acceptance, w)
+			})
+		}),
+	}
+	f.register(cmd)
+	word.register(cmd)
+	cmd.Flags().StringVar(&cell, "cell", "", "`label` or hash of the one cell that is meant (all unless set)")
+	cmd.Flags().StringVar(&metricID, "metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
+	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the old baseline counts again")
+	return cmd
+}
+
+// measuredRun is a session of the history, or a run directory.
+func measuredRun(h *history.History, arg string) (history.Record, error) {
+	if _, err := os.Stat(arg); err == nil {
+		doc, err := session.ReadDocument(arg)
+		if err != nil {
+			return history.Record{}, err
+		}
+		return history.FromDocument(doc, history.Source{})
+	}
+	return h.Find(arg)
+}
+
+// cellNamed is the hash of a run's cell by its label or hash; "" for no name.
+func cellNamed(r history.Record, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	hash := ""
+	for _, c := range r.Cells {
+		if c.Hash != name && c.Label != name && c.Benchmark+" "+c.Label != name {
+			continue
+		}
+		if hash != "" {
+			return "", fmt.Errorf("several benchmarks of the run have a cell %q; write the benchmark before it", name)
+		}
+		hash = c.Hash
+	}
+	if hash == "" {
+		return "", fmt.Errorf("the run has no cell %q; `pipeline baseline show` lists them", name)
+	}
+	return hash, nil
+}
+
+// expiry reads a date or a time from now.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		d, bad := time.ParseDuration(text)
+		if bad != nil {
+			return at, fmt.Errorf("--expires %q is neither a date such as 2026-12-31 nor a time such as 720h", text)
+		}
+		at = now.Add(d).UTC().Truncate(time.Second)
+	}
+	if !at.After(now) {
+		return at, errors.New("--expires is in the past")
+	}
+	return at, nil
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) baselineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "baseline", Short: "Keep sessions that later ones are judged by",
+		Long: "Keeps sessions in an append-only history, one file each, for gates with a stored baseline and for `history`.\nThe history is a directory, or a branch of a git repository that shares nothing with the code.",
+	}
+	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(), a.baselineDrop())
+	return cmd
+}
+
+func (a *app) baselineSave() *cobra.Command {
+	var f historyFlag
+	var branch, defaultBranch string
+	cmd := &cobra.Command{
+		Use: "save RUN", Short: "Add a run to the history, from the default branch only", Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			doc, err := session.ReadDocument(args[0])
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
+				from := a.provenance(ctx, sp)
+				from.defaultBranch = cmp.Or(defaultBranch, from.defaultBranch)
+				if a.Getenv("GITHUB_ACTIONS") == "" {
+					from.Branch = cmp.Or(branch, from.Branch)
+				}
+				if err := from.mayWrite(); err != nil {
+					return exit(exitUsage, err)
+				}
+				r, err := history.FromDocument(doc, from.Source)
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				if r.Simulated != "" {
+					fmt.Fprintln(a.Err, "note: the session is simulated; only simulated sessions are ever set beside it")
+				}
+				return a.added(history.Add(ctx, s, r))
+			})
+		}),
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&branch, "branch", "", "`branch` that was measured, where neither a workflow nor git says")
+	cmd.Flags().StringVar(&defaultBranch, "default-branch", "", "the repository's default `branch` (main, or what the workflow says)")
+	return cmd
+}
+
+// added says which record was written.
+func (a *app) added(name string, err error) error {
+	switch {
+	case errors.Is(err, history.ErrExists):
+		return exit(exitUsage, err)
+	case err != nil:
+		return exit(exitInfrastructure, err)
+	}
+	_, err = fmt.Fprintf(a.Out, "added %s\n", name)
+	return err
+}
+
+func (a *app) baselineList() *cobra.Command {
+	var f historyFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the sessions of the history and what was said of them", Args: cobra.NoArgs,
+		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			return a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
+				h, err := a.loadHistory(ctx, s)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.writeJSON(h.Records)
+				}
+				return writeRecordList(a.Out, h)
+			})
+		}),
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as JSON")
+	return cmd
+}
+
+func writeRecordList(w io.Writer, h *history.History) error {
+	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "id\ttime\tkind\tbranch\tcommit\tcells\tof")
+	for _, r := range h.Records {
+		of := r.Simulated
+		if r.Word != nil {
+			of = r.Word.Run + ": " + r.Word.Reason + " (" + r.Word.Author + ")"
+		} else if of != "" {
+			of = "simulated, " + of
+		}
+		cells := len(r.Cells)
+		if r.Kind == history.Calibration {
+			cells = len(r.Noise)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", line(r.ID), r.Time.UTC().Format("2006-01-02 15:04"), r.Kind,
+			line(r.Source.Branch), line(short(r.Source.Commit)), cells, line(of))
+	}
+	return tw.Flush()
+}
+
+// line is a foreign text in a table of a terminal.
+func line(text string) string { return escape.Text(text, 200) }
+
+func short(commit string) string { return commit[:min(12, len(commit))] }
+
+func (a *app) baselineShow() *cobra.Command {
+	var f historyFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show one session of the history", Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			return a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
+				h, err := a.loadHistory(ctx, s)
+				if err != nil {
+					return err
+				}
+				r, err := h.Find(args[0])
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				if asJSON {
+					return a.writeJSON(r)
+				}
+				return writeRecord(a.Out, r)
+			})
+		}),
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
+	return cmd
+}
+
+func writeRecord(w io.Writer, r history.Record) error {
+	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"session", r.ID}, {"time", r.Time.UTC().Format(time.RFC3339)}, {"file", r.File}, {"branch", r.Source.Branch},
+		{"commit", r.Source.Commit}, {"simulated", r.Simulated}, {"by", r.Tool},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(tw, "%s\t%s\n", row[0], line(row[1]))
+		}
+	}
+	for _, key := range sortedKeys(r.Machine) {
+		fmt.Fprintf(tw, "machine %s\t%s\n", line(key), line(r.Machine[key]))
+	}
+	for _, c := range r.Cells {
+		fmt.Fprintf(tw, "\n%s\t%d runs, %d of %d requests failed\n", line(strings.TrimSpace(c.Benchmark+" "+c.Label)), c.Runs, c.Failed, c.Sent)
+		for _, id := range sortedKeys(c.Metrics) {
+			fmt.Fprintf(tw, "  %s\t%.6g\n", line(id), c.Metrics[id])
+		}
+	}
+	return tw.Flush()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (a *app) baselineDrop() *cobra.Command {
+	var f historyFlag
+	var word wordFlags
+	cmd := &cobra.Command{
+		Use: "drop ID", Short: "Say that a session of the history does not count", Args: cobra.ExactArgs(1),
+		Long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
+				if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
+					return exit(exitUsage, err)
+				}
+				h, err := a.loadHistory(ctx, s)
+				if err != nil {
+					return err
+				}
+				r, err := h.Find(args[0])
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				w, err := word.word(a, r.ID)
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				return a.say(ctx, s, history.Drop, w)
+			})
+		}),
+	}
+	f.register(cmd)
+	word.register(cmd)
+	return cmd
+}
+
+// pullRequestOnly refuses words from workflows of pull requests. People say them from
+// their own machines, whatever branch they are on.
+func (p provenance) pullRequestOnly() error {
+	if p.pullRequest != "" {
+		return p.mayWrite()
+	}
+	return nil
+}
+
+// say adds a word on a session.
+func (a *app) say(ctx context.Context, s history.Store, kind history.Kind, w history.Word) error {
+	now := time.Now().UTC().Truncate(time.Second)
+	id, err := wordID(now)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: kind, Time: now, Tool: "pipeline " + Version(), Word: &w}))
+}
+
+// wordFlags are what every word on a session needs.
+type wordFlags struct{ reason, author string }
+
+func (f *wordFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in one `sentence`")
+	cmd.Flags().StringVar(&f.author, "author", "", "`name` of who says so ($GITHUB_ACTOR or $USER unless set)")
+}
+
+func (f *wordFlags) word(a *app, run string) (history.Word, error) {
+	w := history.Word{Run: run, Reason: f.reason, Author: cmp.Or(f.author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER"))}
+	switch {
+	case strings.TrimSpace(w.Reason) == "":
+		return w, errors.New("say why with --reason: it is what others read later")
+	case w.Author == "":
+		return w, errors.New("say who you are with --author")
+	}
+	return w, nil
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/spf13/cobra"
+)
+
+// historyEnv names the place of the history where no flag does.
+const historyEnv = "PIPELINE_HISTORY"
+
+// defaultHistory is below the working directory.
+var defaultHistory = filepath.Join(".pipeline", "history")
+
+// historyFlag says where earlier sessions are kept.
+type historyFlag struct{ location string }
+
+func (f *historyFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.location, "history", "", "`place` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
+}
+
+// place is where the history is, and whether somebody said so.
+func (a *app) place(f historyFlag) (location string, stated bool) {
+	if location := cmp.Or(f.location, a.Getenv(historyEnv)); location != "" {
+		return location, true
+	}
+	return defaultHistory, false
+}
+
+// withHistory opens the history for as long as do runs.
+func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.Store, *spawn.Spawner) error) error {
+	// Credential helpers and agents are what a push may need.
+	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}}})
+	defer sp.Close()
+	location, _ := a.place(f)
+	s, err := history.Open(ctx, location, history.Options{Spawner: sp})
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	err = do(s, sp)
+	return errors.Join(err, s.Close())
+}
+
+// load reads the history and names what is quarantined.
+func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.History, error) {
+	h, err := history.Load(ctx, s)
+	if err != nil {
+		return nil, exit(exitInfrastructure, err)
+	}
+	for _, q := range h.Quarantined {
+		fmt.Fprintf(a.Err, "warning: the record %s is left out: %s\n", escape.Line(q.Name, 200), escape.Line(q.Reason, 400))
+	}
+	return h, nil
+}
+
+// past is the history that a file's gates and plans are judged with: where somebody named
+// one, where a gate has a stored baseline, or where there is one below the working
+// directory. nil otherwise.
+func (a *app) past(ctx context.Context, f historyFlag, cfg *lang.Config) (h *history.History, err error) {
+	location, stated := a.place(f)
+	asked := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
+	if _, err := os.Stat(location); !stated && !asked && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	err = a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
+		h, err = a.loadHistory(ctx, s)
+		return err
+	})
+	return h, err
+}
+
+// noise is what the calibrations of this machine say of a plan's cells.
+func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(cell, metric string) (plan.Noise, bool) {
+	if h == nil || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Calibration }) {
+		return nil
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	here := session.Machine(ctx, sp)
+	return func(cell, metric string) (plan.Noise, bool) {
+		n, at, ok := h.NoiseOf(history.Query{Cell: cell, Metric: metric, Machine: here, Simulated: history.Simulated(f.simulate, f.timeScale)})
+		return plan.Noise{SD: n.PairSD, Basis: fmt.Sprintf("calibrated %s with %d pairs", at.Format("2006-01-02"), n.Pairs)}, ok
+	}
+}
+
+// provenance is the code that was measured, as the runner or git says, and the default
+// branch of its repository.
+type provenance struct {
+	history.Source
+	defaultBranch string
+	// pullRequest is the event of a pull request, "" for none.
+	pullRequest string
+}
+
+func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
+	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: a.Getenv("GITHUB_REPOSITORY")}, defaultBranch: "main"}
+	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
+		p.Branch = a.Getenv("GITHUB_REF_NAME")
+	}
+	if event := a.Getenv("GITHUB_EVENT_NAME"); strings.HasPrefix(event, "pull_request") || event == "merge_group" {
+		p.pullRequest = event
+	}
+	if text, err := os.ReadFile(a.Getenv("GITHUB_EVENT_PATH")); err == nil {
+		var event struct {
+			Repository struct {
+				Default string `json:"default_branch"`
+			} `json:"repository"`
+		}
+		if json.Unmarshal(text, &event) == nil && event.Repository.Default != "" {
+			p.defaultBranch = event.Repository.Default
+		}
+	}
+	if p.Commit == "" {
+		p.Source = history.Checkout(ctx, sp, ".")
+	}
+	return p
+}
+
+// mayWrite refuses baselines of anything but the default branch: a pull request could
+// otherwise move what it is judged by.
+func (p provenance) mayWrite() error {
+	switch {
+	case p.pullRequest != "":
+		return fmt.Errorf("this is the event %s: baselines are written from the default branch only", p.pullRequest)
+	case p.Branch == "":
+		return errors.New("the branch is not known: baselines are written from a checkout of the default branch, or with --branch outside of a workflow")
+	case p.Branch != p.defaultBranch:
+		return fmt.Errorf("this is branch %s: baselines are written from the default branch (%s) only", p.Branch, p.defaultBranch)
+	}
+	return nil
+}
+
+// wordID names a record that no run gave a name.
+func wordID(now time.Time) (string, error) { return store.RunID(now, rand.Reader) }
