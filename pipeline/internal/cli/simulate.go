@@ -5,13 +5,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// simulateCommand plays a vLLM or SGLang server. --simulate starts it; it takes the
-// command line of the server that it stands for.
+// simulateCommand plays a vLLM or SGLang server, or a service that KV transfers need.
+// --simulate starts it; it takes the command line of the program that it stands for.
 func (a *app) simulateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "simulate -- vllm serve MODEL [FLAG]...",
 		Short:              "Play a vLLM or SGLang server",
-		Long:               "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nThe environment variable PIPELINE_SIMULATE holds the model's settings as JSON.",
+		Long:               "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt plays the services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server,\nwith their own flags.\nThe environment variable PIPELINE_SIMULATE holds the model's settings as JSON.",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
