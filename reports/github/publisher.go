@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -49,7 +50,9 @@ type Publisher struct {
 type Posted struct {
 	CommentURL string
 	CheckURL   string
-	Warnings   []string
+	// Notes say why there was nobody to tell; Warnings what went wrong.
+	Notes    []string
+	Warnings []string
 }
 
 // parts that are posted, with the permission that each needs.
@@ -122,8 +125,8 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		url, err := p.comment(ctx, doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
 		switch untidy, ok := errors.AsType[*untidyError](err); {
-		case errors.Is(err, errSuperseded):
-			posted.Warnings = append(posted.Warnings, err.Error())
+		case errors.Is(err, errSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
+			posted.Notes = append(posted.Notes, "no comment: "+err.Error())
 		case ok:
 			posted.Warnings = append(posted.Warnings, p.mask(warning("earlier comments are left as they are", untidy.err, permissions[partComment])))
 		default:
@@ -148,6 +151,32 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 	return finish(ctx, p.API, k)
 }
 
+// Cancel says that the run was interrupted. It makes one attempt with what it knows.
+func (p *Publisher) Cancel(ctx context.Context) []string {
+	return p.end(ctx, Cancelled, "Cancelled", "The run was ended before it had a verdict.")
+}
+
+// Fail says that the run ended without a result.
+func (p *Publisher) Fail(ctx context.Context, reason string) []string {
+	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.mask(escape.Inline(reason, maxMessage)))
+}
+
+// end completes what Start began.
+func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) []string {
+	var warnings []string
+	if p.check.ID != 0 {
+		k := p.newCheck()
+		k.ID, k.Conclusion, k.Title, k.Summary = p.check.ID, conclusion, title, summary
+		_, err := p.API.UpdateCheck(ctx, k)
+		warnings = append(warnings, p.failed(partCheck, err)...)
+	}
+	if p.Settings.Status != "" && !p.off[partStatus] {
+		err := p.API.CreateStatus(ctx, p.Event.SHA, Status{State: "error", Context: p.Settings.Status, Description: title, URL: p.Event.RunURL()})
+		warnings = append(warnings, p.failed(partStatus, err)...)
+	}
+	return warnings
+}
+
 // Abandon completes the check run of a program that was killed before it could.
 func (p *Publisher) Abandon(ctx context.Context) []string {
 	if p.Settings.Check == "" {
@@ -157,9 +186,8 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 	if !ok || k.Conclusion != "" {
 		return nil
 	}
-	k.Conclusion, k.Title, k.Summary, k.DetailsURL = Cancelled, "Cancelled", "The run was ended before it had a verdict.", p.Event.RunURL()
-	_, err := p.API.UpdateCheck(ctx, k)
-	return p.failed(partCheck, err)
+	p.check = k
+	return p.Cancel(ctx)
 }
 
 // webLink is an address of the API's answer if it is one of the server, else "".

@@ -244,3 +244,21 @@ func TestAbandon(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 }
+
+// TestEnds: what was begun does not stay so, whatever ends the run.
+func TestEnds(t *testing.T) {
+	for want, end := range map[string]func(*github.Publisher) []string{
+		"cancelled": func(p *github.Publisher) []string { return p.Cancel(t.Context()) },
+		"failure":   func(p *github.Publisher) []string { return p.Fail(t.Context(), "no <Docker> daemon answers") },
+	} {
+		s := fake(t)
+		p := publisher(t, s, newClock(), pullRequest(), everything())
+		if w := append(p.Start(t.Context()), end(p)...); len(w) > 0 {
+			t.Error(w)
+		}
+		k, st := s.Checks(), s.Statuses()
+		if len(k) != 1 || k[0].Conclusion != want || strings.Contains(k[0].Summary, "<") || st[len(st)-1].State != "error" {
+			t.Errorf("%+v, %+v", k, st)
+		}
+	}
+}

@@ -54,8 +54,8 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 			got = c.Number
 			contains(t, c.Body, "Measured by code of this pull request")
 		}
-		if got != tt.want || (len(posted.Warnings) > 0) != (tt.want == 0) {
-			t.Errorf("%s: told %d, want %d; warnings %q", name, got, tt.want, posted.Warnings)
+		if got != tt.want || (len(posted.Notes) > 0) != (tt.want == 0) || len(posted.Warnings) > 0 {
+			t.Errorf("%s: told %d, want %d; %+v", name, got, tt.want, posted)
 		}
 	}
 }

@@ -2,16 +2,12 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -22,28 +18,96 @@ func (a *app) actionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "action", Short: "Run as a GitHub Action: inputs from PIPELINE_ACTION_*", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			args := []string{"run", "--progress", "plain"}
-			out := a.Getenv("PIPELINE_ACTION_RESULTS")
-			if out != "" {
-				args = append(args, "--out", out)
+			switch command := a.input("COMMAND"); command {
+			case "", "run":
+				return a.actionRun(cmd.Context())
+			case "comment":
+				return a.actionComment(cmd.Context())
+			case "cleanup":
+				return a.actionCleanup(cmd.Context())
+			default:
+				return exit(exitUsage, fmt.Errorf("the input command is %q; it is run or comment", command))
 			}
-			for _, v := range lines(a.Getenv("PIPELINE_ACTION_VARS")) {
-				args = append(args, "--var", v)
-			}
-			args = append(args, lines(a.Getenv("PIPELINE_ACTION_ARGS"))...)
-			file := a.Getenv("PIPELINE_ACTION_FILE")
-			if file == "" {
-				return exit(exitUsage, errors.New("the input file is empty"))
-			}
-			before, _ := session.ReadDocument(out) // mostly there is none
-			code := a.runAs(cmd.Context(), append(args, "--", file))
-			if err := a.outputs(out, code, before); err != nil {
-				// Outputs are best effort: the verdict alone sets the exit code.
-				fmt.Fprintf(a.Err, "::warning::outputs were not written: %v\n", err)
-			}
-			return exit(code, nil)
 		},
 	}
+}
+
+// input of the action.
+func (a *app) input(name string) string { return a.Getenv("PIPELINE_ACTION_" + name) }
+
+// flags turns inputs that are set into flags.
+func (a *app) inputFlags(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		if v := a.input(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))); v != "" {
+			out = append(out, "--"+name+"="+v)
+		}
+	}
+	return out
+}
+
+var postInputs = []string{"comment", "comment-key", "check", "status"}
+
+func (a *app) actionRun(ctx context.Context) error {
+	file := a.input("FILE")
+	if file == "" {
+		return exit(exitUsage, errors.New("the input file is empty"))
+	}
+	if err := a.trusted(); err != nil {
+		return exit(exitUsage, err)
+	}
+	args := append([]string{"run", "--progress", "plain"}, a.inputFlags(append(postInputs, "fail-on")...)...)
+	out := a.input("RESULTS")
+	if out != "" {
+		args = append(args, "--out", out)
+	}
+	for _, v := range lines(a.input("VARS")) {
+		args = append(args, "--var", v)
+	}
+	args = append(args, lines(a.input("ARGS"))...)
+	before, _ := session.ReadDocument(out) // mostly there is none
+	code := a.runAs(ctx, append(args, "--", file))
+	a.outputs(out, code, before)
+	return exit(code, nil)
+}
+
+func (a *app) actionComment(ctx context.Context) error {
+	args := append([]string{"comment", "--results", a.input("RESULTS")}, a.inputFlags(postInputs...)...)
+	code := a.runAs(ctx, append(args, lines(a.input("ARGS"))...))
+	a.outputs("", code, nil)
+	return exit(code, nil)
+}
+
+// actionCleanup does what a run that was killed could not do any more. It is tidying: it
+// never fails a job.
+func (a *app) actionCleanup(ctx context.Context) error {
+	a.abandonChecks(ctx)
+	if code := a.runAs(ctx, []string{"cleanup"}); code != exitOK {
+		a.warn(fmt.Sprintf("cleaning up ended with exit status %d", code))
+	}
+	return nil
+}
+
+// trusted refuses to run code of strangers where it could take something with it: with
+// the rights and secrets of the default branch, or on a machine that lives on.
+func (a *app) trusted() error {
+	if a.input("ALLOW_UNTRUSTED") == "true" {
+		return nil
+	}
+	event := a.Getenv("GITHUB_EVENT_NAME")
+	if event == "pull_request_target" || event == "workflow_run" {
+		return fmt.Errorf("a job of the event %s has the rights and secrets of the default branch, and a pipeline file starts programs: "+
+			"measure in a pull_request job and post with command: comment, or set allow-untrusted: true", event)
+	}
+	if event != "pull_request" || a.Getenv("RUNNER_ENVIRONMENT") != "self-hosted" {
+		return nil
+	}
+	e, err := github.ReadEvent(a.Getenv)
+	if err == nil && e.Fork() {
+		return fmt.Errorf("the pull request comes from the fork %s, and this self-hosted runner lives on after it: "+
+			"let somebody approve such jobs (an environment with reviewers), and set allow-untrusted: true", e.HeadRepo)
+	}
+	return nil
 }
 
 // runAs runs another command of this program under the same context.
@@ -53,35 +117,19 @@ func (a *app) runAs(ctx context.Context, args []string) int {
 	return a.exitCode(root.ExecuteContext(ctx))
 }
 
-// outputs writes the action's outputs to the file that the runner names, if it does. A
-// result that was there before is not this run's: a run that was refused has no verdict.
-func (a *app) outputs(dir string, code int, before *result.Document) error {
-	path := a.Getenv("GITHUB_OUTPUT")
-	if path == "" {
-		return nil
-	}
-	values := [][2]string{{"exit-code", strconv.Itoa(code)}, {"results", dir}, {"report-path", ""}, {"verdict", ""}}
-	if doc, err := session.ReadDocument(dir); err == nil && (before == nil || !doc.Ended.Equal(before.Ended)) {
-		values[2][1], values[3][1] = filepath.Join(dir, "report.md"), string(doc.Verdict)
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	for _, v := range values {
-		// The form with a random delimiter takes any text.
-		mark := delimiter()
-		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v[0], mark, v[1], mark); err != nil {
-			return errors.Join(err, f.Close())
+// outputs writes the action's outputs. A result that was there before is not this run's:
+// a run that was refused has no verdict. Outputs are best effort: the verdict alone sets
+// the exit code.
+func (a *app) outputs(dir string, code int, before *result.Document) {
+	var doc *result.Document
+	if dir != "" {
+		if d, err := session.ReadDocument(dir); err == nil && (before == nil || !d.Ended.Equal(before.Ended)) {
+			doc = d
 		}
 	}
-	return f.Close()
-}
-
-func delimiter() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "EOF_" + hex.EncodeToString(b[:])
+	if err := writeOutputs(a.Getenv("GITHUB_OUTPUT"), outputsOf(dir, code, doc, a.posted)); err != nil {
+		a.warn("outputs were not written: " + err.Error())
+	}
 }
 
 func lines(text string) []string {

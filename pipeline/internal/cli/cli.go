@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -137,6 +138,8 @@ func (a *app) exitCode(err error) int {
 type app struct {
 	Streams
 	noColor bool
+	// posted is what the last run wrote on GitHub, for the outputs of an action.
+	posted github.Posted
 }
 
 // interrupt is the cause of a context that a signal ended.
@@ -188,7 +191,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
-		a.cleanupCommand(), a.doctorCommand(), a.routerCommand(),
+		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
 		a.baselineCommand(), a.historyCommand(), a.acceptCommand(),
 	)
 	return root

@@ -87,6 +87,8 @@ type runFlags struct {
 	json      bool
 	progress  string
 	allow     docker.Allow
+	post      postFlags
+	failOn    string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -106,6 +108,8 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
+	f.post.register(cmd)
+	fl.StringVar(&f.failOn, "fail-on", "", "fail on these `verdicts` alone, whatever the gates say: regression, inconclusive, missing, invalid with commas between, or never")
 	fl.StringVar(&f.progress, "progress", "auto", "`auto`, tty, plain or quiet")
 	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false, "let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
 	fl.BoolVar(&f.allow.HostMounts, "allow-host-mounts", false, "let containers mount the machine's root and system folders")
@@ -117,6 +121,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	cfg, err := a.load(f.config, paths)
 	if err != nil {
 		return err
+	}
+	if err := failOn(cfg, f.failOn); err != nil {
+		return exit(exitUsage, err)
 	}
 	past, err := a.past(ctx, f.history, cfg)
 	if err != nil {
@@ -138,17 +145,22 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
+	redact := event.NewRedactor(append(cfg.Secrets(), event.EnvironSecrets(a.Environ())...))
+	publish := a.publishers(f.post.settings(cfg.Reports), f.plan.simulate != "", redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
+		Publisher: publish, Redactor: redact,
 	})
+	a.posted = publish.posted
 	if closed := view.Close(); err == nil && closed != nil {
 		err = closed
 	}
 	if res != nil && !f.json {
-		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
+		out := redact.Writer(a.Out)
+		if err := errors.Join(reports.Text(out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}), out.Close()); err != nil {
 			return exit(exitInfrastructure, err)
 		}
 		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)

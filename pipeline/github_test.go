@@ -1,0 +1,376 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/reports/github/githubtest"
+)
+
+const headSHA = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
+
+// gate is a run of a minute at most: two sides whose servers are this program's simulator
+// started as a real program, so that the run is a real one.
+const gate = `
+variable "head_model" { default = "tiny" }
+variable "token" {
+  default   = "unset-unset"
+  sensitive = true
+}
+variable "requests" { default = 20 }
+server "vllm" "sut" {
+  for_each   = { base = 1, head = 6 }
+  executable = ["pipeline", "simulate", "--", "vllm"]
+  model      = var.head_model
+  ready { interval = "50ms" }
+  env = {
+    PIPELINE_SIMULATE = jsonencode({ profile = "fast", startup_seconds = 0.1, slowdown = each.value })
+    API_TOKEN         = var.token
+  }
+}
+dataset "random" "short" {
+  input_len  = 512
+  output_len = 16
+}
+benchmark "b" {
+  matrix { side = ["base", "head"] }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    rate     = 10
+    requests = var.requests
+  }
+  limits {
+    lag_p99    = "5s"
+    rate_share = "10%"
+  }
+  repeat { min = 3 }
+}
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+gate "latency" {
+  benchmark = benchmark.b
+  baseline  = baseline.paired.base
+  metrics   = [metric.e2el.p50]
+  margin    = "30%"
+}
+report "github" "pr" {
+  status = "pipeline/status"
+}
+report "file" "all" {
+  formats = ["html", "junit", "csv"]
+}
+`
+
+// job is the environment of a GitHub job on a pull request, at a fake GitHub.
+type job struct {
+	dir  string
+	hub  *githubtest.Server
+	env  []string
+	args []string
+}
+
+func newJob(t *testing.T, args ...string) *job {
+	t.Helper()
+	j := &job{dir: t.TempDir(), hub: githubtest.New(), args: args}
+	t.Cleanup(j.hub.Close)
+	j.hub.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: headSHA, HeadRepo: "o/r", HeadBranch: "fix"})
+	j.hub.SetFiles("gate.pipeline.hcl")
+	j.write(t, "gate.pipeline.hcl", gate)
+	j.write(t, "event.json", `{"number":7,"pull_request":{"number":7,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"o/r"}}}}`)
+	j.env = append(os.Environ(),
+		"HOME="+j.dir, "NO_COLOR=1", "GITHUB_ACTIONS=true", "GITHUB_EVENT_NAME=pull_request", "GITHUB_EVENT_PATH="+filepath.Join(j.dir, "event.json"),
+		"GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=8123", "GITHUB_RUN_ATTEMPT=1", "GITHUB_API_URL="+j.hub.URL, "GITHUB_TOKEN="+githubtest.Token,
+		"GITHUB_STEP_SUMMARY="+filepath.Join(j.dir, "summary.md"), "GITHUB_OUTPUT="+filepath.Join(j.dir, "output"), "RUNNER_TEMP="+j.dir,
+		"PIPELINE_ACTION_FILE=gate.pipeline.hcl", "PIPELINE_ACTION_RESULTS=results",
+	)
+	return j
+}
+
+func (j *job) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(j.dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is one of the program's, with what it prints.
+func (j *job) command(t *testing.T, env []string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	path, err := exec.LookPath("pipeline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = j.dir, append(j.env, env...), &out, &out
+	return cmd, &out
+}
+
+// run runs a command and demands its exit status.
+func (j *job) run(t *testing.T, want int, env []string, args ...string) string {
+	t.Helper()
+	cmd, out := j.command(t, env, args...)
+	if got := exitStatus(t, cmd.Run()); got != want {
+		t.Fatalf("exit status %d, want %d:\n%s", got, want, out)
+	}
+	return out.String()
+}
+
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
+}
+
+func (j *job) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(j.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestPullRequestIsTold: a real run in a job tells its pull request everything, its
+// outputs say the same, and a secret of the environment is in nothing of it.
+func TestPullRequestIsTold(t *testing.T) {
+	const canary = "hf_Canary+/0123456789<&>"
+	const second = "second-canary-of-the-file"
+	j := newJob(t)
+	// The secret gets into a model name, and with it into logs, error bodies and metrics.
+	printed := j.run(t, 1, []string{"HF_TOKEN=" + canary, "PIPELINE_VAR_token=" + second, "PIPELINE_VAR_head_model=org/" + canary}, "action")
+
+	comments := j.hub.Comments()
+	if len(comments) != 1 {
+		t.Fatalf("%d comments:\n%s", len(comments), printed)
+	}
+	checks, statuses := j.hub.Checks(), j.hub.Statuses()
+	if len(checks) != 1 || checks[0].Conclusion != "failure" || checks[0].Name != "pipeline/pr" || len(checks[0].Annotations) != 1 {
+		t.Fatalf("%+v", checks)
+	}
+	if a := checks[0].Annotations[0]; a.Path != "gate.pipeline.hcl" || a.Start != 1+strings.Count(gate[:strings.Index(gate, "gate \"latency\"")], "\n") {
+		t.Errorf("annotation %+v", a)
+	}
+	if len(statuses) != 2 || statuses[0].State != "pending" || statuses[1].State != "failure" {
+		t.Errorf("%+v", statuses)
+	}
+	output := j.read(t, "output")
+	for _, part := range []string{"\nregression\n", "\n1\n", `[{"gate":"gate.latency","verdict":"regression","fails":true}]`, "#issuecomment-", "/runs/"} {
+		if !strings.Contains(output, part) {
+			t.Errorf("%q is not in the outputs:\n%s", part, output)
+		}
+	}
+	for _, part := range []string{"1 gate regressed", "changes what judges it: `gate.pipeline.hcl`"} {
+		if !strings.Contains(comments[0].Body, part) {
+			t.Errorf("%q is not in the comment:\n%s", part, comments[0].Body)
+		}
+	}
+
+	texts := map[string]string{"stdout and stderr": printed, "comment": comments[0].Body}
+	sent, err := json.Marshal([]any{checks, checks[0].Summary, checks[0].Annotations, statuses})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["check"] = string(sent)
+	readAll(t, j.dir, texts)
+	if !strings.Contains(texts["file results/results.json"], "org/(redacted)") {
+		t.Error("the model's name, of which the secret is a part, is not in the results")
+	}
+	for name, text := range texts {
+		for _, secret := range []string{canary, second, `hf_Canary+/0123456789\u003c\u0026\u003e`, "hf_Canary%2B%2F0123456789", "hf_Canary+/0123456789&lt;&amp;&gt;"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s holds the secret as %q", name, secret)
+			}
+		}
+	}
+}
+
+// readAll reads every file below a folder, unpacking what is compressed.
+func readAll(t *testing.T, dir string, into map[string]string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name := "file " + strings.TrimPrefix(path, dir+"/")
+		if strings.HasSuffix(path, ".gz") {
+			text, err := exec.CommandContext(t.Context(), "gzip", "-dc", path).Output()
+			into[name] = string(text)
+			return err
+		}
+		text, err := os.ReadFile(path)
+		into[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begin starts a long run and waits until its first requests are under way.
+func (j *job) begin(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd, out := j.command(t, []string{"PIPELINE_VAR_requests=600"}, "action")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events := filepath.Join(j.dir, "results", "events.jsonl")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if text, _ := os.ReadFile(events); bytes.Contains(text, []byte(`"type":"run_start"`)) {
+			return cmd, out
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no run has begun:\n%s", out)
+		}
+	}
+}
+
+// TestRunnerCancels plays a GitHub runner that cancels a job: SIGINT, after 7.5 s SIGTERM,
+// after 2.5 s SIGKILL, to the step's first process alone.
+func TestRunnerCancels(t *testing.T) {
+	j := newJob(t)
+	cmd, out := j.begin(t)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	sent := time.Now()
+	var err error
+cancel:
+	for _, s := range []struct {
+		signal os.Signal
+		wait   time.Duration
+	}{{syscall.SIGINT, 7500 * time.Millisecond}, {syscall.SIGTERM, 2500 * time.Millisecond}, {syscall.SIGKILL, time.Minute}} {
+		if err := cmd.Process.Signal(s.signal); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err = <-done:
+			break cancel
+		case <-time.After(s.wait):
+		}
+	}
+	took := time.Since(sent)
+	if got := exitStatus(t, err); got != 130 || took > 7*time.Second {
+		t.Errorf("exit status %d after %v, want 130 within 7 s:\n%s", got, took, out)
+	}
+	if k := j.hub.Checks(); len(k) != 1 || k[0].Conclusion != "cancelled" {
+		t.Errorf("checks %+v", k)
+	}
+	if n := len(j.hub.Comments()); n > 0 {
+		t.Errorf("%d comments on an interrupted run", n)
+	}
+	if left := processes([]byte(j.dir)); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+}
+
+// TestKilled: what a killed run could not do, the step that always runs does.
+func TestKilled(t *testing.T) {
+	j := newJob(t)
+	cmd, _ := j.begin(t)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	if k := j.hub.Checks(); len(k) != 1 || k[0].Status != "in_progress" {
+		t.Fatalf("checks %+v", k)
+	}
+	j.run(t, 0, []string{"PIPELINE_ACTION_COMMAND=cleanup"}, "action")
+	if k := j.hub.Checks(); len(k) != 1 || k[0].Conclusion != "cancelled" {
+		t.Errorf("checks %+v", k)
+	}
+	if left := processes([]byte(j.dir)); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+}
+
+// TestDeadGitHub: the verdict alone sets the exit status.
+func TestDeadGitHub(t *testing.T) {
+	j := newJob(t)
+	j.hub.FailAlways("POST check", githubtest.Forbidden)
+	j.hub.FailAlways("POST status", githubtest.Fault{Status: http.StatusUnprocessableEntity})
+	j.hub.FailAlways("POST comments", githubtest.NotFound)
+	out := j.run(t, 1, nil, "action")
+	for _, line := range []string{"add `checks: write`", "422", "add `pull-requests: write`"} {
+		if strings.Count(out, line) != 1 {
+			t.Errorf("%q is said %d times:\n%s", line, strings.Count(out, line), out)
+		}
+	}
+	if s := j.read(t, "summary.md"); !strings.Contains(s, "1 gate regressed") {
+		t.Error("the step summary does not hold the report")
+	}
+}
+
+// TestForkIsToldByAnotherJob: the job on the fork posts nothing, the one of workflow_run
+// posts what it measured, and nothing that is not a result.
+func TestForkIsToldByAnotherJob(t *testing.T) {
+	j := newJob(t)
+	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
+	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
+	if out := j.run(t, 1, nil, "action"); !strings.Contains(out, "comes from a fork") {
+		t.Errorf("no word on the fork:\n%s", out)
+	}
+	if n := len(j.hub.Requests()); n > 0 {
+		t.Fatalf("%d requests from a job without rights", n)
+	}
+	j.write(t, "event.json", `{"workflow_run":{"id":8123,"run_attempt":1,"name":"performance","head_sha":"`+headSHA+`","head_branch":"fix","head_repository":{"full_name":"stranger/r"}}}`)
+	privileged := []string{"GITHUB_EVENT_NAME=workflow_run", "PIPELINE_ACTION_COMMAND=comment"}
+	j.run(t, 0, privileged, "action")
+	c := j.hub.Comments()
+	if len(c) != 1 || c[0].Number != 8 || !strings.Contains(c[0].Body, "1 gate regressed") || !strings.Contains(c[0].Body, "the figures are its own") {
+		t.Fatalf("%+v", c)
+	}
+	before := len(j.hub.Requests())
+	results := j.read(t, "results/results.json")
+	for name, bad := range map[string]string{
+		"no JSON": "<html>", "other schema": strings.Replace(results, "pipeline/result/1.0", "pipeline/result/9.0", 1),
+		"deep": strings.Repeat("[", 100_000), "huge number": strings.Replace(results, `"alpha": 0.05`, `"alpha": 1e999`, 1),
+		"unknown verdict": strings.Replace(results, `"verdict": "regression"`, `"verdict": "<b>"`, 1),
+		"simulated":       strings.Replace(results, `"status": "complete"`, `"status": "complete", "simulated": "process"`, 1),
+	} {
+		if bad == results {
+			t.Fatalf("%s changes nothing", name)
+		}
+		j.write(t, "results/results.json", bad)
+		j.run(t, 3, privileged, "action")
+	}
+	if err := errors.Join(os.Remove(filepath.Join(j.dir, "results", "results.json")), os.Symlink("../event.json", filepath.Join(j.dir, "results", "results.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if out := j.run(t, 3, privileged, "action"); !strings.Contains(out, "no plain file") {
+		t.Error(out)
+	}
+	if n := len(j.hub.Requests()); n != before {
+		t.Errorf("%d requests for what is no result", n-before)
+	}
+}
+
+// TestSimulatedIsNotPosted unless somebody asks for it.
+func TestSimulatedIsNotPosted(t *testing.T) {
+	j := newJob(t)
+	out := j.run(t, 0, []string{"PIPELINE_ACTION_ARGS=--simulate\n--fail-on=never"}, "action")
+	if n := len(j.hub.Requests()); n > 0 || !strings.Contains(out, "the run is simulated") {
+		t.Errorf("%d requests:\n%s", n, out)
+	}
+	j.run(t, 0, nil, "comment", "--results", "results", "--allow-simulated")
+	if c := j.hub.Comments(); len(c) != 1 || !strings.Contains(c[0].Body, "Simulated run:") {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
+)
+
+// strangerLimits bound a result that comes from a pull request. They are a fraction of
+// what this program writes at most, and much more than a gate needs.
+var strangerLimits = result.Limits{Bytes: 24 << 20, Depth: 16, String: 256 << 10, Array: 100_000, Objects: 300_000, Values: 3_000_000}
+
+type commentFlags struct {
+	post      postFlags
+	results   string
+	simulated bool
+}
+
+// commentCommand posts a stored result. It is what a privileged job runs after a job
+// without rights has measured a pull request of a fork.
+func (a *app) commentCommand() *cobra.Command {
+	var f commentFlags
+	cmd := &cobra.Command{
+		Use:   "comment",
+		Short: "Post a stored result on the pull request that it is about",
+		Long: "Reads results.json under strict limits, renders it itself and posts it. Nothing else of the folder is read, and the\n" +
+			"pull request is found by the event of the job and the commit that was measured, never by the result.\n" +
+			"Exit status 0 if everything was posted, 3 for a result that is none, 4 if GitHub took not all of it.\n" +
+			"It says nothing on the verdict: the job that measured has said it.",
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.comment(ctx, f) }),
+	}
+	f.post.register(cmd)
+	cmd.Flags().StringVar(&f.results, "results", "pipeline-results", "run `directory` or results.json")
+	cmd.Flags().BoolVar(&f.simulated, "allow-simulated", false, "post the result of a simulated run, too")
+	return cmd
+}
+
+func (a *app) comment(ctx context.Context, f commentFlags) error {
+	doc, err := readStranger(f.results)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	if doc.Simulated != "" && !f.simulated {
+		return exit(exitUsage, fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
+	}
+	if f.post.comment == "" {
+		f.post.comment = string(github.Update)
+	}
+	ev, err := github.ReadEvent(a.Getenv)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, ev.Repo))
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	redact := event.NewRedactor(event.EnvironSecrets(a.Environ()))
+	for _, s := range f.post.settings(nil) {
+		s.Untrusted = ev.Name == "workflow_run"
+		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: redact.String}
+		a.posted = p.Finish(ctx, doc)
+	}
+	if a.posted.CommentURL != "" {
+		fmt.Fprintln(a.Out, a.posted.CommentURL)
+	}
+	for _, text := range slices.Concat(a.posted.Notes, a.posted.Warnings) {
+		a.warn(text)
+	}
+	if len(a.posted.Warnings) > 0 {
+		return exit(exitInfrastructure, nil)
+	}
+	return nil
+}
+
+// warn says something on standard error, in a job such that GitHub shows it above the log.
+func (a *app) warn(text string) {
+	text = escape.Text(text, 1000)
+	if a.Getenv("GITHUB_ACTIONS") == "true" {
+		fmt.Fprintf(a.Err, "::warning::%s\n", strings.ReplaceAll(text, "%", "%25"))
+		return
+	}
+	fmt.Fprintf(a.Err, "pipeline: warning: %s\n", text)
+}
+
+// readStranger reads a result that a stranger may have made: a plain file of a folder
+// that nothing in the folder can lead out of.
+func readStranger(path string) (*result.Document, error) {
+	dir, name := path, store.ResultsFile
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		dir, name = filepath.Split(path)
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "."))
+	if err != nil {
+		return nil, fmt.Errorf("reading results: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading results: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading results: %s is no plain file", filepath.Join(dir, name))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading results: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	doc, err := result.Decode(io.Reader(f), strangerLimits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+	}
+	return doc, nil
+}

@@ -1,0 +1,70 @@
+// Package starter holds the files that `pipeline init` writes: a pipeline file to start
+// from, and the workflows that run it for pull requests. examples/github shows the same
+// files with what comes of them.
+//
+// It never overwrites anything, and writes nothing if one of its files is there already.
+package starter
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+//go:embed files
+var files embed.FS
+
+// PipelineFile is the name of the file to start from.
+const PipelineFile = "gate.pipeline.hcl"
+
+// workflows are the GitHub workflows.
+var workflows = []string{"pull-request.yml", "comment.yml", "nightly.yml"}
+
+// Write writes the pipeline file, and the workflows if they are asked for, into a folder,
+// which it makes. It returns the paths written.
+func Write(dir string, github bool) ([]string, error) {
+	to := map[string]string{PipelineFile: PipelineFile}
+	order := []string{PipelineFile}
+	if github {
+		for _, name := range workflows {
+			to[name] = filepath.Join(".github", "workflows", "performance-"+name)
+			order = append(order, name)
+		}
+	}
+	for _, name := range order {
+		target := filepath.Join(dir, to[name])
+		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is there already; nothing was written", target)
+		}
+	}
+	var written []string
+	for _, name := range order {
+		target := filepath.Join(dir, to[name])
+		if err := writeNew(target, name); err != nil {
+			return written, err
+		}
+		written = append(written, target)
+	}
+	return written, nil
+}
+
+// writeNew fails where a file has appeared in the meantime.
+func writeNew(target, name string) error {
+	content, err := files.ReadFile(path.Join("files", name))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,55 @@
+package starter_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/starter"
+)
+
+// TestExamplesAreWhatInitWrites: examples/github shows what users get.
+func TestExamplesAreWhatInitWrites(t *testing.T) {
+	own, err := filepath.Glob(filepath.Join("files", "*"))
+	if err != nil || len(own) != 4 {
+		t.Fatalf("%q, %v", own, err)
+	}
+	for _, file := range own {
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "github", filepath.Base(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-init +example):\n%s", file, diff)
+		}
+	}
+}
+
+// TestNothingIsOverwritten: not even a link that leads nowhere, and not half of the files.
+func TestNothingIsOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	workflows := filepath.Join(dir, ".github", "workflows")
+	if err := os.MkdirAll(workflows, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(workflows, "performance-comment.yml")); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := starter.Write(dir, true); err == nil || len(written) > 0 {
+		t.Errorf("%q, %v", written, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, starter.PipelineFile)); err == nil {
+		t.Error("the pipeline file was written all the same")
+	}
+	if written, err := starter.Write(dir, false); err != nil || len(written) != 1 {
+		t.Errorf("%q, %v", written, err)
+	}
+	if _, err := starter.Write(dir, false); err == nil {
+		t.Error("no error the second time")
+	}
+}
