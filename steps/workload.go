@@ -29,16 +29,24 @@ type Dataset struct {
 	OutputMax int `json:"output_max,omitempty"`
 	// PrefixLen tokens at the start of every prompt are the same for all requests of a run.
 	PrefixLen int `json:"prefix_len,omitempty"`
-	// Path of a file, for kinds that read one.
+	// Path of a file, for kinds that read one, as the pipeline file writes it.
 	Path string `json:"path,omitempty"`
+	// Sum is the SHA-256 of the file's content in hex, "" where the file is not there. It
+	// makes the content part of the cell's identity, and a run refuses a file that has
+	// changed since.
+	Sum string `json:"sum,omitempty"`
+	// Synthetic stands for prompts that are made up because the file is not there. Only a
+	// simulated run has them.
+	Synthetic bool `json:"synthetic,omitempty"`
 	// Options of kinds that need more than the above.
 	Options map[string]any `json:"options,omitempty"`
 }
 
 // Load says when requests are sent.
 type Load struct {
-	// Arrival is "poisson", "gamma", "constant", "unlimited" (all at once) or
-	// "closed" (MaxConcurrency users, each sending when its last answer is complete).
+	// Arrival is "poisson", "gamma", "constant", "unlimited" (all at once), "trace" (at
+	// the times of the dataset) or "closed" (MaxConcurrency users, each sending when its
+	// last answer is complete).
 	Arrival string `json:"arrival"`
 	// Rate in requests per second; 0 for unlimited and closed.
 	Rate float64 `json:"rate,omitempty"`
@@ -54,4 +62,6 @@ type Load struct {
 	// Ramp, when set, raises the rate linearly from RampFrom to Rate over its time.
 	Ramp     time.Duration `json:"ramp,omitempty"`
 	RampFrom float64       `json:"ramp_from,omitempty"`
+	// ThinkTime is how long a user of a closed loop waits after an answer.
+	ThinkTime time.Duration `json:"think_time,omitempty"`
 }

@@ -27,6 +27,8 @@ type Corpus struct {
 	IDs []int
 	// TokensPerByte estimates lengths of text; 0 means a typical value for English.
 	TokensPerByte float64
+	// Chat says that the endpoint takes messages: conversations are sent as such.
+	Chat bool
 }
 
 // TextCorpus is the corpus for an endpoint that takes only text. ids, if the server's
@@ -38,9 +40,9 @@ func TextCorpus(ids []int) Corpus {
 	return Corpus{TokensPerByte: float64(len(ids)) / float64(len(sonnets))}
 }
 
-// drawer cuts prompts out of the corpus. Kind sonnet takes whole lines of verse, or
-// runs of consecutive ids of a line's average length; kind random takes single words or
-// ids, so that no two prompts share more than the prefix.
+// drawer cuts prompts out of the corpus. Kinds sonnet and chat take whole lines of verse,
+// or runs of consecutive ids of a line's average length; all others take single words or
+// ids, so that no two prompts share more than they should.
 type drawer struct {
 	ids           []int
 	run           int      // ids per draw
@@ -55,7 +57,7 @@ func newDrawer(kind string, c Corpus) drawer {
 	if d.tokensPerByte <= 0 {
 		d.tokensPerByte = tokensPerByte
 	}
-	if kind == "sonnet" {
+	if kind == "sonnet" || kind == "chat" {
 		d.run = max(len(c.IDs)/len(lines), 2)
 	} else {
 		d.lines, d.sep = strings.Fields(sonnets), " "
@@ -75,9 +77,17 @@ func (d drawer) appendIDs(dst []int, n int, r *rand.Rand) []int {
 // text returns text of about total tokens of which the first prefix ones come from pr.
 func (d drawer) text(prefix int, pr *rand.Rand, total int, r *rand.Rand) string {
 	var b strings.Builder
-	d.fill(&b, float64(prefix)/d.tokensPerByte, pr)
-	d.fill(&b, float64(total)/d.tokensPerByte, r)
+	d.fill(&b, d.bytes(prefix), pr)
+	d.fill(&b, d.bytes(total), r)
 	return b.String()
+}
+
+// bytes is the length of text of so many tokens.
+func (d drawer) bytes(tokens int) float64 { return float64(tokens) / d.tokensPerByte }
+
+// estimate is the number of tokens of a text, at least 1.
+func (d drawer) estimate(text string) int {
+	return max(int(float64(len(text))*d.tokensPerByte+0.5), 1)
 }
 
 // fill appends lines or words until b has about the wanted number of bytes. The last

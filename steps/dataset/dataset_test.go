@@ -3,7 +3,6 @@ package dataset
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -135,16 +134,14 @@ func TestTextIsOfAboutTheLength(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	base := spec("random")
 	change := func(f func(*steps.Dataset)) steps.Dataset { d := base; f(&d); return d }
-	var unsupported *UnsupportedError
-	for _, kind := range []string{"sharegpt", "file", "trace"} {
-		_, err := New(spec(kind), Corpus{})
-		if !errors.As(err, &unsupported) || unsupported.Kind != kind || !strings.Contains(err.Error(), "not supported at run time yet") {
-			t.Errorf("%s: error %v", kind, err)
-		}
-	}
 	var invalid *InvalidError
 	for name, d := range map[string]steps.Dataset{
 		"unknown kind":    spec("randm"),
+		"no path":         spec("sharegpt"),
+		"from a file":     {Kind: "trace", Path: "t.jsonl"},
+		"no prefixes":     {Kind: "prefix_repetition", Options: map[string]any{"num_prefixes": 0}},
+		"no turns":        {Kind: "chat", InputMin: 1, InputMax: 1, OutputMin: 1, OutputMax: 1, Options: map[string]any{"turns": 1.5}},
+		"chat of nothing": {Kind: "chat"},
 		"no input":        change(func(d *steps.Dataset) { d.InputMin = 0 }),
 		"inverted":        change(func(d *steps.Dataset) { d.InputMax = d.InputMin - 1 }),
 		"no output":       change(func(d *steps.Dataset) { d.OutputMin = 0 }),

@@ -9,7 +9,12 @@
 // no local tokenizer is needed. Otherwise they are text of about the wanted length,
 // and the server's usage says what it really was.
 //
-// The package does no I/O: package load asks the server for the ids. It does not read
-// datasets from files yet (kinds sharegpt, file and trace are refused with an
-// UnsupportedError), and makes no images, audio or conversations.
+// Datasets of files (ShareGPT, one JSON object a line, traces) are read by Files, which
+// opens nothing outside of the folders it is given, and made into prompts by FromFile:
+//
+//	table, err := files.Table(spec)
+//	src, err := dataset.FromFile(ctx, spec, dataset.Material{Corpus: corpus, Table: table, Tokenize: ask, Need: 200})
+//
+// The package asks no server: package load hands it the ids. It makes no images and no
+// audio, and downloads nothing.
 package dataset

@@ -2,44 +2,51 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileUnsupported is why datasets that are read from a file cannot be run yet.
-const fileUnsupported = "datasets from files come in a later release; use random or sonnet"
-
 // Kinds describes the dataset blocks. Lengths can be given in the dataset or in the
 // benchmark that uses it, so none is required here.
 func Kinds() []steps.Kind {
 	return []steps.Kind{
-		kind("random", "",
+		kind("random",
 			"Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
 			inputLen, outputLen, prefixLen),
-		kind("sonnet", "",
+		kind("sonnet",
 			"Prompts of lines of Shakespeare's sonnets, like the sonnet dataset that vLLM had.",
 			inputLen, outputLen, prefixLen),
-		kind("sharegpt", fileUnsupported,
-			"Conversations in the ShareGPT format: the first turn is the prompt, the length of the second that of the answer.",
-			path, outputLen, seed),
-		kind("file", fileUnsupported,
-			"Prompts from a file with one JSON object a line: prompt, and output_tokens if it is to differ from output_len.",
-			path, outputLen, seed),
-		kind("trace", fileUnsupported,
-			"Requests with times and lengths from a trace, one JSON object a line: timestamp, input_length, output_length, hash_ids.",
-			path, timeScale),
-		kind("prefix_repetition", "prompts with several shared prefixes come in a later release; use random with prefix_len",
-			"Prompts that share one of several prefixes, to measure prefix caches.",
-			numPrefixes, prefixLen, suffixLen, outputLen),
+		kind("prefix_repetition",
+			"Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
+			numPrefixes, withDoc(prefixLen, "Tokens of each shared prefix; 256 unless set."), suffixLen,
+			withDoc(outputLen, "Tokens to generate, a number or { min = 16, max = 128 }; 128 unless set.")),
+		kind("chat",
+			"Turns of made-up conversations, each request with all that was said before it.",
+			withDoc(inputLen, "Tokens of each message of the user: a number, or { min = 16, max = 128 } for uniform lengths."),
+			withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen),
+		kind("sharegpt",
+			"Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
+			path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate),
+		kind("file",
+			"Prompts of a file with one JSON object a line: prompt (text or token ids) or messages, and output_tokens if it is to differ from output_len.",
+			path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate),
+		kind("trace",
+			"Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids) or BurstGPT's (CSV). The times are those of a load with arrival = \"trace\".",
+			path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize),
 	}
 }
 
-func kind(name, unsupported, doc string, attrs ...steps.Attr) steps.Kind {
-	return steps.Kind{
-		Block: "dataset", Name: name, Doc: doc, Unsupported: unsupported,
-		Schema: steps.Schema{Attrs: attrs}, Validate: validate,
-	}
+func kind(name, doc string, attrs ...steps.Attr) steps.Kind {
+	return steps.Kind{Block: "dataset", Name: name, Doc: doc, Schema: steps.Schema{Attrs: attrs}, Validate: validate}
+}
+
+func withDoc(a steps.Attr, doc string) steps.Attr {
+	a.Doc = doc
+	return a
 }
 
 // The arguments. A length is a number of tokens, or { min, max } for uniform ones.
@@ -47,9 +54,16 @@ var (
 	inputLen    = steps.Attr{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt, its prefix included: a number, or { min = 128, max = 1024 } for uniform lengths."}
 	outputLen   = steps.Attr{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate: a number, or { min = 16, max = 128 } for uniform lengths."}
 	prefixLen   = steps.Attr{Name: "prefix_len", Type: cty.Number, Doc: "Tokens at the start that all prompts of a run share; none unless set."}
-	suffixLen   = steps.Attr{Name: "suffix_len", Type: cty.Number, Doc: "Tokens of a prompt after its shared prefix."}
+	suffixLen   = steps.Attr{Name: "suffix_len", Type: cty.Number, Doc: "Tokens of a prompt after its shared prefix; 256 unless set."}
 	numPrefixes = steps.Attr{Name: "num_prefixes", Type: cty.Number, Doc: "Number of different shared prefixes; 10 unless set."}
-	path        = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file."}
+	turns       = steps.Attr{Name: "turns", Type: cty.Number, Doc: "Requests of a conversation; 4 unless set."}
+	users       = steps.Attr{Name: "users", Type: cty.Number, Doc: "Conversations that go on at once; 16 unless set."}
+	systemLen   = steps.Attr{Name: "system_len", Type: cty.Number, Doc: "Tokens of a system prompt that all conversations share; none unless set."}
+	path        = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
+	maxInput    = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
+	maxTotal    = steps.Attr{Name: "max_total", Type: cty.Number, Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}
+	rotate      = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set."}
+	blockSize   = steps.Attr{Name: "block_size", Type: cty.Number, Doc: "Tokens of a block that hash_ids name; 512 unless set, as in Mooncake's traces."}
 	seed        = steps.Attr{Name: "seed", Type: cty.Number, Doc: "Seed of the choice of entries; the benchmark's unless set."}
 	timeScale   = steps.Attr{Name: "time_scale", Type: cty.Number, Doc: "Factor on the trace's times: 0.5 sends twice as fast. 1 unless set."}
 )
@@ -64,20 +78,26 @@ func validate(o steps.Object) []steps.Problem {
 			})
 		}
 	}
-	for _, n := range []struct {
-		name string
-		low  float64
-	}{{"prefix_len", 0}, {"suffix_len", 1}, {"num_prefixes", 1}, {"seed", 0}} {
-		if o.Known(n.name) && (o.Float(n.name) < n.low || o.Float(n.name) != float64(o.Int(n.name))) {
-			found = append(found, steps.Problem{
-				Path: []string{n.name}, Summary: fmt.Sprintf("%s must be a whole number of at least %g", n.name, n.low),
-			})
-		}
+	found = append(found, checkWhole(o, "prefix_len", 0, maxLength)...)
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		bound := options[name]
+		found = append(found, checkWhole(o, name, bound.low, bound.high)...)
 	}
+	found = append(found, checkWhole(o, "seed", 0, math.MaxInt32)...)
 	if o.Known("time_scale") && o.Float("time_scale") <= 0 {
 		found = append(found, steps.Problem{Path: []string{"time_scale"}, Summary: "time_scale must be above zero"})
 	}
 	return found
+}
+
+func checkWhole(o steps.Object, name string, low, high int) []steps.Problem {
+	if !o.Known(name) {
+		return nil
+	}
+	if f := o.Float(name); f == float64(o.Int(name)) && f >= float64(low) && f <= float64(high) {
+		return nil
+	}
+	return []steps.Problem{{Path: []string{name}, Summary: fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high)}}
 }
 
 // checkLength says what is wrong with a length, "" if nothing is or it is not known.

@@ -4,14 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 )
 
-// Prompt is one request's content. Either IDs or Text is set.
+// Prompt is one request's content. One of IDs, Text and Messages is set.
 type Prompt struct {
 	// IDs are token ids of the server's own tokenizer; their number is Input exactly.
 	IDs []int
 	// Text is a prompt of about Input tokens.
 	Text string
+	// Messages are those of a chat request, a JSON array, of about Input tokens.
+	Messages json.RawMessage
 	// Input and Output are the wanted lengths in tokens.
 	Input, Output int
 }
@@ -38,6 +41,10 @@ func Hash(prompts []Prompt) string {
 		}
 		put(len(p.Text))
 		h.Write([]byte(p.Text))
+		if p.Messages != nil {
+			put(len(p.Messages))
+			h.Write(p.Messages)
+		}
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -29,62 +30,111 @@ func Prompts(src Source, n int, s Seeds) []Prompt {
 	return out
 }
 
-// UnsupportedError says that prompts of a kind cannot be made yet.
-type UnsupportedError struct{ Kind string }
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("dataset %q is not supported at run time yet; use random or sonnet", e.Kind)
-}
-
-// InvalidError says what is wrong with the lengths of a dataset.
+// InvalidError says what is wrong with a dataset: its lengths or its file.
 type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return "dataset: " + e.Reason }
 
-// New returns the source of a dataset. The errors are those of Check, and an
-// *InvalidError for a corpus too small to draw from.
+func invalid(format string, args ...any) error {
+	return &InvalidError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// New returns the source of a dataset that is made of the embedded text alone; those of
+// files come from FromFile. The errors are those of Check, and an *InvalidError for a
+// corpus too small to draw from.
 func New(d steps.Dataset, c Corpus) (Source, error) {
 	if err := Check(d); err != nil {
 		return nil, err
 	}
-	if len(c.IDs) > 0 && len(c.IDs) < minCorpus {
-		return nil, &InvalidError{Reason: fmt.Sprintf(
-			"the server's tokenizer made %d tokens of the embedded text, at least %d are needed", len(c.IDs), minCorpus)}
+	if err := checkCorpus(c); err != nil {
+		return nil, err
 	}
-	return synthetic{spec: d, exact: len(c.IDs) > 0, draw: newDrawer(d.Kind, c)}, nil
-}
-
-// Check says whether prompts of a dataset can be made: *UnsupportedError for a kind
-// that cannot be run yet, *InvalidError for an unknown kind or lengths that make no
-// sense.
-func Check(d steps.Dataset) error {
-	bad := func(format string, args ...any) error { return &InvalidError{Reason: fmt.Sprintf(format, args...)} }
+	m := maker{spec: d, exact: len(c.IDs) > 0, draw: newDrawer(d.Kind, c)}
 	switch d.Kind {
 	case "random", "sonnet":
-	case "sharegpt", "file", "trace":
-		return &UnsupportedError{Kind: d.Kind}
-	default:
-		return bad("unknown kind %q", d.Kind)
+		return synthetic{m}, nil
+	case "prefix_repetition":
+		return newPrefixes(m), nil
+	case "chat":
+		return newConversations(m, c.Chat), nil
+	case "sharegpt":
+		if d.Synthetic {
+			return standIn{m}, nil
+		}
 	}
-	switch {
-	case d.InputMin < 1 || d.InputMax < d.InputMin:
-		return bad("input lengths %d..%d: the minimum must be at least 1 and not above the maximum", d.InputMin, d.InputMax)
-	case d.OutputMin < 1 || d.OutputMax < d.OutputMin:
-		return bad("output lengths %d..%d: the minimum must be at least 1 and not above the maximum", d.OutputMin, d.OutputMax)
-	case d.PrefixLen < 0:
-		return bad("prefix length %d is negative", d.PrefixLen)
-	case d.PrefixLen >= d.InputMin:
-		return bad("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input", d.PrefixLen, d.InputMin)
+	return nil, invalid("kind %q needs its file: use FromFile", d.Kind)
+}
+
+func checkCorpus(c Corpus) error {
+	if len(c.IDs) > 0 && len(c.IDs) < minCorpus {
+		return invalid("the server's tokenizer made %d tokens of the embedded text, at least %d are needed", len(c.IDs), minCorpus)
 	}
 	return nil
 }
 
-// synthetic makes prompts of the embedded text: kinds random and sonnet.
-type synthetic struct {
+// NeedsFile reports whether prompts of a dataset come from its file.
+func NeedsFile(d steps.Dataset) bool {
+	switch d.Kind {
+	case "sharegpt", "file", "trace":
+		return !d.Synthetic
+	}
+	return false
+}
+
+// Check says whether prompts of a dataset can be made: an *InvalidError for an unknown
+// kind, or for lengths and options that make no sense.
+func Check(d steps.Dataset) error {
+	if d.PrefixLen < 0 {
+		return invalid("prefix length %d is negative", d.PrefixLen)
+	}
+	switch d.Kind {
+	case "random", "sonnet":
+		if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
+			return err
+		}
+		if d.PrefixLen >= d.InputMin {
+			return invalid("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input", d.PrefixLen, d.InputMin)
+		}
+		return checkSpan("output", d.OutputMin, d.OutputMax)
+	case "chat":
+		if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
+			return err
+		}
+		return errors.Join(checkSpan("output", d.OutputMin, d.OutputMax), checkOptions(d))
+	case "prefix_repetition", "sharegpt", "file", "trace":
+		if d.OutputMin != 0 || d.OutputMax != 0 {
+			if err := checkSpan("output", d.OutputMin, d.OutputMax); err != nil {
+				return err
+			}
+		}
+		return errors.Join(checkPath(d), checkOptions(d))
+	}
+	return invalid("unknown kind %q", d.Kind)
+}
+
+func checkSpan(what string, low, high int) error {
+	if low < 1 || high < low {
+		return invalid("%s lengths %d..%d: the minimum must be at least 1 and not above the maximum", what, low, high)
+	}
+	return nil
+}
+
+func checkPath(d steps.Dataset) error {
+	if NeedsFile(d) && d.Path == "" {
+		return invalid("kind %q needs the path of its file", d.Kind)
+	}
+	return nil
+}
+
+// maker is what all sources make prompts with.
+type maker struct {
 	spec  steps.Dataset
-	exact bool
+	exact bool // of token ids
 	draw  drawer
 }
+
+// synthetic makes prompts of the embedded text: kinds random and sonnet.
+type synthetic struct{ maker }
 
 // Streams of the generator, so that lengths, content and the shared prefix do not
 // depend on how much of another was drawn.
@@ -92,6 +142,9 @@ const (
 	streamLengths = 0x6c656e6774687300 + iota
 	streamContent
 	streamPrefix
+	streamOrder
+	streamBlock
+	streamMark
 )
 
 // stream returns the generator of one index. PCG is specified bit for bit, so draws
@@ -106,15 +159,7 @@ func (s synthetic) Prompt(i int, seeds Seeds) Prompt {
 		Input:  between(r, s.spec.InputMin, s.spec.InputMax),
 		Output: between(r, s.spec.OutputMin, s.spec.OutputMax),
 	}
-	body := stream(seeds.Content, streamContent, i)
-	prefix := stream(seeds.Content, streamPrefix, 0)
-	if s.exact {
-		p.IDs = s.draw.appendIDs(make([]int, 0, p.Input), s.spec.PrefixLen, prefix)
-		p.IDs = s.draw.appendIDs(p.IDs, p.Input, body)
-		return p
-	}
-	p.Text = s.draw.text(s.spec.PrefixLen, prefix, p.Input, body)
-	return p
+	return s.fill(p, s.spec.PrefixLen, stream(seeds.Content, streamPrefix, 0), stream(seeds.Content, streamContent, i))
 }
 
 // between draws uniformly from lo..hi, both included.

@@ -148,6 +148,9 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 	switch {
 	case e.endpoint == endpointChat:
 		b["messages"] = []any{map[string]any{"role": "user", "content": p.Text}}
+		if p.Messages != nil {
+			b["messages"] = p.Messages
+		}
 		b["max_completion_tokens"] = p.Output
 	case p.IDs != nil:
 		b["prompt"], b["max_tokens"] = p.IDs, p.Output

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	// With the same ShapeSeed and another Seed in each repeat the content rotates while
 	// the shape stays, so that the draw of arrivals is no part of the spread of repeats.
 	ShapeSeed uint64
+	// Files opens the datasets that are read from files; nil where none is needed.
+	Files *dataset.Files
 	// TLS is the configuration for https targets; nil means the system's roots.
 	TLS *tls.Config
 	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.

@@ -115,13 +115,20 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	src, err := dataset.New(r.opt.Workload.Dataset, c)
+	src, err := source(ctx, r.opt, r.client, enc, c)
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
 	l := r.opt.Workload.Load
 	n := Count(l)
-	r.schedule = Schedule(l, n, r.opt.seeds().Lengths)
+	if l.Arrival == Trace {
+		if r.schedule, err = traceSchedule(l, src); err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		n = len(r.schedule)
+	} else {
+		r.schedule = Schedule(l, n, r.opt.seeds().Lengths)
+	}
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
 }
@@ -145,7 +152,7 @@ func tlsConfig(opt Options, t target) *tls.Config {
 func (r *runner) connections() int {
 	l := r.opt.Workload.Load
 	n := maxWarmConns
-	if l.Rate > 0 {
+	if l.Rate > 0 || l.Arrival == Trace {
 		n = 64
 	}
 	if l.MaxConcurrency > 0 {
@@ -240,7 +247,8 @@ func (r *runner) bounded(ctx context.Context, pace *pacer, limit int) {
 }
 
 // closedLoop keeps MaxConcurrency users busy, each sending when its last answer is
-// complete, until the number of requests or the duration is reached. There is no plan:
+// complete and its think time over, until the number of requests or the duration is
+// reached. There is no plan:
 // Planned stays -1.
 func (r *runner) closedLoop(ctx context.Context) {
 	var (
@@ -266,6 +274,9 @@ func (r *runner) closedLoop(ctx context.Context) {
 		wg.Go(func() {
 			for i, ok := more(); ok; i, ok = more() {
 				r.send(ctx, i, -1, time.Now(), nil)
+				if l.ThinkTime > 0 && !sleepUntil(ctx, time.Now().Add(r.wall(l.ThinkTime))) {
+					return
+				}
 			}
 		})
 	}

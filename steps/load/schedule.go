@@ -20,10 +20,14 @@ const (
 	Constant  = "constant"
 	Unlimited = "unlimited"
 	Closed    = "closed"
+	Trace     = "trace"
 )
 
 // CheckLoad says what is wrong with a load, nil if nothing is.
 func CheckLoad(l steps.Load) error {
+	if l.ThinkTime != 0 && (l.ThinkTime < 0 || l.Arrival != Closed) {
+		return errors.New("load: think_time is that of a closed loop's users, and not negative")
+	}
 	if l.Requests < 0 || l.Duration < 0 || l.MaxConcurrency < 0 || l.Ramp < 0 {
 		return errors.New("load: requests, duration, max_concurrency and ramp must not be negative")
 	}
@@ -33,7 +37,7 @@ func CheckLoad(l steps.Load) error {
 	switch l.Arrival {
 	case Poisson, Gamma, Constant:
 		return checkRate(l)
-	case Unlimited, Closed:
+	case Unlimited, Closed, Trace:
 		if l.Rate != 0 || l.Ramp != 0 {
 			return fmt.Errorf("load: arrival %q has no rate and no ramp; remove them or choose poisson", l.Arrival)
 		}
@@ -45,7 +49,7 @@ func CheckLoad(l steps.Load) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("load: unknown arrival %q, expected poisson, gamma, constant, unlimited or closed", l.Arrival)
+		return fmt.Errorf("load: unknown arrival %q, expected poisson, gamma, constant, unlimited, trace or closed", l.Arrival)
 	}
 }
 
@@ -69,9 +73,9 @@ func checkRate(l steps.Load) error {
 
 // Count is the number of requests of an open loop's schedule: Requests, or what the
 // rate brings in Duration on average (so that two seeds have the same number of
-// requests), whichever is less. It is 0 for a closed loop bounded by time.
+// requests), whichever is less. It is 0 for a closed loop or a trace bounded by time.
 func Count(l steps.Load) int {
-	if l.Duration == 0 || l.Arrival == Unlimited || l.Arrival == Closed {
+	if l.Duration == 0 || l.Rate == 0 {
 		return l.Requests
 	}
 	n := int(math.Round(arrivalsBy(l, l.Duration.Seconds())))
@@ -87,7 +91,8 @@ const streamArrivals = 0x6172726976616c73
 // Schedule returns the planned send times of n requests (n = 0 means Count(l)), from
 // the start of the run, ascending. It is a pure function of its arguments, drawn from
 // math/rand/v2's PCG by algorithms of this package, so that a stored seed gives the
-// same schedule in every version. A closed loop has no schedule (nil).
+// same schedule in every version. A closed loop has no schedule (nil), and that of a
+// trace is in its dataset.
 //
 // Gaps are 1/rate (constant), exponential (poisson) or gamma distributed with shape
 // burstiness and mean 1/rate (gamma). As in `vllm bench serve` 0.33 the first request
@@ -98,7 +103,7 @@ const streamArrivals = 0x6172726976616c73
 //
 // The load must be valid (CheckLoad).
 func Schedule(l steps.Load, n int, seed uint64) []time.Duration {
-	if l.Arrival == Closed {
+	if l.Arrival == Closed || l.Arrival == Trace {
 		return nil
 	}
 	if n <= 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps/dataset"
@@ -16,26 +17,77 @@ const tokenizeTimeout = 60 * time.Second
 // not answer is an error, because the other side of a comparison, which does, would get
 // other work.
 func corpus(ctx context.Context, c *client, enc *encoder) (dataset.Corpus, error) {
-	ids, err := tokenize(ctx, c, enc, dataset.Text())
+	ids, err := tokenize(ctx, c, enc, dataset.Text(), false)
 	if err != nil {
 		return dataset.Corpus{}, err
 	}
 	if enc.endpoint == endpointChat {
-		return dataset.TextCorpus(ids), nil
+		text := dataset.TextCorpus(ids)
+		text.Chat = true
+		return text, nil
 	}
 	return dataset.Corpus{IDs: ids}, nil
 }
 
-// tokenize returns the token ids of a text by POST /tokenize (vLLM, SGLang), without
-// special tokens; none where the server has no such endpoint.
-func tokenize(ctx context.Context, c *client, enc *encoder, text string) ([]int, error) {
-	body, err := json.Marshal(map[string]any{"model": enc.model, "prompt": text, "add_special_tokens": false})
+// source makes the source of the run's prompts: of the corpus alone, or of a file.
+func source(ctx context.Context, opt Options, c *client, enc *encoder, corpus dataset.Corpus) (dataset.Source, error) {
+	d := opt.Workload.Dataset
+	if !dataset.NeedsFile(d) {
+		return dataset.New(d, corpus)
+	}
+	if opt.Files == nil {
+		return nil, &dataset.InvalidError{Reason: fmt.Sprintf("%q is to be read, and no folder to read from is given", d.Path)}
+	}
+	table, err := opt.Files.Table(d)
+	if err != nil {
+		return nil, err
+	}
+	m := dataset.Material{Corpus: corpus, Table: table, Need: Count(opt.Workload.Load), Seeds: opt.seeds()}
+	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
+		m.Tokenize = func(ctx context.Context, texts []string) ([][]int, error) { return tokenizeAll(ctx, c, enc, texts) }
+	}
+	return dataset.FromFile(ctx, d, m)
+}
+
+// tokenizers is how many texts are asked about at once.
+const tokenizers = 16
+
+// tokenizeAll asks for the ids of texts, with the special tokens that the server itself
+// would add to them.
+func tokenizeAll(ctx context.Context, c *client, enc *encoder, texts []string) ([][]int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := make([][]int, len(texts))
+	slots := make(chan struct{}, tokenizers)
+	var wg sync.WaitGroup
+	for i, text := range texts {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ids, err := tokenize(ctx, c, enc, text, true)
+			if err == nil && len(ids) == 0 {
+				err = fmt.Errorf("the server's tokenizer made nothing of a text of the dataset: %.60q", text)
+			}
+			if err != nil {
+				cancel(err)
+			}
+			out[i] = ids
+		})
+	}
+	wg.Wait()
+	return out, context.Cause(ctx)
+}
+
+// tokenize returns the token ids of a text by POST /tokenize (vLLM, SGLang); none where
+// the server has no such endpoint.
+func tokenize(ctx context.Context, c *client, enc *encoder, text string, special bool) ([]int, error) {
+	body, err := json.Marshal(map[string]any{"model": enc.model, "prompt": text, "add_special_tokens": special})
 	if err != nil {
 		return nil, fmt.Errorf("tokenize: %w", err)
 	}
 	status, answer, err := c.fetch(ctx, enc.post("/tokenize", body), tokenizeTimeout)
 	if err != nil {
-		return nil, fmt.Errorf("tokenize the embedded text on the server: %w; is the server running at %s?", err, enc.target.addr)
+		return nil, fmt.Errorf("tokenize text on the server: %w; is the server running at %s?", err, enc.target.addr)
 	}
 	switch {
 	case status == 401 || status == 403:

@@ -286,7 +286,7 @@ func (w *world) respond(ctx context.Context, s *fakeServer, trouble string) (loa
 	case "hang":
 		wait = time.Hour
 	case "unsupported":
-		return load.Result{}, fmt.Errorf("load: %w", &dataset.UnsupportedError{Kind: "trace"})
+		return load.Result{}, fmt.Errorf("load: %w", &dataset.InvalidError{Reason: "no such file"})
 	case "refuse":
 		return load.Result{}, errors.New("the server cannot tokenize")
 	}

@@ -111,9 +111,8 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 
 // faultOfTheFile says whether a workload cannot be made, whatever the server does.
 func faultOfTheFile(err error) bool {
-	var unsupported *dataset.UnsupportedError
 	var invalid *dataset.InvalidError
-	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &unsupported) || errors.As(err, &invalid)
+	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &invalid)
 }
 
 func anyFailed(run record.Run) bool {

@@ -1,0 +1,306 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// tokenizeBatch is how many texts are asked about at once.
+const tokenizeBatch = 128
+
+// Material is what prompts of a file are made with.
+type Material struct {
+	Corpus
+	Table *Table
+	// Tokenize returns the ids of texts as the server reads them, special tokens
+	// included; nil where the server does not tell.
+	Tokenize func(ctx context.Context, texts []string) ([][]int, error)
+	// Need is the number of requests, 0 if it is not known.
+	Need int
+	// Seeds of the run; lengths choose the entries.
+	Seeds Seeds
+}
+
+// unknownNeed is how many entries are prepared where the number of requests is not
+// known.
+const unknownNeed = 1024
+
+// Timed is a Source whose prompts have times of their own.
+type Timed interface {
+	Source
+	// Len is the number of requests that have a time.
+	Len() int
+	// Times are the planned times of the first n requests, from the start of the run.
+	Times(n int) []time.Duration
+}
+
+// FromFile returns the source of a dataset that is read from a file. That of a trace is
+// a Timed.
+//
+// Entries of kinds sharegpt and file are shuffled by the seed of lengths. Where there
+// are fewer than requests they come again. So that neither that nor the next repeat hits
+// a prefix cache, the second and third token of each prompt are replaced by ones drawn
+// from the seed of content and the round (in text: a few characters are put before it),
+// at equal lengths; rotate = false leaves prompts as they are.
+func FromFile(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+	if err := Check(d); err != nil {
+		return nil, err
+	}
+	if err := checkCorpus(m.Corpus); err != nil {
+		return nil, err
+	}
+	mk := maker{spec: d, exact: len(m.IDs) > 0, draw: newDrawer(d.Kind, m.Corpus)}
+	if d.Kind == "trace" {
+		return newTrace(mk, m)
+	}
+	c := chooser{maker: mk, m: m, need: m.Need}
+	if c.need == 0 {
+		c.need = unknownNeed
+	}
+	return c.source(ctx)
+}
+
+// chooser picks the entries of a run.
+type chooser struct {
+	maker
+	m      Material
+	need   int
+	chosen []Prompt
+}
+
+func (c *chooser) source(ctx context.Context) (Source, error) {
+	seed := c.m.Seeds.Lengths
+	if n, ok := wholeOption(c.spec.Options["seed"]); ok {
+		seed = uint64(n)
+	}
+	order := stream(seed, streamOrder, 0).Perm(len(c.m.Table.Entries))
+	for batch := range slices.Chunk(order, tokenizeBatch) {
+		if err := c.addBatch(ctx, batch); err != nil {
+			return nil, err
+		}
+		if len(c.chosen) >= c.need {
+			c.chosen = c.chosen[:c.need]
+			break
+		}
+	}
+	if len(c.chosen) == 0 {
+		return nil, invalid("%s: none of its %d entries has a prompt of %d to %d tokens and at most %d with the answer; raise max_input or max_total",
+			c.spec.Path, len(order), shareMin, option(c.spec, "max_input"), option(c.spec, "max_total"))
+	}
+	rotate, ok := c.spec.Options["rotate"].(bool)
+	return marked{maker: c.maker, prompts: c.chosen, corpus: c.m.IDs, still: ok && !rotate}, nil
+}
+
+// addBatch makes prompts of entries and keeps those that pass.
+func (c *chooser) addBatch(ctx context.Context, batch []int) error {
+	var texts []string
+	for _, i := range batch {
+		e := &c.m.Table.Entries[i]
+		texts = append(texts, e.Text, e.Answer)
+	}
+	ids, err := c.tokens(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for k, i := range batch {
+		p, err := c.prompt(i, ids[2*k], ids[2*k+1])
+		if err != nil {
+			return err
+		}
+		if c.spec.Kind == "file" || kept(c.maker, p.Input, p.Output) {
+			c.chosen = append(c.chosen, p)
+		}
+	}
+	return nil
+}
+
+// counted is a text's tokens: ids, or an estimate of their number.
+type counted struct {
+	ids []int
+	n   int
+}
+
+// tokens asks the tokenizer about the texts that are not empty.
+func (c *chooser) tokens(ctx context.Context, texts []string) ([]counted, error) {
+	out := make([]counted, len(texts))
+	var asked []string
+	var places []int
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		out[i].n = c.draw.estimate(text)
+		asked, places = append(asked, text), append(places, i)
+	}
+	if c.m.Tokenize == nil || len(asked) == 0 {
+		return out, nil
+	}
+	ids, err := c.m.Tokenize(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range places {
+		out[i] = counted{ids: ids[k], n: len(ids[k])}
+	}
+	return out, nil
+}
+
+// prompt makes a prompt of entry i.
+func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
+	e := &c.m.Table.Entries[i]
+	p := Prompt{Text: e.Text, Messages: e.Messages, IDs: e.IDs, Input: e.Input, Output: e.Output}
+	switch {
+	case c.spec.OutputMin > 0 && (e.Output == 0 || c.spec.Kind == "sharegpt"):
+		p.Output = between(stream(c.m.Seeds.Lengths, streamLengths, i), c.spec.OutputMin, c.spec.OutputMax)
+	case e.Output == 0 && c.spec.Kind == "sharegpt":
+		p.Output = answer.n
+	case e.Output == 0:
+		return p, invalid("%s, line %d: no output_tokens, and the dataset has no output_len", c.spec.Path, e.line)
+	}
+	switch {
+	case e.Messages != nil && !c.m.Chat:
+		return p, invalid("%s, line %d: messages need endpoint = \"chat\"", c.spec.Path, e.line)
+	case e.IDs != nil && c.m.Chat:
+		return p, invalid("%s, line %d: token ids cannot be sent to endpoint \"chat\"; use completions or generate", c.spec.Path, e.line)
+	case e.Text != "" && text.ids != nil && !c.m.Chat:
+		p.Text, p.IDs, p.Input = "", text.ids, len(text.ids)
+	case e.Text != "":
+		p.Input = text.n
+	case e.Messages != nil:
+		p.Input = c.draw.estimate(string(e.Messages))
+	}
+	return p, nil
+}
+
+// marked are chosen prompts, whose beginning is changed from repeat to repeat.
+type marked struct {
+	maker
+	prompts []Prompt
+	corpus  []int
+	still   bool
+}
+
+func (s marked) Prompt(i int, seeds Seeds) Prompt {
+	p := s.prompts[i%len(s.prompts)]
+	if s.still {
+		return p
+	}
+	r := stream(seeds.Content, streamMark, i/len(s.prompts))
+	switch {
+	case p.IDs != nil:
+		// The first token may be one that begins every prompt of the model.
+		p.IDs = slices.Clone(p.IDs)
+		for j := 1; j < min(3, len(p.IDs)) && len(s.corpus) > 0; j++ {
+			p.IDs[j] = s.corpus[r.IntN(len(s.corpus))]
+		}
+	case p.Messages != nil:
+		p.Messages = markMessages(p.Messages, mark(r.Uint64()))
+	default:
+		p.Text = mark(r.Uint64()) + p.Text
+	}
+	return p
+}
+
+// mark is a short text that makes a prompt's beginning its own.
+func mark(x uint64) string { return fmt.Sprintf("[%05x] ", x&0xfffff) }
+
+// markMessages puts a mark before the text of the first message. One without text, of
+// pictures alone, is left as it is.
+func markMessages(raw json.RawMessage, mark string) json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		return raw
+	}
+	first := list[0]
+	var text string
+	var parts []map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(first["content"], &text) == nil:
+		first["content"] = quote(mark + text)
+	case json.Unmarshal(first["content"], &parts) == nil:
+		at := slices.IndexFunc(parts, func(p map[string]json.RawMessage) bool {
+			return strings.Trim(string(p["type"]), `"`) == "text" && json.Unmarshal(p["text"], &text) == nil
+		})
+		if at < 0 {
+			return raw
+		}
+		parts[at]["text"] = quote(mark + text)
+		first["content"], _ = json.Marshal(parts)
+	}
+	out, err := json.Marshal(list)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+func quote(s string) json.RawMessage {
+	b, _ := json.Marshal(s) // a string always can
+	return b
+}
+
+// trace makes the prompts of a trace.
+type trace struct {
+	maker
+	entries []Entry
+	block   int
+	scale   float64
+}
+
+func newTrace(m maker, given Material) (Source, error) {
+	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: 1}
+	if v, set := m.spec.Options["time_scale"]; set {
+		t.scale = number(v)
+	}
+	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
+		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
+	}
+	return t, nil
+}
+
+func (t trace) Len() int { return len(t.entries) }
+
+func (t trace) Times(n int) []time.Duration {
+	out := make([]time.Duration, min(n, len(t.entries)))
+	for i := range out {
+		out[i] = time.Duration(float64(t.entries[i].At) * t.scale)
+	}
+	return out
+}
+
+// Prompt has the lengths of entry i. Blocks of one name have one content throughout a
+// run, so that the prefix cache finds what it found in the recorded service; what no
+// block names is drawn for this request alone. After its end the trace begins again,
+// with other content.
+func (t trace) Prompt(i int, seeds Seeds) Prompt {
+	e := t.entries[i%len(t.entries)]
+	p := Prompt{Input: e.Input, Output: e.Output}
+	if t.spec.OutputMin > 0 {
+		p.Output = between(stream(seeds.Lengths, streamLengths, i), t.spec.OutputMin, t.spec.OutputMax)
+	}
+	content := seeds.Content + uint64(i/len(t.entries))
+	var text strings.Builder
+	for k, name := range e.Blocks {
+		end := min((k+1)*t.block, e.Input)
+		r := stream(content, streamBlock, int(name))
+		if t.exact {
+			p.IDs = t.draw.appendIDs(p.IDs, end, r)
+		} else {
+			t.draw.fill(&text, t.draw.bytes(end), r)
+		}
+	}
+	own := stream(seeds.Content, streamContent, i)
+	if t.exact {
+		p.IDs = t.draw.appendIDs(p.IDs, e.Input, own)
+		return p
+	}
+	t.draw.fill(&text, t.draw.bytes(e.Input), own)
+	p.Text = text.String()
+	return p
+}

@@ -1,0 +1,49 @@
+package dataset
+
+import "math/rand/v2"
+
+// Defaults of kind prefix_repetition, those of `vllm bench serve` 0.33.
+const (
+	defaultPrefix = 256
+	defaultOutput = 128
+)
+
+// prefixes makes prompts that share one of several prefixes: kind prefix_repetition. Of
+// each num_prefixes prompts in a row every prefix has one, in an order drawn from the
+// seed of lengths: any number of requests is balanced, and the order is the same in all
+// repeats.
+type prefixes struct {
+	maker
+	count, prefix, suffix int
+	out                   [2]int
+}
+
+func newPrefixes(m maker) prefixes {
+	p := prefixes{maker: m, count: option(m.spec, "num_prefixes"), suffix: option(m.spec, "suffix_len")}
+	p.prefix, p.out = m.spec.PrefixLen, [2]int{m.spec.OutputMin, m.spec.OutputMax}
+	if p.prefix == 0 {
+		p.prefix = defaultPrefix
+	}
+	if p.out[0] == 0 {
+		p.out = [2]int{defaultOutput, defaultOutput}
+	}
+	return p
+}
+
+func (s prefixes) Prompt(i int, seeds Seeds) Prompt {
+	r := stream(seeds.Lengths, streamLengths, i)
+	p := Prompt{Input: s.prefix + s.suffix, Output: between(r, s.out[0], s.out[1])}
+	which := stream(seeds.Lengths, streamOrder, i/s.count).Perm(s.count)[i%s.count]
+	return s.fill(p, s.prefix, stream(seeds.Content, streamPrefix, 1+which), stream(seeds.Content, streamContent, i))
+}
+
+// fill makes the content of a prompt, the first tokens of it from a generator of their own.
+func (m maker) fill(p Prompt, prefix int, pr, body *rand.Rand) Prompt {
+	if m.exact {
+		p.IDs = m.draw.appendIDs(make([]int, 0, p.Input), prefix, pr)
+		p.IDs = m.draw.appendIDs(p.IDs, p.Input, body)
+		return p
+	}
+	p.Text = m.draw.text(prefix, pr, p.Input, body)
+	return p
+}

@@ -1,0 +1,215 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Bounds of what is read: files are given by whoever wrote the pipeline file.
+const (
+	maxEntries = 4_000_000
+	maxLine    = 32 << 20
+	maxLength  = 100_000_000 // of a prompt or an answer, in tokens
+	// maxTraceTime keeps times far from the end of their type.
+	maxTraceTime = 10 * 365 * 24 * time.Hour
+)
+
+// Entry is one request of a file, before its text has become tokens.
+type Entry struct {
+	// One of Text, Messages and IDs is the prompt; none of them in a trace.
+	Text     string
+	Messages json.RawMessage
+	IDs      []int
+	// Answer is the recorded answer, whose length is that of the answer to ask for.
+	Answer string
+	// Input and Output are lengths in tokens, 0 where the file does not say them.
+	Input, Output int
+	// At is the time of a trace's request, from the first one on.
+	At time.Duration
+	// Blocks name the blocks of the prompt in a trace: equal names, equal content.
+	Blocks []int64
+	// line is where the entry stands, for messages.
+	line int
+}
+
+// Table is the content of a dataset file.
+type Table struct{ Entries []Entry }
+
+// Read reads a file of a kind of dataset: sharegpt, file or trace. An error says the
+// line.
+func Read(kind string, r io.Reader) (*Table, error) {
+	var t Table
+	var err error
+	switch kind {
+	case "sharegpt":
+		err = t.readShareGPT(r)
+	case "file":
+		err = eachLine(r, t.addPrompt)
+	case "trace":
+		err = t.readTrace(r)
+	default:
+		return nil, fmt.Errorf("datasets of kind %q are not read from a file", kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Entries) == 0 {
+		return nil, errors.New("it has no usable entry")
+	}
+	return &t, nil
+}
+
+func (t *Table) add(e Entry) error {
+	if len(t.Entries) == maxEntries {
+		return fmt.Errorf("more than %d entries", maxEntries)
+	}
+	t.Entries = append(t.Entries, e)
+	return nil
+}
+
+// eachLine calls f with every line that is not empty.
+func eachLine(r io.Reader, f func(n int, line []byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	n := 0
+	for s.Scan() {
+		n++
+		if line := trimSpace(s.Bytes()); len(line) > 0 {
+			if err := f(n, line); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("line %d has more than %d MiB", n+1, maxLine>>20)
+	}
+	return s.Err()
+}
+
+// turn is one message of a ShareGPT conversation.
+type turn struct {
+	Value string `json:"value"`
+}
+
+// readShareGPT reads the JSON array of conversations as it comes: the file has some
+// 600 MB. As in `vllm bench serve` 0.33 the first two turns count, whoever speaks in
+// them, and conversations with fewer are left out.
+func (t *Table) readShareGPT(r io.Reader) error {
+	d := json.NewDecoder(bufio.NewReaderSize(r, 1<<20))
+	if tok, err := d.Token(); err != nil || tok != json.Delim('[') {
+		return errors.New("not a list of conversations: a ShareGPT file is a JSON array of { \"conversations\": [ { \"value\": … }, … ] }")
+	}
+	for n := 1; d.More(); n++ {
+		var c struct {
+			Conversations []turn `json:"conversations"`
+		}
+		if err := d.Decode(&c); err != nil {
+			return fmt.Errorf("conversation %d: %w", n, err)
+		}
+		if len(c.Conversations) < 2 || c.Conversations[0].Value == "" {
+			continue
+		}
+		if err := t.add(Entry{Text: c.Conversations[0].Value, Answer: c.Conversations[1].Value, line: n}); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("the list of conversations does not end: %w", err)
+	}
+	return nil
+}
+
+// promptLine is a line of kind file: the forms of vLLM's custom dataset (prompt,
+// output_tokens), of SGLang's openai dataset (messages, max_tokens) and of recorded
+// requests (prompt_token_ids). Other members are of no interest.
+type promptLine struct {
+	Prompt       json.RawMessage `json:"prompt"`
+	IDs          []int           `json:"prompt_token_ids"`
+	Messages     json.RawMessage `json:"messages"`
+	OutputTokens *int            `json:"output_tokens"`
+	OutputLen    *int            `json:"output_len"`
+	MaxTokens    *int            `json:"max_tokens"`
+	Completion   *int            `json:"max_completion_tokens"`
+}
+
+func (t *Table) addPrompt(n int, line []byte) error {
+	var l promptLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return fmt.Errorf("not a JSON object with a prompt: %w", err)
+	}
+	e := Entry{line: n}
+	for _, length := range []*int{l.OutputTokens, l.OutputLen, l.MaxTokens, l.Completion} {
+		if length == nil || e.Output != 0 {
+			continue
+		}
+		if *length < 1 || *length > maxLength {
+			return fmt.Errorf("an answer of %d tokens; it must have at least 1", *length)
+		}
+		e.Output = *length
+	}
+	if err := e.setPrompt(l); err != nil {
+		return err
+	}
+	return t.add(e)
+}
+
+// setPrompt takes the one prompt of a line.
+func (e *Entry) setPrompt(l promptLine) error {
+	given := 0
+	if len(l.Prompt) > 0 && string(l.Prompt) != "null" {
+		given++
+		if json.Unmarshal(l.Prompt, &e.Text) != nil && json.Unmarshal(l.Prompt, &e.IDs) != nil {
+			return errors.New("prompt must be text or a list of token ids")
+		}
+	}
+	if len(l.IDs) > 0 {
+		given++
+		e.IDs = l.IDs
+	}
+	if len(l.Messages) > 0 && string(l.Messages) != "null" {
+		given++
+		if err := checkMessages(l.Messages); err != nil {
+			return err
+		}
+		e.Messages = l.Messages
+	}
+	switch {
+	case given != 1:
+		return fmt.Errorf("it has %d of prompt, prompt_token_ids and messages, and needs exactly one", given)
+	case e.Text == "" && len(e.IDs) == 0 && e.Messages == nil:
+		return errors.New("the prompt is empty")
+	}
+	for _, id := range e.IDs {
+		if id < 0 {
+			return fmt.Errorf("token id %d is negative", id)
+		}
+	}
+	e.Input = len(e.IDs)
+	return nil
+}
+
+// message is a chat message; the content is text or a list of parts.
+type message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+func checkMessages(raw json.RawMessage) error {
+	var list []message
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return fmt.Errorf("messages must be a list of { \"role\": …, \"content\": … }: %w", err)
+	}
+	if len(list) == 0 {
+		return errors.New("messages is an empty list")
+	}
+	for i, m := range list {
+		if m.Role == "" {
+			return fmt.Errorf("message %d has no role", i+1)
+		}
+	}
+	return nil
+}
