@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Writes the list of flags of a released vLLM or SGLang, from its published wheel.
+
+    extract.py vllm 0.11.0 > vllm-0.11.0.txt
+    extract.py sglang 0.5.5 > sglang-0.5.5.txt
+
+It downloads the wheel with pip, unpacks the Python in it, and has the engine's own code
+build its argument parser; nothing of the engine is started, and no GPU is needed. What
+the code imports and this Python lacks is replaced by a stand-in. torch, transformers and
+pydantic must be there: the environment that examples/vllm-cpu/setup.sh makes will do.
+
+    --wheels DIR   keep the wheels there, and use those that are there
+"""
+import argparse
+import importlib.abc
+import importlib.machinery
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+import zipfile
+
+PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 17)] + ["manylinux2014_x86_64", "manylinux1_x86_64", "any"]
+
+# What no server takes.
+LEFT_OUT = {"--help"}
+
+
+class StandIn(types.ModuleType):
+    """A module whose every name exists."""
+
+    __path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = type(name, (), {"__getattr__": lambda s, n: s, "__call__": lambda s, *a, **k: a[0] if a and callable(a[0]) else s,
+                               "__class_getitem__": classmethod(lambda c, item: c)})
+        value = made if name[:1].isupper() else made()
+        setattr(self, name, value)
+        return value
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules that it was told to."""
+
+    def __init__(self):
+        self.names = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in self.names:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return StandIn(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+def patiently(engine, build):
+    """Calls build, and starts this process anew with one more stand-in for each thing that
+    is missing: a module that is not there, or a name in a module that is newer than the
+    engine wants it."""
+    known = [w for w in os.environ.get("PIPELINE_EXTRACT_STAND_INS", "").split(",") if w]
+    finder = StandIns()
+    finder.names = {w for w in known if ":" not in w}
+    sys.meta_path.append(finder)
+    for module, _, name in (w.partition(":") for w in known if ":" in w):
+        setattr(importlib.import_module(module), name, getattr(StandIn(module), name))
+    try:
+        return build(engine)
+    except ImportError as e:
+        missing = re.search(r"cannot import name '(\w+)'", str(e))
+        word = e.name.split(".")[0] if isinstance(e, ModuleNotFoundError) else f"{e.name}:{missing and missing[1]}"
+        if not e.name or e.name.split(".")[0] == engine or word in known:
+            raise
+        print(f"{e}: a stand-in takes its place", file=sys.stderr)
+        sys.stderr.flush()
+        os.environ["PIPELINE_EXTRACT_STAND_INS"] = ",".join([*known, word])
+        os.execv(sys.executable, [sys.executable, __file__])
+
+
+def parser_of(engine):
+    """Has the engine's code build its parser of the server's arguments."""
+    if engine == "sglang":
+        from sglang.srt.server_args import ServerArgs
+
+        parser = argparse.ArgumentParser()
+        ServerArgs.add_cli_args(parser)
+        return parser
+    try:
+        from vllm.utils.argparse_utils import FlexibleArgumentParser
+    except ImportError:
+        from vllm.utils import FlexibleArgumentParser
+    try:
+        from vllm.entrypoints.openai.cli_args import make_arg_parser
+    except ImportError:
+        from vllm.entrypoints.common.cli_args import make_arg_parser
+    return make_arg_parser(FlexibleArgumentParser())
+
+
+def kind_of(action):
+    """The kind of a flag's values; see table.go. What a converter takes is tried out: the
+    engines wrap json.loads and int in functions of their own."""
+    name = type(action).__name__
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return "bool"
+    if name == "StoreBoolean":
+        return "storebool"
+    if action.nargs == 0:
+        return "true"
+    if reads(action, '{"a": 1}') and not takes(action, "cpu") and action.nargs is None:
+        return "json"
+    if action.nargs in ("+", "*") or "Append" in name or name == "LoRAParserAction" or isinstance(action.nargs, int):
+        return "list"
+    if action.choices:
+        return "choice " + "|".join(str(c) for c in action.choices)
+    if action.nargs == "?":
+        return "optstr"
+    for kind, text, number in (("size", "1k", 1000), ("float", "0.5", 0.5), ("int", "7", 7)):
+        if reads(action, text) and action.type(text) == number:
+            return kind
+    return "str"
+
+
+def reads(action, text):
+    """Whether the converter makes something else than a text of it. A refusal that names a
+    field means that it was read as JSON."""
+    if action.type in (None, str):
+        return False
+    try:
+        return not isinstance(action.type(text), str)
+    except Exception as e:
+        return text.startswith("{") and any(w in repr(e) for w in ("validation error", "unexpected keyword", "Unexpected keyword"))
+
+
+def takes(action, text):
+    """Whether the converter takes a text at all: some read JSON or a plain word."""
+    try:
+        action.type(text)
+    except Exception:
+        return False
+    return True
+
+
+def names_of(action):
+    """All names but those that say the opposite."""
+    names = [n for n in action.option_strings if n.startswith("-")]
+    if isinstance(action, argparse.BooleanOptionalAction):
+        own = "--" + action.dest.replace("_", "-")
+        swapped = {"--enable-": "--disable-", "--disable-": "--enable-"}
+        opposite = {own.replace(a, b, 1) for a, b in swapped.items() if own.startswith(a)}
+        names = [n for n in names if not n.startswith("--no-") and n not in opposite]
+    names.sort(key=lambda n: not n.startswith("--"))
+    return list(dict.fromkeys(names))
+
+
+def describe(engine):
+    lines = {}
+    for action in patiently(engine, parser_of)._actions:
+        names = names_of(action)
+        if names and not LEFT_OUT & set(names):
+            lines[names[0]] = ",".join(names) + " " + kind_of(action)
+    for name in sorted(lines):
+        print(lines[name])
+
+
+def wheel_of(engine, version, folder):
+    found = sorted(folder.glob(f"{engine}-{version}-*.whl")) + sorted(folder.glob(f"{engine}-{version}.post*.whl"))
+    if not found:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--python-version", "3.12",
+                   "--implementation", "cp", "--abi", "cp312", "--abi", "abi3", "--abi", "none", "--dest", str(folder), f"{engine}=={version}"]
+        for p in PLATFORMS:
+            command += ["--platform", p]
+        subprocess.run(command, check=True)
+        found = sorted(folder.glob(f"{engine}-{version}-*.whl"))
+    return found[0]
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("engine", choices=["vllm", "sglang"])
+    args.add_argument("version")
+    args.add_argument("--wheels", type=pathlib.Path)
+    given = args.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.wheels or pathlib.Path(scratch)
+        wheel = wheel_of(given.engine, given.version, folder)
+        code = pathlib.Path(scratch, "code")
+        with zipfile.ZipFile(wheel) as z:
+            # Lists of choices are read from data files too; libraries are not needed.
+            z.extractall(code, [n for n in z.namelist() if n.endswith((".py", ".json"))])
+        # The engines look up their own version; "+cpu" makes vLLM do without a device.
+        about = code / f"{given.engine}-{given.version}+cpu.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {given.engine}\nVersion: {given.version}+cpu\n")
+        env = dict(os.environ, PYTHONPATH=str(code), PIPELINE_EXTRACT=given.engine, VLLM_LOGGING_LEVEL="ERROR", VLLM_TARGET_DEVICE="cpu")
+        out = subprocess.run([sys.executable, __file__], env=env, cwd=scratch, check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(f"# Flags of {given.engine} {given.version}, read from the argument parsers in its published wheel (Apache-2.0). Per line: names, aliases after a comma, and a kind.")
+    print("# Kinds: str, int, float, size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b;")
+    print("# true takes no value, bool has a --no- form as well, storebool takes an optional true or false.")
+    sys.stdout.write("".join(line + "\n" for line in out.splitlines() if line.startswith("-")))
+
+
+if __name__ == "__main__":
+    engine = os.environ.get("PIPELINE_EXTRACT")
+    if engine:
+        describe(engine)
+    else:
+        main()
