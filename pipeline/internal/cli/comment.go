@@ -67,6 +67,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, err)
 	}
 	redact := event.NewRedactor(event.EnvironSecrets(a.Environ()))
+	redact.Value(doc)
 	for _, s := range f.post.settings(nil) {
 		s.Untrusted = ev.Name == "workflow_run"
 		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: redact.String}

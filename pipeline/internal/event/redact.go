@@ -2,12 +2,7 @@ package event
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/json"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Mask stands where a secret was.
@@ -18,8 +13,8 @@ const Mask = "(redacted)"
 const minSecret = 6
 
 // Redactor masks secrets in everything that leaves the program: the journal, logs,
-// reports, the terminal. It finds each secret as it is, URL-escaped, in base64 (at any
-// alignment, as in a Basic authorization) and as an escaped JSON or Go string; of a
+// reports, the terminal. It finds each secret as it is and as programs write it into
+// addresses, JSON, HTML, headers (base64 at any alignment) and dumps (hexadecimal); of a
 // secret of several lines it finds each line. A nil Redactor masks nothing.
 //
 // It does not find a secret that was cut, reversed, hashed or spread over lines.
@@ -45,49 +40,6 @@ func NewRedactor(secrets []string) *Redactor {
 	// A fixed order, so that equal secrets make equal redactors.
 	slices.SortFunc(r.patterns, bytes.Compare)
 	return r
-}
-
-// forms lists how a secret may appear in text.
-func forms(secret string) []string {
-	parts := append(strings.FieldsFunc(secret, func(c rune) bool { return c == '\n' || c == '\r' }), secret)
-	var out []string
-	for _, part := range parts {
-		part = strings.TrimSpace(part)
-		if len(part) < minSecret {
-			continue
-		}
-		out = append(out, part, url.QueryEscape(part), url.PathEscape(part))
-		for _, quoted := range []string{jsonText(part, true), jsonText(part, false), strconv.Quote(part)} {
-			out = append(out, quoted[1:len(quoted)-1])
-		}
-		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			out = append(out, aligned(enc, part)...)
-		}
-	}
-	return out
-}
-
-func jsonText(s string, escapeHTML bool) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(escapeHTML)
-	if err := enc.Encode(s); err != nil {
-		return `""` // unreachable: a string always encodes
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// aligned returns the characters of s in base64 that do not depend on what stands before
-// or behind it, for each of the three positions that it can have in a group of 3 bytes.
-func aligned(enc *base64.Encoding, s string) []string {
-	var out []string
-	for before := range 3 {
-		text := enc.EncodeToString(append(make([]byte, before), s...))
-		from := (before*8 + 5) / 6
-		to := (before + len(s)) * 8 / 6
-		out = append(out, text[from:to])
-	}
-	return out
 }
 
 // Bytes returns p with its secrets masked, p itself if it has none.

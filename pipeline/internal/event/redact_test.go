@@ -3,9 +3,12 @@ package event
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
+	"html/template"
 	"net/url"
 	"strings"
 	"testing"
@@ -21,17 +24,27 @@ func TestRedactForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":           secret,
-		"query":           url.QueryEscape(secret),
-		"path":            url.PathEscape(secret),
-		"json":            string(quoted),
-		"json, raw html":  jsonText(secret, false),
-		"go":              fmt.Sprintf("%q", secret),
-		"base64":          base64.StdEncoding.EncodeToString([]byte(secret)),
-		"base64, url":     base64.URLEncoding.EncodeToString([]byte(secret)),
-		"basic, shift 1":  base64.StdEncoding.EncodeToString([]byte("u:u:" + secret)),
-		"basic, shift 2":  base64.StdEncoding.EncodeToString([]byte("user:" + secret + ":x")),
-		"twice in a line": secret + secret,
+		"plain":                 secret,
+		"query":                 url.QueryEscape(secret),
+		"path":                  url.PathEscape(secret),
+		"json":                  string(quoted),
+		"json, raw html":        jsonText(secret, false),
+		"go":                    fmt.Sprintf("%q", secret),
+		"base64":                base64.StdEncoding.EncodeToString([]byte(secret)),
+		"base64, url":           base64.URLEncoding.EncodeToString([]byte(secret)),
+		"basic, shift 1":        base64.StdEncoding.EncodeToString([]byte("u:u:" + secret)),
+		"basic, shift 2":        base64.StdEncoding.EncodeToString([]byte("user:" + secret + ":x")),
+		"twice in a line":       secret + secret,
+		"address, every byte":   percent(secret, "%%%02X"),
+		"address, small digits": percent(secret, "%%%02x"),
+		"address, small":        strings.NewReplacer("%C3%BC", "%c3%bc", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%2F", "%2f").Replace(url.PathEscape(secret)),
+		"python's json":         `hf_\"a+b/c&d<e>\\\u00fc`,
+		"python's, large":       `hf_\"a+b/c&d<e>\\\u00FC`,
+		"php's json":            `hf_\"a+b\/c&d<e>\\ü`,
+		"html":                  html.EscapeString(secret),
+		"html template":         template.HTMLEscapeString(secret),
+		"hex":                   hex.EncodeToString([]byte(secret)),
+		"hex, large":            strings.ToUpper(hex.EncodeToString([]byte(secret))),
 	} {
 		got := r.String("before " + text + " behind")
 		if !strings.Contains(got, Mask) {
@@ -44,6 +57,57 @@ func TestRedactForms(t *testing.T) {
 		if len(got) > len("before  behind")+2*len(Mask)+12 {
 			t.Errorf("%s: %q keeps too much", name, got)
 		}
+	}
+}
+
+// percent writes every byte in a form.
+func percent(s, form string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, form, s[i])
+	}
+	return b.String()
+}
+
+func TestRedactValue(t *testing.T) {
+	type word string
+	type leaf struct {
+		Text   string
+		Word   word
+		hidden string
+	}
+	doc := struct {
+		Leaves []leaf
+		Point  *leaf
+		Map    map[string]string
+		Any    map[string]any
+		Number float64
+	}{
+		[]leaf{{"a secret-1 b", "secret-1", "secret-1"}}, &leaf{Text: "secret-1"}, map[string]string{"k secret-1": "secret-1", "other": "x"},
+		map[string]any{"a": "secret-1", "b": 1.5}, 2,
+	}
+	NewRedactor([]string{"secret-1"}).Value(&doc)
+	got := fmt.Sprintf("%+v %+v", doc, *doc.Point)
+	if n := strings.Count(got, "secret-1"); n != 2 { // the enumeration and what is not exported
+		t.Errorf("%d secrets left in %s", n, got)
+	}
+	if doc.Map["k (redacted)"] != Mask || doc.Any["b"] != 1.5 || doc.Map["other"] != "x" {
+		t.Errorf("%+v", doc)
+	}
+	if doc.Leaves[0].hidden == "" {
+		t.Error("a field that is not ours was changed")
+	}
+}
+
+func TestEnvironSecrets(t *testing.T) {
+	got := EnvironSecrets([]string{
+		"HF_TOKEN=hf_abcdefgh", "GITHUB_TOKEN=ghs_1234", "OPENAI_API_KEY=sk-abcdefgh", "DB_PASSWORD=Hunter2-Hunter2",
+		"MAX_TOKENS=100000000", "TOKENIZERS_PARALLELISM=falsefalse", "SORT_KEY=something-long", "A_TOKEN=short", "B_TOKEN=disabled",
+		"C_TOKEN=/run/secrets/token", "D_TOKEN=12345678.9", "NOVALUE", "PATH=/bin",
+	})
+	want := "hf_abcdefgh|ghs_1234|sk-abcdefgh|Hunter2-Hunter2"
+	if strings.Join(got, "|") != want {
+		t.Errorf("%q, want %s", got, want)
 	}
 }
 

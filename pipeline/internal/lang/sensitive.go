@@ -77,6 +77,19 @@ func secretList(texts map[string]bool) []string {
 	return out
 }
 
+// warnOfShort says that a secret is too short to be masked in logs and reports.
+func (e *evaluator) warnOfShort(d declaration, v cty.Value) {
+	texts := map[string]bool{}
+	secretTexts(v, true, texts)
+	for text := range texts {
+		if text != "" && len(text) < leastSecret {
+			e.report(warning(codeSensitive, d.block.header, fmt.Sprintf("the value of var.%s is too short to be hidden", d.name),
+				fmt.Sprintf("Secrets of fewer than %d bytes are not masked in logs and reports: that would blank out ordinary words. Use a longer one, or leave out sensitive.", leastSecret)))
+			return
+		}
+	}
+}
+
 // redact takes secrets out of the texts of diagnostics. Functions and conversions do not
 // quote marked values; this is the second belt.
 func redact(diags hcl.Diagnostics, secrets []string) {

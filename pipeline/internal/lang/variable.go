@@ -50,6 +50,7 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 		}
 		if d.sensitive {
 			secretTexts(v, true, e.secrets)
+			e.warnOfShort(d, v)
 			v = v.Mark(sensitive)
 		}
 		e.vars["var."+d.name] = v
