@@ -22,6 +22,9 @@ const (
 	// lookTimeout bounds one look at the server: an engine whose event loop hangs must
 	// not stop the poller from seeing that the process has died.
 	lookTimeout = 10 * time.Second
+	// slowTimeout bounds what the server has to gather first: vLLM runs programs to learn
+	// about its surroundings, and goes on with it when nobody waits any longer.
+	slowTimeout = time.Minute
 	// canaryTimeout bounds the first completion, which may compile kernels.
 	canaryTimeout = 2 * time.Minute
 )
@@ -57,6 +60,11 @@ func (a Answer) Err(what string) error {
 // Get fetches a path of the server.
 func (c *Client) Get(ctx context.Context, ep steps.Endpoint, path string) (Answer, error) {
 	return c.do(ctx, lookTimeout, http.MethodGet, ep, path, nil)
+}
+
+// GetSlow is Get for a path whose answer takes the server some time to gather.
+func (c *Client) GetSlow(ctx context.Context, ep steps.Endpoint, path string) (Answer, error) {
+	return c.do(ctx, slowTimeout, http.MethodGet, ep, path, nil)
 }
 
 // Post sends a JSON body, or none if body is nil, to a path of the server.

@@ -81,7 +81,7 @@ type Ports interface {
 
 // Limits of time that no file sets.
 const (
-	describeTimeout = 20 * time.Second // what a server says of itself is worth no more
+	describeTimeout = 60 * time.Second // what a server says of itself is worth no more
 	resetTimeout    = 60 * time.Second
 	pollTimeout     = 60 * time.Second // one look at readiness; a canary on a slow machine included
 	healthTimeout   = 10 * time.Second // for a server that failed requests to show that it lives
