@@ -291,6 +291,8 @@ func (s *session) warnOfLeft(ctx context.Context) error {
 
 // finish writes results and reports and tells the views.
 func (s *session) finish(ctx context.Context, doc *result.Document) error {
+	// Before anything is rendered: a report escapes texts in ways of its own.
+	s.redact.Value(doc)
 	for i := range doc.Gates {
 		g := &doc.Gates[i]
 		s.bus.Emit(event.Event{Type: event.GateResult, Addr: g.Addr, Gate: g, Verdict: g.Verdict, Range: &g.Range})
