@@ -74,11 +74,9 @@ type Noise struct {
 	Pairs  int    `json:"pairs"`
 	// PairSD is that of the differences of two sides in a repeat: what gates see.
 	PairSD float64 `json:"pair_sd"`
-	// Launch and Pass are the components between launches and between passes of one
-	// launch; Request is what the finite number of requests alone would cause. 0 where it
-	// could not be told.
+	// Launch is that of one pass of one launch with the same content. Request bounds the
+	// part that the finite number of requests has in it; 0 where it cannot be told.
 	Launch  float64 `json:"launch_sd,omitempty"`
-	Pass    float64 `json:"pass_sd,omitempty"`
 	Request float64 `json:"request_sd,omitempty"`
 }
 

@@ -57,7 +57,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Repeats = schedule(p.Benchmarks)
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
-	p.Estimate = b.estimate(p)
+	p.Estimate = estimate(p)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags

@@ -44,7 +44,7 @@ func (b *builder) decide(p *Plan) {
 			continue
 		}
 		src := b.source(g.Addr)
-		level := p.level(*g)
+		level := p.Level(*g)
 		if why := p.undecidable(*g, level); why != "" {
 			b.fail(src.Range, "gate cannot decide", why)
 			continue
@@ -63,9 +63,9 @@ func (b *builder) source(addr string) *lang.Gate {
 	return b.cfg.Gates[i]
 }
 
-// level is the strictest level that a comparison of a gate has to meet: that of a look,
+// Level is the strictest level that a comparison of a gate has to meet: that of a look,
 // over the size of the family.
-func (p *Plan) level(g Gate) float64 {
+func (p *Plan) Level(g Gate) float64 {
 	l := gates.Looks(p.Looks)
 	if g.OnRegression != string(lang.Fail) {
 		alpha := p.Alpha
@@ -175,7 +175,7 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang
 			at = src.Range
 		}
 		b.fail(at, "noise is above the margin", fmt.Sprintf("%s. The spread of %.2g %% is %s. Measure longer runs, or go on with --ignore-noise.",
-			upperFirst(err.Error()), 100*w.SD, w.Basis))
+			err, 100*w.SD, w.Basis))
 	}
 }
 

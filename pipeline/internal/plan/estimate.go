@@ -40,7 +40,7 @@ func runTimeout(cells []Cell) float64 {
 	return max(600, 10*longest)
 }
 
-func (b *builder) estimate(p *Plan) Estimate {
+func estimate(p *Plan) Estimate {
 	e := Estimate{Basis: fmt.Sprintf("assumed %d s a launch, runs from their schedules", launchAssumed)}
 	launch := float64(launchAssumed)
 	if p.Simulated != "" {

@@ -98,3 +98,20 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 	}
 	return Benchmark{}, Cell{}, false
 }
+
+// Reschedule lays out the repeats of the plan's benchmarks anew, with their cost, for
+// those who make another plan of one.
+func (p *Plan) Reschedule() {
+	p.Repeats, p.Looks = schedule(p.Benchmarks), looks(p.Benchmarks)
+	p.Estimate = estimate(p)
+	used := map[string]bool{}
+	for _, r := range p.Repeats {
+		for _, l := range r.Launches {
+			used[l.Target] = true
+		}
+	}
+	p.Targets = slices.DeleteFunc(slices.Clone(p.Targets), func(t Target) bool { return !used[t.Addr] })
+}
+
+// Seal renews the plan's fingerprint after changes.
+func (p *Plan) Seal() { p.Fingerprint = fingerprint(p) }

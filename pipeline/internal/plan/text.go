@@ -144,7 +144,7 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, numbers(p.Looks))
 	}
 	if g.OnRegression != string(lang.Fail) {
-		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, p.level(g))
+		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, p.Level(g))
 		return
 	}
 	fmt.Fprintf(w, "  \t%s, Holm over a family of %d at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))

@@ -1,0 +1,247 @@
+package calibrate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Report is what a calibration found.
+type Report struct {
+	// Noise of every metric of every cell, and Gates with what they can do with it.
+	Noise []history.Noise `json:"noise"`
+	Gates []Gate          `json:"gates"`
+	// Files is how many sessions of the file's repeats the pairs made up, each judged as
+	// the file says; Alarms of them had a regression or an improvement, although both
+	// sides are the same.
+	Files  int `json:"files"`
+	Alarms int `json:"alarms"`
+	// PerFile is the number of pairs of one of them.
+	PerFile int `json:"pairs_per_file"`
+}
+
+// Gate is what the noise means for one metric of a gate, in its worst cell.
+type Gate struct {
+	Gate   string  `json:"gate"`
+	Metric string  `json:"metric"`
+	Cell   string  `json:"cell"` // label
+	SD     float64 `json:"sd"`
+	Margin float64 `json:"margin"`
+	// Detectable is the smallest change found with 80 % power with the file's repeats.
+	Detectable float64 `json:"detectable"`
+	// Repeats find a change of the margin with 80 % power; 0 for none up to gates.MaxPairs.
+	Repeats int `json:"repeats"`
+	// FewRequests says that the finite number of requests alone could explain the noise, so
+	// that longer runs may help.
+	FewRequests bool `json:"few_requests,omitempty"`
+}
+
+// pair is a cell measured twice.
+type pair struct{ first, second result.Run }
+
+// Analyse finds the noise in the document of a calibration of p.
+func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
+	var r Report
+	pairs := map[string][]pair{}
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			pairs[c.Hash] = pairsOf(c)
+			r.Noise = append(r.Noise, noiseOf(c, pairs[c.Hash])...)
+		}
+	}
+	if len(r.Noise) == 0 {
+		return r, errors.New("no cell has two valid pairs of runs, so nothing is known of its noise")
+	}
+	for _, g := range p.Gates {
+		r.Gates = append(r.Gates, advise(p, g, r.Noise)...)
+	}
+	return r, r.judge(p, pairs)
+}
+
+// pairsOf are the pairs of a cell with two valid runs, in their order.
+func pairsOf(c result.Cell) []pair {
+	ok := map[int]result.Run{}
+	last := 0
+	for _, run := range c.Current() {
+		if run.Status == result.RunOK {
+			ok[run.Pair()] = run
+			last = max(last, run.Pair())
+		}
+	}
+	var out []pair
+	for k := 1; k <= last; k += 2 {
+		first, both := ok[k]
+		second, also := ok[k+1]
+		if both && also {
+			out = append(out, pair{first, second})
+		}
+	}
+	return out
+}
+
+// noiseOf is the noise of all metrics of a cell.
+func noiseOf(c result.Cell, pairs []pair) []history.Noise {
+	if len(pairs) < 2 {
+		return nil
+	}
+	var out []history.Noise
+	for _, m := range metric.All() {
+		if m.Informational {
+			continue
+		}
+		first, second, requests := columns(m, pairs)
+		if len(first) < 2 {
+			continue
+		}
+		d := make([]float64, len(first))
+		for i := range first {
+			d[i] = second[i] - first[i]
+		}
+		n := history.Noise{Cell: c.Hash, Label: plan.Label(c.Values), Metric: m.ID, Pairs: len(d), PairSD: sdAboutZero(d)}
+		// Two launches with the same content differ by √2 of what one varies by. What the
+		// requests could cause is a bound: the sides of a pair share most of it.
+		n.Launch = n.PairSD / math.Sqrt2
+		n.Request = min(requests, n.Launch)
+		out = append(out, n)
+	}
+	return out
+}
+
+// columns are both values of the pairs that have the metric, on the scale of the test, and
+// the part that the finite number of requests has in the spread of a mean.
+func columns(m metric.Metric, pairs []pair) (first, second []float64, request float64) {
+	variance, n := 0.0, 0
+	for _, p := range pairs {
+		a, inFirst := p.first.Metrics[m.ID]
+		b, inSecond := p.second.Metrics[m.ID]
+		if !inFirst || !inSecond || m.Scale == metric.Log && (a <= 0 || b <= 0) {
+			continue
+		}
+		if m.Scale == metric.Log {
+			a, b = math.Log(a), math.Log(b)
+		}
+		first, second = append(first, a), append(second, b)
+		for _, run := range []result.Run{p.first, p.second} {
+			sd, known := run.Metrics[m.Group+".std"]
+			mean, measured := run.Metrics[m.Group+".mean"]
+			if k := run.Sent - run.Failed; m.Stat == "mean" && known && measured && mean > 0 && k > 1 {
+				variance += sd * sd / (mean * mean) / float64(k)
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		request = math.Sqrt(variance / float64(n))
+	}
+	return first, second, request
+}
+
+// sdAboutZero is the standard deviation of differences whose true mean is zero, since both
+// sides are the same.
+func sdAboutZero(d []float64) float64 {
+	sum := 0.0
+	for _, v := range d {
+		sum += v * v
+	}
+	return math.Sqrt(sum / float64(len(d)))
+}
+
+// advise says what the noise means for the metrics of a gate.
+func advise(p *plan.Plan, g plan.Gate, noise []history.Noise) []Gate {
+	var out []Gate
+	level := p.Level(g)
+	for _, id := range g.Metrics {
+		worst := history.Noise{PairSD: -1}
+		for _, c := range g.Comparisons {
+			for _, n := range noise {
+				if n.Cell == c.Base && n.Metric == id && n.PairSD > worst.PairSD {
+					worst = n
+				}
+			}
+		}
+		m, ok := metric.Lookup(id)
+		if worst.PairSD < 0 || !ok {
+			continue
+		}
+		repeats := p.Looks[len(p.Looks)-1]
+		a := Gate{Gate: g.Addr, Metric: id, Cell: worst.Label, SD: worst.PairSD, Margin: g.Margin}
+		effect := g.Margin
+		a.Detectable = gates.DetectableChange(repeats, max(worst.PairSD, 1e-9), level, gates.Power)
+		if m.Scale == metric.Log {
+			a.Detectable, effect = math.Expm1(a.Detectable), math.Log1p(g.Margin)
+		}
+		if math.IsInf(a.Detectable, 0) {
+			a.Detectable = 0
+		}
+		if n, err := gates.NeedPairs(effect, max(worst.PairSD, 1e-9), level, gates.Power); err == nil {
+			a.Repeats = n
+		}
+		a.FewRequests = worst.Request > 0 && worst.Request >= worst.Launch
+		out = append(out, a)
+	}
+	return out
+}
+
+// judge takes as many pairs at a time as the file has repeats and judges them as its gates
+// say: every alarm is a false one.
+func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
+	r.PerFile = p.Looks[len(p.Looks)-1]
+	all := 0
+	for _, list := range pairs {
+		all = max(all, len(list))
+	}
+	for from := 0; from+r.PerFile <= all; from += r.PerFile {
+		family := familyOf(p, pairs, from, r.PerFile)
+		if len(family.Comparisons) == 0 {
+			return nil
+		}
+		judged, err := gates.Sequence{Family: family, Looks: p.Looks, Ended: true}.Judge()
+		if err != nil {
+			return fmt.Errorf("judging the base against itself: %w", err)
+		}
+		r.Files++
+		if slices.ContainsFunc(judged.Judgement.Comparisons, func(d gates.Decision) bool {
+			return d.Verdict == gates.Regression || d.Verdict == gates.Improvement
+		}) {
+			r.Alarms++
+		}
+	}
+	return nil
+}
+
+// familyOf is the family of the file's gates with the base on both sides. The sides of
+// every second pair are swapped, as the order of launches is.
+func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) gates.Family {
+	f := gates.Family{Alpha: p.Alpha, Moderate: true}
+	for _, g := range p.Gates {
+		for _, c := range g.Comparisons {
+			list := pairs[c.Base]
+			for _, id := range g.Metrics {
+				m, ok := metric.Lookup(id)
+				if !ok || c.Base == "" || len(list) < from+n {
+					continue
+				}
+				comparison := gates.Comparison{
+					ID: g.Addr + "/" + c.Head + "/" + id, Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+					Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail",
+				}
+				for k, pr := range list[from : from+n] {
+					base, head := pr.first.Metrics[id], pr.second.Metrics[id]
+					if k%2 == 1 {
+						base, head = head, base
+					}
+					comparison.Pairs = append(comparison.Pairs, gates.Pair{Repeat: k + 1, Base: base, Head: head})
+				}
+				f.Comparisons = append(f.Comparisons, comparison)
+			}
+		}
+	}
+	return f
+}

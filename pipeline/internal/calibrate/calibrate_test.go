@@ -1,0 +1,117 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// pipeline is a plan of one gate on two sides with one cell each.
+func pipeline(repeats int, looks ...int) *plan.Plan {
+	cell := func(side string) plan.Cell {
+		return plan.Cell{Hash: side, WorkKey: "w", Target: "server.vllm." + side, Values: []result.AxisValue{{Name: "side", Value: side}}}
+	}
+	p := &plan.Plan{
+		File: "f", Alpha: 0.05, Looks: looks,
+		Targets:    []plan.Target{{Addr: "server.vllm.base"}, {Addr: "server.vllm.head"}},
+		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMin: repeats, RepeatMax: repeats, Seed: 3, Cells: []plan.Cell{cell("base"), cell("head")}}},
+		Gates: []plan.Gate{{
+			Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Metrics: []string{"ttft.mean"}, Margin: 0.05, Test: "paired_t", OnRegression: "fail",
+			Comparisons: []plan.Comparison{{Head: "head", Base: "base"}},
+		}},
+	}
+	p.Reschedule()
+	return p
+}
+
+func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
+	p := pipeline(5)
+	aa, err := Plan(p, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(aa.Repeats) != 6 || len(aa.Gates) != 0 || len(aa.Targets) != 1 || aa.Fingerprint == p.Fingerprint || aa.Fingerprint == "" {
+		t.Fatalf("%d repeats, %d gates, targets %+v", len(aa.Repeats), len(aa.Gates), aa.Targets)
+	}
+	ids := map[string]bool{}
+	for k := 0; k < 6; k += 2 {
+		first, second := aa.Repeats[k].Launches[0], aa.Repeats[k+1].Launches[0]
+		if first.Target != "server.vllm.base" || first.Runs[0].Cell != "base" || !slices.Equal(first.Runs, second.Runs) {
+			t.Errorf("pair %d: %+v and %+v", k/2+1, first, second)
+		}
+		if k > 0 && first.Runs[0].Seed == aa.Repeats[k-2].Launches[0].Runs[0].Seed {
+			t.Errorf("pair %d has the content of the one before", k/2+1)
+		}
+		ids[first.ID], ids[second.ID] = true, true
+	}
+	if len(ids) != 6 {
+		t.Errorf("launches are named %v: noise and logs need a name for each", ids)
+	}
+	p.Gates = nil
+	if _, err := Plan(p, 3); err == nil {
+		t.Error("a file without a paired gate has no base")
+	}
+}
+
+// measured is a document of n pairs whose launches vary by sd.
+func measured(n int, sd float64, seed uint64) *result.Document {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	cell := result.Cell{Hash: "base", Values: []result.AxisValue{{Name: "side", Value: "base"}}}
+	for k := range n {
+		content := 0.1 * rng.NormFloat64() // shared by both launches of a pair, so no noise
+		for side := range 2 {
+			value := 0.2 * math.Exp(content+sd*rng.NormFloat64())
+			cell.Runs = append(cell.Runs, result.Run{Repeat: 2*k + side + 1, Status: result.RunOK, Sent: 400, Metrics: map[string]float64{"ttft.mean": value, "ttft.std": 0.2 * value}})
+		}
+	}
+	return &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}
+}
+
+func TestNoiseIsFound(t *testing.T) {
+	r, err := Analyse(pipeline(5, 5), measured(200, 0.02, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := r.Noise[0]
+	if n.Metric != "ttft.mean" || n.Pairs != 200 || math.Abs(n.PairSD/0.02/math.Sqrt2-1) > 0.1 || math.Abs(n.Launch/0.02-1) > 0.1 {
+		t.Errorf("noise %+v, want a launch SD of 0.02 and √2 of it between pairs", n)
+	}
+	if want := 0.2 / math.Sqrt(400); math.Abs(n.Request-want) > 1e-9 {
+		t.Errorf("requests cause at most %g, want %g", n.Request, want)
+	}
+	if r.Files != 40 || r.PerFile != 5 || r.Alarms > 6 { // 5 % each way of 40, and more than 6 with a chance below 2 %
+		t.Errorf("%d false alarms in %d sessions of %d", r.Alarms, r.Files, r.PerFile)
+	}
+	g := r.Gates[0]
+	if g.Repeats < 4 || g.Repeats > 8 || g.Detectable < 0.03 || g.Detectable > 0.07 || g.FewRequests {
+		t.Errorf("advice %+v", g)
+	}
+}
+
+func TestAnalyseNeedsPairs(t *testing.T) {
+	doc := measured(2, 0.02, 1)
+	doc.Benchmarks[0].Cells[0].Runs[0].Status = result.RunVoid
+	if _, err := Analyse(pipeline(5, 5), doc); err == nil {
+		t.Error("one pair says nothing about noise")
+	}
+}
+
+// Looks of the file are looks of its false alarms.
+func TestFalseAlarmsAtLooks(t *testing.T) {
+	alarms, files := 0, 0
+	for seed := range 20 {
+		r, err := Analyse(pipeline(12, 4, 6, 8, 10, 12), measured(120, 0.04, uint64(seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		alarms, files = alarms+r.Alarms, files+r.Files
+	}
+	if rate := float64(alarms) / float64(files); files != 200 || rate > 0.15 {
+		t.Error(fmt.Sprintf("%d alarms in %d sessions, both directions at 5 %%", alarms, files))
+	}
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/calibrate"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
+)
+
+const (
+	defaultPairs = 10
+	maxPairs     = 200
+)
+
+type calibrateFlags struct {
+	run   runFlags
+	pairs int
+}
+
+func (a *app) calibrateCommand() *cobra.Command {
+	f := calibrateFlags{pairs: defaultPairs}
+	cmd := &cobra.Command{
+		Use: "calibrate [FILE|DIR]...", Short: "Measure the noise of a pipeline's base side against itself",
+		Long: "Launches the base side of the paired gates in pairs, with the same prompts and arrivals on both sides, and reports the noise\n" +
+			"of each metric, the false alarms of the file's gates, and how many repeats, which margin and how many requests would do.\n" +
+			"The noise is added to the history, from where `plan` and `run` on such a machine take it. It never decides a comparison.",
+		RunE: interruptible(func(ctx context.Context, args []string) error { return a.calibrate(ctx, f, args) }),
+	}
+	f.run.config.register(cmd)
+	f.run.plan.register(cmd)
+	f.run.history.register(cmd)
+	cmd.Flags().Var(bounded{&f.pairs, 2, maxPairs}, "pairs", "`number` of pairs of launches")
+	cmd.Flags().StringVar(&f.run.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
+	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
+	cmd.Flags().StringVar(&f.run.progress, "progress", "auto", "`auto`, tty, plain or quiet")
+	return cmd
+}
+
+func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) error {
+	cfg, err := a.load(f.run.config, paths)
+	if err != nil {
+		return err
+	}
+	f.run.plan.ignoreNoise = true // it is what is to be found out
+	p, err := a.plan(cfg, f.run.plan, paths)
+	if err != nil {
+		return err
+	}
+	aa, err := calibrate.Plan(p, f.pairs)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	doc, err := a.measure(ctx, f.run, cfg, aa)
+	if err != nil {
+		return err
+	}
+	if doc.Status != result.StatusComplete {
+		return exit(max(doc.ExitCode, exitInfrastructure), fmt.Errorf("the calibration is %s: %s", doc.Status, doc.StatusReason))
+	}
+	found, err := calibrate.Analyse(p, doc)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if f.run.json {
+		err = a.writeJSON(found)
+	} else {
+		err = writeCalibration(a.Out, p, found)
+	}
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	return a.withHistory(ctx, f.run.history, func(s history.Store, sp *spawn.Spawner) error {
+		name, err := history.Add(ctx, s, history.Record{
+			ID: doc.RunID, Kind: history.Calibration, Time: doc.Started, Tool: doc.Tool, File: doc.File,
+			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise,
+		})
+		if err == nil && f.run.json {
+			return nil
+		}
+		return a.added(name, err)
+	})
+}
+
+// measure carries a plan out whose results somebody else judges: nothing is reported or
+// posted.
+func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan) (*result.Document, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
+	}
+	quiet := f
+	quiet.json = false
+	view, err := a.view(quiet)
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	silent := *cfg
+	silent.Reports = nil
+	res, err := session.Run(ctx, session.Options{
+		Config: &silent, Plan: p, Dir: folder(cfg), Out: f.out, Engines: engines(), Actions: actions(), Self: self, Allow: f.allow,
+		Environ: a.Environ(), Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
+	})
+	if closed := view.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, a.runError(ctx, cfg, err)
+	}
+	return res.Document, nil
+}
+
+// writeCalibration prints what was found, for people.
+func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
+	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tof that requests, at most")
+	for _, n := range r.Noise {
+		if !gated(p, n.Metric) {
+			continue
+		}
+		m, _ := metric.Lookup(n.Metric)
+		request := "–"
+		if n.Request > 0 {
+			request = changeBy(m, n.Request)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\n", line(n.Label), n.Metric, n.Pairs, changeBy(m, n.PairSD), changeBy(m, n.Launch), request)
+	}
+	fmt.Fprintln(tw)
+	for _, g := range r.Gates {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", line(g.Gate), g.Metric, adviceText(g, r.PerFile))
+	}
+	var err error
+	if r.Files > 0 {
+		_, err = fmt.Fprintf(tw, "\nfalse alarms: %d in %d sessions of at most %d repeats, judged as the file says\n", r.Alarms, r.Files, r.PerFile)
+	} else {
+		_, err = fmt.Fprintf(tw, "\nfalse alarms: not known; %d pairs make up one session of the file\n", r.PerFile)
+	}
+	return errors.Join(err, tw.Flush())
+}
+
+func gated(p *plan.Plan, id string) bool {
+	for _, g := range p.Gates {
+		for _, m := range g.Metrics {
+			if m == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// adviceText is what somebody could change, or that nothing needs to.
+func adviceText(g calibrate.Gate, repeats int) string {
+	m, _ := metric.Lookup(g.Metric)
+	text := fmt.Sprintf("finds %s with %d repeats", changeBy(m, g.Detectable), repeats)
+	switch {
+	case g.Detectable > 0 && g.Detectable <= g.Margin:
+		text += fmt.Sprintf(": enough for the margin of %s", changeBy(m, g.Margin))
+		if g.Repeats > 0 && g.Repeats < repeats {
+			text += fmt.Sprintf(", for which %d would do", g.Repeats)
+		}
+	case g.Repeats > 0:
+		text += fmt.Sprintf(": for the margin of %s plan %d repeats, or set a margin of %s", changeBy(m, g.Margin), g.Repeats, changeBy(m, g.Detectable))
+	default:
+		text += fmt.Sprintf(": no number of repeats finds the margin of %s; set one of %s", changeBy(m, g.Margin), changeBy(m, g.Detectable))
+	}
+	if g.FewRequests {
+		text += "; the small number of requests of a run could explain the noise alone, so longer runs may help"
+	}
+	return text
+}
