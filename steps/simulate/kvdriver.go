@@ -93,6 +93,24 @@ func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
 			return step, err
 		}
 	}
+	if step, err = d.passPaused(ctx, step); err != nil {
+		return step, err
+	}
+	if d.kv.plan.produces && len(step.Prompts) > 0 {
+		d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1)))
+		step.End = max(step.End, d.clock.Now())
+	}
+	return step, context.Cause(ctx)
+}
+
+// passPaused lets the time of a step go by that begins when no transfer goes on and
+// stands during those that begin later.
+func (d *driver) passPaused(ctx context.Context, step Step) (Step, error) {
+	if d.kv.pauses.wait(ctx) {
+		step = step.shift(d.clock.Now())
+	}
+	d.kv.step.begin(step.Start)
+	defer d.kv.step.end()
 	paused := d.kv.pauses.total(d.clock.Now())
 	for {
 		if err := d.clock.SleepUntil(ctx, step.End); err != nil {
@@ -100,15 +118,10 @@ func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
 		}
 		more := d.kv.pauses.total(d.clock.Now()) - paused
 		if more <= 0 {
-			break
+			return step, nil
 		}
 		paused, step.End = paused+more, step.End+more
 	}
-	if d.kv.plan.produces && len(step.Prompts) > 0 {
-		d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1)))
-		step.End = max(step.End, d.clock.Now())
-	}
-	return step, context.Cause(ctx)
 }
 
 // completed is a request whose last token was just made and whose KV goes elsewhere.

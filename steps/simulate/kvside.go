@@ -28,8 +28,10 @@ type kvSide struct {
 
 	mu   sync.Mutex
 	nics *nicQueue
-	// pauses of the prefill server's steps by transfers of the connectors before V1.
+	// pauses of the prefill server's steps by transfers of the connectors before V1, and
+	// the step that such a transfer may have to wait for.
 	pauses pauses
+	step   stepInProgress
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
@@ -177,6 +179,7 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key})
 	}
 	if k.plan.family == familyV0 {
+		k.step.wait(k.ctx, k.clock.Now()-k.launch.config.Profile.Staging.Launch)
 		k.pauses.begin(k.clock.Now())
 		defer func() { k.pauses.end(k.clock.Now()) }()
 	}
@@ -184,41 +187,6 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 		return err
 	}
 	return k.send(conn, n, k.plan.push || k.plan.family == familyV0)
-}
-
-// pauses sum up the time in which an engine stands: a connector before V1 serializes
-// tensors in the engine's own process, whose interpreter runs one thread at a time.
-type pauses struct {
-	mu     sync.Mutex
-	sum    time.Duration // of those that are over
-	since  time.Duration
-	active int
-}
-
-func (p *pauses) begin(now time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active++; p.active == 1 {
-		p.since = now
-	}
-}
-
-func (p *pauses) end(now time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active--; p.active == 0 {
-		p.sum += now - p.since
-	}
-}
-
-// total of all pauses until now.
-func (p *pauses) total(now time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active > 0 {
-		return p.sum + now - p.since
-	}
-	return p.sum
 }
 
 // send moves n tokens over the link and then their share of bytes over the connection.

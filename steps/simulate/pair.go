@@ -10,8 +10,10 @@ import (
 // server's BlockingTransfer says which generation of connectors joins them:
 //
 //   - with it, the lookup buffer of vLLM before V1. A decode step asks for the KV of its
-//     new prompts one after the other and waits. The prefill server's step stands while a
-//     transfer goes on: tensors are serialized in its own process, one thread at a time.
+//     new prompts one after the other and waits. A transfer that is asked for once the
+//     kernels of a prefill step are queued waits for the step, since its copies go behind
+//     them in the same CUDA stream; otherwise the step stands while the transfer goes on,
+//     since tensors are serialized in its own process, one thread at a time.
 //   - without it, transfers go beside the steps of both, and share the link.
 type Pair struct {
 	Prefill, Decode Config
@@ -68,10 +70,12 @@ type pairRun struct {
 	order           int
 	prefill, decode *pairEngine
 	nics            *nicQueue
-	// transferEnd is when the last blocking transfer ends, prefillEnd when the prefill
-	// server's step does.
-	transferEnd, prefillEnd time.Duration
-	err                     error
+	// transferEnd is when the last blocking transfer ends.
+	transferEnd time.Duration
+	// prefillStart and prefillEnd are those of the prefill server's step; transfer waits for its end.
+	prefillStart, prefillEnd time.Duration
+	transfer                 func()
+	err                      error
 }
 
 // pairEngine is an engine that works on one step at a time.
@@ -116,7 +120,8 @@ func (r *pairRun) kick(e *pairEngine) {
 	case !r.pair.Decode.BlockingTransfer:
 		r.at(step.End, func() { r.finish(e) })
 	case e == r.prefill:
-		r.prefillEnd = step.shift(r.transferEnd).End
+		step = step.shift(r.transferEnd)
+		r.prefillStart, r.prefillEnd = step.Start, step.End
 		r.at(r.prefillEnd, r.endPrefill)
 	default:
 		r.fetch(step, step.Fetches)
@@ -136,13 +141,21 @@ func (r *pairRun) fetch(step Step, ids []int) {
 		r.at(step.End, func() { r.finish(r.decode) })
 		return
 	}
-	shape := r.decode.cfg.Shape
-	bytes := float64(r.decode.Missing(ids[0])) * (shape.KVBytesPerToken + shape.hiddenBytes())
-	r.transferEnd = r.nics.reserve(r.now, bytes) + r.decode.cfg.Profile.Staging.time(bytes)
-	if r.prefill.busy {
-		r.prefillEnd += r.transferEnd - r.now
+	staging := r.prefill.cfg.Profile.Staging
+	begin := func() {
+		shape := r.decode.cfg.Shape
+		bytes := float64(r.decode.Missing(ids[0])) * (shape.KVBytesPerToken + shape.hiddenBytes())
+		r.transferEnd = r.nics.reserve(r.now, bytes) + staging.time(bytes)
+		if r.prefill.busy {
+			r.prefillEnd += r.transferEnd - r.now
+		}
+		r.at(r.transferEnd, func() { r.fetch(step, ids[1:]) })
 	}
-	r.at(r.transferEnd, func() { r.fetch(step, ids[1:]) })
+	if r.prefill.busy && r.now-r.prefillStart >= staging.Launch {
+		r.transfer = begin
+		return
+	}
+	begin()
 }
 
 // endPrefill ends the prefill server's step, unless transfers have put the end off.
@@ -150,6 +163,11 @@ func (r *pairRun) endPrefill() {
 	if r.now < r.prefillEnd {
 		r.at(r.prefillEnd, r.endPrefill)
 		return
+	}
+	r.prefill.busy = false
+	if begin := r.transfer; begin != nil {
+		r.transfer = nil
+		begin() // before the next step
 	}
 	r.finish(r.prefill)
 }

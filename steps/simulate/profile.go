@@ -75,15 +75,15 @@ func Profiles() []Profile {
 			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 1050 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
 			ClientOverhead:  750 * time.Microsecond,
 			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond, Net: a10Network(),
-			Staging: Staging{PerTransfer: 4 * time.Millisecond, Rate: 0.75e9}},
+			Staging: Staging{PerTransfer: time.Millisecond, Rate: 0.8e9, Launch: 20 * time.Millisecond}},
 		{Name: "h100", Device: "NVIDIA H100 80GB HBM3", FLOPs: 560e12, AttentionFLOPs: 250e12, MemBandwidth: 2.8e12,
 			MemBytes: 85e9, ReservedBytes: 5e9, KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Net: h100Network(),
-			Staging: Staging{PerTransfer: 3 * time.Millisecond, Rate: 1.5e9}},
+			Staging: Staging{PerTransfer: time.Millisecond, Rate: 1.5e9, Launch: 12 * time.Millisecond}},
 		{Name: "fast", Device: "Simulated GPU", FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
 			MemBytes: 16e9, ReservedBytes: 1e9, KernelOverhead: 200 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Net: fastNetwork(),
-			Staging: Staging{PerTransfer: 500 * time.Microsecond, Rate: 5e9}, Model: demoShape("")},
+			Staging: Staging{PerTransfer: 200 * time.Microsecond, Rate: 5e9, Launch: 2 * time.Millisecond}, Model: demoShape("")},
 	}
 }
 
@@ -129,6 +129,9 @@ type Staging struct {
 	PerTransfer time.Duration
 	// Rate in bytes per second of all copies together.
 	Rate float64
+	// Launch is the time in which the host queues the kernels of a prefill step. A transfer
+	// that begins later waits behind them.
+	Launch time.Duration
 }
 
 func (s Staging) time(bytes float64) time.Duration {

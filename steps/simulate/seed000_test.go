@@ -174,22 +174,24 @@ func (s *seedScore) difference(t *testing.T, name string, a, b seedCell) {
 // hardware profile: no constant belongs to a cell. The arrivals are the benchmark's own
 // draw (seed 0). It holds what is reached, so that it cannot get worse unseen.
 //
-// What the pairs do not show is the published tail: their decode steps wait for transfers
-// alone, and the mean TPOT at 1024 tokens is 12 ms instead of 49 to 101.
+// Two published figures are not met. On one server at 1011 tokens, about half of the
+// requests are interrupted by another's prefill, so that the median TPOT stands at the edge
+// between two kinds of requests. The mean TPOT of the pairs there is twice too large.
 func TestSeed000(t *testing.T) {
 	cells := readSeed000(t)
 	simulateSeed000(t, cells, [][]float64{readGaps(t)})
-	t.Logf("%-18s %-8s | median TTFT (ms)          | median TPOT (ms)", "workload", "backend")
+	t.Logf("%-18s %-8s | median TTFT (ms)          | median TPOT (ms)        | mean TTFT       | mean TPOT", "workload", "backend")
 	for _, c := range cells {
-		t.Logf("%-18s %-8s | %7.1f published %7.1f | %6.2f published %6.2f", c.workload(), c.backend, c.simulated.ttftMedian, c.published.ttftMedian, c.simulated.tpotMedian, c.published.tpotMedian)
+		t.Logf("%-18s %-8s | %7.1f published %7.1f | %6.2f published %6.2f | %6.0f (%6.0f) | %5.1f (%5.1f)", c.workload(), c.backend, c.simulated.ttftMedian, c.published.ttftMedian, c.simulated.tpotMedian, c.published.tpotMedian,
+			c.simulated.ttftMean, c.published.ttftMean, c.simulated.tpotMean, c.published.tpotMean)
 	}
 	s := scoreSeed000(t, cells)
 	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large, s.mediumKept, s.medium)
 	if s.large != 55 || s.medium != 20 {
 		t.Fatalf("the published table has %d differences above 10 %% and %d between 5 and 10 %%; it should be 55 and 20", s.large, s.medium)
 	}
-	if s.near < 47 || s.largeKept < 55 || s.mediumKept < 20 {
-		t.Errorf("worse than it was: 47 of 50, 55 of 55 and 20 of 20")
+	if s.near < 48 || s.largeKept < 55 || s.mediumKept < 20 {
+		t.Errorf("worse than it was: 48 of 50, 55 of 55 and 20 of 20")
 	}
 }
 
@@ -209,7 +211,7 @@ func TestSeed000OtherDraws(t *testing.T) {
 	simulateSeed000(t, cells, draws)
 	s := scoreSeed000(t, cells)
 	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large, s.mediumKept, s.medium)
-	if s.near < 45 || s.largeKept < 53 || s.mediumKept < 15 {
-		t.Error("worse than it was")
+	if s.near < 46 || s.largeKept < 54 || s.mediumKept < 20 {
+		t.Error("worse than it was: 46 of 50, 54 of 55 and 20 of 20")
 	}
 }
