@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -146,20 +147,16 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	done := make(chan error, len(wave))
+	var all sync.WaitGroup
 	for _, name := range wave {
 		m := s.named(name)
-		go func() {
-			err := r.awaitMember(ctx, s, m)
-			if err != nil {
+		all.Go(func() {
+			if err := r.awaitMember(ctx, s, m); err != nil {
 				fail(err) // the first counts: what the others say then follows from it
 			}
-			done <- err
-		}()
+		})
 	}
-	for range wave {
-		<-done
-	}
+	all.Wait()
 	return context.Cause(ctx)
 }
 

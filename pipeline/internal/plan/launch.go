@@ -121,20 +121,21 @@ func deploymentSource(spec steps.DeploymentSpec) string {
 	if len(urls) == len(names) {
 		names = urls
 	}
-	text := strings.Join(names, " + ")
+	parts := []string{strings.Join(names, " + ")}
 	if t := spec.Transfer; t != nil {
-		text += ", KV by " + t.Connector
+		by := "KV by " + t.Connector
 		if t.Transport != "" {
-			text += " over " + t.Transport
+			by += " over " + t.Transport
 		}
+		parts = append(parts, by)
 	}
 	for _, s := range spec.Services {
-		text += ", " + s.Name
+		parts = append(parts, s.Name)
 	}
 	if spec.Router != nil {
-		text += ", router " + spec.Router.Protocol
+		parts = append(parts, "router "+spec.Router.Protocol)
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func deploymentSettings(spec steps.DeploymentSpec) string {

@@ -66,7 +66,7 @@ func Launch(engines map[string]steps.Engine, simulated string, timeScale float64
 // before a run begins.
 func shown(engines map[string]steps.Engine, simulated string, s *lang.Server) bool {
 	_, known := engines[s.Kind.Name]
-	return known && s.Spec.URL == "" && !(simulated != "" && s.Kind.Name == "openai")
+	return known && s.Spec.URL == "" && (simulated == "" || s.Kind.Name != "openai")
 }
 
 func (t targets) showServer(server *lang.Server) ([]plan.Process, error) {
