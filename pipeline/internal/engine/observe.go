@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -227,9 +228,7 @@ func (v *view) points(scale float64) []point {
 	var out []point
 	for i, o := range v.scrapes {
 		values := map[string]float64{}
-		for name, g := range o.Gauges {
-			values[name] = g
-		}
+		maps.Copy(values, o.Gauges)
 		if i > 0 {
 			derive(values, v.scrapes[i-1], o, scale)
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,7 +89,7 @@ func (o *output) last() []string {
 	defer o.mu.Unlock()
 	recent := o.recent
 	if len(o.current) > 0 {
-		recent = append(recent[:len(recent):len(recent)], string(o.current))
+		recent = append(slices.Clip(recent), string(o.current))
 	}
 	return append([]string(nil), recent[max(0, len(recent)-maxRecentLines):]...)
 }
