@@ -81,6 +81,28 @@ func NeedsFile(d steps.Dataset) bool {
 	return false
 }
 
+// Absent reports whether the file that prompts should come from is not there.
+func Absent(d steps.Dataset) bool { return NeedsFile(d) && d.Sum == "" }
+
+// Rehearsed is a dataset as a simulated run has it: where the file is not there and the
+// distribution of its lengths is known, prompts of these lengths are made up.
+func Rehearsed(d steps.Dataset) steps.Dataset {
+	d.Synthetic = d.Kind == "sharegpt" && Absent(d)
+	return d
+}
+
+// ShareGPTSource is where the file of kind sharegpt comes from.
+const ShareGPTSource = "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, file ShareGPT_V3_unfiltered_cleaned_split.json"
+
+// AbsentText says what to do about a file that is not there.
+func AbsentText(d steps.Dataset) string {
+	text := fmt.Sprintf("the dataset's file %q is not there", d.Path)
+	if d.Kind == "sharegpt" {
+		text += "; download it from " + ShareGPTSource + ", or rehearse with --simulate, which makes prompts of ShareGPT's lengths up"
+	}
+	return text
+}
+
 // Check says whether prompts of a dataset can be made: an *InvalidError for an unknown
 // kind, or for lengths and options that make no sense.
 func Check(d steps.Dataset) error {

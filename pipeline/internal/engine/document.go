@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -95,6 +96,12 @@ func workloadText(w steps.Workload) string {
 	data := w.Dataset.Kind
 	if w.Dataset.InputMax > 0 {
 		data += " " + span(w.Dataset.InputMin, w.Dataset.InputMax) + "→" + span(w.Dataset.OutputMin, w.Dataset.OutputMax)
+	}
+	if w.Dataset.Path != "" {
+		data += " " + path.Base(w.Dataset.Path)
+	}
+	if w.Dataset.Synthetic {
+		data += " (not there: made up)"
 	}
 	return strings.Join(append(parts, data), ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
+	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Baselines   []*Baseline
 	Gates       []*Gate
 	Reports     []*Report
+	// Files opens the files of datasets.
+	Files *datasets.Files
 
 	// prog and values are what expressions are evaluated with again at run time.
 	prog    *program

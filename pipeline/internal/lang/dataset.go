@@ -1,11 +1,15 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/steps"
+	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -46,6 +50,7 @@ func (e *evaluator) dataset(ent *entity) {
 	if !o.ok {
 		return
 	}
+	e.sum(d, o)
 	d.spec.InputMin, d.spec.InputMax, _ = lengths(o.Value(inputLen))
 	d.spec.OutputMin, d.spec.OutputMax, _ = lengths(o.Value(outputLen))
 	for _, a := range b.kind.Schema.Attrs {
@@ -60,6 +65,34 @@ func (e *evaluator) dataset(ent *entity) {
 			d.spec.Options[a.Name] = plain(o.Value(a.Name), "")
 		}
 	}
+}
+
+// sum notes the content of a dataset's file. One that is not there is left to those who
+// know whether the run needs it.
+func (e *evaluator) sum(d *dataset, o object) {
+	if d.spec.Path == "" {
+		return
+	}
+	sum, err := e.files.Sum(d.spec.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.report(problem(codeValue, o.at([]string{pathName}), "the file of the dataset cannot be read", sentence(err)))
+		d.ok = false
+	}
+	d.spec.Sum = sum
+}
+
+// fileAccess opens the files of datasets: those beside the pipeline file, and what the
+// machine's owner allows.
+func fileAccess(dir string, opt Options) *datasets.Files {
+	files := &datasets.Files{Dir: dir}
+	if opt.Env != nil {
+		for _, v := range opt.Env() {
+			if dirs, ok := strings.CutPrefix(v, datasets.DirsEnv+"="); ok {
+				files.Dirs = datasets.Dirs(dirs)
+			}
+		}
+	}
+	return files
 }
 
 // maxTokens is the longest length that is taken for one, in tokens.

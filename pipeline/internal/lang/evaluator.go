@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/steps"
+	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -38,6 +39,8 @@ type evaluator struct {
 	workloadSchema steps.Schema
 	// cells were expanded so far, in all benchmarks.
 	cells int
+	// files of datasets.
+	files *datasets.Files
 }
 
 // node is one name during evaluation.

@@ -66,6 +66,8 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Variables = e.resolveVariables(opt)
 	cfg.Settings = e.pipelineSettings()
 	e.evaluateNames()
+	e.files = fileAccess(e.prog.dir, opt)
+	cfg.Files = e.files
 	for _, ent := range e.prog.of("dataset") {
 		e.dataset(ent)
 	}

@@ -36,7 +36,19 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 	for _, l := range c.Blocks["load"] {
 		w.Load = c.load(l)
 	}
+	c.checkTimes(w)
 	return target, w
+}
+
+// checkTimes finds a load at the times of a dataset that has none.
+func (c cell) checkTimes(w steps.Workload) {
+	if w.Load.Arrival != "trace" || w.Dataset.Kind == "" {
+		return
+	}
+	d, wrong := c.datasetOf(c.Value("dataset"), c.at([]string{"dataset"}))
+	if wrong == nil && !d.has("time_scale") {
+		c.fail(fmt.Sprintf("datasets of kind %q have no times", d.kind.Name), "Arrival \"trace\" needs a dataset of kind trace. For others set a rate, or choose unlimited or closed.", "load", "arrival")
+	}
 }
 
 // fail reports a problem of an argument in this cell.
@@ -208,6 +220,7 @@ func (c cell) load(o steps.Object) steps.Load {
 		Requests:       c.count(o, "requests", 1, "load", "requests"),
 		Duration:       o.Duration("duration"),
 		Ramp:           o.Duration("ramp"),
+		ThinkTime:      o.Duration("think_time"),
 	}
 	for _, r := range o.Blocks["ramp"] {
 		l.RampFrom, l.Ramp = c.number(r, "from", atLeastZero, "load", "ramp", "from"), r.Duration("over")
@@ -237,7 +250,7 @@ func arrival(o steps.Object) string {
 
 // checkLoad finds arguments that contradict each other.
 func (c cell) checkLoad(o steps.Object, l steps.Load) {
-	open := l.Arrival != "unlimited" && l.Arrival != "closed"
+	open := l.Arrival != "unlimited" && l.Arrival != "closed" && l.Arrival != "trace"
 	hasRamp := o.Has("ramp") || len(o.Blocks["ramp"]) > 0
 	switch {
 	case o.Has("requests") == o.Has("duration"):
@@ -248,6 +261,8 @@ func (c cell) checkLoad(o steps.Object, l steps.Load) {
 		c.fail(fmt.Sprintf("arrival %q needs a rate", l.Arrival), "Set rate to requests per second, or choose unlimited or closed.", "load", "arrival")
 	case !open && (o.Has("rate") || o.Has("burstiness") || hasRamp):
 		c.fail(fmt.Sprintf("arrival %q has no rate, burstiness or ramp", l.Arrival), "Remove them, or choose poisson, gamma or constant.", "load", "arrival")
+	case o.Has("think_time") && (l.Arrival != "closed" || l.ThinkTime < 0):
+		c.fail("think_time is that of the users of a closed loop", "Set arrival = \"closed\", or remove it.", "load", "think_time")
 	case l.Arrival == "closed" && l.MaxConcurrency == 0:
 		c.fail("a closed loop needs max_concurrency", "It is the number of users, each sending when its last answer is complete.", "load", "arrival")
 	case l.Arrival == "unlimited" && !o.Has("requests"):

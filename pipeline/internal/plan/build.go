@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -70,6 +71,9 @@ func warnings(p *Plan) []string {
 		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
 		if judged && b.RepeatMax < 2 {
 			out = append(out, fmt.Sprintf("%s: no test is possible with 1 repeat, so no comparison can be decided", b.Addr))
+		}
+		if i := slices.IndexFunc(b.Cells, func(c Cell) bool { return c.Workload.Dataset.Synthetic }); i >= 0 {
+			out = append(out, fmt.Sprintf("%s: %s is not there: its prompts are made up, with lengths distributed like those of ShareGPT", b.Addr, b.Cells[i].Workload.Dataset.Path))
 		}
 	}
 	return out
@@ -167,6 +171,9 @@ func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
 		values[i] = result.AxisValue{Name: v.Axis, Value: v.Text}
 	}
 	name := strings.TrimPrefix(src.Addr, "benchmark.")
+	if b.opt.Simulated != "" {
+		c.Workload.Dataset = dataset.Rehearsed(c.Workload.Dataset)
+	}
 	return Cell{
 		Hash:     Hash(name, values, c.Workload),
 		WorkKey:  workKey(name, c.Workload),

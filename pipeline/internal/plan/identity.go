@@ -20,6 +20,8 @@ const HashVersion = "cell/1"
 // the whole workload. The order of axes and values, the file's name, the target's
 // address and the seed do not enter, so a baseline survives reordering and moving.
 //
+// A dataset's file counts by its content, wherever it lies.
+//
 // It is the first 16 hex digits of the SHA-256 of a JSON text with sorted keys.
 func Hash(benchmark string, values []result.AxisValue, w steps.Workload) string {
 	axes := make(map[string]string, len(values))
@@ -31,13 +33,22 @@ func Hash(benchmark string, values []result.AxisValue, w steps.Workload) string 
 		Benchmark string            `json:"benchmark"`
 		Axes      map[string]string `json:"axes"`
 		Workload  steps.Workload    `json:"workload"`
-	}{HashVersion, benchmark, axes, w})[:16]
+	}{HashVersion, benchmark, axes, identified(w)})[:16]
+}
+
+// identified is a workload without the path of a file whose content is known.
+func identified(w steps.Workload) steps.Workload {
+	if w.Dataset.Sum != "" {
+		w.Dataset.Path = ""
+	}
+	return w
 }
 
 // workKey names what all sides of a comparison must share: the prompts and the
 // arrivals. Two cells with one key get the same requests at the same planned times.
 // The bound on concurrency is left out, since it may be the very thing compared.
 func workKey(benchmark string, w steps.Workload) string {
+	w = identified(w)
 	load := w.Load
 	load.MaxConcurrency = 0
 	return digest(struct {

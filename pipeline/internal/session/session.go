@@ -30,6 +30,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/probe"
 	"github.com/servegate/pipeline/steps/process"
 )
@@ -223,6 +224,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Probe:  func(ctx context.Context) map[string]string { return Machine(ctx, s.spawner) },
 
 		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
+		Load:       s.load,
 		Look:       s.look,
 		Preflight:  s.preflight,
 		Machine:    s.watcher(),
@@ -245,6 +247,12 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 
 func (s *session) about() engine.About {
 	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID}
+}
+
+// load carries out one run of a workload, with the pipeline's access to files.
+func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
+	opt.Files = s.opt.Config.Files
+	return load.Run(ctx, opt)
 }
 
 // look judges what was measured so far.

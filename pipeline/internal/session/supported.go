@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // supported says, before anything starts, which part of the plan nothing can carry out yet.
@@ -50,8 +51,13 @@ func supported(opt Options) error {
 		if err := servesEndpoint(opt.Config, opt.Engines, b); err != nil {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
 		}
-		if kind := unsupportedDataset(b); kind != "" {
-			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: steps.Unsupported("", fmt.Sprintf("datasets of kind %q are not supported yet; use random or sonnet", kind))})
+	}
+	for _, b := range opt.Plan.Benchmarks {
+		for _, c := range b.Cells {
+			if d := c.Workload.Dataset; dataset.Absent(d) {
+				found = append(found, &engine.ConfigError{Addr: b.Addr, Range: b.Range, Err: errors.New(dataset.AbsentText(d))})
+				break
+			}
 		}
 	}
 	return errors.Join(append(found, unusable(opt)...)...)
@@ -108,15 +114,27 @@ func Validate(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics
 				Detail: strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + ".",
 			})
 		}
+		if d := absentFile(b); d != nil {
+			out = append(out, d)
+		}
 	}
 	return out
 }
 
-func unsupportedDataset(b *lang.Benchmark) string {
+// absentFile reports a dataset whose file is not there: an error, unless a simulated run
+// can do without.
+func absentFile(b *lang.Benchmark) *hcl.Diagnostic {
 	for _, c := range b.Cells {
-		if k := c.Workload.Dataset.Kind; k != "random" && k != "sonnet" {
-			return k
+		d := c.Workload.Dataset
+		if !dataset.Absent(d) {
+			continue
 		}
+		severity := hcl.DiagError
+		if dataset.Rehearsed(d).Synthetic {
+			severity = hcl.DiagWarning
+		}
+		text := dataset.AbsentText(d)
+		return &hcl.Diagnostic{Severity: severity, Summary: "the dataset's file is not there", Subject: b.Range.Ptr(), Detail: strings.ToUpper(text[:1]) + text[1:] + "."}
 	}
-	return ""
+	return nil
 }
