@@ -15,6 +15,9 @@ type Workload struct {
 	Body map[string]any `json:"body,omitempty"`
 	// Warmup is the number of requests before the measured ones: the same shapes, other content.
 	Warmup int `json:"warmup"`
+	// Driver measures in the place of our own load generator; nil is our own. With a driver
+	// nothing else of the workload is set.
+	Driver *Driver `json:"driver,omitempty"`
 	// RequestTimeout ends a single request (failure class timeout); 0 means none.
 	RequestTimeout time.Duration `json:"request_timeout"`
 }

@@ -33,7 +33,7 @@ func namesAfter(root string) int {
 // roots are the first names of references, in the order of the documentation.
 func roots() []string {
 	return []string{
-		"var", "local", "each", "matrix", "self", "server", "step", "deployment",
+		"var", "local", "each", "matrix", "self", "driver", "server", "step", "deployment",
 		"dataset", "benchmark", "baseline", "gate", "metric",
 	}
 }

@@ -17,6 +17,11 @@ func (e *evaluator) benchmark(ent *entity) {
 	s := e.newScope()
 	e.settings(bm, b)
 	axes, ok := e.matrix(b)
+	measure := e.workload
+	if b.one("driver") != nil {
+		ok = e.checkDriver(b) && ok
+		measure = e.driven
+	}
 	for _, a := range axes {
 		bm.Axes = append(bm.Axes, a.Axis)
 	}
@@ -34,7 +39,7 @@ func (e *evaluator) benchmark(ent *entity) {
 			bm.Excluded++
 			continue
 		}
-		target, workload := e.workload(b, cell)
+		target, workload := measure(b, cell)
 		bm.Cells = append(bm.Cells, Cell{Values: c.values, Target: target, Workload: workload})
 	}
 	if len(bm.Cells) == 0 {

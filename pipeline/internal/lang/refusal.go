@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -91,7 +92,8 @@ func otherWork(a, b steps.Workload) string {
 	la, lb := a.Load, b.Load
 	la.MaxConcurrency, lb.MaxConcurrency = 0, 0
 	switch {
-	case a.Dataset.Kind != b.Dataset.Kind || a.Dataset.Path != b.Dataset.Path:
+	case a.Dataset.Kind != b.Dataset.Kind || a.Dataset.Sum != b.Dataset.Sum || a.Dataset.Sum == "" && a.Dataset.Path != b.Dataset.Path ||
+		!reflect.DeepEqual(a.Dataset.Options, b.Dataset.Options):
 		return "their dataset"
 	case a.Dataset.InputMin != b.Dataset.InputMin || a.Dataset.InputMax != b.Dataset.InputMax:
 		return "their input_len"
@@ -101,6 +103,8 @@ func otherWork(a, b steps.Workload) string {
 		return "their prefix_len"
 	case la != lb:
 		return "their load"
+	case !reflect.DeepEqual(a.Driver, b.Driver):
+		return "the command of their driver"
 	}
 	return ""
 }

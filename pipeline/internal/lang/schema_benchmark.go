@@ -25,7 +25,7 @@ func benchmarkType() *blockType {
 			Attrs:  append(workload.Attrs, settings.Attrs...),
 			Blocks: append(workload.Blocks, settings.Blocks...),
 		},
-		nested: []*blockType{matrixType()},
+		nested: []*blockType{matrixType(), driverType()},
 	}
 }
 
@@ -69,12 +69,13 @@ func benchmarkWorkload() steps.Schema {
 func loadSchema() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
-			{Name: "arrival", Type: cty.String, Enum: []string{"poisson", "gamma", "constant", "unlimited", "closed"}, Doc: "How requests arrive: poisson, gamma and constant at a rate (open loop), unlimited all at once, closed by max_concurrency users who wait for their answers. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
+			{Name: "arrival", Type: cty.String, Enum: []string{"poisson", "gamma", "constant", "unlimited", "trace", "closed"}, Doc: "How requests arrive: poisson, gamma and constant at a rate (open loop), unlimited all at once, trace at the times of a dataset of kind trace, closed by max_concurrency users who wait for their answers. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
 			{Name: "rate", Type: cty.Number, Doc: "Requests per second."},
 			{Name: "burstiness", Type: cty.Number, Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
 			{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},
 			{Name: "requests", Type: cty.Number, Doc: "Number of measured requests. Exactly one of requests and duration is set."},
 			{Name: "duration", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time during which requests are sent, instead of their number."},
+			{Name: "think_time", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time that a user of a closed loop waits after an answer; none unless set."},
 			{Name: "ramp", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time over which the rate rises linearly from zero."},
 		},
 		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.", Schema: steps.Schema{Attrs: []steps.Attr{

@@ -8,11 +8,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is where an expression is evaluated: what the names each, matrix and self mean
+// scope is where an expression is evaluated: what the names each, matrix, self and driver mean
 // there, if anything. All other names mean the same everywhere.
 type scope struct {
 	eval *evaluator
-	// locals are the values of each, matrix and self; absent where they do not exist.
+	// locals are the values of each, matrix, self and driver; absent where they do not exist.
 	locals map[string]cty.Value
 	// absent says, for a name that is not in locals, why.
 	absent map[string]string
@@ -106,8 +106,8 @@ func (s *scope) prepare(expr hcl.Expression) *prepared {
 	names := tree{}
 	for _, t := range expr.Variables() {
 		switch root := t.RootName(); root {
-		case "each", "matrix", "self":
-			p.varies = p.varies || root != "each"
+		case "each", "matrix", "self", "driver":
+			p.varies = p.varies || root == "matrix" || root == "self"
 			if d := s.checkLocal(t); d != nil {
 				s.eval.report(d)
 				p.ok = false
@@ -140,7 +140,7 @@ func (s *scope) resolve(t hcl.Traversal, names tree) bool {
 	return ok
 }
 
-// checkLocal finds what is wrong with a reference to each, matrix or self.
+// checkLocal finds what is wrong with a reference to each, matrix, self or driver.
 func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	v, ok := s.locals[root]
@@ -177,6 +177,8 @@ func absentReason(root string) string {
 		return "each exists only in a block with for_each."
 	case "matrix":
 		return "matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot use it."
+	case "driver":
+		return "driver exists only in the driver block of a benchmark, where it holds what the load generator is told."
 	}
 	return "self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."
 }

@@ -1,0 +1,50 @@
+package steps
+
+import "strings"
+
+// Driver is what measures the cells of a benchmark in the place of our own load generator.
+type Driver struct {
+	// Kind is DriverExec for a program that is run once for each run, or DriverResults for
+	// results that were measured elsewhere and are only judged.
+	Kind string `json:"kind"`
+	// Command is the program and its arguments. It may hold the placeholders of DriverVars.
+	Command []string `json:"command,omitempty"`
+	// Env are variables of the command beside those of its kind. Their values may be
+	// secret, so they are not part of the cell's identity.
+	Env []EnvVar `json:"-"`
+	// Output is the file, below the run's folder, in which the command leaves its results.
+	Output string `json:"output,omitempty"`
+	// Tool whose definitions hold where the results do not say it.
+	Tool string `json:"tool,omitempty"`
+}
+
+// The kinds of drivers.
+const (
+	DriverExec    = "exec"
+	DriverResults = "results"
+)
+
+// DriverVars are the values that a command is given when it is run, by the name that
+// follows "driver." in the file, with what they are.
+var DriverVars = map[string]string{
+	"base_url": "the server's address without a path, such as http://127.0.0.1:8000",
+	"host":     "the host in base_url",
+	"port":     "the port in base_url",
+	"model":    "the name under which the server serves the model",
+	"seed":     "a number that is the same on all sides of a repeat and another in each repeat",
+	"repeat":   "the number of the repeat, from 1",
+	"dir":      "an empty folder of this run",
+	"output":   "the file in that folder that is read afterwards",
+}
+
+// DriverVar is the placeholder of a value. It is written as a reference in a file is.
+func DriverVar(name string) string { return "${driver." + name + "}" }
+
+// ExpandDriver puts values in the place of their placeholders.
+func ExpandDriver(text string, values map[string]string) string {
+	var pairs []string
+	for name, value := range values {
+		pairs = append(pairs, DriverVar(name), value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
