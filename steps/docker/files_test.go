@@ -2,6 +2,7 @@ package docker
 
 import (
 	"archive/tar"
+	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -20,7 +21,7 @@ func TestFilesArchive(t *testing.T) {
 	got := map[string]string{}
 	for r := tar.NewReader(buf); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
