@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -31,19 +33,29 @@ type memberSpec struct {
 	env     map[string]string
 }
 
-// freePorts returns ports that were free a moment ago, different ones.
+// lastPort that freePorts gave, so that none is given twice.
+var lastPort atomic.Int64
+
+// freePorts returns ports that nobody listens on. They lie below the range that systems
+// take ports of outgoing connections from, or one of those could take them meanwhile.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
-	ports := make([]string, n)
-	for i := range ports {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+	const first, count = 12000, 8000
+	lastPort.CompareAndSwap(0, int64(os.Getpid()*61))
+	var ports []string
+	for range count {
+		port := strconv.FormatInt(first+lastPort.Add(1)%count, 10)
+		ln, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		defer ln.Close()
-		_, ports[i], _ = net.SplitHostPort(ln.Addr().String())
+		ln.Close()
+		if ports = append(ports, port); len(ports) == n {
+			return ports
+		}
 	}
-	return ports
+	t.Fatalf("%d of %d ports are free", len(ports), n)
+	return nil
 }
 
 func startMember(t *testing.T, spec memberSpec) *member {
