@@ -35,7 +35,7 @@ func (r *Redactor) value(v reflect.Value) {
 	case reflect.Map:
 		r.entries(v)
 	case reflect.Interface:
-		if text, ok := v.Interface().(string); ok && v.CanSet() {
+		if text, ok := reflect.TypeAssert[string](v); ok && v.CanSet() {
 			v.Set(reflect.ValueOf(r.String(text)))
 		}
 	}
