@@ -152,7 +152,7 @@ func (j *job) read(t *testing.T, name string) string {
 // TestPullRequestIsTold: a real run in a job tells its pull request everything, its
 // outputs say the same, and a secret of the environment is in nothing of it.
 func TestPullRequestIsTold(t *testing.T) {
-	const canary = "hf_Canary+/0123456789<&>"
+	const canary = "hf_Canary|*+/0123456789<&>"
 	const second = "second-canary-of-the-file"
 	j := newJob(t)
 	// The secret gets into a model name, and with it into logs, error bodies and metrics.
@@ -195,7 +195,7 @@ func TestPullRequestIsTold(t *testing.T) {
 		t.Error("the model's name, of which the secret is a part, is not in the results")
 	}
 	for name, text := range texts {
-		for _, secret := range []string{canary, second, `hf_Canary+/0123456789\u003c\u0026\u003e`, "hf_Canary%2B%2F0123456789", "hf_Canary+/0123456789&lt;&amp;&gt;"} {
+		for _, secret := range []string{canary, second, `hf_Canary|*+/0123456789\u003c\u0026\u003e`, "hf_Canary%7C%2A%2B%2F0123456789", "Canary&#124;&#42;", "Canary|*", `Canary\|`, "hf_Canary|*+/0123456789&lt;&amp;&gt;"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s holds the secret as %q", name, secret)
 			}
