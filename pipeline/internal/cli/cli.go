@@ -192,7 +192,7 @@ func (a *app) root() *cobra.Command {
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.graphCommand(), a.schemaCommand(),
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
-		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(),
+		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(),
 	)
 	return root
 }

@@ -1,23 +1,14 @@
 package session
 
 import (
-	"fmt"
-	"hash/fnv"
-	"slices"
 	"testing"
-	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/load"
-	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/sglang"
-	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
@@ -95,14 +86,10 @@ func TestLooksInVirtualTime(t *testing.T) {
 	}
 }
 
-// virtual runs a plan with the model of the simulated servers in place of the servers.
-type virtual struct {
-	cfg    *lang.Config
-	plan   *plan.Plan
-	models map[string]simulate.Config
-}
+// virtual rehearses the quickstart.
+type virtual struct{ rehearsal *Rehearsal }
 
-func newVirtual(t *testing.T, head string, least, most int) *virtual {
+func newVirtual(t *testing.T, head string, least, most int) virtual {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind(), sglang.Kind())...)
 	if err != nil {
@@ -122,109 +109,44 @@ func newVirtual(t *testing.T, head string, least, most int) *virtual {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	v := &virtual{cfg: cfg, plan: p, models: map[string]simulate.Config{}}
-	for _, s := range cfg.Servers {
-		argv, err := Argv(vllm.New(), s.Spec, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range argv {
-			if argv[i] == "PORT" {
-				argv[i] = "1"
-			}
-		}
-		settings, err := settingsOf(s.Spec, 1, s.Addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, err := simulate.NewServer(argv, simulate.Options{Settings: settings})
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.models[s.Addr] = server.Config()
+	r, err := NewRehearsal(cfg, p, simulators)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return v
+	return virtual{r}
 }
 
+var simulators = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()}
+
 // run carries the plan out once, with its own noise of launches and steps.
-func (v *virtual) run(t *testing.T, seed int) *result.Document {
+func (v virtual) run(t *testing.T, seed int) *result.Document {
 	t.Helper()
-	out := &engine.Outcome{Started: time.Unix(0, 0), Ended: time.Unix(1, 0), Status: "complete"}
-	for _, r := range v.plan.Repeats {
-		if v.decided(t, out, seed) {
-			break
-		}
-		out.RepeatsDone++
-		for _, l := range r.Launches {
-			launched := engine.Launched{
-				ID: l.ID, Repeat: r.Index, Target: l.Target,
-				Attempts: []result.Launch{{ID: l.ID, Repeat: r.Index, Target: l.Target}},
-			}
-			for _, run := range l.Runs {
-				launched.Runs = append(launched.Runs, engine.CellRun{Cell: run.Cell, Run: v.measure(t, seed, r.Index, l, run)})
-			}
-			out.Launched = append(out.Launched, launched)
-		}
-	}
-	doc := v.document(out)
-	if err := Judge(v.cfg, v.plan, doc, nil); err != nil {
+	doc, err := v.rehearsal.Run(seed)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
 }
 
-func (v *virtual) document(out *engine.Outcome) *result.Document {
-	return engine.Document(v.plan, out, engine.About{Tool: "test", RunID: "virtual"})
-}
-
-// decided takes the look that is due, if one is.
-func (v *virtual) decided(t *testing.T, out *engine.Outcome, seed int) bool {
-	t.Helper()
-	if len(v.plan.Looks) < 2 || !slices.Contains(v.plan.Looks, out.RepeatsDone) {
-		return false
+// A planted change slows every step of the engine down by what was asked for: under load a
+// request's own times grow by more, and with nothing planted by nothing.
+func TestPlantedChangesHaveTheirSize(t *testing.T) {
+	v := newVirtual(t, "on", 5, 5) // the head's own change must not be there
+	for _, size := range []float64{0, 0.05, 0.1} {
+		planted, err := v.rehearsal.Plant(size, simulators)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, n := 0.0, 0
+		for seed := range 10 {
+			for _, d := range (virtual{planted}).run(t, seed).Gates[0].Decisions {
+				if d.Metric == "tpot.p50" {
+					sum, n = sum+d.Change, n+1
+				}
+			}
+		}
+		if mean := sum / float64(n); mean < size-0.03 || mean > 2*size+0.03 {
+			t.Errorf("%g was planted and %g came out", size, mean)
+		}
 	}
-	look, err := judge.Ask(v.plan, v.document(out), judging(v.cfg, nil))
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	return look.Stop
-}
-
-func (v *virtual) measure(t *testing.T, seed, repeat int, l plan.Launch, run plan.Run) result.Run {
-	t.Helper()
-	_, cell, _ := v.plan.Cell(run.Cell)
-	w := cell.Workload
-	var arrivals []simulate.Arrival
-	for i, at := range load.Schedule(w.Load, load.Count(w.Load), run.ShapeSeed) {
-		// Content is new in every request, as in a real run: no prefix is shared.
-		arrivals = append(arrivals, simulate.Arrival{At: at, Input: w.Dataset.InputMin, Output: w.Dataset.OutputMin, Prompt: prompt(w.Dataset.InputMin, seed, repeat, i)})
-	}
-	timelines, err := simulate.Model{Config: v.models[l.Target]}.Replay(arrivals, noise("launch", seed, l.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests := simulate.Records(arrivals, timelines)
-	var end int64
-	for _, r := range requests {
-		end = max(end, r.Done)
-	}
-	return result.Run{
-		Repeat: repeat, Launch: l.ID, Status: "ok", Sent: len(requests),
-		Metrics: record.Reduce(record.Run{Duration: end, Requests: requests}),
-	}
-}
-
-func prompt(n int, draw ...any) []int {
-	ids := make([]int, n)
-	first := int(noise(draw...) % 1_000_000)
-	for i := range ids {
-		ids[i] = first + i
-	}
-	return ids
-}
-
-func noise(parts ...any) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintln(h, parts...)
-	return h.Sum64()
 }

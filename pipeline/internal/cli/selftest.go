@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// planted are the slow-downs that a self-test hides in the head.
+var planted = []float64{0, 0.05, 0.10, 0.20}
+
+const (
+	defaultFiles = 20
+	maxFiles     = 2000
+	// mustFind is how often a change of twice the margin has to be found, at least.
+	mustFind = 0.8
+	// unlucky is the chance of so many false alarms that they are no bad luck.
+	unlucky = 0.01
+)
+
+// trial is what became of the sessions with one planted slow-down.
+type trial struct {
+	Planted  float64 `json:"planted"`
+	Sessions int     `json:"sessions"`
+	// Found are those with a regression, Passed those where everything passed.
+	Found  int `json:"regressions"`
+	Passed int `json:"passed"`
+	// Repeats on average.
+	Repeats float64 `json:"mean_repeats"`
+}
+
+type selftest struct {
+	Trials []trial `json:"trials"`
+	// Margin is the largest of the file's gates.
+	Margin float64 `json:"margin"`
+	Blind  bool    `json:"blind"`
+	Jumpy  bool    `json:"jumpy"`
+}
+
+func (a *app) selftestCommand() *cobra.Command {
+	var flags configFlags
+	var f planFlags
+	var asJSON bool
+	files := defaultFiles
+	f.timeScale, f.simulate = 1, session.SimulateProcess
+	cmd := &cobra.Command{
+		Use: "selftest [FILE|DIR]...", Short: "Plant slow-downs and see whether a pipeline's gates find them",
+		Long: "Rehearses the file in virtual time with the model of the simulated servers: the head of every comparison is its base with\n" +
+			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates are blind (a change of twice the largest margin is found in fewer than 80 % of\n" +
+			"the sessions) or jumpy (false alarms beyond what alpha allows). A real machine adds noise of its own: `calibrate` measures it.",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			cfg, err := a.load(flags, args)
+			if err != nil {
+				return err
+			}
+			p, err := a.plan(cfg, f, args)
+			if err != nil {
+				return err
+			}
+			r, err := session.NewRehearsal(cfg, p, engines())
+			if err != nil {
+				return exit(exitUsage, fmt.Errorf("this file cannot be rehearsed: %w", err))
+			}
+			found, err := rehearse(ctx, p, r, files)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.writeJSON(found)
+			} else {
+				err = writeSelftest(a.Out, p, found)
+			}
+			if err != nil {
+				return exit(exitInfrastructure, err)
+			}
+			if found.Blind || found.Jumpy {
+				return exit(exitRegression, nil)
+			}
+			return nil
+		}),
+	}
+	flags.register(cmd)
+	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`")
+	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	cmd.Flags().Var(bounded{&files, 1, maxFiles}, "sessions", "`number` of rehearsed sessions for each planted change")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// rehearse runs the trials and judges the gates by them.
+func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int) (selftest, error) {
+	var out selftest
+	for _, g := range p.Gates {
+		if g.BaselineKind == "paired" {
+			out.Margin = max(out.Margin, g.Margin)
+		}
+	}
+	if out.Margin == 0 {
+		return out, exit(exitUsage, fmt.Errorf("%s has no gate with a paired baseline, so nothing can be planted", p.File))
+	}
+	for _, size := range planted {
+		head, err := r.Plant(size, engines())
+		if err != nil {
+			return out, exit(exitUsage, err)
+		}
+		t := trial{Planted: size, Sessions: files}
+		for seed := range files {
+			if ctx.Err() != nil {
+				return out, exit(interruptCode(context.Cause(ctx)), context.Cause(ctx))
+			}
+			doc, err := head.Run(seed)
+			if err != nil {
+				return out, exit(exitInfrastructure, err)
+			}
+			t.count(doc)
+		}
+		t.Repeats /= float64(files)
+		out.judge(t, p.Alpha)
+	}
+	return out, nil
+}
+
+func (t *trial) count(doc *result.Document) {
+	t.Repeats += float64(doc.RepeatsDone)
+	switch doc.Verdict {
+	case result.Regression:
+		t.Found++
+	case result.Pass, result.Improvement:
+		t.Passed++
+	}
+}
+
+// judge adds a trial and what it says of the gates.
+func (s *selftest) judge(t trial, alpha float64) {
+	s.Trials = append(s.Trials, t)
+	if t.Planted == 0 {
+		s.Jumpy = t.Found > mostAlarms(t.Sessions, alpha)
+	}
+	if t.Planted >= 2*s.Margin-1e-9 && float64(t.Found) < mustFind*float64(t.Sessions) {
+		s.Blind = true
+	}
+}
+
+// mostAlarms is the largest number of false alarms that can be bad luck.
+func mostAlarms(sessions int, alpha float64) int {
+	law := distuv.Binomial{N: float64(sessions), P: alpha}
+	k := 0
+	for 1-law.CDF(float64(k)) > unlucky {
+		k++
+	}
+	return k
+}
+
+func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
+	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "planted\tsessions\tregression\tall passed\trepeats")
+	for _, t := range s.Trials {
+		fmt.Fprintf(tw, "%.0f %%\t%d\t%d\t%d\t%.1f\n", 100*t.Planted, t.Sessions, t.Found, t.Passed, t.Repeats)
+	}
+	fmt.Fprintln(tw)
+	switch {
+	case s.Jumpy:
+		fmt.Fprintf(tw, "jumpy: %d false alarms in %d sessions, where alpha = %.3g makes more than %d unlikely\n",
+			s.Trials[0].Found, s.Trials[0].Sessions, p.Alpha, mostAlarms(s.Trials[0].Sessions, p.Alpha))
+	case s.Blind:
+		fmt.Fprintf(tw, "blind: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or longer runs would help\n", 100*s.Margin, 100*mustFind)
+	case 2*s.Margin > planted[len(planted)-1]:
+		fmt.Fprintf(tw, "neither jumpy nor known to be blind: twice the margin of %.3g %% is more than was planted\n", 100*s.Margin)
+	default:
+		fmt.Fprintf(tw, "the gates find a change of twice their margin of %.3g %% and invent none\n", 100*s.Margin)
+	}
+	return tw.Flush()
+}
