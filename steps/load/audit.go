@@ -21,16 +21,9 @@ func startAudit() *auditor {
 	return a
 }
 
-// clockStep is how far the wall clock moved against the monotonic one since begin.
-// Slewing moves both, so only a step shows.
-func (a *auditor) clockStep() int64 {
-	now := time.Now()
-	return int64(now.Round(0).Sub(a.begin.Round(0)) - now.Sub(a.begin))
-}
-
 // fill writes what the process says about itself.
 func (a *auditor) fill(out *record.Audit) {
-	out.ClockStep = a.clockStep()
+	out.WallSeconds = time.Since(a.begin).Seconds()
 	out.CPUSeconds = cpuSeconds() - a.cpu
 	var after debug.GCStats
 	debug.ReadGCStats(&after)
@@ -45,21 +38,36 @@ func (a *auditor) fill(out *record.Audit) {
 func (r *runner) finish(a *auditor) record.Run {
 	run := record.Run{Requests: r.records()}
 	a.fill(&run.Audit)
-	run.Audit.Clock = r.client.stamp.name()
+	r.client.clock.fill(&run.Audit)
 	if r.scale != 1 {
 		run.Audit.TimeScale = r.scale
 	}
 	run.Audit.Dials, run.Audit.Redials = r.client.pool.dials, r.client.redials
 	run.Audit.ScheduleHash, run.Audit.WorkHash = hashSchedule(r.schedule), r.work.hash()
 	run.Duration = duration(run.Requests)
-	for _, q := range r.recs {
-		run.Audit.Events += len(q.rec.Events)
-		run.Audit.CoalescedReads += q.coalesced
-	}
+	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
 	run.Audit.PeakConcurrency = record.PeakConcurrency(run)
 	run.Audit.Overloaded = record.Overloaded(run)
 	return run
+}
+
+// auditEvents sums up what is known of the times of single events.
+func (r *runner) auditEvents(out *record.Audit) {
+	var sum int64
+	for _, q := range r.recs {
+		out.Events += len(q.rec.Events)
+		out.CoalescedReads += q.coalesced.events
+		sum += q.coalesced.sum
+		out.CoalescedMax = max(out.CoalescedMax, q.coalesced.max)
+		switch q.rec.Failure {
+		case record.FailConnect, record.FailCut:
+			out.SocketErrors++
+		}
+	}
+	if out.CoalescedReads > 0 {
+		out.CoalescedMean = sum / int64(out.CoalescedReads)
+	}
 }
 
 // duration is from the first send to the last end.

@@ -32,7 +32,7 @@ func (s *stream) classify(resp *response, err error, cancelled bool) (record.Fai
 		return record.FailAborted, "finish reason abort"
 	case s.garbage != "":
 		return record.FailGarbage, clip(s.garbage, maxError)
-	case errors.Is(err, errProtocol), errors.Is(err, errEventTooLong):
+	case errors.Is(err, errProtocol), errors.Is(err, errEventTooLong), errors.Is(err, errFlood):
 		return record.FailGarbage, clip(err.Error(), maxError)
 	case s.events == 0 && len(s.head) > 0 && (err == nil || s.sse.junk):
 		return s.classifyForeign(resp)

@@ -21,28 +21,10 @@ const (
 type conn struct {
 	net.Conn
 	raw    net.Conn // under TLS, for the liveness check
+	stamps *stamped // reads with the kernel's receive times; nil where there are none
 	idle   time.Time
 	served bool // it has answered a request before
 }
-
-// stamper reads from a connection and says when the bytes arrived, in wall nanoseconds
-// since the start of the run. userClock takes the time at the return of the read;
-// kernel receive timestamps would be another implementation.
-type stamper interface {
-	read(c *conn, buf []byte) (n int, at int64, err error)
-	// name is what Audit.Clock says.
-	name() string
-}
-
-// userClock stamps in user space, on the monotonic clock.
-type userClock struct{ t0 time.Time }
-
-func (u userClock) read(c *conn, buf []byte) (int, int64, error) {
-	n, err := c.Read(buf)
-	return n, int64(time.Since(u.t0)), err
-}
-
-func (userClock) name() string { return "user" }
 
 // pool keeps idle connections, the last used first.
 type pool struct {
@@ -111,6 +93,9 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	p.dials++
 	p.mu.Unlock()
 	c := &conn{Conn: raw, raw: raw}
+	if p.tls == nil { // the kernel sees no end of a message within TLS
+		c.stamps = newStamped(raw)
+	}
 	if p.tls != nil {
 		t := tls.Client(raw, p.tls)
 		if err := t.HandshakeContext(ctx); err != nil {

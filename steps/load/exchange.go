@@ -22,7 +22,7 @@ var longAgo = time.Unix(1, 0)
 // client sends requests over pooled connections.
 type client struct {
 	pool    *pool
-	stamp   stamper
+	clock   *clock
 	buffers sync.Pool
 	redials int
 	mu      sync.Mutex
@@ -36,6 +36,9 @@ func newClient(p *pool) *client {
 
 // sink gets a response as it arrives.
 type sink interface {
+	// onRead is told of each read before its bytes: they arrived after one time and at
+	// the other at the latest.
+	onRead(after, at int64)
 	// onHead is called once, when status line and headers are complete.
 	onHead(resp *response, at int64)
 	// body gets each piece of the body with the time of its read.
@@ -91,14 +94,22 @@ func (c *client) transfer(cn *conn, wire []byte, resp *response, out sink) (read
 	}
 	bp := c.buffers.Get().(*[]byte)
 	defer c.buffers.Put(bp)
+	after := c.clock.now()
 	var at int64
 	body := func(b []byte) error { return out.body(b, at) }
 	for resp.state != complete {
 		var n int
-		n, at, err = c.stamp.read(cn, *bp)
+		var seen int64
+		n, at, seen, err = c.clock.read(cn, *bp)
 		read += int64(n)
 		if n > 0 {
+			at = max(at, resp.last)
 			resp.last = at
+			out.onRead(after, at)
+			after = at
+			if n < len(*bp) { // nothing was left behind, so the next bytes come after this
+				after = seen
+			}
 			if err := feed(resp, (*bp)[:n], body, out, at); err != nil {
 				return read, err
 			}
@@ -150,6 +161,7 @@ type page struct{ b []byte }
 const maxPage = 64 << 20
 
 func (*page) onHead(*response, int64) {}
+func (*page) onRead(_, _ int64)       {}
 
 func (p *page) body(b []byte, _ int64) error {
 	if len(p.b)+len(b) > maxPage {

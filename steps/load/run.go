@@ -68,7 +68,7 @@ type runner struct {
 type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
-	coalesced int
+	coalesced coalesced
 }
 
 // prepare checks the options and does everything that need not happen in the run: the
@@ -102,7 +102,7 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{opt: opt, scale: opt.TimeScale, endpoint: e, client: newClient(&pool{target: t, tls: tlsConfig(opt, t)})}
-	r.client.stamp = userClock{t0: time.Now()}
+	r.client.clock = newClock(time.Now())
 	if err := r.makeWork(ctx, enc); err != nil {
 		r.client.pool.close()
 		return nil, err
@@ -169,7 +169,8 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	runtime.GC() // the garbage of the preparation is not the run's
 	audit := startAudit()
 	r.t0 = time.Now().Add(lead)
-	r.client.stamp = userClock{t0: r.t0}
+	r.client.clock = newClock(r.t0)
+	unwatch := r.client.clock.watch()
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
 	if r.opt.Workload.Load.Arrival == Closed {
@@ -178,6 +179,7 @@ func (r *runner) measure(ctx context.Context) record.Run {
 		r.openLoop(ctx)
 	}
 	stop()
+	unwatch()
 	return r.finish(audit)
 }
 

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,8 +24,9 @@ type stream struct {
 
 	seen      int // tokens so far
 	output    bool
-	events    int // data events of any kind
-	coalesced int
+	events    int   // data events of any kind
+	after     int64 // what is being read arrived later than this, wall
+	coalesced coalesced
 	done      bool   // [DONE]
 	streamErr string // an error object
 	garbage   string // why it is not the protocol
@@ -32,14 +34,43 @@ type stream struct {
 	torn      bool   // it ended within an event
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
+	most      int  // events that are kept
+	flooded   bool // there were more
 }
+
+// Bounds of the events of one request: a server that never ends must not take the
+// client's memory with it.
+const (
+	minEvents  = 1 << 16
+	maxReserve = 1 << 16
+)
+
+var errFlood = errors.New("far more events than tokens were asked for")
 
 func newStream(e endpoint, ignoreEOS bool, scale float64, rec *record.Request) *stream {
 	s := &stream{endpoint: e, ignoreEOS: ignoreEOS, scale: scale, rec: rec}
 	s.sse.emit = s.event
-	rec.Events = make([]record.Event, 0, rec.WantTokens+2)
+	s.most = max(8*rec.WantTokens, minEvents)
+	rec.Events = make([]record.Event, 0, min(rec.WantTokens+2, maxReserve))
 	return s
 }
+
+// coalesced counts the events that share a read with an earlier one. Those but the last
+// of a read came earlier than their time says, by no more than the time since the read
+// before.
+type coalesced struct {
+	events   int
+	sum, max int64 // of these bounds, wall
+}
+
+func (c *coalesced) add(bound int64) {
+	c.events++
+	c.sum += bound
+	c.max = max(c.max, bound)
+}
+
+// onRead notes since when the bytes of a read can have been there.
+func (s *stream) onRead(after, _ int64) { s.after = after }
 
 // model converts wall nanoseconds since the start of the run to record time.
 func (s *stream) model(at int64) int64 { return toModel(at, s.scale) }
@@ -59,7 +90,13 @@ func (s *stream) body(b []byte, at int64) error {
 	if s.rec.Status/100 != 2 {
 		return nil
 	}
-	return s.sse.feed(b, at)
+	if err := s.sse.feed(b, at); err != nil {
+		return err
+	}
+	if s.flooded {
+		return errFlood
+	}
+	return nil
 }
 
 // end takes the end of the response, with the error that ended it if any. What was
@@ -98,7 +135,7 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 	}
 	s.usage(&c)
 	if c.bearsToken(s.endpoint, s.seen) {
-		s.token(&c, s.model(at))
+		s.token(&c, at)
 	}
 	s.output = s.output || c.text
 	if c.finish != nil {
@@ -137,16 +174,21 @@ func (s *stream) usage(c *chunk) {
 	}
 }
 
-// token records a token-bearing event.
-func (s *stream) token(c *chunk, at int64) {
+// token records a token-bearing event at a wall time.
+func (s *stream) token(c *chunk, wall int64) {
+	at := s.model(wall)
 	if c.completion >= 0 {
 		s.seen = max(s.seen, c.completion)
 	} else {
 		s.seen++
 	}
 	ev := s.rec.Events
+	if len(ev) == s.most {
+		s.flooded = true
+		return
+	}
 	if len(ev) > 0 && ev[len(ev)-1].At == at {
-		s.coalesced++
+		s.coalesced.add(max(wall-s.after, 0))
 	}
 	if len(ev) == 0 && s.onFirst != nil {
 		s.onFirst(at - s.rec.Sent)

@@ -74,8 +74,18 @@ const (
 // Audit is the client's account of itself: whether the client, not the server, was
 // the limit. Times in nanoseconds.
 type Audit struct {
-	// Clock names where arrival times come from: "user" (time of the read) or "kernel".
+	// Clock names where arrival times come from: "kernel" (receive time stamps of the
+	// socket) or "user" (time of the read).
 	Clock string `json:"clock"`
+	// UserReads is the number of reads that had no kernel stamp where Clock is "kernel",
+	// of Reads in all. Their time is that of the read.
+	UserReads int `json:"user_reads,omitempty"`
+	Reads     int `json:"reads,omitempty"`
+	// ReadLag is how long after the kernel's stamp the client read, to an eighth. With
+	// the kernel's clock it is no error of the times, but says how busy the client was.
+	ReadLagP50 int64 `json:"read_lag_p50,omitempty"`
+	ReadLagP99 int64 `json:"read_lag_p99,omitempty"`
+	ReadLagMax int64 `json:"read_lag_max,omitempty"`
 	// Lag of sends behind the plan (open loop; waits for a concurrency slot excluded).
 	LagP50 int64 `json:"lag_p50"`
 	LagP99 int64 `json:"lag_p99"`
@@ -87,12 +97,22 @@ type Audit struct {
 	// one (their times are equal, so gaps are understated), of Events in all.
 	CoalescedReads int `json:"coalesced_reads"`
 	Events         int `json:"events"`
+	// CoalescedMean and CoalescedMax bound the error that this causes: how long before
+	// its time such an event can have arrived.
+	CoalescedMean int64 `json:"coalesced_mean,omitempty"`
+	CoalescedMax  int64 `json:"coalesced_max,omitempty"`
 	// GCPauseTotal and GCPauseMax during the run.
 	GCPauseTotal int64 `json:"gc_pause_total"`
 	GCPauseMax   int64 `json:"gc_pause_max"`
 	// CPUSeconds is the client's CPU use (user and system) during the run.
 	CPUSeconds float64 `json:"cpu_seconds"`
-	// ClockStep is the change of wall clock minus monotonic clock over the run.
+	// WallSeconds is the time that the run took on the client's clock, unscaled.
+	WallSeconds float64 `json:"wall_seconds,omitempty"`
+	// SocketErrors is the number of requests that a connection failed: not made, reset
+	// or cut.
+	SocketErrors int `json:"socket_errors,omitempty"`
+	// ClockStep is the largest change of wall clock minus monotonic clock, sampled over
+	// the run.
 	ClockStep int64 `json:"clock_step"`
 	// PeakConcurrency by event sweep over sends and ends, exact.
 	PeakConcurrency int `json:"peak_concurrency"`

@@ -1,0 +1,169 @@
+package load
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// clockEvery is how often the wall clock is compared with the monotonic one in a run.
+const clockEvery = 200 * time.Millisecond
+
+// clock says when bytes arrived, in monotonic wall nanoseconds since the start of the
+// run: by the kernel's receive stamp where the connection has them, else by the return
+// of the read.
+//
+// The kernel stamps with CLOCK_REALTIME. Its offset to the monotonic clock is sampled
+// before, during and after the run: slewing by NTP moves both clocks and leaves it alone,
+// and a step shows as a change of it, which the audit reports and limits void.
+type clock struct {
+	t0     time.Time
+	first  int64        // offset at the start
+	offset atomic.Int64 // realtime nanoseconds minus time since t0
+
+	mu   sync.Mutex
+	step int64 // the largest change of the offset, with its sign
+
+	reads, user atomic.Int64
+	lagMax      atomic.Int64
+	lags        [lagBuckets]atomic.Int32
+}
+
+func newClock(t0 time.Time) *clock {
+	k := &clock{t0: t0}
+	k.first = k.measure()
+	k.offset.Store(k.first)
+	return k
+}
+
+// now is the time since t0.
+func (k *clock) now() int64 { return int64(time.Since(k.t0)) }
+
+// measure compares the clocks. time.Now reads both one after the other; the median of
+// five leaves out a pair that was torn apart.
+func (k *clock) measure() int64 {
+	var offsets [5]int64
+	for i := range offsets {
+		t := time.Now()
+		offsets[i] = t.UnixNano() - int64(t.Sub(k.t0))
+	}
+	slices.Sort(offsets[:])
+	return offsets[len(offsets)/2]
+}
+
+// sample takes the offset anew.
+func (k *clock) sample() {
+	o := k.measure()
+	k.offset.Store(o)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d := o - k.first; max(d, -d) > max(k.step, -k.step) {
+		k.step = d
+	}
+}
+
+// watch samples until the returned function is called, which waits for the end and
+// samples a last time.
+func (k *clock) watch() (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(clockEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				k.sample()
+			case <-quit:
+				k.sample()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// read reads once. at is when the last of the bytes arrived, seen when the read returned.
+func (k *clock) read(c *conn, buf []byte) (n int, at, seen int64, err error) {
+	var stamp int64
+	if c.stamps != nil {
+		n, stamp, err = c.stamps.read(buf)
+	} else {
+		n, err = c.Read(buf)
+	}
+	seen = k.now()
+	if n == 0 {
+		return n, seen, seen, err
+	}
+	k.reads.Add(1)
+	if stamp == 0 {
+		k.user.Add(1)
+		return n, seen, seen, err
+	}
+	at = min(stamp-k.offset.Load(), seen)
+	k.lag(seen - at)
+	return n, at, seen, err
+}
+
+// lagBuckets has eight buckets for every power of two of a nanosecond.
+const lagBuckets = 64 * 8
+
+func (k *clock) lag(ns int64) {
+	k.lags[lagBucket(ns)].Add(1)
+	for {
+		old := k.lagMax.Load()
+		if ns <= old || k.lagMax.CompareAndSwap(old, ns) {
+			return
+		}
+	}
+}
+
+func lagBucket(ns int64) int {
+	if ns < 8 {
+		return int(max(ns, 0))
+	}
+	shift := bits.Len64(uint64(ns)) - 4
+	return shift*8 + int(ns>>shift)
+}
+
+// lagCeiling is the largest time of a bucket.
+func lagCeiling(bucket int) int64 {
+	if bucket < 16 {
+		return int64(bucket)
+	}
+	shift := bucket/8 - 1
+	return (int64(bucket%8+8)+1)<<shift - 1
+}
+
+// quantile is a nearest-rank quantile of the lags, rounded up to its bucket's end.
+func (k *clock) quantile(q float64) int64 {
+	total := k.reads.Load() - k.user.Load()
+	rank := int64(q*float64(total) + 0.999999)
+	for i := range k.lags {
+		if rank -= int64(k.lags[i].Load()); rank <= 0 {
+			return min(lagCeiling(i), k.lagMax.Load())
+		}
+	}
+	return k.lagMax.Load()
+}
+
+// fill writes what the clock knows.
+func (k *clock) fill(out *record.Audit) {
+	reads, user := k.reads.Load(), k.user.Load()
+	out.Reads = int(reads)
+	out.Clock = "user"
+	if user < reads {
+		out.Clock, out.UserReads = "kernel", int(user)
+		out.ReadLagP50, out.ReadLagP99, out.ReadLagMax = k.quantile(0.5), k.quantile(0.99), k.lagMax.Load()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out.ClockStep = k.step
+}
