@@ -262,3 +262,17 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileFileNames: a pull request chooses the names of its files.
+func TestHostileFileNames(t *testing.T) {
+	s := fake(t)
+	s.SetFiles("a`</code><img src=x onerror=alert(1)> @everyone.hcl", "line\n\n# heading.hcl", "b|c https://evil.example #1.hcl", "1.hcl", "2.hcl", "3.hcl", "4.hcl")
+	publisher(t, s, newClock(), pullRequest(), everything()).Finish(t.Context(), document(result.Pass, 1))
+	text := one(t, s).Body
+	contains(t, text, "changes what judges it", "and 2 more")
+	for _, bad := range []string{"<img", "</code><", "@everyone", "\n# heading", "https://evil"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q is in:\n%s", bad, text)
+		}
+	}
+}
