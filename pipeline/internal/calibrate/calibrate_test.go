@@ -1,7 +1,6 @@
 package calibrate
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -112,6 +111,6 @@ func TestFalseAlarmsAtLooks(t *testing.T) {
 		alarms, files = alarms+r.Alarms, files+r.Files
 	}
 	if rate := float64(alarms) / float64(files); files != 200 || rate > 0.15 {
-		t.Error(fmt.Sprintf("%d alarms in %d sessions, both directions at 5 %%", alarms, files))
+		t.Errorf("%d alarms in %d sessions, both directions at 5 %%", alarms, files)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ type planFlags struct {
 	timeScale float64
 	// ignoreNoise plans gates that are known to be too noisy.
 	ignoreNoise bool
+	// attempt counts the tries of the same change.
+	attempt int
 	// noise is what is known of the cells' spread; no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
 }
@@ -57,7 +60,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Attempt: f.attempt, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -106,6 +109,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
+	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt", "`number` of this try of the same change, where earlier ones are not resumed: a pass then needs alpha over it ($GITHUB_RUN_ATTEMPT)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
@@ -130,6 +134,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return err
 	}
 	f.plan.noise = a.noise(ctx, past, f.plan)
+	if f.plan.attempt == 0 && !f.resume {
+		f.plan.attempt = a.attempt()
+	}
 	p, err := a.plan(cfg, f.plan, paths)
 	if err != nil {
 		return err
@@ -169,6 +176,18 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return a.runError(ctx, cfg, err)
 	}
 	return exit(res.Document.ExitCode, nil)
+}
+
+// maxAttempts is more than anybody has the patience for.
+const maxAttempts = 1000
+
+// attempt is the runner's count of tries; 0 where it counts none.
+func (a *app) attempt() int {
+	n, err := strconv.Atoi(a.Getenv("GITHUB_RUN_ATTEMPT"))
+	if err != nil || n < 1 || n > maxAttempts {
+		return 0
+	}
+	return n
 }
 
 // interruptCode is the exit code when a signal ended a session.

@@ -31,58 +31,58 @@ func session(night int, ttft float64) Record {
 	}
 }
 
-func add(t testing.TB, s Store, records ...Record) {
-	t.Helper()
+func add(tb testing.TB, s Store, records ...Record) {
+	tb.Helper()
 	for _, r := range records {
-		if _, err := Add(t.Context(), s, r); err != nil {
-			t.Fatal(err)
+		if _, err := Add(tb.Context(), s, r); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
 
-func load(t testing.TB, s Store) *History {
-	t.Helper()
-	h, err := Load(t.Context(), s)
+func load(tb testing.TB, s Store) *History {
+	tb.Helper()
+	h, err := Load(tb.Context(), s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return h
 }
 
-func open(t testing.TB, location string) Store {
-	t.Helper()
+func open(tb testing.TB, location string) Store {
+	tb.Helper()
 	sp := spawn.New(spawn.Options{Environ: os.Environ()})
-	t.Cleanup(sp.Close)
-	s, err := Open(t.Context(), location, Options{Spawner: sp, Dir: t.TempDir()})
+	tb.Cleanup(sp.Close)
+	s, err := Open(tb.Context(), location, Options{Spawner: sp, Dir: tb.TempDir()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s
 }
 
 // git runs a command of the test itself.
-func git(t testing.TB, args ...string) string {
-	t.Helper()
+func git(tb testing.TB, args ...string) string {
+	tb.Helper()
 	sp := spawn.New(spawn.Options{Environ: os.Environ()})
 	defer sp.Close()
-	g := &gitStore{spawner: sp, dir: ".", scratch: t.TempDir()}
-	out, err := g.git(t.Context(), args...)
+	g := &gitStore{spawner: sp, dir: ".", scratch: tb.TempDir()}
+	out, err := g.git(tb.Context(), args...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(out)
 }
 
 // bare makes an empty repository that others push to.
-func bare(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "origin.git")
-	git(t, "init", "--quiet", "--bare", path)
+func bare(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "origin.git")
+	git(tb, "init", "--quiet", "--bare", path)
 	return path
 }
 
@@ -191,11 +191,11 @@ func TestDamagedRecordsAreQuarantined(t *testing.T) {
 	}
 }
 
-func mustEncode(t testing.TB, r Record) string {
-	t.Helper()
+func mustEncode(tb testing.TB, r Record) string {
+	tb.Helper()
 	text, err := Encode(r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }

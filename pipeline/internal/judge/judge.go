@@ -86,7 +86,7 @@ func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Looks, doc.LooksTaken = nil, nil
 	return &court{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{},
-		family: gates.Family{Alpha: p.Alpha, Moderate: true, Seed: seed(p)},
+		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
 	}
 }
 

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -202,5 +203,30 @@ func TestAFileIsDescribed(t *testing.T) {
 	}
 	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid {
 		t.Errorf("a real run against a simulated baseline is %s, want invalid", d.Verdict)
+	}
+}
+
+// A further attempt at the same change passes at a stricter level.
+func TestAttemptsShareTheErrorOfAPass(t *testing.T) {
+	verdicts := map[int]result.Verdict{}
+	for _, attempt := range []int{0, 1, 20} {
+		s := newSession()
+		s.plan.Attempt = attempt
+		s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.02*float64(r.Repeat%2) })
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		d := s.doc.Gates[0].Decisions[0]
+		verdicts[attempt] = d.Verdict
+		want := 0.0
+		if attempt > 1 {
+			want = 0.05 / float64(attempt)
+		}
+		if math.Abs(d.Level-want) > 1e-12 {
+			t.Errorf("attempt %d: the bounds have the level %g, want %g", attempt, d.Level, want)
+		}
+	}
+	if verdicts[0] != result.Pass || verdicts[1] != result.Pass || verdicts[20] != result.Inconclusive {
+		t.Errorf("verdicts by attempt: %v; want a pass at first and none at the twentieth", verdicts)
 	}
 }

@@ -27,6 +27,8 @@ type Options struct {
 	TimeScale float64
 	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
 	Noise func(cell, metric string) (Noise, bool)
+	// Attempt counts the tries of the same change; see Plan.Attempt.
+	Attempt int
 	// IgnoreNoise plans gates whose noise is above their margin, too.
 	IgnoreNoise bool
 	// Argv renders a server's command line for display; it may be nil.
@@ -59,6 +61,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
 	p.Estimate = estimate(p)
+	p.Attempt = opt.Attempt
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags
@@ -67,6 +70,9 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
 	var out []string
+	if p.Attempt > 1 {
+		out = append(out, fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g; --resume goes on with a run instead", p.Attempt, p.PassAlpha(), p.Alpha))
+	}
 	for _, b := range p.Benchmarks {
 		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
 		if judged && b.RepeatMax < 2 {

@@ -82,6 +82,10 @@ func (p *Plan) Level(g Gate) float64 {
 	return level
 }
 
+// PassAlpha is the error rate of a pass: that of the file, shared by its attempts, so that
+// running it again until it is green does not work.
+func (p *Plan) PassAlpha() float64 { return p.Alpha / float64(max(p.Attempt, 1)) }
+
 // joint counts the comparisons of a group that are corrected by max-T.
 func (p *Plan) joint(group string) int {
 	n := 0

@@ -35,6 +35,9 @@ type Plan struct {
 	Looks    []int    `json:"looks,omitempty"`
 	Estimate Estimate `json:"estimate"`
 	Warnings []string `json:"warnings,omitempty"`
+	// Attempt counts the tries of the same change from 1, where earlier ones are not part
+	// of this one: a pass then needs Alpha/Attempt. 0 means 1.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Step to carry out before the first launch, in order.
