@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/servegate/pipeline/steps/record"
@@ -22,6 +23,17 @@ type Limits struct {
 	RateShare float64
 	// ClockStep is the largest step of the wall clock, default 10 ms.
 	ClockStep time.Duration
+
+	// The following are not set unless a file sets them, since a breach need not make a
+	// figure wrong: a server may send several tokens in one piece, and with the kernel's
+	// clock a busy client reads late and stamps right.
+
+	// CoalescedShare is the largest share of events that shared a read with an earlier one.
+	CoalescedShare float64
+	// CPUShare is the largest share of the processors that the client may have used.
+	CPUShare float64
+	// GCPause is the longest pause of the client's garbage collector.
+	GCPause time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -41,6 +53,7 @@ func (l Limits) withDefaults() Limits {
 	if l.ClockStep > 0 {
 		def.ClockStep = l.ClockStep
 	}
+	def.CoalescedShare, def.CPUShare, def.GCPause = l.CoalescedShare, l.CPUShare, l.GCPause
 	return def
 }
 
@@ -66,6 +79,23 @@ func (l Limits) Void(a record.Audit) (reason string) {
 	if a.RealisedRate < l.RateShare*a.PlannedRate {
 		return fmt.Sprintf("the client reached %.4g of %.4g planned requests per second (limit %.0f %%)",
 			a.RealisedRate, a.PlannedRate, 100*l.RateShare)
+	}
+	return l.strain(a)
+}
+
+// strain is why a run is void by a limit that has no default.
+func (l Limits) strain(a record.Audit) string {
+	if l.CoalescedShare > 0 && float64(a.CoalescedReads) > l.CoalescedShare*float64(a.Events) {
+		return fmt.Sprintf("%d of %d events shared a read with an earlier one, so they can be up to %v early (limit %.3g %%)",
+			a.CoalescedReads, a.Events, time.Duration(a.CoalescedMax), 100*l.CoalescedShare)
+	}
+	if a.WallSeconds > 0 && l.CPUShare > 0 {
+		if share := a.CPUSeconds / (a.WallSeconds * float64(runtime.GOMAXPROCS(0))); share > l.CPUShare {
+			return fmt.Sprintf("the client used %.0f %% of its processors (limit %.0f %%)", 100*share, 100*l.CPUShare)
+		}
+	}
+	if pause := time.Duration(a.GCPauseMax); l.GCPause > 0 && pause > l.GCPause {
+		return fmt.Sprintf("the client's garbage collector paused for %v (limit %v)", pause, l.GCPause)
 	}
 	return ""
 }

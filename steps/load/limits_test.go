@@ -26,6 +26,11 @@ func TestVoid(t *testing.T) {
 		{"burst", Limits{}, record.Audit{LagP99: 200 * ms}, ""},
 		{"stalled burst", Limits{}, record.Audit{LagP99: 300 * ms}, "late"},
 		{"closed loop", Limits{}, record.Audit{}, ""},
+		{"coalesced, and no limit", Limits{}, record.Audit{Events: 10, CoalescedReads: 9}, ""},
+		{"coalesced", Limits{CoalescedShare: 0.5}, record.Audit{Events: 10, CoalescedReads: 6, CoalescedMax: 5 * ms}, "6 of 10 events"},
+		{"busy, and no limit", Limits{}, record.Audit{CPUSeconds: 1e6, WallSeconds: 1}, ""},
+		{"busy", Limits{CPUShare: 0.9}, record.Audit{CPUSeconds: 1e6, WallSeconds: 1}, "of its processors"},
+		{"pause", Limits{GCPause: time.Millisecond}, record.Audit{GCPauseMax: 2 * ms}, "garbage collector"},
 		{"own limit", Limits{LagP99: time.Millisecond, LagShare: 0.01}, record.Audit{PlannedRate: 100, RealisedRate: 100, LagP99: 2 * ms}, "late"},
 	}
 	for _, tt := range tests {

@@ -91,6 +91,9 @@ func audit(a record.Audit) map[string]any {
 		"planned_rate": a.PlannedRate, "realised_rate": a.RealisedRate,
 		"coalesced_reads": float64(a.CoalescedReads), "events": float64(a.Events),
 		"gc_pause_total_s": sec(a.GCPauseTotal), "gc_pause_max_s": sec(a.GCPauseMax),
+		"reads": float64(a.Reads), "user_reads": float64(a.UserReads), "socket_errors": float64(a.SocketErrors),
+		"read_lag_p50_s": sec(a.ReadLagP50), "read_lag_p99_s": sec(a.ReadLagP99), "read_lag_max_s": sec(a.ReadLagMax),
+		"coalesced_mean_s": sec(a.CoalescedMean), "coalesced_max_s": sec(a.CoalescedMax),
 		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
 	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {
@@ -110,5 +113,9 @@ func limits(set map[string]float64) load.Limits {
 		BurstLag:  seconds(set["burst_lag"]),
 		RateShare: set["rate_share"],
 		ClockStep: seconds(set["clock_step"]),
+
+		CoalescedShare: set["coalesced_share"],
+		CPUShare:       set["cpu_share"],
+		GCPause:        seconds(set["gc_pause"]),
 	}
 }

@@ -107,6 +107,9 @@ func benchmarkSettings() steps.Schema {
 				limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
 				limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
 				limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
+				limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no limit unless set, because servers send several tokens at once, too."),
+				limit("cpu_share", steps.UnitPercent, "Largest share of the machine's processors that the client may use; no limit unless set."),
+				limit("gc_pause", steps.UnitDuration, "Longest pause of the client's garbage collector; no limit unless set."),
 			}}},
 		},
 	}
