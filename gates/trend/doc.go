@@ -18,6 +18,12 @@
 //	s, err := trend.Detect(ttft, values, trend.Options{})
 //	// s.ChangePoints[0].Index == 60, .Change ≈ 0.10, .Worse, .State == trend.Confirmed
 //
+// Correlated points say less, so changes of a correlated series are found later: at a
+// standard deviation of 2 % and a correlation of 0.5 a step of +5 % is found within one
+// place by five points in about half of the series (86 % without correlation), and one of
+// +10 % by three points in about 84 % (99 %), by ten in 95 %. Searching the series as it is
+// would find them sooner, and alarm in two of three series that did not change.
+//
 // [Otava] finds the change points that Apache Otava would, for those who compare.
 //
 // A change point says that something changed between two sessions, not what. Out of scope:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -154,10 +155,8 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 
 func gated(p *plan.Plan, id string) bool {
 	for _, g := range p.Gates {
-		for _, m := range g.Metrics {
-			if m == id {
-				return true
-			}
+		if slices.Contains(g.Metrics, id) {
+			return true
 		}
 	}
 	return false
