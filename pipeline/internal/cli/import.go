@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
@@ -48,7 +46,7 @@ func (a *app) importCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			var runs []interchange.Run
 			for _, arg := range args {
-				more, err := readForeign(arg, f.tool, records)
+				more, err := session.ReadForeign(arg, interchange.ReadOptions{Tool: f.tool, Records: records})
 				if err != nil {
 					return exit(exitUsage, err)
 				}
@@ -113,76 +111,6 @@ func (a *app) export(path string, write func(io.Writer) error) error {
 	}
 	if err := file.CloseAtomicallyReplace(); err != nil {
 		return exit(exitInfrastructure, err)
-	}
-	return nil
-}
-
-// readForeign reads the results of other tools that an argument names: a path, or a path
-// with a selection.
-func readForeign(arg, tool string, records bool) ([]interchange.Run, error) {
-	selector := interchange.Selector{Path: arg}
-	if _, err := os.Stat(arg); err != nil {
-		if selector, err = interchange.ParseSelector(arg); err != nil {
-			return nil, err
-		}
-	}
-	file, err := os.Open(selector.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // opened for reading
-	runs, err := interchange.Read(file, selector.Path, interchange.ReadOptions{Tool: tool, Records: records})
-	if err != nil {
-		return nil, err
-	}
-	return selector.Select(runs)
-}
-
-// side is one side of `compare`: a document of ours, or results of another tool.
-type side struct {
-	arg  string
-	doc  *result.Document
-	runs []interchange.Run
-}
-
-func readSide(arg, tool string) (side, error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		doc, err := session.ReadDocument(arg)
-		return side{arg: arg, doc: doc}, err
-	}
-	runs, err := readForeign(arg, tool, false)
-	if errors.Is(err, interchange.ErrOurs) {
-		doc, err := session.ReadDocument(arg)
-		return side{arg: arg, doc: doc}, err
-	}
-	return side{arg: arg, runs: runs}, err
-}
-
-// documents makes a document of each side. Cells are told apart by the same parameters on
-// both: those asked for, or those that differ anywhere.
-func documents(f importFlags, sides []side) error {
-	var all []interchange.Run
-	for _, s := range sides {
-		all = append(all, s.runs...)
-	}
-	if len(f.by) == 0 && len(all) > 0 {
-		joint, err := interchange.Document(all, f.options(""))
-		if err != nil {
-			return err
-		}
-		if len(joint.Benchmarks) > 0 {
-			f.by = joint.Benchmarks[0].Axes
-		}
-	}
-	for i := range sides {
-		if sides[i].doc != nil {
-			continue
-		}
-		doc, err := interchange.Document(sides[i].runs, f.options(sides[i].arg))
-		if err != nil {
-			return fmt.Errorf("%s: %w", sides[i].arg, err)
-		}
-		sides[i].doc = doc
 	}
 	return nil
 }

@@ -106,10 +106,29 @@ func (d *document) distinct(runs []Run) {
 			d.warnf("%s is a copy of %s and left out", r.At(), d.runs[copyOf].At())
 			continue
 		}
-		for _, w := range r.Warnings {
-			d.warnf("%s: %s", r.At(), w)
-		}
 		d.runs = append(d.runs, r)
+	}
+	d.warnOnce()
+}
+
+// warnOnce passes on what the results warn of, each thing once, with where it is first.
+func (d *document) warnOnce() {
+	more := map[string]int{}
+	for _, r := range d.runs {
+		for _, w := range r.Warnings {
+			more[w]++
+		}
+	}
+	for _, r := range d.runs {
+		for _, w := range r.Warnings {
+			switch n := more[w] - 1; {
+			case n == 0:
+				d.warnf("%s: %s", r.At(), w)
+			case n > 0:
+				d.warnf("%s and %d more: %s", r.At(), n, w)
+			}
+			more[w] = 0
+		}
 	}
 }
 
@@ -252,8 +271,10 @@ func (d *document) finish() {
 	if !d.known() {
 		return
 	}
-	for _, c := range d.doc.Benchmarks[0].Cells {
-		d.doc.RepeatsDone = max(d.doc.RepeatsDone, len(c.Runs))
+	for _, b := range d.doc.Benchmarks {
+		for _, c := range b.Cells {
+			d.doc.RepeatsDone = max(d.doc.RepeatsDone, len(c.Runs))
+		}
 	}
 	d.doc.RepeatsPlanned = d.doc.RepeatsDone
 }

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -47,6 +49,11 @@ func (c *court) baseline(path string) (*result.Document, error) {
 		return nil, fmt.Errorf("reading the baseline: %w", err)
 	}
 	c.baselines[path] = doc
+	for _, w := range doc.Warnings {
+		if w = fmt.Sprintf("baseline %s: %s", filepath.Base(path), w); !slices.Contains(c.doc.Warnings, w) {
+			c.doc.Warnings = append(c.doc.Warnings, w)
+		}
+	}
 	return doc, nil
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	Assert func(gate string, cell plan.Cell, in AssertInput) (ok bool, message string, err error)
 	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
 	Baseline func(path string) (*result.Document, error)
+	// Descriptive, if not empty, is why the comparisons of the session are described and
+	// not decided.
+	Descriptive string
 	// History is what stored baselines are taken from; nil is an empty one.
 	History *history.History
 }

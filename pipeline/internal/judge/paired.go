@@ -103,6 +103,9 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if invalid := transportDoubt(g, base, head); invalid != "" {
 		return "", invalid
 	}
+	if few := tooFewRequests(m, base, head); few != "" {
+		return "", few
+	}
 	if pairs == 0 {
 		if invalid, _ := voided(base, head, pairs); invalid != "" {
 			return "", invalid
@@ -143,10 +146,10 @@ func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) string
 	if planned.WorkKey != other.WorkKey {
 		return ""
 	}
-	work := map[int]map[string]any{}
+	work := map[int]result.Run{}
 	for _, r := range base.Current() {
 		if r.Status == result.RunOK {
-			work[r.Pair()] = r.Audit
+			work[r.Pair()] = r
 		}
 	}
 	for _, r := range head.Current() {
@@ -154,10 +157,8 @@ func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) string
 		if !both || r.Status != result.RunOK {
 			continue
 		}
-		for _, hash := range []string{"schedule_hash", "work_hash"} {
-			if b[hash] != r.Audit[hash] {
-				return fmt.Sprintf("the sides did not do the same work in repeat %d: %s differs", r.Pair(), hash)
-			}
+		if differs := unlike(b, r); differs != "" {
+			return fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), differs)
 		}
 	}
 	return ""
@@ -205,9 +206,12 @@ func valid(runs []result.Run) int {
 	return n
 }
 
-// descriptive gives the reason why servers that the pipeline did not launch are
-// described and not decided: their repeats share one launch.
+// descriptive gives the reason why a comparison is described and not decided: there are no
+// repeats of launches, or servers that the pipeline did not launch share one.
 func (c *court) descriptive(targets ...string) string {
+	if c.opt.Descriptive != "" {
+		return c.opt.Descriptive
+	}
 	if slices.ContainsFunc(targets, c.plan.Attached) {
 		return "a server given by its url is not launched anew for each repeat, so the spread between launches is unknown"
 	}

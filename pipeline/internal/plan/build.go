@@ -217,7 +217,7 @@ func (b *builder) targets(benchmarks []Benchmark) []Target {
 	seen := map[string]bool{}
 	for _, bm := range benchmarks {
 		for _, c := range bm.Cells {
-			if seen[c.Target] {
+			if seen[c.Target] || c.handedOver() {
 				continue
 			}
 			seen[c.Target] = true

@@ -55,7 +55,8 @@ func workKey(benchmark string, w steps.Workload) string {
 		Benchmark string        `json:"benchmark"`
 		Dataset   steps.Dataset `json:"dataset"`
 		Load      steps.Load    `json:"load"`
-	}{benchmark, w.Dataset, load})[:16]
+		Driver    *steps.Driver `json:"driver,omitempty"`
+	}{benchmark, w.Dataset, load, w.Driver})[:16]
 }
 
 // runSeed is a seed of one pass of a cell, the same on every side. Repeats count from 1;

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/steps"
 )
 
 // schedule lays out the repeats. A repeat launches every target once; each launch
@@ -15,7 +16,7 @@ import (
 func schedule(benchmarks []Benchmark) []Repeat {
 	repeats := 0
 	for _, b := range benchmarks {
-		if len(b.Cells) > 0 {
+		if len(b.Cells) > 0 && !b.Cells[0].handedOver() {
 			repeats = max(repeats, b.RepeatMax)
 		}
 	}
@@ -39,6 +40,9 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 			continue
 		}
 		for _, c := range b.Cells {
+			if c.handedOver() {
+				continue
+			}
 			if _, seen := byTarget[c.Target]; !seen {
 				targets = append(targets, c.Target)
 			}
@@ -69,6 +73,12 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 		rep.Launches = append(rep.Launches, launch)
 	}
 	return rep
+}
+
+// handedOver says that nothing is launched or run for a cell: its results come from
+// elsewhere, and its repeats are as many as there are.
+func (c *Cell) handedOver() bool {
+	return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
 }
 
 // looks are the numbers of repeats after which all gates are judged. The file has one

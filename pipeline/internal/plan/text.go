@@ -70,8 +70,12 @@ func (p *Plan) writeTargets(w io.Writer) {
 }
 
 func writeBenchmark(w io.Writer, b Benchmark) {
-	fmt.Fprintf(w, "%s\t%s × %s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
-		count(b.RepeatMax, "repeat"), count(len(b.Cells)*b.RepeatMax, "run"))
+	if len(b.Cells) > 0 && b.Cells[0].handedOver() {
+		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", clean(b.Addr), count(len(b.Cells), "cell"))
+	} else {
+		fmt.Fprintf(w, "%s\t%s × %s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
+			count(b.RepeatMax, "repeat"), count(len(b.Cells)*b.RepeatMax, "run"))
+	}
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", clean(a.Name), clean(strings.Join(a.Values, "  ")))
 	}

@@ -11,7 +11,7 @@ func unusable(opt Options) []error {
 	for _, g := range opt.Plan.Gates {
 		var err error
 		if g.BaselineKind == "file" {
-			_, err = ReadDocument(g.BaselinePath)
+			_, err = baselines(opt.Plan)(g.BaselinePath)
 		}
 		if err != nil {
 			found = append(found, &engine.ConfigError{Addr: g.Addr, Range: g.Range, Err: err})

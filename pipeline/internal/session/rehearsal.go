@@ -151,7 +151,7 @@ func (r *Rehearsal) decided(out *engine.Outcome) (bool, error) {
 	if len(r.plan.Looks) < 2 || !slices.Contains(r.plan.Looks, out.RepeatsDone) {
 		return false, nil
 	}
-	look, err := judge.Ask(r.plan, r.document(out), judging(r.cfg, nil))
+	look, err := judge.Ask(r.plan, r.document(out), judging(r.cfg, r.plan, nil))
 	return look.Stop, err
 }
 

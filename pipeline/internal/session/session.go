@@ -257,7 +257,7 @@ func (s *session) load(ctx context.Context, opt load.Options) (load.Result, erro
 
 // look judges what was measured so far.
 func (s *session) look(so *engine.Outcome) (judge.Look, error) {
-	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.History))
+	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.Plan, s.opt.History))
 }
 
 // preflight sees whether the machine has what the plan needs.
@@ -350,11 +350,11 @@ func (s *session) cache() *store.Cache {
 // Judge brings a document before the gates of a configuration. past is what stored
 // baselines are taken from, nil for nothing.
 func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document, past *history.History) error {
-	return judge.Judge(p, doc, judging(cfg, past))
+	return judge.Judge(p, doc, judging(cfg, p, past))
 }
 
-func judging(cfg *lang.Config, past *history.History) judge.Options {
-	return judge.Options{Assert: asserter{cfg}.eval, Baseline: ReadDocument, History: past}
+func judging(cfg *lang.Config, p *plan.Plan, past *history.History) judge.Options {
+	return judge.Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
 }
 
 // ReadDocument reads a results file, or the one of a run directory.

@@ -48,6 +48,11 @@ func supported(opt Options) error {
 		}
 	}
 	for _, b := range opt.Config.Benchmarks {
+		if handedOver(b) {
+			err := errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE --results, and keep the benchmarks that are run in a file of their own")
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
+			continue
+		}
 		if err := servesEndpoint(opt.Config, opt.Engines, b); err != nil {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
 		}
@@ -96,7 +101,7 @@ func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.B
 	for _, c := range b.Cells {
 		for _, server := range serversOf(cfg, c.Target) {
 			e, ok := engines[server.Kind.Name]
-			if ok && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
+			if ok && c.Workload.Driver == nil && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
 				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
 			}
 		}

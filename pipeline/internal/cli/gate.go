@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/spf13/cobra"
+)
+
+// gateFlags say what is judged, and by which file.
+type gateFlags struct {
+	config  configFlags
+	history historyFlag
+	results importFlags
+	files   []string // pipeline files
+	foreign []string // results of other tools
+	json    bool
+}
+
+func (a *app) gateCommand() *cobra.Command {
+	var f gateFlags
+	cmd := &cobra.Command{
+		Use:   "gate RUN | gate FILE --results RESULT...",
+		Short: "Judge a stored run again, or results of other tools, by the gates of a file",
+		Long: "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the file did not have then. The exit status is that of `run`.\n\n" +
+			"With --results, judges what other load generators have measured, in any format that `import` reads: each result\n" +
+			"belongs to the cell of the file's benchmarks whose axes its parameters have. What a file does not say can be said\n" +
+			"before its name, also for a pattern of names:\n\n" +
+			"  pipeline gate gates.hcl --one-launch-per-file --results 'side=base:main/*.json' 'side=head:branch/*.json'\n\n" +
+			"Repeats are results of one cell from different launches of the server. Without a word on launches all results\n" +
+			"of a cell are one, and nothing is decided.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			if len(f.foreign) > 0 {
+				return a.gateResults(ctx, f, args)
+			}
+			if len(args) > 1 {
+				return exit(exitUsage, errors.New("gate judges one run directory: name results of other tools with --results"))
+			}
+			return a.gateRun(ctx, f, args[0])
+		}),
+	}
+	f.config.register(cmd)
+	f.history.register(cmd)
+	f.results.register(cmd)
+	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
+	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document")
+	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
+	return cmd
+}
+
+// gateRun judges a run directory again.
+func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
+	stored, err := session.StoredVars(run)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	judge := *a
+	judge.Environ = func() []string { return append(a.Environ(), stored...) }
+	paths := f.files
+	if len(paths) == 0 {
+		paths = []string{session.SourceDir(run)}
+	}
+	cfg, err := judge.load(f.config, paths)
+	if err != nil {
+		return err
+	}
+	past, err := a.past(ctx, f.history, cfg)
+	if err != nil {
+		return err
+	}
+	doc, err := session.Rejudge(cfg, run, past)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	return a.printDocument(doc, f.json)
+}
+
+// gateResults judges results of other tools. The first argument is the pipeline file,
+// unless -f names it; the others are results.
+func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error {
+	files := f.files
+	if len(files) == 0 {
+		files, args = args[:1], args[1:]
+	}
+	names, err := f.results.names()
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	cfg, err := a.load(f.config, files)
+	if err != nil {
+		return err
+	}
+	if f.results.tool == "" {
+		f.results.tool = toolOf(cfg)
+	}
+	var runs []interchange.Run
+	for _, arg := range append(f.foreign, args...) {
+		more, err := session.ReadForeign(arg, interchange.ReadOptions{Tool: f.results.tool})
+		if errors.Is(err, interchange.ErrOurs) {
+			err = fmt.Errorf("%s is a result of pipeline itself: judge its run directory with pipeline gate RUN -f FILE", arg)
+		}
+		if err != nil {
+			return exit(exitUsage, err)
+		}
+		runs = append(runs, more...)
+	}
+	past, err := a.past(ctx, f.history, cfg)
+	if err != nil {
+		return err
+	}
+	doc, err := session.JudgeResults(cfg, runs, interchange.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	return a.printDocument(doc, f.json)
+}
+
+// toolOf is the tool that the file says its results are from, "" if it does not.
+func toolOf(cfg *lang.Config) string {
+	for _, b := range cfg.Benchmarks {
+		for _, c := range b.Cells {
+			if d := c.Workload.Driver; d != nil && d.Tool != "" {
+				return d.Tool
+			}
+		}
+	}
+	return ""
+}
+
+// names reads --by as gate takes it: AXIS=PARAMETER.
+func (f importFlags) names() (map[string]string, error) {
+	names := map[string]string{}
+	for _, pair := range f.by {
+		axis, param, ok := strings.Cut(pair, "=")
+		if !ok || axis == "" || param == "" {
+			return nil, fmt.Errorf("--by %s: gate takes the axes of the file, and --by AXIS=PARAMETER says what one is called in the results", pair)
+		}
+		names[axis] = param
+	}
+	return names, nil
+}

@@ -1,0 +1,180 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// ReadForeign reads the results of other tools that an argument names: a path or a pattern
+// of paths, before it labels that its results get ("side=base,launch=1:night/*.json"),
+// behind it a selection of them ("night.log?qps=2"). A path that is there as it is written
+// is taken as it is.
+func ReadForeign(arg string, opt interchange.ReadOptions) ([]interchange.Run, error) {
+	labels, selector := map[string]string(nil), interchange.Selector{Path: arg}
+	if _, err := os.Stat(arg); err != nil {
+		var rest string
+		labels, rest = interchange.ParseLabels(arg)
+		if selector, err = interchange.ParseSelector(rest); err != nil {
+			return nil, err
+		}
+	}
+	paths, err := matching(selector.Path)
+	if err != nil {
+		return nil, err
+	}
+	var runs []interchange.Run
+	for _, path := range paths {
+		more, err := readForeignFile(path, opt)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, more...)
+	}
+	interchange.Label(runs, labels)
+	return selector.Select(runs)
+}
+
+// matching are the files that a path names, in order. Shells expand no pattern behind a
+// label.
+func matching(path string) ([]string, error) {
+	if _, err := os.Stat(path); err == nil || !strings.ContainsAny(path, "*[") {
+		return []string{path}, nil
+	}
+	paths, err := filepath.Glob(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no file matches %s", path)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+func readForeignFile(path string, opt interchange.ReadOptions) ([]interchange.Run, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // opened for reading
+	return interchange.Read(file, path, opt)
+}
+
+// JudgeResults brings results of other tools before the gates of a configuration: they fill
+// the cells of its benchmarks by their parameters. past is what stored baselines are taken
+// from, nil for nothing.
+func JudgeResults(cfg *lang.Config, runs []interchange.Run, opt interchange.FitOptions, past *history.History, now time.Time) (*result.Document, error) {
+	planned, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	opt.Title = cfg.Settings.Description
+	doc, err := interchange.Fit(runs, blank(planned), opt)
+	if err != nil {
+		return nil, err
+	}
+	doc.Started, doc.Ended, doc.Alpha = now, now, planned.Alpha
+	// What is planned is what there is: nobody can measure more of it here.
+	repeats := mostRuns(doc)
+	p, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true, Repeat: repeats})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	p.Looks, p.Targets, p.Repeats = nil, nil, nil
+	for i := range p.Benchmarks {
+		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, and that is no loss
+	}
+	options := judging(cfg, p, past)
+	options.Descriptive = undecidable(opt.Options, repeats)
+	return doc, judge.Judge(p, doc, options)
+}
+
+// handedOver says that nothing is run for a benchmark.
+func handedOver(b *lang.Benchmark) bool {
+	return slices.ContainsFunc(b.Cells, func(c lang.Cell) bool {
+		return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
+	})
+}
+
+// blank are the benchmarks of a plan with their cells, before there is a result.
+func blank(p *plan.Plan) []result.Benchmark {
+	var out []result.Benchmark
+	for _, b := range p.Benchmarks {
+		blank := result.Benchmark{Addr: b.Addr, Description: b.Description, Axes: []string{}, Range: b.Range}
+		for _, a := range b.Axes {
+			blank.Axes = append(blank.Axes, a.Name)
+		}
+		for _, c := range b.Cells {
+			blank.Cells = append(blank.Cells, result.Cell{Hash: c.Hash, Values: c.Values})
+		}
+		out = append(out, blank)
+	}
+	return out
+}
+
+// mostRuns is the largest number of runs that a cell has, at least 1.
+func mostRuns(doc *result.Document) int {
+	most := 1
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			most = max(most, len(c.Runs))
+		}
+	}
+	return most
+}
+
+// undecidable says why imported results allow no decision, whatever they are, and what
+// would: "" if they may.
+func undecidable(opt interchange.Options, repeats int) string {
+	switch {
+	case opt.LaunchBy == "" && !opt.OneLaunchPerFile:
+		return "n = 1, since nothing tells launches apart: say --launch-by KEY or --one-launch-per-file"
+	case repeats < 2:
+		return "n = 1 allows no test: measure each side in 5 launches of the server, or 2 at least"
+	}
+	return ""
+}
+
+// baselines reads the files of baselines for the cells of a plan: our own results, or
+// those of another tool.
+func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
+	return func(path string) (*result.Document, error) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return ReadDocument(path)
+		}
+		runs, err := ReadForeign(path, interchange.ReadOptions{})
+		if errors.Is(err, interchange.ErrOurs) {
+			return ReadDocument(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		doc, err := interchange.Fit(runs, blank(judgedBy(p, path)), interchange.FitOptions{Loose: true})
+		if err != nil {
+			return nil, err
+		}
+		return doc, nil
+	}
+}
+
+// judgedBy is the plan with only the benchmarks that are set beside a baseline file.
+func judgedBy(p *plan.Plan, path string) *plan.Plan {
+	out := *p
+	out.Benchmarks = slices.DeleteFunc(slices.Clone(p.Benchmarks), func(b plan.Benchmark) bool {
+		return !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return g.BaselinePath == path && g.Benchmark == b.Addr })
+	})
+	return &out
+}
