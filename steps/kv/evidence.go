@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -40,6 +41,22 @@ type MemberEvidence struct {
 	// Log since the server's start; RunFrom is the index of the run's first line.
 	Log     []string
 	RunFrom int
+	// Describe is what the server says of its configuration, as its engine reports it.
+	Describe map[string]string
+}
+
+// blockSizes are the names under which engines tell how many tokens a block of their KV
+// cache holds: vLLM's, where the backend may have rounded what was asked for, and SGLang's.
+var blockSizes = []string{"server_info.vllm_config.cache_config.block_size", "server_info.page_size", "page_size"}
+
+// block is how many tokens a block of the member holds, 0 if it does not tell.
+func (m MemberEvidence) block() float64 {
+	for _, name := range blockSizes {
+		if n, err := strconv.Atoi(m.Describe[name]); err == nil && n > 0 {
+			return float64(n)
+		}
+	}
+	return 0
 }
 
 // NICEvidence is what a device carried during the run, in bytes.

@@ -72,13 +72,23 @@ func (c *trial) verdict() Proof {
 	return p
 }
 
+// usualBlock is the block of an engine on a GPU that does not tell its own.
+const usualBlock = 16
+
 // blockTokens is how many tokens of a prompt's end can be left behind honestly: blocks
 // are moved whole, and the last token is always computed. LMCache's chunks are larger.
 func (e Evidence) blockTokens() float64 {
-	if e.Transfer.Connector == "lmcache" || e.Transfer.Connector == "multi" {
-		return 256
+	block := 0.0
+	for _, m := range e.Members {
+		block = max(block, m.block())
 	}
-	return 17
+	if block == 0 {
+		block = usualBlock
+	}
+	if e.Transfer.Connector == "lmcache" || e.Transfer.Connector == "multi" {
+		block = max(block, 255)
+	}
+	return block + 1
 }
 
 // tolerated is the share of prompts, or of their tokens, that decode may compute itself

@@ -90,14 +90,18 @@ func TestProve(t *testing.T) {
 		"blocks only":   {run("nixl", TCP, tokens, tokens-100*16, nil, lines(logUCXTCP)), Proved, "98.4 % of the prompt tokens reached decode as KV, over TCP"},
 		"cached on decode": {run("nixl", TCP, tokens, tokens/2, nil, lines(logUCXTCP)).
 			counters(1, map[string]float64{}, map[string]float64{steps.CounterExternalHits: tokens / 2, steps.CounterPrefixHits: tokens / 2}), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nixl rdma":            {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nixl nvlink":          {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved, "100 % of the prompt tokens reached decode as KV, over NVLink"},
-		"nccl":                 {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved, "100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
-		"nccl rdma":            {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nccl beside tp":       {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB), nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nothing declared":     {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nothing said":         {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
-		"files":                {run("example", "", tokens, tokens-100*16, nil, nil), Proved, "98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
+		"nixl rdma":        {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nixl nvlink":      {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved, "100 % of the prompt tokens reached decode as KV, over NVLink"},
+		"nccl":             {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved, "100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
+		"nccl rdma":        {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nccl beside tp":   {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB), nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nothing declared": {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
+		"nothing said":     {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
+		"files":            {run("example", "", tokens, tokens-100*16, nil, nil), Proved, "98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
+		"blocks of 128": {run("example", "", tokens, tokens/2, nil, nil).with(func(e *Evidence) {
+			e.PromptTokens, e.Requests = tokens*5/8, 1+tokens/1024 // prompts of 640 tokens, of which 512 move
+			e.Members[1].Describe = map[string]string{"server_info.vllm_config.cache_config.block_size": "128"}
+		}), Proved, "80 % of the prompt tokens reached decode as KV, through files in a shared folder"},
 		"v0, by its log":       {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs tell of transfers during the run, over RDMA"},
 		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},
 		"v0, one of many":      {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99), logRedo)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},

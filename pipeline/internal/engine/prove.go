@@ -77,7 +77,7 @@ func (r *runner) prove(s *server, w *watch, run record.Run) *result.Transport {
 
 // evidenceOf is what one server left behind during the run.
 func (w *watch) evidenceOf(m *member) kv.MemberEvidence {
-	e := kv.MemberEvidence{Name: m.Name, Role: m.Role, GPUs: m.Spec.GPUs}
+	e := kv.MemberEvidence{Name: m.Name, Role: m.Role, GPUs: m.Spec.GPUs, Describe: m.about.Describe}
 	e.Log, e.RunFrom = m.output.evidence(w.began)
 	for _, v := range w.views {
 		if v.member != m {
