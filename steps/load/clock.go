@@ -94,7 +94,7 @@ func (k *clock) watch() (stop func()) {
 func (k *clock) read(c *conn, buf []byte) (n int, at, seen int64, err error) {
 	var stamp int64
 	if c.stamps != nil {
-		n, stamp, err = c.stamps.read(buf)
+		n, stamp, err = c.stamps.Read(buf)
 	} else {
 		n, err = c.Read(buf)
 	}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/load/internal/stamp"
 )
 
 // Times of connections, in wall time.
@@ -20,8 +22,8 @@ const (
 // conn is one connection to the target. It serves one request at a time.
 type conn struct {
 	net.Conn
-	raw    net.Conn // under TLS, for the liveness check
-	stamps *stamped // reads with the kernel's receive times; nil where there are none
+	raw    net.Conn      // under TLS, for the liveness check
+	stamps *stamp.Reader // reads with the kernel's receive times; nil where there are none
 	idle   time.Time
 	served bool // it has answered a request before
 }
@@ -94,7 +96,7 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	p.mu.Unlock()
 	c := &conn{Conn: raw, raw: raw}
 	if p.tls == nil { // the kernel sees no end of a message within TLS
-		c.stamps = newStamped(raw)
+		c.stamps = stamp.New(raw)
 	}
 	if p.tls != nil {
 		t := tls.Client(raw, p.tls)

@@ -1,4 +1,4 @@
-package load
+package stamp
 
 import (
 	"encoding/binary"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamped reads from a TCP connection together with the kernel's receive time stamp
+// Reader reads from a TCP connection together with the kernel's receive time stamp
 // (SO_TIMESTAMPING, software, Documentation/networking/timestamping.rst): when the last
 // of the bytes came off the network, however late the client is to read them. It waits
 // in the runtime's poller like any read, and allocates nothing.
-type stamped struct {
+type Reader struct {
 	rc   syscall.RawConn
 	recv func(fd uintptr) bool
 
@@ -31,8 +31,8 @@ type stamped struct {
 // controlSize has room for a message of three time stamps.
 const controlSize = unix.SizeofCmsghdr + 3*2*wordSize + 64
 
-// newStamped asks for stamps; nil where the kernel has none.
-func newStamped(c net.Conn) *stamped {
+// New asks for stamps; nil where the kernel has none.
+func New(c net.Conn) *Reader {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return nil
@@ -49,14 +49,14 @@ func newStamped(c net.Conn) *stamped {
 	if err != nil || failed != nil {
 		return nil
 	}
-	s := &stamped{rc: rc}
+	s := &Reader{rc: rc}
 	s.recv = s.once
 	return s
 }
 
-// read reads once; stamp is CLOCK_REALTIME in nanoseconds, 0 where these bytes have none:
+// Read reads once; stamp is CLOCK_REALTIME in nanoseconds, 0 where these bytes have none:
 // the kernel begins to stamp a moment after the first socket asks for it.
-func (s *stamped) read(buf []byte) (n int, stamp int64, err error) {
+func (s *Reader) Read(buf []byte) (n int, stamp int64, err error) {
 	if len(buf) == 0 {
 		return 0, 0, io.ErrShortBuffer
 	}
@@ -76,7 +76,7 @@ func (s *stamped) read(buf []byte) (n int, stamp int64, err error) {
 }
 
 // once tries to read; false means that the poller should wait.
-func (s *stamped) once(fd uintptr) bool {
+func (s *Reader) once(fd uintptr) bool {
 	for {
 		s.msg = unix.Msghdr{Iov: &s.iov, Control: &s.oob[0]}
 		s.msg.SetIovlen(1)
