@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,10 +48,7 @@ func NewRehearsal(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engin
 
 // Plant makes the head of every comparison its base, slower by a share: 0.05 for 5 %.
 func (r *Rehearsal) Plant(slowdown float64, engines map[string]steps.Engine) (*Rehearsal, error) {
-	out := &Rehearsal{cfg: r.cfg, plan: r.plan, models: map[string]simulate.Config{}}
-	for cell, m := range r.models {
-		out.models[cell] = m
-	}
+	out := &Rehearsal{cfg: r.cfg, plan: r.plan, models: maps.Clone(r.models)}
 	for _, g := range r.plan.Gates {
 		for _, c := range g.Comparisons {
 			_, base, ok := r.plan.Cell(c.Base)
