@@ -130,6 +130,14 @@ func (l Lists) who() string {
 
 func plainVersion(version string) string { return strings.TrimPrefix(version, "v") }
 
+// enumerate writes a list as people do: "a, b and c".
+func enumerate(list []string) string {
+	if n := len(list) - 1; n > 0 {
+		return strings.Join(list[:n], ", ") + " and " + list[n]
+	}
+	return strings.Join(list, "")
+}
+
 // hint says what may have been meant, and which versions have the argument.
 func (l Lists) hint(name, flag string) string {
 	var parts []string
@@ -141,7 +149,7 @@ func (l Lists) hint(name, flag string) string {
 		if len(having) > 1 {
 			verb = "have"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s %s.", l.Title, strings.Join(having, " and "), verb, name))
+		parts = append(parts, fmt.Sprintf("%s %s %s %s.", l.Title, enumerate(having), verb, name))
 	}
 	switch {
 	case !l.known.Sure && l.version == "":

@@ -78,11 +78,11 @@ func TestRenderGolden(t *testing.T) {
 	golden(t, "testdata/render.golden", b.String())
 }
 
-// The same arguments for three versions: what is false is said in three ways, and each
+// The same arguments for several versions: what is false is said in three ways, and each
 // command line is one that the version's own parser takes.
 func TestRenderVersions(t *testing.T) {
 	var b strings.Builder
-	for _, version := range []string{"0.6.4.post1", "0.9.2", "0.11.0", "0.33.0"} {
+	for _, version := range []string{"0.6.4.post1", "0.8.5", "0.9.2", "0.10.2", "0.11.0", "0.33.0"} {
 		spec := steps.ServerSpec{
 			Addr: "vLLM " + version, Image: "vllm/vllm-openai:v" + version, Model: "Qwen/Qwen2.5-7B-Instruct", ServedName: "sut",
 			Args: []steps.Arg{

@@ -8,7 +8,7 @@ import (
 
 func TestLists(t *testing.T) {
 	for engine, want := range map[string][]string{
-		"vllm":   {"0.6.4", "0.11.0", "0.33.0"},
+		"vllm":   {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"},
 		"sglang": {"0.5.5", "0.5.23"},
 	} {
 		if got := Versions(engine); !slices.Equal(got, want) {
@@ -46,7 +46,7 @@ func TestFor(t *testing.T) {
 	for asked, want := range map[string]string{
 		"": "0.33.0 ?", "latest": "0.33.0 ?", "nightly.1": "0.33.0 ?",
 		"0.6.3": "0.6.4 ?", "0.6.4.post1": "0.6.4 sure", "v0.11.0": "0.11.0 sure", "0.11": "0.11.0 sure",
-		"0.9.2": "0.6.4 0.11.0 sure", "0.11.1": "0.11.0 0.33.0 sure", "0.34.0": "0.33.0 ?", "1.0": "0.33.0 ?",
+		"0.6.5": "0.6.4 0.8.5 sure", "0.9.2": "0.8.5 0.10.2 sure", "0.11.1": "0.11.0 0.33.0 sure", "0.34.0": "0.33.0 ?", "1.0": "0.33.0 ?",
 	} {
 		known := For("vllm", asked)
 		var got []string
@@ -64,7 +64,7 @@ func TestFor(t *testing.T) {
 }
 
 func TestHaving(t *testing.T) {
-	if got := Having("vllm", "--num-scheduler-steps"); !slices.Equal(got, []string{"0.6.4"}) {
+	if got := Having("vllm", "--num-scheduler-steps"); !slices.Equal(got, []string{"0.6.4", "0.8.5"}) {
 		t.Errorf("--num-scheduler-steps is in %v", got)
 	}
 }
