@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 export CGO_ENABLED ?= 0
 LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
-.PHONY: build demo test race lint fmt golden bench clean
+.PHONY: build demo test race lint fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
 build:
@@ -46,6 +46,14 @@ golden:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# Error rates and power of the decision, 2,000 files each: some minutes.
+operating-characteristics:
+	$(GO) test ./gates -run OperatingCharacteristics -v -full -timeout 60m
+
+# Our requests to GitHub against its own OpenAPI description. Needs Node and the npm registry.
+contract:
+	.ci/contract
 
 clean:
 	rm -rf bin out
