@@ -223,9 +223,23 @@ func page(c net.Conn, status int, v any) bool {
 // stream writes n tokens on the schedule, each in the form and size of vLLM's events.
 func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived time.Time) bool {
 	s.begin()
-	writes := make([]time.Time, 0, n)
-	defer func() { s.end(arrived, writes) }()
 	buf := bytes.NewBufferString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n")
+	writes, ok := s.write(ctx, c, buf, n, prompt, arrived)
+	s.end(arrived, writes) // before the client can know that it is complete
+	if !ok {
+		return false
+	}
+	event(buf, `{"id":"cmpl-0","object":"text_completion","created":1700000000,"model":"mock","choices":[],"usage":{"prompt_tokens":`, strconv.Itoa(prompt),
+		`,"total_tokens":`, strconv.Itoa(prompt+n), `,"completion_tokens":`, strconv.Itoa(n), `}}`)
+	event(buf, "[DONE]")
+	buf.WriteString("0\r\n\r\n")
+	_, err := c.Write(buf.Bytes())
+	return err == nil
+}
+
+// write writes the tokens and returns when; false if it could not.
+func (s *Server) write(ctx context.Context, c net.Conn, buf *bytes.Buffer, n, prompt int, arrived time.Time) (writes []time.Time, ok bool) {
+	writes = make([]time.Time, 0, n)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for k := range n {
@@ -233,7 +247,7 @@ func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived 
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return false
+			return writes, false
 		}
 		finish := "null"
 		if k == n-1 {
@@ -243,16 +257,11 @@ func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived 
 			finish, `,"stop_reason":null}],"usage":{"prompt_tokens":`, strconv.Itoa(prompt), `,"total_tokens":`, strconv.Itoa(prompt+k+1), `,"completion_tokens":`, strconv.Itoa(k+1), `}}`)
 		writes = append(writes, time.Now())
 		if _, err := c.Write(buf.Bytes()); err != nil {
-			return false
+			return writes, false
 		}
 		buf.Reset()
 	}
-	event(buf, `{"id":"cmpl-0","object":"text_completion","created":1700000000,"model":"mock","choices":[],"usage":{"prompt_tokens":`, strconv.Itoa(prompt),
-		`,"total_tokens":`, strconv.Itoa(prompt+n), `,"completion_tokens":`, strconv.Itoa(n), `}}`)
-	event(buf, "[DONE]")
-	buf.WriteString("0\r\n\r\n")
-	_, err := c.Write(buf.Bytes())
-	return err == nil
+	return writes, true
 }
 
 // event appends one event as a chunk.

@@ -1,0 +1,59 @@
+package calibrate
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps/load/mock"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	role()
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+}
+
+// TestRun: both sides saw the same requests and tokens, and the client measured no time
+// that the server says was shorter than its schedule.
+func TestRun(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sched := mock.Schedule{First: 5 * time.Millisecond, Gap: time.Millisecond}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = mock.New(sched).Serve(ctx, l) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	for _, c := range []Case{Burst(sched, 20, 8), Steady(sched, 400, 40, 8)} {
+		r, err := Run(t.Context(), "http://"+l.Addr().String(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := c.Load.Requests
+		if r.Failed != 0 || r.Truth.Requests != n || r.Measured.Requests != n || r.Truth.Tokens != 8*n || r.Measured.Tokens != 8*n {
+			t.Errorf("%s: %+v", c.Name, r)
+		}
+		if r.Truth.TTFT.P50 < 0.005 || r.Measured.TTFT.P50 < 0.005 || math.IsNaN(r.Measured.ITL.P99) {
+			t.Errorf("%s: earlier than the schedule: %+v, %+v", c.Name, r.Truth, r.Measured)
+		}
+		var b bytes.Buffer
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"TTFT p99", "planned", "5.00", "clock ", "0 of ", "µs a token"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%q is not in:\n%s", want, b.String())
+			}
+		}
+	}
+	if _, err := Run(t.Context(), "http://"+l.Addr().String()+"/nothing", Burst(sched, 1, 1)); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("no mock there: error %v", err)
+	}
+}
