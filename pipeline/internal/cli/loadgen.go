@@ -30,6 +30,12 @@ type loadFlags struct {
 	apiKeyEnv, records            string
 	asJSON, vllmJSON, noIgnoreEOS bool
 	headers                       []string
+	file                          string
+	numPrefixes, suffix, turns    int
+	users, system                 int
+	timeScale                     float64
+	trace, calibrate              bool
+	thinkTime                     time.Duration
 }
 
 func (a *app) loadCommand() *cobra.Command {
@@ -41,13 +47,28 @@ func (a *app) loadCommand() *cobra.Command {
 		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
-		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.send(ctx, f) }),
+		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			if f.calibrate {
+				return a.calibrateClient(ctx, f)
+			}
+			return a.send(ctx, f)
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
 	fl.StringVar(&f.model, "model", "", "model name to send")
 	fl.StringVar(&f.endpoint, "endpoint", "completions", "completions, chat, or generate (SGLang)")
-	fl.StringVar(&f.dataset, "dataset", "random", "random or sonnet")
+	fl.StringVar(&f.dataset, "dataset", "random", "random, sonnet, prefix_repetition, chat, sharegpt, file or trace")
+	fl.StringVar(&f.file, "dataset-path", "", "`file` of the dataset, for sharegpt, file and trace")
+	fl.IntVar(&f.numPrefixes, "num-prefixes", 10, "different prefixes of prefix_repetition")
+	fl.IntVar(&f.suffix, "suffix-len", 256, "tokens after the prefix of prefix_repetition")
+	fl.IntVar(&f.turns, "turns", 4, "requests of a conversation of chat")
+	fl.IntVar(&f.users, "users", 16, "conversations of chat that go on at once")
+	fl.IntVar(&f.system, "system-len", 0, "tokens of the system prompt that conversations of chat share")
+	fl.Float64Var(&f.timeScale, "trace-scale", 1, "factor on the times of a trace: 0.5 sends twice as fast")
+	fl.BoolVar(&f.trace, "trace-times", false, "send at the times of the trace instead of at --rate")
+	fl.DurationVar(&f.thinkTime, "think-time", 0, "time that a user of a closed loop waits after an answer")
+	fl.BoolVar(&f.calibrate, "calibrate", false, "measure what this client adds to latencies on this machine, against a built-in server of known times; needs no --url")
 	fl.IntVar(&f.input, "input-len", 1024, "prompt length in tokens")
 	fl.IntVar(&f.output, "output-len", 128, "answer length in tokens")
 	fl.IntVar(&f.prefix, "prefix-len", 0, "tokens at the start of every prompt that are the same for all")
@@ -98,13 +119,11 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if f.url == "" || f.model == "" {
 		return load.Options{}, errors.New("--url and --model are needed")
 	}
-	w := steps.Workload{
-		Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout,
-		Dataset: steps.Dataset{
-			Kind: f.dataset, InputMin: f.input, InputMax: f.input, OutputMin: f.output, OutputMax: f.output, PrefixLen: f.prefix,
-		},
+	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout}
+	files, err := f.setDataset(&w.Dataset)
+	if err != nil {
+		return load.Options{}, err
 	}
-	var err error
 	if w.Load, err = f.loadModel(); err != nil {
 		return load.Options{}, err
 	}
@@ -120,12 +139,12 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return load.Options{
-		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(),
+		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Files: files, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(),
 	}, nil
 }
 
 func (f loadFlags) loadModel() (steps.Load, error) {
-	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration}
+	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime}
 	if l.Requests == 0 && l.Duration == 0 {
 		l.Requests = 200
 	}
@@ -134,6 +153,8 @@ func (f loadFlags) loadModel() (steps.Load, error) {
 		return l, fmt.Errorf("--rate %q must be a number above 0, or inf", f.rate)
 	}
 	switch {
+	case f.trace:
+		l.Arrival = load.Trace
 	case math.IsInf(rate, 1) && f.concurrency > 0:
 		l.Arrival = load.Closed
 	case math.IsInf(rate, 1):

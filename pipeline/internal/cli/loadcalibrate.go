@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load/calibrate"
+	"github.com/servegate/pipeline/steps/load/mock"
+	"github.com/spf13/cobra"
+)
+
+// The calibration: what a server of a busy GPU does, in some 20 seconds.
+var calibrationSchedule = mock.Schedule{First: 200 * time.Millisecond, Gap: 50 * time.Millisecond}
+
+const (
+	calibrationRate     = 60
+	calibrationRequests = 600
+	calibrationTokens   = 100
+	calibrationBurst    = 500
+)
+
+// calibrateClient measures the client's own floor on this machine.
+func (a *app) calibrateClient(ctx context.Context, f loadFlags) (err error) {
+	url, stop, err := a.startMock(ctx, calibrationSchedule)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	var reports []calibrate.Report
+	for _, c := range []calibrate.Case{
+		calibrate.Steady(calibrationSchedule, calibrationRate, calibrationRequests, calibrationTokens),
+		calibrate.Burst(calibrationSchedule, calibrationBurst, calibrationTokens),
+	} {
+		r, err := calibrate.Run(ctx, url, c)
+		if err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		reports = append(reports, r)
+		if !f.asJSON {
+			if err := r.WriteText(a.Out); err != nil {
+				return exit(exitInfrastructure, err)
+			}
+		}
+	}
+	if f.asJSON {
+		return a.writeJSON(reports)
+	}
+	return nil
+}
+
+// startMock starts the server as a process of its own and returns its address.
+func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop func() error, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, fmt.Errorf("finding this program's own path: %w", err)
+	}
+	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
+	out, in := io.Pipe()
+	child, err := spawner.Spawn(ctx, steps.Command{
+		Argv: []string{self, "mock-server", "--ttft", s.First.String(), "--itl", s.Gap.String()}, Stdout: in, Stderr: a.Err,
+	})
+	if err != nil {
+		spawner.Close()
+		return "", nil, fmt.Errorf("start the mock server: %w", err)
+	}
+	go func() {
+		<-child.Done()
+		_ = in.Close()
+	}()
+	stop = func() error {
+		err := child.Signal("TERM")
+		<-child.Done()
+		spawner.Close()
+		return err
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		return "", nil, errors.Join(errors.New("the mock server said no address"), stop())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return strings.TrimSpace(lines.Text()), stop, nil
+}
+
+// mockServerCommand is the server of `load --calibrate`. It is not listed: nobody else
+// needs it.
+func mockServerCommand() *cobra.Command {
+	var s mock.Schedule
+	var listen string
+	cmd := &cobra.Command{
+		Use: "mock-server", Short: "Answer completions at known times", Hidden: true, Args: cobra.NoArgs,
+		Long: "Streams max_tokens tokens for every completions request, at times counted from its arrival, prints its address, and\nanswers GET /truth with what it saw.",
+	}
+	cmd.RunE = interruptible(func(ctx context.Context, _ []string) error {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", l.Addr()); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		return mock.New(s).Serve(ctx, l)
+	})
+	cmd.Flags().DurationVar(&s.First, "ttft", 200*time.Millisecond, "time to the first token")
+	cmd.Flags().DurationVar(&s.Gap, "itl", 50*time.Millisecond, "time between tokens")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	return cmd
+}

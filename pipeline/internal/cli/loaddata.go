@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+)
+
+// setDataset describes the dataset of `pipeline load`. Lengths that a file has are its
+// own. The user may read any file of theirs.
+func (f loadFlags) setDataset(d *steps.Dataset) (*dataset.Files, error) {
+	*d = steps.Dataset{Kind: f.dataset, Path: f.file}
+	switch f.dataset {
+	case "sharegpt", "trace":
+		if f.dataset == "trace" {
+			d.Options = map[string]any{"time_scale": f.timeScale}
+		}
+	case "prefix_repetition":
+		d.PrefixLen, d.Options = f.prefix, map[string]any{"num_prefixes": f.numPrefixes, "suffix_len": f.suffix}
+		d.OutputMin, d.OutputMax = f.output, f.output
+	case "chat":
+		d.Options = map[string]any{"turns": f.turns, "users": f.users, "system_len": f.system}
+		d.InputMin, d.InputMax, d.OutputMin, d.OutputMax = f.input, f.input, f.output, f.output
+	case "file":
+		d.OutputMin, d.OutputMax = f.output, f.output
+	default:
+		d.InputMin, d.InputMax, d.OutputMin, d.OutputMax, d.PrefixLen = f.input, f.input, f.output, f.output, f.prefix
+	}
+	if err := dataset.Check(*d); err != nil || d.Path == "" {
+		return nil, err
+	}
+	path, err := filepath.Abs(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	files := &dataset.Files{Dir: filepath.Dir(path)}
+	d.Path = filepath.Base(path)
+	d.Sum, err = files.Sum(d.Path)
+	return files, err
+}
