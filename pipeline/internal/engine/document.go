@@ -75,6 +75,9 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 // workloadText is a workload in one line for people: "poisson 4/s, 200 requests, random
 // 256→16".
 func workloadText(w steps.Workload) string {
+	if w.Driver != nil {
+		return driverText(w.Driver)
+	}
 	var parts []string
 	arrival := w.Load.Arrival
 	if w.Load.Rate > 0 {

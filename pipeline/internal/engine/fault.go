@@ -33,11 +33,12 @@ func phaseText(phase string) string {
 }
 
 var (
-	errDied      = errors.New("the process has ended")
-	errNotReady  = errors.New("not ready in time")
-	errCanary    = errors.New("a request through the router failed")
-	errHung      = errors.New("the run did not end in time")
-	errUnhealthy = errors.New("the server lives but does not serve any longer")
+	errDied          = errors.New("the process has ended")
+	errNotReady      = errors.New("not ready in time")
+	errCanary        = errors.New("a request through the router failed")
+	errDriverTimeout = errors.New("the load generator did not end in time: raise the benchmark's timeout, or have it send less")
+	errHung          = errors.New("the run did not end in time")
+	errUnhealthy     = errors.New("the server lives but does not serve any longer")
 )
 
 // startFailed is the class of a start that failed for a cause that nothing names.

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/probe"
@@ -50,6 +51,10 @@ type Options struct {
 	Machine Machine
 	// Load carries out one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
+	// Drive has another load generator carry out one run; nil means that no plan has one.
+	// What the run directory keeps of it is named in the run. An error is why there is no
+	// result.
+	Drive func(context.Context, DriveOptions) (result.Run, error)
 	// KillOrphan ends a process that a killed run has left, if it is still the same
 	// one, and says whether it did; nil means that none is looked for.
 	KillOrphan func(pid int, start uint64) (bool, error)

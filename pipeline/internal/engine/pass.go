@@ -28,25 +28,31 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
-	got, cause, err := r.send(ctx, s, bm, cell, run, w)
+	take := r.own
+	if cell.Workload.Driver != nil {
+		take = r.driven
+	}
+	got, err := take(ctx, s, bm, cell, run, w)
 	w.end(ctx)
-	seen := watched(time.Duration(got.Run.Duration))
-	if config, ok := errors.AsType[*ConfigError](err); ok {
-		return nil, config
+	seen := watched(seconds(got.run.Duration))
+	if err != nil {
+		return nil, err
 	}
-	measured := r.measure(bm, got.Run, cause, err)
+	measured := got.run
 	seen.apply(&measured)
-	r.observed(s, w, got.Start, &measured)
+	r.observed(s, w, got.start, &measured)
 	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
-		measured.Transport = r.prove(s, w, got.Run)
+		measured.Transport = r.prove(s, w, got)
 	}
-	measured.Series = append(measured.Series, clientSeries(got.Run, openLoop(cell.Workload.Load), r.seriesPoints())...)
+	if len(got.records.Requests) > 0 {
+		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
+	}
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
 	}
 	measured.Repeat, measured.Replaces, measured.Launch = s.repeat, s.replaces, s.launch.ID
-	if len(got.Run.Requests) > 0 {
-		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.Run); err != nil {
+	if len(got.records.Requests) > 0 {
+		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
 			return nil, err
 		}
 	}
@@ -57,8 +63,8 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if cause != nil {
-		return newFault(phaseRun, cause), r.bus.Err()
+	if got.cause != nil {
+		return newFault(phaseRun, got.cause), r.bus.Err()
 	}
 	return nil, errors.Join(r.bus.Err(), s.logErr())
 }
@@ -162,13 +168,9 @@ func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run 
 	for i := range got.Requests {
 		got.Requests[i].Error = r.o.Redact.String(got.Requests[i].Error)
 	}
-	name := fmt.Sprintf("r%d-%s", s.repeat, cell.Hash)
-	if s.attempt > 1 {
-		name += fmt.Sprintf("-try%d", s.attempt)
-	}
 	header := record.Header{Meta: map[string]string{
 		"benchmark": bm.Addr, "cell": cell.Hash, "label": plan.Label(cell.Values), "target": cell.Target,
 		"repeat": strconv.Itoa(s.repeat), "launch": s.launch.ID, "seed": strconv.FormatUint(run.Seed, 10),
 	}}
-	return r.o.Store.WriteRecords(name, func(w io.Writer) error { return record.Write(w, header, got) })
+	return r.o.Store.WriteRecords(r.runName(s, cell), func(w io.Writer) error { return record.Write(w, header, got) })
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/probe"
-	"github.com/servegate/pipeline/steps/record"
 )
 
 // How many lines of a member's log are kept that say something of its transfers: those of
@@ -48,17 +47,12 @@ func (o *output) evidence(since time.Time) (lines []string, from int) {
 
 // prove says how KV cache moved during a run, nil where none was to move or the run says
 // nothing.
-func (r *runner) prove(s *server, w *watch, run record.Run) *result.Transport {
+func (r *runner) prove(s *server, w *watch, got taken) *result.Transport {
 	if s.spec.Transfer == nil || w.stop == nil {
 		return nil
 	}
 	e := *s.spec.Transfer
-	for i := range run.Requests {
-		if q := &run.Requests[i]; q.Failure == "" {
-			e.Requests++
-			e.PromptTokens += float64(q.PromptTokens)
-		}
-	}
+	e.Requests, e.PromptTokens = got.served()
 	if e.Requests == 0 {
 		return nil
 	}

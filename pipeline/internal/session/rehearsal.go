@@ -68,6 +68,8 @@ func (r *Rehearsal) Plant(slowdown float64, engines map[string]steps.Engine) (*R
 // rehearsable refuses workloads that the model does not know.
 func rehearsable(c plan.Cell) error {
 	switch {
+	case c.Workload.Driver != nil:
+		return fmt.Errorf("its load comes from another generator, and a rehearsal has only its own")
 	case c.Workload.Dataset.InputMax == 0:
 		return fmt.Errorf("a dataset of kind %s has its lengths in its data, and a rehearsal needs them stated", c.Workload.Dataset.Kind)
 	case c.Workload.Load.Arrival == "closed":

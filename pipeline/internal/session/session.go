@@ -228,6 +228,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Look:       s.look,
 		Preflight:  s.preflight,
 		Machine:    s.watcher(),
+		Drive:      s.drive,
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
 	strays := endStrays()

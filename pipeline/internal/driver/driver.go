@@ -1,0 +1,185 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Driver runs load generators.
+type Driver struct {
+	Spawner steps.Spawner
+	// Dir is the folder of the pipeline file, in which programs run.
+	Dir string
+	// Keep makes a folder in the run directory for what is kept of a run.
+	Keep func(name string) (string, error)
+	// Redact masks secrets in what is kept; nil masks nothing.
+	Redact *event.Redactor
+	// Grace is the time between the request to end and the kill; 5 s unless set.
+	Grace time.Duration
+}
+
+// Options of one run.
+type Options struct {
+	Driver *steps.Driver
+	Values map[string]string
+	// Name of the folder of what is kept.
+	Name string
+	// Log takes what the program writes.
+	Log io.Writer
+}
+
+// maxPrinted bounds what is kept of the printed output to be read as a result.
+const maxPrinted = 4 << 20
+
+// Run runs the program once and imports what it measured. When it returns, the program and
+// everything in its process group is gone.
+func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
+	work, err := os.MkdirTemp("", "pipeline-driver-")
+	if err != nil {
+		return result.Run{}, fmt.Errorf("make a folder for the load generator: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
+	output := filepath.Join(work, opt.Driver.Output)
+	if err := os.MkdirAll(filepath.Dir(output), 0o700); err != nil {
+		return result.Run{}, fmt.Errorf("make a folder for the load generator: %w", err)
+	}
+	printed := &bounded{most: maxPrinted}
+	if err := d.execute(ctx, opt, work, output, printed); err != nil {
+		return result.Run{}, err
+	}
+	kept, err := d.keep(opt.Name, output, printed.Bytes())
+	if err != nil {
+		return result.Run{}, err
+	}
+	return read(kept, opt.Driver.Tool)
+}
+
+// execute runs the program to its end.
+func (d Driver) execute(ctx context.Context, opt Options, work, output string, printed io.Writer) error {
+	values := maps.Clone(opt.Values)
+	values["dir"], values["output"] = work, output
+	argv := make([]string, len(opt.Driver.Command))
+	for i, word := range opt.Driver.Command {
+		argv[i] = steps.ExpandDriver(word, values)
+	}
+	if strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(d.Dir, argv[0])
+	}
+	child, err := d.Spawner.Spawn(ctx, steps.Command{
+		Argv: argv, Env: opt.Driver.Env, Dir: d.Dir, Stdout: io.MultiWriter(opt.Log, printed), Stderr: opt.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("the load generator could not be started: %w", err)
+	}
+	if err := d.wait(ctx, child); err != nil {
+		return fmt.Errorf("the load generator %s failed: %w", filepath.Base(argv[0]), err)
+	}
+	return nil
+}
+
+// wait returns when the child has ended, by itself or because ctx did.
+func (d Driver) wait(ctx context.Context, child steps.Child) error {
+	select {
+	case <-child.Done():
+		return child.Wait()
+	case <-ctx.Done():
+	}
+	grace := d.Grace
+	if grace <= 0 {
+		grace = 5 * time.Second
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	if child.Signal("TERM") == nil {
+		select {
+		case <-child.Done():
+			return context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+	if err := child.Signal("KILL"); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	<-child.Done()
+	return context.Cause(ctx)
+}
+
+// keep copies the output file, or what was printed where there is none, into the run
+// directory. Its path is returned.
+func (d Driver) keep(name, output string, printed []byte) (string, error) {
+	folder, err := d.Keep(name)
+	if err != nil {
+		return "", err
+	}
+	source, base := io.Reader(bytes.NewReader(printed)), "printed.txt"
+	file, err := os.Open(output)
+	switch {
+	case err == nil:
+		defer func() { _ = file.Close() }() // opened for reading
+		source, base = file, filepath.Base(output)
+	case !errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("open what the load generator wrote: %w", err)
+	}
+	kept := filepath.Join(folder, base)
+	return kept, d.copyMasked(kept, source)
+}
+
+// copyMasked writes a file with secrets masked.
+func (d Driver) copyMasked(path string, source io.Reader) error {
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep what the load generator wrote: %w", err)
+	}
+	masked := d.Redact.Writer(out)
+	_, err = io.Copy(masked, source)
+	if err := errors.Join(err, masked.Close(), out.Close()); err != nil {
+		return fmt.Errorf("keep what the load generator wrote: %w", err)
+	}
+	return nil
+}
+
+// read imports the one result of a run.
+func read(path, tool string) (result.Run, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return result.Run{}, err
+	}
+	defer func() { _ = file.Close() }() // opened for reading
+	runs, err := interchange.Read(file, path, interchange.ReadOptions{Tool: tool, Records: true})
+	if err != nil {
+		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
+	}
+	if len(runs) != 1 {
+		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have the load generator write a new file each time", path, len(runs))
+	}
+	return interchange.Single(&runs[0])
+}
+
+// bounded keeps the last bytes that are written to it: results are printed at the end.
+type bounded struct {
+	buf  []byte
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.buf = append(b.buf, p...)
+	if over := len(b.buf) - 2*b.most; over > 0 {
+		b.buf = append(b.buf[:0], b.buf[len(b.buf)-b.most:]...)
+	}
+	return len(p), nil
+}
+
+func (b *bounded) Bytes() []byte { return b.buf[max(0, len(b.buf)-b.most):] }

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// DriveOptions tell a driver what to measure.
+type DriveOptions struct {
+	Driver *steps.Driver
+	// Values of steps.DriverVars that depend on the run; the driver adds those of its folder.
+	Values map[string]string
+	// Name of what the driver leaves in the run directory.
+	Name string
+	// Log takes what the program writes.
+	Log io.Writer
+}
+
+// taken is a measured run, whichever load generator measured it.
+type taken struct {
+	run     result.Run
+	records record.Run // of our own load generator
+	start   time.Time  // of the first planned request, zero if that is not known
+	cause   error      // why the server cannot be used any longer
+}
+
+// served is how many requests succeeded, and how many tokens their prompts had.
+func (t *taken) served() (requests int, promptTokens float64) {
+	for i := range t.records.Requests {
+		if q := &t.records.Requests[i]; q.Failure == "" {
+			requests++
+			promptTokens += float64(q.PromptTokens)
+		}
+	}
+	if requests == 0 && len(t.records.Requests) == 0 { // another load generator tells sums
+		promptTokens, _ = t.run.Audit["input_tokens"].(float64)
+		return t.run.Sent - t.run.Failed, promptTokens
+	}
+	return requests, promptTokens
+}
+
+// own measures a cell with our load generator.
+func (r *runner) own(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (taken, error) {
+	got, cause, err := r.send(ctx, s, bm, cell, run, w)
+	if config, ok := errors.AsType[*ConfigError](err); ok {
+		return taken{}, config
+	}
+	return taken{run: r.measure(bm, got.Run, cause, err), records: got.Run, start: got.Start, cause: cause}, nil
+}
+
+// driven has another load generator measure a cell. Where it fails while the server still
+// serves, the run is void: nothing was measured, and nothing says that the server did it.
+func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (taken, error) {
+	if r.o.Drive == nil {
+		return taken{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: errors.New("it has a driver, and there is nothing to run one with")}
+	}
+	values, err := driverValues(s, run)
+	if err != nil {
+		return taken{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+	}
+	name := r.runName(s, cell)
+	log, err := r.o.Store.Log(name + "-driver")
+	if err != nil {
+		return taken{}, err
+	}
+	inner := ctx
+	if bm.Timeout > 0 {
+		var cancel context.CancelFunc
+		inner, cancel = context.WithTimeoutCause(ctx, seconds(bm.Timeout), errDriverTimeout)
+		defer cancel()
+	}
+	inner, stop := s.while(inner)
+	defer stop()
+	w.begin(inner)
+	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})
+	out := taken{run: measured}
+	switch {
+	case ctx.Err() != nil:
+	case inner.Err() != nil && !errors.Is(context.Cause(inner), errDriverTimeout):
+		out.cause = context.Cause(inner) // the server has ended
+	case err != nil || measured.Failed > 0:
+		out.cause = r.alive(ctx, s)
+	}
+	switch {
+	case out.cause != nil:
+		out.run.Status, out.run.Reason, out.run.Metrics, out.run.Histograms = result.RunFailed, out.cause.Error(), nil, nil
+	case err != nil:
+		out.run.Status, out.run.Reason = result.RunVoid, r.o.Redact.String(err.Error())
+	}
+	if out.run.Audit == nil {
+		out.run.Audit = map[string]any{}
+	}
+	out.run.Audit["driver_log"] = log.Path()
+	return out, log.Close()
+}
+
+// driverValues are what a driver is told of the server and the run.
+func driverValues(s *server, run plan.Run) (map[string]string, error) {
+	u, err := url.Parse(s.front.endpoint.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the server: %w", err)
+	}
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return map[string]string{
+		"base_url": s.front.endpoint.BaseURL, "host": u.Hostname(), "port": port, "model": s.front.endpoint.Model,
+		"seed": strconv.FormatUint(run.Seed>>33, 10), "repeat": strconv.Itoa(s.repeat), // numpy takes 32 bits
+	}, nil
+}
+
+// driverText is a driver for people: its program and what stands before the first flag,
+// such as "driven by vllm bench serve".
+func driverText(d *steps.Driver) string {
+	words := []string{"driven by"}
+	for i, word := range d.Command {
+		if strings.HasPrefix(word, "-") || i > 3 {
+			break
+		}
+		words = append(words, filepath.Base(word))
+	}
+	return strings.Join(words, " ")
+}
+
+// runName names what a run leaves in the run directory.
+func (r *runner) runName(s *server, cell plan.Cell) string {
+	name := fmt.Sprintf("r%d-%s", s.repeat, cell.Hash)
+	if s.attempt > 1 {
+		name += fmt.Sprintf("-try%d", s.attempt)
+	}
+	return name
+}

@@ -1,0 +1,25 @@
+package interchange
+
+import (
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Single is one imported result as a run of the document, without a repeat or a launch.
+// Figures under other definitions than the registry's keep their own names.
+func Single(r *Run) (result.Run, error) {
+	u := unit{runs: []*Run{r}}
+	out, err := u.run()
+	if err != nil {
+		return result.Run{}, err
+	}
+	out.Audit["tool"] = r.Tool
+	if !r.Counts.FailedKnown {
+		out.Audit["failures"] = "not told by the tool"
+	}
+	if len(r.Warnings) > 0 {
+		out.Audit["import_warnings"] = strings.Join(r.Warnings, "; ")
+	}
+	return out, nil
+}
