@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -372,5 +373,54 @@ func TestSimulatedIsNotPosted(t *testing.T) {
 	j.run(t, 0, nil, "comment", "--results", "results", "--allow-simulated")
 	if c := j.hub.Comments(); len(c) != 1 || !strings.Contains(c[0].Body, "Simulated run:") {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestServersDoNotCommandTheRunner: of what a server prints, and of the names in a file,
+// the runner carries out nothing, on standard output and error alike.
+func TestServersDoNotCommandTheRunner(t *testing.T) {
+	j := newJob(t)
+	j.write(t, "gate.pipeline.hcl", `
+server "vllm" "sut" {
+  executable = ["sh", "-c", "printf '::error::one\n \t::add-mask::e\nxx##[error]two\r::stop-commands::three\n'; printf '::warning::four\n' >&2; exit 1"]
+  model      = "::set-output name=verdict::pass"
+}
+dataset "random" "short" {
+  input_len  = 16
+  output_len = 16
+}
+benchmark "b" {
+  description = "::debug::a ##[debug]b"
+  target      = server.vllm.sut
+  dataset     = dataset.random.short
+  load {
+    rate     = 10
+    requests = 20
+  }
+}
+`)
+	own := []string{"::group::last lines of the log", "::endgroup::", "::warning::"}
+	for name, args := range map[string][]string{
+		"lines":    {"run", "--progress", "plain", "--out", "a", "gate.pipeline.hcl"},
+		"events":   {"run", "--json", "--out", "b", "gate.pipeline.hcl"},
+		"no file":  {"run", "--out", "c", "::error::\n##[error]"},
+		"bad flag": {"run", "--\r::error::x"},
+		"plan":     {"plan", "--json", "gate.pipeline.hcl"},
+	} {
+		cmd, out := j.command(t, nil, args...)
+		if code := exitStatus(t, cmd.Run()); (code == 0) != (name == "plan") {
+			t.Errorf("%s: exit status %d:\n%s", name, code, out)
+		}
+		for line := range strings.FieldsFuncSeq(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }) {
+			ours := slices.ContainsFunc(own, func(s string) bool { return strings.HasPrefix(line, s) })
+			if !ours && strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
+				t.Errorf("%s: the runner would carry out %q", name, line)
+			}
+		}
+		for _, word := range []string{"one", "add-mask", "three", "four"} { // what a carriage return overwrites is not shown
+			if (name == "lines" || name == "events") && !strings.Contains(out.String(), word) {
+				t.Errorf("%s: the word %q of the log is lost:\n%s", name, word, out)
+			}
+		}
 	}
 }

@@ -112,14 +112,6 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-func TestCommands(t *testing.T) {
-	in := "::error::x\n  ::add-mask::y\nfile.hcl:1: a::b\nlog ##[error]z\n:::set-output\n"
-	want := ":\u2060:error::x\n  :\u2060:add-mask::y\nfile.hcl:1: a::b\nlog ##\u2060[error]z\n:\u2060::set-output\n"
-	if got := escape.Commands(in); got != want {
-		t.Errorf("Commands = %q, want %q", got, want)
-	}
-}
-
 // hostileText draws text in which the characters that matter are frequent.
 func hostileText() *rapid.Generator[string] {
 	piece := rapid.OneOf(

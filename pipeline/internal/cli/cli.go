@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -43,8 +44,12 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Environ  func() []string
-	Getenv   func(string) string
+	// Log is Err for what commands a GitHub runner by what it prints, and breaks the
+	// commands in what it prints of others itself. In all that goes to Out and Err of a
+	// GitHub job they are broken.
+	Log     io.Writer
+	Environ func() []string
+	Getenv  func(string) string
 	// Width of the terminal behind Err, and of the one behind Out; 0 if it is none.
 	Width, OutWidth func() int
 }
@@ -78,10 +83,22 @@ func (p *pipe) Write(b []byte) (int, error) {
 
 // System is the process's own streams.
 func System() Streams {
+	log := open(os.Stderr)
 	return Streams{
-		In: os.Stdin, Out: open(os.Stdout), Err: open(os.Stderr), Environ: os.Environ, Getenv: os.Getenv,
+		In: os.Stdin, Out: guarded(os.Stdout, open(os.Stdout)), Err: guarded(os.Stderr, log), Log: log, Environ: os.Environ, Getenv: os.Getenv,
 		Width: width(os.Stderr), OutWidth: width(os.Stdout),
 	}
+}
+
+// guarded breaks the runner's commands in what w, which is f, writes into the log of a
+// GitHub job: any text may come from a server, a file or a pull request. What goes to a
+// file is data, and stays as it is.
+func guarded(f *os.File, w io.Writer) io.Writer {
+	info, err := f.Stat()
+	if os.Getenv("GITHUB_ACTIONS") != "true" || err == nil && info.Mode().IsRegular() {
+		return w
+	}
+	return escape.NewLogWriter(w)
 }
 
 // exitError carries an exit code. An empty err means that everything has been said.

@@ -89,7 +89,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 func (a *app) warn(text string) {
 	text = escape.Text(text, 1000)
 	if a.Getenv("GITHUB_ACTIONS") == "true" {
-		fmt.Fprintf(a.Err, "::warning::%s\n", strings.ReplaceAll(text, "%", "%25"))
+		fmt.Fprintf(a.Log, "::warning::%s\n", strings.ReplaceAll(text, "%", "%25"))
 		return
 	}
 	fmt.Fprintf(a.Err, "pipeline: warning: %s\n", text)

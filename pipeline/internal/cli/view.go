@@ -27,7 +27,7 @@ func (a *app) view(f runFlags) (ui.View, error) {
 	case "tty":
 		return ui.NewTTY(a.Err, options), nil
 	case "plain":
-		return ui.NewPlain(a.Err, options), nil
+		return ui.NewPlain(a.Log, options), nil
 	case "quiet":
 		return ui.NewQuiet(), nil
 	}
