@@ -32,6 +32,7 @@ type htmlSection struct {
 	Charts   []template.HTML
 	Wide     bool // charts have their natural size
 	Pairs    []pairView
+	Trends   []trendView
 	Omitted  []htmlLine
 	Controls bool // buttons that open and close its parts
 }

@@ -32,7 +32,7 @@ func newPage(doc *result.Document, o HTMLOptions, size pageSize) *htmlPage {
 	b.comparisons, b.withoutCharts = b.choose()
 	r := b.v.report()
 	page := &htmlPage{
-		Policy: policy(), Title: clean(r.Heading.String(), maxCell),
+		Policy: policy(pageStyle), Title: clean(r.Heading.String(), maxCell),
 		Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the document
 		Banner: spans(r.Banner, maxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, maxCell),
 		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(o.full(), maxCell),
@@ -41,11 +41,11 @@ func newPage(doc *result.Document, o HTMLOptions, size pageSize) *htmlPage {
 	return page
 }
 
-// policy is the page's content security policy: its own style and script by their
+// policy is the content security policy of a page: its own style and the script by their
 // hashes, and nothing else.
-func policy() string {
+func policy(style string) string {
 	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-		hashSource(pageStyle), hashSource(pageScript))
+		hashSource(style), hashSource(pageScript))
 }
 
 func hashSource(s string) string {

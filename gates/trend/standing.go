@@ -40,6 +40,9 @@ type Standing struct {
 	// Threshold is the change for the worse that counts, as a change point states it: the
 	// margin, or twice the noise where that is more.
 	Threshold float64 `json:"threshold"`
+	// Start is the index of the first value that counts: 0, or where the accepted level
+	// began.
+	Start int `json:"start"`
 	// Since is the index at which a regression began, −1 if there is none.
 	Since int `json:"since"`
 	// Recovered is the index at which the last regression ended, −1 if none has.
@@ -66,7 +69,7 @@ func Stand(m metric.Metric, values []float64, s Series, margin float64, accepted
 	w.split(s.ChangePoints)
 	first := w.begin(accepted)
 	w.reference, w.level = w.mean(first), w.mean(first)
-	w.out = Standing{Condition: Steady, Since: -1, Recovered: -1}
+	w.out = Standing{Condition: Steady, Start: w.cuts[first], Since: -1, Recovered: -1}
 	for i := first + 1; i < len(w.cuts)-1; i++ {
 		w.step(i)
 	}

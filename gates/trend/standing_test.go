@@ -107,7 +107,7 @@ func TestStandAcceptsTheLevelOfTheValue(t *testing.T) {
 	values := concat(repeat(1, 10), repeat(1.2, 10))
 	late := trend.Series{ChangePoints: []trend.ChangePoint{{Index: 11, State: trend.Confirmed}}}
 	got, err := trend.Stand(m, values, late, 0.05, 10)
-	if err != nil || got.Condition != trend.Steady || math.Abs(got.Reference-1.2) > 1e-9 {
+	if err != nil || got.Condition != trend.Steady || math.Abs(got.Reference-1.2) > 1e-9 || got.Start != 11 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

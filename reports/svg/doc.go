@@ -1,6 +1,6 @@
-// Package svg draws the charts of the HTML report: lines with bands (percentiles,
-// distributions, time lines), the pairs of a comparison, forests of intervals and heat
-// maps, each as one element to be placed in a page.
+// Package svg draws the charts of the HTML reports: lines with bands (percentiles,
+// distributions, time lines), the pairs of a comparison, forests of intervals, heat maps
+// and trends over a history, each as one element to be placed in a page.
 //
 //	chart := svg.Pairs{
 //		ID: "p1", Title: "TTFT p99 of 6 repeats", Base: "off", Head: "on",
@@ -10,8 +10,8 @@
 //
 // Charts name classes and no colours: the page's style sheet gives both themes and print
 // (the classes are base, head, grid, axis, label, zero, margin, beyond, band, heat and
-// the levels and verdicts that the caller hands in). A chart has no style attributes, no
-// scripts and no addresses, so that it works under the strictest content security policy.
+// the levels, marks and verdicts that the caller hands in). No chart has style attributes,
+// scripts or addresses, so that it works under the strictest content security policy.
 // Every text passes through package escape. Each chart has a title and a description for
 // those who do not see it; what it shows must be in a table, too.
 //

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
@@ -25,6 +26,8 @@ type Series struct {
 	// Noise is the standard deviation of a session about its segment, on the scale of
 	// comparison: a ratio less one for times and rates.
 	Noise float64 `json:"noise"`
+	// found is what the search for changes gave.
+	found trend.Series
 }
 
 // Value of a series.
@@ -33,6 +36,7 @@ type Value struct {
 	Time   string  `json:"time"`
 	Commit string  `json:"commit,omitempty"`
 	Value  float64 `json:"value"`
+	at     time.Time
 }
 
 // Change between the point before Index and the one at it.
@@ -75,7 +79,7 @@ func (h *History) SeriesOf(branch string, metrics []string) ([]Series, error) {
 					all[key] = s
 					order = append(order, key)
 				}
-				s.Points = append(s.Points, Value{r.ID, r.Time.UTC().Format("2006-01-02 15:04"), r.Source.Commit, v})
+				s.Points = append(s.Points, Value{r.ID, r.Time.UTC().Format("2006-01-02 15:04"), r.Source.Commit, v, r.Time})
 			}
 		}
 	}
@@ -108,7 +112,7 @@ func (h *History) detect(s *Series) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Label, err)
 	}
-	s.Noise = found.Noise
+	s.Noise, s.found = found.Noise, found
 	for _, c := range found.ChangePoints {
 		s.Changes = append(s.Changes, Change{
 			Index: c.Index, Run: s.Points[c.Index].Run, State: string(c.State), Before: c.Before, After: c.After,

@@ -1,0 +1,164 @@
+package history
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports"
+)
+
+// TrendQuery chooses what of a history is reported.
+type TrendQuery struct {
+	// Branch of the sessions, "" for all.
+	Branch string
+	// Metrics and Cell (a label or a hash) that count, all where they are empty.
+	Metrics []string
+	Cell    string
+	// Simulated sessions instead of the real ones.
+	Simulated bool
+	// Margin of a metric, a ratio less one.
+	Margin func(metric string) float64
+	// Now decides whether acceptances have expired.
+	Now time.Time
+}
+
+// retiredAfter is after how many sessions elsewhere a machine counts as one that does not
+// measure a series any more.
+const retiredAfter = 10
+
+// Trends lays the history out for reports: the series of one cell and metric on several
+// machines are parts of one.
+func (h *History) Trends(q TrendQuery) (*reports.History, error) {
+	all, err := h.SeriesOf(q.Branch, q.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	out := &reports.History{Schema: reports.HistorySchema, Branch: q.Branch, Simulated: q.Simulated}
+	for _, file := range h.Quarantined {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
+	}
+	runs := map[string]bool{}
+	for _, s := range all {
+		if (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell {
+			continue
+		}
+		if err := h.addPart(out, s, q); err != nil {
+			return nil, err
+		}
+		for _, p := range s.Points {
+			if out.First.IsZero() || p.at.Before(out.First) {
+				out.First = p.at
+			}
+			if p.at.After(out.Last) {
+				out.Last = p.at
+			}
+			runs[p.Run] = true
+		}
+	}
+	out.Sessions = len(runs)
+	for i := range out.Trends {
+		retire(&out.Trends[i])
+	}
+	slices.SortFunc(out.Trends, func(a, b reports.Trend) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Key, b.Key))
+	})
+	return out, nil
+}
+
+// trendKey tells the series of a cell and metric from all others, on whatever machine.
+func trendKey(s Series) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", s.Cell, s.MetricID, s.Model, s.Simulated))
+	return hex.EncodeToString(sum[:8])
+}
+
+// addPart adds a series to the trend that it is a part of.
+func (h *History) addPart(out *reports.History, s Series, q TrendQuery) error {
+	key := trendKey(s)
+	i := slices.IndexFunc(out.Trends, func(t reports.Trend) bool { return t.Key == key })
+	if i < 0 {
+		i = len(out.Trends)
+		out.Trends = append(out.Trends, reports.Trend{
+			Key: key, Benchmark: s.Benchmark, Cell: s.Cell, Label: s.Label, Model: s.Model, Simulated: s.Simulated, Metric: s.MetricID,
+			MetricLabel: s.Metric.Label, Unit: string(s.Metric.Unit), Direction: string(s.Metric.Direction), Scale: string(s.Metric.Scale),
+			Margin: q.Margin(s.MetricID),
+		})
+	}
+	part, err := h.part(s, q)
+	if err != nil {
+		return err
+	}
+	t := &out.Trends[i]
+	t.Parts = append(t.Parts, part)
+	slices.SortStableFunc(t.Parts, func(a, b reports.TrendPart) int { return a.Points[0].Time.Compare(b.Points[0].Time) })
+	return nil
+}
+
+func (h *History) part(s Series, q TrendQuery) (reports.TrendPart, error) {
+	p := reports.TrendPart{Machine: s.Machine, Noise: s.Noise, Accepted: h.acceptance(s, q.Now)}
+	values := make([]float64, len(s.Points))
+	for i, v := range s.Points {
+		values[i] = v.Value
+		p.Points = append(p.Points, reports.TrendPoint{Run: v.Run, Time: v.at.UTC(), Commit: v.Commit, Value: v.Value})
+	}
+	if s.Metric.Scale == metric.Log && slices.Min(values) <= 0 {
+		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
+		return p, nil
+	}
+	accepted := -1
+	if p.Accepted != nil {
+		accepted = p.Accepted.Index
+	}
+	var err error
+	if p.Standing, err = trend.Stand(s.Metric, values, s.found, q.Margin(s.MetricID), accepted); err != nil {
+		return p, fmt.Errorf("%s: %w", s.Label, err)
+	}
+	for _, c := range s.found.ChangePoints {
+		p.Changes = append(p.Changes, reports.TrendChange{
+			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: accepted >= 0 && c.Index <= p.Start,
+		})
+	}
+	return p, nil
+}
+
+// acceptance is the last word that a session of the series is the level that counts from
+// then on. A session that is not in the series, of a pull request for example, stands for
+// the first one after it.
+func (h *History) acceptance(s Series, now time.Time) *reports.Acceptance {
+	var last *reports.Acceptance
+	for _, r := range h.Records {
+		if r.Kind != Acceptance || r.Word.expired(now) || r.Word.Cell != "" && r.Word.Cell != s.Cell || r.Word.Metric != "" && r.Word.Metric != s.MetricID {
+			continue
+		}
+		at := slices.IndexFunc(s.Points, func(v Value) bool { return v.Run == r.Word.Run })
+		if at < 0 && !r.Word.Measured.IsZero() {
+			at = slices.IndexFunc(s.Points, func(v Value) bool { return !v.at.Before(r.Word.Measured) })
+		}
+		if at >= 0 && (last == nil || at >= last.Index) {
+			last = &reports.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Word.Reason, Author: r.Word.Author}
+		}
+	}
+	return last
+}
+
+// retire marks the machines on which a trend was not measured for long.
+func retire(t *reports.Trend) {
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		last := p.Points[len(p.Points)-1].Time
+		later := 0
+		for j := range t.Parts {
+			for _, v := range t.Parts[j].Points {
+				if v.Time.After(last) {
+					later++
+				}
+			}
+		}
+		p.Retired = later >= retiredAfter
+	}
+}

@@ -1,0 +1,160 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/servegate/pipeline/gates/trend"
+)
+
+// HistorySchema is the version of the JSON that HistoryJSON writes.
+const HistorySchema = "pipeline/trends/1.0"
+
+// History is how metrics developed over the sessions that were kept: real ones, or those
+// of the simulator, never both.
+type History struct {
+	Schema string `json:"schema"`
+	Branch string `json:"branch,omitempty"`
+	// Simulated sessions say nothing of a real server.
+	Simulated bool      `json:"simulated,omitempty"`
+	Sessions  int       `json:"sessions"`
+	First     time.Time `json:"first,omitzero"`
+	Last      time.Time `json:"last,omitzero"`
+	// Warnings say what was left out.
+	Warnings []string `json:"warnings,omitempty"`
+	Trends   []Trend  `json:"series"`
+}
+
+// Trend is one metric of one cell of a benchmark.
+type Trend struct {
+	// Key tells series apart: 16 hexadecimal digits, the same for as long as the cell is.
+	Key       string `json:"key"`
+	Benchmark string `json:"benchmark"`
+	Cell      string `json:"cell"`
+	Label     string `json:"label"`
+	Model     string `json:"model,omitempty"`
+	Simulated string `json:"simulated,omitempty"`
+	Metric    string `json:"metric"`
+	// Of the metric, for who reads the document alone.
+	MetricLabel string `json:"metric_label"`
+	Unit        string `json:"unit,omitempty"`
+	Direction   string `json:"direction"`
+	Scale       string `json:"scale"`
+	// Margin is the smallest change for the worse that anybody would act on.
+	Margin float64 `json:"margin"`
+	// Parts are the sessions of one kind of machine each. Values of two machines are never
+	// set beside each other: a change of the machine is no change of the code.
+	Parts []TrendPart `json:"parts"`
+}
+
+// TrendPart is a series on machines of one kind, oldest first.
+type TrendPart struct {
+	Machine string `json:"machine"`
+	// Retired machines have not measured for many sessions: nothing is decided by them.
+	Retired bool          `json:"retired,omitempty"`
+	Points  []TrendPoint  `json:"points"`
+	Changes []TrendChange `json:"changes,omitempty"`
+	// Noise is the standard deviation of a session about its level: a ratio less one for
+	// times and rates.
+	Noise float64 `json:"noise"`
+	trend.Standing
+	Accepted *Acceptance `json:"accepted,omitempty"`
+}
+
+// TrendPoint is the value of one session.
+type TrendPoint struct {
+	Run    string    `json:"run"`
+	Time   time.Time `json:"time"`
+	Commit string    `json:"commit,omitempty"`
+	Value  float64   `json:"value"`
+}
+
+// TrendChange is a change point: between the session before Index and the one at it.
+type TrendChange struct {
+	Index  int         `json:"index"`
+	State  trend.State `json:"state"`
+	Before float64     `json:"before"`
+	After  float64     `json:"after"`
+	Change float64     `json:"change"`
+	Worse  bool        `json:"worse"`
+	P      float64     `json:"p"`
+	// Accepted changes are part of the level that counts.
+	Accepted bool `json:"accepted,omitempty"`
+}
+
+// Acceptance is somebody's word that the level from a session on is the one that counts.
+type Acceptance struct {
+	ID     string    `json:"id"`
+	Index  int       `json:"index"`
+	Time   time.Time `json:"time"`
+	Reason string    `json:"reason"`
+	Author string    `json:"author"`
+}
+
+// rank orders conditions, the worst last.
+var rank = map[trend.Condition]int{trend.Short: 1, trend.Steady: 2, trend.Suspicious: 3, trend.Regressed: 4}
+
+// Condition of a series is the worst of the machines that still measure it.
+func (t *Trend) Condition() trend.Condition {
+	worst := trend.Short
+	for i := range t.Parts {
+		if p := &t.Parts[i]; !p.Retired && rank[p.Condition] > rank[worst] {
+			worst = p.Condition
+		}
+	}
+	return worst
+}
+
+// Regressed are the parts that make a series regressed.
+func (t *Trend) Regressed() []*TrendPart {
+	var out []*TrendPart
+	for i := range t.Parts {
+		if p := &t.Parts[i]; !p.Retired && p.Condition == trend.Regressed {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// DaysFailing counts the calendar days from the first session of a regression to the last
+// one, both included; 0 without a regression.
+func (p *TrendPart) DaysFailing() int {
+	if p.Condition != trend.Regressed || p.Since < 0 || p.Since >= len(p.Points) {
+		return 0
+	}
+	day := func(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+	return 1 + int(day(p.Points[len(p.Points)-1].Time).Sub(day(p.Points[p.Since].Time))/(24*time.Hour))
+}
+
+// HistoryJSON writes h as JSON.
+func HistoryJSON(w io.Writer, h *History) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(h); err != nil {
+		return fmt.Errorf("write json: %w", err)
+	}
+	return nil
+}
+
+// HistoryMarkdown writes h as GitHub-flavoured markdown, within Options.Budget as
+// Markdown does. Of the other options only Full has a meaning.
+func HistoryMarkdown(w io.Writer, h *History, o Options) error {
+	text, err := fit(newHistoryView(h).report(), o)
+	if err != nil {
+		return fmt.Errorf("render markdown: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write markdown: %w", err)
+	}
+	return nil
+}
+
+// HistoryText writes h for a terminal. Of the options Color, Width and Brief have a
+// meaning.
+func HistoryText(w io.Writer, h *History, o Options) error {
+	p := &textPrinter{o: o}
+	p.report(newHistoryView(h).report())
+	return p.writeTo(w)
+}

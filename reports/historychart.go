@@ -1,0 +1,209 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"time"
+
+	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// maxTrendPoints bounds the sessions of one machine that are drawn, the last ones.
+const maxTrendPoints = 400
+
+// trendChart is the chart of a series.
+type trendChart struct {
+	historyView *historyView
+	t           *Trend
+	scale       scale
+	chart       svg.Trend
+}
+
+func (v *historyView) chart(t *Trend, id string) template.HTML {
+	c := &trendChart{historyView: v, t: t}
+	largest := 0.0
+	for i := range t.Parts {
+		for _, p := range t.Parts[i].Points {
+			largest = max(largest, math.Abs(p.Value))
+		}
+	}
+	c.scale = scaleFor(t.Unit, largest)
+	unit := c.scale.unit
+	if unit == "" {
+		unit = t.MetricLabel
+	}
+	c.chart = svg.Trend{
+		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(), Y: svg.Axis{Title: unit, Format: exact},
+	}
+	for i := range t.Parts[:min(len(t.Parts), maxSeries)] {
+		c.part(i)
+	}
+	c.chart.X = timeAxis(c.span())
+	return drawing(c.chart)
+}
+
+// desc says what the chart shows, for who does not see it.
+func (c *trendChart) desc() string {
+	text := "A dot is a session; the thick line is the level between two change points"
+	if c.t.Condition() != trend.Short {
+		text += ", the thin one the reference, the dashed one the threshold"
+	}
+	text += ". "
+	if n := len(c.t.Parts); n > 1 {
+		text += fmt.Sprintf("There were %d kinds of machines, each a series of its own. ", n)
+	}
+	for i := range c.t.Parts {
+		p := &c.t.Parts[i]
+		for _, change := range p.Changes {
+			_, state := changeState(p, change)
+			text += fmt.Sprintf("%s at %s (%s). ", c.t.change(change.Change), dateOf(p.Points[change.Index].Time), state)
+		}
+	}
+	return text
+}
+
+// days is a time on the axis.
+func days(t time.Time) float64 { return float64(t.Unix()) / (24 * 3600) }
+
+// span is from the first to the last dot.
+func (c *trendChart) span() (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, l := range c.chart.Lines {
+		for _, d := range l.Dots {
+			lo, hi = min(lo, d.X), max(hi, d.X)
+		}
+	}
+	return lo, hi
+}
+
+// part draws the sessions of one machine.
+func (c *trendChart) part(i int) {
+	p := &c.t.Parts[i]
+	if len(p.Points) == 0 {
+		return
+	}
+	first := max(0, len(p.Points)-maxTrendPoints)
+	line := svg.TrendLine{Name: clean(p.Machine, 0), Class: fmt.Sprintf("s%d", i+1)}
+	for _, at := range p.Points[first:] {
+		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.factor, Tip: c.tip(p, at)})
+	}
+	c.chart.Lines = append(c.chart.Lines, line)
+	if i > 0 {
+		c.chart.Marks = append(c.chart.Marks, svg.Mark{
+			X: days(p.Points[first].Time), Class: "split", Sign: "⇄", Tip: "from here on also " + p.Machine + ", a series of its own",
+		})
+	}
+	c.levels(p, first)
+	c.marks(p, first)
+	c.reference(p, first)
+}
+
+func (c *trendChart) tip(p *TrendPart, at TrendPoint) string {
+	text := at.Time.UTC().Format("2006-01-02 15:04") + " · " + c.scale.value(at.Value)
+	if at.Commit != "" {
+		text += " · " + at.Commit[:min(7, len(at.Commit))]
+	}
+	if len(c.t.Parts) > 1 {
+		text += " · " + p.Machine
+	}
+	return text
+}
+
+// between is the place half-way from the session before to the one at index.
+func between(p *TrendPart, index int) float64 {
+	at := days(p.Points[index].Time)
+	if index == 0 {
+		return at
+	}
+	return (at + days(p.Points[index-1].Time)) / 2
+}
+
+// levels are the lines between the change points.
+func (c *trendChart) levels(p *TrendPart, first int) {
+	if p.Condition == trend.Short {
+		return
+	}
+	end := days(p.Points[len(p.Points)-1].Time)
+	level := p.Level
+	if len(p.Changes) > 0 {
+		level = p.Changes[0].Before
+	}
+	from := days(p.Points[first].Time)
+	add := func(to float64) {
+		if to > from {
+			c.chart.Levels = append(c.chart.Levels, svg.Level{From: from, To: to, Y: level * c.scale.factor, Class: "level", Tip: "level " + c.scale.value(level)})
+		}
+	}
+	for _, change := range p.Changes {
+		at := between(p, change.Index)
+		add(at)
+		from, level = max(from, at), change.After
+	}
+	add(end)
+}
+
+// marks are the change points, and the session that was accepted.
+func (c *trendChart) marks(p *TrendPart, first int) {
+	for _, change := range p.Changes {
+		if change.Index < first {
+			continue
+		}
+		class, sign := "worse", "✗"
+		switch {
+		case change.Accepted:
+			class, sign = "accepted", "✓"
+		case !change.Worse:
+			class, sign = "better", "▲"
+		case change.State == trend.Suspected:
+			class, sign = "suspected", "?"
+		}
+		_, state := changeState(p, change)
+		row := trendRow{c.t, p}
+		c.chart.Marks = append(c.chart.Marks, svg.Mark{
+			X: between(p, change.Index), Class: class, Sign: sign,
+			Tip: fmt.Sprintf("%s: %s, %s, %s", dateOf(p.Points[change.Index].Time), c.t.change(change.Change), state, row.commits(change.Index).String()),
+		})
+	}
+}
+
+// reference draws what the end of the series is held against.
+func (c *trendChart) reference(p *TrendPart, first int) {
+	if p.Condition == trend.Short || p.Retired {
+		return
+	}
+	from, to := days(p.Points[first].Time), days(p.Points[len(p.Points)-1].Time)
+	limit := p.Reference + p.Threshold
+	if c.t.Scale == "log" {
+		limit = p.Reference * (1 + p.Threshold)
+	}
+	c.chart.Levels = append(c.chart.Levels,
+		svg.Level{From: from, To: to, Y: p.Reference * c.scale.factor, Class: "reference", Tip: "reference " + c.scale.value(p.Reference)},
+		svg.Level{From: from, To: to, Y: limit * c.scale.factor, Class: "margin", Tip: "threshold " + c.scale.value(limit)})
+}
+
+// timeAxis has a few whole days as ticks.
+func timeAxis(lo, hi float64) svg.Axis {
+	const pad = 0.02
+	a := svg.Axis{Title: "session", Fixed: true, Min: lo - 0.5 - pad*(hi-lo), Max: hi + 0.5 + pad*(hi-lo)}
+	format := "2 Jan"
+	if hi-lo > 300 {
+		format = "Jan 2006"
+	}
+	const most = 5
+	for _, step := range []float64{1, 2, 7, 14, 28, 56, 91, 182, 365, 730, 3650} {
+		if (hi-lo)/step > most {
+			continue
+		}
+		for at := math.Ceil(lo); at <= hi; at += step {
+			a.Ticks = append(a.Ticks, at)
+		}
+		break
+	}
+	if len(a.Ticks) == 0 {
+		a.Ticks = []float64{hi}
+	}
+	a.Format = func(x float64) string { return time.Unix(int64(math.Round(x*24*3600)), 0).UTC().Format(format) }
+	return a
+}

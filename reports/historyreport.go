@@ -1,0 +1,385 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/gates/trend"
+)
+
+// historyView is a history as its reports need it.
+type historyView struct {
+	h *History
+	// rows are all parts, the worst first.
+	rows []trendRow
+	// models: there are several, so that names say which.
+	models bool
+	// anchors are where a page says more about a series; nil in other formats.
+	anchors map[*Trend]string
+}
+
+// trendRow is one part of a series.
+type trendRow struct {
+	t *Trend
+	p *TrendPart
+}
+
+func newHistoryView(h *History) *historyView {
+	v := &historyView{h: h}
+	for i := range h.Trends {
+		t := &h.Trends[i]
+		v.models = v.models || t.Model != h.Trends[0].Model
+		for j := range t.Parts {
+			if len(t.Parts[j].Points) > 0 {
+				v.rows = append(v.rows, trendRow{t, &t.Parts[j]})
+			}
+		}
+	}
+	slices.SortStableFunc(v.rows, func(a, b trendRow) int {
+		return cmp.Or(cmp.Compare(rank[b.p.Condition], rank[a.p.Condition]), cmp.Compare(b.excess(), a.excess()))
+	})
+	return v
+}
+
+// excess is the change in thresholds, where it is beyond one; else 0, so that what is
+// within keeps its order.
+func (r trendRow) excess() float64 {
+	if r.p.Condition != trend.Regressed || r.p.Threshold == 0 {
+		return 0
+	}
+	return r.p.Change / r.p.Threshold
+}
+
+func (v *historyView) report() *Report {
+	r := &Report{Banner: v.banner(), Legend: v.legend()}
+	r.Icon, r.Heading = v.heading()
+	r.Lead = v.lead()
+	for _, section := range []func() *Section{v.findings, v.warnings, v.changes, v.steady, v.retired} {
+		if s := section(); s != nil {
+			r.Sections = append(r.Sections, *s)
+		}
+	}
+	return r
+}
+
+func (v *historyView) banner() Line {
+	if !v.h.Simulated {
+		return nil
+	}
+	return Line{{Text: "Simulated sessions:", Style: Strong}, {Text: " they say nothing of a real server, and are never set beside real ones."}}
+}
+
+// counts are the series by condition.
+func (v *historyView) counts() map[trend.Condition]int {
+	out := map[trend.Condition]int{}
+	for i := range v.h.Trends {
+		out[v.h.Trends[i].Condition()]++
+	}
+	return out
+}
+
+func (v *historyView) heading() (Icon, Line) {
+	n, of := v.counts(), len(v.h.Trends)
+	switch {
+	case of == 0:
+		return IconInfo, plain("Performance history: no sessions yet")
+	case n[trend.Regressed] > 0:
+		return IconRegression, plain(fmt.Sprintf("Performance history: %d of %d series regressed", n[trend.Regressed], of))
+	case n[trend.Suspicious] > 0:
+		return IconInconclusive, plain(fmt.Sprintf("Performance history: no regression, %d of %d series suspected", n[trend.Suspicious], of))
+	case n[trend.Short] == of:
+		return IconInfo, plain("Performance history: " + seriesCount(of) + ", too few sessions to judge")
+	}
+	return IconPass, plain("Performance history: no regression in " + seriesCount(of))
+}
+
+func (v *historyView) lead() []Line {
+	if len(v.h.Trends) == 0 {
+		return nil
+	}
+	about := count(v.h.Sessions, "session")
+	if v.h.Sessions > 0 {
+		about += " from " + dateOf(v.h.First) + " to " + dateOf(v.h.Last)
+	}
+	first := plain(about)
+	if v.h.Branch != "" {
+		first = join(" of ", first, code(v.h.Branch))
+	}
+	var out []Line
+	if len(v.rows) > 0 && v.rows[0].p.Condition == trend.Regressed && !v.rows[0].p.Retired {
+		r := v.rows[0]
+		out = append(out, join(" ", v.name(r.t), Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: Strong}},
+			plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), Span{Text: ", failing for " + count(r.p.DaysFailing(), "day")})))
+	}
+	return append(out, append(first, Span{Text: "; " + v.countsText()}))
+}
+
+// countsText is "1 regressed, 20 steady".
+func (v *historyView) countsText() string {
+	n := v.counts()
+	var parts []string
+	for _, c := range []trend.Condition{trend.Regressed, trend.Suspicious, trend.Steady} {
+		if n[c] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[c], c))
+		}
+	}
+	if n[trend.Short] > 0 {
+		parts = append(parts, fmt.Sprintf("%d too short to judge", n[trend.Short]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// name is the cell of a series.
+func (v *historyView) name(t *Trend) Line {
+	l := code(shortAddr(t.Benchmark))
+	if t.Label != "" {
+		l = join(" ", l, code(t.Label))
+	}
+	if v.models && t.Model != "" {
+		l = join(" of ", l, code(t.Model))
+	}
+	return l
+}
+
+// machine says on which one, where a series knows several.
+func (r trendRow) machine() Line {
+	if len(r.t.Parts) < 2 {
+		return nil
+	}
+	return join("", plain(" on "), code(r.p.Machine))
+}
+
+func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// change is a change of the metric as people state it.
+func (t *Trend) change(d float64) string {
+	if t.Scale == "log" {
+		return percent(d)
+	}
+	return scaleFor(t.Unit, d).difference(d)
+}
+
+// spread is a change without its sign.
+func (t *Trend) spread(d float64) string { return strings.TrimPrefix(t.change(d), "+") }
+
+func (t *Trend) value(v float64) string { return scaleFor(t.Unit, v).value(v) }
+
+// commits are those between which something changed.
+func (r trendRow) commits(index int) Line {
+	short := func(i int) Line {
+		if i < 0 || i >= len(r.p.Points) || r.p.Points[i].Commit == "" {
+			return nil
+		}
+		c := r.p.Points[i].Commit
+		return code(c[:min(7, len(c))])
+	}
+	before, after := short(index-1), short(index)
+	switch {
+	case len(after) == 0:
+		return code(r.p.Points[index].Run)
+	case len(before) == 0 || slices.Equal(before, after):
+		return after
+	}
+	return join("…", before, after)
+}
+
+// findings are the series that somebody must look at.
+func (v *historyView) findings() *Section {
+	t := Table{Columns: []Column{
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: Right}, {Title: "level", Align: Right}, {Title: "change", Align: Right},
+		{Title: "threshold", Align: Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
+	}}
+	for _, r := range v.rows {
+		if r.p.Retired {
+			continue
+		}
+		switch r.p.Condition {
+		case trend.Regressed:
+			failing := fmt.Sprintf("%s, %s", count(r.p.DaysFailing(), "day"), count(len(r.p.Points)-r.p.Since, "session"))
+			t.Rows = append(t.Rows, v.finding(r, IconRegression, r.p.Level, r.p.Change, r.p.Since, failing))
+		case trend.Suspicious:
+			if c, ok := r.suspected(); ok {
+				t.Rows = append(t.Rows, v.finding(r, IconInconclusive, c.After, c.Change, c.Index, "suspected"))
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return &Section{Kind: Findings, Title: plain("What needs a look"), Tables: []Table{t}}
+}
+
+// suspected is the change that the last values may be.
+func (r trendRow) suspected() (TrendChange, bool) {
+	if n := len(r.p.Changes); n > 0 && r.p.Changes[n-1].State == trend.Suspected {
+		return r.p.Changes[n-1], true
+	}
+	return TrendChange{}, false
+}
+
+func (v *historyView) finding(r trendRow, icon Icon, level, change float64, since int, failing string) Row {
+	return Row{Icon: icon, Anchor: v.anchors[r.t], Cells: []Line{
+		append(v.name(r.t), r.machine()...), plain(r.t.MetricLabel), plain(r.t.value(r.p.Reference)), plain(r.t.value(level)),
+		plain(r.t.change(change)), plain(r.t.change(r.p.Threshold)), plain(dateOf(r.p.Points[since].Time)), r.commits(since), plain(failing),
+	}}
+}
+
+// warnings are what was left out, and where machines changed.
+func (v *historyView) warnings() *Section {
+	s := &Section{Kind: Warnings}
+	for _, w := range v.h.Warnings {
+		s.Notes = append(s.Notes, plain(w))
+	}
+	seen := map[string]bool{}
+	for i := range v.h.Trends {
+		for _, n := range v.h.Trends[i].moves() {
+			if !seen[n.String()] {
+				seen[n.String()] = true
+				s.Notes = append(s.Notes, n)
+			}
+		}
+	}
+	if len(s.Notes) == 0 {
+		return nil
+	}
+	s.Title, s.Folded = plain(count(len(s.Notes), "note")), len(s.Notes) > 5
+	return s
+}
+
+// moves say where a series begins anew because the machine is another one.
+func (t *Trend) moves() []Line {
+	var out []Line
+	for i := 1; i < len(t.Parts); i++ {
+		p := &t.Parts[i]
+		if len(p.Points) == 0 {
+			continue
+		}
+		out = append(out, join(" ", plain("Sessions from "+dateOf(p.Points[0].Time)+" on that ran on"), code(p.Machine), plain("and not on"),
+			code(t.Parts[i-1].Machine), plain("are series of their own: values of two machines are never set beside each other.")))
+	}
+	return out
+}
+
+// maxChanges bounds the table of change points.
+const maxChanges = 100
+
+// changes are all change points, the newest first.
+func (v *historyView) changes() *Section {
+	type event struct {
+		trendRow
+		TrendChange
+	}
+	var all []event
+	for _, r := range v.rows {
+		for _, c := range r.p.Changes {
+			all = append(all, event{r, c})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b event) int { return b.p.Points[b.Index].Time.Compare(a.p.Points[a.Index].Time) })
+	t := Table{Columns: []Column{
+		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: Right}, {Title: "after", Align: Right},
+		{Title: "change", Align: Right}, {Title: "p", Align: Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
+	}}
+	for _, e := range all[:min(len(all), maxChanges)] {
+		icon, state := changeState(e.p, e.TrendChange)
+		t.Rows = append(t.Rows, Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []Line{
+			plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), plain(e.t.MetricLabel), plain(e.t.value(e.Before)),
+			plain(e.t.value(e.After)), plain(e.t.change(e.TrendChange.Change)), plain(probability(&e.P)), e.commits(e.Index), plain(state),
+		}})
+	}
+	t.Omitted = len(all) - len(t.Rows)
+	return &Section{Kind: Measured, Title: plain(count(len(all), "change point")), Tables: []Table{t}, Folded: true}
+}
+
+// changeState is how a change point is shown.
+func changeState(p *TrendPart, c TrendChange) (Icon, string) {
+	state := string(c.State)
+	switch {
+	case c.Accepted:
+		return IconInfo, state + ", accepted: " + p.Accepted.Reason + " (" + p.Accepted.Author + ")"
+	case !c.Worse:
+		return IconImprovement, state + ", for the better"
+	case c.State == trend.Suspected:
+		return IconInconclusive, state
+	}
+	return IconWarning, state + ", for the worse"
+}
+
+// steady are the series with which nothing is wrong.
+func (v *historyView) steady() *Section {
+	rows := v.table(func(r trendRow) bool {
+		return !r.p.Retired && (r.p.Condition == trend.Steady || r.p.Condition == trend.Short)
+	})
+	if len(rows.Rows) == 0 {
+		return nil
+	}
+	return &Section{Kind: Passes, Title: plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true, Tables: []Table{rows}}
+}
+
+// retired are those on machines that have not measured for long.
+func (v *historyView) retired() *Section {
+	rows := v.table(func(r trendRow) bool { return r.p.Retired })
+	if len(rows.Rows) == 0 {
+		return nil
+	}
+	return &Section{
+		Kind: Environment, Title: plain(seriesCount(len(rows.Rows)) + " on machines that do not measure any more"), Folded: true, Tables: []Table{rows},
+	}
+}
+
+var conditionIcons = map[trend.Condition]Icon{
+	trend.Short: IconInfo, trend.Steady: IconPass, trend.Suspicious: IconInconclusive, trend.Regressed: IconRegression,
+}
+
+func (v *historyView) table(keep func(trendRow) bool) Table {
+	t := Table{Columns: []Column{
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: Right}, {Title: "last", Align: Right}, {Title: "level", Align: Right},
+		{Title: "reference", Align: Right}, {Title: "change", Align: Right}, {Title: "noise", Align: Right}, {Title: "condition", Wrap: true},
+	}}
+	for _, r := range v.rows {
+		if !keep(r) {
+			continue
+		}
+		noise := none
+		if r.p.Noise > 0 {
+			noise = r.t.spread(r.p.Noise)
+		}
+		t.Rows = append(t.Rows, Row{Icon: conditionIcons[r.p.Condition], Anchor: v.anchors[r.t], Cells: []Line{
+			append(v.name(r.t), r.machine()...), plain(r.t.MetricLabel), plain(fmt.Sprint(len(r.p.Points))), plain(r.t.value(r.p.Points[len(r.p.Points)-1].Value)),
+			plain(r.t.value(r.p.Level)), plain(r.t.value(r.p.Reference)), plain(r.t.change(r.p.Change)), plain(noise), plain(r.condition()),
+		}})
+	}
+	return t
+}
+
+// condition in words.
+func (r trendRow) condition() string {
+	text := string(r.p.Condition)
+	if r.p.Condition == trend.Short {
+		text = "too few sessions"
+	}
+	if a := r.p.Accepted; a != nil {
+		text += ", accepted: " + a.Reason + " (" + a.Author + ")"
+	}
+	return text
+}
+
+func (v *historyView) legend() []Line {
+	return []Line{
+		plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
+			"was accepted, so that small losses add up. Threshold: the margin, or twice the noise of a session where that is more."),
+		plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more) or in each of the last two " +
+			"sessions where these are outside what the others predict. One bad session is suspected at most."),
+		plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with neighbouring sessions decorrelated (p by " +
+			"permutation, per series); \"pipeline accept\" lets a level count."),
+	}
+}
+
+// seriesCount is "1 series", "2 series".
+func seriesCount(n int) string { return commas(fmt.Sprint(n)) + " series" }

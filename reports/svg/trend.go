@@ -1,0 +1,110 @@
+package svg
+
+import "github.com/servegate/pipeline/reports/escape"
+
+// Trend is a metric over the sessions of a history: a dot for each, the levels between
+// which it changed, and marks where that was. Dots and marks say what they are to those
+// who point at them.
+type Trend struct {
+	ID, Title, Desc string
+	X, Y            Axis
+	Lines           []TrendLine
+	Levels          []Level
+	Marks           []Mark
+}
+
+// TrendLine is the sessions of one machine.
+type TrendLine struct {
+	Name string
+	// Class is "s1" … "s6".
+	Class string
+	Dots  []Dot
+}
+
+// Dot is one session.
+type Dot struct {
+	X, Y float64
+	Tip  string
+}
+
+// Level is a value that holds from one place to another: class "level", "reference" or
+// "margin".
+type Level struct {
+	From, To, Y float64
+	Class, Tip  string
+}
+
+// Mark is a place on the x axis: class "worse", "better", "accepted" or "split". Sign is a
+// character that says the same as the colour.
+type Mark struct {
+	X                float64
+	Class, Sign, Tip string
+}
+
+// SVG draws the chart.
+func (t Trend) SVG() string {
+	var xs, ys []float64
+	var names []legendEntry
+	for _, l := range t.Lines {
+		names = append(names, legendEntry{l.Name, l.Class, false, true})
+		for _, d := range l.Dots {
+			xs, ys = append(xs, d.X), append(ys, d.Y)
+		}
+	}
+	for _, l := range t.Levels {
+		ys = append(ys, l.Y)
+	}
+	c := &canvas{}
+	c.open("chart", "img", t.ID, t.Title, t.Desc, Width, Height)
+	f := newFrame(t.X, t.Y, xs, ys)
+	f.grid(c)
+	for _, m := range t.Marks {
+		t.mark(c, f, m)
+	}
+	for _, l := range t.Lines {
+		l.draw(c, f)
+	}
+	for _, l := range t.Levels {
+		if y := f.y.at(l.Y); finite(y) {
+			c.tipped("line", l.Tip, "class", l.Class, "x1", f.x.clamp(l.From), "y1", y, "x2", f.x.clamp(l.To), "y2", y)
+		}
+	}
+	if len(names) > 1 {
+		f.legend(c, names)
+	}
+	return c.close()
+}
+
+func (Trend) mark(c *canvas, f frame, m Mark) {
+	at := f.x.at(m.X)
+	if !finite(at) {
+		return
+	}
+	c.tipped("line", m.Tip, "class", "mark "+m.Class, "x1", at, "y1", f.top-2, "x2", at, "y2", f.bottom)
+	c.text("sign "+m.Class, "middle", at, f.top-5, m.Sign, 2)
+}
+
+func (l TrendLine) draw(c *canvas, f frame) {
+	xs, ys := make([]float64, len(l.Dots)), make([]float64, len(l.Dots))
+	for i, d := range l.Dots {
+		xs[i], ys[i] = f.x.at(d.X), f.y.at(d.Y)
+	}
+	c.polyline("line thin "+l.Class, xs, ys)
+	for i, d := range l.Dots {
+		if finite(xs[i]) && finite(ys[i]) {
+			c.tipped("circle", d.Tip, "class", "dot "+l.Class, "cx", xs[i], "cy", ys[i], "r", 2.6)
+		}
+	}
+}
+
+// tipped is an element with a text for those who point at it.
+func (c *canvas) tipped(element, tip string, attrs ...any) {
+	if tip == "" {
+		c.shape(element, attrs...)
+		return
+	}
+	c.start(element, attrs...)
+	c.named("title", "", escape.Text(tip, maxTitle))
+	c.end(element)
+	c.b.WriteByte('\n')
+}
