@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/spf13/cobra"
@@ -98,6 +99,9 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 	if err != nil {
 		if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
 			return exit(cause.exitCode(), err)
+		}
+		if _, ok := errors.AsType[*dataset.InvalidError](err); ok {
+			return exit(exitUsage, err)
 		}
 		return exit(exitInfrastructure, err)
 	}
