@@ -29,6 +29,9 @@ const actionsBot = "github-actions[bot]"
 // errSuperseded says that a newer run has reported already.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
 
+// errOverwritten says that an older run has written over the comment at the same time.
+var errOverwritten = errors.New("an older run has written over the comment, again and again")
+
 // untidyError says that the comment was written, and the earlier ones not dealt with.
 type untidyError struct{ err error }
 
@@ -55,7 +58,10 @@ type owned struct {
 
 // post writes the comment and puts the earlier ones in order. At most one comment of this
 // run is left, whatever becomes of replies: before something is created a second time, the
-// comments are listed again.
+// comments are listed again. What an older run writes over it in the same instant, between
+// its own look and its edit, is mended by the look afterwards. An older run that takes even
+// longer cannot be seen from here; what it leaves says that the head has moved on, since it
+// asked for the head after this run had begun.
 func (c *commenter) post(ctx context.Context) (Comment, error) {
 	const tries = 3
 	var failed error
@@ -69,7 +75,9 @@ func (c *commenter) post(ctx context.Context) (Comment, error) {
 		}
 		made, err := c.write(ctx, c.target(own))
 		if err == nil {
-			return c.tidy(ctx, made)
+			if made, err = c.tidy(ctx, made); !errors.Is(err, errOverwritten) {
+				return made, err
+			}
 		}
 		if !gone(err) && !uncertain(err) || ctx.Err() != nil {
 			return Comment{}, err
@@ -148,7 +156,11 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 	if err != nil {
 		return made, &untidyError{err}
 	}
-	if !slices.ContainsFunc(own, func(o owned) bool { return o.ID == made.ID }) {
+	i := slices.IndexFunc(own, func(o owned) bool { return o.ID == made.ID })
+	if i >= 0 && own[i].run.compare(c.mark.run) < 0 {
+		return made, errOverwritten
+	}
+	if i < 0 {
 		own = append(own, owned{made, c.mark}) // a list may lag behind
 		slices.SortFunc(own, newest)
 	}

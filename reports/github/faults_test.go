@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,6 +333,59 @@ func TestTwoAtOnce(t *testing.T) {
 		wg.Wait()
 		contains(t, one(t, s).Body, "1 gate regressed", "run=2.1")
 	}
+}
+
+// race lets an older and a newer run edit one comment. The newer one comes when the older
+// one has looked and is about to write, and gets as far as its look after the edit, or to
+// its end. The comment that is left is returned.
+func race(t *testing.T, toTheEnd bool) string {
+	t.Helper()
+	s := fake(t)
+	old, head := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	post := func(id int64, sha string, v result.Verdict) {
+		e := pullRequest()
+		e.Run.ID, e.SHA = id, sha
+		if w := publisher(t, s, newClock(), e, github.Settings{Comment: github.Update}).Finish(t.Context(), document(v, 1)).Warnings; len(w) > 0 {
+			t.Errorf("run %d: %q", id, w)
+		}
+	}
+	post(1, old, result.Inconclusive)
+	s.MoveHead(7, head)
+
+	looks, olderDone, newerDone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var edits, lists atomic.Int32
+	s.Before = func(op string) {
+		switch {
+		case op == "PATCH comment" && edits.Add(1) == 1: // the older run's
+			lists.Store(0)
+			go func() {
+				defer close(newerDone)
+				post(3, head, result.Regression)
+			}()
+			select {
+			case <-looks:
+			case <-newerDone:
+			}
+		case op == "GET comments" && lists.Add(1) == 2 && edits.Load() == 2 && !toTheEnd: // the newer run's, after its edit
+			close(looks)
+			<-olderDone
+		}
+	}
+	post(2, old, result.Pass)
+	close(olderDone)
+	<-newerDone
+	return one(t, s).Body
+}
+
+// TestOlderRunWritesOver: an older result that comes in between the edit of the newer run
+// and its look afterwards does not stay.
+func TestOlderRunWritesOver(t *testing.T) {
+	contains(t, race(t, false), "run=3.1", "1 gate regressed")
+}
+
+// TestOlderRunWritesLast: one that comes in later says that it is old.
+func TestOlderRunWritesLast(t *testing.T) {
+	contains(t, race(t, true), "run=2.1", "These results are for `aaaaaaa`; the head of the pull request is `bbbbbbb` by now.")
 }
 
 // TestTooLong: a GitHub with a smaller limit gets a shorter comment, once.
