@@ -20,7 +20,7 @@ func words(_ context.Context, texts []string) ([][]int, error) {
 	out := make([][]int, len(texts))
 	for i, text := range texts {
 		out[i] = []int{1}
-		for _, w := range strings.Fields(text) {
+		for w := range strings.FieldsSeq(text) {
 			out[i] = append(out[i], 100+len(w))
 		}
 	}

