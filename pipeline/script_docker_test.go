@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -71,8 +72,8 @@ func left(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// runID puts the ID of a run into the variable RUN.
-func runID(ts *testscript.TestScript, neg bool, args []string) {
+// setRun puts the ID of a run into the variable RUN.
+func setRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: runid RUNDIR")
 	}
@@ -81,15 +82,25 @@ func runID(ts *testscript.TestScript, neg bool, args []string) {
 
 // runOf reads a run's ID from the first line of its journal.
 func runOf(ts *testscript.TestScript, dir string) string {
-	line, _, _ := strings.Cut(ts.ReadFile(dir+"/events.jsonl"), "\n")
+	id, err := runID(ts.MkAbs(dir))
+	ts.Check(err)
+	return id
+}
+
+// runID reads a run's ID from the first line of its journal.
+func runID(dir string) (string, error) {
+	journal, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(journal), "\n")
 	var first struct {
 		RunID string `json:"run_id"`
 	}
-	ts.Check(json.Unmarshal([]byte(line), &first))
-	if first.RunID == "" {
-		ts.Fatalf("%s does not say its run", dir)
+	if err := json.Unmarshal([]byte(line), &first); err != nil || first.RunID == "" {
+		return "", fmt.Errorf("%s does not say its run: %q", dir, line)
 	}
-	return first.RunID
+	return first.RunID, nil
 }
 
 // simulatorImage builds the simulator's image of the test binary and puts its name into

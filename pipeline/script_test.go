@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			"waitfile":  waitFile,
 
 			"left":           left,
-			"runid":          runID,
+			"runid":          setRun,
 			"simulatorimage": simulatorImage,
 		},
 	})

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps/docker"
+)
+
+// needDocker skips the test unless containers of this test binary can run here.
+func needDocker(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(daemonAnswers(), testBinaryIsStatic()); err != nil {
+		skipOrFail(t, "docker", err.Error())
+	}
+}
+
+// TestContainersLeaveNothing runs servers in containers, and pairs of them with router and
+// service, and ends the runs in every way, again and again: no container, network or
+// volume of theirs is left.
+func TestContainersLeaveNothing(t *testing.T) {
+	needDocker(t)
+	file, err := os.ReadFile(filepath.Join("testdata", "containers.pipeline.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []struct {
+		name   string
+		rounds int
+	}{{"servers", 20}, {"pairs", 5}} {
+		for _, end := range ends {
+			for round := range target.rounds {
+				if testing.Short() && round == 2 {
+					break
+				}
+				t.Run(fmt.Sprintf("%s %s %d", target.name, end.name, round), func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					if err := os.WriteFile(filepath.Join(dir, "f.hcl"), file, 0o644); err != nil {
+						t.Fatal(err)
+					}
+					end.check(t, dir, round, "--var", "target="+target.name)
+					nothingLeft(t, dir)
+				})
+			}
+		}
+	}
+	t.Cleanup(func() {
+		found, err := docker.Leftovers(context.Background(), dockerHost(), docker.Filter{Gone: spawn.Gone})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, l := range found {
+			t.Errorf("%s %s of run %s is left", l.Kind, l.Name, l.RunID)
+		}
+	})
+}
+
+// ends are the ways in which a run ends. The round chooses where a signal meets it.
+var ends = []struct {
+	name  string
+	check func(t *testing.T, dir string, round int, args ...string)
+}{
+	{"success", func(t *testing.T, dir string, _ int, args ...string) {
+		if text, code := marked(t, dir, containerRun(args)...); code != 0 {
+			t.Errorf("exit status %d, want 0\n%s", code, text)
+		}
+	}},
+	{"failure", func(t *testing.T, dir string, round int, args ...string) {
+		fails := []string{"crash_after=9", "oom", "port_in_use", "crash_after=1"}[round%4]
+		text, code := marked(t, dir, containerRun(args, []string{"--var", fmt.Sprintf("fails=[%q]", fails)})...)
+		if code != 1 {
+			t.Errorf("%s: exit status %d, want 1\n%s", fails, code, text)
+		}
+	}},
+	{"interrupt", func(t *testing.T, dir string, round int, args ...string) {
+		if text, code := signalled(t, dir, round, syscall.SIGINT, containerRun(args)...); code != 130 {
+			t.Errorf("exit status %d, want 130\n%s", code, text)
+		}
+	}},
+	{"kill", func(t *testing.T, dir string, round int, args ...string) {
+		signalled(t, dir, round, syscall.SIGKILL, containerRun(args)...)
+		// The daemon may still carry out the last request of the killed program.
+		if text, code := marked(t, dir, "cleanup"); code != 0 {
+			t.Errorf("cleanup: exit status %d\n%s", code, text)
+		}
+	}},
+}
+
+func containerRun(more ...[]string) []string {
+	return slices.Concat(append([][]string{{"run", "f.hcl", "--simulate=container", "--out", "out", "--progress", "plain"}}, more...)...)
+}
+
+// moments of a run at which a signal meets it: words of its journal.
+var moments = []string{`"type":"launch_start"`, `"type":"launch_state"`, `"type":"launch_ready"`, `"type":"run_start"`, `"type":"run_end"`, `"type":"launch_stopped"`}
+
+// signalled runs the program and sends it a signal at the moment that belongs to the round.
+func signalled(t *testing.T, dir string, round int, signal syscall.Signal, args ...string) (string, int) {
+	t.Helper()
+	cmd, out := markedCommand(t, dir, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	moment, journal := []byte(moments[round%len(moments)]), filepath.Join(dir, "out", "events.jsonl")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if content, _ := os.ReadFile(journal); bytes.Contains(content, moment) {
+			break
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Fatalf("the journal never held %s\n%s", moment, out)
+		}
+	}
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	return out.String(), exitStatus(t, err)
+}

@@ -1,0 +1,69 @@
+# Two servers of which one is told to fail: see failures_test.go, which writes the engine
+# in place of ENGINE.
+
+variable "base" {
+  type    = list(string)
+  default = []
+}
+
+variable "head" {
+  type    = list(string)
+  default = []
+}
+
+variable "ready" { default = "30s" }
+
+server "ENGINE" "sut" {
+  for_each   = { base = var.base, head = var.head }
+  executable = "ENGINE"
+  model      = "tiny"
+  stop_grace = "1s"
+  ready {
+    timeout  = var.ready
+    interval = "50ms"
+  }
+  simulate {
+    profile = "fast"
+    startup = "100ms"
+    fail    = each.value
+  }
+}
+
+dataset "random" "short" {
+  input_len  = 32
+  output_len = 4
+}
+
+benchmark "b" {
+  matrix { side = ["base", "head"] }
+  target  = server.ENGINE.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    rate     = 100
+    requests = 40
+  }
+  # The tests of other packages share this machine with the client.
+  limits {
+    lag_p99    = "5s"
+    rate_share = "10%"
+  }
+  repeat {
+    min = 2
+    max = 2
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+# So wide that no noise of this machine reaches it: only failures decide.
+gate "latency" {
+  benchmark       = benchmark.b
+  baseline        = baseline.paired.base
+  metrics         = [metric.e2el.p50]
+  margin          = "95%"
+  on_inconclusive = "ignore"
+  on_invalid      = "warn"
+}
