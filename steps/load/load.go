@@ -8,9 +8,14 @@
 //	void := load.Limits{}.Void(res.Run.Audit) // "" unless the client was the limit
 //
 // Connections speak HTTP/1.1 and are opened before the run, reused, and never proxied
-// or compressed. The time of every event is that of the read that brought it, taken
-// before anything is parsed. It needs no local tokenizer: prompts are ids that the
-// server's own tokenizer gave, and tokens are counted by the server's usage.
+// or compressed. The time of every event is when the kernel received the bytes, on plain
+// TCP on Linux, so that a client that is busy reads late and is not wrong; elsewhere and
+// within TLS it is that of the read, taken before anything is parsed. The audit names
+// the clock, and bounds the error of events that were read together (see record.Audit).
+// Package calibrate measures what is left of it on a machine.
+//
+// It needs no local tokenizer: prompts are ids that the server's own tokenizer gave, and
+// tokens are counted by the server's usage.
 //
 // It does not reduce records to metrics (see steps/record) and does not decide.
 package load
