@@ -1,0 +1,93 @@
+package event
+
+import "bytes"
+
+// shape is what tokens of a service look like. Those that nobody named as a secret are
+// known by it: a model's download script may print one that this program never saw.
+type shape struct {
+	prefix string
+	chars  *[256]bool // of what follows the prefix
+	// least and most are how many of them a token has, most 0 for any number.
+	least, most int
+	// mixed demands a digit among them, where words could look the same.
+	mixed bool
+}
+
+// shapes are of services whose tokens reach inference servers and their runners. They are
+// narrow: a digest, a base64 text or a name with hyphens is none of them.
+var shapes = []shape{
+	{"hf_", &alnum, 30, 0, false},                                  // Hugging Face
+	{"ghp_", &alnum, 36, 0, false}, {"gho_", &alnum, 36, 0, false}, // GitHub
+	{"ghu_", &alnum, 36, 0, false}, {"ghs_", &alnum, 36, 0, false}, {"ghr_", &alnum, 36, 0, false},
+	{"github_pat_", &word, 50, 0, false},
+	{"glpat-", &dashed, 20, 0, true},   // GitLab
+	{"sk-", &dashed, 32, 0, true},      // OpenAI and its like
+	{"nvapi-", &dashed, 40, 0, false},  // NVIDIA
+	{"AKIA", &capitals, 16, 16, false}, // AWS
+	{"ASIA", &capitals, 16, 16, true},  // AWS, temporary
+	{"AIza", &dashed, 35, 35, false},   // Google
+	{"Bearer ", &bearer, 20, 0, true}, {"bearer ", &bearer, 20, 0, true},
+}
+
+// The characters that tokens are made of.
+var (
+	alnum    = charset("")
+	word     = charset("_")
+	dashed   = charset("_-")
+	bearer   = charset("_-.~+/=")
+	capitals = func() (set [256]bool) {
+		for c := range set {
+			set[c] = c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'
+		}
+		return set
+	}()
+)
+
+func charset(more string) (set [256]bool) {
+	for c := range set {
+		set[c] = c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || bytes.IndexByte([]byte(more), byte(c)) >= 0
+	}
+	return set
+}
+
+// maxToken bounds how much of a stream is held back for what may be a token.
+const maxToken = 4096
+
+// token is the length of the token that rest starts with, behind the byte before, 0 if
+// there is none. It says to wait if more bytes are needed to tell.
+func token(before byte, rest []byte, final bool) (n int, wait bool) {
+	if word[before] {
+		return 0, false
+	}
+	for i := range shapes {
+		n, wait := shapes[i].match(rest, final)
+		if n > 0 || wait {
+			return n, wait
+		}
+	}
+	return 0, false
+}
+
+func (s *shape) match(rest []byte, final bool) (n int, wait bool) {
+	if len(rest) < len(s.prefix) {
+		return 0, !final && bytes.HasPrefix([]byte(s.prefix), rest)
+	}
+	if string(rest[:len(s.prefix)]) != s.prefix {
+		return 0, false
+	}
+	body := rest[len(s.prefix):min(len(rest), maxToken)]
+	count, digits := 0, 0
+	for count < len(body) && s.chars[body[count]] {
+		if body[count] >= '0' && body[count] <= '9' {
+			digits++
+		}
+		count++
+	}
+	if count == len(body) && len(rest) < maxToken && !final {
+		return 0, true
+	}
+	if count < s.least || s.most > 0 && count > s.most || s.mixed && digits == 0 {
+		return 0, false
+	}
+	return len(s.prefix) + count, false
+}
