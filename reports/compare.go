@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -19,18 +20,33 @@ type Format int
 const (
 	FormatText Format = iota
 	FormatMarkdown
+	FormatJSON
+	FormatCSV
 )
 
-// Compare writes two documents as one table: their cells joined by hash, else by axis
-// values, and for each metric the geometric means over the valid runs of each side, the
-// change, the number of runs and their spread. It describes and judges nothing: two
-// results that were not measured alternately in one session differ by everything that
-// changed between them. Cells without a partner are listed. Of the options, those about
-// gates are ignored.
-func Compare(w io.Writer, a, b *result.Document, format Format, o Options) error {
-	r := BuildComparison(a, b, o)
-	if format == FormatMarkdown {
-		text, err := fit(r, o)
+// maxSides is how many results one table takes: they are named by letters.
+const maxSides = 20
+
+// sideName is the letter of a side.
+func sideName(i int) string { return string(rune('A' + i)) }
+
+// Compare writes two or more documents as one table: their cells joined with those of the
+// first by hash, else by axis values, and for each metric the geometric means over the
+// valid runs of each side, the change against the first, the number of runs and their
+// spread. It describes and judges nothing: results that were not measured alternately in
+// one session differ by everything that changed between them. Cells without a partner are
+// listed. Of the options, those about gates are ignored.
+func Compare(w io.Writer, docs []*result.Document, format Format, o Options) error {
+	if len(docs) < 2 || len(docs) > maxSides {
+		return fmt.Errorf("%d results: a comparison takes 2 to %d", len(docs), maxSides)
+	}
+	switch format {
+	case FormatJSON:
+		return compareJSON(w, docs, o)
+	case FormatCSV:
+		return compareCSV(w, docs, o)
+	case FormatMarkdown:
+		text, err := fit(BuildComparison(docs, o), o)
 		if err != nil {
 			return fmt.Errorf("render comparison: %w", err)
 		}
@@ -40,43 +56,43 @@ func Compare(w io.Writer, a, b *result.Document, format Format, o Options) error
 		return nil
 	}
 	p := &textPrinter{o: o}
-	p.report(r)
+	p.report(BuildComparison(docs, o))
 	return p.writeTo(w)
 }
 
-// BuildComparison lays the comparison of two documents out, see Compare.
-func BuildComparison(a, b *result.Document, o Options) *Report {
-	va, vb := newView(a, o), newView(b, o)
+// BuildComparison lays the comparison of documents out, see Compare.
+func BuildComparison(docs []*result.Document, o Options) *Report {
+	first := newView(docs[0], o)
 	r := &Report{
 		Icon:    IconInfo,
-		Heading: join(" ", plain("Comparison: A"), code(documentName(a)), plain("with B"), code(documentName(b))),
-		Lead:    []Line{plain("Described, not judged: the two were not measured alternately in one session.")},
+		Heading: join(" ", plain("Comparison: A"), code(documentName(docs[0]))),
+		Lead:    []Line{plain("Described, not judged: they were not measured alternately in one session.")},
 	}
-	if a.Simulated != "" || b.Simulated != "" {
-		r.Banner = Line{{Text: "Simulated:", Style: Strong}, {Text: " " + simulatedSides(a, b) + "; compares with nothing real."}}
+	for i, d := range docs[1:] {
+		r.Heading = join(" ", r.Heading, plain("with "+sideName(i+1)), code(documentName(d)))
 	}
-	for _, side := range []struct {
-		name string
-		v    *view
-	}{{"A", va}, {"B", vb}} {
-		if c := side.v.session(); len(c) > 0 {
-			r.Lead = append(r.Lead, join(": ", plain(side.name), c))
+	if simulated := simulatedSides(docs); simulated != "" {
+		r.Banner = Line{{Text: "Simulated:", Style: Strong}, {Text: " " + simulated + "; compares with nothing real."}}
+	}
+	for i, d := range docs {
+		if c := newView(d, o).session(); len(c) > 0 {
+			r.Lead = append(r.Lead, join(": ", plain(sideName(i)), c))
 		}
 	}
-	pairs, onlyA, onlyB := joinCells(a, b)
-	t, single := comparisonTable(va, pairs)
-	if len(t.Rows) > 0 {
-		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{t}})
+	cells, alone := joinAll(docs)
+	rows := comparedRows(cells, o)
+	if len(rows) > 0 {
+		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{comparisonTable(first, rows, len(docs))}})
 	} else {
 		r.Lead = append(r.Lead, plain("No cell is in both, or none of them has a metric in both."))
 	}
-	if s := unmatched(va, "A", onlyA, "B", onlyB); s != nil {
+	if s := unmatched(first, alone); s != nil {
 		r.Sections = append(r.Sections, *s)
 	}
 	r.Legend = []Line{
-		plain("Geometric means over valid runs. B against A; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of A and B."),
+		plain("Geometric means over valid runs. Changes are against A; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
 	}
-	if single {
+	if single(rows) {
 		r.Legend = append(r.Legend, plain("With one run on a side no significance is possible: the change may be noise altogether. Repeat in one session, with a gate, to decide."))
 	}
 	return r
@@ -84,21 +100,54 @@ func BuildComparison(a, b *result.Document, o Options) *Report {
 
 func documentName(d *result.Document) string { return cmp.Or(d.File, d.RunID, "(no name)") }
 
-func simulatedSides(a, b *result.Document) string {
-	switch {
-	case a.Simulated != "" && b.Simulated != "":
-		return "A and B"
-	case a.Simulated != "":
-		return "A"
+// simulatedSides lists the simulated ones, "" if all are real.
+func simulatedSides(docs []*result.Document) string {
+	var names []string
+	for i, d := range docs {
+		if d.Simulated != "" {
+			names = append(names, sideName(i))
+		}
 	}
-	return "B"
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// cellPair is a cell of each document, with the benchmark of the first.
-type cellPair struct {
+// comparedCell is a cell of the first document with its partners, nil where there is none.
+type comparedCell struct {
 	benchmark string
-	a, b      *result.Cell
+	sides     []*result.Cell
 }
+
+// joinAll joins the cells of all documents with those of the first. alone are the cells
+// without any partner, by document.
+func joinAll(docs []*result.Document) (cells []comparedCell, alone [][]cellAt) {
+	index := map[*result.Cell]int{}
+	for _, c := range allCells(docs[0]) {
+		index[c.cell] = len(cells)
+		sides := make([]*result.Cell, len(docs))
+		sides[0] = c.cell
+		cells = append(cells, comparedCell{c.benchmark.Addr, sides})
+	}
+	alone = make([][]cellAt, len(docs))
+	for i, d := range docs[1:] {
+		pairs, _, rest := joinCells(docs[0], d)
+		for _, p := range pairs {
+			cells[index[p.a]].sides[i+1] = p.b
+		}
+		alone[i+1] = rest
+	}
+	for _, c := range allCells(docs[0]) {
+		if partners := cells[index[c.cell]].sides[1:]; !slices.ContainsFunc(partners, func(p *result.Cell) bool { return p != nil }) {
+			alone[0] = append(alone[0], c)
+		}
+	}
+	return cells, alone
+}
+
+// cellPair is a cell of each of two documents.
+type cellPair struct{ a, b *result.Cell }
 
 // joinCells pairs the cells of two documents: by hash, then, of those that are left, by
 // axis values where these are unambiguous.
@@ -139,7 +188,7 @@ func joinBy(a, b []cellAt, key func(cellAt) string) (pairs []cellPair, restA, re
 		k := key(c)
 		if at := byKey[k]; len(at) == 1 && countA[k] == 1 {
 			used[at[0]] = true
-			pairs = append(pairs, cellPair{c.benchmark.Addr, c.cell, b[at[0]].cell})
+			pairs = append(pairs, cellPair{c.cell, b[at[0]].cell})
 			continue
 		}
 		restA = append(restA, c)
@@ -163,56 +212,109 @@ func sortedValues(values []result.AxisValue) string {
 	return key.String()
 }
 
-// comparisonTable has one row for each metric of each pair; single reports that some
-// side has only one run.
-func comparisonTable(v *view, pairs []cellPair) (t Table, single bool) {
-	t.Columns = []Column{
-		{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true},
-		{Title: "A", Align: Right}, {Title: "±", Align: Right},
-		{Title: "B", Align: Right}, {Title: "±", Align: Right},
-		{Title: "change", Align: Right}, {Title: "n", Align: Right},
-	}
-	for _, p := range pairs {
-		name := cmp.Or(v.valuesName(p.a.Values), shortAddr(p.benchmark))
-		for _, m := range comparedMetrics(v.o, p) {
-			x, y := samples(p.a, m.ID), samples(p.b, m.ID)
-			if len(x) == 0 || len(y) == 0 {
-				continue
+// comparedRow is one metric of one cell: the values of each side's runs, none where the
+// side does not have it.
+type comparedRow struct {
+	benchmark string
+	values    []result.AxisValue
+	metric    metric.Metric
+	sides     [][]float64
+}
+
+func comparedRows(cells []comparedCell, o Options) []comparedRow {
+	var rows []comparedRow
+	for _, c := range cells {
+		for _, m := range comparedMetrics(o, c) {
+			row := comparedRow{benchmark: c.benchmark, values: c.sides[0].Values, metric: m}
+			for _, cell := range c.sides {
+				var values []float64
+				if cell != nil {
+					values = samples(cell, m.ID)
+				}
+				row.sides = append(row.sides, values)
 			}
-			single = single || len(x) < 2 || len(y) < 2
-			t.Rows = append(t.Rows, comparisonRow(name, m, x, y))
+			rows = append(rows, row)
 		}
 	}
-	return t, single
+	return rows
 }
 
-func comparisonRow(name string, m metric.Metric, x, y []float64) Row {
-	a, b := center(m, x), center(m, y)
-	s := scaleFor(string(m.Unit), a, b)
-	change := percent(b/a - 1)
-	if m.Scale == metric.Difference || m.Scale == metric.Proportion {
-		change = s.difference(b - a)
+// repeated says that a side has several runs.
+func (r comparedRow) repeated() bool {
+	return slices.ContainsFunc(r.sides, func(values []float64) bool { return len(values) > 1 })
+}
+
+// single reports that some side has only one run.
+func single(rows []comparedRow) bool {
+	return slices.ContainsFunc(rows, func(r comparedRow) bool {
+		return slices.ContainsFunc(r.sides, func(values []float64) bool { return len(values) == 1 })
+	})
+}
+
+// comparisonTable has one row for each metric of each cell.
+func comparisonTable(v *view, rows []comparedRow, sides int) Table {
+	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
+	spreads := sides == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
+	for i := range sides {
+		t.Columns = append(t.Columns, Column{Title: sideName(i), Align: Right})
+		if spreads {
+			t.Columns = append(t.Columns, Column{Title: "±", Align: Right})
+		}
+		if i > 0 {
+			t.Columns = append(t.Columns, Column{Title: "change", Align: Right})
+		}
 	}
-	label := m.Label
-	if arr := arrow(string(m.Direction)); arr != "" {
+	t.Columns = append(t.Columns, Column{Title: "n", Align: Right})
+	for _, r := range rows {
+		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), shortAddr(r.benchmark)), r, spreads))
+	}
+	return t
+}
+
+func comparisonRow(name string, r comparedRow, spreads bool) Row {
+	a := center(r.metric, r.sides[0])
+	label := r.metric.Label
+	if arr := arrow(string(r.metric.Direction)); arr != "" {
 		label += " " + arr
 	}
-	return Row{Cells: []Line{
-		code(name), plain(label), plain(s.value(a)), plain(spread(x)), plain(s.value(b)), plain(spread(y)),
-		plain(change), plain(fmt.Sprintf("%d, %d", len(x), len(y))),
-	}}
+	row := Row{Cells: []Line{code(name), plain(label)}}
+	counts := make([]string, len(r.sides))
+	for i, values := range r.sides {
+		counts[i] = strconv.Itoa(len(values))
+		value, change := none, none
+		if len(values) > 0 {
+			b := center(r.metric, values)
+			s := scaleFor(string(r.metric.Unit), a, b)
+			value, change = s.value(b), percent(b/a-1)
+			if r.metric.Scale == metric.Difference || r.metric.Scale == metric.Proportion {
+				change = s.difference(b - a)
+			}
+		}
+		row.Cells = append(row.Cells, plain(value))
+		if spreads {
+			row.Cells = append(row.Cells, plain(spread(values)))
+		}
+		if i > 0 {
+			row.Cells = append(row.Cells, plain(change))
+		}
+	}
+	row.Cells = append(row.Cells, plain(strings.Join(counts, ", ")))
+	return row
 }
 
-// comparedMetrics are those asked for, else the key metrics; where neither has one of
-// those, all that both have.
-func comparedMetrics(o Options, p cellPair) []metric.Metric {
+// comparedMetrics are those of A that another side has, of those asked for, else of the
+// key metrics; where there is none of those, all.
+func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	ids := o.Metrics
 	if len(ids) == 0 {
 		ids = keyMetrics
 	}
+	shared := func(id string) bool {
+		return len(samples(c.sides[0], id)) > 0 && slices.ContainsFunc(c.sides[1:], func(b *result.Cell) bool { return b != nil && len(samples(b, id)) > 0 })
+	}
 	var out []metric.Metric
 	for _, id := range ids {
-		if len(samples(p.a, id)) > 0 && len(samples(p.b, id)) > 0 {
+		if shared(id) {
 			out = append(out, describe(id))
 		}
 	}
@@ -220,7 +322,7 @@ func comparedMetrics(o Options, p cellPair) []metric.Metric {
 		return out
 	}
 	for _, m := range metric.All() {
-		if len(samples(p.a, m.ID)) > 0 && len(samples(p.b, m.ID)) > 0 {
+		if shared(m.ID) {
 			out = append(out, m)
 		}
 	}
@@ -257,12 +359,21 @@ func center(m metric.Metric, values []float64) float64 {
 	return sum / n
 }
 
-// spread is the coefficient of variation (standard deviation with divisor n − 1 over the
-// mean), none with fewer than two values.
+// spread is the variation of values for people.
 func spread(values []float64) string {
+	cv := variation(values)
+	if !finite(cv) {
+		return none
+	}
+	return fmt.Sprintf("%.1f %%", cv*100)
+}
+
+// variation is the coefficient of variation (standard deviation with divisor n − 1 over the
+// mean), NaN with fewer than two values.
+func variation(values []float64) float64 {
 	n := float64(len(values))
 	if n < 2 {
-		return none
+		return math.NaN()
 	}
 	mean := 0.0
 	for _, x := range values {
@@ -272,26 +383,23 @@ func spread(values []float64) string {
 	for _, x := range values {
 		squares += (x - mean) * (x - mean)
 	}
-	cv := math.Sqrt(squares/(n-1)) / math.Abs(mean)
-	if !finite(cv) {
-		return none
-	}
-	return fmt.Sprintf("%.1f %%", cv*100)
+	return math.Sqrt(squares/(n-1)) / math.Abs(mean)
 }
 
 // unmatched lists the cells that only one document has.
-func unmatched(v *view, nameA string, onlyA []cellAt, nameB string, onlyB []cellAt) *Section {
-	if len(onlyA)+len(onlyB) == 0 {
+func unmatched(v *view, alone [][]cellAt) *Section {
+	n := 0
+	for _, cells := range alone {
+		n += len(cells)
+	}
+	if n == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain(count(len(onlyA)+len(onlyB), "cell") + " without a partner")}
-	for _, side := range []struct {
-		name  string
-		cells []cellAt
-	}{{nameA, onlyA}, {nameB, onlyB}} {
-		for _, c := range side.cells {
+	s := &Section{Kind: Warnings, Title: plain(count(n, "cell") + " without a partner")}
+	for i, cells := range alone {
+		for _, c := range cells {
 			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")
-			s.Notes = append(s.Notes, join(" ", plain("only in "+side.name+":"), code(name), plain("of"), code(c.benchmark.Addr)))
+			s.Notes = append(s.Notes, join(" ", plain("only in "+sideName(i)+":"), code(name), plain("of"), code(c.benchmark.Addr)))
 		}
 	}
 	return s

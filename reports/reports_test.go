@@ -195,7 +195,7 @@ func TestCompareGolden(t *testing.T) {
 	lone.Benchmarks[0].Cells[3].Values[1].Value = "32"
 	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown} {
 		var out bytes.Buffer
-		if err := reports.Compare(&out, regression(), lone, format, reports.Options{}); err != nil {
+		if err := reports.Compare(&out, []*result.Document{regression(), lone}, format, reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "compare."+suffix, out.Bytes())
@@ -204,7 +204,7 @@ func TestCompareGolden(t *testing.T) {
 
 func TestCompareWithItself(t *testing.T) {
 	var out bytes.Buffer
-	if err := reports.Compare(&out, regression(), regression(), reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, []*result.Document{regression(), regression()}, reports.FormatText, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") || !strings.Contains(s, " 0.0 %  6, 6") {
@@ -216,7 +216,7 @@ func TestCompareNothingInCommon(t *testing.T) {
 	other := noGates()
 	other.Benchmarks = nil
 	var out bytes.Buffer
-	if err := reports.Compare(&out, regression(), other, reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, []*result.Document{regression(), other}, reports.FormatText, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); !strings.Contains(s, "No cell is in both") || !strings.Contains(s, "4 cells without a partner") {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -14,48 +16,157 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// compareFlags say how results are set beside each other.
+type compareFlags struct {
+	results  importFlags
+	format   string
+	markdown bool
+	gates    []string // pipeline files
+	config   configFlags
+}
+
 func (a *app) compareCommand() *cobra.Command {
-	var markdown bool
-	var f importFlags
+	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare A B",
-		Short: "Set two results side by side, ours or other tools', without a gate",
-		Long:  "A and B are run directories, results files, or files that `import` reads.\nThe two are described, not judged: they were not measured alternately in one session.",
-		Args:  cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			sides := make([]side, len(args))
-			for i, arg := range args {
-				var err error
-				if sides[i], err = readSide(arg, f.tool); err != nil {
-					return exit(exitUsage, err)
-				}
-			}
-			if err := documents(f, sides); err != nil {
-				return exit(exitUsage, err)
-			}
-			return a.printComparison(sides[0].doc, sides[1].doc, markdown)
-		},
+		Use:   "compare A B...",
+		Short: "Set results side by side, ours or other tools', in one table",
+		Long: "A, B and so on are run directories, results files, or files that `import` reads; night.log?qps=2 is a part of a file.\n" +
+			"They are described, not judged: they were not measured alternately in one session. Figures of unlike definitions\n" +
+			"are not compared, and cells in which the sides did not do the same work are named.\n\n" +
+			"With -f FILE, the gates of a file whose benchmarks compare two values of an axis are applied too: A is the base.",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
-	f.register(cmd)
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a markdown table")
+	f.results.register(cmd)
+	cmd.Flags().StringVar(&f.format, "format", "text", "`text`, markdown, json or csv")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
+	cmd.Flags().StringArrayVarP(&f.gates, "file", "f", nil, "pipeline `file` whose gates are applied to A as base and B as head")
+	f.config.register(cmd)
 	return cmd
 }
 
-// printComparison prints the table, and below it what keeps the two from being like.
-func (a *app) printComparison(first, second *result.Document, markdown bool) error {
-	format := reports.FormatText
-	if markdown {
-		format = reports.FormatMarkdown
+func (a *app) compare(f compareFlags, args []string) error {
+	sides := make([]side, len(args))
+	for i, arg := range args {
+		var err error
+		if sides[i], err = readSide(arg, f.results.tool); err != nil {
+			return exit(exitUsage, err)
+		}
 	}
-	options := reports.Options{Color: a.outColor() && !markdown, Width: a.OutWidth()}
-	if err := reports.Compare(a.Out, first, second, format, options); err != nil {
-		return exit(exitInfrastructure, err)
+	if len(f.gates) > 0 {
+		return a.compareByGates(f, sides)
 	}
-	notes := slices.Concat(interchange.Check(first, second), first.Warnings, second.Warnings)
-	for _, note := range slices.Compact(notes) {
-		fmt.Fprintf(a.Out, "\nnote: %s\n", escape.Line(note, 1000))
+	if err := documents(f.results, sides); err != nil {
+		return exit(exitUsage, err)
+	}
+	docs := make([]*result.Document, len(sides))
+	for i, s := range sides {
+		docs[i] = s.doc
+	}
+	return a.printComparison(docs, f)
+}
+
+var compareFormats = map[string]reports.Format{
+	"text": reports.FormatText, "markdown": reports.FormatMarkdown, "json": reports.FormatJSON, "csv": reports.FormatCSV,
+}
+
+// printComparison prints the table, and below it what keeps the sides from being like;
+// beside it, on the standard error, where a program reads the table.
+func (a *app) printComparison(docs []*result.Document, f compareFlags) error {
+	if f.markdown {
+		f.format = "markdown"
+	}
+	format, ok := compareFormats[f.format]
+	if !ok {
+		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
+	}
+	options := reports.Options{Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
+	if err := reports.Compare(a.Out, docs, format, options); err != nil {
+		return exit(exitUsage, err)
+	}
+	var notes []string
+	for i, d := range docs {
+		if i > 0 {
+			notes = append(notes, interchange.Check(docs[0], d)...)
+		}
+	}
+	for _, d := range docs {
+		notes = append(notes, d.Warnings...)
+	}
+	seen := map[string]bool{}
+	for _, note := range notes {
+		if note = escape.Line(note, 1000); seen[note] {
+			continue
+		}
+		seen[note] = true
+		if format == reports.FormatText || format == reports.FormatMarkdown {
+			fmt.Fprintf(a.Out, "\nnote: %s\n", note)
+		} else {
+			fmt.Fprintf(a.Err, "note: %s\n", note)
+		}
 	}
 	return nil
+}
+
+// compareByGates brings two files of other tools before the gates of a file, the first as
+// the base and the second as the head.
+func (a *app) compareByGates(f compareFlags, sides []side) error {
+	if len(sides) != 2 || sides[0].doc != nil || sides[1].doc != nil {
+		return exit(exitUsage, errors.New("compare -f takes two results of other tools, base and head: for more sides use gate FILE --results, and for a run directory gate RUN -f FILE"))
+	}
+	cfg, err := a.load(f.config, f.gates)
+	if err != nil {
+		return err
+	}
+	axis, base, head, err := comparedAxis(cfg)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	interchange.Label(sides[0].runs, map[string]string{axis: base})
+	interchange.Label(sides[1].runs, map[string]string{axis: head})
+	names, err := f.results.names()
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	runs := slices.Concat(sides[0].runs, sides[1].runs)
+	doc, err := session.JudgeResults(cfg, runs, interchange.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	return a.printDocument(doc, f.format == "json")
+}
+
+// comparedAxis is the one axis that the paired baselines of a file compare, and its two values.
+func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
+	for _, b := range cfg.Baselines {
+		if b.Kind != "paired" {
+			continue
+		}
+		if axis != "" && (axis != b.Axis || base != b.Value) {
+			return "", "", "", fmt.Errorf("the file compares %s=%s and %s=%s: say with gate FILE --results which results are what", axis, base, b.Axis, b.Value)
+		}
+		axis, base = b.Axis, b.Value
+	}
+	if axis == "" {
+		return "", "", "", errors.New("the file has no paired baseline, so nothing says what A and B are")
+	}
+	for _, b := range cfg.Benchmarks {
+		for _, a := range b.Axes {
+			for _, value := range a.Values {
+				switch {
+				case a.Name != axis || value == base || value == head:
+				case head != "":
+					return "", "", "", fmt.Errorf("%s has the values %s, %s and %s: say with gate FILE --results which results are what", axis, base, head, value)
+				default:
+					head = value
+				}
+			}
+		}
+	}
+	if head == "" {
+		return "", "", "", fmt.Errorf("no benchmark has a second value of %s, so B is nothing", axis)
+	}
+	return axis, base, head, nil
 }
 
 // side is one side of `compare`: a document of ours, or results of another tool.
@@ -78,6 +189,35 @@ func readSide(arg, tool string) (side, error) {
 	return side{arg: arg, runs: runs}, err
 }
 
+// loadKeys say how much was asked of a server: what differs in one of them is no partner.
+var loadKeys = []string{"dataset_name", "input_len", "output_len", "seq_length", "request_rate", "max_concurrency", "num_prompts"}
+
+// tellsSides says that a parameter tells the sides apart and not the cells: it was used to
+// select one, or each side has one value of it and it is nothing of the load.
+func tellsSides(key string, sides []side) bool {
+	for _, s := range sides {
+		if _, selector := interchange.ParseLabels(s.arg); selector != "" {
+			if sel, err := interchange.ParseSelector(selector); err == nil && sel.Names(key) {
+				return true
+			}
+		}
+	}
+	if slices.Contains(loadKeys, key) {
+		return false
+	}
+	for _, s := range sides {
+		values := map[string]bool{}
+		for i := range s.runs {
+			v, _ := s.runs[i].Param(key)
+			values[v] = true
+		}
+		if len(values) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // documents makes a document of each side. Cells are told apart by the same parameters on
 // both: those asked for, or those that differ anywhere.
 func documents(f importFlags, sides []side) error {
@@ -91,7 +231,7 @@ func documents(f importFlags, sides []side) error {
 			return err
 		}
 		if len(joint.Benchmarks) > 0 {
-			f.by = joint.Benchmarks[0].Axes
+			f.by = slices.DeleteFunc(joint.Benchmarks[0].Axes, func(key string) bool { return tellsSides(key, sides) })
 		}
 	}
 	for i := range sides {

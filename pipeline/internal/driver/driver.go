@@ -78,9 +78,8 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	if strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(d.Dir, argv[0])
 	}
-	child, err := d.Spawner.Spawn(ctx, steps.Command{
-		Argv: argv, Env: opt.Driver.Env, Dir: d.Dir, Stdout: io.MultiWriter(opt.Log, printed), Stderr: opt.Log,
-	})
+	both := io.MultiWriter(opt.Log, printed) // one writer for both, so that nothing is written at once
+	child, err := d.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: opt.Driver.Env, Dir: d.Dir, Stdout: both, Stderr: both})
 	if err != nil {
 		return fmt.Errorf("the load generator could not be started: %w", err)
 	}

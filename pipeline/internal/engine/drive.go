@@ -130,7 +130,7 @@ func driverValues(s *server, run plan.Run) (map[string]string, error) {
 func driverText(d *steps.Driver) string {
 	words := []string{"driven by"}
 	for i, word := range d.Command {
-		if strings.HasPrefix(word, "-") || i > 3 {
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "${") || i > 2 {
 			break
 		}
 		words = append(words, filepath.Base(word))

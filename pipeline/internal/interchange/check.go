@@ -159,6 +159,16 @@ func ParseSelector(s string) (Selector, error) {
 	return sel, nil
 }
 
+// Names says whether the selector chooses by a parameter.
+func (s Selector) Names(key string) bool {
+	for name := range s.Where {
+		if canonicalKey(name) == canonicalKey(key) {
+			return true
+		}
+	}
+	return false
+}
+
 // Select keeps the runs that have the parameters of the selector. It is an error when none
 // has.
 func (s Selector) Select(runs []Run) ([]Run, error) {

@@ -69,7 +69,7 @@ func TestCompareTransports(t *testing.T) {
 		t.Errorf("the sides did the same work by the same definitions, but: %q", notes)
 	}
 	var out bytes.Buffer
-	if err := reports.Compare(&out, rdma, tcp, reports.FormatMarkdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
+	if err := reports.Compare(&out, []*result.Document{rdma, tcp}, reports.FormatMarkdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"input_len=1024", "no significance is possible", "1,273 ms|1.27 s", "+51.3 %"} {

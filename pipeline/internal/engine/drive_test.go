@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// drivenSession measures one cell of one target by another load generator.
+func drivenSession(t *testing.T, drive func(context.Context, DriveOptions) (result.Run, error)) *session {
+	t.Helper()
+	p := makePlan(t, []string{"server.fake.one"}, []float64{2}, 1)
+	for i := range p.Benchmarks[0].Cells {
+		w := &p.Benchmarks[0].Cells[i].Workload
+		*w = steps.Workload{Driver: &steps.Driver{Kind: steps.DriverExec, Command: []string{"/opt/bin/vllm", "bench", "serve", "--seed", "1"}}}
+	}
+	p.Gates = nil
+	s := newSession(t, p)
+	s.o.Drive = drive
+	return s
+}
+
+func imported(context.Context, DriveOptions) (result.Run, error) {
+	return result.Run{
+		Status: result.RunOK, Duration: 3, Sent: 4, Failed: 0, Metrics: map[string]float64{"ttft.p50": 0.02},
+		Audit: map[string]any{"source": "files/r1/results.json:1", "input_tokens": 64.0},
+	}, nil
+}
+
+// A run of another load generator is a run like ours: it has the launch, the repeat, the
+// metrics, and no records.
+func TestDriven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told DriveOptions
+		s := drivenSession(t, func(ctx context.Context, opt DriveOptions) (result.Run, error) {
+			told = opt
+			fmt.Fprintln(opt.Log, "a progress bar with top-secret in it")
+			return imported(ctx, opt)
+		})
+		run := onlyRun(t, s.run(t, t.Context()))
+		if run.Status != result.RunOK || run.Metrics["ttft.p50"] != 0.02 || run.Launch == "" || run.Repeat != 1 || run.Records != "" {
+			t.Errorf("run %+v", run)
+		}
+		for name := range steps.DriverVars {
+			if name != "dir" && name != "output" && told.Values[name] == "" {
+				t.Errorf("driver.%s is not told", name)
+			}
+		}
+		if seed := told.Values["seed"]; len(seed) > 10 {
+			t.Errorf("seed %s has more than 32 bits, which numpy refuses", seed)
+		}
+		log, _ := run.Audit["driver_log"].(string)
+		if !strings.HasPrefix(log, "logs/") {
+			t.Errorf("log %q", log)
+		}
+	})
+}
+
+// A load generator that fails while the server serves voids the run: it is no result of
+// the server, good or bad. When the server is what ended, the run has failed.
+func TestDrivenFails(t *testing.T) {
+	broken := func(context.Context, DriveOptions) (result.Run, error) {
+		return result.Run{}, errors.New("exit status 2 with top-secret")
+	}
+	hangs := func(ctx context.Context, _ DriveOptions) (result.Run, error) {
+		<-ctx.Done()
+		return result.Run{}, context.Cause(ctx)
+	}
+	for name, tt := range map[string]struct {
+		drive   func(context.Context, DriveOptions) (result.Run, error)
+		exits   time.Duration
+		status  string
+		because string
+	}{
+		"exits with 2":             {broken, 0, result.RunVoid, "exit status 2 with"},
+		"hangs":                    {hangs, 0, result.RunVoid, "did not end in time: raise the benchmark's timeout"},
+		"while the server dies":    {hangs, 20 * time.Second, result.RunFailed, "the process has ended"},
+		"no request of it succeed": {allFail, 0, result.RunFailed, "no request succeeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := drivenSession(t, tt.drive)
+				if tt.exits > 0 {
+					s.w.behave = func(string, int) behaviour { return behaviour{exitAfter: tt.exits} }
+				}
+				out := s.run(t, t.Context())
+				run := out.Launched[0].Runs[0].Run
+				if run.Status != tt.status || !strings.Contains(run.Reason, tt.because) || len(run.Metrics) > 0 {
+					t.Errorf("run %s: %s, metrics %v", run.Status, run.Reason, run.Metrics)
+				}
+				if strings.Contains(run.Reason, "top-secret") {
+					t.Errorf("the reason tells a secret: %s", run.Reason)
+				}
+			})
+		})
+	}
+}
+
+func allFail(context.Context, DriveOptions) (result.Run, error) {
+	return result.Run{Status: result.RunFailed, Reason: "no request succeeded", Sent: 4, Failed: 4}, nil
+}
+
+func TestDriverText(t *testing.T) {
+	d := &steps.Driver{Command: []string{"/opt/bin/vllm", "bench", "serve", "--base-url", "x"}}
+	if got := driverText(d); got != "driven by vllm bench serve" {
+		t.Errorf("%q", got)
+	}
+}
