@@ -148,6 +148,9 @@ func (s ServerSpec) Program() []string {
 // ListenHost is the address that a server has to listen on to be reached at the loopback
 // address: all addresses of a container with a network of its own, else loopback.
 func (s ServerSpec) ListenHost() string {
+	if s.Listen != "" {
+		return s.Listen
+	}
 	if s.Image != "" && (s.Container == nil || s.Container.Network != NetworkHost) {
 		return "0.0.0.0"
 	}

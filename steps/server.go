@@ -31,6 +31,10 @@ type ServerSpec struct {
 	Port int
 	// Dir is the working directory of a process, "" for the pipeline file's folder.
 	Dir string
+	// Node of a cluster that it runs on, from 0; without a cluster it has no meaning.
+	Node int
+	// Listen is the address to listen on, "" for the one that [ServerSpec.ListenHost] finds.
+	Listen string
 	// APIKey is sent as a bearer token by clients. It is a secret.
 	APIKey string
 

@@ -44,6 +44,7 @@ func settingAttrs() []Attr {
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
+		{Name: "node", Type: cty.Number, Doc: "Node of the Slurm job that the server runs on, counted from 0; the first unless set."},
 		{Name: "dir", Type: cty.String, Doc: "Working directory of the process; the pipeline file's folder unless set."},
 		{Name: "api_key", Type: cty.String, Sensitive: true, Late: true, Doc: "Key that is sent as a bearer token with every request."},
 		{Name: "stop_grace", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
@@ -160,6 +161,7 @@ func checkNumbers(o Object) []Problem {
 	}
 	whole("port", 1, 65535)
 	whole("gpus", 0, 1024)
+	whole("node", 0, maxNodes-1)
 	if f, ok := o.number("stop_grace"); ok && f.Sign() < 0 {
 		found = append(found, Problem{Path: []string{"stop_grace"}, Summary: "stop_grace must not be negative"})
 	}

@@ -79,7 +79,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	}
 	r.o.Machine.Before(ctx, j.Target)
 	if cause := r.bringUp(ctx, s); cause != nil {
-		failure, err := r.fail(ctx, s, cause)
+		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{failure: failure, left: runs}, err
 	}
 	for i, run := range runs {
@@ -94,7 +94,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 		if len(r.plan.Repeats) == 1 && attempt < attempts {
 			left = runs[i:]
 		}
-		failure, err := r.fail(ctx, s, cause)
+		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{ready: true, failure: failure, left: left}, err
 	}
 	return ending{ready: true}, r.end(ctx, s)

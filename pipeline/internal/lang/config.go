@@ -44,6 +44,8 @@ type Settings struct {
 	Alpha           float64       // 0.05 unless set
 	Timeout         time.Duration // 0: none
 	Lock            string
+	Slurm           *steps.SlurmSpec // nil: the servers run on this machine
+	SlurmRange      hcl.Range
 	Range           hcl.Range
 }
 

@@ -30,6 +30,14 @@ func (e *evaluator) pipelineSettings() Settings {
 	if o.Known("timeout") && s.Timeout <= 0 {
 		e.report(problem(codeValue, o.at([]string{"timeout"}), "timeout must be above zero", "Leave it out for none."))
 	}
+	for _, inner := range o.Blocks["slurm"] {
+		var found []steps.Problem
+		s.Slurm, found = steps.ReadSlurm(inner)
+		s.SlurmRange = o.at([]string{"slurm"})
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"slurm"}, p.Path...)), p.Summary, p.Detail))
+		}
+	}
 	return s
 }
 

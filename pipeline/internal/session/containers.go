@@ -63,6 +63,9 @@ func newContainers(opt Options, runID string, log *slog.Logger) (*containers, er
 }
 
 func needsContainers(opt Options) bool {
+	if onCluster(opt) {
+		return false // its runtime starts images
+	}
 	for _, t := range opt.Plan.Targets {
 		for _, server := range serversOf(opt.Config, t.Addr) {
 			if inContainer(opt.Plan, server) {

@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
 // deployment is what makes processes of a deployment block: its layout, and how its
@@ -28,6 +29,8 @@ type deployment struct {
 	layout *kv.Layout
 	// members as they are started: with their place, network and GPUs.
 	members []steps.Member
+	// places of the members on a cluster.
+	places []slurm.Place
 }
 
 func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
@@ -36,7 +39,12 @@ func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec
 		return nil, err
 	}
 	d := &deployment{targets: t, block: block, spec: spec, layout: layout}
-	d.members, err = placed(spec, t.opt.Plan.Simulated != "")
+	if t.cluster != nil {
+		d.members = slices.Clone(spec.Members)
+		d.places, err = t.cluster.places(d.members)
+	} else {
+		d.members, err = placed(spec, t.opt.Plan.Simulated != "")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +61,9 @@ func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec
 			m.Spec = bare(m.Spec)
 		case m.Spec.Image == "":
 			m.Spec = located(m.Spec, t.opt.Dir)
+		}
+		if t.cluster != nil {
+			m.Spec = onNode(m.Spec)
 		}
 	}
 	return d, nil
@@ -124,7 +135,7 @@ func (d *deployment) processes() []engine.Member {
 		out = append(out, engine.Member{
 			Name: s.Name, Role: result.RoleService, Range: plan.Range(d.block.Services[i].Range),
 			Spec:   steps.ServerSpec{Addr: d.block.Services[i].Addr, StopGrace: serviceGrace, Ready: steps.Readiness{Timeout: serviceTimeout, Interval: serviceInterval}},
-			Engine: &service{name: s.Name, path: d.readyPath(s.Name)}, Launcher: d.launcherOf(d.serviceInContainer(s.Name)),
+			Engine: &service{name: s.Name, path: d.readyPath(s.Name)}, Launcher: d.serviceLauncher(s.Name),
 		})
 	}
 	for i, m := range d.members {
@@ -134,7 +145,7 @@ func (d *deployment) processes() []engine.Member {
 		}
 		out = append(out, engine.Member{
 			Name: m.Name, Role: role, Range: plan.Range(d.block.Servers[i].Range), Spec: m.Spec,
-			Engine: d.opt.Engines[m.Spec.Engine], Launcher: d.launcherOf(m.Spec.Image != ""),
+			Engine: d.opt.Engines[m.Spec.Engine], Launcher: d.memberLauncher(i),
 		})
 	}
 	if d.spec.Router != nil {
@@ -171,7 +182,11 @@ func (d *deployment) member(name string) steps.Member {
 
 // render renders all processes with the ports that were taken for them.
 func (d *deployment) render(launch string, ports map[engine.Port]int) (map[string]engine.Process, error) {
-	in := kv.Assigned{Ports: map[kv.Port]int{}, Hosts: d.hosts()}
+	hosts, err := d.hosts()
+	if err != nil {
+		return nil, err
+	}
+	in := kv.Assigned{Ports: map[kv.Port]int{}, Hosts: hosts}
 	for at, port := range ports {
 		in.Ports[kv.Port{Process: at.Member, Purpose: at.Purpose}] = port
 	}
@@ -202,7 +217,7 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 		}
 		ready := ""
 		if at := in.Ports[s.ReadyPort]; at != 0 && at != s.Port {
-			ready = "http://" + net.JoinHostPort(loopback, strconv.Itoa(at))
+			ready = "http://" + net.JoinHostPort(cmp.Or(in.Hosts[s.Name], loopback), strconv.Itoa(at))
 		}
 		out[s.Name] = engine.Process{Process: p, ReadyURL: ready}
 	}
@@ -241,15 +256,19 @@ func (d *deployment) self() string {
 }
 
 // hosts are the addresses at which others reach members: the loopback address unless a
-// container with a network of its own is published by a daemon of another machine.
-func (d *deployment) hosts() map[string]string {
+// container with a network of its own is published by a daemon of another machine, or
+// they run on nodes of a cluster.
+func (d *deployment) hosts() (map[string]string, error) {
+	if d.cluster != nil {
+		return d.nodeHosts()
+	}
 	hosts := map[string]string{}
 	for _, m := range d.members {
 		if m.Spec.Image != "" && d.containers.launcher != nil && m.Spec.ListenHost() != loopback {
 			hosts[m.Name] = d.containers.launcher.Address()
 		}
 	}
-	return hosts
+	return hosts, nil
 }
 
 const loopback = "127.0.0.1"

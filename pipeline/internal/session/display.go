@@ -51,6 +51,7 @@ func Launch(engines map[string]steps.Engine, simulated string, timeScale float64
 			opt:        Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated, TimeScale: timeScale}, Engines: engines, Self: "pipeline"},
 			containers: &containers{simulator: shownImage},
 		}
+		t.cluster = shownCluster(t.opt)
 		if d := deploymentAt(cfg, addr); d != nil {
 			return t.showDeployment(d)
 		}
@@ -70,7 +71,10 @@ func shown(engines map[string]steps.Engine, simulated string, s *lang.Server) bo
 }
 
 func (t targets) showServer(server *lang.Server) ([]plan.Process, error) {
-	spec := t.single(server, server.Spec)
+	spec, err := t.single(server, server.Spec)
+	if err != nil {
+		return nil, err
+	}
 	rendered, err := spec.Render("r1-"+server.Addr, map[engine.Port]int{spec.Ports[0].Port: cmp.Or(server.Spec.Port, shownPort)})
 	if err != nil {
 		return nil, err
@@ -78,6 +82,15 @@ func (t targets) showServer(server *lang.Server) ([]plan.Process, error) {
 	p := rendered[server.Addr].Process
 	if server.Spec.Port == 0 {
 		p.Argv = withSymbol(p.Argv, "PORT")
+	}
+	if t.cluster != nil {
+		places, err := t.cluster.places([]steps.Member{{Name: server.Addr, Spec: spec.Members[0].Spec}})
+		if err != nil {
+			return nil, err
+		}
+		if p, err = t.cluster.show(places[0], p); err != nil {
+			return nil, err
+		}
 	}
 	return []plan.Process{show(server.Addr, spec.Members[0].Role, 1, p)}, nil
 }
@@ -92,8 +105,15 @@ func (t targets) showDeployment(block *lang.Deployment) ([]plan.Process, error) 
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := d.renderAt("r1-"+block.Addr, d.layout.Symbolic())
+	in := d.layout.Symbolic()
+	if d.cluster != nil {
+		in.Hosts = d.onNodes(func(node int) string { return fmt.Sprintf("NODE%d", node) })
+	}
+	rendered, err := d.renderAt("r1-"+block.Addr, in)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.showSteps(rendered); err != nil {
 		return nil, err
 	}
 	var out []plan.Process

@@ -27,7 +27,7 @@ type hardware struct {
 func newHardware(opt Options) hardware {
 	h := hardware{spawner: spawn.New(spawn.Options{Environ: opt.Environ})}
 	h.prober = probe.New(h.spawner)
-	if opt.Plan.Simulated == "" {
+	if opt.Plan.Simulated == "" && !onCluster(opt) {
 		h.needs = doctor.NeedsOf(opt.Config, planned(opt.Plan))
 	}
 	h.needs.File = true

@@ -213,15 +213,19 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	defer releaseGPUs()
+	cluster, free, err := s.allocate(ctx)
+	if err != nil {
+		return nil, err
+	}
 	launcher := process.New(s.spawner, process.Options{Folder: s.dir.Folder})
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
-		Target: targets{s.opt, launcher, s.containers, s.dir.Folder}.resolve,
+		Target: targets{s.opt, launcher, s.containers, cluster, s.dir.Folder}.resolve,
 		Step:   s.step,
 		Ports:  launcher.Ports(),
 		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
 		Cache:  s.cache(),
-		Probe:  func(ctx context.Context) map[string]string { return Machine(ctx, s.spawner) },
+		Probe:  func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
 
 		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
 		Load:       s.load,
@@ -231,6 +235,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Drive:      s.drive,
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
+	free()
 	strays := endStrays()
 	if err != nil {
 		return nil, err

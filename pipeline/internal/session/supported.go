@@ -25,7 +25,7 @@ func supported(opt Options) error {
 		servers := serversOf(opt.Config, t.Addr)
 		for _, server := range servers {
 			err := runnable(opt, server)
-			if err == nil && opt.Plan.Simulated == "" && server.Spec.Image != "" {
+			if err == nil && opt.Plan.Simulated == "" && server.Spec.Image != "" && rights != nil {
 				err = rights.refused(server.Spec)
 			}
 			if err != nil {
@@ -33,7 +33,7 @@ func supported(opt Options) error {
 			}
 		}
 		if d := deploymentAt(opt.Config, t.Addr); d != nil {
-			if _, err := placed(d.Spec, opt.Plan.Simulated != ""); err != nil {
+			if _, err := placed(d.Spec, opt.Plan.Simulated != ""); err != nil && !onCluster(opt) {
 				found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: err})
 			}
 		} else if len(servers) == 0 {
@@ -62,6 +62,11 @@ func supported(opt Options) error {
 				found = append(found, &engine.ConfigError{Addr: b.Addr, Range: b.Range, Err: errors.New(dataset.AbsentText(d))})
 				break
 			}
+		}
+	}
+	if onCluster(opt) {
+		for _, f := range misplaced(opt.Config) {
+			found = append(found, f)
 		}
 	}
 	return errors.Join(append(found, unusable(opt)...)...)

@@ -18,6 +18,7 @@ type targets struct {
 	opt        Options
 	launcher   steps.Launcher
 	containers *containers
+	cluster    *cluster // nil where all runs on this machine
 	// folder makes a folder of a launch.
 	folder func(name string) (string, error)
 }
@@ -39,25 +40,32 @@ func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec
 		}
 		spec = resolved
 	}
-	return t.single(server, spec), nil
+	return t.single(server, spec)
 }
 
 // single is a target of one server.
-func (t targets) single(server *lang.Server, spec steps.ServerSpec) engine.TargetSpec {
+func (t targets) single(server *lang.Server, spec steps.ServerSpec) (engine.TargetSpec, error) {
 	m := engine.Member{
 		Name: server.Addr, Role: result.RoleServer, Range: plan.Range(server.Range),
 		Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher,
 	}
-	if inContainer(t.opt.Plan, server) {
+	if t.cluster == nil && inContainer(t.opt.Plan, server) {
 		m.Launcher = t.containers.launcher
 	}
 	if t.opt.Plan.Simulated != "" && spec.URL == "" {
-		return t.simulated(m)
+		return t.simulated(m), nil
 	}
 	if spec.Image == "" {
 		m.Spec = located(spec, t.opt.Dir)
 	}
-	return engine.Single(m, nil)
+	if t.cluster != nil && spec.URL == "" {
+		places, err := t.cluster.places([]steps.Member{{Name: server.Addr, Spec: m.Spec}})
+		if err != nil {
+			return engine.TargetSpec{}, err
+		}
+		m.Spec, m.Launcher = onNode(m.Spec), t.cluster.job.Launcher(places[0])
+	}
+	return engine.Single(m, nil), nil
 }
 
 // simulated puts the simulator into a server's place, as a process or as a container.

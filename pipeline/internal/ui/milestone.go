@@ -93,11 +93,14 @@ func launchCount(n int) string {
 }
 
 func diagnosed(e event.Event) []line {
-	severity, how := "warning", caution
-	if e.Severity == "error" {
-		severity, how = "error", bad
+	text, how := "warning: ", caution
+	switch e.Severity {
+	case "error":
+		text, how = "error: ", bad
+	case "info":
+		text, how = "", neutral
 	}
-	lines := []line{{how, severity + ": " + clean(e.Text)}}
+	lines := []line{{how, text + clean(e.Text)}}
 	if e.Detail != "" {
 		lines = append(lines, line{detail, clean(e.Detail)})
 	}

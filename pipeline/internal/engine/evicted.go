@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// excuse puts the loss of a place, if there is one, before what a target seems to have done.
+func (s *server) excuse(ctx context.Context, f *fault) *fault {
+	if err := s.evicted(ctx, f); err != nil {
+		return &fault{phase: f.phase, class: f.class, err: err}
+	}
+	return f
+}
+
+// evicted returns the loss of a place that keeps a target from serving: the machine's
+// fault, whatever else there is to see. Nil if every member has its place.
+func (s *server) evicted(ctx context.Context, f *fault) error {
+	if lost, ok := errors.AsType[*steps.EvictionError](f.err); ok {
+		return &machineError{lost}
+	}
+	for _, m := range s.members {
+		placed, ok := m.running.(steps.Evictable)
+		if !ok {
+			continue
+		}
+		if err := placed.Evicted(ctx); err != nil {
+			return &machineError{&memberError{m, err}}
+		}
+	}
+	return nil
+}

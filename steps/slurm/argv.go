@@ -1,0 +1,217 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Place of a server in a job.
+type Place struct {
+	// Node counts from 0.
+	Node int
+	// GPUs of the node that the server gets: positions, from 0, among those that the job
+	// has there.
+	GPUs []int
+}
+
+// command is what a step is started from.
+type command struct {
+	job, node, name string
+	gpusPerNode     int
+	runtime         string
+	unset           []string
+	at              Place
+	process         steps.Process
+	// files is the folder of the process's files, "" if it has none.
+	files string
+}
+
+// argv is the whole command line of a step.
+//
+// The step overlaps others: without that it would wait for the CPUs and the memory that
+// another server of the node has. It gets all GPUs that the job has on the node, since
+// overlapping steps that ask for fewer all get the first ones; which of them the server
+// sees is set on the node.
+func (c command) argv() ([]string, error) {
+	program, options, err := c.program()
+	if err != nil {
+		return nil, err
+	}
+	gres := "none"
+	if len(c.at.GPUs) > 0 {
+		gres = fmt.Sprintf("gpu:%d", c.gpusPerNode)
+	}
+	argv := []string{
+		"srun", "--jobid=" + c.job, "--job-name=" + c.name, "--overlap", "--nodes=1", "--ntasks=1", "--nodelist=" + c.node,
+		"--gres=" + gres, "--cpu-bind=none", "--mpi=none", "--input=none", "--export=ALL", "--chdir=" + c.dir(),
+	}
+	argv = append(append(argv, options...), "--")
+	if script := c.script(); script != "" {
+		argv = append(argv, "sh", "-c", script+`exec "$@"`, "sh")
+	}
+	return append(argv, program...), nil
+}
+
+// dir is where the step starts. A container has folders of its own.
+func (c command) dir() string {
+	if c.process.Container != nil || c.process.Dir == "" {
+		return "/"
+	}
+	return c.process.Dir
+}
+
+// script sets up the environment of the server on its node.
+func (c command) script() string {
+	text := ""
+	if len(c.unset) > 0 {
+		text = "unset " + strings.Join(c.unset, " ") + "; "
+	}
+	if len(c.at.GPUs) > 0 {
+		fields := make([]string, len(c.at.GPUs))
+		for i, n := range c.at.GPUs {
+			fields[i] = strconv.Itoa(n + 1)
+		}
+		text += `CUDA_VISIBLE_DEVICES=$(printf %s "$CUDA_VISIBLE_DEVICES" | cut -d, -f` + strings.Join(fields, ",") + `); export CUDA_VISIBLE_DEVICES; `
+	}
+	return text
+}
+
+// program is the command that runs on the node, and what srun needs for it.
+func (c command) program() (program, options []string, err error) {
+	box := c.process.Container
+	if box == nil {
+		return c.process.Argv, nil, nil
+	}
+	if err := CheckContainer(c.runtime, box); err != nil {
+		return nil, nil, err
+	}
+	if c.runtime == steps.RuntimePyxis {
+		return c.process.Argv, c.pyxis(box), nil
+	}
+	return c.apptainer(box), nil, nil
+}
+
+// CheckContainer says what of a container a runtime of the cluster cannot do.
+func CheckContainer(runtime string, c *steps.ContainerSpec) error {
+	if runtime == "" || runtime == steps.RuntimeNone {
+		return errors.New(`the nodes have nothing to start an image with: set runtime = "pyxis" or "apptainer" in the slurm block, or executable in place of image`)
+	}
+	if c.OwnEntrypoint && runtime == steps.RuntimePyxis {
+		return errors.New("pyxis cannot start the image's own entrypoint: set container.entrypoint")
+	}
+	for _, u := range []struct {
+		name string
+		set  bool
+	}{
+		{"platform", c.Platform != ""}, {"user", c.User != ""}, {"network", c.Network != "" && c.Network != steps.NetworkHost},
+		{"pid", c.PID != "" && c.PID != "host"}, {"ipc", c.IPC != "" && c.IPC != "host"}, {"shm_size", c.ShmSize != 0}, {"memory", c.Memory != 0},
+		{"cpuset", c.CPUSet != ""}, {"memset", c.MemSet != ""}, {"ulimits", len(c.Ulimits) > 0}, {"cap_add", len(c.CapAdd) > 0},
+		{"cap_drop", len(c.CapDrop) > 0}, {"security_opt", len(c.SecurityOpt) > 0}, {"group_add", len(c.GroupAdd) > 0},
+		{"privileged", c.Privileged}, {"devices", len(c.Devices) > 0 || len(c.CDI) > 0}, {"runtime", c.Runtime != ""},
+		{"gpus", c.GPUs != nil && (len(c.GPUs.IDs) > 0 || c.GPUs.Count == steps.AllGPUs)},
+		{"volumes", len(c.Volumes) > 0}, {"tmpfs", len(c.Tmpfs) > 0},
+	} {
+		if u.set {
+			return fmt.Errorf("container.%s has no meaning with runtime = %q: the cluster's administrators decide it; leave it out", u.name, runtime)
+		}
+	}
+	for _, m := range c.Mounts {
+		if strings.ContainsAny(m.Source+m.Target, ",: ") {
+			return fmt.Errorf("the mount of %q has a character that %s takes for a separator", m.Source, runtime)
+		}
+	}
+	return nil
+}
+
+// pyxis is a plug-in of srun: the container is asked for by options of its own.
+func (c command) pyxis(box *steps.ContainerSpec) []string {
+	options := []string{"--container-image=" + enrootImage(box.Image), "--no-container-mount-home", "--no-container-entrypoint"}
+	if mounts := c.mounts(box); len(mounts) > 0 {
+		options = append(options, "--container-mounts="+strings.Join(mounts, ","))
+	}
+	if box.Workdir != "" {
+		options = append(options, "--container-workdir="+box.Workdir)
+	}
+	return options
+}
+
+// apptainer is a program on the node that runs another one in an image.
+func (c command) apptainer(box *steps.ContainerSpec) []string {
+	verb := "exec"
+	if box.OwnEntrypoint {
+		verb = "run"
+	}
+	argv := []string{"apptainer", verb}
+	if len(c.at.GPUs) > 0 {
+		argv = append(argv, "--nv")
+	}
+	for _, m := range c.mounts(box) {
+		argv = append(argv, "--bind", m)
+	}
+	if box.Workdir != "" {
+		argv = append(argv, "--pwd", box.Workdir)
+	}
+	image := box.Image
+	if !filepath.IsAbs(image) && !strings.Contains(image, "://") {
+		image = "docker://" + image
+	}
+	return append(append(argv, image), c.process.Argv...)
+}
+
+// mounts as both runtimes write them: SOURCE:TARGET[:ro].
+func (c command) mounts(box *steps.ContainerSpec) []string {
+	var out []string
+	for _, m := range box.Mounts {
+		text := m.Source + ":" + m.Target
+		if m.ReadOnly {
+			text += ":ro"
+		}
+		out = append(out, text)
+	}
+	if c.files != "" {
+		out = append(out, c.files+":"+c.files+":ro")
+	}
+	return out
+}
+
+// enrootImage writes an image's name as enroot does: registry.example#team/image:tag. A
+// squash file is named by its path.
+func enrootImage(image string) string {
+	if filepath.IsAbs(image) || strings.Contains(image, "://") || strings.Contains(image, "#") {
+		return image
+	}
+	first, rest, nested := strings.Cut(image, "/")
+	if nested && (strings.ContainsAny(first, ".:") || first == "localhost") {
+		return first + "#" + rest
+	}
+	return image
+}
+
+// stepName names a step so that people and [Leftovers] can read it.
+func stepName(process string, n int64, m Mark) string {
+	short := strings.Trim(notInNames.ReplaceAllString(process, "-"), "-")
+	if len(short) > 60 {
+		short = short[len(short)-60:]
+	}
+	return fmt.Sprintf("%s.%d@%s", short, n, m)
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// Symbols stand for what is not known before a job runs.
+const symbolJob = "JOB"
+
+// Show is the command line of a step as a plan shows it.
+func Show(spec steps.SlurmSpec, at Place, p steps.Process) ([]string, error) {
+	c := command{
+		job: symbolJob, node: fmt.Sprintf("NODE%d", at.Node), name: notInNames.ReplaceAllString(p.Name, "-"), gpusPerNode: spec.GPUsPerNode,
+		runtime: spec.Runtime, at: at, process: p,
+	}
+	return c.argv()
+}

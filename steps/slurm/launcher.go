@@ -1,0 +1,169 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// Launcher starts servers as steps at one place of a job.
+type Launcher struct {
+	job *Job
+	at  Place
+}
+
+var _ steps.Launcher = (*Launcher)(nil)
+
+// Name is "slurm".
+func (l *Launcher) Name() string { return "slurm" }
+
+// Prepare sees whether the job is still there with enough time for a launch.
+func (l *Launcher) Prepare(ctx context.Context, _ steps.Process) error { return l.job.Check(ctx) }
+
+// Start starts p as a step; its output and what srun says go to log. It returns once Slurm
+// has the step running, or has ended it again. It fails if somebody already answers at the
+// port of the node.
+func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	s, err := l.start(ctx, p, log)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return s, nil
+}
+
+func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*Server, error) {
+	if p.Port <= 0 || p.Port > 65535 {
+		return nil, fmt.Errorf("port %d is not a port; take one with process.Ports", p.Port)
+	}
+	address, err := l.job.Address(l.at.Node)
+	if err != nil {
+		return nil, err
+	}
+	hostPort := net.JoinHostPort(address, strconv.Itoa(p.Port))
+	if listening(ctx, hostPort) {
+		return nil, fmt.Errorf("%w: %s; stop that program or set another port", process.ErrPortInUse, hostPort)
+	}
+	folder, env, err := l.writeFiles(p)
+	if err != nil {
+		return nil, err
+	}
+	opt := &l.job.opt
+	name := stepName(p.Name, l.job.steps.Add(1), Mark{opt.RunID, opt.Owner})
+	argv, err := command{
+		job: l.job.id, node: l.job.nodes[l.at.Node].Name, name: name, gpusPerNode: opt.Spec.GPUsPerNode,
+		runtime: opt.Spec.Runtime, unset: opt.Unset, at: l.at, process: p, files: folder,
+	}.argv()
+	if err != nil {
+		return nil, err
+	}
+	out := newOutput(log)
+	child, err := opt.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: slices.Concat(opt.Env, env), Stdout: out, Stderr: out})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{launcher: l, process: p, hostPort: hostPort, name: name, child: child, out: out}
+	if err := s.awaitStep(ctx); err != nil {
+		// The step may come into being until srun is gone.
+		ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		return nil, errors.Join(err, s.Stop(ended))
+	}
+	return s, nil
+}
+
+// awaitStep returns when the step runs, or has run.
+func (s *Server) awaitStep(ctx context.Context) error {
+	opt := &s.launcher.job.opt
+	limit := time.Now().Add(opt.StartWait)
+	for {
+		id, err := s.stepID(ctx)
+		switch {
+		case id != "":
+			return nil
+		case s.ended():
+			return s.refused()
+		case err != nil:
+			return err
+		case time.Now().After(limit):
+			return fmt.Errorf("the step did not start within %s: %s", opt.StartWait, s.out.last())
+		}
+		select {
+		case <-time.After(opt.Poll):
+		case <-s.child.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// refused says why srun has ended without a step. A step that has come and gone leaves its
+// server's own words, which its engine understands.
+func (s *Server) refused() error {
+	for _, text := range []string{"Unable to create step", "Unable to allocate resources", "Unable to confirm allocation", "Invalid job id specified", "Job/step already completing or completed"} {
+		if line := s.out.find(text); line != "" {
+			if err := s.Evicted(context.Background()); err != nil {
+				return err
+			}
+			return fmt.Errorf("slurm does not start the step: %s", line)
+		}
+	}
+	return nil
+}
+
+// dialWait bounds the look whether a port is taken.
+const dialWait = 2 * time.Second
+
+// listening reports whether somebody answers at an address.
+func listening(ctx context.Context, hostPort string) bool {
+	dialer := net.Dialer{Timeout: dialWait}
+	conn, err := dialer.DialContext(ctx, "tcp", hostPort)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was written to it
+	return true
+}
+
+// writeFiles writes a process's files into a new folder and returns it with the
+// environment that names them.
+func (l *Launcher) writeFiles(p steps.Process) (string, []steps.EnvVar, error) {
+	if len(p.Files) == 0 {
+		return "", p.Env, nil
+	}
+	if l.job.opt.Folder == nil {
+		return "", nil, errors.New("it needs files, and nothing says where to write them")
+	}
+	dir, err := l.job.opt.Folder(p.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	if strings.ContainsAny(dir, ",: ") && p.Container != nil {
+		return "", nil, fmt.Errorf("the folder %q cannot be mounted into a container: set another with --out", dir)
+	}
+	vars := slices.Clone(p.Env)
+	for _, f := range p.Files {
+		if err := steps.CheckFile(f); err != nil {
+			return "", nil, err
+		}
+		path := filepath.Join(dir, f.Name)
+		if err := os.WriteFile(path, f.Content, 0o600); err != nil {
+			return "", nil, fmt.Errorf("write its files: %w", err)
+		}
+		vars = slices.DeleteFunc(vars, func(e steps.EnvVar) bool { return e.Name == f.EnvVar })
+		if f.EnvVar != "" {
+			vars = append(vars, steps.EnvVar{Name: f.EnvVar, Value: path})
+		}
+	}
+	return dir, vars, nil
+}

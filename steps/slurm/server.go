@@ -1,0 +1,244 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Server is a running step.
+type Server struct {
+	launcher *Launcher
+	process  steps.Process
+	hostPort string
+	name     string // of the step, by which its number is found
+	child    steps.Child
+	out      *output
+
+	// asked says that we have told the step to end.
+	asked   atomic.Bool
+	stop    sync.Once
+	stopErr error
+}
+
+var (
+	_ steps.Server    = (*Server)(nil)
+	_ steps.Describer = (*Server)(nil)
+	_ steps.Evictable = (*Server)(nil)
+)
+
+// BaseURL is where it will answer: at its node.
+func (s *Server) BaseURL() string { return "http://" + s.hostPort }
+
+// Done is closed when srun, and with it the step, has ended.
+func (s *Server) Done() <-chan struct{} { return s.child.Done() }
+
+// ExitState says how it ended, "running" while it has not.
+func (s *Server) ExitState() string {
+	if !s.ended() {
+		return "running"
+	}
+	if err := s.child.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// Describe says where it runs.
+func (s *Server) Describe() map[string]string {
+	node := s.launcher.job.nodes[s.launcher.at.Node]
+	about := map[string]string{"slurm.node": node.Name}
+	if s.process.Container != nil {
+		about["slurm.image"] = s.process.Container.Image
+	}
+	facts := map[string]string{}
+	for name, value := range node.Facts {
+		facts["slurm.node_"+name] = value
+	}
+	maps.Copy(about, facts)
+	return about
+}
+
+// Evicted says whether the job or the node was lost, or the step was cancelled by somebody
+// else.
+func (s *Server) Evicted(ctx context.Context) error {
+	job := s.launcher.job
+	now, err := job.settled(ctx)
+	if err == nil {
+		if err := job.lost(now); err != nil {
+			return err
+		}
+	}
+	if err := s.nodeLost(ctx); err != nil {
+		return err
+	}
+	if s.asked.Load() || !s.ended() {
+		return nil
+	}
+	for text, class := range map[string]string{"DUE TO NODE FAILURE": ClassNodeLost, "DUE TO PREEMPTION": ClassPreempted, "DUE TO TIME LIMIT": ClassTimeLimit} {
+		if line := s.out.find(text); line != "" {
+			return evicted(class, line)
+		}
+	}
+	if line := s.out.find("CANCELLED AT"); line != "" {
+		return evicted(ClassStepCancelled, "the step was cancelled by somebody else: "+line)
+	}
+	return nil
+}
+
+// nodeLost asks whether the server's node is up.
+func (s *Server) nodeLost(ctx context.Context) error {
+	job := s.launcher.job
+	name := job.nodes[s.launcher.at.Node].Name
+	out, err := job.opt.call(ctx, "sinfo", "--noheader", "--Node", "--nodes="+name, "--format=%T")
+	if err != nil {
+		return nil // a controller that does not answer says nothing about the node
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if strings.HasPrefix(first, "down") || strings.HasPrefix(first, "fail") || strings.HasSuffix(first, "*") || first == "unknown" {
+		return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s is %s", name, job.id, first))
+	}
+	return nil
+}
+
+// Stop asks the step to end, waits for the grace, kills, and waits until Slurm does not
+// list it any longer. When ctx ends first, the kill comes at once: ctx shortens the grace
+// and leaves nothing behind. Later calls wait for the first and return its result.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		if err := s.end(ctx); err != nil {
+			s.stopErr = fmt.Errorf("%s: %w", s.process.Name, err)
+		}
+	})
+	return s.stopErr
+}
+
+func (s *Server) end(ctx context.Context) error {
+	if !s.ended() {
+		s.asked.Store(true)
+		s.askToEnd(ctx)
+	}
+	if !s.ended() {
+		if err := s.kill(); err != nil {
+			return err
+		}
+	}
+	return s.awaitGone()
+}
+
+// askToEnd sends the stop signal to the step, not to srun, which does not pass it on
+// reliably, and waits for the grace.
+func (s *Server) askToEnd(ctx context.Context) {
+	signal := s.process.StopSignal
+	if signal == "" {
+		signal = "TERM"
+	}
+	grace := s.process.StopGrace
+	if grace <= 0 {
+		grace = steps.DefaultStopGrace
+	}
+	if s.signal(ctx, signal) == nil {
+		s.within(ctx, grace)
+	}
+}
+
+// signal signals the step, or srun where there is no step (yet).
+func (s *Server) signal(ctx context.Context, name string) error {
+	id, err := s.stepID(ctx)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return s.child.Signal(name)
+	}
+	_, err = s.launcher.job.opt.call(ctx, "scancel", "--signal="+name, id)
+	return err
+}
+
+// kill ends what the signal did not. A controller that does not answer keeps nobody from
+// ending srun, whose step the end of the job then ends.
+func (s *Server) kill() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.launcher.job.opt.KillWait)
+	defer cancel()
+	killErr := s.signal(ctx, "KILL")
+	if killErr == nil && s.within(ctx, s.launcher.job.opt.KillWait) {
+		return nil
+	}
+	if err := s.child.Signal("KILL"); err != nil {
+		return err
+	}
+	<-s.child.Done()
+	if killErr != nil {
+		return fmt.Errorf("the step could not be killed and may still run: %w", killErr)
+	}
+	return nil
+}
+
+// awaitGone waits until the step is not listed any longer. One that stays is cancelled
+// once more.
+func (s *Server) awaitGone() error {
+	opt := &s.launcher.job.opt
+	ctx, cancel := context.WithTimeout(context.Background(), opt.KillWait)
+	defer cancel()
+	for {
+		id, err := s.stepID(ctx)
+		if err != nil {
+			return fmt.Errorf("whether the step is gone is not known: %w", err)
+		}
+		if id == "" {
+			return nil
+		}
+		select {
+		case <-time.After(opt.Poll):
+			_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may be gone by now
+		case <-ctx.Done():
+			return fmt.Errorf("step %s is still there %s after the kill; its node hangs: scontrol show step %s", id, opt.KillWait, id)
+		}
+	}
+}
+
+// stepID finds the step's number, "" if there is none (any longer). Numbers follow the
+// order in which steps arrive and not that of their commands, so only the name is sure.
+func (s *Server) stepID(ctx context.Context) (string, error) {
+	out, err := s.launcher.job.opt.call(ctx, "squeue", "--noheader", "--steps", "--jobs="+s.launcher.job.id, "--format=%i|%j")
+	if err != nil {
+		if alreadyEnded(err) {
+			return "", nil
+		}
+		return "", err
+	}
+	for line := range strings.Lines(out) {
+		if id, name, _ := strings.Cut(strings.TrimSpace(line), "|"); name == s.name {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+func (s *Server) ended() bool {
+	select {
+	case <-s.child.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// within reports whether the step ended within d and before ctx.
+func (s *Server) within(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-s.child.Done():
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return s.ended()
+}

@@ -1,0 +1,112 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// SlurmSpec is the allocation of a Slurm cluster in which servers run: one job for the
+// whole of a run, with one step for each server.
+type SlurmSpec struct {
+	// Partition, Account and Constraint as sbatch takes them, "" for the cluster's default.
+	Partition, Account, Constraint string
+	// Time limit of the job, 0 for the partition's default.
+	Time time.Duration
+	// Nodes of the job. Servers are placed on them by number, from 0.
+	Nodes int
+	// GPUsPerNode that the job gets on each node.
+	GPUsPerNode int
+	// Shared says that other jobs may run on the nodes.
+	Shared bool
+	// ExtraArgs are further arguments of sbatch.
+	ExtraArgs []string
+	// QueueTimeout bounds the wait for the nodes, 0 for none.
+	QueueTimeout time.Duration
+	// Runtime starts the images of servers on the nodes: one of the Runtime constants.
+	Runtime string
+}
+
+// What starts images on the nodes of a cluster.
+const (
+	RuntimeNone      = "none"
+	RuntimePyxis     = "pyxis"     // srun --container-image, with enroot
+	RuntimeApptainer = "apptainer" // apptainer exec
+)
+
+// maxNodes bounds a job: more would not be one deployment.
+const maxNodes = 1024
+
+// SlurmSchema describes the slurm block.
+func SlurmSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "partition", Type: cty.String, Doc: "Partition of the cluster; its default unless set."},
+		{Name: "account", Type: cty.String, Doc: "Account that the job is charged to; the user's default unless set."},
+		{Name: "time", Type: cty.Number, Unit: UnitDuration, Doc: "Time limit of the job; the partition's default unless set. Before each launch the run looks whether enough of it is left."},
+		{Name: "nodes", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "Number of nodes. The argument node of servers places them, counted from 0."},
+		{Name: "gpus_per_node", Type: cty.Number, Default: cty.NumberIntVal(0), Doc: "GPUs that the job gets on each node. Servers get theirs of them by number, no two the same."},
+		{Name: "constraint", Type: cty.String, Doc: "Features that the nodes must have, such as \"h100&ib\"."},
+		{Name: "exclusive", Type: cty.Bool, Default: cty.True, Doc: "Whether the nodes are for this job alone. Other jobs on them disturb what is measured."},
+		{Name: "extra_args", Type: cty.List(cty.String), Doc: "Further arguments of sbatch, such as [\"--qos=high\"]."},
+		{Name: "queue_timeout", Type: cty.Number, Unit: UnitDuration, Doc: "Longest wait for the nodes; no limit unless set. It is no part of a server's start-up."},
+		{Name: "runtime", Type: cty.String, Enum: []string{RuntimeNone, RuntimePyxis, RuntimeApptainer}, Default: cty.StringVal(RuntimeNone), Doc: "What starts the images of servers on the nodes: pyxis, apptainer, or none for a cluster without either, whose servers are executables."},
+	}}
+}
+
+// ReadSlurm reads a slurm block and finds what is wrong with it beyond types.
+func ReadSlurm(o Object) (*SlurmSpec, []Problem) {
+	s := &SlurmSpec{
+		Partition: o.Text("partition"), Account: o.Text("account"), Constraint: o.Text("constraint"),
+		Time: o.Duration("time"), Nodes: o.Int("nodes"), GPUsPerNode: o.Int("gpus_per_node"),
+		QueueTimeout: o.Duration("queue_timeout"), Runtime: o.Text("runtime"),
+	}
+	if o.Known("exclusive") {
+		s.Shared = o.Value("exclusive").False()
+	}
+	s.ExtraArgs, _ = o.Texts("extra_args") // the schema's type lets nothing else through
+	var found []Problem
+	add := func(name, summary, detail string) {
+		found = append(found, Problem{Path: []string{name}, Summary: summary, Detail: detail})
+	}
+	for _, name := range []string{"time", "queue_timeout"} {
+		if f, ok := o.number(name); ok && f.Sign() <= 0 {
+			add(name, name+" must be above zero", "")
+		}
+	}
+	whole := func(name string, low, high int64) {
+		if f, ok := o.number(name); ok {
+			if i, acc := f.Int64(); acc != 0 || i < low || i > high {
+				add(name, fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high), "")
+			}
+		}
+	}
+	whole("nodes", 1, maxNodes)
+	whole("gpus_per_node", 0, 1024)
+	for _, a := range s.ExtraArgs {
+		if problem := extraArg(a); problem != "" {
+			add("extra_args", problem, "Each element is one option of sbatch with its value, such as \"--qos=high\".")
+		}
+	}
+	return s, found
+}
+
+// ownArgs are the options of sbatch that the launcher sets itself: another value would
+// break how it finds and ends its job.
+var ownArgs = []string{"--wrap", "--parsable", "--wait", "--array", "--job-name", "--comment", "--nodes", "--requeue", "--test-only", "--clusters", "--hold", "--chdir", "--output", "--error"}
+
+// extraArg says what is wrong with one of the further arguments, "" for nothing.
+func extraArg(a string) string {
+	name, _, _ := strings.Cut(a, "=")
+	switch {
+	case !strings.HasPrefix(a, "--") || len(name) < 3 || strings.ContainsAny(name, " \t\n"):
+		return fmt.Sprintf("%q is not an option of sbatch with two dashes", a)
+	case strings.ContainsAny(a, "\n\x00"):
+		return fmt.Sprintf("%q has a line break", a)
+	case slices.Contains(ownArgs, name):
+		return fmt.Sprintf("%s is set by this program", name)
+	}
+	return ""
+}
