@@ -40,8 +40,22 @@ func scaleFor(unit string, values ...float64) scale {
 		return scale{100, "%"}
 	case "count":
 		return scale{1, ""}
+	case "B":
+		return scaleForBytes(largest)
 	}
 	return scale{1, unit}
+}
+
+// scaleForBytes chooses the largest binary prefix that leaves something before the point.
+func scaleForBytes(largest float64) scale {
+	s := scale{1, "B"}
+	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if largest*s.factor < 1024 {
+			break
+		}
+		s = scale{s.factor / 1024, unit}
+	}
+	return s
 }
 
 // value is v with its unit.

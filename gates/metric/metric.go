@@ -37,6 +37,11 @@
 //	concurrency.mean     sum of (tk − sent) / D                   SGLang
 //	concurrency.peak     largest number in flight, by a sweep     ours
 //	startup.time         start of the launch to readiness         ours
+//	kv_cache.tokens      capacity of the servers' KV caches       ours
+//	gpu_memory.used      memory that the launch took of its GPUs  ours
+//
+// The last three are of a launch: every run in it has the same value, and a gate compares
+// them once for each pair of targets, whatever the number of cells.
 //
 // vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of
 // SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
@@ -72,6 +77,7 @@ const (
 	RequestsPerSec  Unit = "req/s"
 	Count           Unit = "count"
 	Fraction        Unit = "fraction"
+	Bytes           Unit = "B"
 )
 
 // Level says what one value of a metric describes.

@@ -25,7 +25,7 @@ func TestEveryMetricIsComplete(t *testing.T) {
 			t.Errorf("Lookup(%q) = %+v, %v", m.ID, got, ok)
 		}
 	}
-	if want := 8*6 + 4 + 1 + 2 + 1; len(seen) != want {
+	if want := 8*6 + 4 + 1 + 2 + 3; len(seen) != want {
 		t.Errorf("%d metrics, want %d", len(seen), want)
 	}
 }
@@ -82,6 +82,8 @@ func TestDirectionScaleAndUse(t *testing.T) {
 		{"success.rate", metric.HigherIsBetter, metric.Proportion, false, false, metric.RunLevel},
 		{"concurrency.peak", metric.LowerIsBetter, metric.Difference, false, true, metric.RunLevel},
 		{"startup.time", metric.LowerIsBetter, metric.Log, false, false, metric.LaunchLevel},
+		{"kv_cache.tokens", metric.HigherIsBetter, metric.Log, false, false, metric.LaunchLevel},
+		{"gpu_memory.used", metric.LowerIsBetter, metric.Log, false, false, metric.LaunchLevel},
 	}
 	for _, tt := range tests {
 		m, ok := metric.Lookup(tt.id)

@@ -34,6 +34,18 @@ func singles() []Group {
 			Definition: "start of the first process of a launch until the target is ready",
 			Source:     ours,
 		}),
+		group(Metric{
+			Group: "kv_cache", Stat: "tokens", Label: "KV cache capacity",
+			Unit: Count, Direction: HigherIsBetter, Scale: Log, Level: LaunchLevel, MinRequests: 1,
+			Definition: "tokens that fit into the KV caches of all servers of a launch, as they say at their start",
+			Source:     ours,
+		}),
+		group(Metric{
+			Group: "gpu_memory", Stat: "used", Label: "GPU memory",
+			Unit: Bytes, Direction: LowerIsBetter, Scale: Log, Level: LaunchLevel, MinRequests: 1,
+			Definition: "memory in use on the GPUs of a launch once it is ready, less what was in use before it",
+			Source:     ours,
+		}),
 	}
 }
 

@@ -47,6 +47,14 @@ type Latency struct {
 	P50   float64 `json:"p50_seconds"`
 	P99   float64 `json:"p99_seconds"`
 	Max   float64 `json:"max_seconds"`
+	// Buckets that are not empty, in ascending order.
+	Buckets []Bucket `json:"buckets,omitempty"`
+}
+
+// Bucket counts the values up to its end and above that of the bucket before it.
+type Bucket struct {
+	Upper float64 `json:"le_seconds"`
+	Count uint64  `json:"count"`
 }
 
 func (h *histogram) latency() Latency {
@@ -54,20 +62,52 @@ func (h *histogram) latency() Latency {
 	if total == 0 {
 		return Latency{}
 	}
-	largest := uint64(h.max.Load())
-	quantile := func(q float64) float64 {
-		rank, seen := uint64(q*float64(total-1))+1, uint64(0)
-		for i, n := range counts {
-			if seen += n; seen >= rank {
-				return seconds(min(upper(i), largest))
-			}
+	l := Latency{Count: total, Mean: seconds(uint64(h.sum.Load())) / float64(total), Max: seconds(uint64(h.max.Load()))}
+	for i, n := range counts {
+		if n > 0 {
+			l.Buckets = append(l.Buckets, Bucket{seconds(upper(i)), n})
 		}
-		return seconds(largest)
 	}
-	return Latency{
-		Count: total, Mean: seconds(uint64(h.sum.Load())) / float64(total),
-		P50: quantile(0.5), P99: quantile(0.99), Max: seconds(largest),
+	l.P50, l.P99 = l.quantile(0.5), l.quantile(0.99)
+	return l
+}
+
+// quantile is the end of the bucket that holds the value of that rank.
+func (l Latency) quantile(q float64) float64 {
+	rank, seen := uint64(q*float64(l.Count-1))+1, uint64(0)
+	for _, b := range l.Buckets {
+		if seen += b.Count; seen >= rank {
+			return min(b.Upper, l.Max)
+		}
 	}
+	return l.Max
+}
+
+// Since is the distribution of what came after an earlier reading of the same histogram.
+// Its largest value is only known up to its bucket. It is empty if the earlier one is not
+// of the same histogram: that of a router that was started anew.
+func (l Latency) Since(earlier Latency) Latency {
+	before := map[float64]uint64{}
+	for _, b := range earlier.Buckets {
+		before[b.Upper] = b.Count
+	}
+	out := Latency{}
+	for _, b := range l.Buckets {
+		if b.Count < before[b.Upper] {
+			return Latency{}
+		}
+		if n := b.Count - before[b.Upper]; n > 0 {
+			out.Buckets = append(out.Buckets, Bucket{b.Upper, n})
+			out.Count += n
+			out.Max = min(b.Upper, l.Max)
+		}
+	}
+	if out.Count == 0 || l.Count != earlier.Count+out.Count {
+		return Latency{}
+	}
+	out.Mean = max(0, l.Mean*float64(l.Count)-earlier.Mean*float64(earlier.Count)) / float64(out.Count)
+	out.P50, out.P99 = out.quantile(0.5), out.quantile(0.99)
+	return out
 }
 
 func (h *histogram) counts() (counts []uint64, total uint64) {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -41,6 +42,48 @@ func TestQuantiles(t *testing.T) {
 			t.Fatalf("%d of %d", l.Count, len(values))
 		}
 	})
+}
+
+// What came after a reading is what another histogram of it alone says, up to the width of
+// a bucket.
+func TestSince(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := func(name string) []int64 {
+			return rapid.SliceOfN(rapid.Int64Range(0, int64(time.Minute)), 0, 100).Draw(t, name)
+		}
+		var both, later histogram
+		for _, v := range values("earlier") {
+			both.observe(time.Duration(v))
+		}
+		earlier := both.latency()
+		for _, v := range values("later") {
+			both.observe(time.Duration(v))
+			later.observe(time.Duration(v))
+		}
+		got, want := both.latency().Since(earlier), later.latency()
+		if got.Count != want.Count || math.Abs(got.Mean-want.Mean) > 1e-9*(1+both.latency().Mean*float64(both.latency().Count)) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+		for q, pair := range map[string][2]float64{"p50": {got.P50, want.P50}, "p99": {got.P99, want.P99}, "max": {got.Max, want.Max}} {
+			if pair[0] < pair[1]-1e-12 || pair[0] > pair[1]*(1+1.0/32)+1e-12 {
+				t.Fatalf("%s is %g, want %g", q, pair[0], pair[1])
+			}
+		}
+	})
+}
+
+// A router that was started anew has counted other things.
+func TestSinceOfAnotherHistogram(t *testing.T) {
+	var old, anew histogram
+	for range 3 {
+		old.observe(time.Second)
+	}
+	for range 5 {
+		anew.observe(time.Millisecond)
+	}
+	if got := anew.latency().Since(old.latency()); got.Count != 0 || got.P99 != 0 {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestLongestDuration(t *testing.T) {

@@ -12,6 +12,9 @@ import (
 type Machine interface {
 	// Before notes what is in use before a target is launched.
 	Before(ctx context.Context, target string)
+	// Memory is what a target that is ready has taken of its GPUs' memory since Before, in
+	// bytes; not ok where it has none or nobody tells.
+	Memory(ctx context.Context, target string) (bytes float64, ok bool)
 	// Watch looks at the machine while a run lasts, until the returned function is called,
 	// once, with how long it lasted from its first planned request.
 	Watch(ctx context.Context, target string) (stop func(lasted time.Duration) Watched)
@@ -41,6 +44,8 @@ func (w Watched) apply(run *result.Run) {
 type unwatched struct{}
 
 func (unwatched) Before(context.Context, string) {}
+
+func (unwatched) Memory(context.Context, string) (float64, bool) { return 0, false }
 
 func (unwatched) Watch(context.Context, string) func(time.Duration) Watched {
 	return func(time.Duration) Watched { return Watched{} }

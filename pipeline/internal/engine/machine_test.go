@@ -19,6 +19,8 @@ type fakeMachine struct {
 	// void is asked for the n-th run (from 1), held for the n-th stop.
 	void func(n int) string
 	held func(n int) error
+	// memory that a launch takes of its GPUs.
+	memory float64
 
 	mu     sync.Mutex
 	calls  []string
@@ -34,6 +36,10 @@ func (m *fakeMachine) call(what, target string) {
 }
 
 func (m *fakeMachine) Before(_ context.Context, target string) { m.call("before", target) }
+
+func (m *fakeMachine) Memory(context.Context, string) (float64, bool) {
+	return m.memory, m.memory > 0
+}
 
 func (m *fakeMachine) Watch(_ context.Context, target string) func(time.Duration) Watched {
 	m.call("watch", target)

@@ -27,12 +27,13 @@ const (
 
 // watch observes the servers of a target during one run.
 type watch struct {
-	now   func() time.Time
-	scale float64 // how many times faster than its own time the run is
-	views []*view
-	began time.Time
-	stop  context.CancelFunc
-	done  sync.WaitGroup
+	now    func() time.Time
+	scale  float64 // how many times faster than its own time the run is
+	views  []*view
+	relays []*relayed
+	began  time.Time
+	stop   context.CancelFunc
+	done   sync.WaitGroup
 
 	nics                  func() []probe.NIC // of the machine, where a transfer has to be proved
 	nicsBefore, nicsAfter []probe.NIC
@@ -56,6 +57,7 @@ func (r *runner) newWatch(s *server) *watch {
 	if w.scale == 0 {
 		w.scale = 1
 	}
+	w.relays = s.relays()
 	for _, m := range s.servers() {
 		if observer, ok := m.Engine.(steps.Observer); ok {
 			w.views = append(w.views, &view{member: m, observer: observer})
@@ -72,6 +74,7 @@ func (w *watch) begin(ctx context.Context) {
 			v.before = &o
 		}
 	})
+	w.eachRelay(func(r *relayed) { r.begin(ctx) })
 	w.nicsBefore = w.nics()
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
@@ -83,12 +86,13 @@ func (w *watch) begin(ctx context.Context) {
 // end stops the observation and takes the counters after the last request.
 func (w *watch) end(ctx context.Context) {
 	if w.stop == nil { // the run ended before its first request
-		w.views = nil
+		w.views, w.relays = nil, nil
 		return
 	}
 	w.stop()
 	w.nicsAfter = w.nics()
 	w.done.Wait()
+	w.eachRelay(func(r *relayed) { r.end(ctx) })
 	w.each(func(v *view) {
 		if o, ok := v.scrape(ctx); ok {
 			v.after = &o
@@ -159,6 +163,8 @@ func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run)
 	if start.IsZero() {
 		start = w.began
 	}
+	s.ofLaunch(run, w.scale)
+	r.tellAdded(s, w, run)
 	most := r.seriesPoints()
 	for _, v := range w.views {
 		name := v.member.Name

@@ -31,8 +31,9 @@ type server struct {
 // snapshot is the launch as it is now, for an event that outlives it.
 func (s *server) snapshot() *result.Launch {
 	launch := s.launch
+	launch.Figures = s.figures()
 	if s.spec.alone() {
-		launch.States, launch.Figures = s.front.about.States, s.front.about.Figures
+		launch.States = s.front.about.States
 		return &launch
 	}
 	for _, m := range s.members {
@@ -104,6 +105,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 		s.launch.Startup = r.o.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
+	r.weigh(ctx, s)
 	r.eta.launched()
 	described := r.describeAll(ctx, s)
 	r.emit(s, event.Event{Type: event.LaunchReady, Started: s.snapshot(), Describe: described, Text: text})

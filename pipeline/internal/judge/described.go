@@ -22,7 +22,7 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
 	}
 	base := index(doc)[key(g.Benchmark, cmp.Head)]
-	for _, id := range g.Metrics {
+	for _, id := range g.Of(cmp) {
 		d := c.blank(g, cmp, id)
 		d.BaseCell = cmp.Head
 		describe(&d, base, head, id)

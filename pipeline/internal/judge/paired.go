@@ -24,7 +24,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
 		Base: outcomes(base.Current()), Head: outcomes(head.Current()),
 	}
-	for _, id := range g.Metrics {
+	for _, id := range g.Of(cmp) {
 		m, ok := metric.Lookup(id)
 		if !ok {
 			return fmt.Errorf("metric %s is in the plan but not in the registry", id)

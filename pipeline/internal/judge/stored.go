@@ -19,7 +19,7 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
 	}
 	var success *gates.Success
-	for _, id := range g.Metrics {
+	for _, id := range g.Of(cmp) {
 		m, ok := metric.Lookup(id)
 		if !ok {
 			return fmt.Errorf("metric %s is in the plan but not in the registry", id)

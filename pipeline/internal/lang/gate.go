@@ -163,6 +163,7 @@ func (e *evaluator) against(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 		e.pairing(g, b, base, bm)
 	}
 	e.refuse(g, b, base, bm)
+	e.ofTheLaunch(g, b, base, bm)
 }
 
 // share reads a fraction above 0 and up to most; 0 if it is not set.

@@ -91,7 +91,9 @@ func (p *Plan) joint(group string) int {
 	n := 0
 	for _, g := range p.Gates {
 		if g.group() == group && g.Test == string(gates.MaxT) && g.OnRegression == string(lang.Fail) {
-			n += len(g.Comparisons) * len(g.Metrics)
+			for _, c := range g.Comparisons {
+				n += len(g.Of(c))
+			}
 		}
 	}
 	return max(1, n)

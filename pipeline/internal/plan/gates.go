@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -50,6 +51,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) []Comparison {
 		kept[c.Hash] = c
 	}
 	var out []Comparison
+	launches := map[[2]string]bool{} // that comparisons so far are of
 	for _, i := range src.Cells {
 		head := b.cell(b.cfg.Benchmarks[source], b.cfg.Benchmarks[source].Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
@@ -64,9 +66,24 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) []Comparison {
 			c.HeadValue, c.BaseValue, c.Values = headValue, g.BaseValue, rest
 			c.Base = partner(p.Benchmarks[planned].Cells, g.Axis, g.BaseValue, rest)
 		}
+		targets := [2]string{kept[c.Base].Target, kept[c.Head].Target}
+		c.SameLaunches = launches[targets]
+		launches[targets] = true
 		out = append(out, c)
 	}
 	return out
+}
+
+// Of lists the metrics by which a comparison of the gate is judged: all of them, but for
+// those of the launch where another comparison is of the same one.
+func (g Gate) Of(c Comparison) []string {
+	if !c.SameLaunches {
+		return g.Metrics
+	}
+	return slices.DeleteFunc(slices.Clone(g.Metrics), func(id string) bool {
+		m, ok := metric.Lookup(id)
+		return ok && m.Level == metric.LaunchLevel
+	})
 }
 
 // without splits coordinates into the value on one axis and all the others.
@@ -116,7 +133,7 @@ func (p *Plan) families() map[string]int {
 		for _, c := range g.Comparisons {
 			sizes[g.group()]++
 			if g.BaselineKind == stored || !attached[c.Base] && !attached[c.Head] {
-				sizes[g.group()] += len(g.Metrics)
+				sizes[g.group()] += len(g.Of(c))
 			}
 		}
 	}

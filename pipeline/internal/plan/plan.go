@@ -140,6 +140,9 @@ type Comparison struct {
 	Values    []result.AxisValue `json:"values"`         // coordinates without the compared axis
 	HeadValue string             `json:"head_value,omitempty"`
 	BaseValue string             `json:"base_value,omitempty"`
+	// SameLaunches says that an earlier comparison of the gate is of the same targets. What
+	// a launch has one value of is compared there.
+	SameLaunches bool `json:"same_launches,omitempty"`
 }
 
 // Repeat is one launch of every target with one pass of every cell in each.

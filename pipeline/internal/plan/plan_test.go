@@ -334,3 +334,22 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 }
+
+// What a launch has one value of is compared once for each pair of targets, however many
+// cells they run; the rest in every cell.
+func TestMetricsOfALaunchAreComparedOnce(t *testing.T) {
+	cfg := config(4, 2, 4, 6)
+	startup, _ := metric.Lookup("startup.time")
+	cfg.Gates[0].Metrics = append(cfg.Gates[0].Metrics, startup)
+	p := build(t, cfg, Options{})
+	var got []string
+	for _, c := range p.Gates[0].Comparisons {
+		got = append(got, strings.Join(p.Gates[0].Of(c), " "))
+	}
+	if diff := cmp.Diff([]string{"ttft.p50 startup.time", "ttft.p50", "ttft.p50"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if p.FamilySize != 7 {
+		t.Errorf("family of %d; want 3 cells with a metric and a success rate each, and one start", p.FamilySize)
+	}
+}

@@ -99,6 +99,31 @@ func (g *gpus) Before(ctx context.Context, target string) {
 	}
 }
 
+// Memory implements engine.Machine. What others have taken meanwhile cannot be told apart
+// from what the launch took where the driver lists no processes.
+func (g *gpus) Memory(ctx context.Context, target string) (float64, bool) {
+	if len(g.before.GPUs) == 0 || len(g.requests[target]) == 0 {
+		return 0, false
+	}
+	now := g.look(ctx)
+	owner := g.owner(ctx)
+	g.learn([]probe.Snapshot{now}, owner)
+	sum := int64(0)
+	for _, before := range g.used(target) {
+		after, ok := now.GPU(before.UUID)
+		if !ok || before.MemoryUsed == probe.Unknown || after.MemoryUsed == probe.Unknown {
+			return 0, false
+		}
+		sum += after.MemoryUsed - before.MemoryUsed
+		for _, p := range now.Processes {
+			if p.GPU == before.UUID && owner(p.PID) == probe.OwnerForeign && !probe.IsKnown(g.before.Processes, p) {
+				sum -= max(0, p.Memory)
+			}
+		}
+	}
+	return float64(sum), sum > 0
+}
+
 // Watch implements engine.Machine.
 func (g *gpus) Watch(ctx context.Context, target string) func(time.Duration) engine.Watched {
 	if len(g.before.GPUs) == 0 || len(g.requests[target]) == 0 {
