@@ -22,11 +22,17 @@ type Filter struct {
 	// Gone, if not nil, reports whether the owner that made something is certainly gone.
 	// What it made goes, whatever its deadline.
 	Gone func(owner string) bool
+	// Unused is a time: images of the simulator that no run has wanted since then, and that
+	// no container has, go. They are built again when they are wanted. Zero leaves them alone.
+	Unused time.Time
 }
+
+// kindImage is the kind of images of the simulator, which belong to no run.
+const kindImage = "image"
 
 // Leftover is something that a run made.
 type Leftover struct {
-	// Kind is "container", "network" or "volume".
+	// Kind is "container", "network", "volume" or "image".
 	Kind string
 	// ID to the daemon, and the name for people.
 	ID, Name string
@@ -55,18 +61,27 @@ func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftove
 		return nil, nil, err
 	}
 	found, err := d.leftovers(ctx)
-	return d, slices.DeleteFunc(found, func(l Leftover) bool { return !filter.selects(l) }), err
+	found = slices.DeleteFunc(found, func(l Leftover) bool { return !filter.selects(l) })
+	if !filter.Unused.IsZero() {
+		images, imagesErr := d.unusedSimulators(ctx, filter.Unused)
+		found, err = append(found, images...), errors.Join(err, imagesErr)
+	}
+	return d, found, err
 }
 
 // Cleanup removes the containers, networks and volumes with our labels that filter
-// selects, containers first. It goes on after a failure and returns what was removed with
+// selects, containers first, and the images of the simulator that it calls unused. It goes on after a failure and returns what was removed with
 // all errors. Named volumes of a pipeline file are caches without our labels and stay.
 func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
 	d, found, err := search(ctx, host, filter)
 	errs := []error{err}
 	var removed []Leftover
 	for _, l := range found {
-		if err := d.removeLeftover(ctx, l); err != nil {
+		err := d.removeLeftover(ctx, l)
+		if errors.Is(err, errInUse) {
+			continue
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", l.Kind, l.Name, err))
 			continue
 		}
@@ -137,7 +152,10 @@ func (i labelled) leftover(kind string) Leftover {
 const removePoll = 100 * time.Millisecond
 
 func (d *daemon) removeLeftover(ctx context.Context, l Leftover) error {
-	if l.Kind == "container" {
+	switch l.Kind {
+	case kindImage:
+		return d.removeImage(ctx, l.ID)
+	case "container":
 		ctx, cancel := context.WithTimeout(ctx, removeWait)
 		defer cancel()
 		return d.remove(ctx, l.ID, removePoll)

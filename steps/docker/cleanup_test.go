@@ -52,3 +52,47 @@ func TestCleanupSelects(t *testing.T) {
 		t.Errorf("removed %v, %v", removed, err)
 	}
 }
+
+func TestCleanupUnusedImages(t *testing.T) {
+	now := time.Date(2026, 7, 10, 12, 0, 0, 0, time.UTC)
+	f := newFake(t)
+	f.lists = map[string]string{
+		"/networks":        `[]`,
+		"/volumes":         `{"Volumes":[]}`,
+		"/containers/json": `[{"Id":"c","Names":["/other"],"ImageID":"sha256:busy"}]`,
+		"/images/json": `[
+			{"Id":"sha256:old","RepoTags":["pipeline-simulator:old"]},
+			{"Id":"sha256:new","RepoTags":["pipeline-simulator:new"]},
+			{"Id":"sha256:busy","RepoTags":["pipeline-simulator:busy"]},
+			{"Id":"sha256:wanted","RepoTags":["pipeline-simulator:wanted"]},
+			{"Id":"sha256:named","RepoTags":["pipeline-simulator:named","mine:v1"]},
+			{"Id":"sha256:gone","RepoTags":["pipeline-simulator:gone"]}]`,
+		"/images/sha256:old/json":    `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"0001-01-01T00:00:00Z"}}`,
+		"/images/sha256:new/json":    `{"Created":"2026-07-10T11:00:00Z"}`,
+		"/images/sha256:busy/json":   `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:wanted/json": `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"2026-07-10T11:00:00Z"}}`,
+		"/images/sha256:named/json":  `{"Created":"2026-07-01T12:00:00Z"}`,
+	}
+	filter := Filter{Unused: now.Add(-48 * time.Hour)}
+	for _, find := range []func(context.Context, string, Filter) ([]Leftover, error){Leftovers, Cleanup} {
+		found, err := find(context.Background(), f.host, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range found {
+			got = append(got, l.Kind+" "+l.Name)
+		}
+		if want := "image pipeline-simulator:old, image pipeline-simulator:named"; strings.Join(got, ", ") != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
+	}
+	if got := f.seen("/images/json"); !strings.Contains(got[0], "dev.pipeline.simulator") {
+		t.Errorf("asked for %s", got[0])
+	}
+	// Without the time no image is looked for at all.
+	before := len(f.seen("/images/"))
+	if _, err := Leftovers(context.Background(), f.host, Filter{Expired: now}); err != nil || len(f.seen("/images/")) != before {
+		t.Errorf("%v, asked for images %v", err, f.seen("/images/"))
+	}
+}

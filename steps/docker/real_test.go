@@ -415,3 +415,51 @@ func TestRealBuild(t *testing.T) {
 		t.Errorf("a stage that does not exist: %v", err)
 	}
 }
+
+// TestSimulatorImageIsWanted: an image that is asked for again counts as used now, and one
+// that nobody asked for goes, unless a container has it.
+func TestSimulatorImageIsWanted(t *testing.T) {
+	host := daemonHost(t)
+	ref, err := testImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := connect(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	if err := d.markUsed(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	unused := func(since time.Time) bool {
+		t.Helper()
+		found, err := d.unusedSimulators(t.Context(), since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(found, func(l Leftover) bool { return l.Name == ref })
+	}
+	if unused(before) {
+		t.Errorf("%s was wanted a moment ago and counts as unused", ref)
+	}
+	if !unused(time.Now().Add(time.Hour)) {
+		t.Errorf("%s would not be unused in an hour", ref)
+	}
+	resp, err := d.call(t.Context(), http.MethodPost, "/images/"+ref+"/tag", url.Values{"repo": {simulatorRepository}, "tag": {"unused"}}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.removeImage(t.Context(), simulatorRepository+":unused"); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.inspectImage(t.Context(), "", simulatorRepository+":unused"); status(err) != http.StatusNotFound {
+		t.Errorf("the name of a removed image: %v", err)
+	}
+	if _, err := d.inspectImage(t.Context(), "", ref); err != nil {
+		t.Errorf("its other name went too: %v", err)
+	}
+}

@@ -16,6 +16,9 @@ import (
 // SimulatorProgram is where the image of [SimulatorImage] has the program.
 const SimulatorProgram = "/pipeline"
 
+// simulatorRepository is the name of the images without their tags.
+const simulatorRepository = "pipeline-simulator"
+
 // SimulatorImage returns the name of an image that has nothing but the program at
 // binaryPath, as [SimulatorProgram]. It is built from scratch, so it needs no registry,
 // and only once: its tag is the hash of the program.
@@ -38,13 +41,16 @@ func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, e
 	}
 	sum := sha256.Sum256(program)
 	hash := hex.EncodeToString(sum[:])
-	ref = "pipeline-simulator:" + hash[:16]
+	ref = simulatorRepository + ":" + hash[:16]
 	_, err = d.inspectImage(ctx, ref, ref)
+	if err == nil {
+		err = d.markUsed(ctx, ref)
+	}
 	if err == nil {
 		return ref, nil
 	}
 	if status(err) != http.StatusNotFound {
-		return "", err
+		return "", fmt.Errorf("simulator image: %w", err)
 	}
 	files, err := simulatorContext(program)
 	if err != nil {

@@ -25,24 +25,27 @@ func (a *app) cleanupCommand() *cobra.Command {
 	var f cleanupFlags
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove what killed runs have left: containers, networks, volumes and processes",
+		Short: "Remove what killed runs have left: containers, networks, volumes, processes and Slurm jobs",
 		Long: "Removes what runs of this program made and could not remove because they were killed: of runs whose program has\n" +
 			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended,\n" +
-			"unless --run-id or --expired ask for less: processes know neither.\n" +
-			"What a living run uses stays, and so do images and the volumes that a pipeline file names as caches.",
+			"unless --run-id or --expired ask for less: processes know neither. Jobs and steps of yours on a Slurm cluster are\n" +
+			"cancelled, unless --expired asks for less: their deadline is their time limit.\n" +
+			"Images of the simulator that no run has wanted for two days go as well; they are built again when they are wanted.\n" +
+			"What a living run uses stays, and so do all other images and the volumes that a pipeline file names as caches.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Both are tried whatever becomes of the other.
+			// All are tried whatever becomes of the others.
 			left, dockerErr := a.cleanDocker(cmd.Context(), f)
 			var ended int
 			var processErr error
 			if f.runID == "" && !f.expired {
 				ended, processErr = a.cleanProcesses(f)
 			}
-			if err := errors.Join(dockerErr, processErr); err != nil {
+			cancelled, slurmErr := a.cleanSlurm(cmd.Context(), f)
+			if err := errors.Join(dockerErr, processErr, slurmErr); err != nil {
 				return exit(exitInfrastructure, err)
 			}
-			if left+ended == 0 {
+			if left+ended+cancelled == 0 {
 				fmt.Fprintln(a.Out, "nothing is left")
 			}
 			return nil
@@ -55,6 +58,10 @@ func (a *app) cleanupCommand() *cobra.Command {
 	return cmd
 }
 
+// unusedImages is how long an image of the simulator may have been wanted by no run: a run
+// may take a day, and wants its image when it begins.
+const unusedImages = 48 * time.Hour
+
 // filter says what of a daemon goes.
 func (f cleanupFlags) filter(now time.Time) docker.Filter {
 	switch {
@@ -63,7 +70,7 @@ func (f cleanupFlags) filter(now time.Time) docker.Filter {
 	case f.expired:
 		return docker.Filter{Expired: now}
 	default:
-		return docker.Filter{Expired: now, Gone: spawn.Gone}
+		return docker.Filter{Expired: now, Gone: spawn.Gone, Unused: now.Add(-unusedImages)}
 	}
 }
 
@@ -80,7 +87,11 @@ func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
 	}
 	found, err := clean(ctx, host, f.filter(time.Now()))
 	for _, l := range found {
-		fmt.Fprintf(a.Out, "%s %s %s of run %s\n", done, l.Kind, l.Name, l.RunID)
+		of := ""
+		if l.RunID != "" {
+			of = " of run " + l.RunID
+		}
+		fmt.Fprintf(a.Out, "%s %s %s%s\n", done, l.Kind, l.Name, of)
 	}
 	return len(found), err
 }
