@@ -1,7 +1,7 @@
 package gates
 
 // correct forms the Holm groups and fills in the adjusted p values, both directions.
-func (f Family) correct(l Looks, entries []*entry) []Group {
+func (f Family) correct(l stage, entries []*entry) []Group {
 	var names []string // of groups, in order of appearance; "" is the common one
 	members := map[string][]*entry{}
 	for _, e := range entries {
@@ -35,7 +35,7 @@ func (f Family) correct(l Looks, entries []*entry) []Group {
 }
 
 // alone gives an entry outside the family its own level, without correction.
-func (e *entry) alone(alpha float64, l Looks) {
+func (e *entry) alone(alpha float64, l stage) {
 	e.PHolm, e.PBetterHolm = e.P, e.PBetter
 	if e.share > 0 {
 		alpha = e.share

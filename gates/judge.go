@@ -9,15 +9,15 @@ func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
-	entries, groups := f.look(Looks{1}, nil, newPlanner())
+	entries, groups := f.look(stage{Looks{1}, 1}, nil, newPlanner())
 	j := assemble(f, entries, groups)
 	guard(f, &j)
 	return j, nil
 }
 
-// look judges the family once, as one of looks. Comparisons in rejected were called
+// look judges the family once, as one look of a stage. Comparisons in rejected were called
 // regressions or improvements at an earlier look and stay so.
-func (f Family) look(l Looks, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
+func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
 	set := settings{alpha: l.Level(f.passAlpha(), 1), seed: f.Seed, plan: plan}
 	once := set // for tests that all looks together carry out once
 	once.alpha = f.passAlpha()

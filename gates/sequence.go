@@ -17,6 +17,11 @@ type Sequence struct {
 	Family Family
 	// Looks that are planned.
 	Looks Looks
+	// Before are the looks as they were planned before repeats were added to the sequence,
+	// one list for each time. A look keeps the level it was planned with; the looks added by
+	// the k-th extension have the level of all of them for Alpha/(k+1). So what an undecided
+	// sequence is given in addition costs: see [Sequence.Extendable].
+	Before []Looks
 	// Taken are the looks that were taken; nil means all planned looks that the
 	// measured repeats allow.
 	Taken []int
@@ -42,7 +47,7 @@ type Progress struct {
 // Validate checks the sequence at plan time, as [Validate] does a family, with the levels
 // of its looks. Planned of each comparison is the number of repeats at the last look.
 func (s Sequence) Validate() error {
-	return errors.Join(s.Looks.check(), s.Family.validate(s.Looks))
+	return errors.Join(s.Looks.check(), s.Family.validate(s.last()))
 }
 
 // Judge takes the looks in their order and says whether to go on. Repeats that looks wait
@@ -50,7 +55,7 @@ func (s Sequence) Validate() error {
 // count in theirs. It depends on nothing but the sequence, so that judging again what was
 // stored gives the same decisions.
 func (s Sequence) Judge() (Progress, error) {
-	if err := errors.Join(s.Looks.check(), s.checkTaken(), s.Family.check()); err != nil {
+	if err := errors.Join(s.Looks.check(), s.checkBefore(), s.checkTaken(), s.Family.check()); err != nil {
 		return Progress{}, fmt.Errorf("sequence cannot be judged: %w", err)
 	}
 	c := &course{Sequence: s, repeats: s.Family.repeats(), plan: newPlanner(), final: map[string]Decision{}}
@@ -150,7 +155,7 @@ func (c *course) look(n int, end bool) {
 	}
 	f := c.Family.upTo(c.repeats[:n], end)
 	c.open = nil
-	c.entries, c.groups = f.look(c.Looks, c.rejected, c.plan)
+	c.entries, c.groups = f.look(c.stage(n), c.rejected, c.plan)
 	for i, e := range c.entries {
 		if _, decided := c.final[e.ID]; decided {
 			continue
@@ -171,7 +176,7 @@ func (c Comparison) waits() bool { return c.Descriptive == "" && c.test() != Pre
 
 // judgement sets the final decisions in their places.
 func (c *course) judgement() Judgement {
-	all, _ := c.Family.upTo(c.repeats, true).look(c.Looks, nil, c.plan)
+	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil, c.plan)
 	for i, e := range c.entries {
 		d, decided := c.final[e.ID]
 		if decided {

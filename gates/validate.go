@@ -11,7 +11,7 @@ import (
 // corrected level whatever the data. All problems are reported, joined, each with the
 // numbers that would work.
 func Validate(f Family) error {
-	return f.validate(Looks{1})
+	return f.validate(stage{Looks{1}, 1})
 }
 
 // leastFlips is the least number of pairs for tests by sign flips: with fewer their p
@@ -19,7 +19,7 @@ func Validate(f Family) error {
 const leastFlips = 8
 
 // validate is Validate for a sequence of looks.
-func (f Family) validate(l Looks) error {
+func (f Family) validate(l stage) error {
 	problems := []error{f.check()}
 	size, rest := f.sizes(), f.rest()
 	for _, c := range f.Comparisons {

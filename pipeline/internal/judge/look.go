@@ -39,7 +39,8 @@ func Ask(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 
 // sequence is the family with its looks.
 func (c *court) sequence(ended bool) gates.Sequence {
-	return gates.Sequence{Family: c.family, Looks: c.plan.Looks, Ended: ended}
+	looks, before := c.plan.SessionLooks()
+	return gates.Sequence{Family: c.family, Looks: looks, Before: before, Ended: ended}
 }
 
 // judgement judges the family: at its looks, or once.

@@ -73,6 +73,9 @@ func warnings(p *Plan) []string {
 	if p.Attempt > 1 {
 		out = append(out, fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g; --resume goes on with a run instead", p.Attempt, p.PassAlpha(), p.Alpha))
 	}
+	if text := p.extension(); text != "" {
+		out = append(out, text)
+	}
 	for _, b := range p.Benchmarks {
 		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
 		if judged && b.RepeatMax < 2 {

@@ -32,7 +32,10 @@ type Plan struct {
 	Repeats     []Repeat          `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
-	Looks    []int    `json:"looks,omitempty"`
+	Looks []int `json:"looks,omitempty"`
+	// Before are the looks as they were planned before repeats were added to the session,
+	// one list for each time.
+	Before   [][]int  `json:"looks_before,omitempty"`
 	Estimate Estimate `json:"estimate"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part

@@ -76,6 +76,7 @@ func adopt(p, stored *plan.Plan) error {
 		repeats[b.Addr] = b.RepeatMax
 	}
 	p.Attempt = stored.Attempt
+	p.Before = stored.Before
 	p.Looks = stored.Looks // those that were taken cannot be taken otherwise afterwards
 	for i := range p.Benchmarks {
 		b := &p.Benchmarks[i]

@@ -154,7 +154,7 @@ func (s *session) openDir() (err error) {
 			return errors.Join(err, s.dir.Close())
 		}
 		s.runID = s.state.RunID
-		return nil
+		return s.goOn()
 	}
 	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
 		return err

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+// Continue makes a plan the continuation of the one that a run began with: the same, or
+// the same with more repeats at most. Looks that were planned then keep their levels, and
+// those that are added are judged more strictly (see gates.Sequence.Before), so that a
+// session that is extended until it is green still holds its error rate.
+//
+// It returns false, and leaves the plan as it is, where anything else differs. An error
+// says why repeats cannot be added although nothing else differs.
+func (p *Plan) Continue(before *Plan) (bool, error) {
+	switch planned, now := len(before.Repeats), len(p.Repeats); {
+	case p.Fingerprint == before.Fingerprint, planned == now && p.begins(before):
+		p.Looks, p.Before = before.Looks, before.Before
+	case now <= planned || !p.begins(before):
+		return false, nil
+	default:
+		if err := gates.Looks(before.Looks).Extendable(); err != nil {
+			return false, fmt.Errorf("%d repeats were planned and %d are now: %w", planned, now, err)
+		}
+		last := before.Looks[len(before.Looks)-1]
+		added := slices.DeleteFunc(slices.Clone(p.Looks), func(n int) bool { return n <= last })
+		p.Looks = slices.Concat(before.Looks, added)
+		p.Before = append(slices.Clone(before.Before), before.Looks)
+	}
+	p.Attempt = before.Attempt
+	p.Warnings = warnings(p)
+	p.Seal()
+	return true, nil
+}
+
+// begins says that a plan is another one but for what comes after the other's repeats.
+func (p *Plan) begins(before *Plan) bool {
+	if len(p.Looks) == 0 || len(before.Looks) > 1 && p.Looks[0] != before.Looks[0] {
+		return false
+	}
+	cut := *p
+	cut.Repeats = p.Repeats[:len(before.Repeats)]
+	cut.Looks = before.Looks
+	return fingerprint(&cut) == fingerprint(before)
+}
+
+// SessionLooks are the looks of the plan, as gates judge them.
+func (p *Plan) SessionLooks() (looks gates.Looks, before []gates.Looks) {
+	for _, b := range p.Before {
+		before = append(before, b)
+	}
+	return p.Looks, before
+}
+
+// extension says what was added to a session afterwards; "" for nothing.
+func (p *Plan) extension() string {
+	if len(p.Before) == 0 {
+		return ""
+	}
+	first := p.Before[0]
+	return fmt.Sprintf("extended from at most %s to %d after its data were seen: looks after more than %d repeats are judged at a part of alpha, so that the error rate holds",
+		count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
+}
