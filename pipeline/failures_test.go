@@ -202,6 +202,14 @@ func nothingLeft(t *testing.T, dir string) {
 	if daemonAnswers() != nil {
 		return
 	}
+	for _, l := range leftOf(t, dir) {
+		t.Errorf("%s %s is left", l.Kind, l.Name)
+	}
+}
+
+// leftOf is what the daemon has of a run.
+func leftOf(t *testing.T, dir string) []docker.Leftover {
+	t.Helper()
 	run, err := runID(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +218,5 @@ func nothingLeft(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range found {
-		t.Errorf("%s %s is left", l.Kind, l.Name)
-	}
+	return found
 }
