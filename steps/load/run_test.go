@@ -57,7 +57,7 @@ func TestHealthyRun(t *testing.T) {
 	if a.Events != 20 || a.PeakConcurrency < 1 || a.PeakConcurrency > 5 || a.WorkHash == "" || a.ScheduleHash == "" || res.Run.Duration <= 0 {
 		t.Errorf("audit %+v, duration %d", a, res.Run.Duration)
 	}
-	b := s.bodies[0]
+	b := s.seen().bodies[0]
 	if b["temperature"] != 0.0 || b["stream"] != true || b["ignore_eos"] != true || b["model"] != "m" || want(b) != 4 {
 		t.Errorf("body %v", b)
 	}
@@ -81,10 +81,10 @@ func TestSameSeedSameBytes(t *testing.T) {
 	s1, a := send(1, 9)
 	s2, b := send(1, 9)
 	s3, c := send(2, 9)
-	if d := cmp.Diff(s1.texts, s2.texts); d != "" || a.Audit.WorkHash != b.Audit.WorkHash || a.Audit.ScheduleHash != b.Audit.ScheduleHash {
+	if d := cmp.Diff(s1.seen().texts, s2.seen().texts); d != "" || a.Audit.WorkHash != b.Audit.WorkHash || a.Audit.ScheduleHash != b.Audit.ScheduleHash {
 		t.Errorf("the same seed sent other work: %s", d)
 	}
-	if a.Audit.WorkHash == c.Audit.WorkHash || s1.texts[0] == s3.texts[0] {
+	if a.Audit.WorkHash == c.Audit.WorkHash || s1.seen().texts[0] == s3.seen().texts[0] {
 		t.Error("another seed sent the same work")
 	}
 	for i := range a.Requests {
@@ -284,12 +284,12 @@ func TestEndpoints(t *testing.T) {
 			}
 			r := mustRun(t, Options{BaseURL: s.URL + "/v1", Model: "m", Workload: w, Seed: 1}).Run.Requests[0]
 			if p := problem.Load(); p != "" {
-				t.Errorf("%v: %v", p, s.bodies)
+				t.Errorf("%v: %v", p, s.seen().bodies)
 			}
 			if r.Failure != "" || len(r.Events) != tt.events || r.OutputTokens != 4 || r.Events[len(r.Events)-1].Tokens != 4 {
 				t.Errorf("%+v", r)
 			}
-			if s.bodies[0]["top_p"] != 0.9 {
+			if s.seen().bodies[0]["top_p"] != 0.9 {
 				t.Error("the extra field of the body was not sent")
 			}
 		})
@@ -320,8 +320,8 @@ func TestTextWithoutTokenizer(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil {
-				if _, text := s.bodies[0]["prompt"].(string); !text || res.Run.Requests[0].Failure != "" {
-					t.Errorf("prompt %v, %+v", s.bodies[0]["prompt"], res.Run.Requests[0])
+				if _, text := s.seen().bodies[0]["prompt"].(string); !text || res.Run.Requests[0].Failure != "" {
+					t.Errorf("prompt %v, %+v", s.seen().bodies[0]["prompt"], res.Run.Requests[0])
 				}
 			}
 		})
@@ -399,11 +399,11 @@ func TestClosedLoopByDuration(t *testing.T) {
 		t.Errorf("%d requests", len(run.Requests))
 	}
 	seen := map[string]bool{}
-	for _, text := range s.texts {
+	for _, text := range s.seen().texts {
 		seen[text] = true
 	}
-	if len(seen) != len(s.texts) {
-		t.Errorf("%d different prompts in %d requests", len(seen), len(s.texts))
+	if len(seen) != len(s.seen().texts) {
+		t.Errorf("%d different prompts in %d requests", len(seen), len(s.seen().texts))
 	}
 }
 
@@ -467,8 +467,8 @@ func TestWarmupIsKeptApart(t *testing.T) {
 	w := workload(3)
 	w.Warmup = 2
 	res := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1})
-	if len(res.Warmup) != 2 || len(res.Run.Requests) != 3 || len(s.texts) != 5 {
-		t.Fatalf("%d of warm-up, %d measured, %d sent", len(res.Warmup), len(res.Run.Requests), len(s.texts))
+	if len(res.Warmup) != 2 || len(res.Run.Requests) != 3 || len(s.seen().texts) != 5 {
+		t.Fatalf("%d of warm-up, %d measured, %d sent", len(res.Warmup), len(res.Run.Requests), len(s.seen().texts))
 	}
 	for _, r := range res.Warmup {
 		if r.Failure != "" || r.OutputTokens != 4 {
@@ -476,7 +476,7 @@ func TestWarmupIsKeptApart(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, b := range s.bodies {
+	for _, b := range s.seen().bodies {
 		seen[fmt.Sprint(b["prompt"])] = true
 	}
 	if len(seen) != 5 {
@@ -491,8 +491,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	w := workload(0)
 	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 20}
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-	if s.accepted > 2 || run.Audit.Dials > 2 {
-		t.Errorf("%d connections for two users, audit says %d", s.accepted, run.Audit.Dials)
+	if s.seen().accepted > 2 || run.Audit.Dials > 2 {
+		t.Errorf("%d connections for two users, audit says %d", s.seen().accepted, run.Audit.Dials)
 	}
 
 	var n atomic.Int64

@@ -19,10 +19,22 @@ import (
 type rawServer struct {
 	URL string
 
-	mu       sync.Mutex
+	mu  sync.Mutex
+	got received
+}
+
+// received is what came over the wire.
+type received struct {
 	accepted int
 	bodies   []map[string]any // of all but /tokenize
 	texts    []string
+}
+
+// seen is what was received so far.
+func (s *rawServer) seen() received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got
 }
 
 // script answers one request; it returns false to close the connection.
@@ -65,7 +77,7 @@ func serveRaw(t *testing.T, answer script) *rawServer {
 			open[c] = true
 			mu.Unlock()
 			s.mu.Lock()
-			s.accepted++
+			s.got.accepted++
 			s.mu.Unlock()
 			wg.Go(func() { s.handle(c, answer) })
 		}
@@ -98,8 +110,8 @@ func (s *rawServer) handle(c net.Conn, answer script) {
 		_ = json.Unmarshal(raw, &body)
 		if req.URL.Path != "/tokenize" {
 			s.mu.Lock()
-			s.bodies = append(s.bodies, body)
-			s.texts = append(s.texts, string(raw))
+			s.got.bodies = append(s.got.bodies, body)
+			s.got.texts = append(s.got.texts, string(raw))
 			s.mu.Unlock()
 		}
 		if !answer(c, req.URL.Path, body) {
