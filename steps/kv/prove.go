@@ -176,7 +176,8 @@ func (c *trial) byBytes(failures float64) bool {
 		return false
 	}
 	c.note("counters: %s of KV were transferred", amount(bytes))
-	expected := c.e.prompts() * c.e.KVBytesPerToken
+	local, _, _ := c.e.rise(steps.CounterPrefixHits, consumes)
+	expected := max(0, c.e.prompts()-local) * c.e.KVBytesPerToken
 	slack := float64(c.e.Requests) * c.e.blockTokens() * c.e.KVBytesPerToken
 	switch {
 	case bytes > 0 && failures > 0:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -57,6 +58,7 @@ func (r *runner) prove(s *server, w *watch, got taken) *result.Transport {
 		return nil
 	}
 	e.NICs = traffic(w.nicsBefore, w.nicsAfter)
+	e.KVBytesPerToken = s.kvBytesPerToken()
 	e.Members = nil
 	for _, m := range s.servers() {
 		e.Members = append(e.Members, w.evidenceOf(m))
@@ -67,6 +69,24 @@ func (r *runner) prove(s *server, w *watch, got taken) *result.Transport {
 		t.Evidence = append(t.Evidence, r.o.Redact.String(line))
 	}
 	return t
+}
+
+// kvBytesPerToken is what a token takes of the KV cache: the memory of a server's cache
+// over the tokens that fit into it, as the server says both at its start. Where several
+// GPUs share a server its figure of memory is that of one of them, so nothing is known. Of
+// servers that differ the least counts: what moves is compared with it.
+func (s *server) kvBytesPerToken() float64 {
+	least := 0.0
+	for _, m := range s.servers() {
+		tokens, bytes := m.about.Figures[steps.StartKVTokens], m.about.Figures[steps.StartKVBytes]
+		if tokens <= 0 || bytes <= 0 || m.Spec.GPUs > 1 {
+			return 0
+		}
+		if per := bytes / tokens; least == 0 || per < least {
+			least = per
+		}
+	}
+	return least
 }
 
 // evidenceOf is what one server left behind during the run.
