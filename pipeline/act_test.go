@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,10 +28,14 @@ func TestAct(t *testing.T) {
 	hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: head, HeadRepo: "stranger/r", HeadBranch: "fix"})
 	hub.SetFiles("gate.pipeline.hcl")
 
-	// The rehearsal's head is six times slower: the gate fails the job, and the steps that
-	// always run still do.
+	// A fork's, which is measured only after an approval. The rehearsal's head is six times
+	// slower: the gate fails the job, and the steps that always run still do.
 	w.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"base":{"sha":"`+base+`"},"head":{"sha":"`+head+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
-	out, code := w.run(t, hub, "pull_request", "pull-request.yml", "--var",
+	out, code := w.run(t, hub, "pull_request", "pull-request.yml")
+	if code != 0 || strings.Contains(out, "Run Main") {
+		t.Fatalf("exit status %d: code of a stranger runs although nobody has approved it:\n%s", code, out)
+	}
+	out, code = w.run(t, hub, "pull_request", "pull-request.yml", "--var", "PIPELINE_FORKS=approved", "--var",
 		"PIPELINE_ARGS=--simulate\n--var\nrehearsal=500%\n--var\nrequests=20\n--var\nrepeats=4")
 	if code == 0 {
 		t.Errorf("the job of a regression is green:\n%s", out)
@@ -101,8 +106,8 @@ func newActRepo(t *testing.T, act string) *actRepo {
 	}
 	stub("checkout", "ref: {}, fetch-depth: {}, persist-credentials: {}", "git clone -q "+w.dir+" .")
 	stub("setup-go", "go-version: {}", "go version")
-	stub("upload", "name: {}, path: {}, retention-days: {}, if-no-files-found: {}", "mkdir -p "+w.artifacts+" && cp -r pipeline-results/. "+w.artifacts)
-	stub("download", "name: {}, run-id: {}, github-token: {}, path: {}", "mkdir -p untrusted && cp -r "+w.artifacts+"/. untrusted")
+	stub("upload-artifact", "name: {}, path: {}, retention-days: {}, if-no-files-found: {}, overwrite: {}", "mkdir -p "+w.artifacts+" && cp -r pipeline-results/. "+w.artifacts)
+	stub("download-artifact", "name: {}, run-id: {}, github-token: {}, path: {}", "mkdir -p untrusted && cp -r "+w.artifacts+"/. untrusted")
 	return w
 }
 
@@ -154,15 +159,13 @@ func (w *actRepo) run(t *testing.T, hub *githubtest.Server, event, workflow stri
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	file := filepath.Join(".github", "workflows", "performance-"+workflow)
+	args = append(args, w.stubs(t, file)...)
 	cmd := exec.CommandContext(ctx, w.act, append([]string{
-		event, "-W", filepath.Join(".github", "workflows", "performance-"+workflow), "-e", filepath.Join(top, "event.json"),
+		event, "-W", file, "-e", filepath.Join(top, "event.json"),
 		"-P", "ubuntu-latest=-self-hosted", "-P", "self-hosted=-self-hosted", "-P", "linux=-self-hosted", "-P", "gpu=-self-hosted",
 		"-s", "GITHUB_TOKEN=" + githubtest.Token, "--env", "GITHUB_API_URL=" + hub.URL,
 		"--local-repository", "servegate/pipeline@main=" + ours,
-		"--local-repository", "actions/checkout@v4=" + filepath.Join(top, "checkout"),
-		"--local-repository", "actions/setup-go@v5=" + filepath.Join(top, "setup-go"),
-		"--local-repository", "actions/upload-artifact@v4=" + filepath.Join(top, "upload"),
-		"--local-repository", "actions/download-artifact@v4=" + filepath.Join(top, "download"),
 	}, args...)...)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(top, "home"), "PATH="+w.bin+":"+os.Getenv("PATH"), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
@@ -170,6 +173,23 @@ func (w *actRepo) run(t *testing.T, hub *githubtest.Server, event, workflow stri
 	cmd.Stdout, cmd.Stderr = &out, &out
 	code := exitStatus(t, cmd.Run())
 	return out.String(), code
+}
+
+// otherAction is an action of GitHub's own, pinned to a commit.
+var otherAction = regexp.MustCompile(`uses: (actions/([a-z-]+)@[0-9a-f]{40})\b`)
+
+// stubs are the flags that put our stubs in the place of the actions that a workflow uses.
+func (w *actRepo) stubs(t *testing.T, workflow string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, workflow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flags []string
+	for _, m := range otherAction.FindAllStringSubmatch(string(text), -1) {
+		flags = append(flags, "--local-repository", m[1]+"="+filepath.Join(filepath.Dir(w.dir), m[2]))
+	}
+	return flags
 }
 
 func goEnv(t *testing.T, name string) string {

@@ -249,6 +249,56 @@ func (j *job) begin(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 func TestRunnerCancels(t *testing.T) {
 	j := newJob(t)
 	cmd, out := j.begin(t)
+	j.cancel(t, cmd, out)
+}
+
+// TestRunnerCancelsAWait: a stopped server's GPU does not give its memory back, which would
+// be waited for.
+func TestRunnerCancelsAWait(t *testing.T) {
+	j := newJob(t)
+	j.write(t, "gate.pipeline.hcl", strings.NewReplacer("  ready {", "  gpus = 1\n  ready {", "API_TOKEN", "CUDA_VISIBLE_DEVICES = \"0\"\n    API_TOKEN").Replace(gate))
+	// It notes each look at the memory of the GPU that is held.
+	j.write(t, "nvidia-smi", `#!/bin/sh
+memory=0
+if grep -q '"type":"run_end"' "$NVIDIA_PLAYED/results/events.jsonl" 2>/dev/null; then memory=20000; fi
+case "$1" in
+--query-gpu=index,*clocks_event_reasons.active)
+	echo "0, GPU-aaaa, NVIDIA H100 80GB HBM3, 580.82.07, 81559, $memory, 97, 1755, 1980, 2619, 682.41, 700.00, 61, Enabled, 0, Disabled, 0x0000000000000004"
+	if [ "$memory" != 0 ]; then echo x >>"$NVIDIA_PLAYED/looks"; fi
+	;;
+--query-gpu=name,*) echo "NVIDIA H100 80GB HBM3, 81559, 580.82.07, 700.00, 1980, 5, 16, Disabled, Enabled, Enabled" ;;
+--query-compute-apps=*) ;;
+*) exit 2 ;;
+esac
+`)
+	if err := os.Chmod(filepath.Join(j.dir, "nvidia-smi"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	j.env = append(j.env, "NVIDIA_PLAYED="+j.dir, "PATH="+j.dir+":"+os.Getenv("PATH"), "PIPELINE_LOCK_DIR="+filepath.Join(j.dir, "locks"))
+	cmd, out := j.command(t, nil, "action")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); strings.Count(j.soFar("looks"), "x") < 4; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody waits:\n%s", out)
+		}
+	}
+	if text := j.soFar("results/events.jsonl"); strings.Count(text, `"type":"launch_start"`) != 1 {
+		t.Errorf("the next launch has not waited:\n%s", text)
+	}
+	j.cancel(t, cmd, out)
+}
+
+// soFar is what a file holds by now, which may be nothing.
+func (j *job) soFar(name string) string {
+	text, _ := os.ReadFile(filepath.Join(j.dir, name))
+	return string(text)
+}
+
+// cancel cancels a job as a runner does, and demands that it ends in time and leaves nothing.
+func (j *job) cancel(t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) {
+	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	sent := time.Now()

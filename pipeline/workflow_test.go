@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,27 @@ func TestNothingIsPastedIntoScripts(t *testing.T) {
 			}
 			if strings.HasSuffix(file, "action.yml") && strings.Contains(script, `pipeline" action`) && !strings.Contains(script, "exec ") {
 				t.Errorf("%s starts the program without exec: %s", file, script)
+			}
+		}
+	}
+}
+
+// TestActionsOfOthersArePinned: the workflows that users are given name actions of others
+// by commit, not by a tag that can move.
+func TestActionsOfOthersArePinned(t *testing.T) {
+	files, err := filepath.Glob("../examples/github/*.yml")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	pinned := regexp.MustCompile(`uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v[0-9.]+`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "uses:") && !strings.Contains(line, "uses: servegate/pipeline@") && !pinned.MatchString(line) {
+				t.Errorf("%s: %s is not pinned", file, strings.TrimSpace(line))
 			}
 		}
 	}
