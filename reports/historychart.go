@@ -173,7 +173,13 @@ func (c *trendChart) reference(p *TrendPart, first int) {
 	if p.Condition == trend.Short || p.Retired {
 		return
 	}
-	from, to := days(p.Points[first].Time), days(p.Points[len(p.Points)-1].Time)
+	begin := p.Start
+	for _, change := range p.Changes {
+		if change.Index > begin && !change.Worse && change.After == p.Reference {
+			begin = change.Index
+		}
+	}
+	from, to := between(p, max(first, begin)), days(p.Points[len(p.Points)-1].Time)
 	limit := p.Reference + p.Threshold
 	if c.t.Scale == "log" {
 		limit = p.Reference * (1 + p.Threshold)

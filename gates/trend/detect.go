@@ -148,7 +148,7 @@ func (s *search) divide() bool {
 	if candidate < 0 {
 		return false
 	}
-	phi := s.correlation(s.with(candidate))
+	phi := s.correlation(s.episodes(s.with(candidate)))
 	white := s.whiten(phi)
 	at, q := s.best(white)
 	if at < 0 {
@@ -176,12 +176,50 @@ func (s *search) divide() bool {
 	return true
 }
 
+// maxEpisodes bounds the cuts that are tried together.
+const maxEpisodes = 4
+
+// episodes adds to cuts those without which an episode would be taken for correlation: a
+// series that became slower and then as fast as before has neighbours that are alike, for
+// one cut, in both of its parts. Cuts each of which halves the squares, on an average of a
+// few, are no chance, whatever the correlation is.
+func (s *search) episodes(cuts []int) []int {
+	for {
+		more, goal := cuts, s.squaresOf(cuts)
+		for range maxEpisodes {
+			at, _ := s.bestWithin(s.x, more)
+			if at < 0 {
+				return cuts
+			}
+			more, goal = insert(more, at), goal/2
+			if s.squaresOf(more) <= goal {
+				break
+			}
+		}
+		if len(more) == len(cuts) || s.squaresOf(more) > goal {
+			return cuts
+		}
+		cuts = more
+	}
+}
+
+// squaresOf is the sum of squares about the means of the segments.
+func (s *search) squaresOf(cuts []int) float64 {
+	sum := 0.0
+	for _, r := range residuals(s.x, cuts) {
+		sum += r * r
+	}
+	return sum
+}
+
 // best is the best split over all segments of x, as an index of the series; −1 if there is
 // none.
-func (s *search) best(x []float64) (at int, q float64) {
+func (s *search) best(x []float64) (at int, q float64) { return s.bestWithin(x, s.cuts) }
+
+func (s *search) bestWithin(x []float64, cuts []int) (at int, q float64) {
 	at, q = -1, 0
-	for i, from := range s.cuts[:len(s.cuts)-1] {
-		if b := bestSplit(x[from:s.cuts[i+1]], s.MinSegment, s.work); b.q > q {
+	for i, from := range cuts[:len(cuts)-1] {
+		if b := bestSplit(x[from:cuts[i+1]], s.MinSegment, s.work); b.q > q {
 			at, q = from+b.at, b.q
 		}
 	}
@@ -189,9 +227,11 @@ func (s *search) best(x []float64) (at int, q float64) {
 }
 
 // with are the cuts with one more.
-func (s *search) with(cut int) []int {
-	i, _ := slices.BinarySearch(s.cuts, cut)
-	return slices.Insert(slices.Clone(s.cuts), i, cut)
+func (s *search) with(cut int) []int { return insert(s.cuts, cut) }
+
+func insert(cuts []int, cut int) []int {
+	i, _ := slices.BinarySearch(cuts, cut)
+	return slices.Insert(slices.Clone(cuts), i, cut)
 }
 
 // drop removes the change points below the smallest magnitude, the smallest first.

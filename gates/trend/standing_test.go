@@ -37,9 +37,8 @@ func concat(parts ...[]float64) []float64 {
 	return out
 }
 
-// stand is where values stand, with the change points that are found in them unless the
-// cuts say where they are.
-func stand(t *testing.T, id string, values []float64, accepted int, cuts ...int) trend.Standing {
+// stand is where values stand, with the change points that are found in them.
+func stand(t *testing.T, id string, values []float64, accepted int) trend.Standing {
 	t.Helper()
 	m, ok := metric.Lookup(id)
 	if !ok {
@@ -48,12 +47,6 @@ func stand(t *testing.T, id string, values []float64, accepted int, cuts ...int)
 	s, err := trend.Detect(m, values, trend.Options{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(cuts) > 0 {
-		s = trend.Series{Noise: 0.01}
-		for _, c := range cuts {
-			s.ChangePoints = append(s.ChangePoints, trend.ChangePoint{Index: c, State: trend.Confirmed})
-		}
 	}
 	got, err := trend.Stand(m, values, s, 0.05, accepted)
 	if err != nil {
@@ -70,29 +63,28 @@ func TestStand(t *testing.T) {
 		since       int
 		recovered   int
 		regressions int
-		cuts        []int
 	}{
-		"unchanged":                          {repeat(1, 30), -1, trend.Steady, -1, -1, 0, nil},
-		"too short":                          {[]float64{1, 1, 1, 2, 2}, -1, trend.Short, -1, -1, 0, nil},
-		"one outlier in the middle":          {concat(repeat(1, 15), repeat(1.5, 1), repeat(1, 15)), -1, trend.Steady, -1, -1, 0, nil},
-		"one outlier at the end":             {concat(repeat(1, 20), repeat(1.5, 1)), -1, trend.Suspicious, -1, -1, 0, nil},
-		"two in a row at the end":            {concat(repeat(1, 20), repeat(1.5, 2)), -1, trend.Regressed, 20, -1, 1, nil},
-		"one of the last two":                {concat(repeat(1, 20), []float64{1.5, 1.01}), -1, trend.Steady, -1, -1, 0, nil},
-		"a step":                             {concat(repeat(1, 20), repeat(1.1, 8)), -1, trend.Regressed, 20, -1, 1, nil},
-		"a step for the better":              {concat(repeat(1, 20), repeat(0.9, 8)), -1, trend.Steady, -1, -1, 0, nil},
-		"the gain is lost":                   {concat(repeat(1, 15), repeat(0.9, 12), repeat(1, 12)), -1, trend.Regressed, 27, -1, 1, []int{15, 27}},
-		"recovered":                          {concat(repeat(1, 15), repeat(1.2, 12), repeat(1, 12)), -1, trend.Steady, -1, 27, 1, []int{15, 27}},
-		"one good night is no cure":          {concat(repeat(1, 15), repeat(1.2, 15), repeat(1, 1)), -1, trend.Regressed, 15, -1, 1, nil},
-		"two good nights are":                {concat(repeat(1, 15), repeat(1.2, 15), repeat(1, 2)), -1, trend.Steady, -1, 30, 1, nil},
-		"small steps add up":                 {concat(repeat(1, 20), repeat(1.035, 20), repeat(1.075, 20)), -1, trend.Regressed, 40, -1, 1, nil},
-		"worse and then worse still":         {concat(repeat(1, 15), repeat(1.2, 15), repeat(1.5, 15)), -1, trend.Regressed, 15, -1, 1, nil},
-		"twice":                              {concat(repeat(1, 15), repeat(1.2, 12), repeat(1, 12), repeat(1.2, 12)), -1, trend.Regressed, 39, 27, 2, []int{15, 27, 39}},
-		"accepted":                           {concat(repeat(1, 20), repeat(1.2, 12)), 25, trend.Steady, -1, -1, 0, nil},
-		"accepted before the change is seen": {concat(repeat(1, 20), repeat(1.2, 12)), 19, trend.Regressed, 20, -1, 1, nil},
-		"worse than what was accepted":       {concat(repeat(1, 15), repeat(1.2, 15), repeat(1.5, 15)), 20, trend.Regressed, 30, -1, 1, nil},
+		"unchanged":                          {repeat(1, 30), -1, trend.Steady, -1, -1, 0},
+		"too short":                          {[]float64{1, 1, 1, 2, 2}, -1, trend.Short, -1, -1, 0},
+		"one outlier in the middle":          {concat(repeat(1, 15), repeat(1.5, 1), repeat(1, 15)), -1, trend.Steady, -1, -1, 0},
+		"one outlier at the end":             {concat(repeat(1, 20), repeat(1.5, 1)), -1, trend.Suspicious, -1, -1, 0},
+		"two in a row at the end":            {concat(repeat(1, 20), repeat(1.5, 2)), -1, trend.Regressed, 20, -1, 1},
+		"one of the last two":                {concat(repeat(1, 20), []float64{1.5, 1.01}), -1, trend.Steady, -1, -1, 0},
+		"a step":                             {concat(repeat(1, 20), repeat(1.1, 8)), -1, trend.Regressed, 20, -1, 1},
+		"a step for the better":              {concat(repeat(1, 20), repeat(0.9, 8)), -1, trend.Steady, -1, -1, 0},
+		"the gain is lost":                   {concat(repeat(1, 15), repeat(0.9, 12), repeat(1, 12)), -1, trend.Regressed, 27, -1, 1},
+		"recovered":                          {concat(repeat(1, 15), repeat(1.2, 12), repeat(1, 12)), -1, trend.Steady, -1, 27, 1},
+		"one good night is no cure":          {concat(repeat(1, 15), repeat(1.2, 15), repeat(1, 1)), -1, trend.Regressed, 15, -1, 1},
+		"two good nights are":                {concat(repeat(1, 15), repeat(1.2, 15), repeat(1, 2)), -1, trend.Steady, -1, 30, 1},
+		"small steps add up":                 {concat(repeat(1, 20), repeat(1.035, 20), repeat(1.075, 20)), -1, trend.Regressed, 40, -1, 1},
+		"worse and then worse still":         {concat(repeat(1, 15), repeat(1.2, 15), repeat(1.5, 15)), -1, trend.Regressed, 15, -1, 1},
+		"twice":                              {concat(repeat(1, 15), repeat(1.2, 12), repeat(1, 12), repeat(1.2, 12)), -1, trend.Regressed, 39, 27, 2},
+		"accepted":                           {concat(repeat(1, 20), repeat(1.2, 12)), 25, trend.Steady, -1, -1, 0},
+		"accepted before the change is seen": {concat(repeat(1, 20), repeat(1.2, 12)), 19, trend.Regressed, 20, -1, 1},
+		"worse than what was accepted":       {concat(repeat(1, 15), repeat(1.2, 15), repeat(1.5, 15)), 20, trend.Regressed, 30, -1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := stand(t, "ttft.p99", nights(tt.levels...), tt.accepted, tt.cuts...)
+			got := stand(t, "ttft.p99", nights(tt.levels...), tt.accepted)
 			if got.Condition != tt.want || got.Since != tt.since || got.Recovered != tt.recovered || got.Regressions != tt.regressions {
 				t.Errorf("got %+v, want %s since %d, recovered %d, %d regressions", got, tt.want, tt.since, tt.recovered, tt.regressions)
 			}

@@ -29,6 +29,12 @@ type API interface {
 	UpdateCheck(ctx context.Context, c Check) (Check, error)
 
 	CreateStatus(ctx context.Context, sha string, s Status) error
+
+	// Issues lists those that somebody opened, closed ones as well, and no pull requests.
+	Issues(ctx context.Context, author string) ([]Issue, error)
+	CreateIssue(ctx context.Context, i Issue) (Issue, error)
+	// EditIssue sets title, body and whether it is open, and leaves labels as they are.
+	EditIssue(ctx context.Context, i Issue) (Issue, error)
 }
 
 // PullRequest with what identifies its head.

@@ -36,6 +36,7 @@ type Server struct {
 	statuses []Status
 	pulls    []PullRequest
 	files    []string
+	issues   []Issue
 	locked   bool
 }
 
@@ -112,6 +113,9 @@ func New() *Server {
 		"PATCH " + repo + "check-runs/{id}":        {"PATCH check", s.updateCheck},
 		"GET " + repo + "commits/{sha}/check-runs": {"GET checks", s.listChecks},
 		"POST " + repo + "statuses/{sha}":          {"POST status", s.createStatus},
+		"GET " + repo + "issues":                   {"GET issues", s.listIssues},
+		"POST " + repo + "issues":                  {"POST issues", s.createIssue},
+		"PATCH " + repo + "issues/{n}":             {"PATCH issue", s.editIssue},
 		"POST /graphql":                            {"POST graphql", s.graphql},
 	} {
 		mux.HandleFunc(pattern, s.wrap(h.op, h.h))

@@ -1,0 +1,95 @@
+package github
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports"
+)
+
+// issueMarker is the first line of an issue of ours: the series that it is about, the
+// state that it tells of, and what it was held against when it was opened.
+type issueMarker struct {
+	key   string
+	state string
+	// machine is that on which the regression was found, and reference the level before.
+	machine   string
+	reference float64
+}
+
+var (
+	issueLine   = regexp.MustCompile(`^<!-- pipeline:issue v1 key=([0-9a-f]{16}) state=([0-9a-f]{16}) on=([0-9a-f]{16}) ref=([0-9.e+-]{1,30}) -->(?:\r?\n|$)`)
+	commentLine = regexp.MustCompile(`^<!-- pipeline:issue-state v1 state=([0-9a-f]{16}) -->(?:\r?\n|$)`)
+	seriesKey   = regexp.MustCompile(`^[0-9a-f]{16}$`)
+)
+
+func (m issueMarker) String() string {
+	return fmt.Sprintf("<!-- pipeline:issue v1 key=%s state=%s on=%s ref=%s -->", m.key, m.state, m.machine, strconv.FormatFloat(m.reference, 'g', -1, 64))
+}
+
+// parseIssueMarker reads the marker that a body starts with.
+func parseIssueMarker(body string) (issueMarker, bool) {
+	parts := issueLine.FindStringSubmatch(body)
+	if parts == nil {
+		return issueMarker{}, false
+	}
+	ref, err := strconv.ParseFloat(parts[4], 64)
+	return issueMarker{key: parts[1], state: parts[2], machine: parts[3], reference: ref}, err == nil
+}
+
+// stateMarker is the first line of a comment that tells of a state.
+func stateMarker(state string) string { return "<!-- pipeline:issue-state v1 state=" + state + " -->" }
+
+// digest is what tells states, machines and the like apart.
+func digest(parts ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:issue\x00%q", parts))
+	return hex.EncodeToString(sum[:8])
+}
+
+// standing is what an issue should say of a series.
+type standing int
+
+const (
+	unknown standing = iota // nothing can be said now: the issue stays as it is
+	worse
+	fine
+)
+
+// wanted is where a series stands, and the marker of that. The state in it changes when
+// there is something new to say: with every regression that begins or ends and every
+// acceptance, and not with every night nor with the place of a change point, which the
+// next nights may still move.
+func wanted(t *reports.Trend) (standing, issueMarker) {
+	m := issueMarker{key: t.Key}
+	bad := t.Regressed()
+	if len(bad) > 0 {
+		parts := []any{"regressed"}
+		for _, p := range bad {
+			parts = append(parts, p.Machine, p.Regressions, acceptanceID(p))
+		}
+		m.state, m.machine, m.reference = digest(parts...), digest(bad[0].Machine), bad[0].Reference
+		return worse, m
+	}
+	parts, retired := []any{"fine"}, false
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		retired = retired || p.Condition == trend.Regressed
+		parts = append(parts, p.Machine, p.Regressions, acceptanceID(p))
+	}
+	m.state = digest(parts...)
+	if retired || t.Condition() != trend.Steady {
+		return unknown, m
+	}
+	return fine, m
+}
+
+func acceptanceID(p *reports.TrendPart) string {
+	if p.Accepted == nil {
+		return ""
+	}
+	return p.Accepted.ID
+}
