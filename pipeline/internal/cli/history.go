@@ -69,6 +69,7 @@ func (a *app) historyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&changed, "changed", false, "only series that changed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a markdown table")
+	cmd.AddCommand(a.historyReport(), a.historyIssues())
 	return cmd
 }
 

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/github"
+	"github.com/spf13/cobra"
+)
+
+// defaultMargin is that of gates which do not say one.
+const defaultMargin = 0.05
+
+// trendFlags choose what of the history is judged.
+type trendFlags struct {
+	history   historyFlag
+	branch    string
+	cell      string
+	metrics   []string
+	margins   []string
+	simulated bool
+}
+
+func (f *trendFlags) register(cmd *cobra.Command) {
+	f.history.register(cmd)
+	cmd.Flags().StringVar(&f.branch, "branch", "", "only sessions of this `branch`")
+	cmd.Flags().StringVar(&f.cell, "cell", "", "only the cell with this `label` or hash")
+	cmd.Flags().StringArrayVar(&f.metrics, "metric", nil, "a `metric`, such as ttft.p99 (repeatable; a few common ones unless set)")
+	cmd.Flags().StringArrayVar(&f.margins, "margin", nil, "smallest loss that counts: `5%`, or ttft.p99=10% for one metric (repeatable)")
+	cmd.Flags().BoolVar(&f.simulated, "simulated", false, "the series of the simulator instead of the real ones")
+}
+
+// query is the flags with their defaults filled in.
+func (f trendFlags) query() (history.TrendQuery, error) {
+	q := history.TrendQuery{Branch: f.branch, Cell: f.cell, Simulated: f.simulated, Now: time.Now()}
+	for _, id := range f.metrics {
+		m, ok := metric.Lookup(id)
+		if !ok {
+			return q, fmt.Errorf("there is no metric %q; did you mean %s?", id, metric.Suggest(id))
+		}
+		q.Metrics = append(q.Metrics, m.ID)
+	}
+	if len(q.Metrics) == 0 {
+		q.Metrics = defaultSeries
+	}
+	margins := map[string]float64{"": defaultMargin}
+	for _, text := range f.margins {
+		id, share := "", text
+		if name, rest, ok := strings.Cut(text, "="); ok {
+			m, known := metric.Lookup(name)
+			if !known {
+				return q, fmt.Errorf("--margin %s: there is no metric %q; did you mean %s?", text, name, metric.Suggest(name))
+			}
+			id, share = m.ID, rest
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(share, "%")), 64)
+		if err != nil || !strings.HasSuffix(share, "%") || !(v > 0 && v <= 1000) {
+			return q, fmt.Errorf("--margin %q is no share above 0 %%, such as 5%% or ttft.p99=10%%", text)
+		}
+		margins[id] = v / 100
+	}
+	q.Margin = func(id string) float64 { return cmp.Or(margins[id], margins[""]) }
+	return q, nil
+}
+
+// trends reads the history and judges its series.
+func (a *app) trends(ctx context.Context, f trendFlags) (doc *reports.History, err error) {
+	q, err := f.query()
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	err = a.withHistory(ctx, f.history, func(s history.Store, _ *spawn.Spawner) error {
+		h, err := a.loadHistory(ctx, s)
+		if err != nil {
+			return err
+		}
+		if doc, err = h.Trends(q); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		hint := func(r history.Record) bool { return r.Kind == history.Session && r.Simulated != "" }
+		if len(doc.Trends) == 0 && !q.Simulated && slices.ContainsFunc(h.Records, hint) {
+			fmt.Fprintln(a.Err, "note: there are only simulated sessions; --simulated shows them")
+		}
+		return nil
+	})
+	return doc, err
+}
+
+// historyFormats are the files of a report on a history, and what writes them.
+func (a *app) historyFormats() map[string]func(io.Writer, *reports.History) error {
+	text := reports.Options{}
+	return map[string]func(io.Writer, *reports.History) error{
+		"text": func(w io.Writer, h *reports.History) error { return reports.HistoryText(w, h, text) },
+		"markdown": func(w io.Writer, h *reports.History) error {
+			return reports.HistoryMarkdown(w, h, reports.Options{Budget: summaryBudget})
+		},
+		"html": func(w io.Writer, h *reports.History) error { return reports.HistoryHTML(w, h, reports.HTMLOptions{}) },
+		"json": reports.HistoryJSON,
+	}
+}
+
+// summaryBudget is what a step summary takes, and a little less.
+const summaryBudget = 1000 << 10
+
+var historyFiles = map[string]string{"text": "history.txt", "markdown": "history.md", "html": "history.html", "json": "history.json"}
+
+func (a *app) historyReport() *cobra.Command {
+	var f trendFlags
+	var out string
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "report", Short: "Report what regressed, since when, and where every series stands", Args: cobra.NoArgs,
+		Long: "Judges each metric of each cell over the sessions of the history: regressed after a confirmed change for the worse, or when each\n" +
+			"of the last two sessions is outside what the others predict, by the margin or by twice the noise where that is more.\n" +
+			"With --out it writes history.html with trend charts, history.md, history.txt and history.json. It says nothing by its exit\n" +
+			"status: what fails a night is its gates.",
+		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			doc, err := a.trends(ctx, f)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				return a.printTrends(doc, format)
+			}
+			return a.writeTrends(doc, out)
+		}),
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&out, "out", "", "write all formats into this `directory`")
+	cmd.Flags().Var(choice{&format, sortedKeys(historyFiles)}, "format", "what is printed without --out: "+strings.Join(sortedKeys(historyFiles), ", "))
+	return cmd
+}
+
+func (a *app) printTrends(doc *reports.History, format string) error {
+	if format == "text" {
+		return reports.HistoryText(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
+	}
+	return a.historyFormats()[format](a.Out, doc)
+}
+
+// writeTrends writes whole files or none.
+func (a *app) writeTrends(doc *reports.History, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
+	}
+	defer func() { _ = root.Close() }() // its files are closed
+	for _, format := range sortedKeys(historyFiles) {
+		file, err := renameio.NewPendingFile(historyFiles[format], renameio.WithRoot(root), renameio.WithPermissions(0o644))
+		if err == nil {
+			err = errors.Join(a.historyFormats()[format](file, doc), file.CloseAtomicallyReplace())
+		}
+		if err != nil {
+			return exit(exitInfrastructure, fmt.Errorf("writing %s: %w", historyFiles[format], err))
+		}
+	}
+	_, err = fmt.Fprintf(a.Out, "wrote %s\n", dir)
+	return err
+}
+
+func (a *app) historyIssues() *cobra.Command {
+	var f trendFlags
+	var labels []string
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "issues", Short: "Keep one GitHub issue for each series that regressed", Args: cobra.NoArgs,
+		Long: "Opens an issue for a series when it has regressed as `history report` says, comments on it when there is news and not every\n" +
+			"night, closes it when the series recovers or its level is accepted with `accept`, and opens it again when it regresses again.\n" +
+			"It runs in a workflow of the default branch with `permissions: issues: write`. Exit status 0 if everything was done, 4 if\n" +
+			"GitHub took not all of it.",
+		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.issues(ctx, f, labels, dry) }),
+	}
+	f.register(cmd)
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "`label` of new issues (repeatable)")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and write nothing")
+	return cmd
+}
+
+func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool) error {
+	redact := event.NewRedactor(event.EnvironSecrets(a.Environ()))
+	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: redact.String}
+	if err := a.connect(ctx, k); err != nil {
+		return exit(exitUsage, err)
+	}
+	doc, err := a.trends(ctx, f)
+	if err != nil {
+		return err
+	}
+	did := k.Sync(ctx, doc)
+	for _, d := range did.Done {
+		what := d.Action
+		if dry {
+			what = "would be " + what
+		}
+		where := cmp.Or(d.URL, "a new issue")
+		if d.URL == "" && d.Number > 0 {
+			where = fmt.Sprintf("issue %d", d.Number)
+		}
+		fmt.Fprintf(a.Out, "%s: %s (%s)\n", what, line(d.Title), where)
+	}
+	if len(did.Done) == 0 && len(did.Warnings) == 0 {
+		fmt.Fprintln(a.Out, "no news: all issues are as they should be")
+	}
+	for _, text := range did.Notes {
+		fmt.Fprintf(a.Out, "note: %s\n", line(text))
+	}
+	for _, text := range did.Warnings {
+		a.warn(text)
+	}
+	if len(did.Warnings) > 0 {
+		return exit(exitInfrastructure, nil)
+	}
+	return nil
+}
+
+// connect gives a tracker its GitHub. A dry run does without where there is no token.
+func (a *app) connect(ctx context.Context, k *github.Tracker) error {
+	repo := a.Getenv("GITHUB_REPOSITORY")
+	options := github.OptionsFromEnv(a.Getenv, repo)
+	if k.DryRun && (repo == "" || options.Token == "") {
+		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN nobody is asked which issues there are")
+		return nil
+	}
+	if repo == "" {
+		return errors.New("GITHUB_REPOSITORY is not set: run it in a workflow, or set it to owner/name with a GITHUB_TOKEN that may write issues")
+	}
+	if e, err := github.ReadEvent(a.Getenv); err == nil {
+		k.Server, k.RunURL = e.ServerURL, e.RunURL()
+	}
+	if !k.DryRun {
+		if err := a.onDefaultBranch(ctx); err != nil {
+			return err
+		}
+	}
+	api, err := github.NewClient(options)
+	k.API = api
+	return err
+}
+
+// onDefaultBranch refuses workflows of other branches and of pull requests, which could
+// otherwise open and close issues by what they measured.
+func (a *app) onDefaultBranch(ctx context.Context) error {
+	if a.Getenv("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	p := a.provenance(ctx, sp)
+	if p.pullRequest == "" && p.Branch == p.defaultBranch {
+		return nil
+	}
+	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch, cmp.Or(p.pullRequest, "branch "+p.Branch))
+}
