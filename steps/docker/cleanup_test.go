@@ -65,13 +65,19 @@ func TestCleanupUnusedImages(t *testing.T) {
 			{"Id":"sha256:new","RepoTags":["pipeline-simulator:new"]},
 			{"Id":"sha256:busy","RepoTags":["pipeline-simulator:busy"]},
 			{"Id":"sha256:wanted","RepoTags":["pipeline-simulator:wanted"]},
-			{"Id":"sha256:named","RepoTags":["pipeline-simulator:named","mine:v1"]},
+			{"Id":"sha256:named","RepoTags":["mine:v1","pipeline-simulator:named"]},
+			{"Id":"sha256:others","RepoTags":["mine:v2"]},
+			{"Id":"sha256:nameless","RepoTags":["<none>:<none>"]},
+			{"Id":"sha256:untagged","RepoTags":null},
 			{"Id":"sha256:gone","RepoTags":["pipeline-simulator:gone"]}]`,
-		"/images/sha256:old/json":    `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"0001-01-01T00:00:00Z"}}`,
-		"/images/sha256:new/json":    `{"Created":"2026-07-10T11:00:00Z"}`,
-		"/images/sha256:busy/json":   `{"Created":"2026-07-01T12:00:00Z"}`,
-		"/images/sha256:wanted/json": `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"2026-07-10T11:00:00Z"}}`,
-		"/images/sha256:named/json":  `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:old/json":      `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"0001-01-01T00:00:00Z"}}`,
+		"/images/sha256:new/json":      `{"Created":"2026-07-10T11:00:00Z"}`,
+		"/images/sha256:busy/json":     `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:wanted/json":   `{"Created":"2026-07-01T12:00:00Z","Metadata":{"LastTagTime":"2026-07-10T11:00:00Z"}}`,
+		"/images/sha256:others/json":   `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:nameless/json": `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:untagged/json": `{"Created":"2026-07-01T12:00:00Z"}`,
+		"/images/sha256:named/json":    `{"Created":"2026-07-01T12:00:00Z"}`,
 	}
 	filter := Filter{Unused: now.Add(-48 * time.Hour)}
 	for _, find := range []func(context.Context, string, Filter) ([]Leftover, error){Leftovers, Cleanup} {
@@ -83,7 +89,7 @@ func TestCleanupUnusedImages(t *testing.T) {
 		for _, l := range found {
 			got = append(got, l.Kind+" "+l.Name)
 		}
-		if want := "image pipeline-simulator:old, image pipeline-simulator:named"; strings.Join(got, ", ") != want {
+		if want := "image pipeline-simulator:old, image pipeline-simulator:named, image sha256:nameless, image sha256:untagged"; strings.Join(got, ", ") != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	}

@@ -72,14 +72,31 @@ func (d *daemon) unusedSimulators(ctx context.Context, since time.Time) ([]Lefto
 		if inUse[i.ID] || used.IsZero() || !used.Before(since) {
 			continue
 		}
-		// Names that others gave it stay, and the image with them.
-		for _, tag := range i.RepoTags {
-			if strings.HasPrefix(tag, simulatorRepository+":") {
-				out = append(out, Leftover{Kind: kindImage, ID: tag, Name: tag})
-			}
+		for _, name := range ownNames(i.ID, i.RepoTags) {
+			out = append(out, Leftover{Kind: kindImage, ID: name, Name: name})
 		}
 	}
 	return out, nil
+}
+
+// ownNames are the names that have to go for an image to go: ours. Those that others gave it
+// stay, and the image with them. Of two runs that build the same image at once one loses
+// the name, so that an image without any is known by its ID.
+func ownNames(id string, tags []string) []string {
+	var own []string
+	others := false
+	for _, tag := range tags {
+		switch {
+		case strings.HasPrefix(tag, simulatorRepository+":"):
+			own = append(own, tag)
+		case tag != "<none>:<none>": // so daemons before API 1.43 write none
+			others = true
+		}
+	}
+	if len(own) == 0 && !others {
+		own = append(own, id)
+	}
+	return own
 }
 
 // lastUsed is when an image was last tagged, or else built; zero if the daemon does not
