@@ -173,6 +173,20 @@ func TestMooncakeTrace(t *testing.T) {
 	}
 }
 
+// TestSpan: the plan knows how long a trace takes before anything starts.
+func TestSpan(t *testing.T) {
+	files := &Files{Dir: "testdata"}
+	d := steps.Dataset{Kind: "trace", Path: "mooncake.jsonl", Options: map[string]any{"time_scale": 2}}
+	for n, want := range map[int]time.Duration{0: 6 * time.Second, 3: 3 * time.Second, 1: 0} {
+		if got, err := files.Span(d, n); got != want || err != nil {
+			t.Errorf("first %d requests: %v, %v; want %v", n, got, err, want)
+		}
+	}
+	if _, err := files.Span(d, 5); err == nil || !strings.Contains(err.Error(), "has 4 requests") {
+		t.Errorf("more than there are: %v", err)
+	}
+}
+
 func TestBurstGPTTrace(t *testing.T) {
 	d := steps.Dataset{Kind: "trace", Path: "burstgpt.csv"}
 	src := fromFile(t, d, material(t, &d, 0)).(Timed)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -92,6 +93,22 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	}
 	f.tables[key] = t
 	return t, nil
+}
+
+// Span is the planned time of the last of the first n requests of a trace, of all of
+// them for n = 0.
+func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {
+	t, err := f.Table(d)
+	if err != nil {
+		return 0, err
+	}
+	if n > len(t.Entries) {
+		return 0, invalid("the trace has %d requests, and the load asks for %d", len(t.Entries), n)
+	}
+	if n == 0 {
+		n = len(t.Entries)
+	}
+	return time.Duration(float64(t.Entries[n-1].At) * timeScaleOf(d)), nil
 }
 
 // open opens a regular file below one of the folders. os.Root refuses every way out of

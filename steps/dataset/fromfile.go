@@ -254,10 +254,7 @@ type trace struct {
 }
 
 func newTrace(m maker, given Material) (Source, error) {
-	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: 1}
-	if v, set := m.spec.Options["time_scale"]; set {
-		t.scale = number(v)
-	}
+	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: timeScaleOf(m.spec)}
 	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
 		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
 	}

@@ -27,6 +27,14 @@ func option(d steps.Dataset, name string) int {
 	return options[name].unset
 }
 
+// timeScaleOf is the factor on the times of a trace.
+func timeScaleOf(d steps.Dataset) float64 {
+	if v, set := d.Options["time_scale"]; set {
+		return number(v)
+	}
+	return 1
+}
+
 func checkOptions(d steps.Dataset) error {
 	for name, bound := range options {
 		v, set := d.Options[name]

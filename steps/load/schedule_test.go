@@ -157,3 +157,30 @@ func TestCheckLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestPoissonGapsAreExponential: the Kolmogorov–Smirnov distance of the gaps of a fast
+// schedule from the exponential distribution stays below its 1 % point, and the last send
+// is where the rate says, so that nothing drifts.
+func TestPoissonGapsAreExponential(t *testing.T) {
+	const n, rate = 20000, 2000.0
+	for seed := range uint64(5) {
+		s := Schedule(steps.Load{Arrival: Poisson, Rate: rate, Requests: n}, n, seed)
+		if s[n-1] != 10*time.Second {
+			t.Errorf("seed %d: the last send is at %v, want 10s", seed, s[n-1])
+		}
+		gaps := make([]float64, n)
+		before := time.Duration(0)
+		for i, at := range s {
+			gaps[i], before = (at - before).Seconds(), at
+		}
+		slices.Sort(gaps)
+		worst := 0.0
+		for i, g := range gaps {
+			f := 1 - math.Exp(-rate*g)
+			worst = max(worst, math.Abs(f-float64(i)/n), math.Abs(float64(i+1)/n-f))
+		}
+		if limit := 1.63 / math.Sqrt(n); worst > limit {
+			t.Errorf("seed %d: distance %.4f, limit %.4f", seed, worst, limit)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -18,6 +20,23 @@ const (
 	drainAssumed     = 3  // the last answers, the reset of caches, the warm-up
 )
 
+// seconds estimates one pass of a workload. The schedule of a trace is in its file, so
+// what is wrong with the file, or with what is asked of it, is found here.
+func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
+	if w.Load.Arrival != "trace" || w.Dataset.Sum == "" {
+		return runSeconds(w)
+	}
+	span, err := b.cfg.Files.Span(w.Dataset, w.Load.Requests)
+	if err != nil {
+		b.fail(src.Range, "the trace cannot be replayed", upperFirst(err.Error())+".")
+		return runSeconds(w)
+	}
+	if w.Load.Duration > 0 {
+		span = min(span, w.Load.Duration)
+	}
+	return span.Seconds() + drainAssumed
+}
+
 // runSeconds estimates one pass of a workload from its schedule.
 func runSeconds(w steps.Workload) float64 {
 	switch {
@@ -25,6 +44,9 @@ func runSeconds(w steps.Workload) float64 {
 		return w.Load.Duration.Seconds() + drainAssumed
 	case w.Load.Rate > 0:
 		return float64(w.Load.Requests+w.Warmup)/w.Load.Rate + drainAssumed
+	case w.Load.ThinkTime > 0:
+		turns := math.Ceil(float64(w.Load.Requests) / float64(max(w.Load.MaxConcurrency, 1)))
+		return turns*w.Load.ThinkTime.Seconds() + unlimitedAssumed
 	default:
 		return unlimitedAssumed
 	}
