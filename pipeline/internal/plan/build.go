@@ -189,7 +189,7 @@ func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
 		Values:   values,
 		Target:   c.Target,
 		Workload: c.Workload,
-		Seconds:  runSeconds(c.Workload),
+		Seconds:  b.seconds(src, c.Workload),
 	}
 }
 
