@@ -199,7 +199,7 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 	if err != nil {
 		return false, err
 	}
-	sources, diags := syntax.Load([]string{"-"}, bytes.NewReader(src))
+	sources, diags := syntax.Load([]string{name}, bytes.NewReader(src))
 	if diags.HasErrors() {
 		if err := diag.Text(a.Err, sources.Map(), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {
 			return false, err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/servegate/pipeline/reports/escape"
@@ -132,6 +133,15 @@ func Main(args []string, s Streams) int {
 	return app.exitCode(root.ExecuteContext(context.Background()))
 }
 
+// shown is an error as a terminal may get it: it can quote a server, a file or a program.
+func shown(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = escape.Line(lines[i], 0)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // exitCode says what is left to say of an error, and turns it into a code.
 func (a *app) exitCode(err error) int {
 	if err == nil {
@@ -147,7 +157,7 @@ func (a *app) exitCode(err error) int {
 		}
 	}
 	if e.err != nil {
-		fmt.Fprintf(a.Err, "pipeline: %v\n", e.err)
+		fmt.Fprintf(a.Err, "pipeline: %s\n", shown(e.err))
 	}
 	return e.code
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
@@ -238,10 +239,14 @@ func writeRecords(path string, run record.Run) error {
 	return file.Close()
 }
 
+// maxError is how much of a server's answer an error shows.
+const maxError = 500
+
+// firstError is what a server answered to the first request that failed, fit for a terminal.
 func firstError(run record.Run) string {
 	for _, r := range run.Requests {
 		if r.Failure != "" {
-			return fmt.Sprintf("%s: %s", r.Failure, r.Error)
+			return escape.Text(fmt.Sprintf("%s: %s", r.Failure, r.Error), maxError)
 		}
 	}
 	return "unknown"

@@ -18,16 +18,23 @@ const (
 	tailWidth = 2000 // bytes of a line
 )
 
-// Log takes the output of a server or a step: all of it goes to a file, with secrets
-// masked, and its last lines are at hand. It is safe for concurrent use.
+// maxLog is how much of a log is kept. A server that writes a line for every token fills a
+// disk within a night.
+const maxLog = 64 << 20
+
+// Log takes the output of a server or a step: it goes to a file, with secrets masked, and
+// its last lines are at hand. Of what is more than 64 MiB the file has only the end. It is
+// safe for concurrent use.
 type Log struct {
 	name   string
 	file   *os.File
 	masked *event.Writer
 
-	mu   sync.Mutex
-	tail tail
-	err  error
+	mu      sync.Mutex
+	room    int64 // bytes that the file still takes
+	leftOut int64 // bytes that it did not
+	tail    tail
+	err     error
 }
 
 // Log opens logs/NAME.log. What a killed run left there is kept; the new output follows.
@@ -37,7 +44,11 @@ func (d *Dir) Log(name string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	l := &Log{name: file, file: f}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log: %w", err), f.Close())
+	}
+	l := &Log{name: file, file: f, room: max(0, maxLog-info.Size())}
 	l.masked = d.redact.Writer((*unmasked)(l))
 	return l, nil
 }
@@ -68,7 +79,20 @@ func (l *Log) Err() error {
 
 // Close writes what was held back, closes the file and returns the first error.
 func (l *Log) Close() error {
-	return errors.Join(l.masked.Close(), l.Err(), l.file.Close())
+	return errors.Join(l.masked.Close(), l.ending(), l.Err(), l.file.Close())
+}
+
+// ending tells the reader of the file what it lacks, and writes the last lines.
+func (l *Log) ending() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leftOut == 0 || l.err != nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(l.file, "\n[pipeline: %d bytes are left out here, since a log is cut at %d MiB; the last lines were:]\n%s\n",
+		l.leftOut, maxLog>>20, strings.Join(l.tail.last(), "\n"))
+	l.leftOut = 0
+	return err
 }
 
 // unmasked is the end of a Log behind the redactor.
@@ -81,7 +105,10 @@ func (u *unmasked) Write(p []byte) (int, error) {
 	if u.err != nil {
 		return len(p), nil
 	}
-	if _, err := u.file.Write(p); err != nil {
+	kept := p[:min(int64(len(p)), u.room)]
+	u.room -= int64(len(kept))
+	u.leftOut += int64(len(p) - len(kept))
+	if _, err := u.file.Write(kept); err != nil {
 		u.err = fmt.Errorf("write %s: %w", u.name, err)
 	}
 	return len(p), nil

@@ -195,6 +195,43 @@ func TestLogKeepsAllAndATail(t *testing.T) {
 	}
 }
 
+// A server that writes without end does not fill the disk. What it said last is there, as
+// is how much is not, also where the log is opened again.
+func TestLogIsBounded(t *testing.T) {
+	d := create(t, t.TempDir())
+	for try := range 2 {
+		log, err := d.Log("server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if try == 0 {
+			log.room = 100 // of 64 MiB
+		}
+		for i := range 1000 {
+			fmt.Fprintf(log, "line %d, try %d\n", i, try)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if tail := log.Tail(); len(tail) != 50 || tail[49] != fmt.Sprintf("line 999, try %d", try) {
+			t.Errorf("tail: %.60q", tail)
+		}
+		whole := read(t, d.Path(), log.Path())
+		if try == 1 {
+			if !strings.HasSuffix(whole, "\nline 999, try 1\n") {
+				t.Errorf("the second part: %.80q", whole)
+			}
+			continue
+		}
+		if !strings.HasPrefix(whole, "line 0, try 0\n") || !strings.HasSuffix(whole, "\nline 999, try 0\n") || len(whole) > 1500 {
+			t.Errorf("%d bytes: %.80q", len(whole), whole)
+		}
+		if !strings.Contains(whole, "[pipeline: 15790 bytes are left out here, since a log is cut at 64 MiB") {
+			t.Errorf("nothing says what is left out: %q", whole[:300])
+		}
+	}
+}
+
 func TestLogErrorsAreKept(t *testing.T) {
 	d := create(t, t.TempDir())
 	log, err := d.Log("server")
