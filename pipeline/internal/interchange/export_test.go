@@ -127,7 +127,7 @@ func TestGoBench(t *testing.T) {
 		}
 		m := benchLine.FindStringSubmatch(line)
 		if m == nil {
-			if !regexp.MustCompile(`^[a-z]+: \S`).MatchString(line) {
+			if !regexp.MustCompile(`^# [a-z]+ \S`).MatchString(line) {
 				t.Errorf("%q is no line of the format", line)
 			}
 			continue

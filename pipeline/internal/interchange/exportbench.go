@@ -18,12 +18,13 @@ import (
 // (https://golang.org/design/14313-benchmark-format), so that benchstat reads it: one line
 // for each valid run, named by the axis values, with every metric under its id and unit
 // ("ttft.p99-s"). Unit lines say which direction is better. The iteration count is the
-// number of requests.
+// number of requests. Where the figures come from is a comment: benchstat compares nothing
+// between files that say different things of themselves in lines of "key: value".
 func WriteGoBench(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
 	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}} {
 		if value := oneLine(head[1]); value != "" {
-			fmt.Fprintf(b, "%s: %s\n", head[0], value)
+			fmt.Fprintf(b, "# %s %s\n", head[0], value)
 		}
 	}
 	ids := map[string]bool{}

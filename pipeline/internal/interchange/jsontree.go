@@ -172,6 +172,8 @@ func convert(root *node, d *columns, source string, opt ReadOptions) ([]Run, err
 	switch {
 	case root.has("benchmarks") && (root.has("metadata") || root.has("args")):
 		return convertGuidellm(root, base)
+	case root.has("metrics") && root.get("metadata", "aggregation_type").str() == "confidence":
+		return one(convertAiperfAggregate(root, base))
 	case root.has("aiperf_version"), root.get("time_to_first_token", "unit") != nil, root.get("request_latency", "unit") != nil:
 		return one(convertAiperf(root, base))
 	case root.has("successes") && (root.has("load_summary") || root.has("failures")):

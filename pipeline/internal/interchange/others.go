@@ -62,6 +62,23 @@ var guidellmStats = map[string]string{
 	"percentiles.p75": "p75", "percentiles.p90": "p90", "percentiles.p95": "p95", "percentiles.p99": "p99", "percentiles.p999": "p99.9",
 }
 
+// aiperfTimes are the tags that have statistics over requests.
+var aiperfTimes = []struct{ tag, label string }{
+	{"time_to_first_token", "ttft"}, {"request_latency", "e2e latency"},
+	{"inter_token_latency", "itl"}, {"inter_chunk_latency", "icl"},
+}
+
+// aiperfSums are the tags of a whole run; counts are whole numbers.
+var aiperfSums = []struct {
+	tag, label string
+	count      bool
+}{
+	{"request_throughput", "request throughput", false}, {"input_token_throughput", "input throughput", false},
+	{"output_token_throughput", "output throughput", false}, {"total_token_throughput", "total throughput", false},
+	{"request_count", "completed", true}, {"error_request_count", "failed", true}, {"goodput", "request goodput", false},
+	{"total_isl", "total input tokens", true}, {"total_osl", "total output tokens", true},
+}
+
 // convertAiperf reads aiperf's profile_export_aiperf.json: a tag with unit and statistics
 // for each metric.
 func convertAiperf(root *node, r Run) (Run, error) {
@@ -69,10 +86,7 @@ func convertAiperf(root *node, r Run) (Run, error) {
 	r.fields(root.get("input_config", "loadgen"), "")
 	r.fields(root.get("input_config", "endpoint"), "endpoint_")
 	var e entryList
-	for _, g := range []struct{ tag, label string }{
-		{"time_to_first_token", "ttft"}, {"request_latency", "e2e latency"},
-		{"inter_token_latency", "itl"}, {"inter_chunk_latency", "icl"},
-	} {
+	for _, g := range aiperfTimes {
 		tag := root.get(g.tag)
 		if tag == nil {
 			continue
@@ -83,12 +97,7 @@ func convertAiperf(root *node, r Run) (Run, error) {
 		}
 		e.statistics(tag, g.label, unit, aiperfStats)
 	}
-	for _, g := range []struct{ tag, label string }{
-		{"request_throughput", "request throughput"}, {"input_token_throughput", "input throughput"},
-		{"output_token_throughput", "output throughput"}, {"total_token_throughput", "total throughput"},
-		{"request_count", "completed"}, {"error_request_count", "failed"}, {"goodput", "request goodput"},
-		{"total_isl", "total input tokens"}, {"total_osl", "total output tokens"},
-	} {
+	for _, g := range aiperfSums {
 		e.add(g.label, root.get(g.tag, "avg"))
 	}
 	e.add("duration ("+root.get("benchmark_duration", "unit").str()+")", root.get("benchmark_duration", "avg"))

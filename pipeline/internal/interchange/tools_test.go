@@ -70,6 +70,12 @@ func TestToolFiles(t *testing.T) {
 			counts:  interchange.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true, InputTokens: 110000, OutputTokens: 19370},
 			absent:  []string{"itl", "output_throughput"},
 		}},
+		"tools/aiperf-aggregate.json": {{
+			format: interchange.FormatAiperf, line: 1,
+			metrics: map[string]float64{"ttft.p99": 0.0853, "e2el.mean": 1.5, "aiperf_itl.p50": 0.012, "request_throughput.mean": 47.2, "aiperf_output_throughput.mean": 4720},
+			counts:  interchange.Counts{Sent: 801, Succeeded: 800, Failed: 1, FailedKnown: true, InputTokens: 440000},
+			absent:  []string{"itl", "goodput"}, warning: "means over 4 profile runs of aiperf on one server",
+		}},
 		"tools/inference-perf.json": {{
 			format: interchange.FormatInferencePerf, line: 1,
 			metrics: map[string]float64{"ttft.p99": 0.9, "ttft.p99.9": 0.95, "tpot.p90": 0.055, "inference_perf_e2el.p50": 1.4, "inference_perf_ntpot.mean": 0.02, "output_throughput.mean": 512.5},
