@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +54,7 @@ func (a *app) validateJSON(flags configFlags, paths []string) error {
 		return err
 	}
 	if !diags.HasErrors() {
-		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, Argv: argv(false)})
+		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, Argv: argv(false), Launch: session.Launch(engines(), "", 1)})
 		diags = append(diags, refused...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {

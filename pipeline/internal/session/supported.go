@@ -127,6 +127,17 @@ func Validate(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics
 			out = append(out, d)
 		}
 	}
+	for _, d := range cfg.Deployments {
+		if cfg.Settings.Slurm != nil {
+			break // which places its servers by itself
+		}
+		if _, err := placed(d.Spec, false); err != nil {
+			out = append(out, &hcl.Diagnostic{
+				Severity: hcl.DiagError, Summary: d.Addr + " cannot be placed", Subject: d.Range.Ptr(),
+				Detail: strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + ".",
+			})
+		}
+	}
 	return out
 }
 
