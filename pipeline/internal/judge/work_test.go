@@ -1,0 +1,67 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func foreign(sent, failed int, in, out float64) result.Run {
+	return result.Run{Status: result.RunOK, Repeat: 1, Sent: sent, Failed: failed, Audit: map[string]any{"source": "a:1", "input_tokens": in, "output_tokens": out}}
+}
+
+// Two sides of another load generator are held to the same work by what it tells: a failure
+// is an outcome and no other work.
+func TestUnlike(t *testing.T) {
+	base := foreign(100, 0, 12800, 1600)
+	passes := foreign(300, 0, 38400, 4800)
+	passes.Audit["passes"] = 3.0
+	for name, tt := range map[string]struct {
+		head result.Run
+		want string
+	}{
+		"equal":                  {foreign(100, 0, 12800, 1600), ""},
+		"a hair of difference":   {foreign(100, 0, 12850, 1605), ""},
+		"failures":               {foreign(100, 50, 6400, 800), ""},
+		"three passes":           {passes, ""},
+		"fewer requests":         {foreign(99, 0, 12672, 1584), "99 requests against 100"},
+		"longer prompts":         {foreign(100, 0, 25600, 1600), "256 input tokens per request against 128"},
+		"cut answers":            {foreign(100, 0, 12800, 1500), "15 output tokens per request against 16"},
+		"tokens are not told":    {result.Run{Status: result.RunOK, Sent: 100, Audit: map[string]any{"source": "b:1"}}, ""},
+		"ours by hash":           {result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x"}}, "work_hash differs"},
+		"all failed, no measure": {foreign(100, 100, 0, 0), ""},
+	} {
+		if got := unlike(base, tt.head); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	ours := result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x", "schedule_hash": "y"}}
+	more := ours
+	more.Sent = 200
+	if got := unlike(ours, more); got != "" {
+		t.Errorf("equal hashes: %q", got)
+	}
+}
+
+func TestTooFewRequests(t *testing.T) {
+	p99, _ := metric.Lookup("ttft.p99")
+	cell := func(r result.Run) *result.Cell { return &result.Cell{Runs: []result.Run{r}} }
+	ours := result.Run{Status: result.RunOK, Repeat: 1, Sent: 10, Audit: map[string]any{"work_hash": "x"}}
+	passes := foreign(1500, 0, 1, 1)
+	passes.Audit["passes"] = 3.0
+	for name, tt := range map[string]struct {
+		run result.Run
+		few bool
+	}{
+		"enough":           {foreign(1000, 0, 1, 1), false},
+		"too few":          {foreign(999, 0, 1, 1), true},
+		"failures of them": {foreign(1000, 1, 1, 1), true},
+		"three small runs": {passes, true},
+		"of our own load":  {ours, false}, // the file was refused, or allowed, before it ran
+	} {
+		if got := tooFewRequests(p99, cell(foreign(5000, 0, 1, 1)), cell(tt.run)); (got != "") != tt.few {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
