@@ -56,8 +56,8 @@ func Suite(id string, alpha, margin float64, cells []Comparison) (Comparison, er
 // cells is another suite.
 func (c *Comparison) inherit(cells []Comparison) {
 	for _, cell := range cells {
-		if c.Invalid == "" && cell.Invalid != "" {
-			c.Invalid = cell.ID + ": " + cell.Invalid
+		if cell.Invalid != "" && (c.Invalid == "" || cell.InvalidFrom < c.InvalidFrom) {
+			c.Invalid, c.InvalidFrom = cell.ID+": "+cell.Invalid, cell.InvalidFrom
 		}
 		if c.Missing == "" && cell.Missing != "" {
 			c.Missing = cell.ID + ": " + cell.Missing

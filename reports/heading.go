@@ -274,7 +274,7 @@ func (v *view) sides() Line {
 	type side struct{ axis, base, head string }
 	var sides []side
 	for _, r := range v.rows {
-		if r.d.Head == "" && r.d.Base == "" {
+		if r.d.Head == "" && r.d.Base == "" || r.d.SuiteCells > 0 {
 			continue
 		}
 		s := side{v.comparedAxis(r), r.d.Base, r.d.Head}

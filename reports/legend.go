@@ -2,8 +2,10 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -27,9 +29,10 @@ func (v *view) legend() []Line {
 	if len(v.doc.Looks) > 1 {
 		lines = append(lines, term("looks", v.looksText()))
 	}
+	lines = append(lines, v.special()...)
 	lines = append(lines,
 		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, after Holm over the family of %s of this file%s, and the change is at least the margin%s. "+
-			"A change between nothing and the margin is called a regression with a chance that rises to about %s at the margin.",
+			"A change between nothing and the margin is called a regression with a chance that rises to %s at the margin.",
 			alpha, count(v.doc.FamilySize, "comparison"), v.sharesNote(), v.strictNote(), v.atMargin())),
 		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.", alpha)),
@@ -53,14 +56,53 @@ func (v *view) looksText() string {
 		strings.Join(numbers[:last], ", "), numbers[last])
 }
 
-// atMargin is the chance of a regression verdict at a true change of exactly the margin:
-// an estimate is beyond it in one of two sessions, and at one of several looks more often.
-// The 70 % are what simulation gives for looks after 4, 6, 8, 10 and 12 repeats.
-func (v *view) atMargin() string {
-	if len(v.doc.Looks) > 1 {
-		return "70 %"
+// special explains what only some sessions have.
+func (v *view) special() []Line {
+	var lines []Line
+	if v.doc.Attempt > 1 {
+		lines = append(lines, term(fmt.Sprintf("attempt %d", v.doc.Attempt), fmt.Sprintf(
+			"the same change was measured before, and that is not part of this result. A pass needs α/%d, so that running again until it is green does not work.", v.doc.Attempt)))
 	}
-	return "½"
+	if v.any(func(d *result.Decision) bool { return d.SuiteCells > 0 }) {
+		lines = append(lines, term("over several cells", fmt.Sprintf(
+			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", plainPercent(gates.SuiteShare))))
+	}
+	if v.any(func(d *result.Decision) bool { return d.Moderated }) {
+		lines = append(lines, term("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
+	}
+	return lines
+}
+
+func (v *view) any(has func(*result.Decision) bool) bool {
+	return slices.ContainsFunc(v.rows, func(r verdictRow) bool { return has(r.d) })
+}
+
+// regressionAtMargin is the chance of a regression verdict at a true change of exactly the
+// margin, in percent by the number of looks, where the noise is well below the margin. An
+// estimate is beyond it in one of two sessions, and at one of several looks more often.
+var regressionAtMargin = []int{50, 60, 65, 69, 71, 73, 75, 76, 77, 78}
+
+// atMargin is that chance in words. A strict gate demands that the whole interval is
+// beyond the margin, which then happens as seldom as any false alarm.
+func (v *view) atMargin() string {
+	strict := 0
+	for _, g := range v.gates {
+		if g.Strict {
+			strict++
+		}
+	}
+	looks := max(len(v.doc.Looks), 1)
+	text := "about ½"
+	if looks > 1 {
+		text = fmt.Sprintf("about %d %%", regressionAtMargin[min(looks, len(regressionAtMargin))-1])
+	}
+	switch strict {
+	case 0:
+		return text
+	case len(v.gates):
+		return "at most " + exact(v.doc.Alpha)
+	}
+	return text + " (" + exact(v.doc.Alpha) + " at most in strict gates)"
 }
 
 func term(word, meaning string) Line {

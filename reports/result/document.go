@@ -42,6 +42,9 @@ type Document struct {
 	// the end. LooksTaken are those that were taken.
 	Looks      []int `json:"looks,omitempty"`
 	LooksTaken []int `json:"looks_taken,omitempty"`
+	// Attempt counts the tries of the same change from 1, where earlier ones are not part
+	// of this one: a pass then needs Alpha/Attempt. 0 means 1.
+	Attempt int `json:"attempt,omitempty"`
 
 	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
 	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU.
@@ -263,16 +266,19 @@ type Decision struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"` // "metric", "success" or "assert"
 	// Cell of the head and what it was compared with.
-	Cell      string      `json:"cell"` // hash
-	BaseCell  string      `json:"base_cell,omitempty"`
-	Values    []AxisValue `json:"values"`         // the head's coordinates without the compared axis
-	Head      string      `json:"head,omitempty"` // compared axis: value of the head ("on")
-	Base      string      `json:"base,omitempty"` // and of the base ("off")
-	Metric    string      `json:"metric"`         // id, "success.rate" for success
-	Label     string      `json:"label"`
-	Unit      string      `json:"unit"`
-	Direction string      `json:"direction"` // "lower" or "higher" is better
-	Scale     string      `json:"scale"`
+	Cell     string      `json:"cell"` // hash
+	BaseCell string      `json:"base_cell,omitempty"`
+	Values   []AxisValue `json:"values"`         // the head's coordinates without the compared axis
+	Head     string      `json:"head,omitempty"` // compared axis: value of the head ("on")
+	Base     string      `json:"base,omitempty"` // and of the base ("off")
+	Metric   string      `json:"metric"`         // id, "success.rate" for success
+	// SuiteCells is the number of cells whose geometric means are compared together, 0 for
+	// a comparison of one cell. Cell and BaseCell are empty then.
+	SuiteCells int    `json:"suite_cells,omitempty"`
+	Label      string `json:"label"`
+	Unit       string `json:"unit"`
+	Direction  string `json:"direction"` // "lower" or "higher" is better
+	Scale      string `json:"scale"`
 
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
@@ -289,6 +295,8 @@ type Decision struct {
 	// look of a group-sequential test has its nominal one, a further attempt its share);
 	// 0 otherwise.
 	Level float64 `json:"level,omitempty"`
+	// Moderated says that the spread was drawn towards that of the other cells of the metric.
+	Moderated bool `json:"moderated,omitempty"`
 	// Look is the number of repeats at the look whose data the decision rests on, 0 without
 	// looks. Later describes all pairs where more were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`

@@ -195,6 +195,7 @@ func (v *validator) decision(d *Decision, at string) {
 	oneOf(v, d.Direction, at+".direction", "lower", "higher", "")
 	oneOf(v, d.Scale, at+".scale", "log", "difference", "proportion", "")
 	v.count(d.N, "%s.n", at)
+	v.count(d.SuiteCells, "%s.suite_cells", at)
 	v.count(d.NeedPairs, "%s.need_pairs", at)
 	v.atMost(d.Level, 1, "%s.level", at)
 	v.atMost(d.HolmLevel, 1, "%s.holm_level", at)

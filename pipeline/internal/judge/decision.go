@@ -12,7 +12,7 @@ import (
 )
 
 func decisionID(g plan.Gate, cmp plan.Comparison, id string) string {
-	return g.Addr + "/" + cmp.Head + "/" + id
+	return g.ID(cmp.Head, id)
 }
 
 // blank is a decision with everything but the verdict and the numbers.
@@ -45,7 +45,7 @@ func fill(d *result.Decision, from gates.Decision, alpha float64) {
 	if level := (1 - from.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
 		d.Level, d.HolmLevel = level, from.Level
 	}
-	d.P, d.PHolm = &from.P, &from.PHolm
+	d.P, d.PHolm, d.Moderated = &from.P, &from.PHolm, from.Moderated != nil
 	d.NeedPairs = from.NeedPairs
 	if from.Requests == nil {
 		d.Lower, d.Upper = &from.Lower, &from.Upper

@@ -64,6 +64,9 @@ func (c *court) hearing() error {
 				return fmt.Errorf("judging %s: %w", g.Addr, err)
 			}
 		}
+		if err := c.suites(gate, g); err != nil {
+			return fmt.Errorf("judging %s: %w", g.Addr, err)
+		}
 	}
 	return nil
 }
@@ -86,7 +89,7 @@ type place struct{ gate, decision int }
 
 func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
-	doc.Looks, doc.LooksTaken = nil, nil
+	doc.Looks, doc.LooksTaken, doc.Attempt = nil, nil, p.Attempt
 	return &court{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{},
 		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
@@ -161,7 +164,11 @@ func (c *court) decide() error {
 		c.doc.FamilySize += len(group.IDs)
 	}
 	for i, d := range j.Comparisons {
-		fill(c.at(c.comparisons[i]), d, c.plan.Alpha)
+		at := c.at(c.comparisons[i])
+		fill(at, d, c.plan.Alpha)
+		if d.Tested && c.plan.HasSuites() { // the gates' shares are no longer all there is
+			at.HolmLevel = d.Level
+		}
 	}
 	for i, d := range j.Success {
 		fill(c.at(c.success[i]), d, c.plan.Alpha)

@@ -167,13 +167,15 @@ const (
 
 // Gate is one set of conditions on one benchmark.
 type Gate struct {
-	Addr                                                                    string
-	Description                                                             string
-	Benchmark                                                               string // address
-	Baseline                                                                string // address, "" with assert
-	Metrics                                                                 []metric.Metric
-	Cells                                                                   []int // indices of the benchmark's cells for which `where` holds
-	Margin                                                                  float64
+	Addr        string
+	Description string
+	Benchmark   string // address
+	Baseline    string // address, "" with assert
+	Metrics     []metric.Metric
+	Cells       []int // indices of the benchmark's cells for which `where` holds
+	Margin      float64
+	// SuiteMargin is that of all cells together, 0 unless set.
+	SuiteMargin                                                             float64
 	Alpha                                                                   float64 // the gate's own share; 0 if common
 	Test                                                                    string  // "paired_t" unless set
 	Strict                                                                  bool

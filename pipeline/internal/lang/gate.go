@@ -76,7 +76,7 @@ func (e *evaluator) offerEntities(root string) string {
 func (e *evaluator) checkForm(b *block) bool {
 	assert := b.one("assert")
 	if assert != nil {
-		for _, name := range []string{"baseline", "metrics", "margin", "alpha", "test", "strict"} {
+		for _, name := range []string{"baseline", "metrics", "margin", "suite_margin", "alpha", "test", "strict"} {
 			if a := b.attrs[name]; a != nil {
 				e.report(problem(codeGate, a.NameRange, fmt.Sprintf("%s has no meaning beside assert", name),
 					"An assert is an absolute limit, not a comparison. Make two gates of it."))
@@ -151,6 +151,7 @@ func cellScope(s *scope, c Cell) *scope {
 // comparison evaluates what a gate with a baseline says by itself.
 func (e *evaluator) comparison(g *Gate, b *block, o object) {
 	g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
+	g.SuiteMargin = e.share(o, "suite_margin", 1, "Write two percent as \"2%\" or 0.02.")
 	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
 	if b.has("metrics") {
 		e.metrics(g, b)
@@ -162,6 +163,7 @@ func (e *evaluator) against(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == pairedBaseline {
 		e.pairing(g, b, base, bm)
 	}
+	e.suite(g, b, base)
 	e.refuse(g, b, base, bm)
 	e.ofTheLaunch(g, b, base, bm)
 }

@@ -182,7 +182,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, b := range cfg.Benchmarks {
 			for _, c := range b.Cells {
-				if c.Target == "" || c.Workload.Load.Arrival == "" {
+				if c.Workload.Driver == nil && (c.Target == "" || c.Workload.Load.Arrival == "") {
 					t.Errorf("%s has an incomplete cell: %+v", b.Addr, c)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 )
@@ -177,10 +178,14 @@ func smallerStat(m metric.Metric, n float64) string {
 }
 
 // checkShares checks the gates' own shares of alpha against the file's.
-func (e *evaluator) checkShares(gates []*Gate, alpha float64) {
+func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	sum, claims := 0.0, []string(nil)
+	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.OnRegression == Fail }) {
+		sum = gates.SuiteShare * alpha
+		claims = append(claims, fmt.Sprintf("suite_margin has %.3g", sum))
+	}
 	var first, rest *Gate
-	for _, g := range gates {
+	for _, g := range list {
 		base := e.baselines[g.Baseline]
 		switch {
 		case base == nil || base.Kind == fileBaseline || g.OnRegression != Fail:

@@ -49,6 +49,10 @@ func (b *builder) decide(p *Plan) {
 			b.fail(src.Range, "gate cannot decide", why)
 			continue
 		}
+		if g.SuiteMargin > 0 && len(g.Suites()) == 0 {
+			b.fail(src.Range, "gate has no suite", "suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
+			continue
+		}
 		g.Power = b.power(p, *g, level)
 		for _, w := range g.Power {
 			if w.Metric != "" {

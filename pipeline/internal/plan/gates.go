@@ -19,7 +19,7 @@ func (b *builder) gates(p *Plan) []Gate {
 	for _, src := range b.cfg.Gates {
 		g := Gate{
 			Addr: src.Addr, Description: src.Description, Benchmark: src.Benchmark, Baseline: src.Baseline,
-			Margin: src.Margin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
+			Margin: src.Margin, SuiteMargin: src.SuiteMargin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
 			OnRegression: string(src.OnRegression), OnInconclusive: string(src.OnInconclusive),
 			OnMissing: string(src.OnMissing), OnInvalid: string(src.OnInvalid),
 			OnUnprovenTransport: string(src.OnUnprovenTransport),
@@ -113,7 +113,8 @@ func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
 }
 
 // families counts the tests that can fail the file, by the group that Holm's procedure
-// corrects over: the gates with an alpha of their own by address, all others under "".
+// corrects over: the gates with an alpha of their own by address, the ratios of geometric
+// means of all gates under suiteGroup, all others under "".
 // They are every metric of every comparison of a gate whose regression fails, and the
 // comparison of success rates that each carries. Comparisons with a baseline outside of
 // the session or with a server that is not launched anew are described, not tested, and
@@ -136,6 +137,9 @@ func (p *Plan) families() map[string]int {
 				sizes[g.group()] += len(g.Of(c))
 			}
 		}
+	}
+	if n := p.suites(); n > 0 {
+		sizes[suiteGroup] = n
 	}
 	return sizes
 }
@@ -166,7 +170,7 @@ func (p *Plan) share(g Gate) float64 {
 	if g.Alpha > 0 {
 		return g.Alpha
 	}
-	rest := p.Alpha
+	rest := p.Alpha - p.suiteAlpha()
 	for _, other := range p.Gates {
 		if other.tests() && other.OnRegression == string(lang.Fail) {
 			rest -= other.Alpha

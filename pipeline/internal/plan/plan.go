@@ -106,19 +106,21 @@ type Gate struct {
 	BaselineKind string `json:"baseline_kind,omitempty"`
 	BaselinePath string `json:"baseline_path,omitempty"`
 	// Stored says which sessions of the history count, nil without such a baseline.
-	Stored         *Stored  `json:"stored,omitempty"`
-	Axis           string   `json:"axis,omitempty"`
-	BaseValue      string   `json:"base_value,omitempty"`
-	Metrics        []string `json:"metrics,omitempty"`
-	Margin         float64  `json:"margin,omitempty"`
-	Alpha          float64  `json:"alpha,omitempty"`
-	Test           string   `json:"test,omitempty"`
-	Strict         bool     `json:"strict,omitempty"`
-	AllowOverload  bool     `json:"allow_overload,omitempty"`
-	OnRegression   string   `json:"on_regression"`
-	OnInconclusive string   `json:"on_inconclusive"`
-	OnMissing      string   `json:"on_missing"`
-	OnInvalid      string   `json:"on_invalid"`
+	Stored    *Stored  `json:"stored,omitempty"`
+	Axis      string   `json:"axis,omitempty"`
+	BaseValue string   `json:"base_value,omitempty"`
+	Metrics   []string `json:"metrics,omitempty"`
+	Margin    float64  `json:"margin,omitempty"`
+	// SuiteMargin is that of all cells together, 0 where they are not compared so.
+	SuiteMargin    float64 `json:"suite_margin,omitempty"`
+	Alpha          float64 `json:"alpha,omitempty"`
+	Test           string  `json:"test,omitempty"`
+	Strict         bool    `json:"strict,omitempty"`
+	AllowOverload  bool    `json:"allow_overload,omitempty"`
+	OnRegression   string  `json:"on_regression"`
+	OnInconclusive string  `json:"on_inconclusive"`
+	OnMissing      string  `json:"on_missing"`
+	OnInvalid      string  `json:"on_invalid"`
 	// OnUnprovenTransport says what a KV transfer does that nothing proves.
 	OnUnprovenTransport string `json:"on_unproven_transport,omitempty"`
 	Assert              bool   `json:"assert,omitempty"`

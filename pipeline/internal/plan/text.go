@@ -121,6 +121,9 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 	repeats := p.repeatsOf(g.Benchmark)
 	p.writeLevel(w, g, repeats)
+	if text := p.suiteText(g); text != "" {
+		fmt.Fprintf(w, "  \t%s\n", text)
+	}
 	for _, power := range g.Power {
 		what := power.Basis
 		if power.Metric != "" {

@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// suiteSession is a session of several cells whose heads are all a little slower.
+func suiteSession(cells int, slower float64) session {
+	s := session{plan: newSession().plan, doc: &result.Document{Status: result.StatusComplete, Benchmarks: []result.Benchmark{{Addr: "benchmark.b"}}}}
+	g := &s.plan.Gates[0]
+	g.Comparisons, g.SuiteMargin = nil, 0.02
+	s.plan.Benchmarks[0].Cells = nil
+	for i := range cells {
+		values := []result.AxisValue{{Name: "rate", Value: fmt.Sprint(i)}}
+		c := plan.Comparison{Head: fmt.Sprint("head", i), Base: fmt.Sprint("base", i), HeadValue: "head", BaseValue: "base", Values: values}
+		g.Comparisons = append(g.Comparisons, c)
+		for k, hash := range []string{c.Base, c.Head} {
+			target := s.plan.Targets[k].Addr
+			s.plan.Benchmarks[0].Cells = append(s.plan.Benchmarks[0].Cells, plan.Cell{Hash: hash, WorkKey: "w", Target: target})
+			s.doc.Benchmarks[0].Cells = append(s.doc.Benchmarks[0].Cells, result.Cell{Hash: hash, Target: target})
+			for r := 1; r <= repeats; r++ {
+				value := 0.1 * float64(i+1) * (1 + 0.02*math.Sin(float64(7*i+3*r+k)))
+				if k == 1 {
+					value *= 1 + slower
+				}
+				s.add(len(s.doc.Benchmarks[0].Cells)-1, run(r, value))
+			}
+		}
+	}
+	return s
+}
+
+// A change that every cell shares and none shows is found over all of them, on a share of
+// alpha of its own, while the cells are tested with the rest.
+func TestASuiteIsJudgedBesideItsCells(t *testing.T) {
+	s := suiteSession(12, 0.03)
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	suites := 0
+	for _, d := range s.doc.Gates[0].Decisions {
+		switch {
+		case d.SuiteCells > 0:
+			suites++
+			if d.Verdict != result.Regression || d.Label != "TTFT p50 over 12 cells" || d.Cell != "" || len(d.Pairs) != repeats || d.Margin != 0.02 || math.Abs(d.Change-0.03) > 0.005 {
+				t.Errorf("%+v", d)
+			}
+		case d.Verdict == result.Regression:
+			t.Errorf("%s: %s", d.ID, d.Verdict)
+		}
+	}
+	if suites != 1 || s.doc.FamilySize != 12+12+1 || s.doc.Verdict != result.Regression || s.doc.ExitCode != 1 {
+		t.Errorf("%d suites in a family of %d: %s, exit %d", suites, s.doc.FamilySize, s.doc.Verdict, s.doc.ExitCode)
+	}
+}
+
+func TestASuiteNeedsItsCells(t *testing.T) {
+	s := suiteSession(3, 0)
+	s.each(3, func(r *result.Run) { r.Failed = 100 }) // the head of the second cell
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	d := s.doc.Gates[0].Decisions
+	if suite := d[len(d)-1]; suite.SuiteCells != 3 || suite.Verdict != result.Inconclusive || !strings.Contains(suite.Reason, "never looks like a speed-up") {
+		t.Errorf("%s: %s", suite.Verdict, suite.Reason)
+	}
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+// suiteGroup is the key of all suites in families: they share a part of the file's alpha,
+// whatever their gates have.
+const suiteGroup = "suite"
+
+// Suite is one metric of all cells of a gate together, for one value of the compared axis.
+type Suite struct {
+	HeadValue, BaseValue string
+	Metric               string
+	Heads                []string // hashes of the heads' cells
+}
+
+// Suites are those of a gate with a margin for them: one for each metric that several
+// cells are compared by.
+func (g Gate) Suites() []Suite {
+	if g.SuiteMargin == 0 {
+		return nil
+	}
+	var all []Suite
+	for _, c := range g.Comparisons {
+		for _, id := range g.Of(c) {
+			i := slices.IndexFunc(all, func(s Suite) bool { return s.HeadValue == c.HeadValue && s.Metric == id })
+			if i < 0 {
+				i = len(all)
+				all = append(all, Suite{HeadValue: c.HeadValue, BaseValue: c.BaseValue, Metric: id})
+			}
+			all[i].Heads = append(all[i].Heads, c.Head)
+		}
+	}
+	return slices.DeleteFunc(all, func(s Suite) bool { return len(s.Heads) < 2 })
+}
+
+// ID of the comparison of a cell by a metric, unique in the plan.
+func (g Gate) ID(head, metric string) string { return g.Addr + "/" + head + "/" + metric }
+
+// Compare makes the comparison of a suite from those of its cells, which are in family.
+func (s Suite) Compare(g Gate, alpha float64, family []gates.Comparison) (gates.Comparison, error) {
+	var cells []gates.Comparison
+	for _, head := range s.Heads {
+		id := g.ID(head, s.Metric)
+		i := slices.IndexFunc(family, func(c gates.Comparison) bool { return c.ID == id })
+		if i < 0 {
+			return gates.Comparison{}, fmt.Errorf("%s is part of a suite but not of the family", id)
+		}
+		cells = append(cells, family[i])
+	}
+	return gates.Suite(g.ID("suite "+s.HeadValue, s.Metric), alpha, g.SuiteMargin, cells)
+}
+
+// suites counts the suites that can fail the file.
+func (p *Plan) suites() int {
+	n := 0
+	for _, g := range p.Gates {
+		if g.OnRegression == string(lang.Fail) {
+			n += len(g.Suites())
+		}
+	}
+	return n
+}
+
+// HasSuites says that suites have a share of the file's alpha.
+func (p *Plan) HasSuites() bool { return p.suites() > 0 }
+
+// suiteAlpha is what the suites have of the file's alpha.
+func (p *Plan) suiteAlpha() float64 {
+	if !p.HasSuites() {
+		return 0
+	}
+	return gates.SuiteShare * p.Alpha
+}
+
+// ratios is "3 ratios of geometric means".
+func ratios(n int) string {
+	if n == 1 {
+		return "1 ratio of geometric means"
+	}
+	return fmt.Sprintf("%d ratios of geometric means", n)
+}
+
+// suiteText says what the suites of a gate are, "" for none.
+func (p *Plan) suiteText(g Gate) string {
+	suites := g.Suites()
+	if len(suites) == 0 {
+		return ""
+	}
+	cells := 0
+	for _, s := range suites {
+		cells = max(cells, len(s.Heads))
+	}
+	level := fmt.Sprintf("%.3g one-sided", gates.SuiteShare*p.Alpha)
+	if g.OnRegression == string(lang.Fail) {
+		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
+	}
+	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), count(cells, "cell"), 100*g.SuiteMargin, level)
+}
