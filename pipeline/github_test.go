@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -200,6 +201,36 @@ func TestPullRequestIsTold(t *testing.T) {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s holds the secret as %q", name, secret)
 			}
+		}
+	}
+}
+
+// TestLoosenedGates: what a pull request does to its own gates is said, and does not help it
+// where those of the base judge.
+func TestLoosenedGates(t *testing.T) {
+	j := newJob(t)
+	j.write(t, "base.pipeline.hcl", gate)
+	j.write(t, "gate.pipeline.hcl", strings.Replace(gate, `margin    = "30%"`, "margin    = \"90%\"\n  on_regression = \"warn\"", 1))
+	j.env = append(j.env, "PIPELINE_ACTION_BASE_FILE=base.pipeline.hcl")
+	const told = "changes the gates that judge it: `gate.latency` margin `30 %` → `90 %`, `gate.latency` on_regression `fail` → `warn`."
+	for source, want := range map[string]int{"head": 0, "base": 1} {
+		j.run(t, want, []string{"PIPELINE_ACTION_GATE_SOURCE=" + source, "PIPELINE_ACTION_RESULTS=" + source}, "action")
+		if c := j.hub.Comments(); len(c) != 1 || !strings.Contains(c[0].Body, told) {
+			t.Errorf("%s: %+v", source, c)
+		}
+	}
+	for name, loose := range map[string]string{
+		"gate.latency is missing":                  strings.Replace(gate, `gate "latency"`, `gate "other"`, 1),
+		"gate.latency has another benchmark":       strings.NewReplacer(`benchmark "b"`, `benchmark "c"`, "benchmark.b", "benchmark.c").Replace(gate),
+		"the pipeline before the change cannot be": "",
+	} {
+		base := "base.pipeline.hcl"
+		if loose == "" {
+			base = "none.pipeline.hcl"
+		}
+		j.write(t, "gate.pipeline.hcl", cmp.Or(loose, gate))
+		if out := j.run(t, 3, nil, "run", "--out", "x", "--base-file", base, "--gate-source=base", "gate.pipeline.hcl"); !strings.Contains(out, name) {
+			t.Errorf("%s:\n%s", name, out)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package github
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type surroundings struct {
 	head string
 	// judges are the files of the pull request that decide what is measured and how.
 	judges    []string
+	changed   []GateChange
 	untrusted bool
 	checkURL  string
 }
@@ -53,7 +55,10 @@ func (s surroundings) banners() []string {
 		out = append(out, alert("NOTE", fmt.Sprintf("These results are for %s; the head of the pull request is %s by now.",
 			escape.Code(short(s.event.SHA), 0), escape.Code(short(s.head), 0))))
 	}
-	if len(s.judges) > 0 {
+	switch {
+	case len(s.changed) > 0:
+		out = append(out, alert("WARNING", "This pull request changes the gates that judge it: "+s.changes()+"."))
+	case len(s.judges) > 0:
 		out = append(out, alert("WARNING", "This pull request changes what judges it: "+s.list()+"."))
 	}
 	if s.untrusted {
@@ -75,6 +80,23 @@ func (s surroundings) list() string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
+}
+
+// changes says what becomes of the gates, a few settings of them.
+func (s surroundings) changes() string {
+	const most = 8
+	var parts []string
+	for _, c := range s.changed[:min(most, len(s.changed))] {
+		text := escape.Code(c.Gate, 100) + " " + escape.Inline(c.Setting, 30)
+		if c.Old != "" || c.New != "" {
+			text += " " + cmp.Or(escape.Code(c.Old, 100), "unset") + " → " + cmp.Or(escape.Code(c.New, 100), "unset")
+		}
+		parts = append(parts, text)
+	}
+	if more := len(s.changed) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // links lead to the evidence. The addresses are made of parts that were checked.

@@ -26,7 +26,13 @@ type Settings struct {
 	Report reports.Options
 	// Untrusted marks a result that code of a stranger has made.
 	Untrusted bool
+	// Changed is what the pull request does to the gates that judge it.
+	Changed []GateChange
 }
+
+// GateChange is a setting of a gate before and after a change; without values the setting
+// is what became of the whole gate, "new" or "removed".
+type GateChange struct{ Gate, Setting, Old, New string }
 
 // Nothing reports whether nothing is to be posted.
 func (s Settings) Nothing() bool {
@@ -204,7 +210,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	if err != nil {
 		return "", err
 	}
-	around := surroundings{event: p.Event, head: pr.HeadSHA, untrusted: p.Settings.Untrusted, checkURL: checkURL}
+	around := surroundings{event: p.Event, head: pr.HeadSHA, untrusted: p.Settings.Untrusted, checkURL: checkURL, changed: p.Settings.Changed}
 	// The banner is worth a request, and its lack no failure.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {
 		around.judges = judging(files, doc)

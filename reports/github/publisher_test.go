@@ -276,3 +276,22 @@ func TestHostileFileNames(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedGates: the values of gates are those of a pull request.
+func TestChangedGates(t *testing.T) {
+	s := fake(t)
+	hostile := "`x` | <img src=x>\n# h @everyone https://evil.example"
+	settings := everything()
+	settings.Changed = []github.GateChange{
+		{Gate: "gate.a", Setting: "margin", Old: "5 %", New: "50 %"}, {Gate: "gate.b", Setting: "removed"}, {Gate: "gate.c", Setting: "alpha", New: "1 %"},
+		{Gate: hostile, Setting: "assert", Old: hostile, New: hostile}, {Gate: "1"}, {Gate: "2"}, {Gate: "3"}, {Gate: "4"}, {Gate: "5"}, {Gate: "6"},
+	}
+	publisher(t, s, newClock(), pullRequest(), settings).Finish(t.Context(), document(result.Pass, 1))
+	text := one(t, s).Body
+	contains(t, text, "changes the gates that judge it: `gate.a` margin `5 %` → `50 %`, `gate.b` removed, `gate.c` alpha unset → `1 %`, ", "and 2 more.")
+	for _, bad := range []string{"<img", "@everyone", "\n# h", "https://evil"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q is in:\n%s", bad, text)
+		}
+	}
+}

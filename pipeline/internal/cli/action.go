@@ -56,7 +56,7 @@ func (a *app) actionRun(ctx context.Context) error {
 	if err := a.trusted(); err != nil {
 		return exit(exitUsage, err)
 	}
-	args := append([]string{"run", "--progress", "plain"}, a.inputFlags(append(postInputs, "fail-on")...)...)
+	args := append([]string{"run", "--progress", "plain"}, a.inputFlags(append(postInputs, "fail-on", "base-file", "gate-source")...)...)
 	out := a.input("RESULTS")
 	if out != "" {
 		args = append(args, "--out", out)

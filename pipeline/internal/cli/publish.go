@@ -105,7 +105,7 @@ type publishers struct {
 }
 
 // publishers of a run: none outside of a GitHub job, and none for a simulated run.
-func (a *app) publishers(settings []github.Settings, simulated bool, mask func(string) string) *publishers {
+func (a *app) publishers(settings []github.Settings, changed []github.GateChange, simulated bool, mask func(string) string) *publishers {
 	p := &publishers{checks: a.checksFile()}
 	if len(settings) == 0 || a.Getenv("GITHUB_ACTIONS") != "true" {
 		return p
@@ -121,6 +121,9 @@ func (a *app) publishers(settings []github.Settings, simulated bool, mask func(s
 	}
 	if p.notice != "" {
 		return p
+	}
+	for i := range settings {
+		settings[i].Changed = changed
 	}
 	p.add(a, event, settings, mask)
 	return p

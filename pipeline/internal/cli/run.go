@@ -92,6 +92,7 @@ type runFlags struct {
 	allow     docker.Allow
 	post      postFlags
 	failOn    string
+	gates     sourceFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -113,6 +114,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
+	f.gates.register(cmd)
 	fl.StringVar(&f.failOn, "fail-on", "", "fail on these `verdicts` alone, whatever the gates say: regression, inconclusive, missing, invalid with commas between, or never")
 	fl.StringVar(&f.progress, "progress", "auto", "`auto`, tty, plain or quiet")
 	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false, "let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
@@ -126,7 +128,8 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := failOn(cfg, f.failOn); err != nil {
+	changed, err := a.gates(f.gates, f.config, cfg)
+	if err := errors.Join(err, failOn(cfg, f.failOn)); err != nil {
 		return exit(exitUsage, err)
 	}
 	past, err := a.past(ctx, f.history, cfg)
@@ -153,7 +156,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return exit(exitUsage, err)
 	}
 	redact := event.NewRedactor(append(cfg.Secrets(), event.EnvironSecrets(a.Environ())...))
-	publish := a.publishers(f.post.settings(cfg.Reports), f.plan.simulate != "", redact.String)
+	publish := a.publishers(f.post.settings(cfg.Reports), changed, f.plan.simulate != "", redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
