@@ -52,7 +52,8 @@ type Trend struct {
 // TrendPart is a series on machines of one kind, oldest first.
 type TrendPart struct {
 	Machine string `json:"machine"`
-	// Retired machines have not measured for many sessions: nothing is decided by them.
+	// Retired parts have not been measured for many sessions, because the machine or the
+	// benchmark is gone: nothing is decided by them.
 	Retired bool          `json:"retired,omitempty"`
 	Points  []TrendPoint  `json:"points"`
 	Changes []TrendChange `json:"changes,omitempty"`
@@ -96,7 +97,8 @@ type Acceptance struct {
 // rank orders conditions, the worst last.
 var rank = map[trend.Condition]int{trend.Short: 1, trend.Steady: 2, trend.Suspicious: 3, trend.Regressed: 4}
 
-// Condition of a series is the worst of the machines that still measure it.
+// Condition of a series is the worst of the machines that still measure it, and that of a
+// series that is too short if none does.
 func (t *Trend) Condition() trend.Condition {
 	worst := trend.Short
 	for i := range t.Parts {

@@ -101,8 +101,12 @@ func (v *historyView) lead() []Line {
 		return nil
 	}
 	about := count(v.h.Sessions, "session")
-	if v.h.Sessions > 0 {
-		about += " from " + dateOf(v.h.First) + " to " + dateOf(v.h.Last)
+	switch first, last := dateOf(v.h.First), dateOf(v.h.Last); {
+	case v.h.Sessions == 0:
+	case first == last:
+		about += " on " + first
+	default:
+		about += " from " + first + " to " + last
 	}
 	first := plain(about)
 	if v.h.Branch != "" {
@@ -117,6 +121,17 @@ func (v *historyView) lead() []Line {
 	return append(out, append(first, Span{Text: "; " + v.countsText()}))
 }
 
+// gone counts the series that no machine measures any more.
+func (v *historyView) gone() int {
+	n := 0
+	for _, t := range v.h.Trends {
+		if len(t.Parts) > 0 && !slices.ContainsFunc(t.Parts, func(p TrendPart) bool { return !p.Retired }) {
+			n++
+		}
+	}
+	return n
+}
+
 // countsText is "1 regressed, 20 steady".
 func (v *historyView) countsText() string {
 	n := v.counts()
@@ -126,8 +141,12 @@ func (v *historyView) countsText() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n[c], c))
 		}
 	}
-	if n[trend.Short] > 0 {
-		parts = append(parts, fmt.Sprintf("%d too short to judge", n[trend.Short]))
+	gone := v.gone()
+	if short := n[trend.Short] - gone; short > 0 {
+		parts = append(parts, fmt.Sprintf("%d too short to judge", short))
+	}
+	if gone > 0 {
+		parts = append(parts, fmt.Sprintf("%d not measured any more", gone))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -322,14 +341,14 @@ func (v *historyView) steady() *Section {
 	return &Section{Kind: Passes, Title: plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true, Tables: []Table{rows}}
 }
 
-// retired are those on machines that have not measured for long.
+// retired are those that were not measured for long.
 func (v *historyView) retired() *Section {
 	rows := v.table(func(r trendRow) bool { return r.p.Retired })
 	if len(rows.Rows) == 0 {
 		return nil
 	}
 	return &Section{
-		Kind: Environment, Title: plain(seriesCount(len(rows.Rows)) + " on machines that do not measure any more"), Folded: true, Tables: []Table{rows},
+		Kind: Environment, Title: plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true, Tables: []Table{rows},
 	}
 }
 

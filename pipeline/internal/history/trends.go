@@ -28,9 +28,15 @@ type TrendQuery struct {
 	Now time.Time
 }
 
-// retiredAfter is after how many sessions elsewhere a machine counts as one that does not
-// measure a series any more.
-const retiredAfter = 10
+// A series that so many sessions have left out, and that is so many of its own usual
+// intervals old, counts as one that is not measured any more. A weekly benchmark beside
+// nightly ones is late only after weeks.
+const (
+	retiredAfter     = 10
+	retiredIntervals = 4
+	// unknownInterval is that of a series with one session.
+	unknownInterval = 7 * 24 * time.Hour
+)
 
 // Trends lays the history out for reports: the series of one cell and metric on several
 // machines are parts of one.
@@ -43,7 +49,7 @@ func (h *History) Trends(q TrendQuery) (*reports.History, error) {
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
-	runs := map[string]bool{}
+	runs := map[string]time.Time{}
 	for _, s := range all {
 		if (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell {
 			continue
@@ -58,12 +64,12 @@ func (h *History) Trends(q TrendQuery) (*reports.History, error) {
 			if p.at.After(out.Last) {
 				out.Last = p.at
 			}
-			runs[p.Run] = true
+			runs[p.Run] = p.at
 		}
 	}
 	out.Sessions = len(runs)
 	for i := range out.Trends {
-		retire(&out.Trends[i])
+		retire(&out.Trends[i], runs)
 	}
 	slices.SortFunc(out.Trends, func(a, b reports.Trend) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Key, b.Key))
@@ -146,19 +152,24 @@ func (h *History) acceptance(s Series, now time.Time) *reports.Acceptance {
 	return last
 }
 
-// retire marks the machines on which a trend was not measured for long.
-func retire(t *reports.Trend) {
+// retire marks the parts that many later sessions have not measured: on machines that are
+// gone, or of benchmarks that are.
+func retire(t *reports.Trend, sessions map[string]time.Time) {
 	for i := range t.Parts {
 		p := &t.Parts[i]
-		last := p.Points[len(p.Points)-1].Time
-		later := 0
-		for j := range t.Parts {
-			for _, v := range t.Parts[j].Points {
-				if v.Time.After(last) {
-					later++
-				}
+		last, newest, later := p.Points[len(p.Points)-1].Time, time.Time{}, 0
+		for _, at := range sessions {
+			if at.After(last) {
+				later++
+			}
+			if at.After(newest) {
+				newest = at
 			}
 		}
-		p.Retired = later >= retiredAfter
+		interval := unknownInterval
+		if n := len(p.Points); n > 1 {
+			interval = last.Sub(p.Points[0].Time) / time.Duration(n-1)
+		}
+		p.Retired = later >= retiredAfter && newest.Sub(last) > retiredIntervals*interval
 	}
 }

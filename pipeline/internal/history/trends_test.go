@@ -1,0 +1,150 @@
+package history
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports"
+)
+
+func query(now time.Time) TrendQuery {
+	return TrendQuery{Metrics: []string{"ttft.p50"}, Margin: func(string) float64 { return 0.05 }, Now: now}
+}
+
+// trends judges records that nothing was stored of.
+func trends(t *testing.T, q TrendQuery, records ...Record) *reports.History {
+	t.Helper()
+	out, err := (&History{Records: records}).Trends(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// nightsOf are sessions with a level from each of some nights on.
+func nightsOf(n int, level func(night int) float64) []Record {
+	var out []Record
+	for night := range n {
+		out = append(out, session(night, level(night)*(1+0.004*float64(night%3-1))))
+	}
+	return out
+}
+
+func accepts(run string, night int, change func(*Word)) Record {
+	w := Word{Run: run, Reason: "new kernel", Author: "alice", Measured: session(night, 1).Time}
+	if change != nil {
+		change(&w)
+	}
+	return Record{ID: "word-" + run, Kind: Acceptance, Time: w.Measured.Add(time.Hour), Word: &w}
+}
+
+func stepAt(at int) func(int) float64 {
+	return func(night int) float64 {
+		if night >= at {
+			return 0.12
+		}
+		return 0.1
+	}
+}
+
+func TestAcceptancesOfTrends(t *testing.T) {
+	now := start.AddDate(0, 0, 40)
+	for name, tt := range map[string]struct {
+		word Record
+		want trend.Condition
+	}{
+		"of a session of the new level": {accepts("run-022", 22, nil), trend.Steady},
+		"of the first one":              {accepts("run-020", 20, nil), trend.Steady},
+		"of the old level":              {accepts("run-010", 10, nil), trend.Regressed},
+		"of another metric":             {accepts("run-022", 22, func(w *Word) { w.Metric = "ttft.p99" }), trend.Regressed},
+		"of another cell":               {accepts("run-022", 22, func(w *Word) { w.Cell = "other" }), trend.Regressed},
+		"of this cell and metric":       {accepts("run-022", 22, func(w *Word) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
+		"that has expired":              {accepts("run-022", 22, func(w *Word) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
+		"of a run that was not kept":    {accepts("pull-request", 22, nil), trend.Steady},
+		"of a run after all of them":    {accepts("pull-request", 35, nil), trend.Regressed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := trends(t, query(now), append(nightsOf(30, stepAt(20)), tt.word)...)
+			if len(got.Trends) != 1 || got.Trends[0].Condition() != tt.want {
+				t.Errorf("%+v", got.Trends)
+			}
+		})
+	}
+}
+
+// Values of two machines are parts of one series, and never set beside each other.
+func TestMachinesSplitTrends(t *testing.T) {
+	records := nightsOf(30, stepAt(15))
+	for i := range records[15:] {
+		records[15+i].Machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H200", "arch": "amd64"}
+	}
+	got := trends(t, query(start), records...)
+	if len(got.Trends) != 1 || len(got.Trends[0].Parts) != 2 || got.Trends[0].Condition() != trend.Steady || got.Sessions != 30 {
+		t.Fatalf("%+v", got)
+	}
+	if p := got.Trends[0].Parts; !p[0].Retired || p[1].Retired || len(p[0].Changes)+len(p[1].Changes) != 0 || p[1].Machine != "1× NVIDIA H200" {
+		t.Errorf("%+v", p)
+	}
+	key := trends(t, query(start), records[:10]...).Trends[0].Key
+	if key != got.Trends[0].Key || len(key) != 16 {
+		t.Errorf("the key moved from %s to %s", key, got.Trends[0].Key)
+	}
+}
+
+// A benchmark that is gone keeps nobody busy for ever.
+func TestTrendsRetire(t *testing.T) {
+	records := nightsOf(40, stepAt(20))
+	for i := range records[30:] {
+		records[30+i].Cells[0].Hash = "another"
+	}
+	got := trends(t, query(start), records...)
+	retired := 0
+	for _, s := range got.Trends {
+		if s.Parts[0].Retired {
+			retired++
+		}
+		if s.Condition() == trend.Regressed {
+			t.Errorf("%s is regressed", s.Cell)
+		}
+	}
+	if len(got.Trends) != 2 || retired != 1 {
+		t.Errorf("%+v", got.Trends)
+	}
+	// Every seventh night is no reason.
+	records = nightsOf(40, stepAt(100))
+	for i := range records {
+		if i%7 != 0 {
+			records[i].Cells[0].Hash = "another"
+		}
+	}
+	records = append(records, session(41, 0.1), session(42, 0.1))
+	for i := range 12 {
+		r := session(43+i, 0.1)
+		r.Cells[0].Hash = "another"
+		records = append(records, r)
+	}
+	for _, s := range trends(t, query(start), records...).Trends {
+		if s.Parts[0].Retired {
+			t.Errorf("%s is retired", s.Cell)
+		}
+	}
+}
+
+func TestSimulatedTrendsStayApart(t *testing.T) {
+	records := nightsOf(20, stepAt(100))
+	for i := range 10 {
+		r := session(100+i, 0.5)
+		r.ID, r.Simulated = fmt.Sprintf("sim-%d", i), "process"
+		records = append(records, r)
+	}
+	q := query(start)
+	if got := trends(t, q, records...); got.Sessions != 20 || len(got.Trends) != 1 {
+		t.Errorf("real: %+v", got)
+	}
+	q.Simulated = true
+	if got := trends(t, q, records...); got.Sessions != 10 || len(got.Trends) != 1 || !got.Simulated {
+		t.Errorf("simulated: %+v", got)
+	}
+}
