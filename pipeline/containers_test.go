@@ -71,11 +71,13 @@ var ends = []struct {
 	check func(t *testing.T, dir string, round int, args ...string)
 }{
 	{"success", func(t *testing.T, dir string, _ int, args ...string) {
+		t.Helper()
 		if text, code := marked(t, dir, containerRun(args)...); code != 0 {
 			t.Errorf("exit status %d, want 0\n%s", code, text)
 		}
 	}},
 	{"failure", func(t *testing.T, dir string, round int, args ...string) {
+		t.Helper()
 		fails := []string{"crash_after=9", "oom", "port_in_use", "crash_after=1"}[round%4]
 		text, code := marked(t, dir, containerRun(args, []string{"--var", fmt.Sprintf("fails=[%q]", fails)})...)
 		if code != 1 {
@@ -83,11 +85,13 @@ var ends = []struct {
 		}
 	}},
 	{"interrupt", func(t *testing.T, dir string, round int, args ...string) {
+		t.Helper()
 		if text, code := signalled(t, dir, round, syscall.SIGINT, containerRun(args)...); code != 130 {
 			t.Errorf("exit status %d, want 130\n%s", code, text)
 		}
 	}},
 	{"kill", func(t *testing.T, dir string, round int, args ...string) {
+		t.Helper()
 		signalled(t, dir, round, syscall.SIGKILL, containerRun(args)...)
 		// The daemon may still carry out the last request of the killed program, after a
 		// cleanup has looked: then the next one finds it.

@@ -139,6 +139,7 @@ func TestRealVLLMFailures(t *testing.T) {
 // portInUse takes the port while vLLM is still loading its modules: vLLM itself finds it
 // taken. The second attempt finds so before anything is started.
 func portInUse(t *testing.T, venv string) {
+	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
