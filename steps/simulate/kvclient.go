@@ -47,6 +47,9 @@ func (k *kvSide) fetch(ctx context.Context, src source, tokens int) (int, error)
 			}
 			return 0, nil
 		}
+		if k.launch.fail.Recompute {
+			return 0, nil // what came is thrown away
+		}
 		return min(e.tokens, tokens), nil
 	case src.file != "":
 		return k.fetchFile(src.file, tokens)
