@@ -15,7 +15,7 @@ import (
 // usualKeys are the parameters that may tell cells apart when none are declared.
 var usualKeys = []string{
 	"model", "dataset_name", "input_len", "output_len", "seq_length", "request_rate", "max_concurrency",
-	"num_prompts", "backend_setting", "column", "h2", "h3", "heading", "label",
+	"num_prompts", "backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label",
 }
 
 // group sorts the results into cells, in the order of their first result.

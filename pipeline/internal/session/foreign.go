@@ -187,14 +187,15 @@ func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return ReadDocument(path)
 		}
-		runs, err := ReadForeign(path, interchange.ReadOptions{})
+		judged := judgedBy(p, path)
+		runs, err := ReadForeign(path, interchange.ReadOptions{Tool: toolOf(judged)})
 		if errors.Is(err, interchange.ErrOurs) {
 			return ReadDocument(path)
 		}
 		if err != nil {
 			return nil, err
 		}
-		doc, err := interchange.Fit(runs, blank(judgedBy(p, path)), interchange.FitOptions{Loose: true})
+		doc, err := interchange.Fit(runs, blank(judged), interchange.FitOptions{Loose: true})
 		if err != nil {
 			return nil, err
 		}
@@ -209,4 +210,17 @@ func judgedBy(p *plan.Plan, path string) *plan.Plan {
 		return !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return g.BaselinePath == path && g.Benchmark == b.Addr })
 	})
 	return &out
+}
+
+// toolOf is the tool whose definitions hold where results do not say it: that of the
+// benchmarks' drivers, "" if none says one.
+func toolOf(p *plan.Plan) string {
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			if d := c.Workload.Driver; d != nil && d.Tool != "" {
+				return d.Tool
+			}
+		}
+	}
+	return ""
 }
