@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var flags configFlags
+	var options planFlags
+	var place historyFlag
+	var asJSON, launch bool
+	cmd := &cobra.Command{
+		Use:   "plan [FILE|DIR]...",
+		Short: "Show what would be launched, measured and decided, and what it costs",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			cfg, err := a.load(flags, args)
+			if err != nil {
+				return err
+			}
+			past, err := a.past(ctx, place, cfg)
+			if err != nil {
+				return err
+			}
+			options.noise = a.noise(ctx, past, options)
+			p, err := a.plan(cfg, options, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.writeJSON(p)
+			}
+			if launch {
+				return p.WriteLaunch(a.Out)
+			}
+			return p.WriteText(a.Out)
+		}),
+	}
+	flags.register(cmd)
+	place.register(cmd)
+	options.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+	cmd.Flags().BoolVar(&launch, "launch", false, "print how every process of every target is started: command line, environment, files, order")
+	return cmd
+}
