@@ -86,7 +86,7 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.StringVar(&f.apiKeyEnv, "api-key-env", "OPENAI_API_KEY", "environment variable that holds the bearer token")
 	fl.StringArrayVar(&f.headers, "header", nil, "extra request header, `name: value` (repeatable)")
 	fl.BoolVar(&f.asJSON, "json", false, "print the metrics as JSON")
-	fl.BoolVar(&f.vllmJSON, "vllm-json", false, "print JSON in the shape of `vllm bench serve --save-result --save-detailed`")
+	fl.BoolVar(&f.vllmJSON, "vllm-json", false, "print JSON in the shape of vllm bench serve --save-result --save-detailed")
 	fl.StringVar(&f.records, "records", "", "write every request and token time to this file (JSON lines, gzip)")
 	return cmd
 }
