@@ -174,13 +174,21 @@ func (v *view) intervalSum(r verdictRow, s scale, t gates.TTest) sum {
 	return sum{"interval", meaning, text}
 }
 
+// adjusted says over what p is adjusted. Gates that only warn share no error rate.
+func (v *view) adjusted() string {
+	if v.doc.FamilySize == 0 {
+		return "as it is, since no gate of this file can fail the run"
+	}
+	return "adjusted over the family of " + count(v.doc.FamilySize, "comparison")
+}
+
 // rules are the figures that the verdicts compare.
 func (v *view) rules(r verdictRow, s scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.PHolm != nil {
 		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
-			"p adjusted over the family of %s; a regression needs at most %s", count(v.doc.FamilySize, "comparison"), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
+			"p %s; a regression needs at most %s", v.adjusted(), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
 			smallP(*d.PHolm)})
 	}
 	if d.Margin > 0 && d.Kind == result.KindMetric {

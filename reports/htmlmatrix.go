@@ -117,6 +117,12 @@ func (h heatMatrix) chart(id, benchmark string) svg.Heat {
 	for _, col := range columns {
 		chart.Columns = append(chart.Columns, h.names[col])
 	}
+	// What all columns compare is in the heading.
+	if one := chart.Columns; len(one) > 0 && !slices.ContainsFunc(one, func(c svg.Column) bool { return c.Sub != one[0].Sub }) {
+		for i := range one {
+			one[i].Sub = ""
+		}
+	}
 	for _, row := range h.rows[:min(len(h.rows), maxHeatRows)] {
 		r := svg.Row{Label: row}
 		for _, col := range columns {

@@ -31,9 +31,9 @@ func (v *view) legend() []Line {
 	}
 	lines = append(lines, v.special()...)
 	lines = append(lines,
-		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, after Holm over the family of %s of this file%s, and the change is at least the margin%s. "+
+		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, %s%s, and the change is at least the margin%s. "+
 			"A change between nothing and the margin is called a regression with a chance that rises to %s at the margin.",
-			alpha, count(v.doc.FamilySize, "comparison"), v.sharesNote(), v.strictNote(), v.atMargin())),
+			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
 		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.", alpha)),
 		term("improvement", "the mirror of a regression."),
@@ -42,6 +42,14 @@ func (v *view) legend() []Line {
 		v.footer(),
 	)
 	return lines
+}
+
+// holm says how the error rate is shared.
+func (v *view) holm() string {
+	if v.doc.FamilySize == 0 {
+		return "without a correction, since no gate of this file can fail the run"
+	}
+	return "after Holm over the family of " + count(v.doc.FamilySize, "comparison") + " of this file"
 }
 
 // looksText says when the gates were judged.

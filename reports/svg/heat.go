@@ -53,7 +53,7 @@ func (h Heat) SVG() string {
 	for i, col := range h.Columns {
 		x := labels + tileWidth*(float64(i)+0.5)
 		c.text("label", "middle", x, 15, col.Title, 17)
-		c.text("tick", "middle", x, 31, col.Sub, 18)
+		c.text("tick", "middle", x, 31, col.Sub, 16)
 	}
 	for i, r := range h.Rows {
 		y := heatHead + tileHeight*float64(i)
