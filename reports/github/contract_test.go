@@ -78,7 +78,16 @@ func TestContract(t *testing.T) {
 		"create":       func() error { _, err := api.CreateComment(ctx, 7, "text"); return err },
 		"edit":         func() error { _, err := api.EditComment(ctx, 1, "text"); return err },
 		"delete":       func() error { return api.DeleteComment(ctx, 1) },
-		"checks":       func() error { _, err := api.Checks(ctx, sha, "pipeline"); return err },
+		"issues":       func() error { _, err := api.Issues(ctx, githubtest.Bot); return err },
+		"open issue": func() error {
+			_, err := api.CreateIssue(ctx, github.Issue{Title: "title", Body: "text", Labels: []string{"performance"}})
+			return err
+		},
+		"close issue": func() error {
+			_, err := api.EditIssue(ctx, github.Issue{Number: 1, Title: "title", Body: "text", Reason: "completed"})
+			return err
+		},
+		"checks": func() error { _, err := api.Checks(ctx, sha, "pipeline"); return err },
 		"update check": func() error {
 			_, err := api.UpdateCheck(ctx, github.Check{ID: 1, Name: "pipeline", Conclusion: github.Cancelled})
 			return err
@@ -88,7 +97,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(seen) < 11 {
+	if len(seen) < 14 {
 		t.Errorf("only %d kinds of requests were checked: %v", len(seen), seen)
 	}
 }

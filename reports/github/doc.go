@@ -17,6 +17,9 @@
 // and its author say so, the pull request comes from the event and the API, and
 // everything that is shown is rendered here from the result document.
 //
+// [Tracker] keeps one issue for each series of a history that regressed. It knows its issues
+// by the same two signs, and says something when there is news and not every night.
+//
 // It does not write the step summary and the outputs of a job, which are files (package
 // reports and the command line do).
 package github

@@ -49,6 +49,15 @@ func charts() map[string]chart {
 			ID: "p", Title: "TTFT p99 of each repeat", Desc: "on is worse than off in 1 of 2 repeats.", Base: "off", Head: "on", Y: svg.Axis{Title: "ms"},
 			Points: []svg.Pair{{Label: "1", Base: 411, Head: 447, Worse: true}, {Label: "2", Base: 420, Head: 418}},
 		},
+		"trend": svg.Trend{
+			ID: "t", Title: "TTFT p99 over the sessions", Desc: "+12 % at session 3.", X: svg.Axis{Title: "session"}, Y: svg.Axis{Title: "ms"},
+			Lines: []svg.TrendLine{
+				{Name: "1× H100", Class: "s1", Dots: []svg.Dot{{X: 1, Y: 400, Tip: "1: 400 ms <b>"}, {X: 2, Y: nan}, {X: 3, Y: 448}}},
+				{Name: "1× H200", Class: "s2", Dots: []svg.Dot{{X: 4, Y: 300}}},
+			},
+			Levels: []svg.Level{{From: -5, To: 2.5, Y: 400, Class: "level", Tip: "level 400 ms"}, {From: 1, To: 3, Y: nan, Class: "margin"}},
+			Marks:  []svg.Mark{{X: 2.5, Class: "worse", Sign: "✗", Tip: "+12 %"}, {X: nan, Class: "split"}},
+		},
 		"forest": svg.Forest{
 			ID: "f", Title: "Change against the margin", X: svg.Axis{Title: "change, % (worse →)"}, Margin: 5,
 			Rows: []svg.Interval{
