@@ -13,11 +13,11 @@ import (
 // maxTargetColumns is how many targets a table of differences can show side by side.
 const maxTargetColumns = 4
 
-// environment is what ran: targets with their start-up times, in what they differ, the
-// steps before and the machine.
+// environment is what ran: targets with their start-up times, what they hold, what their
+// routers add, in what they differ, the steps before and the machine.
 func (v *view) environment() *Section {
 	s := &Section{Kind: Environment, Folded: true}
-	for _, t := range []Table{v.targets(), v.differences(), v.steps(), v.machine()} {
+	for _, t := range []Table{v.targets(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
@@ -49,7 +49,7 @@ func (v *view) targets() Table {
 				failed++
 			}
 			if l.Startup > 0 {
-				startups = append(startups, l.Startup)
+				startups = append(startups, l.Startup*max(v.doc.TimeScale, 1))
 			}
 		}
 		slices.Sort(startups)

@@ -87,7 +87,7 @@ func (v *view) startups() (template.HTML, bool) {
 			chart.Series = append(chart.Series, svg.Series{Name: lastName(l.Target), Class: fmt.Sprintf("s%d", i+1), Dots: true})
 		}
 		if s := &chart.Series[i]; len(s.Points) < maxTimeline {
-			s.Points = append(s.Points, svg.Point{X: float64(l.Repeat), Y: l.Startup})
+			s.Points = append(s.Points, svg.Point{X: float64(l.Repeat), Y: l.Startup * max(v.doc.TimeScale, 1)})
 		}
 	}
 	for _, s := range chart.Series {

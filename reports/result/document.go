@@ -133,6 +133,17 @@ type Member struct {
 	Describe map[string]string  `json:"describe,omitempty"`
 }
 
+// What a router adds to the latencies of a run, in Run.Server below the router's name
+// ("router/added_per_chunk_p99_seconds"): a delay and its quantile.
+const (
+	AddedPerChunk  = "added_per_chunk"  // from a chunk's arrival until it is written to the client
+	AddedToRequest = "added_to_request" // from the start of a request until it leaves for a server
+	AddedHandover  = "added_handover"   // from prefill's answer until decode is asked
+
+	AddedP50 = "_p50_seconds"
+	AddedP99 = "_p99_seconds"
+)
+
 // The roles of members that have no part in a KV transfer; those that have are steps.Role….
 const (
 	RoleServer  = "server"

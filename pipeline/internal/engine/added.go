@@ -16,16 +16,6 @@ type Relay interface {
 	Added(ctx context.Context, ep steps.Endpoint) (end func(context.Context) (map[string]float64, error), err error)
 }
 
-// What a relay adds: the name of a delay and of its quantile.
-const (
-	AddedPerChunk  = "added_per_chunk"  // from a chunk's arrival until it is written to the client
-	AddedToRequest = "added_to_request" // from the start of a request until it leaves for a server
-	AddedHandover  = "added_handover"   // from prefill's answer until decode is asked
-
-	AddedP50 = "_p50_seconds"
-	AddedP99 = "_p99_seconds"
-)
-
 // relayed measures what a router adds during a run.
 type relayed struct {
 	member *member

@@ -93,7 +93,7 @@ func TestAddedByTheRouter(t *testing.T) {
 		want  float64
 		warn  bool
 	}{
-		{fakeRelay{added: map[string]float64{AddedPerChunk + AddedP99: 40e-6}}, 40e-6, false},
+		{fakeRelay{added: map[string]float64{result.AddedPerChunk + AddedP99: 40e-6}}, 40e-6, false},
 		{fakeRelay{err: errors.New("status 404")}, 0, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAddedByTheRouter(t *testing.T) {
 			}
 			out := g.s.run(t, t.Context())
 			run := onlyRun(t, out)
-			if got := run.Server["router/"+AddedPerChunk+AddedP99]; got != tt.want {
+			if got := run.Server["router/"+result.AddedPerChunk+result.AddedP99]; got != tt.want {
 				t.Errorf("added %v, want %v: %v", got, tt.want, run.Server)
 			}
 			warned := slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "router: its metrics cannot be read") })

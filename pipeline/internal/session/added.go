@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/router"
@@ -27,12 +28,12 @@ func (routed) Added(ctx context.Context, ep steps.Endpoint) (func(context.Contex
 		}
 		out := map[string]float64{}
 		for name, l := range map[string]router.Latency{
-			engine.AddedPerChunk:  after.Chunk.Since(before.Chunk),
-			engine.AddedToRequest: after.Dispatch.Since(before.Dispatch),
-			engine.AddedHandover:  after.Handover.Since(before.Handover),
+			result.AddedPerChunk:  after.Chunk.Since(before.Chunk),
+			result.AddedToRequest: after.Dispatch.Since(before.Dispatch),
+			result.AddedHandover:  after.Handover.Since(before.Handover),
 		} {
 			if l.Count > 0 {
-				out[name+engine.AddedP50], out[name+engine.AddedP99] = l.P50, l.P99
+				out[name+result.AddedP50], out[name+result.AddedP99] = l.P50, l.P99
 			}
 		}
 		return out, nil

@@ -1,0 +1,72 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// capacities are what a launch of each target is worth: how many tokens its KV caches hold
+// and how much memory it takes of its GPUs, as medians over the runs.
+func (v *view) capacities() Table {
+	t := Table{Title: plain("Capacity"), Columns: []Column{{Title: "target", Wrap: true}, {Title: "KV cache, tokens", Align: Right}, {Title: "GPU memory", Align: Right}}}
+	for _, target := range v.doc.Targets {
+		tokens := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "kv_cache.tokens")
+		memory := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "gpu_memory.used")
+		if len(tokens)+len(memory) > 0 {
+			t.Rows = append(t.Rows, Row{Cells: []Line{code(target.Addr), plain(middle("count", tokens)), plain(middle("B", memory))}})
+		}
+	}
+	return t
+}
+
+// routers are the latencies that the routers of deployments added to the runs, as medians
+// over them.
+func (v *view) routers() Table {
+	t := Table{Title: plain("Added by the router"), Columns: []Column{
+		{Title: "target", Wrap: true}, {Title: "delay", Wrap: true}, {Title: "p50", Align: Right}, {Title: "p99", Align: Right},
+	}}
+	for _, target := range v.doc.Targets {
+		for _, delay := range []struct{ key, name string }{
+			{result.AddedPerChunk, "to each token on its way to the client"},
+			{result.AddedToRequest, "to each request before it leaves for a server"},
+			{result.AddedHandover, "between prefill's answer and decode"},
+		} {
+			counters := func(r *result.Run) map[string]float64 { return r.Server }
+			p50 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP50)
+			p99 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP99)
+			if len(p50)+len(p99) > 0 {
+				t.Rows = append(t.Rows, Row{Cells: []Line{code(target.Addr), plain(delay.name), plain(middle("s", p50)), plain(middle("s", p99))}})
+			}
+		}
+	}
+	return t
+}
+
+// valuesOf are a figure's values in the good runs of a target, under the name itself or
+// that of a member.
+func (v *view) valuesOf(target string, figures func(*result.Run) map[string]float64, name string) []float64 {
+	var out []float64
+	v.eachRun(result.Cell.Current, func(at cellAt, r *result.Run) {
+		if at.cell.Target != target || r.Status != result.RunOK {
+			return
+		}
+		for key, x := range figures(r) {
+			if key == name || strings.HasSuffix(key, "/"+name) {
+				out = append(out, x)
+			}
+		}
+	})
+	return out
+}
+
+// middle is the median of values for people.
+func middle(unit string, values []float64) string {
+	if len(values) == 0 {
+		return none
+	}
+	slices.Sort(values)
+	m := median(values)
+	return scaleFor(unit, m).value(m)
+}
