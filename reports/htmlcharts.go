@@ -125,9 +125,7 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 	if unreadable > 0 {
 		p.Notes = append(p.Notes, spans(plain(count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
 	}
-	if charts := c.runCharts(c.anchor + "-t"); len(charts) > 0 {
-		p.Distributions = append(p.Distributions, distributionView{Label: "Over the time of a run", Charts: charts})
-	}
+	p.Distributions = append(p.Distributions, c.runCharts(c.anchor+"-t")...)
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
 		p.Distributions = append(p.Distributions, distributionView{Label: "Lag of the client", Charts: []template.HTML{lag}})
 	}

@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
@@ -36,31 +35,46 @@ const (
 	maxRunPoints = 40 // of a line
 	maxPoints    = 2000
 	maxMembers   = 8
+	// maxMemberName is more than the name of a block needs.
+	maxMemberName = 60
 )
 
 // runCharts has what the servers and the client told over the time of the runs of both
-// sides; of a deployment, for each of its members.
-func (c *comparison) runCharts(id string) []template.HTML {
-	var charts []template.HTML
-	for _, f := range figures {
-		for _, member := range c.seriesMembers(f) {
-			chart := c.runChart(f, member, fmt.Sprintf("%s%d", id, len(charts)+1))
-			if len(chart.Series) > 0 && len(charts) < maxRunCharts {
-				charts = append(charts, drawing(chart))
+// sides; of a deployment, for each of its members by itself.
+func (c *comparison) runCharts(id string) []distributionView {
+	var views []distributionView
+	drawn := 0
+	for _, member := range c.seriesMembers() {
+		view := distributionView{Label: "Over the time of a run"}
+		if member != "" {
+			view.Label += ": " + clean(member, maxMemberName)
+		}
+		for _, f := range figures {
+			chart, zero := c.runChart(f, member, fmt.Sprintf("%s%d", id, drawn+1))
+			// A pair has twice the charts, and half of them show that nothing ever waits.
+			if len(chart.Series) > 0 && drawn < maxRunCharts && !(zero && member != "") {
+				drawn++
+				view.Charts = append(view.Charts, drawing(chart))
 			}
 		}
+		if len(view.Charts) > 0 {
+			views = append(views, view)
+		}
 	}
-	return charts
+	return views
 }
 
-// seriesMembers are the members of deployments that have the figure, "" for what belongs
-// to the whole.
-func (c *comparison) seriesMembers(f figure) []string {
+// seriesMembers are the members of deployments that have a figure, "" for what belongs to
+// the whole first.
+func (c *comparison) seriesMembers() []string {
 	var members []string
+	known := func(x result.Series) bool {
+		return slices.ContainsFunc(figures, func(f figure) bool { return f.series == x.Name })
+	}
 	for _, s := range c.sides() {
 		for _, r := range s.cell.Current() {
 			for _, x := range r.Series {
-				if x.Name == f.series && !slices.Contains(members, x.Member) && len(members) < maxMembers {
+				if known(x) && !slices.Contains(members, x.Member) && len(members) < maxMembers {
 					members = append(members, x.Member)
 				}
 			}
@@ -70,12 +84,13 @@ func (c *comparison) seriesMembers(f figure) []string {
 	return members
 }
 
-func (c *comparison) runChart(f figure, member, id string) svg.Lines {
+// runChart is a figure of a member; zero if that is all that it shows.
+func (c *comparison) runChart(f figure, member, id string) (chart svg.Lines, zero bool) {
 	title := f.title
 	if member != "" {
 		title += ", " + member
 	}
-	chart := svg.Lines{
+	chart = svg.Lines{
 		ID: id, Title: title,
 		Desc: "Line: median of the runs; band: smallest to largest run. Seconds count from the first planned request.",
 		X:    svg.Axis{Title: "time of the run, s", Format: exact}, Y: svg.Axis{Title: f.axis, Zero: true, Format: exact},
@@ -92,7 +107,7 @@ func (c *comparison) runChart(f figure, member, id string) svg.Lines {
 	if largest == 0 { // nothing but zeros has no scale of its own
 		chart.Y.Fixed, chart.Y.Min, chart.Y.Max = true, 0, 1
 	}
-	return chart
+	return chart, largest == 0
 }
 
 // of are the figure's series in the runs of a cell that count.
