@@ -27,7 +27,7 @@ func night(n int, level float64, rng *rand.Rand) reports.TrendPoint {
 
 // part judges the sessions from a night on, with one level each. Accepted is the index of
 // what was, −1 for nothing.
-func part(t testing.TB, id, machine string, from, accepted int, levels ...float64) reports.TrendPart {
+func part(t *testing.T, id, machine string, from, accepted int, levels ...float64) reports.TrendPart {
 	t.Helper()
 	m, ok := metric.Lookup(id)
 	if !ok {
@@ -82,7 +82,8 @@ func series(id, label string, parts ...reports.TrendPart) reports.Trend {
 }
 
 // sixtyNights has one of each.
-func sixtyNights(t testing.TB) *reports.History {
+func sixtyNights(t *testing.T) *reports.History {
+	t.Helper()
 	const h100, h200 = "1× NVIDIA H100 80GB HBM3", "1× NVIDIA H200"
 	moved := series("ttft.p50", "rate=4", part(t, "ttft.p50", h100, 0, -1, levels(0.05, 45)...), part(t, "ttft.p50", h200, 45, -1, levels(0.04, 15)...))
 	moved.Parts[0].Retired = true

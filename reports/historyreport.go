@@ -309,7 +309,7 @@ func (v *historyView) changes() *Section {
 		icon, state := changeState(e.p, e.TrendChange)
 		t.Rows = append(t.Rows, Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []Line{
 			plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), plain(e.t.MetricLabel), plain(e.t.value(e.Before)),
-			plain(e.t.value(e.After)), plain(e.t.change(e.TrendChange.Change)), plain(probability(&e.P)), e.commits(e.Index), plain(state),
+			plain(e.t.value(e.After)), plain(e.t.change(e.Change)), plain(probability(&e.P)), e.commits(e.Index), plain(state),
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)

@@ -23,12 +23,12 @@ const aKey = "00000000000000aa"
 
 // nights is a history of one series with a level for each night and 1 % of noise.
 // Accepted is the night that was accepted, −1 for none.
-func nights(t testing.TB, accepted int, levels ...float64) *reports.History {
+func nights(t *testing.T, accepted int, levels ...float64) *reports.History {
 	t.Helper()
 	return &reports.History{Schema: reports.HistorySchema, Branch: "main", Sessions: len(levels), Trends: []reports.Trend{aSeries(t, aKey, "rate=8", accepted, levels...)}}
 }
 
-func aSeries(t testing.TB, key, label string, accepted int, levels ...float64) reports.Trend {
+func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) reports.Trend {
 	t.Helper()
 	m, _ := metric.Lookup("ttft.p99")
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -63,7 +63,7 @@ func aSeries(t testing.TB, key, label string, accepted int, levels ...float64) r
 
 func times(level float64, n int) []float64 { return slices.Repeat([]float64{level}, n) }
 
-func tracker(t testing.TB, s *githubtest.Server) *github.Tracker {
+func tracker(t *testing.T, s *githubtest.Server) *github.Tracker {
 	t.Helper()
 	api, err := github.NewClient(github.Options{URL: s.URL, Token: githubtest.Token, Repo: "o/r", Clock: newClock()})
 	if err != nil {
@@ -132,7 +132,8 @@ func TestIssueLife(t *testing.T) {
 	}
 }
 
-func regressed(t testing.TB) *reports.History {
+func regressed(t *testing.T) *reports.History {
+	t.Helper()
 	return nights(t, -1, slices.Concat(times(0.4, 20), times(0.5, 5))...)
 }
 
