@@ -139,6 +139,9 @@ func (d *deployment) processes() []engine.Member {
 		})
 	}
 	for i, m := range d.members {
+		if d.opt.Plan.Simulated != "" && m.Spec.URL == "" {
+			m.Spec.Ready = inItsOwnTime(m.Spec.Ready, d.opt.Plan.TimeScale)
+		}
 		role := m.Role
 		if role == "" {
 			role = result.RoleServer

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -75,9 +76,23 @@ func (t targets) simulated(m engine.Member) engine.TargetSpec {
 	if t.opt.Plan.Simulated == SimulateContainer {
 		m.Spec, self = t.containers.simulatedSpec(spec), docker.SimulatorProgram
 	}
+	m.Spec.Ready = inItsOwnTime(m.Spec.Ready, t.opt.Plan.TimeScale)
 	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
 		return simulated(p, spec, self, t.opt.Plan.TimeScale, launch)
 	})
+}
+
+// shortestInterval between two looks at a server that starts faster than real ones.
+const shortestInterval = 50 * time.Millisecond
+
+// inItsOwnTime looks more often where the model's clock runs faster: start-up times are
+// told in its time, and would be known to within many seconds only.
+func inItsOwnTime(r steps.Readiness, timeScale float64) steps.Readiness {
+	r = r.WithDefaults()
+	if timeScale > 1 {
+		r.Interval = max(min(r.Interval, shortestInterval), time.Duration(float64(r.Interval)/timeScale))
+	}
+	return r
 }
 
 // bare is a spec as the simulator takes it: the engine's plain program in place of an
