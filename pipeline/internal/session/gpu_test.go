@@ -296,3 +296,55 @@ func TestOwnerByGroup(t *testing.T) {
 		}
 	}
 }
+
+// What a launch takes of its GPUs is what they hold beyond what was there before, less what
+// others have taken meanwhile.
+func TestMemoryOfALaunch(t *testing.T) {
+	count := doctor.Request{Count: 1}
+	tests := map[string]struct {
+		request doctor.Request
+		change  func(b *bench, s *probe.Snapshot)
+		want    float64
+		ok      bool
+	}{
+		"of its GPU": {count, func(b *bench, s *probe.Snapshot) {
+			if b.looks > 1 {
+				hold(s, 0, 7, 60*gib)
+			}
+		}, 60 * gib, true},
+		"others were there before": {count, func(b *bench, s *probe.Snapshot) {
+			hold(s, 0, 150, 8*gib)
+			if b.looks > 1 {
+				hold(s, 0, 7, 60*gib)
+			}
+		}, 60 * gib, true},
+		"others came": {count, func(b *bench, s *probe.Snapshot) {
+			if b.looks > 1 {
+				hold(s, 0, 7, 60*gib)
+				hold(s, 0, 150, 8*gib)
+			}
+		}, 60 * gib, true},
+		"on two": {doctor.Request{Count: 2}, func(b *bench, s *probe.Snapshot) {
+			if b.looks > 1 {
+				hold(s, 0, 7, 60*gib)
+				hold(s, 1, 8, 50*gib)
+			}
+		}, 110 * gib, true},
+		"not told": {count, func(_ *bench, s *probe.Snapshot) { s.GPUs[0].MemoryUsed = probe.Unknown }, 0, false},
+		"none":     {count, func(*bench, *probe.Snapshot) {}, 0, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{}
+			b.change = func(s *probe.Snapshot) { tt.change(b, s) }
+			g := b.gpus(tt.request)
+			g.Before(t.Context(), "server.a")
+			if got, ok := g.Memory(t.Context(), "server.a"); ok != tt.ok || ok && got != tt.want {
+				t.Errorf("%v, %v; want %v, %v", got, ok, tt.want, tt.ok)
+			}
+			if _, ok := g.Memory(t.Context(), "server.other"); ok {
+				t.Error("a target without GPUs has memory of them")
+			}
+		})
+	}
+}
