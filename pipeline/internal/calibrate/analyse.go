@@ -43,8 +43,11 @@ type Gate struct {
 	FewRequests bool `json:"few_requests,omitempty"`
 }
 
-// pair is a cell measured twice.
-type pair struct{ first, second result.Run }
+// pair is a cell measured twice, by its number from 0.
+type pair struct {
+	number        int
+	first, second result.Run
+}
 
 // Analyse finds the noise in the document of a calibration of p.
 func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
@@ -80,7 +83,7 @@ func pairsOf(c result.Cell) []pair {
 		first, both := ok[k]
 		second, also := ok[k+1]
 		if both && also {
-			out = append(out, pair{first, second})
+			out = append(out, pair{(k - 1) / 2, first, second})
 		}
 	}
 	return out
@@ -198,7 +201,10 @@ func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 		all = max(all, len(list))
 	}
 	for from := 0; from+r.PerFile <= all; from += r.PerFile {
-		family := familyOf(p, pairs, from, r.PerFile)
+		family, err := familyOf(p, pairs, from, r.PerFile)
+		if err != nil {
+			return err
+		}
 		if len(family.Comparisons) == 0 {
 			return nil
 		}
@@ -216,25 +222,28 @@ func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 	return nil
 }
 
+// swapped says that the first of the two stands for the head.
+func (p pair) swapped() bool { return p.number%2 == 1 }
+
 // familyOf is the family of the file's gates with the base on both sides. The sides of
 // every second pair are swapped, as the order of launches is.
-func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) gates.Family {
+func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family, error) {
 	f := gates.Family{Alpha: p.Alpha, Moderate: true}
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
 			list := pairs[c.Base]
-			for _, id := range g.Metrics {
+			for _, id := range g.Of(c) {
 				m, ok := metric.Lookup(id)
 				if !ok || c.Base == "" || len(list) < from+n {
 					continue
 				}
 				comparison := gates.Comparison{
-					ID: g.Addr + "/" + c.Head + "/" + id, Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+					ID: g.ID(c.Head, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 					Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail",
 				}
 				for k, pr := range list[from : from+n] {
 					base, head := pr.first.Metrics[id], pr.second.Metrics[id]
-					if k%2 == 1 {
+					if pr.swapped() {
 						base, head = head, base
 					}
 					comparison.Pairs = append(comparison.Pairs, gates.Pair{Repeat: k + 1, Base: base, Head: head})
@@ -242,6 +251,24 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) gates.Family {
 				f.Comparisons = append(f.Comparisons, comparison)
 			}
 		}
+		if err := addSuites(p, g, &f); err != nil {
+			return f, err
+		}
 	}
-	return f
+	return f, nil
+}
+
+// addSuites adds the comparisons over all cells, where all of them are there.
+func addSuites(p *plan.Plan, g plan.Gate, f *gates.Family) error {
+	for _, s := range g.Suites() {
+		if !slices.ContainsFunc(f.Comparisons, func(c gates.Comparison) bool { return c.ID == g.ID(s.Heads[0], s.Metric) }) {
+			continue
+		}
+		c, err := s.Compare(g, p.Alpha, f.Comparisons)
+		if err != nil {
+			return err
+		}
+		f.Comparisons = append(f.Comparisons, c)
+	}
+	return nil
 }

@@ -66,7 +66,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	doc, err := a.measure(ctx, f.run, cfg, aa)
+	doc, err := a.measure(ctx, f.run, cfg, aa, nil)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 }
 
 // measure carries a plan out whose results somebody else judges: nothing is reported or
-// posted.
-func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan) (*result.Document, error) {
+// posted. front is that of the session.
+func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
@@ -114,7 +114,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	silent.Reports = nil
 	res, err := session.Run(ctx, session.Options{
 		Config: &silent, Plan: p, Dir: folder(cfg), Out: f.out, Engines: engines(), Actions: actions(), Self: self, Allow: f.allow,
-		Environ: a.Environ(), Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
+		Environ: a.Environ(), Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode, Front: front,
 	})
 	if closed := view.Close(); err == nil {
 		err = closed

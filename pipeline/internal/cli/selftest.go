@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -48,17 +49,27 @@ func (a *app) selftestCommand() *cobra.Command {
 	var flags configFlags
 	var f planFlags
 	var asJSON bool
+	real := realSelftest{}
 	files := defaultFiles
 	f.timeScale, f.simulate = 1, session.SimulateProcess
 	cmd := &cobra.Command{
 		Use: "selftest [FILE|DIR]...", Short: "Plant slow-downs and see whether a pipeline's gates find them",
 		Long: "Rehearses the file in virtual time with the model of the simulated servers: the head of every comparison is its base with\n" +
 			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates are blind (a change of twice the largest margin is found in fewer than 80 % of\n" +
-			"the sessions) or jumpy (false alarms beyond what alpha allows). A real machine adds noise of its own: `calibrate` measures it.",
+			"the sessions) or jumpy (false alarms beyond what alpha allows). A real machine adds noise of its own: `calibrate` measures it.\n\n" +
+			"With --real the file's own servers are started, or asked where they have a url: the base side in pairs of launches, and the\n" +
+			"head of each pair through a proxy that makes its answers slower by 0 and by twice the largest margin (or --planted). One\n" +
+			"session of each is carried out, so an alarm at 0 % or a miss of the other is told and the exit status is 1.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			cfg, err := a.load(flags, args)
 			if err != nil {
 				return err
+			}
+			if real.on {
+				return a.selftestReal(ctx, real, cfg, f, args, asJSON)
+			}
+			if len(real.planted) > 0 {
+				return exit(exitUsage, errors.New("--planted is for servers that are started: add --real"))
 			}
 			p, err := a.plan(cfg, f, args)
 			if err != nil {
@@ -72,38 +83,41 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = a.writeJSON(found)
-			} else {
-				err = writeSelftest(a.Out, p, found)
-			}
-			if err != nil {
-				return exit(exitInfrastructure, err)
-			}
-			if found.Blind || found.Jumpy {
-				return exit(exitRegression, nil)
-			}
-			return nil
+			return a.tellSelftest(p, found, asJSON)
 		}),
 	}
 	flags.register(cmd)
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`")
 	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	cmd.Flags().Var(bounded{&files, 1, maxFiles}, "sessions", "`number` of rehearsed sessions for each planted change")
+	real.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// tellSelftest prints what was found, and fails if the gates are no good.
+func (a *app) tellSelftest(p *plan.Plan, found selftest, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = a.writeJSON(found)
+	} else {
+		err = writeSelftest(a.Out, p, found)
+	}
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if found.Blind || found.Jumpy {
+		return exit(exitRegression, nil)
+	}
+	return nil
 }
 
 // rehearse runs the trials and judges the gates by them.
 func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int) (selftest, error) {
 	var out selftest
-	for _, g := range p.Gates {
-		if g.BaselineKind == "paired" {
-			out.Margin = max(out.Margin, g.Margin)
-		}
-	}
-	if out.Margin == 0 {
-		return out, exit(exitUsage, fmt.Errorf("%s has no gate with a paired baseline, so nothing can be planted", p.File))
+	var err error
+	if out.Margin, err = largestMargin(p); err != nil {
+		return out, err
 	}
 	for _, size := range planted {
 		head, err := r.Plant(size, engines())
@@ -127,6 +141,20 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 	return out, nil
 }
 
+// largestMargin of the gates that something can be planted for.
+func largestMargin(p *plan.Plan) (float64, error) {
+	margin := 0.0
+	for _, g := range p.Gates {
+		if g.BaselineKind == "paired" {
+			margin = max(margin, g.Margin)
+		}
+	}
+	if margin == 0 {
+		return 0, exit(exitUsage, fmt.Errorf("%s has no gate with a paired baseline, so nothing can be planted", p.File))
+	}
+	return margin, nil
+}
+
 func (t *trial) count(doc *result.Document) {
 	t.Repeats += float64(doc.RepeatsDone)
 	switch doc.Verdict {
@@ -141,7 +169,7 @@ func (t *trial) count(doc *result.Document) {
 func (s *selftest) judge(t trial, alpha float64) {
 	s.Trials = append(s.Trials, t)
 	if t.Planted == 0 {
-		s.Jumpy = t.Found > mostAlarms(t.Sessions, alpha)
+		s.Jumpy = t.Sessions > 1 && t.Found > mostAlarms(t.Sessions, alpha) || t.Sessions == 1 && t.Found > 0
 	}
 	if t.Planted >= 2*s.Margin-1e-9 && float64(t.Found) < mustFind*float64(t.Sessions) {
 		s.Blind = true
@@ -158,6 +186,15 @@ func mostAlarms(sessions int, alpha float64) int {
 	return k
 }
 
+// mostPlanted is the largest slow-down of all trials.
+func (s *selftest) mostPlanted() float64 {
+	most := 0.0
+	for _, t := range s.Trials {
+		most = max(most, t.Planted)
+	}
+	return most
+}
+
 func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "planted\tsessions\tregression\tall passed\trepeats")
@@ -171,7 +208,7 @@ func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
 			s.Trials[0].Found, s.Trials[0].Sessions, p.Alpha, mostAlarms(s.Trials[0].Sessions, p.Alpha))
 	case s.Blind:
 		fmt.Fprintf(tw, "blind: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or longer runs would help\n", 100*s.Margin, 100*mustFind)
-	case 2*s.Margin > planted[len(planted)-1]:
+	case 2*s.Margin > s.mostPlanted()+1e-9:
 		fmt.Fprintf(tw, "neither jumpy nor known to be blind: twice the margin of %.3g %% is more than was planted\n", 100*s.Margin)
 	default:
 		fmt.Fprintf(tw, "the gates find a change of twice their margin of %.3g %% and invent none\n", 100*s.Margin)

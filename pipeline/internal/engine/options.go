@@ -49,6 +49,9 @@ type Options struct {
 	Look func(*Outcome) (judge.Look, error)
 	// Machine looks after the hardware that targets use; nil means that nobody does.
 	Machine Machine
+	// Front gives the address that the load of a planned repeat is sent to in place of a
+	// server's own, and what ends it; nil means the server's own.
+	Front func(repeat int, baseURL string) (url string, stop func() error, err error)
 	// Load carries out one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
 	// Drive has another load generator carry out one run; nil means that no plan has one.
@@ -118,6 +121,11 @@ func (o *Options) withDefaults() Options {
 	out := *o
 	if out.Load == nil {
 		out.Load = load.Run
+	}
+	if out.Front == nil {
+		out.Front = func(_ int, baseURL string) (string, func() error, error) {
+			return baseURL, func() error { return nil }, nil
+		}
 	}
 	if out.Machine == nil {
 		out.Machine = unwatched{}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,8 +97,13 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	}
 	inner, cancel := s.while(inner)
 	defer cancel()
+	url, stop, err := r.o.Front(cmp.Or(s.replaces, s.repeat), s.front.endpoint.BaseURL)
+	if err != nil {
+		return got, nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	got, err = r.o.Load(inner, load.Options{
-		BaseURL: s.front.endpoint.BaseURL, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
+		BaseURL: url, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
 		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell), Begin: w.begin,
 	})

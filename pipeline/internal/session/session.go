@@ -61,6 +61,9 @@ type Options struct {
 	Version string // of this program
 	Now     func() time.Time
 	Random  io.Reader // for the run's id
+	// Front gives the address that the load of a planned repeat is sent to in place of a
+	// server's own, and what ends it; nil means the server's own.
+	Front func(repeat int, baseURL string) (url string, stop func() error, err error)
 	// InterruptCode is the exit code when a cause ended the session, 0 if it is not an
 	// interruption.
 	InterruptCode func(cause error) int
@@ -228,6 +231,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		Probe:  func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
 
 		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
+		Front:      s.opt.Front,
 		Load:       s.load,
 		Look:       s.look,
 		Preflight:  s.preflight,

@@ -1,0 +1,61 @@
+package calibrate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func TestHeadsAreTheSecondAndTheFirstByTurns(t *testing.T) {
+	var heads []int
+	for repeat := range 9 {
+		if repeat > 0 && IsHead(repeat) {
+			heads = append(heads, repeat)
+		}
+	}
+	if !slices.Equal(heads, []int{2, 3, 6, 7}) {
+		t.Errorf("heads in repeats %v", heads)
+	}
+}
+
+// A slow-down in the repeats that stand for the head is found, also where a void pair is
+// missing from between.
+func TestPlantedSlowDownsAreFound(t *testing.T) {
+	p := pipeline(6, 6)
+	for name, tt := range map[string]struct {
+		share float64
+		void  int // repeat
+		want  gates.Verdict
+		pairs int
+	}{
+		"nothing":               {0, 0, gates.Pass, 6},
+		"10 %":                  {0.10, 0, gates.Regression, 6},
+		"10 % and a void pair":  {0.10, 3, gates.Regression, 5},
+		"faster, so no finding": {-0.10, 0, gates.Improvement, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := measured(6, 0.005, 1)
+			for i := range doc.Benchmarks[0].Cells[0].Runs {
+				run := &doc.Benchmarks[0].Cells[0].Runs[i]
+				if IsHead(run.Repeat) {
+					run.Metrics["ttft.mean"] *= 1 + tt.share
+				}
+				if run.Repeat == tt.void {
+					run.Status = result.RunVoid
+				}
+			}
+			found, err := Planted(p, doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := found.Judgement.Comparisons[0]; d.Verdict != tt.want || found.Pairs != tt.pairs {
+				t.Errorf("%s with %d pairs, want %s with %d", d.Verdict, found.Pairs, tt.want, tt.pairs)
+			}
+		})
+	}
+	if _, err := Planted(p, measured(1, 0.01, 1)); err == nil {
+		t.Error("one pair was judged")
+	}
+}
