@@ -93,7 +93,7 @@ func TestAddedByTheRouter(t *testing.T) {
 		want  float64
 		warn  bool
 	}{
-		{fakeRelay{added: map[string]float64{result.AddedPerChunk + AddedP99: 40e-6}}, 40e-6, false},
+		{fakeRelay{added: map[string]float64{result.AddedPerChunk + result.AddedP99: 40e-6}}, 40e-6, false},
 		{fakeRelay{err: errors.New("status 404")}, 0, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
