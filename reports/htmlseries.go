@@ -146,10 +146,10 @@ func overRuns(runs []result.Series, factor float64) []svg.Point {
 			lo, hi = min(lo, t), max(hi, t)
 		}
 	}
-	if len(runs) == 0 {
+	slices.Sort(lengths)
+	if len(runs) == 0 || median(lengths) < 2 { // one look at each run is no course of time
 		return nil
 	}
-	slices.Sort(lengths)
 	parts := min(max(2, int(median(lengths))), maxRunPoints)
 	width := (hi - lo) / float64(parts)
 	if !(width > 0) || !finite(width) {

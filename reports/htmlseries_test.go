@@ -30,6 +30,9 @@ func TestOverRuns(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	if got := overRuns([]result.Series{{T: []float64{1}, V: []float64{1}}, {T: []float64{1.1}, V: []float64{2}}}, 1); len(got) > 0 {
+		t.Errorf("one point of each run: %v", got)
+	}
 }
 
 // Whatever a document says, no part of a chart is outside its runs.
