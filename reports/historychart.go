@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -46,22 +47,21 @@ func (v *historyView) chart(t *Trend, id string) template.HTML {
 
 // desc says what the chart shows, for who does not see it.
 func (c *trendChart) desc() string {
-	text := "A dot is a session; the thick line is the level between two change points"
+	text := []string{"A dot is a session; the thick line is the level between two change points."}
 	if c.t.Condition() != trend.Short {
-		text += ", the thin one the reference, the dashed one the threshold"
+		text = append(text, "The thin one is the reference, the dashed one the threshold.")
 	}
-	text += ". "
 	if n := len(c.t.Parts); n > 1 {
-		text += fmt.Sprintf("There were %d kinds of machines, each a series of its own. ", n)
+		text = append(text, fmt.Sprintf("There were %d kinds of machines, each a series of its own.", n))
 	}
 	for i := range c.t.Parts {
 		p := &c.t.Parts[i]
 		for _, change := range p.Changes {
 			_, state := changeState(p, change)
-			text += fmt.Sprintf("%s at %s (%s). ", c.t.change(change.Change), dateOf(p.Points[change.Index].Time), state)
+			text = append(text, fmt.Sprintf("%s at %s (%s).", c.t.change(change.Change), dateOf(p.Points[change.Index].Time), state))
 		}
 	}
-	return text
+	return strings.Join(text, " ")
 }
 
 // days is a time on the axis.
