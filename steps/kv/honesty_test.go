@@ -22,6 +22,7 @@ type connection struct {
 
 // connections are all connectors that the simulator plays, over the transports they have.
 func connections(t *testing.T) []connection {
+	t.Helper()
 	over := func(connector, transport string) steps.TransferSpec {
 		return steps.TransferSpec{Connector: connector, Transport: transport}
 	}
