@@ -180,7 +180,8 @@ func markedCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "NO_COLOR=1")
+	// Without the machine's programs: cleanup would ask its Slurm as well.
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PATH="+dir, "NO_COLOR=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd, &out
