@@ -237,6 +237,41 @@ func TestSpoofedMarkers(t *testing.T) {
 	contains(t, after[len(before)].Body, "1 gate regressed", "run=8123.1")
 }
 
+// TestEditedByHand: maintainers can edit the bot's comments. With its first line gone a
+// comment is theirs from then on; otherwise the next run writes over what they said.
+func TestEditedByHand(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit func(string) string
+		want int
+	}{
+		"text changed": {func(body string) string { return strings.ReplaceAll(body, "regressed", "is fine, merge it") }, 1},
+		"marker gone":  {func(body string) string { _, rest, _ := strings.Cut(body, "\n"); return rest }, 2},
+		"text before":  {func(body string) string { return "Please read:\n" + body }, 2},
+		"emptied":      {func(string) string { return "-" }, 2},
+	} {
+		s := fake(t)
+		post := func(id int64) {
+			e := pullRequest()
+			e.Run.ID = id
+			if w := publisher(t, s, newClock(), e, github.Settings{Comment: github.Update}).Finish(t.Context(), document(result.Regression, 1)).Warnings; len(w) > 0 {
+				t.Errorf("%s: %q", name, w)
+			}
+		}
+		post(1)
+		edited := tt.edit(one(t, s).Body)
+		s.EditComment(one(t, s).ID, edited)
+		post(2)
+		c := s.Comments()
+		if len(c) != tt.want {
+			t.Fatalf("%s: %d comments, want %d", name, len(c), tt.want)
+		}
+		contains(t, c[len(c)-1].Body, "run=2.1", "1 gate regressed")
+		if tt.want == 2 && c[0].Body != edited {
+			t.Errorf("%s: what somebody wrote was changed", name)
+		}
+	}
+}
+
 // TestAuthorIsWhoTheTokenStandsFor: with a token of a user or an app, its own comments are
 // found, and those of the bot are not.
 func TestAuthorIsWhoTheTokenStandsFor(t *testing.T) {

@@ -76,7 +76,7 @@ func everything() github.Settings {
 // document with so many gates of one verdict.
 func document(verdict result.Verdict, gates int) *result.Document {
 	doc := &result.Document{
-		Schema: result.Schema, RunID: "7f3a", File: "perf/gate.hcl", Status: result.StatusComplete, Verdict: verdict, Alpha: 0.05,
+		Schema: result.Schema, RunID: "7f3a", File: "perf/gate.hcl", Status: result.StatusComplete, Verdict: verdict, Alpha: 0.05, FamilySize: 1,
 		RepeatsPlanned: 6, RepeatsDone: 6,
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.chat", Axes: []string{"rate"}}},
 	}
