@@ -6,6 +6,8 @@
 #   .ci/slurm.sh up DIR         start it; then export SLURM_CONF=DIR/slurm.conf
 #   .ci/slurm.sh node DIR n2    start the daemon of a node (again)
 #   .ci/slurm.sh lose DIR n2    kill the daemon of a node and all that runs below it
+#   .ci/slurm.sh stop DIR       stop the controller; its jobs go on
+#   .ci/slurm.sh start DIR      start it again
 #   .ci/slurm.sh down DIR       stop all of it and remove what it made
 set -euo pipefail
 
@@ -20,6 +22,16 @@ start_node() { # DIR NAME
     bash -c 'hostname "$1"; exec env SLURM_CONF="$2/slurm.conf" slurmd -N "$1" -D' \
     node "$name" "$dir" >"$dir/$name/slurmd.out" 2>&1 </dev/null &
   echo $! >"$dir/$name/pid"
+}
+
+start_controller() { # DIR
+  SLURM_CONF="$1/slurm.conf" slurmctld -D >>"$1/slurmctld.out" 2>&1 </dev/null &
+  echo $! >"$1/ctl.pid"
+}
+
+stop_controller() { # DIR
+  kill "$(cat "$1/ctl.pid")" 2>/dev/null || true
+  wait_for 20 gone "$(cat "$1/ctl.pid")"
 }
 
 conf() { # DIR
@@ -48,6 +60,7 @@ SlurmdParameters=config_overrides
 GresTypes=gpu
 ReturnToService=2
 KillWait=2
+SlurmdTimeout=10
 MinJobAge=300
 MpiDefault=none
 NodeName=n1 NodeAddr=10.77.0.11 Port=17001 CPUs=8 RealMemory=4000 Gres=gpu:2
@@ -104,8 +117,7 @@ up() { # DIR
   chmod 600 "$dir/munge.key"
   munged --force --socket="$dir/munge.socket" --key-file="$dir/munge.key" --log-file="$dir/munged.log" \
     --pid-file="$dir/munged.pid" --seed-file="$dir/munged.seed"
-  slurmctld -D -c >"$dir/slurmctld.out" 2>&1 </dev/null &
-  echo $! >"$dir/ctl.pid"
+  start_controller "$dir"
   start_node "$dir" n1
   start_node "$dir" n2
   if ! wait_for 30 all_idle; then
@@ -142,13 +154,15 @@ down() { # DIR
   rm -rf "$dir"
 }
 
-[ $# -ge 2 ] || { sed -n '2,10p' "$0"; exit 64; }
+[ $# -ge 2 ] || { sed -n '2,12p' "$0"; exit 64; }
 command=$1
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 case $command in
   up) up "$dir" || { down "$dir"; exit 1; } ;;
   down) down "$dir" ;;
+  stop) stop_controller "$dir" ;;
+  start) start_controller "$dir" ;;
   node) start_node "$dir" "$3" ;;
   lose) stop_node "$dir" "$3" ;;
   *) echo "unknown command $command" >&2; exit 64 ;;

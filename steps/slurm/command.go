@@ -41,11 +41,14 @@ type commandError struct {
 	err           error
 }
 
-func (e *commandError) Error() string {
+func (e *commandError) Error() string { return e.program + ": " + e.reason() }
+
+// reason is what the command said, or how it ended.
+func (e *commandError) reason() string {
 	if e.said == "" {
-		return fmt.Sprintf("%s: %v", e.program, e.err)
+		return e.err.Error()
 	}
-	return fmt.Sprintf("%s: %s", e.program, e.said)
+	return strings.TrimPrefix(e.said, e.program+": ")
 }
 
 func (e *commandError) Unwrap() error { return e.err }

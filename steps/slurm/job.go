@@ -7,6 +7,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,10 @@ type Job struct {
 	ours  bool // it was made here, and ends with the run
 	nodes []Node
 	steps atomic.Int64 // started so far
+
+	// over says that the job was lost, dead which of its nodes were, by number.
+	over atomic.Bool
+	dead sync.Map
 }
 
 // Node of a job.
@@ -182,7 +187,7 @@ func (j *Job) findNodes(ctx context.Context, list string) error {
 		return err
 	}
 	j.nodes = nil
-	for _, name := range strings.Fields(out) {
+	for _, name := range strings.FieldsSeq(out) {
 		text, err := j.opt.call(ctx, "scontrol", "--oneliner", "show", "node", name)
 		if err != nil {
 			return err

@@ -58,21 +58,44 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
+	limit := time.Now().Add(l.job.opt.StartWait)
+	for {
+		s, err := l.startStep(ctx, p, log, startedWith{hostPort, folder, env})
+		refused, ok := errors.AsType[*refusedError](err)
+		if !ok || !refused.transient() || time.Now().After(limit) {
+			return s, err
+		}
+		select {
+		case <-time.After(l.job.opt.Poll):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// startedWith is what the tries of a start share.
+type startedWith struct {
+	hostPort, folder string
+	env              []steps.EnvVar
+}
+
+// startStep is one try.
+func (l *Launcher) startStep(ctx context.Context, p steps.Process, log io.Writer, with startedWith) (*Server, error) {
 	opt := &l.job.opt
 	name := stepName(p.Name, l.job.steps.Add(1), Mark{opt.RunID, opt.Owner})
 	argv, err := command{
 		job: l.job.id, node: l.job.nodes[l.at.Node].Name, name: name, gpusPerNode: opt.Spec.GPUsPerNode,
-		runtime: opt.Spec.Runtime, unset: opt.Unset, at: l.at, process: p, files: folder,
+		runtime: opt.Spec.Runtime, unset: opt.Unset, at: l.at, process: p, files: with.folder,
 	}.argv()
 	if err != nil {
 		return nil, err
 	}
 	out := newOutput(log)
-	child, err := opt.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: slices.Concat(opt.Env, env), Stdout: out, Stderr: out})
+	child, err := opt.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: slices.Concat(opt.Env, with.env), Stdout: out, Stderr: out})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{launcher: l, process: p, hostPort: hostPort, name: name, child: child, out: out}
+	s := &Server{launcher: l, process: p, hostPort: with.hostPort, name: name, child: child, out: out}
 	if err := s.awaitStep(ctx); err != nil {
 		// The step may come into being until srun is gone.
 		ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -115,10 +138,26 @@ func (s *Server) refused() error {
 			if err := s.Evicted(context.Background()); err != nil {
 				return err
 			}
-			return fmt.Errorf("slurm does not start the step: %s", line)
+			return &refusedError{line}
 		}
 	}
 	return nil
+}
+
+// refusedError is a step that Slurm does not start, with what srun says.
+type refusedError struct{ said string }
+
+func (e *refusedError) Error() string { return "slurm does not start the step: " + e.said }
+
+// transient says that it may start later: a controller that was restarted waits for its
+// nodes to report.
+func (e *refusedError) transient() bool {
+	for _, text := range []string{"Required node not available", "Requested nodes are busy", "Unable to contact slurm controller", "Socket timed out"} {
+		if strings.Contains(e.said, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // dialWait bounds the look whether a port is taken.

@@ -34,6 +34,8 @@ type Options struct {
 	StartWait time.Duration
 	// KillWait is how long a killed step may take to vanish; 30 s.
 	KillWait time.Duration
+	// LookWait is how long a node may take to start a step that does nothing; 10 s.
+	LookWait time.Duration
 	// Poll is the time between two looks at what is waited for; 250 ms.
 	Poll time.Duration
 }
@@ -48,6 +50,7 @@ func (o *Options) complete() {
 	def(&o.Patience, time.Minute)
 	def(&o.StartWait, 2*time.Minute)
 	def(&o.KillWait, 30*time.Second)
+	def(&o.LookWait, 10*time.Second)
 	def(&o.Poll, 250*time.Millisecond)
 	if o.Tell == nil {
 		o.Tell = func(string) {}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -62,9 +63,9 @@ func (o *output) note(line string) {
 func (o *output) find(text string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := len(o.said) - 1; i >= 0; i-- {
-		if strings.Contains(o.said[i], text) {
-			return o.said[i]
+	for _, line := range slices.Backward(o.said) {
+		if strings.Contains(line, text) {
+			return line
 		}
 	}
 	return ""

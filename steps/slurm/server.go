@@ -72,10 +72,12 @@ func (s *Server) Evicted(ctx context.Context) error {
 	now, err := job.settled(ctx)
 	if err == nil {
 		if err := job.lost(now); err != nil {
+			job.over.Store(true)
 			return err
 		}
 	}
 	if err := s.nodeLost(ctx); err != nil {
+		job.dead.Store(s.launcher.at.Node, true)
 		return err
 	}
 	if s.asked.Load() || !s.ended() {
@@ -87,7 +89,7 @@ func (s *Server) Evicted(ctx context.Context) error {
 		}
 	}
 	if line := s.out.find("CANCELLED AT"); line != "" {
-		return evicted(ClassStepCancelled, "the step was cancelled by somebody else: "+line)
+		return evicted(ClassStepCancelled, fmt.Sprintf("the step of %s was cancelled by somebody else: %s", s.process.Name, line))
 	}
 	return nil
 }
@@ -101,10 +103,30 @@ func (s *Server) nodeLost(ctx context.Context) error {
 		return nil // a controller that does not answer says nothing about the node
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-	if strings.HasPrefix(first, "down") || strings.HasPrefix(first, "fail") || strings.HasSuffix(first, "*") || first == "unknown" {
+	if strings.HasPrefix(first, "down") || strings.HasPrefix(first, "fail") || strings.HasSuffix(first, "*") {
 		return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s is %s", name, job.id, first))
 	}
-	return nil
+	return s.nodeSilent(ctx, name)
+}
+
+// nodeSilent runs a step that does nothing: the controller notices that a node is gone only
+// after minutes.
+func (s *Server) nodeSilent(ctx context.Context, node string) error {
+	job := s.launcher.job
+	argv, err := command{job: job.id, node: node, name: "look", process: steps.Process{Argv: []string{"true"}}}.argv()
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, job.opt.LookWait)
+	defer cancel()
+	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) {
+		return nil
+	}
+	why := err.Error()
+	if limited.Err() != nil {
+		why = fmt.Sprintf("a step there does not start within %s", job.opt.LookWait)
+	}
+	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s does not answer: %s", node, job.id, why))
 }
 
 // Stop asks the step to end, waits for the grace, kills, and waits until Slurm does not
@@ -120,16 +142,65 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 func (s *Server) end(ctx context.Context) error {
+	if s.placeLost() {
+		return s.killCommand() // nobody there answers, and the end of the job ends the rest
+	}
 	if !s.ended() {
 		s.asked.Store(true)
 		s.askToEnd(ctx)
 	}
-	if !s.ended() {
-		if err := s.kill(); err != nil {
-			return err
-		}
+	// The wait for the kill is short when time is: the end of the job ends what is left.
+	wait := s.launcher.job.opt.KillWait
+	if ctx.Err() != nil {
+		wait = min(wait, hurriedWait)
 	}
-	return s.awaitGone()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	defer cancel()
+	if s.ended() {
+		return s.awaitUnlisted(last)
+	}
+	if err := s.kill(last); err != nil {
+		return err
+	}
+	return s.awaitGone(last)
+}
+
+// awaitUnlisted gives Slurm a moment to forget a step whose srun has ended by itself, which
+// it does after all processes of the step. A controller that was restarted meanwhile can
+// list it to the end of the job.
+func (s *Server) awaitUnlisted(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, unlistedWait)
+	defer cancel()
+	if err := s.awaitGone(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// unlistedWait bounds the wait for the list.
+const unlistedWait = 3 * time.Second
+
+// hurriedWait bounds the wait for a kill when the program was told to end.
+const hurriedWait = 3 * time.Second
+
+// placeLost says that the job or the node is known to be gone.
+func (s *Server) placeLost() bool {
+	job := s.launcher.job
+	_, dead := job.dead.Load(s.launcher.at.Node)
+	return dead || job.over.Load()
+}
+
+// killCommand ends srun, which is not the step.
+func (s *Server) killCommand() error {
+	s.asked.Store(true)
+	if s.ended() {
+		return nil
+	}
+	if err := s.child.Signal("KILL"); err != nil {
+		return err
+	}
+	<-s.child.Done()
+	return nil
 }
 
 // askToEnd sends the stop signal to the step, not to srun, which does not pass it on
@@ -163,29 +234,24 @@ func (s *Server) signal(ctx context.Context, name string) error {
 
 // kill ends what the signal did not. A controller that does not answer keeps nobody from
 // ending srun, whose step the end of the job then ends.
-func (s *Server) kill() error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.launcher.job.opt.KillWait)
-	defer cancel()
+func (s *Server) kill(ctx context.Context) error {
 	killErr := s.signal(ctx, "KILL")
 	if killErr == nil && s.within(ctx, s.launcher.job.opt.KillWait) {
 		return nil
 	}
-	if err := s.child.Signal("KILL"); err != nil {
+	if err := s.killCommand(); err != nil {
 		return err
 	}
-	<-s.child.Done()
 	if killErr != nil {
 		return fmt.Errorf("the step could not be killed and may still run: %w", killErr)
 	}
 	return nil
 }
 
-// awaitGone waits until the step is not listed any longer. One that stays is cancelled
-// once more.
-func (s *Server) awaitGone() error {
+// awaitGone waits until the step is not listed any longer. One that stays is killed once
+// more.
+func (s *Server) awaitGone(ctx context.Context) error {
 	opt := &s.launcher.job.opt
-	ctx, cancel := context.WithTimeout(context.Background(), opt.KillWait)
-	defer cancel()
 	for {
 		id, err := s.stepID(ctx)
 		if err != nil {
@@ -198,7 +264,7 @@ func (s *Server) awaitGone() error {
 		case <-time.After(opt.Poll):
 			_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may be gone by now
 		case <-ctx.Done():
-			return fmt.Errorf("step %s is still there %s after the kill; its node hangs: scontrol show step %s", id, opt.KillWait, id)
+			return fmt.Errorf("step %s is still there after the kill; its node hangs or does not answer: scontrol show step %s", id, id)
 		}
 	}
 }

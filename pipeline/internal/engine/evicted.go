@@ -27,7 +27,7 @@ func (s *server) evicted(ctx context.Context, f *fault) error {
 			continue
 		}
 		if err := placed.Evicted(ctx); err != nil {
-			return &machineError{&memberError{m, err}}
+			return &machineError{err}
 		}
 	}
 	return nil

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// needSlurm skips the test unless PIPELINE_SLURM is the folder of a cluster that
+// .ci/slurm.sh has started, and returns a rig of it.
+func needSlurm(t *testing.T) *slurmRig {
+	t.Helper()
+	r := &slurmRig{dir: os.Getenv("PIPELINE_SLURM")}
+	if r.dir == "" {
+		skipOrFail(t, "slurm", "PIPELINE_SLURM does not name the folder of a cluster; start one with .ci/slurm.sh up DIR")
+	}
+	t.Setenv("SLURM_CONF", filepath.Join(r.dir, "slurm.conf"))
+	if _, err := r.command("sinfo", "--noheader"); err != nil {
+		skipOrFail(t, "slurm", err.Error())
+	}
+	return r
+}
+
+// slurmRig is a cluster and what tests do to it.
+type slurmRig struct{ dir string }
+
+// command runs one of Slurm's, or the cluster's script.
+func (r *slurmRig) command(argv ...string) (string, error) {
+	out, err := exec.Command("timeout", append([]string{"60"}, argv...)...).CombinedOutput()
+	if err != nil {
+		err = errors.Join(err, errors.New(strings.Join(argv, " ")+": "+string(out)))
+	}
+	return string(out), err
+}
+
+func (r *slurmRig) must(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := r.command(argv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (r *slurmRig) script(t *testing.T, command string, args ...string) {
+	t.Helper()
+	r.must(t, append([]string{filepath.Join("..", ".ci", "slurm.sh"), command, r.dir}, args...)...)
+}
+
+// empty waits until the cluster has no job and all its nodes are idle.
+func (r *slurmRig) empty(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		jobs := r.must(t, "squeue", "--noheader")
+		idle := r.must(t, "sinfo", "--noheader", "--Node", "--partition=main", "--states=idle", "--format=%n")
+		if jobs == "" && len(strings.Fields(idle)) == 2 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("jobs are left: %s\nidle nodes: %s", jobs, idle)
+		}
+	}
+}
+
+// file puts the pipeline file into a folder that the nodes see, too.
+func (r *slurmRig) file(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	content, err := os.ReadFile(filepath.Join("testdata", "slurm.pipeline.hcl"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "f.hcl"), content, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func slurmRun(t *testing.T, more ...string) []string {
+	t.Helper()
+	self, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"run", "f.hcl", "--out", "out", "--progress", "plain", "--var", "program=" + self}, more...)
+}
+
+// meanwhile runs the program, and something else at a moment of it: a word of its journal.
+func (r *slurmRig) meanwhile(t *testing.T, dir, moment string, do func(program *os.Process), args ...string) (string, int) {
+	t.Helper()
+	cmd, out := markedCommand(t, dir, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitJournal(t, dir, moment)
+	do(cmd.Process)
+	err := cmd.Wait()
+	return out.String(), exitStatus(t, err)
+}
+
+func awaitJournal(t *testing.T, dir, moment string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if content, _ := os.ReadFile(filepath.Join(dir, "out", "events.jsonl")); bytes.Contains(content, []byte(moment)) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the journal never held %s", moment)
+		}
+	}
+}
+
+func machineOf(t *testing.T, dir string) *result.Document {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "out", "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc result.Document
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return &doc
+}
+
+const runStarts = `"type":"run_start"`
+
+// TestSlurm carries pipelines out on a cluster of two nodes and ends them in every way:
+// each ends as named, and nothing is left on the cluster.
+func TestSlurm(t *testing.T) {
+	r := needSlurm(t)
+	rounds := 2
+	if testing.Short() {
+		rounds = 1
+	}
+	many := []string{"--var", "requests=300"}
+	pairs := append([]string{"--var", "target=pairs"}, many...)
+	for _, tt := range []struct {
+		name string
+		code int
+		want string // in what the program prints
+		play func(t *testing.T, dir string) (string, int)
+	}{
+		{"servers", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			text, code := marked(t, dir, slurmRun(t)...)
+			if code != 0 {
+				return text, code
+			}
+			if got := machineOf(t, dir).Machine; got["slurm.node0"] != "n1" || got["slurm.node1"] != "n2" || got["load_generator"] == "" {
+				t.Errorf("the result's machine is %v", got)
+			}
+			return text, code
+		}},
+		{"pairs", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
+			if code != 0 {
+				return text, code
+			}
+			for _, target := range machineOf(t, dir).Targets {
+				if target.Describe["prefill/slurm.node"] != "n1" || target.Describe["decode/slurm.node"] != "n2" {
+					t.Errorf("%s ran elsewhere: %v", target.Addr, target.Describe)
+				}
+			}
+			return text, code
+		}},
+		{"the same file rehearsed on this machine", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", "target=pairs", "--simulate")...)
+		}},
+		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
+			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
+			for deadline := time.Now().Add(time.Minute); !strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING"); time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the allocation never ran")
+				}
+			}
+			t.Setenv("SLURM_JOB_ID", job)
+			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
+			steps := r.must(t, "squeue", "--noheader", "--steps", "--jobs="+job, "--format=%j")
+			if strings.TrimSpace(steps) != "batch" {
+				t.Errorf("of the allocation is left: %q", steps)
+			}
+			r.must(t, "scancel", job)
+			return text, code
+		}},
+		{"a server that crashes", 1, "verdict: regression", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", `fails=["crash_after=9"]`)...)
+		}},
+		{"no such partition", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", "partition=nope")...)
+		}},
+		{"too many GPUs", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", "gpus=9")...)
+		}},
+		{"too much time", 4, "job_pending", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", "partition=brief")...)
+		}},
+		{"too little time", 4, "time_limit", func(t *testing.T, dir string) (string, int) {
+			return marked(t, dir, slurmRun(t, "--var", "partition=brief", "--var", "time=1m", "--var", "requests=3000")...)
+		}},
+		{"job cancelled", 4, "job_cancelled", func(t *testing.T, dir string) (string, int) {
+			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				r.must(t, "bash", "-c", "scancel $(squeue --noheader --format=%i)")
+			}, slurmRun(t, pairs...)...)
+		}},
+		{"step cancelled", 4, "step_cancelled", func(t *testing.T, dir string) (string, int) {
+			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				r.must(t, "bash", "-c", "scancel $(squeue --noheader --steps --format='%i %j' | grep decode | cut -d' ' -f1)")
+			}, slurmRun(t, pairs...)...)
+		}},
+		{"node lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
+			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, slurmRun(t, pairs...)...)
+			r.script(t, "node", "n2")
+			return text, code
+		}},
+		{"controller away during a run", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				r.script(t, "stop")
+				awaitJournal(t, dir, `"type":"run_end"`)
+				r.script(t, "start")
+			}, slurmRun(t, pairs...)...)
+		}},
+		{"interrupted", 130, "interrupted", func(t *testing.T, dir string) (string, int) {
+			return r.meanwhile(t, dir, runStarts, func(p *os.Process) {
+				if err := p.Signal(syscall.SIGINT); err != nil {
+					t.Error(err)
+				}
+			}, slurmRun(t, pairs...)...)
+		}},
+		{"killed", 0, "cancelled Slurm job", func(t *testing.T, dir string) (string, int) {
+			r.meanwhile(t, dir, runStarts, func(p *os.Process) { _ = p.Kill() }, slurmRun(t, pairs...)...)
+			return marked(t, dir, "cleanup")
+		}},
+	} {
+		for round := range rounds {
+			t.Run(tt.name, func(t *testing.T) {
+				dir := r.file(t)
+				r.empty(t)
+				text, code := tt.play(t, dir)
+				if code != tt.code || !strings.Contains(text, tt.want) {
+					t.Errorf("round %d: exit status %d, want %d and %q\n%s", round, code, tt.code, tt.want, text)
+				}
+				r.empty(t)
+			})
+		}
+	}
+}
