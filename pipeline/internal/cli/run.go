@@ -137,12 +137,17 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return err
 	}
 	f.plan.noise = a.noise(ctx, past, f.plan)
-	if f.plan.attempt == 0 && !f.resume {
+	stated := f.plan.attempt > 0
+	if !stated && !f.resume {
 		f.plan.attempt = a.attempt()
 	}
 	p, err := a.plan(cfg, f.plan, paths)
 	if err != nil {
 		return err
+	}
+	tries := a.tries(p)
+	if !stated && !f.resume {
+		tries.count(a, p)
 	}
 	if f.resume && f.out == "" {
 		f.out = filepath.Join(".pipeline", "runs", "latest")
@@ -164,6 +169,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 		Publisher: publish, Redactor: redact,
 	})
+	tries.note(a, res)
 	a.posted = publish.posted
 	if closed := view.Close(); err == nil && closed != nil {
 		err = closed

@@ -63,3 +63,20 @@ func (p *Plan) extension() string {
 	return fmt.Sprintf("extended from at most %s to %d after its data were seen: looks after more than %d repeats are judged at a part of alpha, so that the error rate holds",
 		count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
 }
+
+// Again makes the plan a further attempt at the same change.
+func (p *Plan) Again(attempt int) {
+	p.Attempt = attempt
+	p.Warnings = warnings(p)
+}
+
+// Essence is the fingerprint of a plan without its largest number of repeats: that of
+// every plan that could continue it, or that it could continue.
+func (p *Plan) Essence() string {
+	cut := *p
+	if len(p.Looks) > 0 {
+		cut.Looks = p.Looks[:1]
+		cut.Repeats = p.Repeats[:min(p.Looks[0], len(p.Repeats))]
+	}
+	return fingerprint(&cut)
+}
