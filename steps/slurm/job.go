@@ -187,7 +187,7 @@ func (j *Job) findNodes(ctx context.Context, list string) error {
 		return err
 	}
 	j.nodes = nil
-	for _, name := range strings.FieldsSeq(out) {
+	for name := range strings.FieldsSeq(out) {
 		text, err := j.opt.call(ctx, "scontrol", "--oneliner", "show", "node", name)
 		if err != nil {
 			return err
