@@ -52,7 +52,7 @@ func (c *comparison) runCharts(id string) []distributionView {
 		for _, f := range figures {
 			chart, zero := c.runChart(f, member, fmt.Sprintf("%s%d", id, drawn+1))
 			// A pair has twice the charts, and half of them show that nothing ever waits.
-			if len(chart.Series) > 0 && drawn < maxRunCharts && !(zero && member != "") {
+			if len(chart.Series) > 0 && drawn < maxRunCharts && (!zero || member == "") {
 				drawn++
 				view.Charts = append(view.Charts, drawing(chart))
 			}
