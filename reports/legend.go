@@ -59,9 +59,13 @@ func (v *view) looksText() string {
 		numbers[i] = fmt.Sprint(n)
 	}
 	last := len(numbers) - 1
-	return fmt.Sprintf("the gates are judged after %s and %s repeats, each time at a level so strict that the errors stated here hold for all looks together. "+
+	text := fmt.Sprintf("the gates are judged after %s and %s repeats, each time at a level so strict that the errors stated here hold for all looks together. "+
 		"The first look that decides a comparison is final: what is measured later is shown and not judged. The session ends when everything is decided.",
 		strings.Join(numbers[:last], ", "), numbers[last])
+	if n := len(v.doc.LooksTaken); n > 0 {
+		text += fmt.Sprintf(" A row that does not say after how many repeats it was decided rests on the last look, after %d.", v.doc.LooksTaken[n-1])
+	}
+	return text
 }
 
 // special explains what only some sessions have.

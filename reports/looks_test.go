@@ -19,10 +19,36 @@ func TestLooksAreTold(t *testing.T) {
 	text := strings.Join(strings.Fields(render(t, doc, reports.Options{})), " ")
 	for _, want := range []string{
 		"6 of at most 8 repeats, judged at 2 looks of 3", "the gates are judged after 4, 6 and 8 repeats",
-		"about 65 % at the margin", "decided after 4 repeats; all 6 show +3.1 %",
+		"about 65 % at the margin", "decided after 4 repeats; all 6 show +3.1 %", "rests on the last look, after 6",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// The legend speaks of the session at hand: a strict gate, a further attempt, comparisons
+// over several cells, spreads that were drawn together.
+func TestTheLegendSpeaksOfTheSession(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*result.Document)
+		want   string
+	}{
+		"one look":   {func(*result.Document) {}, "rises to about ½ at the margin"},
+		"five looks": {func(d *result.Document) { d.Looks = []int{4, 6, 8, 10, 12} }, "rises to about 71 % at the margin"},
+		"strict": {func(d *result.Document) {
+			for i := range d.Gates {
+				d.Gates[i].Strict = true
+			}
+		}, "rises to at most 0.05 at the margin"},
+		"attempt":   {func(d *result.Document) { d.Attempt = 3 }, "the same change was measured before, and that is not part of this result. A pass needs α/3"},
+		"suite":     {func(d *result.Document) { d.Gates[0].Decisions[0].SuiteCells = 4 }, "It has 20 % of α to itself"},
+		"moderated": {func(d *result.Document) { d.Gates[0].Decisions[0].Moderated = true }, "drawn towards the spread of the other cells"},
+	} {
+		doc := fixtures()["pass"]
+		tt.change(doc)
+		if text := strings.Join(strings.Fields(render(t, doc, reports.Options{})), " "); !strings.Contains(text, tt.want) {
+			t.Errorf("%s: the report lacks %q:\n%s", name, tt.want, text)
 		}
 	}
 }

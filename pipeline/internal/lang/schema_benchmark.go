@@ -99,7 +99,7 @@ func benchmarkSettings() steps.Schema {
 		Blocks: []steps.BlockSchema{
 			{Type: "repeat", Max: 1, Doc: "How often every side is launched and measured.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. With fewer than max, the gates are judged after every even number of repeats from min on, and the session ends when all is decided."},
-				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set."},
+				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set. Raised for `run --resume`, it adds repeats to a session that is undecided after several looks."},
 			}}},
 			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: steps.Schema{Attrs: []steps.Attr{
 				limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
