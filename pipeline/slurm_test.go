@@ -151,6 +151,7 @@ func TestSlurm(t *testing.T) {
 		play func(t *testing.T, dir string) (string, int)
 	}{
 		{"servers", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			text, code := marked(t, dir, slurmRun(t)...)
 			if code != 0 {
 				return text, code
@@ -161,6 +162,7 @@ func TestSlurm(t *testing.T) {
 			return text, code
 		}},
 		{"pairs", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
 			if code != 0 {
 				return text, code
@@ -173,9 +175,11 @@ func TestSlurm(t *testing.T) {
 			return text, code
 		}},
 		{"the same file rehearsed on this machine", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "target=pairs", "--simulate")...)
 		}},
 		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
 			for deadline := time.Now().Add(time.Minute); !strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING"); time.Sleep(50 * time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -192,36 +196,45 @@ func TestSlurm(t *testing.T) {
 			return text, code
 		}},
 		{"a server that crashes", 1, "verdict: regression", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", `fails=["crash_after=9"]`)...)
 		}},
 		{"no such partition", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=nope")...)
 		}},
 		{"too many GPUs", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "gpus=9")...)
 		}},
 		{"too much time", 4, "job_pending", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=brief")...)
 		}},
 		{"too little time", 4, "time_limit", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=brief", "--var", "time=1m", "--var", "requests=3000")...)
 		}},
 		{"job cancelled", 4, "job_cancelled", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
 				r.must(t, "bash", "-c", "scancel $(squeue --noheader --format=%i)")
 			}, slurmRun(t, pairs...)...)
 		}},
 		{"step cancelled", 4, "step_cancelled", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
 				r.must(t, "bash", "-c", "scancel $(squeue --noheader --steps --format='%i %j' | grep decode | cut -d' ' -f1)")
 			}, slurmRun(t, pairs...)...)
 		}},
 		{"node lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, slurmRun(t, pairs...)...)
 			r.script(t, "node", "n2")
 			return text, code
 		}},
 		{"controller away during a run", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
 				r.script(t, "stop")
 				awaitJournal(t, dir, `"type":"run_end"`)
@@ -229,6 +242,7 @@ func TestSlurm(t *testing.T) {
 			}, slurmRun(t, pairs...)...)
 		}},
 		{"interrupted", 130, "interrupted", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(p *os.Process) {
 				if err := p.Signal(syscall.SIGINT); err != nil {
 					t.Error(err)
@@ -236,6 +250,7 @@ func TestSlurm(t *testing.T) {
 			}, slurmRun(t, pairs...)...)
 		}},
 		{"killed", 0, "cancelled Slurm job", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
 			r.meanwhile(t, dir, runStarts, func(p *os.Process) { _ = p.Kill() }, slurmRun(t, pairs...)...)
 			return marked(t, dir, "cleanup")
 		}},

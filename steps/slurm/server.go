@@ -119,8 +119,8 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, job.opt.LookWait)
 	defer cancel()
-	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) {
-		return nil
+	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) || strings.Contains(err.Error(), "Unable to create step") {
+		return nil // what the controller refuses has not asked the node
 	}
 	why := err.Error()
 	if limited.Err() != nil {
