@@ -33,7 +33,7 @@ func fit(r *Report, o Options) (string, error) {
 // reductions are the steps that make a report shorter.
 func reductions(full string) []func(*Report) {
 	steps := []func(*Report){dropLogs(full)}
-	for _, k := range []Kind{Environment, Client, Measured, Gates, Passes} {
+	for _, k := range []Kind{Environment, Client, Transports, Measured, Gates, Passes} {
 		steps = append(steps, dropBody(full, k))
 	}
 	for n := maxFindings; n > 0; n /= 2 {

@@ -102,7 +102,7 @@ func (b *pageBuilder) sections(r *Report) []htmlSection {
 	}
 	add(b.matrix())
 	add(b.charts())
-	for _, kind := range []Kind{Passes, Measured, Client} {
+	for _, kind := range []Kind{Passes, Measured, Transports, Client} {
 		add(b.section(byKind[kind]))
 	}
 	add(b.timelines())

@@ -41,6 +41,7 @@ const (
 	Passes      Kind = "passes"
 	Gates       Kind = "gates"
 	Measured    Kind = "measured"
+	Transports  Kind = "transports" // how KV cache moved
 	Client      Kind = "client"
 	Environment Kind = "environment"
 )

@@ -1,0 +1,94 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// transports says how the KV cache of each deployment moved, from what was seen during
+// its runs. Nobody should have to believe a label.
+func (v *view) transports() *Section {
+	byTarget := map[string]*transported{}
+	var all transported
+	v.eachRun(allRuns, func(c cellAt, r *result.Run) {
+		if r.Transport == nil {
+			return
+		}
+		t := byTarget[c.cell.Target]
+		if t == nil {
+			t = &transported{reasons: map[string]int{}}
+			byTarget[c.cell.Target] = t
+		}
+		t.add(r.Transport)
+		all.runs++
+		if r.Transport.Status == result.TransportProved {
+			all.proved++
+		}
+	})
+	if all.runs == 0 {
+		return nil
+	}
+	s := &Section{Kind: Transports, Title: plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, count(all.runs, "run")))}
+	s.Folded = all.proved == all.runs
+	table := Table{Columns: []Column{
+		{Title: "target", Wrap: true}, {Title: "declared"}, {Title: "runs", Align: Right}, {Title: "proved", Align: Right},
+		{Title: "contradicted", Align: Right}, {Title: "unproven", Align: Right}, {Title: "what was seen", Wrap: true},
+	}}
+	for _, target := range v.doc.Targets {
+		if t := byTarget[target.Addr]; t != nil {
+			table.Rows = append(table.Rows, t.row(target.Addr))
+		}
+	}
+	s.Tables = []Table{table}
+	return s
+}
+
+// transported sums the proofs of one target's runs.
+type transported struct {
+	intent                               string
+	runs, proved, contradicted, unproven int
+	reasons                              map[string]int
+	worst                                string // what a run that is not proved says
+}
+
+func (t *transported) add(p *result.Transport) {
+	t.intent = p.Intent
+	t.runs++
+	t.reasons[p.Reason]++
+	switch p.Status {
+	case result.TransportProved:
+		t.proved++
+	case result.TransportContradicted:
+		t.contradicted++
+		t.worst = p.Reason
+	default:
+		t.unproven++
+		t.worst = cmp.Or(t.worst, p.Reason)
+	}
+}
+
+func (t *transported) row(addr string) Row {
+	seen := t.worst
+	if seen == "" {
+		seen = t.usual()
+	}
+	return Row{Cells: []Line{
+		code(addr), plain(cmp.Or(t.intent, none)), plain(fmt.Sprint(t.runs)), plain(fmt.Sprint(t.proved)),
+		plain(fmt.Sprint(t.contradicted)), plain(fmt.Sprint(t.unproven)), plain(seen),
+	}}
+}
+
+// usual is the reason of most runs.
+func (t *transported) usual() string {
+	reasons := make([]string, 0, len(t.reasons))
+	for reason := range t.reasons {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))
+	})
+	return reasons[0]
+}
