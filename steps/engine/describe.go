@@ -14,6 +14,9 @@ const (
 	maxFact  = 400 // bytes of a value
 )
 
+// ofTheStart are names whose values a server draws anew with each start: no setting.
+var ofTheStart = []string{"engine_id", "instance_id"}
+
 // Facts collects what a server says about itself as a flat map, bounded in size: what
 // comes from a server is not trusted.
 type Facts map[string]string
@@ -77,7 +80,9 @@ func (f Facts) flatten(key string, v any, depth int) {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			f.flatten(join(key, name), v[name], depth-1)
+			if !slices.Contains(ofTheStart, name) {
+				f.flatten(join(key, name), v[name], depth-1)
+			}
 		}
 	default:
 		f.nested(key, v)

@@ -19,7 +19,7 @@ func TestFactsJSON(t *testing.T) {
 		"version": "0.5.3", "tp_size": 2, "ratio": 0.85, "trust": false, "none": null,
 		"api_key": "k", "hf_token": "h", "tokenizer_path": "t", "max_tokens": 7,
 		"list": [1, {"password": "p"}], "empty": [], "text": "two\n lines",
-		"a": {"b": {"c": {"d": 1}}}, "internal_states": [{"x": 1}]
+		"kv_transfer_config": {"engine_id": "4f2a"}, "a": {"b": {"c": {"d": 1}}}, "internal_states": [{"x": 1}]
 	}`), "internal_states")
 	if err != nil {
 		t.Fatal(err)
