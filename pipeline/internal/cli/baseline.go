@@ -23,7 +23,7 @@ func (a *app) baselineCommand() *cobra.Command {
 		Use: "baseline", Short: "Keep sessions that later ones are judged by",
 		Long: "Keeps sessions in an append-only history, one file each, for gates with a stored baseline and for `history`.\nThe history is a directory, or a branch of a git repository that shares nothing with the code.",
 	}
-	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(), a.baselineDrop())
+	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(), a.baselineDrop(), a.baselinePin(), a.baselineUnpin())
 	return cmd
 }
 
@@ -188,24 +188,7 @@ func (a *app) baselineDrop() *cobra.Command {
 		Use: "drop ID", Short: "Say that a session of the history does not count", Args: cobra.ExactArgs(1),
 		Long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-				if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
-					return exit(exitUsage, err)
-				}
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
-					return err
-				}
-				r, err := h.Find(args[0])
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				w, err := word.word(a, r.ID)
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				return a.say(ctx, s, history.Drop, w)
-			})
+			return a.sayOn(ctx, f, word, args[0], history.Drop, time.Time{})
 		}),
 	}
 	f.register(cmd)

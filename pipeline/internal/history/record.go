@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,8 @@ const (
 	Calibration Kind = "calibration" // the noise of cells measured against themselves
 	Acceptance  Kind = "acceptance"  // a change is accepted: the baseline begins anew with it
 	Drop        Kind = "drop"        // a session does not count
+	Pin         Kind = "pin"         // sessions after this one do not count for baselines
+	Unpin       Kind = "unpin"       // they do again
 )
 
 // Record is one immutable entry.
@@ -145,9 +148,9 @@ func (r Record) check() error {
 		return errors.New("a record needs an id")
 	case r.Time.IsZero():
 		return fmt.Errorf("record %s has no time", r.ID)
-	case r.Kind != Session && r.Kind != Calibration && r.Kind != Acceptance && r.Kind != Drop:
+	case !slices.Contains([]Kind{Session, Calibration, Acceptance, Drop, Pin, Unpin}, r.Kind):
 		return fmt.Errorf("record %s is of the unknown kind %.40q", r.ID, r.Kind)
-	case (r.Word != nil) != (r.Kind == Acceptance || r.Kind == Drop):
+	case (r.Word != nil) != (r.Kind != Session && r.Kind != Calibration):
 		return fmt.Errorf("record %s of kind %s and its content do not fit", r.ID, r.Kind)
 	case r.Word != nil && (r.Word.Run == "" || r.Word.Reason == "" || r.Word.Author == ""):
 		return fmt.Errorf("record %s must name a session, a reason and an author", r.ID)

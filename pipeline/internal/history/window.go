@@ -54,6 +54,7 @@ func (h *History) Window(q Query) Window {
 	out := tally{}
 	from, accepted := h.begin(q)
 	dropped := h.dropped()
+	until, pinned := h.pinned(q.Now)
 	for _, r := range h.Records {
 		if r.Kind != Session || r.ID == q.Exclude {
 			continue
@@ -74,6 +75,8 @@ func (h *History) Window(q Query) Window {
 			why = "later"
 		case r.Time.Before(from):
 			why = "from before " + accepted + ", which was accepted"
+		case pinned != "" && r.Time.After(until):
+			why = "from after " + pinned + ", which is pinned"
 		}
 		if why != "" {
 			out.add(why)
@@ -121,6 +124,20 @@ func (h *History) begin(q Query) (from time.Time, run string) {
 		}
 	}
 	return from, run
+}
+
+// pinned is the last session that counts where somebody has pinned the baseline to one, and
+// the session's ID; the newest word on it holds.
+func (h *History) pinned(now time.Time) (until time.Time, run string) {
+	for _, r := range slices.Backward(h.Records) {
+		switch {
+		case r.Kind == Unpin:
+			return time.Time{}, ""
+		case r.Kind == Pin && !r.Word.expired(now):
+			return r.Word.Measured, r.Word.Run
+		}
+	}
+	return time.Time{}, ""
 }
 
 func (w Word) expired(now time.Time) bool { return !w.Expires.IsZero() && now.After(w.Expires) }

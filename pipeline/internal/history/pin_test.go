@@ -1,0 +1,40 @@
+package history
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Sessions after a pinned one do not count, until the pin is taken off or expires.
+func TestAPinHoldsTheWindow(t *testing.T) {
+	nights := []Record{session(1, 0.1), session(2, 0.1), session(3, 0.2)}
+	word := func(kind Kind, on Record, day int, expires time.Time) Record {
+		return Record{
+			ID: string(kind), Kind: kind, Time: nights[2].Time.AddDate(0, 0, day),
+			Word: &Word{Run: on.ID, Reason: "release", Author: "a", Measured: on.Time, Expires: expires},
+		}
+	}
+	now := nights[2].Time.AddDate(0, 0, 10)
+	for name, tt := range map[string]struct {
+		words []Record
+		want  int
+	}{
+		"no word":  {nil, 3},
+		"pinned":   {[]Record{word(Pin, nights[1], 1, time.Time{})}, 2},
+		"unpinned": {[]Record{word(Pin, nights[1], 1, time.Time{}), word(Unpin, nights[1], 2, time.Time{})}, 3},
+		"expired":  {[]Record{word(Pin, nights[0], 1, nights[2].Time.AddDate(0, 0, 5))}, 3},
+	} {
+		s := open(t, t.TempDir())
+		add(t, s, append(append([]Record{}, nights...), tt.words...)...)
+		h := load(t, s)
+		if len(h.Quarantined) > 0 {
+			t.Fatalf("%s: %v", name, h.Quarantined)
+		}
+		cell := nights[0].Cells[0]
+		w := h.Window(Query{Cell: cell.Hash, Machine: nights[0].Machine, Model: cell.Model, Simulated: nights[0].Simulated, Now: now})
+		if len(w.Points) != tt.want || tt.want == 2 && !strings.Contains(w.Note, "from after "+nights[1].ID+", which is pinned") {
+			t.Errorf("%s: %d sessions (%s), want %d", name, len(w.Points), w.Note, tt.want)
+		}
+	}
+}
