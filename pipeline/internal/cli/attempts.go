@@ -22,13 +22,14 @@ type tries struct {
 	known  bool
 }
 
-// tries of a plan's change. They are counted in workflows, where a pass lets a change in:
-// somebody at a machine of their own may try as often as they like, and a rehearsal shows
-// nothing of the change.
+// tries of a plan's change. They are counted where a pass lets a change in: in workflows of
+// pull requests and merge queues. Somebody at a machine of their own may try as often as
+// they like, a nightly job measures the same commit again on purpose, and a rehearsal
+// shows nothing of the change.
 func (a *app) tries(p *plan.Plan) tries {
 	head := a.head()
 	base, err := os.UserCacheDir()
-	if err != nil || head == "" || p.Simulated != "" || a.Getenv("GITHUB_ACTIONS") == "" && a.Getenv("CI") == "" {
+	if err != nil || head == "" || p.Simulated != "" || a.changeEvent() == "" {
 		return tries{}
 	}
 	return tries{

@@ -115,9 +115,7 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
 		p.Branch = a.Getenv("GITHUB_REF_NAME")
 	}
-	if event := a.Getenv("GITHUB_EVENT_NAME"); strings.HasPrefix(event, "pull_request") || event == "merge_group" {
-		p.pullRequest = event
-	}
+	p.pullRequest = a.changeEvent()
 	if text, err := os.ReadFile(a.Getenv("GITHUB_EVENT_PATH")); err == nil {
 		var event struct {
 			Repository struct {
@@ -132,6 +130,15 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 		p.Source = history.Checkout(ctx, sp, ".")
 	}
 	return p
+}
+
+// changeEvent is the event of a workflow that is about a change which is not merged yet, ""
+// for any other.
+func (a *app) changeEvent() string {
+	if event := a.Getenv("GITHUB_EVENT_NAME"); strings.HasPrefix(event, "pull_request") || event == "merge_group" {
+		return event
+	}
+	return ""
 }
 
 // mayWrite refuses baselines of anything but the default branch: a pull request could
