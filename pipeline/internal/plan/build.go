@@ -287,7 +287,8 @@ func settings(s steps.ServerSpec) string {
 		Container *steps.ContainerSpec
 		GPUs      int
 		Simulate  map[string]any
-	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate})[:16]
+		Node      int `json:",omitempty"`
+	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node})[:16]
 }
 
 func source(s *lang.Server) string {
