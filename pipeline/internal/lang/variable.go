@@ -180,7 +180,10 @@ func (d declaration) parse(g given) (cty.Value, error) {
 	if g.value != cty.NilVal {
 		return d.accept(g.value)
 	}
-	if d.typ == cty.String || d.typ == cty.DynamicPseudoType {
+	if d.typ == cty.DynamicPseudoType {
+		return d.accept(d.likeDefault(g.text))
+	}
+	if d.typ == cty.String {
 		return d.accept(cty.StringVal(g.text))
 	}
 	v, err := parseValue(g.text)
@@ -188,6 +191,20 @@ func (d declaration) parse(g given) (cty.Value, error) {
 		return v, err
 	}
 	return d.accept(v)
+}
+
+// likeDefault is a text given to a variable without a type: a number or a bool where the
+// default is one and the text can be, so that a file reads a value that was given as it
+// reads its own.
+func (d declaration) likeDefault(text string) cty.Value {
+	v := cty.StringVal(text)
+	if d.def == cty.NilVal || d.def.IsNull() || d.def.Type() != cty.Number && d.def.Type() != cty.Bool {
+		return v
+	}
+	if like, err := convert.Convert(v, d.def.Type()); err == nil {
+		return like
+	}
+	return v
 }
 
 // validate checks the validation blocks of a variable.

@@ -107,6 +107,36 @@ func TestTextsAreParsedByTheDeclaredType(t *testing.T) {
 	}
 }
 
+// A variable without a type takes a text as its default is: what is written in the file as
+// a number is a number when it is given.
+func TestTextsAreLikeAnUntypedDefault(t *testing.T) {
+	tests := []struct {
+		def, text string
+		want      cty.Value
+	}{
+		{"0.05", "0.1", cty.NumberFloatVal(0.1)},
+		{"4", "many", cty.StringVal("many")},
+		{"false", "true", cty.True},
+		{`"4"`, "5", cty.StringVal("5")},
+		{"[1]", "[2]", cty.StringVal("[2]")},
+		{"null", "5", cty.StringVal("5")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.def+" "+tt.text, func(t *testing.T) {
+			path := write(t, "variable \"v\" {\n  default = "+tt.def+"\n}\n")
+			cfg, diags := lang.Load(lang.Options{
+				Paths: []string{path}, Registry: testRegistry(t), Vars: []lang.VarArg{{Name: "v", Text: tt.text, Origin: "--var"}},
+			})
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if got := cfg.Variables[0].Value; !got.RawEquals(tt.want) {
+				t.Errorf("got %#v, want %#v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestNullMeansTheDefaultWhereItIsNoValue(t *testing.T) {
 	src := `
 variable "yes" {
