@@ -11,7 +11,7 @@ import (
 
 func TestFlagTables(t *testing.T) {
 	kinds := []string{"str", "int", "float", "size", "json", "list", "optstr", "choice", "true", "bool", "no", "storebool"}
-	for engine, want := range map[string][]string{engineVLLM: {"0.6.4", "0.11.0", "0.33.0"}, engineSGLang: {"0.5.5", "0.5.23"}} {
+	for engine, want := range map[string][]string{engineVLLM: {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"}, engineSGLang: {"0.5.5", "0.5.23"}} {
 		versions := FlagVersions(engine)
 		if !slices.Equal(versions, want) {
 			t.Errorf("%s: versions %v, want %v", engine, versions, want)
