@@ -14,14 +14,14 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// LockDirEnv names another folder for the locks of GPUs.
+// LockDirEnv names another folder for the locks of this machine.
 const LockDirEnv = "PIPELINE_LOCK_DIR"
 
 // lockDirs are tried in this order. They belong to the machine and not to a user (as
 // XDG_RUNTIME_DIR does), since runs of different users share its GPUs.
 var lockDirs = []string{"/run/lock/pipeline", "/tmp/pipeline-locks"}
 
-// LockDir returns the folder of the locks of GPUs, and makes it if it is not there.
+// LockDir returns the folder of the locks of this machine, and makes it if it is not there.
 func LockDir(getenv func(string) string) (string, error) {
 	if dir := getenv(LockDirEnv); dir != "" {
 		return dir, lockDir(dir)
@@ -34,7 +34,7 @@ func LockDir(getenv func(string) string) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("no folder for the locks of GPUs: %w", errors.Join(errs...))
+	return "", fmt.Errorf("no folder for locks: %w", errors.Join(errs...))
 }
 
 // lockDir makes a folder in which all users can make files and none can remove those of

@@ -24,13 +24,20 @@ const (
 )
 
 // takeLock waits for the lock that the file asks for, so that one run at a time uses what
-// it stands for. The returned function releases it.
+// it stands for. A plain name is one of the machine: two checkouts of a file have it in
+// common. A path is a file of its own. The returned function releases the lock.
 func (s *session) takeLock(ctx context.Context) (func(), error) {
 	path := s.opt.Config.Settings.Lock
-	if path == "" {
+	switch {
+	case path == "":
 		return func() {}, nil
-	}
-	if !filepath.IsAbs(path) {
+	case !strings.ContainsRune(path, filepath.Separator):
+		dir, err := LockDir(lookup(s.opt.Environ))
+		if err != nil {
+			return nil, err
+		}
+		return s.hold(ctx, "the lock "+path, filepath.Join(dir, "named-"+path))
+	case !filepath.IsAbs(path):
 		path = filepath.Join(s.opt.Dir, path)
 	}
 	return s.hold(ctx, "the lock "+path, path)
