@@ -138,10 +138,6 @@ const runStarts = `"type":"run_start"`
 // each ends as named, and nothing is left on the cluster.
 func TestSlurm(t *testing.T) {
 	r := needSlurm(t)
-	rounds := 2
-	if testing.Short() {
-		rounds = 1
-	}
 	many := []string{"--var", "requests=300"}
 	pairs := append([]string{"--var", "target=pairs"}, many...)
 	for _, tt := range []struct {
@@ -255,16 +251,14 @@ func TestSlurm(t *testing.T) {
 			return marked(t, dir, "cleanup")
 		}},
 	} {
-		for round := range rounds {
-			t.Run(tt.name, func(t *testing.T) {
-				dir := r.file(t)
-				r.empty(t)
-				text, code := tt.play(t, dir)
-				if code != tt.code || !strings.Contains(text, tt.want) {
-					t.Errorf("round %d: exit status %d, want %d and %q\n%s", round, code, tt.code, tt.want, text)
-				}
-				r.empty(t)
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			dir := r.file(t)
+			r.empty(t)
+			text, code := tt.play(t, dir)
+			if code != tt.code || !strings.Contains(text, tt.want) {
+				t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
+			}
+			r.empty(t)
+		})
 	}
 }
