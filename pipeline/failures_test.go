@@ -180,8 +180,11 @@ func markedCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	// Without the machine's programs: cleanup would ask its Slurm as well.
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PATH="+dir, "NO_COLOR=1")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "NO_COLOR=1")
+	if os.Getenv("SLURM_CONF") == "" {
+		// Without the machine's programs: cleanup would ask its Slurm as well.
+		cmd.Env = append(cmd.Env, "PATH="+dir)
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd, &out
