@@ -226,26 +226,11 @@ func (s *Server) remove() error {
 	return s.launcher.daemon.remove(ctx, s.id, s.launcher.opt.Poll)
 }
 
-func (s *Server) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Server) ended() bool { return steps.Ended(s.done) }
 
 // within reports whether the container ended within d and before ctx.
 func (s *Server) within(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-s.done:
-		return true
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return s.ended()
+	return steps.EndedWithin(ctx, s.done, d)
 }
 
 // awaitPort returns when nobody has the port any longer.

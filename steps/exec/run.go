@@ -53,7 +53,7 @@ func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.wait(ctx, child); err != nil {
+	if err := steps.AwaitChild(ctx, child, a.Grace); err != nil {
 		return nil, fmt.Errorf("%s: %w", cmd.Argv[0], err)
 	}
 	return readOutputs(file, declared)
@@ -82,33 +82,6 @@ func command(env steps.ActionEnv, obj steps.Object) (steps.Command, error) {
 		log = io.Discard
 	}
 	return steps.Command{Argv: argv, Env: vars, Dir: dir, Stdout: log, Stderr: log}, nil
-}
-
-// wait returns when the child has ended, by itself or because ctx did.
-func (a Action) wait(ctx context.Context, child steps.Child) error {
-	select {
-	case <-child.Done():
-		return child.Wait()
-	case <-ctx.Done():
-	}
-	grace := a.Grace
-	if grace <= 0 {
-		grace = 5 * time.Second
-	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	if child.Signal("TERM") == nil {
-		select {
-		case <-child.Done():
-			return context.Cause(ctx)
-		case <-t.C:
-		}
-	}
-	if err := child.Signal("KILL"); err != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	<-child.Done()
-	return context.Cause(ctx)
 }
 
 // outputFile makes the empty file that the command may write to.

@@ -83,26 +83,11 @@ func (s *server) askToEnd(ctx context.Context) {
 	}
 }
 
-func (s *server) ended() bool {
-	select {
-	case <-s.child.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (s *server) ended() bool { return steps.Ended(s.child.Done()) }
 
 // await reports whether the process ended within d and before ctx.
 func (s *server) await(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-s.child.Done():
-		return true
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return s.ended()
+	return steps.EndedWithin(ctx, s.child.Done(), d)
 }
 
 // awaitPort returns when the port can be bound again. A port that stays taken belongs to

@@ -287,24 +287,9 @@ func (s *Server) stepID(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-func (s *Server) ended() bool {
-	select {
-	case <-s.child.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (s *Server) ended() bool { return steps.Ended(s.child.Done()) }
 
 // within reports whether the step ended within d and before ctx.
 func (s *Server) within(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-s.child.Done():
-		return true
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return s.ended()
+	return steps.EndedWithin(ctx, s.child.Done(), d)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/session"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/spf13/cobra"
 )
 
@@ -26,30 +25,14 @@ func (a *app) acceptCommand() *cobra.Command {
 			if _, ok := metric.Lookup(metricID); metricID != "" && !ok {
 				return exit(exitUsage, fmt.Errorf("there is no metric %q; did you mean %s?", metricID, metric.Suggest(metricID)))
 			}
-			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-				if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
-					return exit(exitUsage, err)
-				}
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
+			measured := func(h *history.History) (history.Record, error) { return measuredRun(h, args[0]) }
+			return a.sayOn(ctx, f, word, history.Acceptance, measured, func(r history.Record, w *history.Word) (err error) {
+				w.Metric = metricID
+				if w.Cell, err = cellNamed(r, cell); err != nil {
 					return err
 				}
-				r, err := measuredRun(h, args[0])
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				w, err := word.word(a, r.ID)
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				w.Measured, w.Metric = r.Time, metricID
-				if w.Cell, err = cellNamed(r, cell); err != nil {
-					return exit(exitUsage, err)
-				}
-				if w.Expires, err = expiry(expires, time.Now()); err != nil {
-					return exit(exitUsage, err)
-				}
-				return a.say(ctx, s, history.Acceptance, w)
+				w.Expires, err = expiry(expires, time.Now())
+				return err
 			})
 		}),
 	}

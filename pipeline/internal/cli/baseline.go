@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -160,25 +161,16 @@ func writeRecord(w io.Writer, r history.Record) error {
 			fmt.Fprintf(tw, "%s\t%s\n", row[0], line(row[1]))
 		}
 	}
-	for _, key := range sortedKeys(r.Machine) {
+	for _, key := range slices.Sorted(maps.Keys(r.Machine)) {
 		fmt.Fprintf(tw, "machine %s\t%s\n", line(key), line(r.Machine[key]))
 	}
 	for _, c := range r.Cells {
 		fmt.Fprintf(tw, "\n%s\t%d runs, %d of %d requests failed\n", line(strings.TrimSpace(c.Benchmark+" "+c.Label)), c.Runs, c.Failed, c.Sent)
-		for _, id := range sortedKeys(c.Metrics) {
+		for _, id := range slices.Sorted(maps.Keys(c.Metrics)) {
 			fmt.Fprintf(tw, "  %s\t%.6g\n", line(id), c.Metrics[id])
 		}
 	}
 	return tw.Flush()
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (a *app) baselineDrop() *cobra.Command {
@@ -188,7 +180,7 @@ func (a *app) baselineDrop() *cobra.Command {
 		Use: "drop ID", Short: "Say that a session of the history does not count", Args: cobra.ExactArgs(1),
 		Long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.sayOn(ctx, f, word, args[0], history.Drop, time.Time{})
+			return a.sayOn(ctx, f, word, history.Drop, named(args[0]), nil)
 		}),
 	}
 	f.register(cmd)

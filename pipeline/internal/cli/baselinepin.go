@@ -22,7 +22,10 @@ func (a *app) baselinePin() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			return a.sayOn(ctx, f, word, args[0], history.Pin, until)
+			return a.sayOn(ctx, f, word, history.Pin, named(args[0]), func(_ history.Record, w *history.Word) error {
+				w.Expires = until
+				return nil
+			})
 		}),
 	}
 	f.register(cmd)
@@ -37,7 +40,7 @@ func (a *app) baselineUnpin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "unpin ID", Short: "Let the sessions after a pinned one count again", Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.sayOn(ctx, f, word, args[0], history.Unpin, time.Time{})
+			return a.sayOn(ctx, f, word, history.Unpin, named(args[0]), nil)
 		}),
 	}
 	f.register(cmd)
@@ -45,8 +48,16 @@ func (a *app) baselineUnpin() *cobra.Command {
 	return cmd
 }
 
-// sayOn adds a word on a session of the history.
-func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, id string, kind history.Kind, expires time.Time) error {
+// named is the session of the history with an ID.
+func named(id string) func(*history.History) (history.Record, error) {
+	return func(h *history.History) (history.Record, error) { return h.Find(id) }
+}
+
+// sayOn adds a word on a session of the history, which find picks. more, if not nil,
+// completes the word.
+func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, kind history.Kind,
+	find func(*history.History) (history.Record, error), more func(history.Record, *history.Word) error,
+) error {
 	return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
 		if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
 			return exit(exitUsage, err)
@@ -55,7 +66,7 @@ func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, id strin
 		if err != nil {
 			return err
 		}
-		r, err := h.Find(id)
+		r, err := find(h)
 		if err != nil {
 			return exit(exitUsage, err)
 		}
@@ -63,7 +74,12 @@ func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, id strin
 		if err != nil {
 			return exit(exitUsage, err)
 		}
-		w.Measured, w.Expires = r.Time, expires
+		w.Measured = r.Time
+		if more != nil {
+			if err := more(r, &w); err != nil {
+				return exit(exitUsage, err)
+			}
+		}
 		return a.say(ctx, s, kind, w)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -141,7 +142,7 @@ func (a *app) historyReport() *cobra.Command {
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "write all formats into this `directory`")
-	cmd.Flags().Var(choice{&format, sortedKeys(historyFiles)}, "format", "what is printed without --out: "+strings.Join(sortedKeys(historyFiles), ", "))
+	cmd.Flags().Var(choice{&format, slices.Sorted(maps.Keys(historyFiles))}, "format", "what is printed without --out: "+strings.Join(slices.Sorted(maps.Keys(historyFiles)), ", "))
 	return cmd
 }
 
@@ -162,7 +163,7 @@ func (a *app) writeTrends(doc *reports.History, dir string) error {
 		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
 	}
 	defer func() { _ = root.Close() }() // its files are closed
-	for _, format := range sortedKeys(historyFiles) {
+	for _, format := range slices.Sorted(maps.Keys(historyFiles)) {
 		file, err := renameio.NewPendingFile(historyFiles[format], renameio.WithRoot(root), renameio.WithPermissions(0o644))
 		if err == nil {
 			err = errors.Join(a.historyFormats()[format](file, doc), file.CloseAtomicallyReplace())

@@ -83,37 +83,10 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	if err != nil {
 		return fmt.Errorf("the load generator could not be started: %w", err)
 	}
-	if err := d.wait(ctx, child); err != nil {
+	if err := steps.AwaitChild(ctx, child, d.Grace); err != nil {
 		return fmt.Errorf("the load generator %s failed: %w", filepath.Base(argv[0]), err)
 	}
 	return nil
-}
-
-// wait returns when the child has ended, by itself or because ctx did.
-func (d Driver) wait(ctx context.Context, child steps.Child) error {
-	select {
-	case <-child.Done():
-		return child.Wait()
-	case <-ctx.Done():
-	}
-	grace := d.Grace
-	if grace <= 0 {
-		grace = 5 * time.Second
-	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	if child.Signal("TERM") == nil {
-		select {
-		case <-child.Done():
-			return context.Cause(ctx)
-		case <-t.C:
-		}
-	}
-	if err := child.Signal("KILL"); err != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	<-child.Done()
-	return context.Cause(ctx)
 }
 
 // keep copies the output file, or what was printed where there is none, into the run

@@ -173,6 +173,17 @@ func (d *document) describe() {
 // addCell turns the results of a cell into runs, one for each launch.
 func (d *document) addCell(c *cell) error {
 	out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
+	if err := d.fill(&out, c, true); err != nil {
+		return err
+	}
+	bench := &d.doc.Benchmarks[0]
+	bench.Cells = append(bench.Cells, out)
+	return nil
+}
+
+// fill makes the runs of a cell from its results, one for each launch. With warn it says
+// where several results are one unit.
+func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 	units, err := d.units(c)
 	if err != nil {
 		return err
@@ -182,14 +193,12 @@ func (d *document) addCell(c *cell) error {
 		if err != nil {
 			return err
 		}
-		if len(u.runs) > 1 {
+		if len(u.runs) > 1 && warn {
 			d.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why())
 		}
 		out.Runs = append(out.Runs, run)
 	}
 	out.Summary = summary(out.Runs)
-	bench := &d.doc.Benchmarks[0]
-	bench.Cells = append(bench.Cells, out)
 	return nil
 }
 

@@ -48,7 +48,7 @@ func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Doc
 		return nil, err
 	}
 	for _, c := range f.slots {
-		if err := f.fill(c); err != nil {
+		if err := f.fillSlot(c); err != nil {
 			return nil, err
 		}
 	}
@@ -210,8 +210,8 @@ func (f *fitting) nothingFits() error {
 		strings.Join(have, ", "), len(f.slots), strings.Join(want, ", "))}
 }
 
-// fill makes the runs of a cell from its results.
-func (f *fitting) fill(s *slot) error {
+// fillSlot makes the runs of a given cell from the results that fit it.
+func (f *fitting) fillSlot(s *slot) error {
 	s.cell.Runs, s.cell.Target = []result.Run{}, targetAddr
 	if len(s.runs) == 0 {
 		return nil
@@ -220,21 +220,9 @@ func (f *fitting) fill(s *slot) error {
 	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
 		f.warnf("results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
 	}
-	units, err := f.units(c)
-	if err != nil {
+	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
 		return err
 	}
-	for _, u := range units {
-		run, err := u.run()
-		if err != nil {
-			return err
-		}
-		if len(u.runs) > 1 && f.known() { // without launches every cell is one
-			f.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), f.why())
-		}
-		s.cell.Runs = append(s.cell.Runs, run)
-	}
-	s.cell.Summary = summary(s.cell.Runs)
 	if s.cell.Workload == "" {
 		s.cell.Workload = workloadText(s.runs[0])
 	}

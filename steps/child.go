@@ -1,0 +1,56 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// childGrace is the time between SIGTERM and SIGKILL of a program that is no server.
+const childGrace = 5 * time.Second
+
+// Ended reports whether done is closed.
+func Ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// EndedWithin waits until done is closed, for d at most and no longer than ctx lives, and
+// reports whether it is.
+func EndedWithin(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return Ended(done)
+}
+
+// AwaitChild returns when child has ended: by itself, with what its Wait says, or because
+// ctx did, with the cause of that. Then it is sent SIGTERM, and SIGKILL after the grace;
+// 0 means 5 seconds.
+func AwaitChild(ctx context.Context, child Child, grace time.Duration) error {
+	select {
+	case <-child.Done():
+		return child.Wait()
+	case <-ctx.Done():
+	}
+	if grace <= 0 {
+		grace = childGrace
+	}
+	if child.Signal("TERM") == nil && EndedWithin(context.WithoutCancel(ctx), child.Done(), grace) {
+		return context.Cause(ctx)
+	}
+	if err := child.Signal("KILL"); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	<-child.Done()
+	return context.Cause(ctx)
+}
