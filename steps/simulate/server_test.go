@@ -14,7 +14,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// A connection to keep may be dialled while its server is closed, and outlives both.
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t.DisableKeepAlives = true
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fastSettings run the model far faster than the wall, so that no test waits for it.
 func fastSettings(version string) Settings { return Settings{Version: version, TimeScale: 1000} }
