@@ -22,7 +22,8 @@ func examples(t *testing.T) []string {
 	return files
 }
 
-// TestExamples: every example has a README, is formatted, and plans as its plan.txt says.
+// TestExamples: every example has a README, is formatted, plans as its plan.txt says, and
+// can be rehearsed as it is.
 func TestExamples(t *testing.T) {
 	for _, file := range examples(t) {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
@@ -49,6 +50,9 @@ func TestExamples(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if out, code := pipeline(t, dir, "plan", "--simulate", filepath.Base(file)); code != 0 {
+				t.Errorf("plan --simulate: exit status %d: %s", code, out)
 			}
 		})
 	}
