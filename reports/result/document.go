@@ -194,8 +194,10 @@ type Run struct {
 	Repeat int `json:"repeat"`
 	// Replaces is the planned repeat that this run measures again, because a run of that
 	// repeat was void; 0 in a planned repeat. See Cell.Current.
-	Replaces int    `json:"replaces,omitempty"`
-	Launch   string `json:"launch"`
+	Replaces int `json:"replaces,omitempty"`
+	// Pass counts the runs of the cell in this launch from 1; 0 where there is one.
+	Pass   int    `json:"pass,omitempty"`
+	Launch string `json:"launch"`
 	// Status is "ok", "failed" (the server's doing: an outcome), "void" (a cause outside
 	// the system under test) or "cancelled".
 	Status string `json:"status"`

@@ -85,8 +85,9 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 
 // repeats reads how often every side is measured.
 func (e *evaluator) repeats(bm *Benchmark, o object) {
-	bm.RepeatMin, bm.RepeatMax = defaultRepeats, defaultRepeats
+	bm.RepeatMin, bm.RepeatMax, bm.Passes = defaultRepeats, defaultRepeats, 1
 	for _, r := range o.Blocks["repeat"] {
+		bm.Passes = max(1, e.passes(o, r))
 		low, high := e.repeatBound(o, r, "min"), e.repeatBound(o, r, "max")
 		if low == 0 {
 			low = high
@@ -123,6 +124,21 @@ func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
 	n, err := whole(r.Value(name), 1, maxRepeats)
 	if err != nil {
 		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), sentence(err)))
+	}
+	return n
+}
+
+// maxPasses of a cell in a launch: what more would average out is less than what varies
+// between launches.
+const maxPasses = 100
+
+func (e *evaluator) passes(o object, r steps.Object) int {
+	if !r.Known("passes") {
+		return 1
+	}
+	n, err := whole(r.Value("passes"), 1, maxPasses)
+	if err != nil {
+		e.report(problem(codeValue, o.at([]string{"repeat", "passes"}), "passes of repeat is not a number of passes", sentence(err)))
 	}
 	return n
 }

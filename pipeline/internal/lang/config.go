@@ -112,8 +112,10 @@ type Benchmark struct {
 	Excluded    int
 	RepeatMin   int
 	RepeatMax   int
-	Seed        uint64
-	Timeout     time.Duration // of one run; 0: derived by plan
+	// Passes of every cell in each launch, from 1.
+	Passes  int
+	Seed    uint64
+	Timeout time.Duration // of one run; 0: derived by plan
 	// Limits of the client's audit; nil means defaults.
 	Limits      map[string]float64
 	Range       hcl.Range

@@ -100,6 +100,7 @@ func benchmarkSettings() steps.Schema {
 			{Type: "repeat", Max: 1, Doc: "How often every side is launched and measured.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. With fewer than max, the gates are judged after every even number of repeats from min on, and the session ends when all is decided."},
 				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set. Raised for `run --resume`, it adds repeats to a session that is undecided after several looks."},
+				{Name: "passes", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "How often every cell is measured in each launch. Gates compare the means over the passes: they average out what varies from run to run, and not what varies from launch to launch. `calibrate` says how much of the noise is which."},
 			}}},
 			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: steps.Schema{Attrs: []steps.Attr{
 				limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),

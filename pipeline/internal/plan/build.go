@@ -107,7 +107,7 @@ func (b *builder) benchmarks() []Benchmark {
 	for _, src := range b.cfg.Benchmarks {
 		bm := Benchmark{
 			Addr: src.Addr, Description: src.Description, Excluded: src.Excluded,
-			RepeatMin: src.RepeatMin, RepeatMax: src.RepeatMax, Seed: src.Seed,
+			RepeatMin: src.RepeatMin, RepeatMax: src.RepeatMax, Passes: severalOf(src.Passes), Seed: src.Seed,
 			Timeout: src.Timeout.Seconds(), Limits: src.Limits, Range: Range(src.Range),
 		}
 		if b.opt.Repeat > 0 {
@@ -131,6 +131,14 @@ func (b *builder) benchmarks() []Benchmark {
 		})
 	}
 	return out
+}
+
+// severalOf is a number of passes as a plan has it: one is the rule, and not written.
+func severalOf(passes int) int {
+	if passes <= 1 {
+		return 0
+	}
+	return passes
 }
 
 // kept are the cells that --only leaves, and those that a gate compares them with.

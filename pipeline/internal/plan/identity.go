@@ -66,6 +66,14 @@ func runSeed(seed uint64, repeat int, key string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
+// passKey is the work of one pass: the first has that of a cell without further ones.
+func passKey(key string, pass int) string {
+	if pass <= 1 {
+		return key
+	}
+	return fmt.Sprintf("%s pass %d", key, pass)
+}
+
 // shuffled returns the indices of keys in an order drawn from seed and repeat. Equal
 // keys keep their order, and the order depends on the keys alone, so that two sides
 // with the same keys get the same order.

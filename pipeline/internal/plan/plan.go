@@ -68,17 +68,19 @@ type Target struct {
 
 // Benchmark with its cells.
 type Benchmark struct {
-	Addr        string             `json:"addr"`
-	Description string             `json:"description,omitempty"`
-	Axes        []Axis             `json:"axes"`
-	Excluded    int                `json:"excluded,omitempty"`
-	RepeatMin   int                `json:"repeat_min"`
-	RepeatMax   int                `json:"repeat_max"`
-	Seed        uint64             `json:"seed"`
-	Timeout     float64            `json:"timeout_s"`
-	Cells       []Cell             `json:"cells"`
-	Limits      map[string]float64 `json:"limits,omitempty"`
-	Range       result.Range       `json:"range"`
+	Addr        string `json:"addr"`
+	Description string `json:"description,omitempty"`
+	Axes        []Axis `json:"axes"`
+	Excluded    int    `json:"excluded,omitempty"`
+	RepeatMin   int    `json:"repeat_min"`
+	RepeatMax   int    `json:"repeat_max"`
+	// Passes of every cell in each launch; 0 means 1.
+	Passes  int                `json:"passes,omitempty"`
+	Seed    uint64             `json:"seed"`
+	Timeout float64            `json:"timeout_s"`
+	Cells   []Cell             `json:"cells"`
+	Limits  map[string]float64 `json:"limits,omitempty"`
+	Range   result.Range       `json:"range"`
 }
 
 // Axis of a benchmark's matrix.
@@ -150,7 +152,7 @@ type Comparison struct {
 	SameLaunches bool `json:"same_launches,omitempty"`
 }
 
-// Repeat is one launch of every target with one pass of every cell in each.
+// Repeat is one launch of every target with the passes of every cell in each.
 type Repeat struct {
 	Index    int      `json:"index"` // from 1
 	Launches []Launch `json:"launches"`
@@ -167,8 +169,10 @@ type Launch struct {
 type Run struct {
 	Benchmark string `json:"benchmark"`
 	Cell      string `json:"cell"` // hash
+	// Pass counts the runs of the cell in this launch from 1; 0 where there is one.
+	Pass int `json:"pass,omitempty"`
 	// Seed of the content, the same on every side of the repeat and another in each
-	// repeat. ShapeSeed of arrival times and lengths, the same in all repeats.
+	// repeat and pass. ShapeSeed of arrival times and lengths, the same in all repeats.
 	Seed      uint64 `json:"seed"`
 	ShapeSeed uint64 `json:"shape_seed"`
 }

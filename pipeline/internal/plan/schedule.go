@@ -9,10 +9,11 @@ import (
 )
 
 // schedule lays out the repeats. A repeat launches every target once; each launch
-// passes through all cells of that target, of all benchmarks. Odd repeats take the
+// passes through all cells of that target, of all benchmarks, as often as they have
+// passes: the second pass begins when every cell has had its first. Odd repeats take the
 // targets in the order of first use and even ones in reverse (A B C, C B A), so that a
-// linear drift of the machine falls on all sides alike. The cells of a launch come in
-// an order drawn anew for each repeat and the same on every side.
+// linear drift of the machine falls on all sides alike. The cells of a pass come in
+// an order drawn anew for each repeat and pass, and the same on every side.
 func schedule(benchmarks []Benchmark) []Repeat {
 	repeats := 0
 	for _, b := range benchmarks {
@@ -27,11 +28,13 @@ func schedule(benchmarks []Benchmark) []Repeat {
 	return out
 }
 
+// item is a cell of a benchmark.
+type item struct {
+	benchmark *Benchmark
+	cell      Cell
+}
+
 func repeat(benchmarks []Benchmark, r int) Repeat {
-	type item struct {
-		benchmark *Benchmark
-		cell      Cell
-	}
 	var targets []string
 	byTarget := map[string][]item{}
 	for i := range benchmarks {
@@ -54,25 +57,38 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 	}
 	rep := Repeat{Index: r}
 	for _, target := range targets {
-		items := byTarget[target]
-		keys := make([]string, len(items))
-		seeds := make([]uint64, len(items))
-		for i, it := range items {
-			keys[i], seeds[i] = it.cell.WorkKey, it.benchmark.Seed
-		}
 		launch := Launch{ID: fmt.Sprintf("r%d-%s", r, target), Target: target}
-		for _, i := range shuffled(keys, seeds, r) {
-			it := items[i]
-			launch.Runs = append(launch.Runs, Run{
-				Benchmark: it.benchmark.Addr,
-				Cell:      it.cell.Hash,
-				Seed:      runSeed(it.benchmark.Seed, r, it.cell.WorkKey),
-				ShapeSeed: runSeed(it.benchmark.Seed, 0, it.cell.WorkKey),
-			})
+		for left, pass := byTarget[target], 1; len(left) > 0; pass++ {
+			launch.Runs = append(launch.Runs, passOf(left, r, pass)...)
+			left = slices.DeleteFunc(left, func(it item) bool { return pass >= it.benchmark.Passes })
 		}
 		rep.Launches = append(rep.Launches, launch)
 	}
 	return rep
+}
+
+// passOf are the runs of one pass through the cells of a launch.
+func passOf(items []item, repeat, pass int) []Run {
+	keys := make([]string, len(items))
+	seeds := make([]uint64, len(items))
+	for i, it := range items {
+		keys[i], seeds[i] = passKey(it.cell.WorkKey, pass), it.benchmark.Seed
+	}
+	runs := make([]Run, 0, len(items))
+	for _, i := range shuffled(keys, seeds, repeat) {
+		it := items[i]
+		run := Run{
+			Benchmark: it.benchmark.Addr,
+			Cell:      it.cell.Hash,
+			Seed:      runSeed(it.benchmark.Seed, repeat, keys[i]),
+			ShapeSeed: runSeed(it.benchmark.Seed, 0, it.cell.WorkKey),
+		}
+		if it.benchmark.Passes > 1 {
+			run.Pass = pass
+		}
+		runs = append(runs, run)
+	}
+	return runs
 }
 
 // handedOver says that nothing is launched or run for a cell: its results come from
