@@ -215,7 +215,12 @@ type unit struct {
 	repeat int
 	launch string
 	runs   []*Run
+	points int // that a series may have
 }
+
+// seriesPoints is how many points a series of one of so many results may have, so that a
+// document of thousands of results is still one that can be read.
+func seriesPoints(results int) int { return min(300, max(10, 50_000/max(1, results))) }
 
 // units sorts the results of a cell by launch.
 func (d *document) units(c *cell) ([]*unit, error) {
@@ -228,7 +233,7 @@ func (d *document) units(c *cell) ([]*unit, error) {
 		}
 		u := byKey[key]
 		if u == nil {
-			u = &unit{repeat: len(units) + 1}
+			u = &unit{repeat: len(units) + 1, points: seriesPoints(len(d.runs))}
 			if d.opt.LaunchBy != "" {
 				if n, err := parseCount(key); err == nil && n > 0 && n < 1<<31 {
 					u.repeat = int(n) // both sides of a comparison count alike
@@ -292,6 +297,7 @@ func (d *document) finish() {
 func (u *unit) run() (result.Run, error) {
 	out := result.Run{Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{}}
 	var places []string
+	var engine []EngineSample
 	inputs, outputs, succeeded := int64(0), int64(0), 0
 	for _, r := range u.runs {
 		out.Duration += r.Duration
@@ -302,8 +308,12 @@ func (u *unit) run() (result.Run, error) {
 		outputs += r.Counts.OutputTokens
 		places = append(places, r.At())
 		maps.Copy(out.Audit, r.Audit)
-		maps.Copy(out.Audit, engineAudit(r.Engine))
+		if r.Source == u.runs[0].Source { // one log, so one clock
+			engine = append(engine, r.Engine...)
+		}
 	}
+	maps.Copy(out.Audit, engineAudit(engine))
+	out.Series = engineSeries(engine, u.points)
 	out.Metrics = means(u.runs)
 	if len(out.Metrics) == 0 && succeeded == 0 {
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"
@@ -345,20 +355,6 @@ func means(runs []*Run) map[string]float64 {
 		}
 	}
 	return out
-}
-
-// engineAudit sums up what the engine logged during a run.
-func engineAudit(samples []EngineSample) map[string]any {
-	audit := map[string]any{}
-	for _, s := range samples {
-		for name, v := range s.Values {
-			key := "engine_" + name + "_max"
-			if old, ok := audit[key].(float64); !ok || v > old {
-				audit[key] = v
-			}
-		}
-	}
-	return audit
 }
 
 // summary is the mean of each metric over the runs of a cell.

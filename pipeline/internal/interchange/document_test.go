@@ -257,16 +257,3 @@ func TestHistogramsOfRecords(t *testing.T) {
 		t.Errorf("target %+v", doc.Targets[0])
 	}
 }
-
-// TestEngineSeriesInDocument: what the engine logged during a run is summed up beside it.
-func TestEngineSeriesInDocument(t *testing.T) {
-	runs := readFile(t, "tools/session.log", interchange.ReadOptions{})
-	doc, err := interchange.Document(runs[:1], interchange.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	audit := doc.Benchmarks[0].Cells[0].Runs[0].Audit
-	if audit["engine_kv_cache_usage_max"] != 0.141 || audit["engine_waiting_max"] != 2.0 || audit["source"] != "tools/session.log:10" {
-		t.Errorf("audit %v", audit)
-	}
-}

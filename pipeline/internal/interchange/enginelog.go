@@ -1,62 +1,204 @@
 package interchange
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // EngineSample is one line of an engine's log about its load: a point of a time series.
 type EngineSample struct {
-	Line int `json:"line"`
-	// Time as the engine printed it ("09-02 13:08:10"), and the Engine of several ("000").
-	Time   string `json:"time,omitempty"`
-	Engine string `json:"engine,omitempty"`
-	// Values by name: prompt_throughput and generation_throughput in tok/s, running,
-	// waiting and swapped requests, kv_cache_usage and prefix_hit_rate as fractions.
-	Values map[string]float64 `json:"values"`
+	Line int
+	// Time as the engine printed it, zero if it did not. Logs without a year have year 2000:
+	// only differences mean something.
+	Time time.Time
+	// Engine of several that write one log: "000", "DP1 TP0".
+	Engine string
+	// Values by the names of series (steps.SeriesRunning and so on).
+	Values map[string]float64
 }
 
-// enginePatterns find the figures in lines of vLLM ("Avg prompt throughput: 0.0 tokens/s,
-// …, Running: 10 reqs") and SGLang ("Decode batch. #running-req: 1, …").
-var enginePatterns = []struct {
-	name    string
-	pattern *regexp.Regexp
-	shift   int
-}{
-	{"prompt_throughput", regexp.MustCompile(`Avg prompt throughput: (\S+) tokens/s`), 0},
-	{"generation_throughput", regexp.MustCompile(`(?:Avg generation throughput: |gen throughput \(token/s\): )([\d.]+)`), 0},
-	{"running", regexp.MustCompile(`(?:Running: |#running-req: )(\d+)`), 0},
-	{"waiting", regexp.MustCompile(`(?:Waiting: |Pending: |#queue-req: )(\d+)`), 0},
-	{"swapped", regexp.MustCompile(`Swapped: (\d+)`), 0},
-	{"kv_cache_usage", regexp.MustCompile(`GPU KV cache usage: ([\d.]+)%`), -2},
-	{"kv_cache_usage", regexp.MustCompile(`token usage: ([\d.]+)`), 0},
-	{"prefix_hit_rate", regexp.MustCompile(`[Pp]refix cache hit rate: (?:GPU: )?([\d.]+)%`), -2},
+// engineLog reads the lines of statistics of the engines whose logs stand between results.
+type engineLog struct {
+	readers []func(line string) (map[string]float64, bool)
+	samples []EngineSample
+	// every so many lines is kept, and skipped counts the others: a log of days has more
+	// lines than any chart has points.
+	every, skipped int
 }
+
+// maxSamples bounds the lines that are kept for one result.
+const maxSamples = 4096
+
+func newEngineLog() *engineLog {
+	e := &engineLog{every: 1}
+	for _, engine := range []steps.Engine{vllm.New(), sglang.New()} {
+		if o, ok := engine.(steps.Observer); ok {
+			e.readers = append(e.readers, o.LogPoint)
+		}
+	}
+	return e
+}
+
+// take keeps the line if it is one of statistics.
+func (e *engineLog) take(line string, number int) bool {
+	s, ok := e.parse(line)
+	if !ok {
+		return false
+	}
+	if e.skipped++; e.skipped < e.every {
+		return true
+	}
+	e.skipped = 0
+	s.Line = number
+	if e.samples = append(e.samples, s); len(e.samples) == maxSamples {
+		half := e.samples[:0]
+		for i := 0; i < maxSamples; i += 2 {
+			half = append(half, e.samples[i])
+		}
+		clear(e.samples[len(half):])
+		e.samples = half
+		e.every *= 2
+	}
+	return true
+}
+
+// forget begins anew, for the next result.
+func (e *engineLog) forget() { e.samples, e.every, e.skipped = nil, 1, 0 }
 
 var (
-	engineLine = regexp.MustCompile(`Avg prompt throughput: |(?:Decode|Prefill) batch[.,]`)
-	engineName = regexp.MustCompile(`Engine (\d{1,6}):`)
-	engineTime = regexp.MustCompile(`\d{2,4}-\d{2}(?:-\d{2})? \d{2}:\d{2}:\d{2}`)
+	engineName = regexp.MustCompile(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)
+	engineTime = regexp.MustCompile(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
 )
 
-// ParseEngineLine reads a line of an engine's log about its load. It reports false for
-// any other line.
-func ParseEngineLine(line string) (EngineSample, bool) {
-	if !strings.Contains(line, "throughput") && !strings.Contains(line, " batch") || !engineLine.MatchString(line) {
-		return EngineSample{}, false
-	}
-	s := EngineSample{Time: engineTime.FindString(line), Values: map[string]float64{}}
-	if m := engineName.FindStringSubmatch(line); m != nil {
-		s.Engine = m[1]
-	}
-	for _, p := range enginePatterns {
-		m := p.pattern.FindStringSubmatch(line)
-		if m == nil {
+// parse reads one line. What stands before the engine's own words, a pod's name or a time,
+// does not matter.
+func (e *engineLog) parse(line string) (EngineSample, bool) {
+	for _, read := range e.readers {
+		values, ok := read(line)
+		if !ok {
 			continue
 		}
-		if v, err := parseNumber(m[1], p.shift); err == nil {
-			s.Values[p.name] = v
+		maps.DeleteFunc(values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+		s := EngineSample{Time: logTime(line), Values: values}
+		if m := engineName.FindStringSubmatch(line); m != nil {
+			s.Engine = cmp.Or(m[1], m[2])
+		}
+		return s, len(values) > 0
+	}
+	return EngineSample{}, false
+}
+
+// logTime is the first time in a line, zero if there is none.
+func logTime(line string) time.Time {
+	const head = 500 // times stand before what is told
+	m := engineTime.FindStringSubmatch(line[:min(len(line), head)])
+	if m == nil {
+		return time.Time{}
+	}
+	n := make([]int, len(m))
+	for i := 1; i < len(m); i++ {
+		n[i], _ = strconv.Atoi(m[i]) // digits, or nothing
+	}
+	if n[1] == 0 {
+		n[1] = 2000 // a leap year
+	}
+	nanoseconds, _ := strconv.Atoi((m[7] + "000000000")[:9])
+	t := time.Date(n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], nanoseconds, time.UTC)
+	if int(t.Month()) != n[2] || t.Day() != n[3] || n[4] > 23 || n[5] > 59 || n[6] > 59 {
+		return time.Time{}
+	}
+	return t
+}
+
+// engineSeries turns lines into series for each figure, and for each engine where several
+// wrote the log. An imported log does not tell when the first request was planned, so the
+// seconds count from its first line.
+func engineSeries(samples []EngineSample, most int) []result.Series {
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s EngineSample) bool { return s.Time.IsZero() })
+	if len(samples) == 0 {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, s := range samples {
+		names[s.Engine] = true
+	}
+	type key struct{ member, name string }
+	series := map[key]*result.Series{}
+	times := elapsed(samples)
+	for i, s := range samples {
+		k := key{}
+		if len(names) > 1 && s.Engine != "" {
+			k.member = "engine " + s.Engine
+		}
+		for name, v := range s.Values {
+			k.name = name
+			if series[k] == nil {
+				series[k] = &result.Series{Name: name, Member: k.member, Source: "log"}
+			}
+			series[k].T, series[k].V = append(series[k].T, times[i]), append(series[k].V, v)
 		}
 	}
-	return s, len(s.Values) > 0
+	var out []result.Series
+	for _, k := range slices.SortedFunc(maps.Keys(series), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.member, b.member), strings.Compare(a.name, b.name))
+	}) {
+		s := series[k]
+		s.T, s.V = spread(s.T, most), spread(s.V, most)
+		out = append(out, *s)
+	}
+	return out
+}
+
+// elapsed are the seconds of each line since the first one. A time that goes back by half
+// a year is one of the next year, in a log that does not print years.
+func elapsed(samples []EngineSample) []float64 {
+	const halfYear = 183 * 24 * time.Hour
+	out := make([]float64, len(samples))
+	year, last := time.Duration(0), samples[0].Time
+	for i, s := range samples {
+		if last.Sub(s.Time) > halfYear {
+			year += 366 * 24 * time.Hour
+		}
+		last = s.Time
+		out[i] = (s.Time.Sub(samples[0].Time) + year).Seconds()
+	}
+	return out
+}
+
+// spread keeps at most n values, evenly, the first and the last among them.
+func spread(list []float64, n int) []float64 {
+	if len(list) <= n || n < 2 {
+		return list
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return out
+}
+
+// engineAudit sums up what the engine logged during a run.
+func engineAudit(samples []EngineSample) map[string]any {
+	audit := map[string]any{}
+	for _, s := range samples {
+		for name, v := range s.Values {
+			key := fmt.Sprintf("engine_%s_max", name)
+			if old, ok := audit[key].(float64); !ok || v > old {
+				audit[key] = v
+			}
+		}
+	}
+	return audit
 }

@@ -9,7 +9,7 @@ import (
 // Single is one imported result as a run of the document, without a repeat or a launch.
 // Figures under other definitions than the registry's keep their own names.
 func Single(r *Run) (result.Run, error) {
-	u := unit{runs: []*Run{r}}
+	u := unit{runs: []*Run{r}, points: seriesPoints(1)}
 	out, err := u.run()
 	if err != nil {
 		return result.Run{}, err

@@ -13,7 +13,6 @@ type surroundings struct {
 	headings [6]string
 	settings map[string]setting
 	mine     map[string]string
-	engine   []EngineSample
 }
 
 // setting is the value of a line like "num_prompts: 1, 2, 4", and how many results have
@@ -88,7 +87,6 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 	for key, value := range s.mine {
 		r.setParam(key, value)
 	}
-	r.Engine = s.engine
 }
 
 // pick is the element of a list that belongs to the next result: the first to the first.
@@ -109,7 +107,7 @@ func (v setting) pick(key string, succeeded int) string {
 
 // next forgets what belonged to the result that has just been read.
 func (s *surroundings) next() {
-	s.mine, s.engine = nil, nil
+	s.mine = nil
 	for key, v := range s.settings {
 		v.seen++
 		s.settings[key] = v

@@ -134,7 +134,6 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 	}
 	run := Run{Source: t.source, Line: row.line, Format: FormatTable, Tool: t.opt.Tool}
 	t.around.apply(&run, -1)
-	run.Engine = nil
 	t.fail(run.fill(run.columns(header, row.cells, row.line)))
 	t.runs = append(t.runs, run)
 }
@@ -186,8 +185,7 @@ func (t *textReader) turned(table *openTable) {
 		}
 		run := Run{Source: t.source, Line: table.rows[0].line, Format: FormatTable, Tool: t.opt.Tool}
 		t.around.apply(&run, -1)
-		run.Engine = nil
-		run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
+			run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
 		var entries []entry
 		for _, row := range table.rows {
 			if len(row.cells) != len(table.header) {

@@ -13,7 +13,7 @@ import (
 
 // readText finds the printed blocks and the tables in a log or a page.
 func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	t := &textReader{source: name, opt: opt}
+	t := &textReader{source: name, opt: opt, engine: newEngineLog()}
 	for {
 		line, complete, err := readLine(r, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -72,6 +72,7 @@ type textReader struct {
 	errs   []error
 
 	around  surroundings
+	engine  *engineLog
 	block   *openBlock
 	table   *openTable
 	command string // a command that goes on in the next line
@@ -119,9 +120,7 @@ func (t *textReader) part(line string, complete bool) {
 		t.block = &openBlock{line: t.line, prefix: line[:at[0]]}
 		return
 	}
-	if s, ok := ParseEngineLine(line); ok {
-		s.Line = t.line
-		t.around.engine = append(t.around.engine, s)
+	if t.engine.take(line, t.line) {
 		return
 	}
 	if t.block != nil {
@@ -171,6 +170,7 @@ func (t *textReader) inCommand(line string) {
 		return
 	}
 	t.around.clear()
+	t.engine.forget() // what the engine did before the command is not of its run
 	t.around.own(commandArgs(t.command))
 	t.command = ""
 }
@@ -251,8 +251,12 @@ func (t *textReader) closeBlock(why string) {
 	if len(run.Other) > 0 {
 		run.warnf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
+	if run.Engine = t.engine.samples; slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
+		run.warnf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+	}
 	t.runs = append(t.runs, run)
 	t.around.next()
+	t.engine.forget()
 }
 
 // adoptTool gives rows of tables the tool of the blocks in the same text, where these
