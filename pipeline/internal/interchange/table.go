@@ -185,7 +185,7 @@ func (t *textReader) turned(table *openTable) {
 		}
 		run := Run{Source: t.source, Line: table.rows[0].line, Format: FormatTable, Tool: t.opt.Tool}
 		t.around.apply(&run, -1)
-			run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
+		run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
 		var entries []entry
 		for _, row := range table.rows {
 			if len(row.cells) != len(table.header) {
