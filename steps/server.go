@@ -31,8 +31,11 @@ type ServerSpec struct {
 	Port int
 	// Dir is the working directory of a process, "" for the pipeline file's folder.
 	Dir string
-	// Node of a cluster that it runs on, from 0; without a cluster it has no meaning.
+	// Node that it runs on, from 0: of a Slurm job, or of the file's Docker hosts. Without
+	// either it has no meaning.
 	Node int
+	// Nodes that it is spread over, from Node on; 0 and 1 mean one. GPUs counts all of them.
+	Nodes int
 	// Listen is the address to listen on, "" for the one that [ServerSpec.ListenHost] finds.
 	Listen string
 	// APIKey is sent as a bearer token by clients. It is a secret.

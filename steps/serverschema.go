@@ -44,7 +44,8 @@ func settingAttrs() []Attr {
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
-		{Name: "node", Type: cty.Number, Doc: "Node of the Slurm job that the server runs on, counted from 0; the first unless set."},
+		{Name: "node", Type: cty.Number, Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
+		{Name: "nodes", Type: cty.Number, Doc: "Number of nodes that the server is spread over, from its node on: one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by --nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all processes run on this machine."},
 		{Name: "dir", Type: cty.String, Doc: "Working directory of the process; the pipeline file's folder unless set."},
 		{Name: "api_key", Type: cty.String, Sensitive: true, Late: true, Doc: "Key that is sent as a bearer token with every request."},
 		{Name: "stop_grace", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
@@ -85,7 +86,7 @@ func CheckServer(o Object) []Problem {
 		found = append(found, p)
 	}
 	if o.Known("url") {
-		for _, name := range []string{"args", "env", "port", "dir", "gpus"} {
+		for _, name := range []string{"args", "env", "port", "dir", "gpus", "node", "nodes"} {
 			if o.Has(name) {
 				found = append(found, Problem{
 					Path: []string{name}, Warning: true,
@@ -162,6 +163,10 @@ func checkNumbers(o Object) []Problem {
 	whole("port", 1, 65535)
 	whole("gpus", 0, 1024)
 	whole("node", 0, maxNodes-1)
+	whole("nodes", 1, maxNodes)
+	if p, ok := checkSpread(o); !ok {
+		found = append(found, p)
+	}
 	if f, ok := o.number("stop_grace"); ok && f.Sign() < 0 {
 		found = append(found, Problem{Path: []string{"stop_grace"}, Summary: "stop_grace must not be negative"})
 	}

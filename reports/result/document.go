@@ -125,7 +125,7 @@ type State struct {
 // Member is one process of a deployment's launch: a server, a service or the router.
 type Member struct {
 	Name     string             `json:"name"`
-	Role     string             `json:"role"` // "producer", "consumer", "both", "service", "router", "server"
+	Role     string             `json:"role"` // "producer", "consumer", "both", "service", "router", "server", "node"
 	Startup  float64            `json:"startup_s,omitempty"`
 	Log      string             `json:"log,omitempty"`
 	States   []State            `json:"states,omitempty"`
@@ -149,6 +149,9 @@ const (
 	RoleServer  = "server"
 	RoleService = "service"
 	RoleRouter  = "router"
+	// RoleNode is a process of a server that is spread over nodes, beside the first one,
+	// which answers for all.
+	RoleNode = "node"
 )
 
 // Failure of a server or a step.

@@ -74,7 +74,7 @@ type Process struct {
 
 // isServer says whether a member is one of those that are measured.
 func (m *Member) isServer() bool {
-	return m.Role != result.RoleService && m.Role != result.RoleRouter
+	return m.Role != result.RoleService && m.Role != result.RoleRouter && m.Role != result.RoleNode
 }
 
 // Single is a target of one server. prepare, if not nil, changes the rendered process

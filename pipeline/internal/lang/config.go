@@ -44,7 +44,8 @@ type Settings struct {
 	Alpha           float64       // 0.05 unless set
 	Timeout         time.Duration // 0: none
 	Lock            string
-	Slurm           *steps.SlurmSpec // nil: the servers run on this machine
+	Slurm           *steps.SlurmSpec  // nil: the servers run on this machine
+	Docker          *steps.DockerSpec // nil: containers run at the daemon of DOCKER_HOST
 	SlurmRange      hcl.Range
 	Range           hcl.Range
 }

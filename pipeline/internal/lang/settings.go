@@ -38,6 +38,16 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at(append([]string{"slurm"}, p.Path...)), p.Summary, p.Detail))
 		}
 	}
+	for _, inner := range o.Blocks["docker"] {
+		var found []steps.Problem
+		s.Docker, found = steps.ReadDocker(inner)
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"docker"}, p.Path...)), p.Summary, p.Detail))
+		}
+		if s.Slurm != nil {
+			e.report(problem(codeCheck, o.at([]string{"docker"}), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
+		}
+	}
 	return s
 }
 

@@ -28,7 +28,7 @@ func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpe
 		Image: text("image"), Executable: e.words(o, "executable"), URL: strings.TrimRight(text("url"), "/"),
 		Model: text("model"), ServedName: text("served_name"), GPUs: o.Int("gpus"),
 		Args: e.args(o), Env: e.environment(o),
-		Port: o.Int("port"), Dir: o.Text("dir"), Node: o.Int("node"), APIKey: text("api_key"),
+		Port: o.Int("port"), Dir: o.Text("dir"), Node: o.Int("node"), Nodes: o.Int("nodes"), APIKey: text("api_key"),
 		Ready: readiness(o), StopGrace: o.Duration("stop_grace"),
 		Container: container(o), Simulate: settings(o, "simulate"),
 	}

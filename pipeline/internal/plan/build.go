@@ -57,7 +57,8 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Targets = b.targets(p.Benchmarks)
 	p.Gates = b.gates(p)
 	p.FamilySize = p.familySize()
-	p.Repeats = schedule(p.Benchmarks)
+	p.Cluster = b.cluster(p)
+	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
 	p.Estimate = estimate(p)
@@ -296,7 +297,8 @@ func settings(s steps.ServerSpec) string {
 		GPUs      int
 		Simulate  map[string]any
 		Node      int `json:",omitempty"`
-	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node})[:16]
+		Nodes     int `json:",omitempty"`
+	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes})[:16]
 }
 
 func source(s *lang.Server) string {

@@ -1,0 +1,39 @@
+package steps
+
+import "fmt"
+
+// Spreader is an [Engine] whose servers can be spread over nodes: one process on each of
+// them, which meet while they start and have a common fate. The first answers for all.
+type Spreader interface {
+	// RenderNode renders the process of one node of a server with spec.Nodes above 1.
+	RenderNode(spec ServerSpec, at NodePlace) (Process, error)
+}
+
+// NodePlace is one node of a server that is spread over nodes.
+type NodePlace struct {
+	// Rank of the node among those of the server, from 0: the first answers.
+	Rank int
+	// Host is the address at which the other nodes reach this one, Head that of the first.
+	Host, Head string
+	// Rendezvous is the port of the first node at which all meet.
+	Rendezvous int
+	// Listen and Port are what the process listens on. Of the others than the first that is
+	// at most a port for their own health.
+	Listen string
+	Port   int
+}
+
+// Spread says whether the server has a process on each of several nodes.
+func (s ServerSpec) Spread() bool { return s.Nodes > 1 && s.URL == "" }
+
+// checkSpread finds GPUs that cannot be the same number on each node.
+func checkSpread(o Object) (Problem, bool) {
+	nodes, gpus := o.Int("nodes"), o.Int("gpus")
+	if nodes < 2 || gpus%nodes == 0 {
+		return Problem{}, true
+	}
+	return Problem{
+		Path: []string{"gpus"}, Summary: fmt.Sprintf("gpus must be a multiple of nodes, which is %d", nodes),
+		Detail: "It counts the GPUs of the whole server, and each node has as many as the others.",
+	}, false
+}
