@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,7 +134,10 @@ func machineOf(t *testing.T, dir string) *result.Document {
 	return &doc
 }
 
-const runStarts = `"type":"run_start"`
+const (
+	runStarts    = `"type":"run_start"`
+	secondLaunch = `"type":"launch_done"`
+)
 
 // TestSlurm carries pipelines out on a cluster of two nodes and ends them in every way:
 // each ends as named, and nothing is left on the cluster.
@@ -229,11 +234,13 @@ func TestSlurm(t *testing.T) {
 			r.script(t, "node", "n2")
 			return text, code
 		}},
-		{"controller away during a run", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+		{"controller away for 10 seconds during a run", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
 				r.script(t, "stop")
+				away := time.Now()
 				awaitJournal(t, dir, `"type":"run_end"`)
+				time.Sleep(time.Until(away.Add(10 * time.Second)))
 				r.script(t, "start")
 			}, slurmRun(t, pairs...)...)
 		}},
@@ -250,15 +257,41 @@ func TestSlurm(t *testing.T) {
 			r.meanwhile(t, dir, runStarts, func(p *os.Process) { _ = p.Kill() }, slurmRun(t, pairs...)...)
 			return marked(t, dir, "cleanup")
 		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := r.file(t)
-			r.empty(t)
-			text, code := tt.play(t, dir)
-			if code != tt.code || !strings.Contains(text, tt.want) {
-				t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
+		{"killed and resumed", 0, "left by the interrupted run, was cancelled", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			// The second launch is cut off; the first, which is complete, is not made again.
+			r.meanwhile(t, dir, secondLaunch, func(p *os.Process) { _ = p.Kill() }, slurmRun(t, pairs...)...)
+			text, code := marked(t, dir, slurmRun(t, append(pairs, "--resume")...)...)
+			if launches := len(machineOf(t, dir).Launches); launches != 4 || strings.Count(text, "launch_start") > 0 {
+				t.Errorf("%d launches are in the result of two targets and two repeats\n%s", launches, text)
 			}
-			r.empty(t)
-		})
+			return text, code
+		}},
+	} {
+		for round := range slurmTimes(t) {
+			t.Run(fmt.Sprintf("%s/%d", tt.name, round+1), func(t *testing.T) {
+				dir := r.file(t)
+				r.empty(t)
+				text, code := tt.play(t, dir)
+				if code != tt.code || !strings.Contains(text, tt.want) {
+					t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
+				}
+				r.empty(t)
+			})
+		}
 	}
+}
+
+// slurmTimes is how often each end is played: once, or PIPELINE_SLURM_TIMES.
+func slurmTimes(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("PIPELINE_SLURM_TIMES")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("PIPELINE_SLURM_TIMES = %q is not a number of rounds", text)
+	}
+	return n
 }

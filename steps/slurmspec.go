@@ -28,6 +28,8 @@ type SlurmSpec struct {
 	QueueTimeout time.Duration
 	// Runtime starts the images of servers on the nodes: one of the Runtime constants.
 	Runtime string
+	// SideBySide runs repeats at once, each on nodes of its own.
+	SideBySide bool
 }
 
 // What starts images on the nodes of a cluster.
@@ -52,6 +54,7 @@ func SlurmSchema() Schema {
 		{Name: "exclusive", Type: cty.Bool, Default: cty.True, Doc: "Whether the nodes are for this job alone. Other jobs on them disturb what is measured."},
 		{Name: "extra_args", Type: cty.List(cty.String), Doc: "Further arguments of sbatch, such as [\"--qos=high\"]."},
 		{Name: "queue_timeout", Type: cty.Number, Unit: UnitDuration, Doc: "Longest wait for the nodes; no limit unless set. It is no part of a server's start-up."},
+		{Name: "side_by_side", Type: cty.Bool, Default: cty.False, Doc: "Whether repeats run at once, as many as the job has nodes for. The nodes must be alike: all servers of a role are on machines with the same GPUs and driver. Every repeat has all its sides on the same nodes, so that what differs between nodes does not enter a comparison."},
 		{Name: "runtime", Type: cty.String, Enum: []string{RuntimeNone, RuntimePyxis, RuntimeApptainer}, Default: cty.StringVal(RuntimeNone), Doc: "What starts the images of servers on the nodes: pyxis, apptainer, or none for a cluster without either, whose servers are executables."},
 	}}
 }
@@ -66,6 +69,7 @@ func ReadSlurm(o Object) (*SlurmSpec, []Problem) {
 	if o.Known("exclusive") {
 		s.Shared = o.Value("exclusive").False()
 	}
+	s.SideBySide = o.Known("side_by_side") && o.Value("side_by_side").True()
 	s.ExtraArgs, _ = o.Texts("extra_args") // the schema's type lets nothing else through
 	var found []Problem
 	add := func(name, summary, detail string) {

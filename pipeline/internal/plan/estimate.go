@@ -75,17 +75,28 @@ func estimate(p *Plan) Estimate {
 			seconds[c.Hash] = c.Seconds / p.TimeScale
 		}
 	}
-	for _, r := range p.Repeats {
-		for _, l := range r.Launches {
-			e.Launches++
-			e.Runs += len(l.Runs)
-			if !p.Attached(l.Target) {
-				e.Seconds += launch
+	all := 0.0
+	for _, round := range p.Rounds() {
+		longest := 0.0
+		for _, r := range round {
+			long := 0.0
+			for _, l := range r.Launches {
+				e.Launches++
+				e.Runs += len(l.Runs)
+				if !p.Attached(l.Target) {
+					long += launch
+				}
+				for _, run := range l.Runs {
+					long += seconds[run.Cell]
+				}
 			}
-			for _, run := range l.Runs {
-				e.Seconds += seconds[run.Cell]
-			}
+			longest = max(longest, long)
+			all += long
 		}
+		e.Seconds += longest
+	}
+	if p.lanes() > 1 {
+		e.Sequential = all
 	}
 	return e
 }
@@ -112,7 +123,8 @@ func fingerprint(p *Plan) string {
 		Repeats   []Repeat
 		Looks     []int
 		Gates     []Gate
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates})[:16]
+		Cluster   *Cluster `json:",omitempty"`
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster})[:16]
 }
 
 func jsonText(v cty.Value) string {

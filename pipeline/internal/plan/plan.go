@@ -41,6 +41,8 @@ type Plan struct {
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
 	// of this one: a pass then needs Alpha/Attempt. 0 means 1.
 	Attempt int `json:"attempt,omitempty"`
+	// Cluster that the servers run on; nil for this machine.
+	Cluster *Cluster `json:"cluster,omitempty"`
 }
 
 // Step to carry out before the first launch, in order.
@@ -154,7 +156,10 @@ type Comparison struct {
 
 // Repeat is one launch of every target with the passes of every cell in each.
 type Repeat struct {
-	Index    int      `json:"index"` // from 1
+	Index int `json:"index"` // from 1
+	// Lane of the cluster that it runs on, from 0. Repeats of different lanes in a row run
+	// side by side.
+	Lane     int      `json:"lane,omitempty"`
 	Launches []Launch `json:"launches"`
 }
 
@@ -182,6 +187,9 @@ type Estimate struct {
 	Launches int     `json:"launches"`
 	Runs     int     `json:"runs"`
 	Seconds  float64 `json:"seconds"`
+	// Sequential is what it would take one repeat after another, where several run side by
+	// side; else 0.
+	Sequential float64 `json:"sequential_s,omitempty"`
 	// Basis says where the figure comes from.
 	Basis string `json:"basis"`
 }

@@ -14,7 +14,11 @@ import (
 // targets in the order of first use and even ones in reverse (A B C, C B A), so that a
 // linear drift of the machine falls on all sides alike. The cells of a pass come in
 // an order drawn anew for each repeat and pass, and the same on every side.
-func schedule(benchmarks []Benchmark) []Repeat {
+//
+// Repeats that run side by side take the lanes of a cluster in turn, with all their sides
+// on one lane. Each lane alternates the order, and lanes begin with different ones, so that
+// after every even number of repeats each order was taken equally often.
+func schedule(benchmarks []Benchmark, lanes int) []Repeat {
 	repeats := 0
 	for _, b := range benchmarks {
 		if len(b.Cells) > 0 && !b.Cells[0].handedOver() {
@@ -23,7 +27,7 @@ func schedule(benchmarks []Benchmark) []Repeat {
 	}
 	out := make([]Repeat, 0, repeats)
 	for r := 1; r <= repeats; r++ {
-		out = append(out, repeat(benchmarks, r))
+		out = append(out, repeat(benchmarks, r, lanes))
 	}
 	return out
 }
@@ -34,7 +38,8 @@ type item struct {
 	cell      Cell
 }
 
-func repeat(benchmarks []Benchmark, r int) Repeat {
+func repeat(benchmarks []Benchmark, r, lanes int) Repeat {
+	round, lane := (r-1)/lanes, (r-1)%lanes
 	var targets []string
 	byTarget := map[string][]item{}
 	for i := range benchmarks {
@@ -52,10 +57,10 @@ func repeat(benchmarks []Benchmark, r int) Repeat {
 			byTarget[c.Target] = append(byTarget[c.Target], item{b, c})
 		}
 	}
-	if r%2 == 0 {
+	if (round+lane)%2 == 1 {
 		slices.Reverse(targets)
 	}
-	rep := Repeat{Index: r}
+	rep := Repeat{Index: r, Lane: lane}
 	for _, target := range targets {
 		launch := Launch{ID: fmt.Sprintf("r%d-%s", r, target), Target: target}
 		for left, pass := byTarget[target], 1; len(left) > 0; pass++ {
@@ -128,7 +133,7 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 // Reschedule lays out the repeats of the plan's benchmarks anew, with their cost, for
 // those who make another plan of one.
 func (p *Plan) Reschedule() {
-	p.Repeats, p.Looks = schedule(p.Benchmarks), looks(p.Benchmarks)
+	p.Repeats, p.Looks = schedule(p.Benchmarks, p.lanes()), looks(p.Benchmarks)
 	p.Estimate = estimate(p)
 	used := map[string]bool{}
 	for _, r := range p.Repeats {

@@ -101,7 +101,11 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
 		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), count(least, "repeat"))
 	}
-	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n\n", count(p.Estimate.Launches, "launch"), count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
+	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", count(p.Estimate.Launches, "launch"), count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
+	if text := p.sideBySideText(); text != "" {
+		fmt.Fprintf(w, "side by side\t%s\n", text)
+	}
+	fmt.Fprintln(w)
 }
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Cluster is what of the slurm block changes what is measured, and so belongs to what a
+// resumed run must find unchanged. Who pays (account), how long the job may take (time) and
+// how long it may wait (queue_timeout) do not.
+type Cluster struct {
+	Partition   string   `json:"partition,omitempty"`
+	Constraint  string   `json:"constraint,omitempty"`
+	Nodes       int      `json:"nodes"`
+	GPUsPerNode int      `json:"gpus_per_node,omitempty"`
+	Shared      bool     `json:"shared,omitempty"`
+	ExtraArgs   []string `json:"extra_args,omitempty"` // they can name nodes and clocks
+	Runtime     string   `json:"runtime,omitempty"`
+	// Lanes are the parts of the allocation on which repeats run side by side, each of
+	// LaneNodes nodes; 0 means that they run one after another.
+	Lanes     int `json:"lanes,omitempty"`
+	LaneNodes int `json:"lane_nodes,omitempty"`
+}
+
+// cluster is what the plan needs to know of the slurm block; nil where servers do not run
+// on a cluster.
+func (b *builder) cluster(p *Plan) *Cluster {
+	s := b.cfg.Settings.Slurm
+	if s == nil || p.Simulated != "" {
+		return nil
+	}
+	c := &Cluster{
+		Partition: s.Partition, Constraint: s.Constraint, Nodes: s.Nodes, GPUsPerNode: s.GPUsPerNode,
+		Shared: s.Shared, ExtraArgs: s.ExtraArgs, Runtime: s.Runtime,
+	}
+	if s.SideBySide {
+		b.sideBySide(p, c)
+	}
+	return c
+}
+
+// sideBySide divides the nodes into as many lanes as there is room, and repeats, for.
+func (b *builder) sideBySide(p *Plan, c *Cluster) {
+	at := b.cfg.Settings.SlurmRange
+	width, repeats := 1, 0
+	for _, t := range p.Targets {
+		for _, s := range servers(b.cfg, t.Addr) {
+			if s.URL != "" {
+				b.fail(at, "side_by_side needs servers that are launched",
+					fmt.Sprintf("%s answers at %s, and all nodes would share it. Leave side_by_side out, or have the servers launched.", s.Addr, s.URL))
+				return
+			}
+			width = max(width, s.Node+1)
+		}
+		if r := routerPort(b.cfg, t.Addr); r != 0 {
+			b.fail(at, "side_by_side needs routers without a port of their own",
+				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.", t.Addr, r))
+			return
+		}
+	}
+	for _, bm := range p.Benchmarks {
+		repeats = max(repeats, bm.RepeatMax)
+	}
+	lanes := c.Nodes / width
+	if lanes < 2 {
+		b.fail(at, "side_by_side needs nodes for two",
+			fmt.Sprintf("The servers of one repeat take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", count(width, "node"), c.Nodes, 2*width))
+		return
+	}
+	if lanes = min(lanes, repeats); lanes < 2 {
+		return // one repeat runs alone
+	}
+	c.Lanes, c.LaneNodes = lanes, width
+}
+
+// servers are those that a target consists of.
+func servers(cfg *lang.Config, addr string) []steps.ServerSpec {
+	var out []steps.ServerSpec
+	for _, d := range cfg.Deployments {
+		if d.Addr != addr {
+			continue
+		}
+		for _, m := range d.Spec.Members {
+			out = append(out, m.Spec)
+		}
+	}
+	for _, s := range cfg.Servers {
+		if s.Addr == addr {
+			out = append(out, s.Spec)
+		}
+	}
+	return out
+}
+
+// routerPort is the port that a deployment's router asks for, 0 for none.
+func routerPort(cfg *lang.Config, addr string) int {
+	for _, d := range cfg.Deployments {
+		if d.Addr == addr && d.Spec.Router != nil {
+			return d.Spec.Router.Port
+		}
+	}
+	return 0
+}
+
+// lanes is the number of repeats that run at once.
+func (p *Plan) lanes() int {
+	if p.Cluster == nil {
+		return 1
+	}
+	return max(p.Cluster.Lanes, 1)
+}
+
+// Rounds are the repeats in the order of their execution: those of a round run side by
+// side, each on a lane of its own.
+func (p *Plan) Rounds() [][]Repeat {
+	var out [][]Repeat
+	for i, r := range p.Repeats {
+		if i == 0 || r.Lane <= p.Repeats[i-1].Lane {
+			out = append(out, nil)
+		}
+		last := len(out) - 1
+		out[last] = append(out[last], r)
+	}
+	return out
+}
+
+// sideBySideText says what running side by side saves.
+func (p *Plan) sideBySideText() string {
+	if p.lanes() < 2 {
+		return ""
+	}
+	e := p.Estimate
+	return fmt.Sprintf("%d repeats at a time, each with its sides on %s: saves %s of %s",
+		p.lanes(), ownNodes(p.Cluster.LaneNodes), Duration(e.Sequential-e.Seconds), Duration(e.Sequential))
+}
+
+func ownNodes(n int) string {
+	if n == 1 {
+		return "one node"
+	}
+	return fmt.Sprintf("the same %d nodes", n)
+}
