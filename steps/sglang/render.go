@@ -26,6 +26,11 @@ const apiKeyRefused = "SGLang takes its key only as an argument, which every use
 // Then follow --model-path, --host, --port, --served-model-name if it differs, the
 // arguments, and --enable-metrics unless they speak of it.
 func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
+	return render(spec, host, port, spec.Env)
+}
+
+// render renders one process with an environment and with the flags that its place adds.
+func render(spec steps.ServerSpec, host string, port int, own []steps.EnvVar, place ...string) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
 	}
@@ -43,8 +48,9 @@ func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}
-	env := engine.DefaultEnv(spec.Env, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
-	return engine.Process(spec, append(argv, words...), env, host, port), nil
+	argv = append(append(argv, place...), words...)
+	env := engine.DefaultEnv(own, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
+	return engine.Process(spec, argv, env, host, port), nil
 }
 
 func prefix(executable []string) []string {

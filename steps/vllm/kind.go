@@ -20,5 +20,6 @@ func validate(o steps.Object) []steps.Problem {
 	found = append(found, engine.CheckModel(o, "vLLM")...)
 	version := engine.VersionOf(o)
 	found = append(found, engine.CheckArgs(o, style(version))...)
+	found = append(found, checkNodes(o, version)...)
 	return append(found, lists(version).Check(o, style(version))...)
 }

@@ -24,20 +24,33 @@ import (
 // environment gets VLLM_SERVER_DEV_MODE=1 for the reset of caches, a line of statistics
 // each second instead of every ten, unbuffered output, and the API key, unless the file sets them.
 func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
-	if err := engine.Startable(spec); err != nil {
+	words, err := serverFlags(spec)
+	if err != nil {
 		return steps.Process{}, err
 	}
+	argv := append(prefix(spec.Program(), spec.Model), "--host", host, "--port", strconv.Itoa(port))
+	return engine.Process(spec, append(argv, words...), serverEnv(spec), host, port), nil
+}
+
+// serverFlags are the flags that say what is served and how.
+func serverFlags(spec steps.ServerSpec) ([]string, error) {
+	if err := engine.Startable(spec); err != nil {
+		return nil, err
+	}
 	if spec.Model == "" {
-		return steps.Process{}, fmt.Errorf("%s: model is not set; vLLM needs one to start", spec.Addr)
+		return nil, fmt.Errorf("%s: model is not set; vLLM needs one to start", spec.Addr)
 	}
 	words, err := engine.Flags(spec.Args, style(spec.EngineVersion()))
 	if err != nil {
-		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
+		return nil, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(prefix(spec.Program(), spec.Model), "--host", host, "--port", strconv.Itoa(port))
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
-		argv = append(argv, "--served-model-name", spec.ServedName)
+		words = append([]string{"--served-model-name", spec.ServedName}, words...)
 	}
+	return words, nil
+}
+
+func serverEnv(spec steps.ServerSpec) []steps.EnvVar {
 	env := engine.DefaultEnv(spec.Env,
 		steps.EnvVar{Name: "VLLM_SERVER_DEV_MODE", Value: "1"},
 		steps.EnvVar{Name: "VLLM_LOG_STATS_INTERVAL", Value: "1"},
@@ -47,7 +60,7 @@ func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process,
 		// In the environment, not as --api-key: arguments are visible to every user.
 		env = engine.DefaultEnv(env, steps.EnvVar{Name: "VLLM_API_KEY", Value: spec.APIKey, Secret: true})
 	}
-	return engine.Process(spec, append(argv, words...), env, host, port), nil
+	return env
 }
 
 func prefix(executable []string, model string) []string {

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/flags"
+)
+
+// HasNodes returns an error if the version certainly has not the flag by which a server is
+// spread over nodes. It names the versions that have it.
+func (l Lists) HasNodes(flag string) error {
+	if !l.known.Sure || len(l.known.Lookup(flag)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no %s and cannot be spread over nodes: %s", l.who(), flag, l.having(flag))
+}
+
+// having says which versions have a flag.
+func (l Lists) having(flag string) string {
+	list := flags.Having(l.name, flag)
+	switch len(list) {
+	case 0:
+		return "no version that is known here has it"
+	case 1:
+		return fmt.Sprintf("%s %s has it", l.Title, list[0])
+	}
+	return fmt.Sprintf("%s %s have it", l.Title, enumerate(list))
+}
+
+// CheckNodes finds arguments of a server on several nodes that it gets by its places.
+func CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
+	if o.Int("nodes") < 2 || !o.Has("args") {
+		return nil
+	}
+	v := o.Value("args")
+	if !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		return nil
+	}
+	var found []steps.Problem
+	for it := v.ElementIterator(); it.Next(); {
+		k, _ := it.Element()
+		if slices.Contains(byPlace, Canonical(k.AsString())) {
+			found = append(found, steps.Problem{
+				Path: []string{"args", k.AsString()}, Summary: fmt.Sprintf("nodes sets %s for each process", k.AsString()),
+				Detail: "Remove the argument, or remove nodes and start the processes yourself.",
+			})
+		}
+	}
+	return found
+}
+
+// Address is host:port, the host in brackets if it is an IPv6 address.
+func Address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// ForcedEnv sets variables whatever the file says: they differ from node to node.
+func ForcedEnv(env []steps.EnvVar, vars ...steps.EnvVar) []steps.EnvVar {
+	out := slices.Clone(env)
+	for _, v := range vars {
+		out = slices.DeleteFunc(out, func(e steps.EnvVar) bool { return e.Name == v.Name })
+	}
+	return append(slices.Clone(vars), out...)
+}
+
+// ShellWord quotes a word for sh.
+func ShellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@%+=-", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

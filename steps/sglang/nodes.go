@@ -1,0 +1,44 @@
+package sglang
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+)
+
+var _ steps.Spreader = sglang{}
+
+// flagNodes is how SGLang is told over how many nodes it is spread.
+const flagNodes = "--nnodes"
+
+// byPlace are the arguments that each node gets by its place.
+var byPlace = []string{"nnodes", "node_rank", "dist_init_addr", "nccl_init_addr"}
+
+// hostIP is the address that a node announces. Without it SGLang takes that of the default
+// route, which need not be the network between the nodes.
+const hostIP = "SGLANG_HOST_IP"
+
+func checkNodes(o steps.Object, version string) []steps.Problem {
+	if o.Int("nodes") < 2 {
+		return nil
+	}
+	found := engine.CheckNodes(o, byPlace...)
+	if err := lists(version).HasNodes(flagNodes); err != nil {
+		found = append(found, steps.Problem{Path: []string{"nodes"}, Summary: err.Error()})
+	}
+	return found
+}
+
+// RenderNode renders the process of one node: the same command line on all of them, with
+// the node's rank and the address at which they meet. Only the first serves requests; the
+// others have a port for their own health.
+func (sglang) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
+	if err := lists(spec.EngineVersion()).HasNodes(flagNodes); err != nil {
+		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
+	}
+	env := engine.ForcedEnv(spec.Env, steps.EnvVar{Name: hostIP, Value: at.Host})
+	return render(spec, at.Listen, at.Port, env,
+		flagNodes, strconv.Itoa(spec.Nodes), "--node-rank", strconv.Itoa(at.Rank), "--dist-init-addr", engine.Address(at.Head, at.Rendezvous))
+}

@@ -1,0 +1,139 @@
+package vllm
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var _ steps.Spreader = vllm{}
+
+// The forms in which vLLM is spread over nodes: by its own processes, which later versions
+// can, or as a Ray cluster, which all can.
+const (
+	flagNodes  = "--nnodes"
+	backendArg = "distributed_executor_backend"
+	backendRay = "ray"
+)
+
+// byPlace are the arguments that each node gets by its place.
+var byPlace = []string{"nnodes", "n", "node_rank", "r", "master_addr", "master_port", "headless"}
+
+// hostIP is the address that the workers of a node announce. Without it vLLM takes that of
+// the default route, which need not be the network between the nodes.
+const hostIP = "VLLM_HOST_IP"
+
+func checkNodes(o steps.Object, version string) []steps.Problem {
+	if o.Int("nodes") < 2 {
+		return nil
+	}
+	found := engine.CheckNodes(o, byPlace...)
+	if backendOf(o) == backendRay {
+		return found
+	}
+	if err := lists(version).HasNodes(flagNodes); err != nil {
+		found = append(found, steps.Problem{
+			Path: []string{"nodes"}, Summary: err.Error(),
+			Detail: fmt.Sprintf("With %s = %q in args it is started as a Ray cluster, which every version can.", backendArg, backendRay),
+		})
+	}
+	return found
+}
+
+// backendOf is the executor that a block names, "" if it does not say.
+func backendOf(o steps.Object) string {
+	v := o.Value("args")
+	if !o.Has("args") || !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		return ""
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		k, value := it.Element()
+		if engine.Canonical(k.AsString()) == backendArg {
+			return steps.Object{Attrs: map[string]cty.Value{backendArg: value}}.Text(backendArg)
+		}
+	}
+	return ""
+}
+
+// RenderNode renders the process of one node.
+//
+// With args.distributed_executor_backend = "ray" the nodes are a Ray cluster of the
+// server's own: the first starts its head, waits for the others, and becomes the server;
+// the others wait for the head and join. Else each node runs vLLM, which joins its
+// processes itself (--nnodes); all but the first are headless. It fails for versions that
+// cannot.
+func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
+	words, err := serverFlags(spec)
+	if err != nil {
+		return steps.Process{}, err
+	}
+	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool {
+		return engine.Canonical(a.Name) == backendArg && a.Value == backendRay
+	}) {
+		return rayNode(spec, at, words)
+	}
+	if err := lists(spec.EngineVersion()).HasNodes(flagNodes); err != nil {
+		return steps.Process{}, fmt.Errorf("%s: %w; set %s = %q in args for a Ray cluster", spec.Addr, err, backendArg, backendRay)
+	}
+	argv := prefix(spec.Program(), spec.Model)
+	if at.Rank == 0 {
+		argv = append(argv, "--host", at.Listen, "--port", strconv.Itoa(at.Port))
+	}
+	argv = append(argv, flagNodes, strconv.Itoa(spec.Nodes), "--node-rank", strconv.Itoa(at.Rank),
+		"--master-addr", at.Head, "--master-port", strconv.Itoa(at.Rendezvous))
+	if at.Rank > 0 {
+		argv = append(argv, "--headless")
+	}
+	return engine.Process(spec, append(argv, words...), nodeEnv(spec, at), at.Listen, at.Port), nil
+}
+
+func nodeEnv(spec steps.ServerSpec, at steps.NodePlace) []steps.EnvVar {
+	return engine.ForcedEnv(serverEnv(spec), steps.EnvVar{Name: hostIP, Value: at.Host})
+}
+
+// rayWait has the first node wait until all are there. Its server would else find fewer
+// GPUs than it needs, and versions before 0.8 give up then.
+const rayWait = `import ray,sys; ray.init(address=sys.argv[1], log_to_driver=False); sys.exit(sum(n["Alive"] for n in ray.nodes()) < int(sys.argv[2]))`
+
+// rayNode is a node of a Ray cluster. A script is needed, since head and server are one
+// process to whoever starts them: in containers the server finds its node's Ray only in
+// its own container. What it starts ends with it, and the script ends when Ray does.
+func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.Process, error) {
+	for _, e := range spec.Env {
+		if e.Name == "RAY_ADDRESS" {
+			return steps.Process{}, fmt.Errorf("%s: env.RAY_ADDRESS names a Ray cluster, and nodes makes one of the server's own; remove one of them", spec.Addr)
+		}
+	}
+	ray, python := rayTools(spec.Program())
+	head := engine.ShellWord(engine.Address(at.Head, at.Rendezvous))
+	start := ray + " start --block --node-ip-address=" + engine.ShellWord(at.Host)
+	env := nodeEnv(spec, at)
+	if at.Rank > 0 {
+		script := fmt.Sprintf("until %s health-check --address %s >/dev/null 2>&1; do sleep 1; done; exec %s --address=%s", ray, head, start, head)
+		return engine.Process(spec, []string{"sh", "-c", script}, env, at.Listen, at.Port), nil
+	}
+	script := fmt.Sprintf(`%s --head --port=%d & ray=$!; until %s -c %s %s %d >/dev/null 2>&1; do kill -0 $ray || exit 1; sleep 1; done; export RAY_ADDRESS=%s; exec "$@"`,
+		start, at.Rendezvous, python, engine.ShellWord(rayWait), head, spec.Nodes, head)
+	argv := append([]string{"sh", "-c", script, "sh"}, prefix(spec.Program(), spec.Model)...)
+	argv = append(append(argv, "--host", at.Listen, "--port", strconv.Itoa(at.Port)), words...)
+	return engine.Process(spec, argv, env, at.Listen, at.Port), nil
+}
+
+// rayTools are Ray's program and the interpreter that has its module: those beside vLLM's
+// own program where a path names it.
+func rayTools(executable []string) (ray, python string) {
+	for _, word := range slices.Backward(executable) {
+		base := path.Base(word)
+		if strings.Contains(word, "/") && (base == "vllm" || strings.HasPrefix(base, "python")) {
+			dir := path.Dir(word)
+			return engine.ShellWord(path.Join(dir, "ray")), engine.ShellWord(path.Join(dir, "python3"))
+		}
+	}
+	return "ray", "python3"
+}
