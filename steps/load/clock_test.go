@@ -47,7 +47,7 @@ func TestCoalescedBounds(t *testing.T) {
 	event := `data: {"choices":[{"text":"a"}]}` + "\n\n"
 	rec.Status = 200
 	feed := func(after, at int64, text string) {
-		s.onRead(after, at)
+		s.onRead(after, at, at)
 		if err := s.body([]byte(text), at); err != nil {
 			t.Fatal(err)
 		}

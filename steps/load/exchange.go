@@ -37,8 +37,8 @@ func newClient(p *pool) *client {
 // sink gets a response as it arrives.
 type sink interface {
 	// onRead is told of each read before its bytes: they arrived after one time and at
-	// the other at the latest.
-	onRead(after, at int64)
+	// the other at the latest, and were seen when the read returned.
+	onRead(after, at, seen int64)
 	// onHead is called once, when status line and headers are complete.
 	onHead(resp *response, at int64)
 	// body gets each piece of the body with the time of its read.
@@ -105,7 +105,7 @@ func (c *client) transfer(cn *conn, wire []byte, resp *response, out sink) (read
 		if n > 0 {
 			at = max(at, resp.last)
 			resp.last = at
-			out.onRead(after, at)
+			out.onRead(after, at, seen)
 			after = at
 			if n < len(*bp) { // nothing was left behind, so the next bytes come after this
 				after = seen
@@ -161,7 +161,7 @@ type page struct{ b []byte }
 const maxPage = 64 << 20
 
 func (*page) onHead(*response, int64) {}
-func (*page) onRead(_, _ int64)       {}
+func (*page) onRead(_, _, _ int64)    {}
 
 func (p *page) body(b []byte, _ int64) error {
 	if len(p.b)+len(b) > maxPage {

@@ -61,6 +61,10 @@ type Options struct {
 	Begin func(context.Context)
 	// Progress, if not nil, is called about five times a second.
 	Progress func(Progress)
+	// Witness, if not nil, is told of every token-bearing event of the measured requests:
+	// when it arrived and when the client saw it, in wall nanoseconds of one clock. Equal
+	// without kernel stamps. It is called by many goroutines, in order for each request.
+	Witness func(index int, at, seen int64)
 }
 
 // Progress of a run, for a live display. Times in nanoseconds, rates per second.

@@ -83,7 +83,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 		deadline = sent.Add(r.wall(t))
 	}
 	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
-	out.onFirst = r.live.first
+	out.onFirst, out.witness = r.live.first, r.opt.Witness
 	resp, err := r.client.exchange(ctx, cn, reused, wire, deadline, out)
 	a.rec.Done = r.model(int64(time.Since(r.t0)))
 	if err == nil {

@@ -26,6 +26,7 @@ type stream struct {
 	output    bool
 	events    int   // data events of any kind
 	after     int64 // what is being read arrived later than this, wall
+	read      int64 // when the read returned, wall
 	coalesced coalesced
 	done      bool   // [DONE]
 	streamErr string // an error object
@@ -34,8 +35,9 @@ type stream struct {
 	torn      bool   // it ended within an event
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
-	most      int  // events that are kept
-	flooded   bool // there were more
+	witness   func(index int, at, seen int64) // Options.Witness
+	most      int                             // events that are kept
+	flooded   bool                            // there were more
 }
 
 // Bounds of the events of one request: a server that never ends must not take the
@@ -70,7 +72,7 @@ func (c *coalesced) add(bound int64) {
 }
 
 // onRead notes since when the bytes of a read can have been there.
-func (s *stream) onRead(after, _ int64) { s.after = after }
+func (s *stream) onRead(after, _, seen int64) { s.after, s.read = after, seen }
 
 // model converts wall nanoseconds since the start of the run to record time.
 func (s *stream) model(at int64) int64 { return toModel(at, s.scale) }
@@ -192,6 +194,9 @@ func (s *stream) token(c *chunk, wall int64) {
 	}
 	if len(ev) == 0 && s.onFirst != nil {
 		s.onFirst(at - s.rec.Sent)
+	}
+	if s.witness != nil {
+		s.witness(s.rec.Index, wall, s.read)
 	}
 	s.rec.Events = append(s.rec.Events, record.Event{At: at, Tokens: s.seen})
 }

@@ -27,6 +27,7 @@ func (r *runner) warmup(ctx context.Context) []record.Request {
 		return nil // the same encoder made the measured requests
 	}
 	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
+	w.opt.Witness = nil
 	w.client.clock = newClock(w.t0)
 	w.sendAll(ctx, n, r.warmupUsers(n))
 	recs := w.records()

@@ -31,6 +31,8 @@ type Case struct {
 	Load     steps.Load
 	// Tokens of every answer.
 	Tokens int
+	// UserSpace also keeps when the client itself saw each token, for Report.Seen.
+	UserSpace bool
 }
 
 // Steady is a Poisson load.
@@ -60,10 +62,15 @@ func (c Case) Workload() steps.Workload {
 // Report sets what was planned, what the server did and what the client measured side by
 // side.
 type Report struct {
-	Case     Case         `json:"-"`
-	Name     string       `json:"name"`
-	Truth    mock.Truth   `json:"truth"`
-	Measured mock.Truth   `json:"measured"`
+	Case     Case       `json:"-"`
+	Name     string     `json:"name"`
+	Truth    mock.Truth `json:"truth"`
+	Measured mock.Truth `json:"measured"`
+	// Seen is Measured by the times at which the client saw each token instead of those
+	// at which it arrived; nil unless the case asks for it.
+	Seen *mock.Truth `json:"seen,omitempty"`
+	// Arrivals of the requests at the server, nil where no rate is planned.
+	Arrivals *Arrivals    `json:"arrivals,omitempty"`
 	Failed   int          `json:"failed"`
 	Audit    record.Audit `json:"audit"`
 	// Void is why such a run would be void by the default limits, "" if it would not.
@@ -75,7 +82,15 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 	if err := Reset(ctx, url); err != nil {
 		return Report{}, err
 	}
-	res, err := load.Run(ctx, load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1})
+	opt := load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1}
+	seen := make([][]int64, c.Load.Requests)
+	if c.UserSpace {
+		for i := range seen {
+			seen[i] = make([]int64, 0, c.Tokens)
+		}
+		opt.Witness = func(i int, _, at int64) { seen[i] = append(seen[i], at) }
+	}
+	res, err := load.Run(ctx, opt)
 	if err != nil {
 		return Report{}, err
 	}
@@ -84,23 +99,37 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 		return Report{}, err
 	}
 	r := Report{Case: c, Name: c.Name, Truth: truth, Audit: res.Run.Audit, Void: load.Limits{}.Void(res.Run.Audit), Failed: record.Count(res.Run).Failed}
-	r.Measured = measured(res.Run)
+	r.Measured = measured(res.Run, func(q *record.Request, k int) int64 { return q.Events[k].At })
+	if c.UserSpace {
+		m := measured(res.Run, func(q *record.Request, k int) int64 { return seen[q.Index][k] })
+		r.Seen = &m
+	}
+	if c.Load.Rate > 0 {
+		ns, err := arrivals(ctx, url)
+		if err != nil {
+			return Report{}, err
+		}
+		a := ArrivalsOf(ns, c.Load.Rate)
+		r.Arrivals = &a
+	}
 	return r, nil
 }
 
-// measured is a run in the terms of the server's own account.
-func measured(run record.Run) mock.Truth {
+// measured is a run in the terms of the server's own account, with token k of a request
+// at the time that at says.
+func measured(run record.Run, at func(q *record.Request, k int) int64) mock.Truth {
 	var ttft, itl []int64
 	out := mock.Truth{Peak: run.Audit.PeakConcurrency, CPUSeconds: run.Audit.CPUSeconds}
-	for _, q := range run.Requests {
+	for i := range run.Requests {
+		q := &run.Requests[i]
 		if q.Failure != "" {
 			continue
 		}
 		out.Requests++
 		out.Tokens += len(q.Events)
-		ttft = append(ttft, q.Events[0].At-q.Sent)
+		ttft = append(ttft, at(q, 0)-q.Sent)
 		for k := 1; k < len(q.Events); k++ {
-			itl = append(itl, q.Events[k].At-q.Events[k-1].At)
+			itl = append(itl, at(q, k)-at(q, k-1))
 		}
 	}
 	out.TTFT, out.ITL = mock.QuantilesOf(ttft), mock.QuantilesOf(itl)
@@ -178,6 +207,10 @@ func (r Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "  lag of sends p50 %v, p99 %v, max %v; %.2f %% of events shared a read, error at most %v\n", round(a.LagP50), round(a.LagP99), round(a.LagMax),
 		100*float64(a.CoalescedReads)/float64(max(a.Events, 1)), round(a.CoalescedMax))
 	fmt.Fprintf(&b, "  processor time %.1f µs a token; pauses of the garbage collector at most %v\n", 1e6*a.CPUSeconds/float64(max(a.Events, 1)), round(a.GCPauseMax))
+	if r.Arrivals != nil {
+		fmt.Fprintf(&b, "  %d arrivals at the server, %.4g/s; distance from a Poisson process %.4f (p = %.2g)\n",
+			r.Arrivals.Requests, r.Arrivals.Rate, r.Arrivals.Distance, r.Arrivals.P)
+	}
 	if r.Void != "" {
 		fmt.Fprintf(&b, "  such a run would be void: %s\n", r.Void)
 	}

@@ -31,6 +31,7 @@ func TestRun(t *testing.T) {
 	wg.Go(func() { _ = mock.New(sched).Serve(ctx, l) })
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	for _, c := range []Case{Burst(sched, 20, 8), Steady(sched, 400, 40, 8)} {
+		c.UserSpace = c.Load.Rate > 0
 		r, err := Run(t.Context(), "http://"+l.Addr().String(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -41,6 +42,12 @@ func TestRun(t *testing.T) {
 		}
 		if r.Truth.TTFT.P50 < 0.005 || r.Measured.TTFT.P50 < 0.005 || math.IsNaN(r.Measured.ITL.P99) {
 			t.Errorf("%s: earlier than the schedule: %+v, %+v", c.Name, r.Truth, r.Measured)
+		}
+		if c.UserSpace != (r.Seen != nil) || c.UserSpace && (r.Seen.Tokens != 8*n || r.Seen.TTFT.Mean < r.Measured.TTFT.Mean) {
+			t.Errorf("%s: seen before it arrived: %+v, %+v", c.Name, r.Seen, r.Measured)
+		}
+		if (c.Load.Rate > 0) != (r.Arrivals != nil) || r.Arrivals != nil && r.Arrivals.Requests != n {
+			t.Errorf("%s: arrivals %+v", c.Name, r.Arrivals)
 		}
 		var b bytes.Buffer
 		if err := r.WriteText(&b); err != nil {

@@ -6,7 +6,8 @@
 //	s := mock.New(mock.Schedule{First: 200 * time.Millisecond, Gap: 50 * time.Millisecond})
 //	err := s.Serve(ctx, listener)
 //
-// GET /truth answers with a Truth, what the server itself saw; POST /reset forgets it.
+// GET /truth answers with a Truth, what the server itself saw, GET /arrivals with the times
+// at which its requests arrived; POST /reset forgets both.
 //
 // It models nothing (see steps/simulate for that) and judges nothing.
 package mock
@@ -82,6 +83,7 @@ type Server struct {
 	schedule Schedule
 
 	mu         sync.Mutex
+	arrivals   []int64 // UnixNano
 	ttft, itl  []int64
 	open, peak int
 	tokens     int
@@ -176,6 +178,8 @@ func (s *Server) answer(ctx context.Context, c net.Conn, req *http.Request, body
 		return page(c, 200, tokenized(body))
 	case req.URL.Path == "/truth":
 		return page(c, 200, s.Truth())
+	case req.URL.Path == "/arrivals":
+		return page(c, 200, s.Arrivals())
 	case req.URL.Path == "/reset":
 		s.Reset()
 		return page(c, 200, map[string]bool{"success": true})
@@ -222,7 +226,7 @@ func page(c net.Conn, status int, v any) bool {
 
 // stream writes n tokens on the schedule, each in the form and size of vLLM's events.
 func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived time.Time) bool {
-	s.begin()
+	s.begin(arrived)
 	buf := bytes.NewBufferString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n")
 	writes, ok := s.write(ctx, c, buf, n, prompt, arrived)
 	s.end(arrived, writes) // before the client can know that it is complete
@@ -278,9 +282,10 @@ func event(b *bytes.Buffer, parts ...string) {
 	b.WriteString("\n\n\r\n")
 }
 
-func (s *Server) begin() {
+func (s *Server) begin(arrived time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.arrivals = append(s.arrivals, arrived.UnixNano())
 	s.open++
 	s.peak = max(s.peak, s.open)
 }
@@ -310,9 +315,22 @@ func (s *Server) Truth() Truth {
 	}
 }
 
+// Arrivals are the times at which requests for answers arrived since the last reset, in
+// nanoseconds from the first one on, ascending.
+func (s *Server) Arrivals() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Sorted(slices.Values(s.arrivals))
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] -= out[0]
+	}
+	return out
+}
+
 // Reset forgets what was seen.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.arrivals = nil
 	s.ttft, s.itl, s.tokens, s.peak, s.cpu = nil, nil, 0, s.open, cpuSeconds()
 }

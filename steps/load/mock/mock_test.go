@@ -66,7 +66,13 @@ func TestAnswersAndTruth(t *testing.T) {
 	if truth.Requests != 1 || truth.Tokens != 4 || truth.Peak != 1 || truth.TTFT.P50 < 0.003 || truth.ITL.Mean <= 0 {
 		t.Errorf("truth %+v", truth)
 	}
+	if _, text = ask(t, "GET", url+"/arrivals", ""); text != "[0]" {
+		t.Errorf("arrivals %s", text)
+	}
 	ask(t, "POST", url+"/reset", "")
+	if _, text = ask(t, "GET", url+"/arrivals", ""); text != "[]" && text != "null" {
+		t.Errorf("arrivals after a reset: %s", text)
+	}
 	if _, text = ask(t, "GET", url+"/truth", ""); !strings.Contains(text, `"requests":0`) {
 		t.Errorf("after a reset: %s", text)
 	}
