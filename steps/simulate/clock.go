@@ -3,6 +3,8 @@ package simulate
 import (
 	"context"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
 // Clock is the model's time as a running server sees it.
@@ -24,15 +26,26 @@ type wallClock struct {
 // NewWallClock returns a clock that starts now and runs scale times faster than the wall.
 func NewWallClock(scale float64) Clock { return wallClock{start: time.Now(), scale: scale} }
 
-func (c wallClock) Now() time.Duration {
-	return time.Duration(float64(time.Since(c.start)) * c.scale)
+func (c wallClock) Now() time.Duration { return c.model(time.Since(c.start)) }
+
+func (c wallClock) model(wall time.Duration) time.Duration {
+	return time.Duration(float64(wall) * c.scale)
+}
+
+func (c wallClock) wall(model time.Duration) time.Duration {
+	return time.Duration(float64(model) / c.scale)
 }
 
 func (c wallClock) SleepUntil(ctx context.Context, t time.Duration) error {
-	d := time.Duration(float64(t)/c.scale) - time.Since(c.start)
+	d := c.wall(t) - time.Since(c.start)
 	if d <= 0 {
 		return ctx.Err()
 	}
+	return preciseSleep(ctx, d)
+}
+
+// sleep lets d go by with the runtime's own timers, which may take a millisecond longer.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -41,4 +54,37 @@ func (c wallClock) SleepUntil(ctx context.Context, t time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// format writes the model time t for other simulated servers of the same machine, "" where
+// the clock is none that they could read. All that crosses from one server to another
+// carries such a stamp, so that the receiver's model goes on from what happened and not
+// from when it heard of it.
+func format(c Clock, t time.Duration) string {
+	w, ok := c.(wallClock)
+	if !ok {
+		return ""
+	}
+	now := time.Now()
+	return stamp.Format(now.Add(w.wall(t - w.model(now.Sub(w.start)))))
+}
+
+// farthest is how far from now a stamp is believed, in wall time: a transfer over a slow
+// link may end much later, and what is older than this has been held up and not sent.
+const farthest = 5 * time.Minute
+
+// parse reads what format wrote. Anything else is the present, and false.
+func parse(c Clock, text string) (time.Duration, bool) {
+	if w, ok := c.(wallClock); ok {
+		now := time.Now()
+		if at, ok := stamp.Parse(text); ok {
+			// The stamp has no monotonic reading: the difference is that of the wall's clock,
+			// which all processes share, over the time since the stamp alone.
+			if d := at.Sub(now); d < farthest && d > -farthest {
+				return w.model(now.Sub(w.start) + d), true
+			}
+		}
+		return w.model(now.Sub(w.start)), false
+	}
+	return c.Now(), false
 }

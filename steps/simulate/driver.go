@@ -22,8 +22,12 @@ type driver struct {
 	accepted int
 	answers  int
 	drops    *rand.Rand
-	// maxLag is the most that a step ended later on the wall than in the model.
-	maxLag time.Duration
+	// begun is the start of the newest step.
+	begun time.Duration
+
+	// patience with what is still on its way when a step begins, and what was late all the same.
+	patience time.Duration
+	late     *lateness
 
 	wake  chan struct{} // a request was submitted, or KV arrived
 	crash chan struct{} // closed when the engine dies
@@ -59,6 +63,7 @@ type stream struct {
 	// exchange of KV, nil for none; stored is closed when it is where it should go.
 	exchange *exchange
 	stored   chan struct{}
+	storedAt time.Duration // once stored is closed
 }
 
 func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
@@ -68,6 +73,7 @@ func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger,
 	}
 	return &driver{
 		clock: clock, fail: fail, log: log, stats: stats, engine: engine, streams: make(map[int]*stream),
+		patience: patienceOf(cfg, clock), late: newLateness(),
 		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
 	}, nil
 }
@@ -83,34 +89,17 @@ func (d *driver) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	now := d.clock.Now()
+	free := d.clock.Now()
 	var events []Event
 	for {
-		d.mu.Lock()
-		step, busy := d.engine.Begin(now)
-		next, more := d.engine.NextReady()
-		fetches := d.engine.TakeFetches()
-		d.mu.Unlock()
-		d.startFetches(fetches)
-		var err error
-		switch {
-		case busy:
+		step, busy, err := d.begin(ctx, free)
+		if err == nil && busy {
 			if step, err = d.pass(ctx, step); err == nil {
-				now = step.End
+				free = step.End
 				events = d.end(step, events[:0])
 			}
-		case more:
-			// Steps start in model time, however late the sleep returns.
-			if err = d.clock.SleepUntil(ctx, next); err == nil {
-				now = max(now, next)
-			}
-		default:
-			select {
-			case <-d.wake:
-				now = max(now, d.clock.Now())
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
+		} else if err == nil {
+			free, err = d.idle(ctx, free)
 		}
 		if err != nil {
 			return err
@@ -118,10 +107,52 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
+// begin puts the next step together, false if there is none. The engine is free from the
+// given time on. Steps begin in model time, when their requests have come: what is on its
+// way between two processes meanwhile is waited for.
+func (d *driver) begin(ctx context.Context, free time.Duration) (Step, bool, error) {
+	d.mu.Lock()
+	at, ok := d.engine.NextStart(free)
+	d.mu.Unlock()
+	if !ok {
+		return Step{}, false, nil
+	}
+	if err := d.clock.SleepUntil(ctx, at+d.patience); err != nil {
+		return Step{}, false, err
+	}
+	d.mu.Lock()
+	if at, ok = d.engine.NextStart(free); !ok { // its client is gone
+		d.mu.Unlock()
+		return Step{}, false, nil
+	}
+	step, busy := d.engine.Begin(at)
+	d.begun = at
+	fetches := d.engine.TakeFetches()
+	d.mu.Unlock()
+	d.startFetches(at, fetches)
+	return step, busy, nil
+}
+
+// idle waits until something has happened. Requests that could not begin for lack of
+// blocks begin when it has, and others when they have come.
+func (d *driver) idle(ctx context.Context, free time.Duration) (time.Duration, error) {
+	d.mu.Lock()
+	blocked := d.engine.Blocked()
+	d.mu.Unlock()
+	select {
+	case <-d.wake:
+	case <-ctx.Done():
+		return free, context.Cause(ctx)
+	}
+	if blocked {
+		free = max(free, d.clock.Now())
+	}
+	return free, nil
+}
+
 // end applies a step and delivers its tokens.
 func (d *driver) end(step Step, events []Event) []Event {
 	d.mu.Lock()
-	d.maxLag = max(d.maxLag, d.clock.Now()-step.End)
 	events = d.engine.End(events)
 	var done []completed
 	for _, ev := range events {
@@ -132,7 +163,7 @@ func (d *driver) end(step Step, events []Event) []Event {
 		}
 	}
 	d.mu.Unlock()
-	d.handOver(done)
+	d.handOver(step.End, done)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, ev := range events {
@@ -152,11 +183,11 @@ func (d *driver) end(step Step, events []Event) []Event {
 	return events
 }
 
-// generate serves one prompt and calls each for every token, in order, from the
-// caller's goroutine. It stops at the first error of each, at the end of ctx, or as an
-// injected failure says.
-func (d *driver) generate(ctx context.Context, prompt []int, output int, x *exchange, each func(token) error) error {
-	id, st, dropAt, dropErr, err := d.submit(prompt, output, x)
+// generate serves one prompt that came at the given time and calls each for every token,
+// in order, from the caller's goroutine. It stops at the first error of each, at the end of
+// ctx, or as an injected failure says.
+func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *exchange, each func(token) error) error {
+	id, st, dropAt, dropErr, err := d.submit(at, prompt, output, x)
 	if err != nil {
 		return err
 	}
@@ -181,11 +212,12 @@ func (d *driver) generate(ctx context.Context, prompt []int, output int, x *exch
 				return dropErr
 			}
 			if t.Last {
-				st.waitStored(ctx)
+				t.at = max(t.at, st.waitStored(ctx))
 			}
 			if err := each(t); err != nil {
 				return err
 			}
+			d.late.add(d.clock.Now() - t.at)
 			if t.Last {
 				return nil
 			}
@@ -194,16 +226,15 @@ func (d *driver) generate(ctx context.Context, prompt []int, output int, x *exch
 }
 
 // submit hands a request to the engine, and draws whether and where it will be dropped.
-func (d *driver) submit(prompt []int, output int, x *exchange) (id int, st *stream, dropAt int, dropErr, err error) {
+func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange) (id int, st *stream, dropAt int, dropErr, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id = d.accepted
-	now := d.clock.Now()
 	request := Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}
 	if x != nil {
 		request.Remote, request.Hold = x.from != nil, x.hold
 	}
-	if err = d.engine.Submit(now, request); err != nil {
+	if err = d.engine.Submit(at, request); err != nil {
 		return 0, nil, 0, nil, err
 	}
 	d.accepted++
@@ -216,7 +247,10 @@ func (d *driver) submit(prompt []int, output int, x *exchange) (id int, st *stre
 			dropErr = errInStream
 		}
 	}
-	st = &stream{arrived: now, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
+	if ready := at + d.engine.cfg.Profile.Frontend; ready <= d.begun {
+		d.late.add(d.clock.Now() - ready - d.patience)
+	}
+	st = &stream{arrived: at, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
 	d.streams[id] = st
 	d.signal()
 	return id, st, dropAt, dropErr, nil
@@ -238,10 +272,10 @@ func (d *driver) resetPrefixCache() bool {
 	return d.engine.ResetPrefixCache()
 }
 
-func (d *driver) snapshot() (Stats, time.Duration) {
+func (d *driver) snapshot() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.engine.Stats(), d.maxLag
+	return d.engine.Stats()
 }
 
 // nextAnswer numbers answers for their ids.

@@ -45,7 +45,7 @@ func TestDriverKeepsModelTime(t *testing.T) {
 	defer cancel()
 	prompt := make([]int, input)
 	var got []time.Duration
-	err = server.driver.generate(ctx, prompt, output, nil, func(tk token) error {
+	err = server.driver.generate(ctx, 0, prompt, output, nil, func(tk token) error {
 		got = append(got, tk.at)
 		return nil
 	})

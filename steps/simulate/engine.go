@@ -15,6 +15,8 @@ type Engine struct {
 	cfg   Config
 	noise *noiseSource
 	pool  *blockPool
+	// now is the start of the last step, or of the attempt to begin one.
+	now time.Duration
 	// pending requests are on their way through the front end, in order of readiness.
 	pending []*sequence
 	// waiting in order of arrival; preempted ones go to the front.
@@ -23,7 +25,8 @@ type Engine struct {
 	running []*sequence
 	// fetching sequences have their blocks and wait for KV from another server.
 	fetching []*sequence
-	// fetched sequences have their KV and wait for a place in the batch.
+	// fetched sequences have their KV, or get it at their ready time, and wait for a place
+	// in the batch.
 	fetched []*sequence
 	// held sequences are complete; another server has still to take their KV.
 	held []*sequence
@@ -138,8 +141,8 @@ func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
 	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache)}, nil
 }
 
-// Submit hands over a request that arrives at the given time; times must not go back.
-// It reaches the scheduler after the profile's Frontend time.
+// Submit hands over a request that arrives at the given time. It reaches the scheduler
+// after the profile's Frontend time.
 func (e *Engine) Submit(at time.Duration, r Request) error {
 	if r.Input < 1 || r.Output < 1 {
 		return fmt.Errorf("request %d: input (%d) and output (%d) must be at least one token", r.ID, r.Input, r.Output)
@@ -157,21 +160,48 @@ func (e *Engine) Submit(at time.Duration, r Request) error {
 			s.hashes = hashBlocks(0, s.ids, e.cfg.BlockSize)
 		}
 	}
-	e.pending = append(e.pending, s)
+	e.pending = insertReady(e.pending, s)
 	return nil
 }
 
-// NextReady is the time when the next request reaches the scheduler, false if none is
-// on its way.
-func (e *Engine) NextReady() (time.Duration, bool) {
-	if len(e.pending) == 0 {
-		return 0, false
+// insertReady keeps a queue in the order of readiness; of the same time the first come is first.
+func insertReady(queue []*sequence, s *sequence) []*sequence {
+	i := len(queue)
+	for i > 0 && queue[i-1].ready > s.ready {
+		i--
 	}
-	return e.pending[0].ready, true
+	return slices.Insert(queue, i, s)
 }
+
+// NextReady is the time when the next request reaches the scheduler, or has got its KV,
+// false if none is on its way.
+func (e *Engine) NextReady() (next time.Duration, ok bool) {
+	if len(e.pending) > 0 {
+		next, ok = e.pending[0].ready, true
+	}
+	if len(e.fetched) > 0 && (!ok || e.fetched[0].ready < next) {
+		next, ok = e.fetched[0].ready, true
+	}
+	return next, ok
+}
+
+// NextStart is when the next step can begin, on an engine that is free from the given time
+// on: at once if requests are there, else when the next one is. False means that none is
+// on its way.
+func (e *Engine) NextStart(free time.Duration) (time.Duration, bool) {
+	if len(e.running)+len(e.waiting) > 0 {
+		return free, true
+	}
+	next, ok := e.NextReady()
+	return max(free, next), ok
+}
+
+// Blocked says that requests are there which no step could take: others hold the blocks.
+func (e *Engine) Blocked() bool { return len(e.running)+len(e.waiting) > 0 }
 
 // Begin schedules a step at now, false if there is nothing to do. End must follow.
 func (e *Engine) Begin(now time.Duration) (Step, bool) {
+	e.now = now
 	for len(e.pending) > 0 && e.pending[0].ready <= now {
 		e.waiting = append(e.waiting, e.pending[0])
 		e.pending = e.pending[1:]

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // source says where the KV of a request is.
@@ -31,38 +32,39 @@ type source struct {
 	wait bool
 }
 
-// fetch gets up to tokens of KV and returns how many came: 0 without an error means that
-// the other side has none.
-func (k *kvSide) fetch(ctx context.Context, src source, tokens int) (int, error) {
+// fetch gets up to tokens of KV, from the given time on, and returns how many came and
+// when: 0 without an error means that the other side has none.
+func (k *kvSide) fetch(ctx context.Context, at time.Duration, src source, tokens int) (int, time.Duration, error) {
 	ctx, cancel := k.bounded(ctx)
 	defer cancel()
 	switch {
 	case src.dummy:
-		return tokens, nil
+		return tokens, at, nil
 	case src.local:
 		e, ok := k.store.take(ctx, src.key, src.wait, false)
 		if !ok {
 			if src.wait {
-				return 0, fmt.Errorf("%w: nothing came for %s", errLoad, src.key)
+				return 0, at, fmt.Errorf("%w: nothing came for %s", errLoad, src.key)
 			}
-			return 0, nil
+			return 0, at, nil
 		}
+		at = max(at, e.since)
 		if k.launch.fail.Recompute {
-			return 0, nil // what came is thrown away
+			return 0, at, nil // what came is thrown away
 		}
-		return min(e.tokens, tokens), nil
+		return min(e.tokens, tokens), at, nil
 	case src.file != "":
-		return k.fetchFile(src.file, tokens)
+		return k.fetchFile(at, src.file, tokens)
 	}
 	address, err := k.locate(ctx, &src)
 	if err != nil {
-		return 0, err
+		return 0, at, err
 	}
-	got, err := k.get(ctx, address, src, tokens)
+	got, at, err := k.get(ctx, at, address, src, tokens)
 	if err == nil && k.plan.family == familyV0 {
 		k.log.receivedV0(k, got > 0)
 	}
-	return got, err
+	return got, at, err
 }
 
 // locate finds the address of the side that has the KV.
@@ -91,49 +93,54 @@ func (k *kvSide) locate(ctx context.Context, src *source) (string, error) {
 	return address, err
 }
 
-// get fetches over a connection to the address.
-func (k *kvSide) get(ctx context.Context, address string, src source, tokens int) (int, error) {
+// get fetches over a connection to the address, from the given time on.
+func (k *kvSide) get(ctx context.Context, at time.Duration, address string, src source, tokens int) (int, time.Duration, error) {
 	if k.launch.fail.Recompute {
 		tokens = 0 // lets the other side free its blocks, and takes nothing
 	}
-	start := k.clock.Now()
-	conn, f, err := k.ask(ctx, address, src.engine, kvFrame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait})
+	conn, f, err := k.ask(ctx, address, src.engine, kvFrame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait, At: format(k.clock, at)})
 	if err != nil {
-		return 0, err
+		return 0, at, err
 	}
 	defer conn.release()
 	switch {
 	case f.Op == "miss" && (k.plan.family == familyV0 || k.plan.family == familyContent):
-		return 0, nil
+		return 0, at, nil
 	case f.Op != "kv" || f.Tokens > tokens:
-		return 0, fmt.Errorf("%w: %s has no blocks for %s", errLoad, address, src.key)
+		return 0, at, fmt.Errorf("%w: %s has no blocks for %s", errLoad, address, src.key)
 	case f.Tokens == 0:
-		return 0, nil
+		there, _ := parse(k.clock, f.At)
+		return 0, max(at, there), nil
 	}
-	if err := k.take(conn, f); err != nil {
+	end, err := k.take(conn, at, f)
+	if err != nil {
 		conn.broken = true
-		return 0, fmt.Errorf("%w: transfer from %s: %w", errLoad, address, err)
+		return 0, at, fmt.Errorf("%w: transfer from %s: %w", errLoad, address, err)
 	}
 	if !k.plan.push || k.launch.engine == engineSGLang {
-		k.counters.moved(k.bytes(f.Tokens), k.clock.Now()-start)
+		k.counters.moved(k.bytes(f.Tokens), end-at)
 	}
-	return f.Tokens, nil
+	return f.Tokens, end, nil
 }
 
-// take reads the bytes of a transfer while this side's own NICs are busy with it as well.
-func (k *kvSide) take(conn io.Reader, f kvFrame) error {
-	k.mu.Lock()
-	end := k.nics.reserve(k.clock.Now(), k.bytes(f.Tokens))
-	k.mu.Unlock()
+// take reads the bytes of a transfer while this side's own NICs are busy with it as well,
+// and returns when it was over.
+func (k *kvSide) take(conn io.Reader, at time.Duration, f kvFrame) (time.Duration, error) {
+	if from, ok := parse(k.clock, f.From); ok {
+		at = max(at, from)
+	}
+	end := k.reserve(at, k.bytes(f.Tokens))
 	if k.dies() {
 		_ = discard(conn, f.Payload/2)
 		k.die()
-		return errPeerDied
+		return end, errPeerDied
 	}
 	if err := discard(conn, f.Payload); err != nil {
-		return err
+		return end, err
 	}
-	return k.clock.SleepUntil(k.ctx, end)
+	told, _ := parse(k.clock, f.At)
+	end = max(end, told)
+	return end, k.clock.SleepUntil(k.ctx, end)
 }
 
 func discard(r io.Reader, n int) error {
@@ -141,28 +148,31 @@ func discard(r io.Reader, n int) error {
 	return err
 }
 
-// put pushes the KV of a complete prompt to a peer.
-func (k *kvSide) put(address, key string, tokens int) error {
+// put pushes the KV of a prompt that was complete at the given time to a peer, and returns
+// when it was there.
+func (k *kvSide) put(at time.Duration, address, key string, tokens int) (time.Duration, error) {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
-	conn, f, err := k.ask(ctx, address, "", kvFrame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(k.bytes(tokens))})
+	bytes := k.bytes(tokens)
+	t := span{at, k.reserve(at, bytes)}
+	conn, f, err := k.ask(ctx, address, "", kvFrame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(bytes), At: format(k.clock, t.end)})
 	if err != nil {
 		k.counters.failedSend()
-		return err
+		return at, err
 	}
 	defer conn.release()
 	conn.broken = true // until all of it was taken
 	if f.Op != "ready" {
-		return fmt.Errorf("%w: %s does not take it", errLoad, address)
+		return at, fmt.Errorf("%w: %s does not take it", errLoad, address)
 	}
-	if err := k.send(conn, tokens, true); err != nil {
-		return fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
+	if err := k.send(conn, tokens, t, true); err != nil {
+		return at, fmt.Errorf("%w: write to %s: %w", errLoad, address, err)
 	}
 	if f, err = readFrame(conn); err != nil || f.Op != "ok" {
-		return fmt.Errorf("%w: %s did not take it", errLoad, address)
+		return at, fmt.Errorf("%w: %s did not take it", errLoad, address)
 	}
 	conn.broken = false
-	return nil
+	return t.end, nil
 }
 
 // fileOf is the shared file of a prompt's KV.
@@ -175,33 +185,39 @@ type kvFile struct {
 	Compat string `json:"compat"`
 }
 
-func (k *kvSide) fetchFile(path string, tokens int) (int, error) {
+func (k *kvSide) fetchFile(at time.Duration, path string, tokens int) (int, time.Duration, error) {
 	text, err := os.ReadFile(path)
 	var f kvFile
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
 	if err != nil || f.Compat != k.compat || k.launch.fail.Recompute {
-		return 0, nil // nothing, or nothing of ours: computed here
+		return 0, at, nil // nothing, or nothing of ours: computed here
 	}
 	n := min(f.Tokens, tokens)
-	start := k.clock.Now()
-	if err := k.travel(k.bytes(n)); err != nil {
-		return 0, err
+	end := k.reserve(at, k.bytes(n))
+	if err := k.clock.SleepUntil(k.ctx, end); err != nil {
+		return 0, at, err
 	}
-	k.counters.moved(k.bytes(n), k.clock.Now()-start)
-	return n, nil
+	k.counters.moved(k.bytes(n), end-at)
+	return n, end, nil
 }
 
-// save writes the shared file of a complete prompt.
-func (k *kvSide) save(key string, tokens int) error {
+// save writes the shared file of a prompt that was complete at the given time, and returns
+// when it was written.
+func (k *kvSide) save(at time.Duration, key string, tokens int) (time.Duration, error) {
 	path := k.fileOf(key)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+		return at, err
 	}
-	if err := k.travel(k.bytes(tokens)); err != nil {
-		return err
+	end := k.reserve(at, k.bytes(tokens))
+	if err := k.clock.SleepUntil(k.ctx, end); err != nil {
+		return at, err
 	}
+	return end, k.writeFile(path, tokens)
+}
+
+func (k *kvSide) writeFile(path string, tokens int) error {
 	text, err := json.Marshal(kvFile{Tokens: tokens, Compat: k.compat})
 	if err != nil {
 		return err

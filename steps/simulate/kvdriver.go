@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// startFetches begins the transfers that the engine has made room for.
-func (d *driver) startFetches(ids []int) {
+// startFetches begins the transfers that the engine made room for at the given time.
+func (d *driver) startFetches(at time.Duration, ids []int) {
 	for _, id := range ids {
-		d.kv.running.Go(func() { d.fetch(id) })
+		d.kv.running.Go(func() { d.fetch(at, id) })
 	}
 }
 
 // fetch gets the KV of one request and hands it to the engine. What happens when it does
 // not come is the connector's policy: the request fails, or its prompt is computed here.
-func (d *driver) fetch(id int) {
+func (d *driver) fetch(at time.Duration, id int) {
 	d.mu.Lock()
 	st, missing := d.streams[id], d.engine.Missing(id)
 	d.mu.Unlock()
 	if st == nil {
 		return // its client is gone, and so is the request
 	}
-	got, err := d.kv.fetch(d.kv.ctx, *st.exchange.from, missing)
+	got, at, err := d.kv.fetch(d.kv.ctx, at, *st.exchange.from, missing)
 	if err != nil {
+		at = d.clock.Now()
 		d.kv.counters.failedLoad()
 		d.log.loadFailed(d.kv, id, err)
 	} else if d.kv.plan.family == familyFiles && got > 0 {
@@ -40,7 +41,7 @@ func (d *driver) fetch(id int) {
 		}
 		return
 	}
-	d.engine.Arrived(id, got)
+	d.engine.Arrived(at, id, got)
 	d.signal()
 }
 
@@ -48,6 +49,7 @@ func (d *driver) fetch(id int) {
 // engine waits: drop_select of the connectors before V1. An error there ends the engine.
 func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 	tokens := make(map[int]int, len(step.Fetches))
+	at := step.Start
 	for _, id := range step.Fetches {
 		d.mu.Lock()
 		st, missing := d.streams[id], d.engine.Missing(id)
@@ -55,7 +57,7 @@ func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 		if st == nil {
 			continue
 		}
-		got, err := d.kv.fetch(d.kv.ctx, *st.exchange.from, missing)
+		got, end, err := d.kv.fetch(d.kv.ctx, at, *st.exchange.from, missing)
 		if ctx.Err() != nil {
 			return step, context.Cause(ctx)
 		}
@@ -64,12 +66,11 @@ func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 			d.log.core("ERROR", "kv_transfer_agent.py:74", "%v", err)
 			return step, errEngineDead
 		}
-		tokens[id] = got
+		tokens[id], at = got, end
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	step = step.shift(d.clock.Now())
-	after := d.engine.Fetched(step, tokens)
+	after := d.engine.Fetched(step.shift(at), tokens)
 	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens)
 	return after, nil
 }
@@ -93,35 +94,13 @@ func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
 			return step, err
 		}
 	}
-	if step, err = d.passPaused(ctx, step); err != nil {
+	if step, err = d.kv.steps.run(ctx, d.clock, step); err != nil {
 		return step, err
 	}
-	if d.kv.plan.produces && len(step.Prompts) > 0 {
-		d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1)))
+	if d.kv.plan.produces && len(step.Prompts) > 0 && d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1))) {
 		step.End = max(step.End, d.clock.Now())
 	}
 	return step, context.Cause(ctx)
-}
-
-// passPaused lets the time of a step go by that begins when no transfer goes on and
-// stands during those that begin later.
-func (d *driver) passPaused(ctx context.Context, step Step) (Step, error) {
-	if d.kv.pauses.wait(ctx) {
-		step = step.shift(d.clock.Now())
-	}
-	d.kv.step.begin(step.Start)
-	defer d.kv.step.end()
-	paused := d.kv.pauses.total(d.clock.Now())
-	for {
-		if err := d.clock.SleepUntil(ctx, step.End); err != nil {
-			return step, err
-		}
-		more := d.kv.pauses.total(d.clock.Now()) - paused
-		if more <= 0 {
-			return step, nil
-		}
-		paused, step.End = paused+more, step.End+more
-	}
 }
 
 // completed is a request whose last token was just made and whose KV goes elsewhere.
@@ -131,8 +110,9 @@ type completed struct {
 	ev Event
 }
 
-// handOver makes the KV of complete requests known before their clients hear of them.
-func (d *driver) handOver(list []completed) {
+// handOver makes the KV of requests that were complete at the given time known before
+// their clients hear of them.
+func (d *driver) handOver(at time.Duration, list []completed) {
 	for _, c := range list {
 		x := c.st.exchange
 		key := x.key
@@ -141,36 +121,41 @@ func (d *driver) handOver(list []completed) {
 		}
 		switch {
 		case x.save:
-			d.background(c, func() error { return d.kv.save(key, c.st.input) })
+			d.background(c, func() (time.Duration, error) { return d.kv.save(at, key, c.st.input) })
 		case x.pushTo != "":
-			d.background(c, func() error { return d.kv.put(x.pushTo, key, c.st.input) })
+			d.background(c, func() (time.Duration, error) { return d.kv.put(at, x.pushTo, key, c.st.input) })
 		case x.hold:
-			d.kv.offer(key, c.st.input, c.id)
+			d.kv.offer(at, key, c.st.input, c.id)
 		case key != "":
-			d.kv.offer(key, c.st.input, -1)
+			d.kv.offer(at, key, c.st.input, -1)
 		}
 	}
 }
 
 // background writes KV somewhere; clients of connectors that wait for it wait for stored.
-func (d *driver) background(c completed, write func() error) {
+func (d *driver) background(c completed, write func() (time.Duration, error)) {
 	c.st.stored = make(chan struct{})
 	d.kv.running.Go(func() {
 		defer close(c.st.stored)
-		if err := write(); err != nil && d.kv.ctx.Err() == nil {
+		at, err := write()
+		if err != nil && d.kv.ctx.Err() == nil {
 			d.log.core("ERROR", "kv_connector.py:140", "KV transfer of request %d failed: %v", c.id, err)
 		}
+		c.st.storedAt = at
 	})
 }
 
-// waitStored waits for the KV of a complete request where its connector does.
-func (st *stream) waitStored(ctx context.Context) {
+// waitStored waits for the KV of a complete request where its connector does, and returns
+// when it was stored, 0 where nothing is waited for.
+func (st *stream) waitStored(ctx context.Context) time.Duration {
 	if st.stored == nil || !st.exchange.pushWait && !st.exchange.save {
-		return
+		return 0
 	}
 	select {
 	case <-st.stored:
+		return st.storedAt
 	case <-ctx.Done():
+		return 0
 	}
 }
 

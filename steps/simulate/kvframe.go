@@ -25,6 +25,10 @@ type kvFrame struct {
 	Tokens int `json:"tokens,omitempty"`
 	// Wait for a key that is not there yet.
 	Wait bool `json:"wait,omitempty"`
+	// At is the stamp of the model's time at which this happens: what is asked for (get),
+	// or the end of the transfer (put, kv), which From begins. "" is when the frame comes.
+	At   string `json:"at,omitempty"`
+	From string `json:"from,omitempty"`
 	// Payload bytes that follow the frame.
 	Payload int    `json:"payload,omitempty"`
 	Error   string `json:"error,omitempty"`

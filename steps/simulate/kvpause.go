@@ -6,89 +6,89 @@ import (
 	"time"
 )
 
-// pauses sum up the time in which an engine stands: a connector before V1 serializes
-// tensors in the engine's own process, whose interpreter runs one thread at a time.
-type pauses struct {
-	mu     sync.Mutex
-	sum    time.Duration // of those that are over
-	since  time.Duration
-	active int
-	over   chan struct{} // closed when the last active one is over
+// stagedSteps are the steps of a prefill server as transfers before V1 see them. Such a
+// connector serializes tensors in the engine's own process, whose interpreter runs one
+// thread at a time: a step stands while a transfer goes on. But once the kernels of a step
+// are queued, copies to the host go behind them, so that a transfer waits for the step.
+//
+// A peer asks a moment after it began to, and the step of that moment, or one that was
+// begun since, is put off afterwards: until its end is told, only the model knows of it.
+type stagedSteps struct {
+	// launch is the time in which the host queues the kernels of a step.
+	launch time.Duration
+
+	mu sync.Mutex
+	// last step that has ended, and the one in progress.
+	last, current span
+	active        bool
+	// until then transfers go on, and no step begins.
+	until time.Duration
 }
 
-func (p *pauses) begin(now time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active++; p.active == 1 {
-		p.since, p.over = now, make(chan struct{})
+// span of model time.
+type span struct{ start, end time.Duration }
+
+// begin starts a step, not before the transfers are over.
+func (s *stagedSteps) begin(step Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	step = step.shift(s.until)
+	s.current, s.active = span{step.Start, step.End}, true
+}
+
+// run lets the step's time go by, however often its end is put off.
+func (s *stagedSteps) run(ctx context.Context, clock Clock, step Step) (Step, error) {
+	s.begin(step)
+	for {
+		s.mu.Lock()
+		end := s.current.end
+		s.mu.Unlock()
+		if err := clock.SleepUntil(ctx, end); err != nil {
+			return step, err
+		}
+		if s.end(end) {
+			step.Start, step.End = s.last.start, s.last.end
+			return step, nil
+		}
 	}
 }
 
-func (p *pauses) end(now time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active--; p.active == 0 {
-		p.sum += now - p.since
-		close(p.over)
-	}
-}
-
-// total of all pauses until now.
-func (p *pauses) total(now time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active > 0 {
-		return p.sum + now - p.since
-	}
-	return p.sum
-}
-
-// wait until no transfer goes on; false if none did.
-func (p *pauses) wait(ctx context.Context) bool {
-	p.mu.Lock()
-	active, over := p.active > 0, p.over
-	p.mu.Unlock()
-	if !active {
+// end is false if the step's end has been put off meanwhile.
+func (s *stagedSteps) end(at time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current.end != at {
 		return false
 	}
-	select {
-	case <-over:
-	case <-ctx.Done():
-	}
+	s.last, s.active = s.current, false
 	return true
 }
 
-// stepInProgress is the prefill server's step as transfers before V1 see it: once its
-// kernels are queued, copies to the host go behind them.
-type stepInProgress struct {
-	mu    sync.Mutex
-	start time.Duration
-	done  chan struct{} // nil between steps
-}
-
-func (s *stepInProgress) begin(now time.Duration) {
+// transfer puts the steps off by a transfer that a peer asks for at the given time, and
+// returns its own times; reserve says when a transfer that begins then is over. missed is
+// how much the step would have had to be put off that has ended already.
+func (s *stagedSteps) transfer(at time.Duration, reserve func(time.Duration) time.Duration) (t span, missed time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.start, s.done = now, make(chan struct{})
-}
-
-func (s *stepInProgress) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.done)
-	s.done = nil
-}
-
-// wait for a step that began at the given time or before.
-func (s *stepInProgress) wait(ctx context.Context, before time.Duration) {
-	s.mu.Lock()
-	start, done := s.start, s.done
-	s.mu.Unlock()
-	if done == nil || start > before {
-		return
+	t.start = at
+	within := s.active && at >= s.current.start
+	before := !within && at >= s.last.start && at < s.last.end
+	switch {
+	case within && at-s.current.start >= s.launch:
+		t.start = s.current.end
+	case before && at-s.last.start >= s.launch:
+		t.start = s.last.end
 	}
-	select {
-	case <-done:
-	case <-ctx.Done():
+	t.end = reserve(t.start)
+	switch {
+	case within && t.start == at:
+		s.current.end += t.end - at
+	case before && t.start == at:
+		missed = t.end - at
 	}
+	if late := t.end - s.current.start; s.active && !within && late > 0 {
+		s.current.start, s.current.end = s.current.start+late, s.current.end+late
+	}
+	s.until = max(s.until, t.end)
+	return t, missed
 }

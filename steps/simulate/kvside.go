@@ -28,10 +28,11 @@ type kvSide struct {
 
 	mu   sync.Mutex
 	nics *nicQueue
-	// pauses of the prefill server's steps by transfers of the connectors before V1, and
-	// the step that such a transfer may have to wait for.
-	pauses pauses
-	step   stepInProgress
+	// steps that wait for transfers of the connectors before V1, and the other way round.
+	steps stagedSteps
+	// settled is how long after something began in the model all is known that began before.
+	settled time.Duration
+	late    *lateness
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
@@ -69,6 +70,7 @@ func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
 		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
 	k.link = p.link(c.Profile.Net)
 	k.nics, k.counters = newNICQueue(k.link), newKVCounters()
+	k.steps.launch = c.Profile.Staging.Launch
 	return k
 }
 
@@ -169,31 +171,56 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
 	k.expire()
+	asked, _ := parse(k.clock, f.At)
 	e, ok := k.store.take(ctx, f.Key, f.Wait, false)
 	if !ok {
 		return writeFrame(conn, kvFrame{Op: "miss", Key: f.Key})
 	}
 	defer k.free(e)
+	asked = max(asked, e.since)
 	n := min(e.tokens, f.Tokens)
 	if n == 0 {
-		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key})
+		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key, At: format(k.clock, asked)})
 	}
-	if k.plan.family == familyV0 {
-		k.step.wait(k.ctx, k.clock.Now()-k.launch.config.Profile.Staging.Launch)
-		k.pauses.begin(k.clock.Now())
-		defer func() { k.pauses.end(k.clock.Now()) }()
-	}
-	if err := writeFrame(conn, kvFrame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n))}); err != nil {
+	t, err := k.book(asked, k.bytes(n))
+	if err != nil {
 		return err
 	}
-	return k.send(conn, n, k.plan.push || k.plan.family == familyV0)
+	answer := kvFrame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: format(k.clock, t.start), At: format(k.clock, t.end)}
+	if err := writeFrame(conn, answer); err != nil {
+		return err
+	}
+	return k.send(conn, n, t, k.plan.push || k.plan.family == familyV0)
 }
 
-// send moves n tokens over the link and then their share of bytes over the connection.
-func (k *kvSide) send(conn net.Conn, n int, counted bool) error {
+// book finds the time of a transfer that is asked for at the given one.
+func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
+	if k.plan.family != familyV0 {
+		return span{at, k.reserve(at, bytes)}, nil
+	}
+	if err := k.clock.SleepUntil(k.ctx, at+k.settled); err != nil {
+		return span{}, err
+	}
+	staging := k.launch.config.Profile.Staging.time(bytes)
+	t, missed := k.steps.transfer(at, func(start time.Duration) time.Duration { return k.reserve(start, bytes) + staging })
+	if missed > 0 {
+		k.late.add(missed)
+	}
+	return t, nil
+}
+
+// reserve books this side's NICs from the given time on.
+func (k *kvSide) reserve(at time.Duration, bytes float64) (end time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.nics.reserve(at, bytes)
+}
+
+// send waits until the link has carried n tokens and then moves their share of bytes over
+// the connection.
+func (k *kvSide) send(conn net.Conn, n int, t span, counted bool) error {
 	bytes := k.bytes(n)
-	start := k.clock.Now()
-	if err := k.travel(bytes); err != nil {
+	if err := k.clock.SleepUntil(k.ctx, t.end); err != nil {
 		return err
 	}
 	if k.dies() {
@@ -207,20 +234,9 @@ func (k *kvSide) send(conn net.Conn, n int, counted bool) error {
 		return err
 	}
 	if counted {
-		k.counters.moved(bytes, k.clock.Now()-start)
+		k.counters.moved(bytes, t.end-t.start)
 	}
 	return nil
-}
-
-// travel waits until the link has carried so many bytes.
-func (k *kvSide) travel(bytes float64) error {
-	k.mu.Lock()
-	end := k.nics.reserve(k.clock.Now(), bytes)
-	k.mu.Unlock()
-	if k.plan.family == familyV0 {
-		end += k.launch.config.Profile.Staging.time(bytes)
-	}
-	return k.clock.SleepUntil(k.ctx, end)
 }
 
 // receive takes KV that a peer pushes.
@@ -232,16 +248,17 @@ func (k *kvSide) receive(conn net.Conn, f kvFrame) error {
 		return err
 	}
 	k.expire()
-	if old := k.store.put(f.Key, kvEntry{tokens: f.Tokens, since: k.clock.Now(), request: -1}); old != nil {
+	since, _ := parse(k.clock, f.At)
+	if old := k.store.put(f.Key, kvEntry{tokens: f.Tokens, since: since, request: -1}); old != nil {
 		k.free(*old)
 	}
 	return writeFrame(conn, kvFrame{Op: "ok", Key: f.Key})
 }
 
-// offer holds the KV of a complete prompt until a peer takes it.
-func (k *kvSide) offer(key string, tokens, request int) {
+// offer holds the KV of a prompt that was complete at the given time until a peer takes it.
+func (k *kvSide) offer(at time.Duration, key string, tokens, request int) {
 	k.expire()
-	if old := k.store.put(key, kvEntry{tokens: tokens, since: k.clock.Now(), request: request}); old != nil {
+	if old := k.store.put(key, kvEntry{tokens: tokens, since: at, request: request}); old != nil {
 		k.free(*old)
 	}
 }

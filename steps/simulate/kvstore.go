@@ -71,21 +71,24 @@ func (s *kvStore) take(ctx context.Context, key string, wait, keep bool) (kvEntr
 	}
 }
 
-// waitRoom waits until at most limit tokens are held, 0 for no limit, or ctx ends.
-func (s *kvStore) waitRoom(ctx context.Context, limit int) {
+// waitRoom waits until at most limit tokens are held, 0 for no limit, or ctx ends. It is
+// false if there was room at once.
+func (s *kvStore) waitRoom(ctx context.Context, limit int) (waited bool) {
 	for limit > 0 {
 		s.mu.Lock()
 		full, changed := s.tokens > limit, s.changed
 		s.mu.Unlock()
 		if !full {
-			return
+			break
 		}
+		waited = true
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return
+			return waited
 		}
 	}
+	return waited
 }
 
 // expire removes entries that nobody took since the given time and returns them.

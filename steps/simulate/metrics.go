@@ -117,7 +117,7 @@ func formatFloat(v float64) string {
 }
 
 // writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
-func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, lag time.Duration, kv *kvSide) error {
+func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, late *lateness, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := &exposition{w: w, labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
@@ -154,12 +154,12 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, lag time.Duration,
 	if kv != nil {
 		kv.writeVLLM(x, st)
 	}
-	x.value("simulate:step_lag_seconds_max", "Most model time that a step ended late on the wall clock.", "gauge", lag.Seconds())
+	late.write(x)
 	return x.err
 }
 
 // writeSGLang writes SGLang's names (0.5, --enable-metrics).
-func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float64, lag time.Duration, kv *kvSide) error {
+func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float64, late *lateness, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind := l.args.str("--disaggregation-mode", "null")
@@ -185,7 +185,7 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float
 	if kv != nil {
 		kv.writeSGLang(x)
 	}
-	x.value("simulate:step_lag_seconds_max", "Most model time that a step ended late on the wall clock.", "gauge", lag.Seconds())
+	late.write(x)
 	return x.err
 }
 

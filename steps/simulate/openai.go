@@ -69,6 +69,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	if s.garbage(w) {
 		return
 	}
+	at := s.arrival(r)
 	var req openaiRequest
 	if err := readJSON(r, &req); err != nil {
 		s.fail(w, badRequest("%v", err))
@@ -83,12 +84,12 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	if g.stream {
-		s.streamOpenAI(w, r, g)
+		s.streamOpenAI(w, r, at, g)
 		return
 	}
 	var ids []int
 	var last token
-	err = s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
+	err = s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
 		ids, last = append(ids, t.Token), t
 		return nil
 	})
@@ -97,6 +98,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	s.stats.finish(g.finish)
+	s.stamp(w, last)
 	writeJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
 }
 

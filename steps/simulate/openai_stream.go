@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // The shapes of the answers, in vLLM's order of fields.
@@ -89,12 +90,12 @@ func (s *Server) answerParams(g *generation, last token) any {
 }
 
 // streamOpenAI streams one event for each token, then the usage if it was asked for.
-func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, g *generation) {
+func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Duration, g *generation) {
 	g.id = s.answerID(g.chat)
 	created := s.now().Unix()
 	ev := newEvents(w)
 	produced, cached := 0, 0
-	err := s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
+	err := s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
 		produced, cached = t.Index+1, t.Cached
 		if g.chat && t.Index == 0 {
 			if err := ev.send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {

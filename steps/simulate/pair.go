@@ -106,7 +106,7 @@ func (r *pairRun) kick(e *pairEngine) {
 	for _, id := range e.TakeFetches() {
 		end := r.nics.reserve(r.now, float64(e.Missing(id))*e.cfg.Shape.KVBytesPerToken)
 		r.at(end, func() {
-			e.Arrived(id, r.arrivals[id].Input)
+			e.Arrived(r.now, id, r.arrivals[id].Input)
 			r.prefill.Release(id)
 			r.kick(e)
 			r.kick(r.prefill)

@@ -91,8 +91,7 @@ func startMember(t *testing.T, spec memberSpec) *member {
 }
 
 func (m *member) stats() Stats {
-	st, _ := m.server.driver.snapshot()
-	return st
+	return m.server.driver.snapshot()
 }
 
 func postKV(t *testing.T, url, id string, body map[string]any) (int, map[string]any) {

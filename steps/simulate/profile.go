@@ -36,6 +36,8 @@ type Profile struct {
 	// Frontend is the time between the arrival of a request and its place in the
 	// scheduler's queue: HTTP, tokenizer, hand-over between processes.
 	Frontend time.Duration
+	// Hop is the time that a router, and the network to it, take to pass a request on.
+	Hop time.Duration
 	// Net holds the links to other servers.
 	Net Network
 	// Staging is the way of KV through host memory in the connectors before V1.
@@ -74,15 +76,15 @@ func Profiles() []Profile {
 		{Name: "a10", Device: "NVIDIA A10", FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 500e9,
 			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 1050 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
 			ClientOverhead:  750 * time.Microsecond,
-			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond, Net: a10Network(),
+			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond, Hop: 2 * time.Millisecond, Net: a10Network(),
 			Staging: Staging{PerTransfer: time.Millisecond, Rate: 0.8e9, Launch: 20 * time.Millisecond}},
 		{Name: "h100", Device: "NVIDIA H100 80GB HBM3", FLOPs: 560e12, AttentionFLOPs: 250e12, MemBandwidth: 2.8e12,
 			MemBytes: 85e9, ReservedBytes: 5e9, KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
-			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Net: h100Network(),
+			PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Hop: 300 * time.Microsecond, Net: h100Network(),
 			Staging: Staging{PerTransfer: time.Millisecond, Rate: 1.5e9, Launch: 12 * time.Millisecond}},
 		{Name: "fast", Device: "Simulated GPU", FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
 			MemBytes: 16e9, ReservedBytes: 1e9, KernelOverhead: 200 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
-			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Net: fastNetwork(),
+			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Hop: 100 * time.Microsecond, Net: fastNetwork(),
 			Staging: Staging{PerTransfer: 200 * time.Microsecond, Rate: 5e9, Launch: 2 * time.Millisecond}, Model: demoShape("")},
 	}
 }

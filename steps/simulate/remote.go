@@ -1,6 +1,9 @@
 package simulate
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // admitRemote starts the first waiting sequence, whose KV comes from another server. It
 // is false when there is no room for its blocks. The prompt costs no budget: it is not
@@ -28,7 +31,7 @@ func (e *Engine) admitRemote(s *sequence) bool {
 // already, so they go before those that have none: otherwise neither might go on.
 func (e *Engine) admitFetched(budget int) int {
 	used := 0
-	for len(e.fetched) > 0 && len(e.running) < e.cfg.MaxSeqs && used < budget {
+	for len(e.fetched) > 0 && e.fetched[0].ready <= e.now && len(e.running) < e.cfg.MaxSeqs && used < budget {
 		s := e.fetched[0]
 		n := s.total() - s.computed
 		if n > budget-used {
@@ -65,9 +68,10 @@ func (e *Engine) Missing(id int) int {
 	return 0
 }
 
-// Arrived says that the KV of the next tokens of a fetching request is there. What is
-// missing is computed here, and the last token in any case: its output is the next token.
-func (e *Engine) Arrived(id, tokens int) {
+// Arrived says that the KV of the next tokens of a fetching request is there at the given
+// time. What is missing is computed here, and the last token in any case: its output is
+// the next token.
+func (e *Engine) Arrived(at time.Duration, id, tokens int) {
 	i := slices.IndexFunc(e.fetching, func(s *sequence) bool { return s.req.ID == id })
 	if i < 0 {
 		return
@@ -78,7 +82,8 @@ func (e *Engine) Arrived(id, tokens int) {
 	e.stats.ExternalHits += tokens
 	s.computed = min(s.computed+tokens, s.total()-1)
 	e.publish(s)
-	e.fetched = append(e.fetched, s)
+	s.ready = at
+	e.fetched = insertReady(e.fetched, s)
 }
 
 // Fetched says how many tokens of each of Step.Fetches arrived. If one is not complete the

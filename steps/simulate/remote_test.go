@@ -53,7 +53,7 @@ func TestRemoteInvariants(t *testing.T) {
 			if len(fetching) > 0 && (!busy || rapid.Bool().Draw(t, "arrives")) {
 				id := fetching[0]
 				fetching = fetching[1:]
-				e.Arrived(id, rapid.IntRange(0, e.Missing(id)).Draw(t, "arrived"))
+				e.Arrived(now, id, rapid.IntRange(0, e.Missing(id)).Draw(t, "arrived"))
 				continue
 			}
 			if len(held) > 0 && (!busy || rapid.Bool().Draw(t, "taken")) {

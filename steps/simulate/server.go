@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
 // Server is a simulated engine behind HTTP: a driver and the routes of vLLM or SGLang.
@@ -83,7 +85,8 @@ func (s *Server) Open() error {
 		return nil
 	}
 	k := newKVSide(l, s.clock, s.log, s.engineID())
-	k.release, k.die = d.release, d.die
+	k.release, k.die, k.late = d.release, d.die, d.late
+	k.settled = d.patience * 5 / 4
 	if err := k.open(); err != nil {
 		return err
 	}
@@ -170,6 +173,26 @@ func (s *Server) run(ctx context.Context) int {
 	}
 	s.stopped()
 	return 0
+}
+
+// arrival is when a request came: a moment ago, or what it is stamped with, and the time
+// from where that was done to here.
+func (s *Server) arrival(r *http.Request) time.Duration {
+	now := s.clock.Now()
+	if at, ok := parse(s.clock, r.Header.Get(stamp.Header)); ok {
+		return min(at+s.launch.config.Profile.Hop, now)
+	}
+	return now
+}
+
+// stamp tells whoever passes an answer on to the next server when its last token was made.
+func (s *Server) stamp(w http.ResponseWriter, last token) {
+	if s.kv == nil {
+		return
+	}
+	if at := format(s.clock, last.at); at != "" {
+		w.Header().Set(stamp.Header, at)
+	}
 }
 
 // access writes uvicorn's access log, refuses missing API keys and turns requests away

@@ -26,16 +26,16 @@ func (s *Server) routesSGLang(mux *http.ServeMux) {
 	mux.HandleFunc("/flush_cache", s.flushCache)
 	if s.launch.metrics {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-			st, lag := s.driver.snapshot()
+			st := s.driver.snapshot()
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), lag, s.kv) // the client is gone if this fails
+			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), s.driver.late, s.kv) // the client is gone if this fails
 		})
 	}
 }
 
 // healthGenerate runs one real token through the engine.
 func (s *Server) healthGenerate(w http.ResponseWriter, r *http.Request) {
-	if err := s.driver.generate(r.Context(), []int{0}, 1, nil, func(token) error { return nil }); err != nil {
+	if err := s.driver.generate(r.Context(), s.clock.Now(), []int{0}, 1, nil, func(token) error { return nil }); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -102,6 +102,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	if s.garbage(w) {
 		return
 	}
+	arrived := s.arrival(r)
 	g, err := s.acceptGenerate(r)
 	if err != nil {
 		s.failGenerate(w, err)
@@ -112,9 +113,8 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	if g.stream {
 		ev = newEvents(w)
 	}
-	arrived := s.clock.Now()
 	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
-	err = s.driver.generate(r.Context(), g.prompt, g.output, g.exchange, func(t token) error {
+	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
 		body.add(g, t, arrived)
 		if ev == nil {
 			return nil

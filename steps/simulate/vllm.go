@@ -11,9 +11,9 @@ func (s *Server) routesVLLM(mux *http.ServeMux) {
 		writeJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		st, lag := s.driver.snapshot()
+		st := s.driver.snapshot()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = s.stats.writeVLLM(w, s.launch, st, lag, s.kv) // the client is gone if this fails
+		_ = s.stats.writeVLLM(w, s.launch, st, s.driver.late, s.kv) // the client is gone if this fails
 	})
 	if !s.launch.devMode {
 		return

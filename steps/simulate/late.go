@@ -1,0 +1,52 @@
+package simulate
+
+import (
+	"sync"
+	"time"
+)
+
+// longestPatience bounds, in wall time, how long a step is kept open for what happened
+// before it and is still on its way between two processes.
+const longestPatience = 3 * time.Millisecond
+
+// patienceOf is how much later than a step begins in the model it is put together. What
+// happened before the step and is heard of later than this misses it. Nobody sees a step
+// before its end, so this costs nothing as long as it is shorter than any step.
+func patienceOf(cfg Config, clock Clock) time.Duration {
+	wall, ok := clock.(wallClock)
+	if !ok {
+		return 0 // all that uses another clock is in one process
+	}
+	var least work
+	least.addDecode(0)
+	shortest := stepTime(cfg.Profile, cfg.Shape, cfg.GPUs, least)
+	if f := cfg.Noise.Slowdown; f > 0 && f < 1 {
+		shortest = time.Duration(float64(shortest) * f)
+	}
+	return min(shortest*3/4, wall.model(longestPatience))
+}
+
+// lateness is by how much a server fell behind its model: the time from when a token
+// should have left to when it had, and that from when a request or a transfer had to be
+// known to when it was. It is what the machine adds to the simulated times.
+type lateness struct {
+	mu   sync.Mutex
+	late histogram // seconds of model time
+}
+
+func newLateness() *lateness {
+	return &lateness{late: newHistogram(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)}
+}
+
+func (l *lateness) add(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late.add(max(d, 0).Seconds())
+}
+
+// write adds the histogram to what a server tells of itself.
+func (l *lateness) write(x *exposition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x.histogram("simulate:late_seconds", "Histogram of the model time by which tokens left late, and by which requests and transfers were heard of too late for their step.", l.late)
+}
