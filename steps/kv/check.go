@@ -291,9 +291,34 @@ func (l *Layout) checkMembers() error {
 		return nil
 	}
 	for _, m := range l.members {
+		if err := l.checkNodes(m); err != nil {
+			return err
+		}
 		if err := l.checkArgs(m); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkNodes refuses connectors that look for each rank of a server at one address where
+// its ranks are on several nodes.
+func (l *Layout) checkNodes(m *member) error {
+	if !m.Spec.Spread() {
+		return nil
+	}
+	for _, p := range l.parts {
+		if p.preset != nil && p.preset.nodes != "" && m.version.within(p.preset.nodes, "") {
+			continue
+		}
+		since := "servers of one node only"
+		if p.preset != nil && p.preset.nodes != "" {
+			since = fmt.Sprintf("servers of several nodes from %s %s on", engineNames[p.preset.engine], p.preset.nodes)
+		}
+		return fmt.Errorf("server %q has nodes = %d, and kv_transfer %s joins %s", m.Name, m.Spec.Nodes, p.spec.Connector, since)
+	}
+	if v, _ := m.arg("distributed_executor_backend"); v == "ray" {
+		return fmt.Errorf("server %q is a Ray cluster, whose ranks a kv_transfer does not find; leave distributed_executor_backend out", m.Name)
 	}
 	return nil
 }

@@ -28,7 +28,10 @@ type preset struct {
 	// noParams: a prefill server answers without transfer parameters.
 	noParams bool
 	// store: prefixes are kept in a place that all servers share, nobody hands over.
-	store  bool
+	store bool
+	// nodes is the release from which servers of several nodes can use it, "" for none:
+	// all ranks of a server are found through its first node then.
+	nodes  string
 	fabric fabric
 
 	ports  func(*member) ([]PortNeed, error)
@@ -52,18 +55,20 @@ var engineNames = map[string]string{vllm: "vLLM", sglang: "SGLang"}
 //   - MooncakeConnector came back for the V1 engine with #24718 (0.13) and spoke NIXL's
 //     protocol until #31034 (0.16) brought the bootstrap server.
 //   - SharedStorageConnector became ExampleConnector with #30201 (0.13).
+//   - vLLM spread over nodes by its own processes came with #23691 (0.12), in whose time the
+//     handshakes of all ranks are served by the first node.
 //   - SGLang's mooncake_tcp is sgl-project/sglang#26346; it sets MC_FORCE_TCP=1 and
 //     drops the device, which is how earlier releases are told.
 var presets = []preset{
-	{connector: "nixl", engine: vllm, from: "0.9", class: "NixlConnector", protocols: []string{"nixl"}, fabric: ucx, ports: sideChannel, config: nixlConfig},
-	{connector: "nixl", mode: push, engine: vllm, from: "0.24", class: "NixlPushConnector", protocols: []string{"nixl"}, fabric: ucx, ports: sideChannel, config: nixlConfig},
-	{connector: "nixl", engine: sglang, from: "0.4.6", class: "nixl", protocols: []string{"sglang"}, fabric: ucx, ports: sglangBootstrap},
+	{connector: "nixl", engine: vllm, from: "0.9", class: "NixlConnector", protocols: []string{"nixl"}, nodes: "0.12", fabric: ucx, ports: sideChannel, config: nixlConfig},
+	{connector: "nixl", mode: push, engine: vllm, from: "0.24", class: "NixlPushConnector", protocols: []string{"nixl"}, nodes: "0.24", fabric: ucx, ports: sideChannel, config: nixlConfig},
+	{connector: "nixl", engine: sglang, from: "0.4.6", class: "nixl", protocols: []string{"sglang"}, nodes: "0.4.6", fabric: ucx, ports: sglangBootstrap},
 
 	{connector: "mooncake", engine: vllm, from: "0.6.4", to: "0.8", class: "MooncakeConnector", protocols: []string{"v0"}, services: []string{"etcd", "metadata"}, buffer: true, pair: true, fabric: mooncakeV0, ports: pipePort, config: mooncakeV0Config},
 	{connector: "mooncake", engine: vllm, from: "0.13", to: "0.15", class: "MooncakeConnector", protocols: []string{"nixl"}, fabric: mooncake, ports: mooncakeSideChannel, config: mooncakeConfig},
-	{connector: "mooncake", engine: vllm, from: "0.16", class: "MooncakeConnector", protocols: []string{"mooncake"}, fabric: mooncake, ports: mooncakeBootstrap, config: mooncakeConfig},
-	{connector: "mooncake", engine: sglang, from: "0.4.6", to: "0.5.22", class: "mooncake", protocols: []string{"sglang"}, fabric: mooncake, ports: sglangBootstrap},
-	{connector: "mooncake", engine: sglang, from: "0.5.23", class: "mooncake", protocols: []string{"sglang"}, fabric: mooncakeNamed, ports: sglangBootstrap},
+	{connector: "mooncake", engine: vllm, from: "0.16", class: "MooncakeConnector", protocols: []string{"mooncake"}, nodes: "0.16", fabric: mooncake, ports: mooncakeBootstrap, config: mooncakeConfig},
+	{connector: "mooncake", engine: sglang, from: "0.4.6", to: "0.5.22", class: "mooncake", protocols: []string{"sglang"}, nodes: "0.4.6", fabric: mooncake, ports: sglangBootstrap},
+	{connector: "mooncake", engine: sglang, from: "0.5.23", class: "mooncake", protocols: []string{"sglang"}, nodes: "0.5.23", fabric: mooncakeNamed, ports: sglangBootstrap},
 
 	{connector: "mooncake_store", engine: vllm, from: "0.8", to: "0.8", class: "MooncakeStoreConnector", protocols: []string{"round_robin", "v0"}, services: []string{"mooncake_master"}, buffer: true, shared: true, store: true, fabric: mooncakeV0, config: storeV0Config},
 	{connector: "mooncake_store", engine: vllm, from: "0.21", class: "MooncakeStoreConnector", protocols: []string{"round_robin", "v0"}, services: []string{"mooncake_master"}, buffer: true, shared: true, store: true, fabric: mooncake, config: storeConfig},

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -245,5 +246,35 @@ func TestVersions(t *testing.T) {
 		if got := parseVersion(tt.version).within(tt.from, tt.to); got != tt.want {
 			t.Errorf("%q within %q to %q: %v", tt.version, tt.from, tt.to, got)
 		}
+	}
+}
+
+// A connector that looks for all ranks of a server at one address joins no servers that
+// are spread over nodes.
+func TestRefusesServersOfSeveralNodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		connector, engine, version string
+		args                       []steps.Arg
+		want                       string
+	}{
+		"nixl":          {connector: "nixl", engine: vllm, version: "0.33.0"},
+		"old nixl":      {connector: "nixl", engine: vllm, version: "0.11.0", want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
+		"sglang":        {connector: "mooncake", engine: sglang, version: "0.5.23"},
+		"p2p_nccl":      {connector: "p2p_nccl", engine: vllm, version: "0.11.0", want: "joins servers of one node only"},
+		"a Ray cluster": {connector: "nixl", engine: vllm, version: "0.33.0", args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			member := func(name, role string) steps.Member {
+				return steps.Member{Name: name, Role: role, Spec: steps.ServerSpec{Engine: tt.engine, Version: tt.version, Executable: []string{"x"}, Model: "m", Nodes: 2, Args: tt.args}}
+			}
+			protocol := map[string]string{"nixl": "nixl", "mooncake": "sglang", "p2p_nccl": "p2p_nccl"}[tt.connector]
+			_, err := NewLayout(steps.DeploymentSpec{
+				Addr: "deployment.d", Members: []steps.Member{member("p", steps.RoleProducer), member("d", steps.RoleConsumer)},
+				Transfer: &steps.TransferSpec{Connector: tt.connector}, Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"p"}, Decode: []string{"d"}},
+			})
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
 	}
 }
