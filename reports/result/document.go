@@ -201,6 +201,9 @@ type Run struct {
 	// Pass counts the runs of the cell in this launch from 1; 0 where there is one.
 	Pass   int    `json:"pass,omitempty"`
 	Launch string `json:"launch"`
+	// Nodes of the cluster that the repeat had, their names with commas between; "" for this
+	// machine. All sides of a repeat have the same.
+	Nodes string `json:"nodes,omitempty"`
 	// Status is "ok", "failed" (the server's doing: an outcome), "void" (a cause outside
 	// the system under test) or "cancelled".
 	Status string `json:"status"`

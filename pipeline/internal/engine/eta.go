@@ -15,6 +15,7 @@ type eta struct {
 	start  time.Time
 	launch float64            // estimate of one launch, seconds
 	cell   map[string]float64 // estimate of one run
+	lanes  float64            // repeats at a time
 
 	mu    sync.Mutex
 	left  float64 // estimate of what is not done
@@ -27,7 +28,10 @@ type eta struct {
 const maxCorrection = 5
 
 func newETA(p *plan.Plan, now func() time.Time) *eta {
-	e := &eta{now: now, start: now(), cell: map[string]float64{}, left: p.Estimate.Seconds}
+	e := &eta{now: now, start: now(), cell: map[string]float64{}, left: max(p.Estimate.Seconds, p.Estimate.Sequential), lanes: 1}
+	if p.Estimate.Sequential > 0 {
+		e.lanes = p.Estimate.Sequential / p.Estimate.Seconds
+	}
 	scale := max(p.TimeScale, 1)
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
@@ -45,7 +49,7 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 		}
 	}
 	if launches > 0 {
-		e.launch = max(0, p.Estimate.Seconds-runs) / float64(launches)
+		e.launch = max(0, e.left-runs) / float64(launches)
 	}
 	return e
 }
@@ -99,7 +103,7 @@ func (e *eta) estimate() (elapsed, left float64) {
 	elapsed = e.now().Sub(e.start).Seconds()
 	correction := 1.0
 	if e.done > 0 {
-		correction = min(max(elapsed/e.done, 1.0/maxCorrection), maxCorrection)
+		correction = min(max(elapsed*e.lanes/e.done, 1.0/maxCorrection), maxCorrection)
 	}
-	return elapsed, max(0, e.left) * correction
+	return elapsed, max(0, e.left) * correction / e.lanes
 }

@@ -14,6 +14,8 @@ import (
 type job struct {
 	plan.Launch
 	repeat, replaces int
+	lane             Lane
+	got              *Launched // what came of it so far
 }
 
 // attempts is how often a launch is tried within its repeat: a server that died in the
@@ -37,7 +39,8 @@ func planned(attempt string) string {
 // launch carries out a planned launch: all runs in one start of the target, or in two if
 // the server dies in the middle. It returns an error only if the run must end.
 func (r *runner) launch(ctx context.Context, j job) error {
-	r.out.Launched = append(r.out.Launched, Launched{ID: j.ID, Repeat: j.repeat, Target: j.Target})
+	j.got = &Launched{ID: j.ID, Repeat: j.repeat, Target: j.Target}
+	defer func() { r.add(*j.got) }()
 	once := len(r.plan.Repeats) == 1
 	runs := j.Runs
 	for attempt := 1; len(runs) > 0; attempt++ {
@@ -104,18 +107,17 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 // failure of the server, as far as its cell is concerned.
 func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *result.Failure) {
 	for _, run := range runs {
-		r.record(run, result.Run{
-			Repeat: j.repeat, Replaces: j.replaces, Launch: attemptID(j.ID, attempt), Status: result.RunFailed,
+		r.record(j, run, result.Run{
+			Repeat: j.repeat, Replaces: j.replaces, Nodes: j.lane.Nodes, Launch: attemptID(j.ID, attempt), Status: result.RunFailed,
 			Reason: fmt.Sprintf("not measured: %s (%s)", phaseText(failure.Phase), failure.Class),
 		})
 	}
 }
 
 // record keeps a run and tells of it.
-func (r *runner) record(run plan.Run, measured result.Run) {
+func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
-	current := &r.out.Launched[len(r.out.Launched)-1]
-	current.Runs = append(current.Runs, CellRun{run.Cell, measured})
+	j.got.Runs = append(j.got.Runs, CellRun{run.Cell, measured})
 	index, total := r.eta.position()
 	r.eta.ran(run.Cell)
 	elapsed, left := r.eta.estimate()

@@ -9,10 +9,13 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// looksAfter says whether a repeat is followed by a look that can end the run: the last
-// look is the judgement of what was measured, and ends nothing.
-func (r *runner) looksAfter(repeat int) bool {
-	return r.o.Look != nil && len(r.plan.Looks) > 1 && repeat < len(r.plan.Repeats) && slices.Contains(r.plan.Looks, repeat)
+// looksAfter says whether a round of repeats is followed by a look that can end the run:
+// the last look is the judgement of what was measured, and ends nothing. A look that falls
+// into a round is taken when all of it is there.
+func (r *runner) looksAfter(round []plan.Repeat) bool {
+	last := round[len(round)-1].Index
+	return r.o.Look != nil && len(r.plan.Looks) > 1 && last < len(r.plan.Repeats) &&
+		slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(r.plan.Looks, rep.Index) })
 }
 
 // look asks whether everything is decided after a repeat, and takes what is left off the

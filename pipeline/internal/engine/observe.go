@@ -202,13 +202,13 @@ func prefixed(member, name string) string {
 
 // blind warns once of a server whose metrics cannot be read.
 func (r *runner) blind(label string, err error) {
-	if r.unseen[label] {
+	r.mu.Lock()
+	told := r.unseen[label]
+	r.unseen[label] = true
+	r.mu.Unlock()
+	if told {
 		return
 	}
-	if r.unseen == nil {
-		r.unseen = map[string]bool{}
-	}
-	r.unseen[label] = true
 	r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
 }
 

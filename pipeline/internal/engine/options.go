@@ -27,6 +27,9 @@ type Options struct {
 	// Target resolves a target once the outputs of all steps are known. It is called
 	// anew for every launch. An error is a fault of the file.
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
+	// Lane is where the repeats of a lane of the plan are carried out; nil means that there is
+	// one, and Target resolves what it launches.
+	Lane func(lane int) Lane
 	// Step resolves a step once the outputs of the steps before it are known. It may be
 	// nil for a plan without steps. An error is a fault of the file.
 	Step func(addr string, outputs Outputs) (StepSpec, error)

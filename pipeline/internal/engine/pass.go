@@ -51,7 +51,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
 	}
-	measured.Repeat, measured.Replaces, measured.Launch = s.repeat, s.replaces, s.launch.ID
+	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if ctx.Err() != nil {
 		measured.Status, measured.Reason, measured.Metrics = result.RunCancelled, context.Cause(ctx).Error(), nil
 	}
-	r.record(run, measured)
+	r.record(s.job, run, measured)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

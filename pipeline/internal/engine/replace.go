@@ -108,7 +108,7 @@ func voids(groups map[string]string, done []Launched) (open map[int][]string, sp
 
 // only returns a repeat with another number and with the runs of some cells alone.
 func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
-	out := plan.Repeat{Index: index}
+	out := plan.Repeat{Index: index, Lane: r.Lane}
 	for _, l := range r.Launches {
 		runs := slices.DeleteFunc(slices.Clone(l.Runs), func(run plan.Run) bool { return !keep(run.Cell) })
 		if len(runs) > 0 {

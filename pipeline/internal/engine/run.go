@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -47,6 +48,7 @@ type runner struct {
 	plan    *plan.Plan
 	bus     *event.Bus
 	out     *Outcome
+	mu      sync.Mutex // of out, warned and unseen, while repeats run side by side
 	outputs Outputs
 	eta     *eta
 	resumed map[string]Launched // by id of the plan
@@ -61,7 +63,7 @@ func newRunner(o Options) *runner {
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
 		outputs: Outputs{},
 		resumed: map[string]Launched{},
-		warned:  map[string]bool{},
+		warned:  map[string]bool{}, unseen: map[string]bool{},
 	}
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {
@@ -87,17 +89,18 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
-	for i, rep := range r.plan.Repeats {
-		if over, err := r.repeat(ctx, rep, 0); err != nil || over {
+	for _, round := range r.plan.Rounds() {
+		if over, err := r.round(ctx, round); err != nil || over {
 			return err
 		}
-		if !r.looksAfter(rep.Index) {
+		if !r.looksAfter(round) {
 			continue
 		}
 		if over, err := r.replace(ctx); err != nil || over {
 			return err
 		}
-		if decided, err := r.look(rep.Index, r.plan.Repeats[i+1:]); err != nil || decided {
+		last := round[len(round)-1].Index
+		if decided, err := r.look(last, r.plan.Repeats[last:]); err != nil || decided {
 			return err
 		}
 	}
@@ -153,33 +156,14 @@ func (r *runner) begin(ctx context.Context) error {
 
 // repeat launches every target of a repeat once. It reports whether the run is over.
 func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (over bool, err error) {
-	for _, l := range rep.Launches {
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		if replaces > 0 {
-			r.eta.add(l)
-		}
-		if before, ok := r.resumed[l.ID]; ok {
-			r.out.Launched = append(r.out.Launched, before)
-			r.eta.skip(l)
-			continue
-		}
-		if givenUp(r.plan, r.out.Launched, l.Target) {
-			r.eta.skip(l)
-			continue
-		}
-		if err := r.launch(ctx, job{Launch: l, repeat: rep.Index, replaces: replaces}); err != nil {
-			return false, err
-		}
-	}
-	r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats)})
-	if err := r.bus.Err(); err != nil {
+	if err := r.launches(ctx, rep, replaces); err != nil {
 		return false, err
 	}
-	if replaces == 0 {
-		r.out.RepeatsDone++
-	}
+	return r.repeatsEnd(replaces, rep)
+}
+
+// stopAfter says whether targets that fail end the run after a repeat.
+func (r *runner) stopAfter(repeat int) (over bool, err error) {
 	st := decideStop(r.plan, r.out.Launched)
 	switch {
 	case st == nil, r.o.KeepGoing && !st.final:
@@ -187,8 +171,8 @@ func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (ove
 	case st.infrastructure:
 		return true, errors.New(st.reason)
 	}
-	if rep.Index < len(r.plan.Repeats) {
-		r.early = fmt.Sprintf("ended early after repeat %d of %d: %s", rep.Index, len(r.plan.Repeats), st.reason)
+	if repeat < len(r.plan.Repeats) {
+		r.early = fmt.Sprintf("ended early after repeat %d of %d: %s", repeat, len(r.plan.Repeats), st.reason)
 	}
 	return true, nil
 }
@@ -235,11 +219,16 @@ const severityWarning = "warning"
 // warn adds a warning once and shows it.
 func (r *runner) warn(text string) {
 	text = r.o.Redact.String(text)
-	if r.warned[text] {
+	r.mu.Lock()
+	told := r.warned[text]
+	if !told {
+		r.warned[text] = true
+		r.out.Warnings = append(r.out.Warnings, text)
+	}
+	r.mu.Unlock()
+	if told {
 		return
 	}
-	r.warned[text] = true
-	r.out.Warnings = append(r.out.Warnings, text)
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: severityWarning, Text: text})
 }
 

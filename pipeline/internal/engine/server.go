@@ -51,7 +51,7 @@ func (r *runner) open(j job, attempt int) (*server, error) {
 		}
 	}
 	var err error
-	if s.spec, err = r.o.Target(j.Target, r.outputs); err != nil {
+	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
 		return nil, r.config(s, err)
 	}
 	name := j.ID
@@ -255,7 +255,9 @@ func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
 	if len(all) == 0 {
 		return nil
 	}
+	r.mu.Lock()
 	r.out.Describe[s.Target] = all
+	r.mu.Unlock()
 	return all
 }
 
@@ -368,8 +370,7 @@ func unknown(class string) bool { return class == "" || class == "unknown" }
 
 // keep adds the attempt to the launch it belongs to.
 func (r *runner) keep(s *server) {
-	current := &r.out.Launched[len(r.out.Launched)-1]
-	current.Attempts = append(current.Attempts, *s.snapshot())
+	s.got.Attempts = append(s.got.Attempts, *s.snapshot())
 }
 
 // stop ends all members, closes their logs and waits until the machine is free again. An

@@ -52,7 +52,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 					fmt.Sprintf("%s answers at %s, and all nodes would share it. Leave side_by_side out, or have the servers launched.", s.Addr, s.URL))
 				return
 			}
-			width = max(width, s.Node+1)
+			width = max(width, s.Node+max(s.Nodes, 1))
 		}
 		if r := routerPort(b.cfg, t.Addr); r != 0 {
 			b.fail(at, "side_by_side needs routers without a port of their own",

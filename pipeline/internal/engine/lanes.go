@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+)
+
+// Lane is a part of a cluster that repeats are carried out on.
+type Lane struct {
+	// Target resolves a target on the nodes of the lane, as Options.Target does.
+	Target func(addr string, outputs Outputs) (TargetSpec, error)
+	// Nodes are their names, with commas between; "" for this machine.
+	Nodes string
+}
+
+// lane is where a repeat is carried out.
+func (r *runner) lane(rep plan.Repeat) Lane {
+	if r.o.Lane == nil {
+		return Lane{Target: r.o.Target}
+	}
+	return r.o.Lane(rep.Lane)
+}
+
+// laneError ends the launches of other lanes.
+type laneError struct{ err error }
+
+func (e *laneError) Error() string { return "the run ended on other nodes" }
+func (e *laneError) Unwrap() error { return e.err }
+
+// round carries out repeats side by side, each on a lane of its own. What ends one ends
+// all. It reports whether the run is over.
+func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err error) {
+	if len(round) == 1 {
+		return r.repeat(ctx, round[0], 0)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var all sync.WaitGroup
+	var once sync.Once
+	for _, rep := range round {
+		all.Go(func() {
+			if failed := r.launches(ctx, rep, 0); failed != nil {
+				once.Do(func() { err = failed; end(&laneError{failed}) })
+			}
+		})
+	}
+	all.Wait()
+	// As if they had come one after the other: what follows from an outcome must not depend
+	// on which lane was faster.
+	slices.SortStableFunc(r.out.Launched, func(a, b Launched) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	if err != nil {
+		return false, err
+	}
+	return r.repeatsEnd(0, round...)
+}
+
+// launches launches every target of a repeat once.
+func (r *runner) launches(ctx context.Context, rep plan.Repeat, replaces int) error {
+	lane := r.lane(rep)
+	again := r.elsewhere(rep, lane)
+	for _, l := range rep.Launches {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if replaces > 0 {
+			r.eta.add(l)
+		}
+		if before, ok := r.resumed[l.ID]; ok && !again {
+			r.add(before)
+			r.eta.skip(l)
+			continue
+		}
+		if r.givenUp(l.Target) {
+			r.eta.skip(l)
+			continue
+		}
+		if err := r.launch(ctx, job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere says whether a repeat was begun on other nodes than those that it is gone on
+// with: then all of its sides are measured again, since what differs between nodes would
+// look like what differs between sides.
+func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
+	other, left := "", 0
+	for _, l := range rep.Launches {
+		before, ok := r.resumed[l.ID]
+		if !ok {
+			left++
+			continue
+		}
+		for _, run := range before.Runs {
+			if run.Run.Nodes != lane.Nodes {
+				other = run.Run.Nodes
+			}
+		}
+	}
+	if other == "" || left == 0 {
+		return false
+	}
+	r.warn(fmt.Sprintf("repeat %d was begun on %s and is measured again on %s, so that its sides are compared on the same nodes", rep.Index, other, lane.Nodes))
+	return true
+}
+
+// repeatsEnd tells of repeats that have ended together, and applies the policy on targets
+// that fail.
+func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err error) {
+	for _, rep := range ended {
+		r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats)})
+		if replaces == 0 {
+			r.out.RepeatsDone++
+		}
+	}
+	if err := r.bus.Err(); err != nil {
+		return false, err
+	}
+	return r.stopAfter(ended[len(ended)-1].Index)
+}
+
+// add keeps what came of a launch.
+func (r *runner) add(l Launched) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.Launched = append(r.out.Launched, l)
+}
+
+// givenUp says whether a target has failed as often as it may.
+func (r *runner) givenUp(target string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return givenUp(r.plan, r.out.Launched, target)
+}
