@@ -27,6 +27,10 @@ type Config struct {
 	MaxBody int64
 	// AllowRecompute hands requests to decode although prefill gave no parameters.
 	AllowRecompute bool
+	// Simulated servers stand behind the router: requests carry when they came, and when
+	// their prefill was complete, so that the servers' model does not count the router's time
+	// as its own. See [github.com/servegate/pipeline/steps/simulate/stamp].
+	Simulated bool
 	// Log gets a line for the first failure of each kind on each server; nil drops it.
 	Log func(line string)
 	// Random is a source of uniform 64-bit numbers, safe for concurrent use; nil means the

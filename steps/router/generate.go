@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
 const (
@@ -44,6 +46,7 @@ type exchange struct {
 
 	prefillBody, decodeBody []byte
 	prefillRank             string // of a data-parallel prefill server
+	stamp                   string // of the model's time, for a simulated server; "" for none
 
 	// chunks takes the delay of each chunk; nil where nobody wants to know.
 	chunks *histogram
@@ -58,6 +61,9 @@ type exchange struct {
 func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	defer r.enter()()
 	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
+	if r.simulated && req.Header.Get(stamp.Header) == "" {
+		x.stamp = stamp.Format(x.start)
+	}
 	r.stats.begin()
 	x.ctx, x.cancel = context.WithCancelCause(r.life)
 	stop := context.AfterFunc(req.Context(), func() { x.cancel(errClientGone) })
@@ -221,6 +227,9 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 		}
 	}
 	x.r.stats.prefill.observe(x.r.now().Sub(begin))
+	if at := resp.Header.Get(stamp.Header); at != "" && x.r.simulated && !x.r.protocol.concurrent {
+		x.stamp = at // decode's part begins where prefill's ended
+	}
 	return answer, nil
 }
 
@@ -232,6 +241,9 @@ func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string
 	}
 	if rank != "" {
 		header.Set("X-Data-Parallel-Rank", rank)
+	}
+	if x.stamp != "" {
+		header.Set(stamp.Header, x.stamp)
 	}
 	m.requests.Add(1)
 	return x.r.send(ctx, m, http.MethodPost, x.path, x.req.URL.RawQuery, header, body)

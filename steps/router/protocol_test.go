@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
 const (
@@ -213,5 +215,30 @@ func TestHeadersPass(t *testing.T) {
 	r.Close()
 	if got := failures(r); got != "d/status=1" {
 		t.Errorf("failures %q", got)
+	}
+}
+
+// TestSimulatedServersAreToldTheTime: with Simulated, prefill hears when the request came
+// and decode when prefill was done; without it, nobody hears anything.
+func TestSimulatedServersAreToldTheTime(t *testing.T) {
+	came := time.Unix(1_700_000_000, 5)
+	for _, simulated := range []bool{true, false} {
+		prefill := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(stamp.Header, "prefill is done")
+			fmt.Fprint(w, `{}`)
+		})
+		decode := newFake(t, answer(http.StatusOK, "data: [DONE]\n\n"))
+		c := Config{Protocol: V0, Simulated: simulated, Now: func() time.Time { return came }}
+		c.Prefill, c.Decode = backends(prefill, decode, 0)
+		_, base := start(t, c)
+		post(t, base, pathCompletions, `{"prompt":"x"}`, nil)
+		got := [2]string{prefill.only(t).header.Get(stamp.Header), decode.only(t).header.Get(stamp.Header)}
+		want := [2]string{}
+		if simulated {
+			want = [2]string{stamp.Format(came), "prefill is done"}
+		}
+		if got != want {
+			t.Errorf("simulated %v: prefill and decode hear %q, want %q", simulated, got, want)
+		}
 	}
 }

@@ -19,6 +19,7 @@ type Router struct {
 	timeouts       Timeouts
 	maxBody        int64
 	allowRecompute bool
+	simulated      bool
 	random         func() uint64
 	now            func() time.Time
 
@@ -43,7 +44,7 @@ func New(c Config) (*Router, error) {
 	}
 	r := &Router{
 		protocol: p, prefill: prefill, decode: decode,
-		timeouts: c.Timeouts.withDefaults(), maxBody: c.MaxBody, allowRecompute: c.AllowRecompute,
+		timeouts: c.Timeouts.withDefaults(), maxBody: c.MaxBody, allowRecompute: c.AllowRecompute, simulated: c.Simulated,
 		random: c.Random, now: c.Now,
 	}
 	if r.maxBody <= 0 {

@@ -18,6 +18,7 @@ type routerFlags struct {
 	timeouts         router.Timeouts
 	maxBody          int64
 	allowRecompute   bool
+	simulated        bool
 	grace            time.Duration
 }
 
@@ -49,6 +50,7 @@ func (a *app) routerCommand() *cobra.Command {
 	fl.DurationVar(&f.timeouts.Request, "request-timeout", time.Hour, "limit of a whole request")
 	fl.Int64Var(&f.maxBody, "max-body", 64<<20, "longest body of a request in `bytes`")
 	fl.BoolVar(&f.allowRecompute, "allow-recompute", false, "let decode compute the prompt again where prefill gave no transfer parameters")
+	fl.BoolVar(&f.simulated, "simulated", false, "the servers are simulated: tell them when requests came, so that their model does not count the router's time")
 	fl.DurationVar(&f.grace, "grace", 5*time.Second, "time for what is under way when the router is stopped")
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(router.Protocols(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -84,7 +86,7 @@ func (a *app) route(ctx context.Context, f routerFlags) error {
 
 func (a *app) routerConfig(f routerFlags) (router.Config, error) {
 	c := router.Config{
-		Protocol: f.protocol, Timeouts: f.timeouts, MaxBody: f.maxBody, AllowRecompute: f.allowRecompute,
+		Protocol: f.protocol, Timeouts: f.timeouts, MaxBody: f.maxBody, AllowRecompute: f.allowRecompute, Simulated: f.simulated,
 		Log: func(line string) { fmt.Fprintln(a.Err, line) },
 	}
 	if f.protocol == "" {
