@@ -289,6 +289,9 @@ func (d *deployment) renderRouter(r kv.Router) steps.Process {
 	if r.NoParams {
 		argv = append(argv, "--allow-recompute")
 	}
+	if d.opt.Plan.Simulated != "" {
+		argv = append(argv, "--simulated")
+	}
 	p := steps.Process{
 		Name: d.block.Router.Addr, Argv: argv, Host: r.Host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
 	}
