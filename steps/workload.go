@@ -5,7 +5,7 @@ import "time"
 // Workload is one cell's load, completely evaluated: what is sent, when, and how much
 // of it. Everything in it enters the identity of the cell, except Seed.
 type Workload struct {
-	Endpoint  string  `json:"endpoint"` // "completions", "chat" or "generate" (SGLang)
+	Endpoint  string  `json:"endpoint"` // "completions", "chat", "generate" (SGLang) or "embeddings"
 	Dataset   Dataset `json:"dataset"`
 	Load      Load    `json:"load"`
 	IgnoreEOS bool    `json:"ignore_eos"`
@@ -20,6 +20,16 @@ type Workload struct {
 	Driver *Driver `json:"driver,omitempty"`
 	// RequestTimeout ends a single request (failure class timeout); 0 means none.
 	RequestTimeout time.Duration `json:"request_timeout"`
+	// Goodput are the limits that a good request keeps; zero without.
+	Goodput Goodput `json:"goodput,omitzero"`
+}
+
+// Goodput are service level objectives of one request: a good one succeeds and is within
+// all that are set. 0 sets none.
+type Goodput struct {
+	TTFT time.Duration `json:"ttft,omitempty"`
+	TPOT time.Duration `json:"tpot,omitempty"`
+	E2EL time.Duration `json:"e2el,omitempty"`
 }
 
 // Dataset says where prompts come from. Kind is the label of the dataset block.

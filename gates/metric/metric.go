@@ -33,6 +33,14 @@
 //	input_throughput     their prompt tokens / D                  SGLang
 //	output_throughput    their output tokens / D                  vLLM, SGLang
 //	total_throughput     their prompt and output tokens / D       vLLM, SGLang
+//	steady_output_throughput
+//	                     output tokens in the steady window / its
+//	                     length: the longest span with at least
+//	                     80 % of the peak concurrency             SGLang, steady_state_serving
+//	steady_window        its length / D                           SGLang, steady_state_serving
+//	goodput.rate         successes with ttft, tpot and e2el within
+//	                     their limits (tpot 0 where n = 1) / D    vLLM
+//	goodput.share        the same / sent requests                 SGLang: SLO attainment
 //	success              successful requests / sent requests      ours
 //	concurrency.mean     sum of (tk − sent) / D                   SGLang
 //	concurrency.peak     largest number in flight, by a sweep     ours
@@ -40,8 +48,10 @@
 //	kv_cache.tokens      capacity of the servers' KV caches       ours
 //	gpu_memory.used      memory that the launch took of its GPUs  ours
 //
-// The last three are of a launch: every run in it has the same value, and a gate compares
-// them once for each pair of targets, whatever the number of cells.
+// An embedding has no tokens: of the latencies it has e2el, e2el_from_schedule and queue.
+//
+// startup, kv_cache and gpu_memory are of a launch: every run in it has the same value, and
+// a gate compares them once for each pair of targets, whatever the number of cells.
 //
 // vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of
 // SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.

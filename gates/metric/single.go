@@ -11,6 +11,25 @@ func singles() []Group {
 			"output tokens of successful requests / time from the first send to the end of the last response", vllm+"; "+sglang),
 		throughput("total_throughput", "Total throughput", TokensPerSecond,
 			"prompt and output tokens of successful requests / time from the first send to the end of the last response", vllm+"; "+sglang),
+		throughput("steady_output_throughput", "Steady output throughput", TokensPerSecond,
+			"output tokens of successful requests in the steady window / its length; the window is the longest span with at least 80 % of the peak concurrency", sglang+", steady_state_serving"),
+		group(Metric{
+			Group: "steady_window", Stat: "share", Label: "Steady window",
+			Unit: Fraction, Direction: HigherIsBetter, Scale: Difference, Level: RunLevel, MinRequests: 1, Informational: true,
+			Definition: "length of the longest span with at least 80 % of the peak concurrency / time from the first send to the end of the last response",
+			Source:     sglang + ", steady_state_serving",
+		}),
+		group(Metric{
+			Group: "goodput", Stat: "rate", Label: "Goodput",
+			Unit: RequestsPerSec, Direction: HigherIsBetter, Scale: Log, Level: RunLevel, MinRequests: 10,
+			Definition: "requests that succeed within the limits of the benchmark's goodput block / time from the first send to the end of the last response",
+			Source:     vllm + " (--goodput)",
+		}, Metric{
+			Group: "goodput", Stat: "share", Label: "Goodput share",
+			Unit: Fraction, Direction: HigherIsBetter, Scale: Difference, Level: RunLevel, MinRequests: 10,
+			Definition: "requests that succeed within the limits of the benchmark's goodput block / sent requests",
+			Source:     sglang + " (slo_attainment)",
+		}),
 		group(Metric{
 			Group: "success", Stat: "rate", Label: "Success rate",
 			Unit: Fraction, Direction: HigherIsBetter, Scale: Proportion, Level: RunLevel, MinRequests: 1,

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Schema is the version of the records file that this package writes. A reader
@@ -22,6 +24,8 @@ type Header struct {
 	// Duration as in Run, nanoseconds.
 	Duration int64 `json:"duration"`
 	Audit    Audit `json:"audit"`
+	// Goodput as in Run.
+	Goodput steps.Goodput `json:"goodput,omitzero"`
 	// Requests is the number of lines that follow; a file with fewer was cut.
 	Requests int `json:"requests"`
 }
@@ -49,10 +53,10 @@ type line struct {
 }
 
 // Write writes a run as a gzipped file of JSON lines: the header, then one request a
-// line in the order of the run. It sets h's Schema, Duration, Audit and Requests from
+// line in the order of the run. It sets all of h but Meta from
 // the run. It does not sync: the caller owns the file.
 func Write(w io.Writer, h Header, run Run) error {
-	h.Schema, h.Duration, h.Audit, h.Requests = Schema, run.Duration, run.Audit, len(run.Requests)
+	h.Schema, h.Duration, h.Audit, h.Goodput, h.Requests = Schema, run.Duration, run.Audit, run.Goodput, len(run.Requests)
 	zw := gzip.NewWriter(w)
 	bw := bufio.NewWriterSize(zw, 64<<10)
 	enc := json.NewEncoder(bw) // ends each value with a newline

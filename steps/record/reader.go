@@ -186,7 +186,7 @@ func Read(r io.Reader, lim Limits) (Header, Run, error) {
 		return Header{}, Run{}, err
 	}
 	h := rd.Header()
-	run := Run{Duration: h.Duration, Audit: h.Audit}
+	run := Run{Duration: h.Duration, Audit: h.Audit, Goodput: h.Goodput}
 	for {
 		q, err := rd.Next()
 		if errors.Is(err, io.EOF) {

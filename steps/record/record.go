@@ -11,6 +11,8 @@
 // and opens no files.
 package record
 
+import "github.com/servegate/pipeline/steps"
+
 // Request is one request as the client saw it. Times are nanoseconds since the start
 // of the run; -1 means that the event never happened.
 type Request struct {
@@ -24,7 +26,8 @@ type Request struct {
 	Headers int64 `json:"headers"`
 	// Done is the end of the response (last byte, or the failure).
 	Done int64 `json:"done"`
-	// Events are the token-bearing stream events, in order.
+	// Events are the token-bearing stream events, in order. An answer that is not made of
+	// tokens (an embedding) is one event without a token: it has an end, and no first token.
 	Events []Event `json:"ev"`
 
 	PromptTokens int `json:"prompt"`
@@ -137,4 +140,6 @@ type Run struct {
 	Duration int64     `json:"duration"`
 	Requests []Request `json:"requests"`
 	Audit    Audit     `json:"audit"`
+	// Goodput are the limits that good requests keep; zero without.
+	Goodput steps.Goodput `json:"goodput,omitzero"`
 }

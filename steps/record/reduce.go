@@ -30,6 +30,8 @@ func Reduce(run Run) map[string]float64 {
 	}
 	reduceThroughput(m, run)
 	reduceConcurrency(m, run)
+	reduceSteady(m, run)
+	reduceGoodput(m, run)
 	return m
 }
 

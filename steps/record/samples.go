@@ -50,7 +50,10 @@ func Collect(run Run) Samples {
 
 func (s *Samples) addRequest(r *Request) {
 	first, last := r.Events[0].At, r.Events[len(r.Events)-1].At
-	s.TTFT = append(s.TTFT, seconds(first-r.Sent))
+	generated := r.Events[0].Tokens > 0
+	if generated {
+		s.TTFT = append(s.TTFT, seconds(first-r.Sent))
+	}
 	s.E2EL = append(s.E2EL, seconds(last-r.Sent))
 	if r.OutputTokens > 1 {
 		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.OutputTokens-1))
@@ -59,7 +62,9 @@ func (s *Samples) addRequest(r *Request) {
 		s.ITL = append(s.ITL, seconds(r.Events[k].At-r.Events[k-1].At))
 	}
 	if r.Planned >= 0 {
-		s.TTFTFromSchedule = append(s.TTFTFromSchedule, seconds(first-r.Planned))
+		if generated {
+			s.TTFTFromSchedule = append(s.TTFTFromSchedule, seconds(first-r.Planned))
+		}
 		s.E2ELFromSchedule = append(s.E2ELFromSchedule, seconds(last-r.Planned))
 		s.Queue = append(s.Queue, seconds(r.Sent-r.Planned))
 	}

@@ -3,7 +3,8 @@
 run.json is a run as a client would have recorded it: 40 requests at Poisson times,
 some failed, some of one token, chunks of one to four tokens. expected.json holds what
 the formulas of `vllm bench serve` 0.33 (calculate_metrics) make of it, computed here
-with numpy from the same nanoseconds, plus SGLang 0.5.23's per-token gaps.
+with numpy from the same nanoseconds, plus SGLang 0.5.23's per-token gaps and its steady
+state (sglang.benchmark.steady_state with a ratio of 0.8, found here by trying all spans).
 
     python3 vectors.py   (needs numpy; written with numpy 2)
 """
@@ -13,6 +14,7 @@ import numpy as np
 
 rng = np.random.default_rng(20260102)
 SECOND = 1_000_000_000
+LIMITS = {"ttft": 130_000_000, "tpot": 12_000_000, "e2el": 400_000_000}
 
 
 def make_request(i, planned):
@@ -71,7 +73,33 @@ def expect(requests, duration):
     edges = sorted([(r["sent"], 1) for r in requests] + [(r["done"], -1) for r in requests])
     out["concurrency.peak"] = float(max(np.cumsum([e[1] for e in edges])))
     out["concurrency.mean"] = sum(r["done"] - r["sent"] for r in requests) / duration
+    out.update(goodput(ok, len(requests), d), **steady(ok, duration))
     return out
+
+
+def goodput(ok, sent, d):
+    n = 0
+    for r in ok:
+        first, last = r["ev"][0]["t"], r["ev"][-1]["t"]
+        tpot = (last - first) / (r["output"] - 1) if r["output"] > 1 else 0
+        n += first - r["sent"] <= LIMITS["ttft"] and tpot <= LIMITS["tpot"] and last - r["sent"] <= LIMITS["e2el"]
+    return {"goodput.rate": n / d, "goodput.share": n / sent}
+
+
+def steady(ok, duration):
+    flights = [(r["sent"], r["ev"][-1]["t"]) for r in ok]
+    times = sorted({t for f in flights for t in f})
+    level = [sum(a <= x < b for a, b in flights) for x in times[:-1]]
+    least = max(1, int(np.ceil(0.8 * max(level))))
+    spans = [(times[i], times[j + 1]) for i in range(len(level)) for j in range(i, len(level)) if min(level[i:j + 1]) >= least]
+    start, end = max(spans, key=lambda s: s[1] - s[0])
+    tokens = 0
+    for r in ok:
+        before = 0
+        for e in r["ev"]:
+            tokens += (e["n"] - before) * (start <= e["t"] <= end)
+            before = e["n"]
+    return {"steady_window.share": (end - start) / duration, "steady_output_throughput.mean": tokens / ((end - start) / SECOND)}
 
 
 planned, requests = 0, []
@@ -80,7 +108,7 @@ for i in range(40):
     requests.append(make_request(i, planned))
 duration = max(r["done"] for r in requests) - min(r["sent"] for r in requests)
 with open("run.json", "w") as f:
-    json.dump({"duration": duration, "requests": requests}, f)
+    json.dump({"duration": duration, "goodput": LIMITS, "requests": requests}, f)
     f.write("\n")
 with open("expected.json", "w") as f:
     json.dump(expect(requests, duration), f, indent=1, sort_keys=True)

@@ -1,0 +1,122 @@
+package record
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// steadyShare is the share of the peak concurrency that a steady state has at least: the
+// ratio of the example in SGLang 0.5.23's steady_state_serving, which has no default.
+const steadyShare = 0.8
+
+// Window is the part of a run in which the server was kept busy.
+type Window struct {
+	// Start and End in nanoseconds since the start of the run.
+	Start, End int64
+	// Concurrency is the least number of requests in flight in it.
+	Concurrency int
+}
+
+// SteadyState is the longest span of a run with at least 80 % of its peak concurrency, the
+// first of equals: the rule of SGLang's sglang.benchmark.steady_state. Ramps at either end,
+// during which part of the server idles, are then no part of a throughput. In flight are
+// successful requests from their send to their last token. ok is false where there is none.
+func SteadyState(run Run) (w Window, ok bool) {
+	spans := flights(run)
+	peak := 0
+	for _, s := range spans {
+		peak = max(peak, s.n)
+	}
+	if peak == 0 {
+		return w, false
+	}
+	w.Concurrency = max(int(math.Ceil(steadyShare*float64(peak)-1e-9)), 1)
+	start := int64(-1)
+	for _, s := range spans {
+		if s.n < w.Concurrency {
+			start = -1
+			continue
+		}
+		if start < 0 {
+			start = s.from
+		}
+		if s.to-start > w.End-w.Start {
+			w.Start, w.End = start, s.to
+		}
+	}
+	return w, w.End > w.Start
+}
+
+// flight is a span of time with a constant number of requests in flight.
+type flight struct {
+	from, to int64
+	n        int
+}
+
+// flights are the spans between sends and ends, in order and without gaps.
+func flights(run Run) []flight {
+	type edge struct {
+		at    int64
+		delta int
+	}
+	var edges []edge
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		if r.Failure != "" || len(r.Events) == 0 || r.Sent < 0 {
+			continue
+		}
+		if end := r.Events[len(r.Events)-1].At; end > r.Sent {
+			edges = append(edges, edge{r.Sent, 1}, edge{end, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+	var out []flight
+	n := 0
+	for i := 0; i+1 < len(edges); i++ {
+		n += edges[i].delta
+		if from, to := edges[i].at, edges[i+1].at; to > from {
+			out = append(out, flight{from, to, n})
+		}
+	}
+	return out
+}
+
+// reduceSteady adds the throughput within the steady state, and its share of the run.
+func reduceSteady(m map[string]float64, run Run) {
+	w, ok := SteadyState(run)
+	if !ok || run.Duration <= 0 {
+		return
+	}
+	tokens := 0.0
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		if r.Failure != "" || len(r.Events) == 0 {
+			continue
+		}
+		if r.OutputTokens <= 0 {
+			return // as with the throughput of the run: a part would look like a slower server
+		}
+		tokens += tokensWithin(r, w)
+	}
+	m["steady_window.share"] = min(float64(w.End-w.Start)/float64(run.Duration), 1)
+	m["steady_output_throughput.mean"] = tokens / seconds(w.End-w.Start)
+}
+
+// tokensWithin is the number of output tokens that came within a window: by the server's
+// own counts where they are exact, else its total by the share of events.
+func tokensWithin(r *Request, w Window) float64 {
+	exact, before := countsExact(r), 0
+	tokens, events := 0, 0
+	for _, e := range r.Events {
+		if e.At >= w.Start && e.At <= w.End {
+			events++
+			tokens += max(e.Tokens-before, 0)
+		}
+		before = e.Tokens
+	}
+	if exact {
+		return float64(tokens)
+	}
+	return float64(r.OutputTokens) * float64(events) / float64(len(r.Events))
+}
