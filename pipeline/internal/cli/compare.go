@@ -225,20 +225,17 @@ func documents(f importFlags, sides []side) error {
 	for _, s := range sides {
 		all = append(all, s.runs...)
 	}
-	if len(f.by) == 0 && len(all) > 0 {
-		joint, err := interchange.Document(all, f.options(""))
-		if err != nil {
-			return err
-		}
-		if len(joint.Benchmarks) > 0 {
-			f.by = slices.DeleteFunc(joint.Benchmarks[0].Axes, func(key string) bool { return tellsSides(key, sides) })
-		}
+	chosen := len(f.by) == 0
+	if chosen {
+		f.by = slices.DeleteFunc(interchange.CellKeys(all), func(key string) bool { return tellsSides(key, sides) })
 	}
 	for i := range sides {
 		if sides[i].doc != nil {
 			continue
 		}
-		doc, err := interchange.Document(sides[i].runs, f.options(sides[i].arg))
+		opt := f.options(sides[i].arg)
+		opt.Chosen = chosen
+		doc, err := interchange.Document(sides[i].runs, opt)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sides[i].arg, err)
 		}

@@ -20,11 +20,15 @@ var usualKeys = []string{
 
 // group sorts the results into cells, in the order of their first result.
 func (d *document) group() error {
-	if d.by = d.opt.By; len(d.by) == 0 {
-		d.by = d.varying()
+	declared := len(d.opt.By) > 0 && !d.opt.Chosen
+	if d.by = d.opt.By; !declared && !d.opt.Chosen {
+		d.by = varying(d.runs)
 	}
 	index := map[string]*cell{}
 	for _, r := range d.runs {
+		if _, err := d.launchKey(r); err != nil {
+			return err
+		}
 		values := make([]result.AxisValue, 0, len(d.by))
 		for _, key := range d.by {
 			v, ok := r.Param(key)
@@ -42,19 +46,42 @@ func (d *document) group() error {
 		}
 		c.runs = append(c.runs, r)
 	}
+	for _, c := range d.cells {
+		keys := undeclared(c.runs, append([]string{d.opt.LaunchBy}, d.by...))
+		switch {
+		case len(keys) == 0:
+		case declared:
+			d.warnf("results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
+		default:
+			return d.refuse(c, keys)
+		}
+	}
 	return nil
+}
+
+// CellKeys are the parameters that tell cells apart where nobody names any: those of the
+// usual ones that every result has and that are not the same in all. Rows that repeat a
+// block of their text do not count.
+func CellKeys(runs []Run) []string {
+	var own []*Run
+	for i := range runs {
+		if runs[i].SameAs == 0 {
+			own = append(own, &runs[i])
+		}
+	}
+	return varying(own)
 }
 
 // varying are the usual parameters that every result has and that are not the same in all.
 // A parameter that says no more than one before it is left out.
-func (d *document) varying() []string {
+func varying(runs []*Run) []string {
 	var keys []string
 	seen := map[string]bool{}
 	for _, key := range usualKeys {
 		var pattern strings.Builder
 		numbers := map[string]int{}
 		complete := true
-		for _, r := range d.runs {
+		for _, r := range runs {
 			v, ok := r.Param(key)
 			complete = complete && ok
 			if _, ok := numbers[v]; !ok {

@@ -35,6 +35,7 @@ func Check(a, b *result.Document) []string {
 				continue
 			}
 			checkDefinitions(x, y, add)
+			checkTools(x, y, add)
 			checkWork(x, y, add)
 		}
 	}
@@ -51,6 +52,40 @@ func checkDefinitions(x, y *result.Cell, add func(string, ...any)) {
 		}
 		add("%s is not compared: A has %s (%s), B has %s (%s)", quantity, a[0], meaning(a[0]), b[0], meaning(b[0]))
 	}
+}
+
+// checkTools tells what to keep in mind where two tools measured by nearly one definition.
+func checkTools(x, y *result.Cell, add func(string, ...any)) {
+	a, b := toolOf(x), toolOf(y)
+	if a == b {
+		return
+	}
+	for _, tool := range []string{a, b} {
+		for _, group := range slices.Sorted(maps.Keys(nearly[tool])) {
+			if hasGroup(x, group) && hasGroup(y, group) {
+				add("%s is of two tools: %s", group, nearly[tool][group])
+			}
+		}
+	}
+}
+
+// toolOf is the tool that measured a cell, "" if that is not known.
+func toolOf(c *result.Cell) string {
+	for _, r := range c.Runs {
+		if tool, ok := r.Audit["tool"].(string); ok {
+			return tool
+		}
+	}
+	return ""
+}
+
+func hasGroup(c *result.Cell, group string) bool {
+	for id := range c.Summary {
+		if g, _, _ := strings.Cut(id, "."); g == group {
+			return true
+		}
+	}
+	return false
 }
 
 // quantities are the groups of a cell by what people call them, whatever the definition.

@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// commandPattern finds the programs whose results are read here in a line of a shell.
-var commandPattern = regexp.MustCompile(`benchmark_serving\w*\.py|vllm\s+bench\s+serve|sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench|guidellm\s+benchmark|aiperf\s+profile|genai-perf\s+profile|inference-benchmarker`)
+// commandPattern finds the programs whose results are read here in a line of a shell, with
+// what follows them in a command and not in a sentence: an option, a variable, the end.
+var commandPattern = regexp.MustCompile(`(?:benchmark_serving\w*\.py|vllm\s+bench\s+serve|sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench|` +
+	`guidellm\s+(?:benchmark|run)|aiperf\s+profile|genai-perf\s+profile|inference-benchmarker|inference-perf)["']?(?:\s+(?:run\s+)?[-\\$"'{]|\s*$)`)
 
 // commandArgs reads the options of a command line: --key value, --key=value, --flag. A
 // word that begins with two dashes is never a value.
@@ -93,7 +95,7 @@ func namespaceArgs(line string) map[string]string {
 			break
 		}
 		value, tail := pythonValue(after)
-		if v := canonicalValue(value); v != "" {
+		if v := canonicalValue(value); v != "" && !objectAddress.MatchString(v) {
 			args[canonicalKey(key)] = v
 		}
 		rest, ok = strings.CutPrefix(tail, ",")
@@ -103,6 +105,9 @@ func namespaceArgs(line string) map[string]string {
 	}
 	return args
 }
+
+// objectAddress finds a Python object, which is another one in each process.
+var objectAddress = regexp.MustCompile(`^<.* at 0x[0-9a-f]+>$`)
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 

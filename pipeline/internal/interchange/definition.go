@@ -57,6 +57,15 @@ var unlike = map[string]map[string]struct{ group, why string }{
 	},
 }
 
+// nearly says where a tool's figure is taken for the registry's although its requests may
+// differ a little: comparisons with another tool say so.
+var nearly = map[string]map[string]string{
+	toolSGLang: {
+		"ttft": "SGLang's client opens a connection for each request, which is in its time, and passes over chunks without text",
+		"itl":  "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
+	},
+}
+
 // named are groups that only other tools have.
 var named = map[string]string{
 	"token_latency":             "end-to-end latency / output tokens, so the first token is in it",

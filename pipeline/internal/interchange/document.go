@@ -18,7 +18,11 @@ type Options struct {
 	// By are the parameters that tell cells apart ("qps", "input_len"), see Run.Param.
 	// Results that agree in all of them are repeats of one cell. Empty chooses those of the
 	// usual parameters that differ between the results.
+	// Results that would be one cell then and differ in a parameter that repetitions do not
+	// differ in are an error; of By it is a warning.
 	By []string
+	// Chosen says that By, which may be empty, is from CellKeys and not from a person.
+	Chosen bool
 	// LaunchBy is the parameter that tells starts of the server apart, and OneLaunchPerFile
 	// says that each file is one. Only launches are independent of each other: without
 	// either, all results of a cell are one unit and nothing can be decided from them.
@@ -150,7 +154,7 @@ func (d *document) describe() {
 		maps.DeleteFunc(shared, func(k, v string) bool { return r.Params[k] != v })
 		tools[r.Tool] = true
 		for _, id := range slices.Sorted(maps.Keys(r.Definitions)) {
-			d.warnf("%s is not defined as the metrics of the registry are: %s", id, r.Definitions[id])
+			d.foreign(id, r.Definitions[id])
 		}
 	}
 	d.doc.File = cmp.Or(d.opt.File, strings.Join(sources, ", "))
@@ -168,6 +172,15 @@ func (d *document) describe() {
 	first := d.runs[0]
 	d.doc.Benchmarks[0].Range = result.Range{File: first.Source, Line: first.Line, Col: 1}
 	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
+}
+
+// foreign tells that a figure is of another definition, once for all its statistics.
+func (d *document) foreign(id, definition string) {
+	group, stat, _ := strings.Cut(id, ".")
+	if why, ok := strings.CutPrefix(definition, stat+" of "); ok {
+		id, definition = group, why
+	}
+	d.warnf("%s is not defined as the metrics of the registry are: %s", id, definition)
 }
 
 // addCell turns the results of a cell into runs, one for each launch.
@@ -194,7 +207,7 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 			return err
 		}
 		if len(u.runs) > 1 && warn {
-			d.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why())
+			d.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
 		}
 		out.Runs = append(out.Runs, run)
 	}
@@ -203,9 +216,10 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 }
 
 // why several results are one unit.
-func (d *document) why() string {
-	if d.opt.LaunchBy == "" && !d.opt.OneLaunchPerFile {
-		return "nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be told; say --launch-by KEY, or that each file is one launch"
+func (d *document) why(runs []*Run) string {
+	if !d.known() {
+		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be told; say --launch-by %s, or --one-launch-per-file",
+			cmp.Or(launchKeyOf(runs), "KEY"))
 	}
 	return "they are passes of one launch"
 }
@@ -319,6 +333,9 @@ func (u *unit) run() (result.Run, error) {
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"
 	}
 	out.Audit["source"] = strings.Join(places, ", ")
+	if tool := u.runs[0].Tool; tool != "" {
+		out.Audit["tool"] = tool
+	}
 	if inputs > 0 {
 		out.Audit["input_tokens"] = float64(inputs)
 	}

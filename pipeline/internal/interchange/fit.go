@@ -220,6 +220,9 @@ func (f *fitting) fillSlot(s *slot) error {
 	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
 		f.warnf("results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
 	}
+	if keys := f.untoldAxes(s); len(keys) > 0 {
+		f.warnf("results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
+	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
 		return err
 	}
@@ -227,6 +230,16 @@ func (f *fitting) fillSlot(s *slot) error {
 		s.cell.Workload = workloadText(s.runs[0])
 	}
 	return nil
+}
+
+// untoldAxes are the parameters in which the results of a cell differ, although neither an
+// axis nor the launches are told by them.
+func (f *fitting) untoldAxes(s *slot) []string {
+	given := []string{f.opt.LaunchBy, BenchmarkParam}
+	for _, v := range s.cell.Values {
+		given = append(given, f.param(v.Name))
+	}
+	return undeclared(s.runs, given)
 }
 
 // Label gives every result a parameter, as if it had been found in the file. So a side or

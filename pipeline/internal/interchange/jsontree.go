@@ -61,6 +61,31 @@ func (n *node) number() (float64, bool) {
 	return v, err == nil
 }
 
+// first is the first element of an array, nil where there is none.
+func (n *node) first() *node {
+	if n == nil || n.kind != '[' || len(n.items) == 0 {
+		return nil
+	}
+	return n.items[0]
+}
+
+// sum adds up a count of the elements of an array; it reports false where that is not what
+// there is.
+func (n *node) sum(key string) (int64, bool) {
+	if n == nil || n.kind != '[' {
+		return 0, false
+	}
+	total := int64(0)
+	for _, item := range n.items {
+		c, err := parseCount(item.get(key).str())
+		if err != nil {
+			return 0, false
+		}
+		total += c
+	}
+	return total, total < 1<<53
+}
+
 // treeReader builds trees; what hook takes is not part of them.
 type treeReader struct {
 	*scanner

@@ -23,6 +23,12 @@ func convertGuidellm(root *node, base Run) ([]Run, error) {
 		r.setParam("model", b.get("config", "backend", "model").str())
 		r.setParam("request_rate", b.get("config", "strategy", "rate").str())
 		r.setParam("max_concurrency", b.get("config", "strategy", "streams").str())
+		r.setParam("endpoint_type", b.get("config", "backend", "request_format").str())
+		r.setParam("num_prompts", b.get("config", "constraints", "max_requests", "args", "count").str())
+		if data := root.get("config", "spec", "data").first(); data != nil {
+			r.setParam("input_len", data.get("prompt_tokens").str())
+			r.setParam("output_len", data.get("output_tokens").str())
+		}
 		m := b.get("metrics")
 		if m == nil {
 			return nil, &Error{base.Source, b.line, fmt.Errorf("a benchmark without metrics: is this a file of guidellm's version 2?")}
@@ -83,8 +89,7 @@ var aiperfSums = []struct {
 // for each metric.
 func convertAiperf(root *node, r Run) (Run, error) {
 	r.Format, r.Tool = FormatAiperf, toolAiperf
-	r.fields(root.get("input_config", "loadgen"), "")
-	r.fields(root.get("input_config", "endpoint"), "endpoint_")
+	r.aiperfParams(root.get("input_config"))
 	var e entryList
 	for _, g := range aiperfTimes {
 		tag := root.get(g.tag)
@@ -100,11 +105,37 @@ func convertAiperf(root *node, r Run) (Run, error) {
 	for _, g := range aiperfSums {
 		e.add(g.label, root.get(g.tag, "avg"))
 	}
+	if failures, ok := root.get("error_summary").sum("count"); ok && root.get("error_request_count") == nil {
+		e.text("failed", fmt.Sprint(failures), root.line) // a run without failures has no count of them
+	}
 	e.add("duration ("+root.get("benchmark_duration", "unit").str()+")", root.get("benchmark_duration", "avg"))
 	if complete := root.get("is_complete").str(); complete == "false" || root.get("was_cancelled").str() == "true" {
 		r.warnf("the run did not end as planned: %s", clip(root.get("incomplete_reason").str()))
 	}
 	return r, r.fill(e.entries)
+}
+
+// aiperfParams reads the settings of a run: those of a load generator in older versions,
+// the phase that is measured and its data set from 0.13 on.
+func (r *Run) aiperfParams(config *node) {
+	r.fields(config.get("loadgen"), "")
+	r.fields(config.get("endpoint"), "endpoint_")
+	r.setParam("model", config.get("models", "items").first().get("name").str())
+	r.setParam("tokenizer", config.get("tokenizer", "name").str())
+	data := config.get("datasets").first()
+	r.setParam("dataset_name", data.get("type").str())
+	r.setParam("input_len", data.get("prompts", "isl", "mean").str())
+	r.setParam("output_len", data.get("prompts", "osl", "mean").str())
+	if phases := config.get("phases"); phases != nil {
+		for _, phase := range phases.items {
+			if phase.get("kind").str() == "profiling" {
+				r.setParam("arrival", phase.get("type").str())
+				r.setParam("request_rate", phase.get("rate").str())
+				r.setParam("max_concurrency", phase.get("concurrency").str())
+				r.setParam("num_prompts", phase.get("requests").str())
+			}
+		}
+	}
 }
 
 var aiperfStats = map[string]string{

@@ -42,6 +42,9 @@ type Run struct {
 	// SameAs is the line of the block in the same source that this row of a table (or this
 	// summary) repeats, 0 if it stands for itself. Document leaves repetitions out.
 	SameAs int
+	// loose are parameters that come from lines of the text alone: "Elapsed: 12 s" is one as
+	// well as "seq_length: 80".
+	loose map[string]bool
 	// bare marks a block that was found without its first line.
 	bare bool
 }

@@ -14,7 +14,6 @@ func Single(r *Run) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	out.Audit["tool"] = r.Tool
 	if !r.Counts.FailedKnown {
 		out.Audit["failures"] = "not told by the tool"
 	}

@@ -81,11 +81,14 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 		r.setParam(fmt.Sprintf("h%d", level+1), text)
 		r.setParam("heading", text)
 	}
+	r.loose = map[string]bool{}
 	for key, v := range s.settings {
 		r.setParam(key, v.pick(key, succeeded))
+		r.loose[key] = true
 	}
 	for key, value := range s.mine {
 		r.setParam(key, value)
+		delete(r.loose, key)
 	}
 }
 

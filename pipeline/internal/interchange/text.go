@@ -160,7 +160,7 @@ func (t *textReader) outside(line string) {
 
 // isCommand tells a command from a heading that names one.
 func isCommand(line string) bool {
-	return commandPattern.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
+	return commandPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
 }
 
 // inCommand collects a command of several lines that end with a backslash.
