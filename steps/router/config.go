@@ -220,3 +220,9 @@ func headerSafe(s string) bool {
 		return !letter && (r < '0' || r > '9') && !strings.ContainsRune(`._-[]":`, r)
 	})
 }
+
+// Concurrent says whether a protocol sends a request to both servers at once; the others
+// wait for the answer of the prefill server.
+func Concurrent(name string) bool {
+	return slices.ContainsFunc(protocols, func(p protocol) bool { return p.name == name && p.concurrent })
+}

@@ -107,18 +107,26 @@ func (r *Router) all() []*member {
 	return append(append([]*member(nil), r.prefill...), r.decode...)
 }
 
-// pair chooses the servers of the next request. Both lists are walked in turn; after each
-// round in which the walks meet again, decode is one step further, so that any P·D
-// requests in a row meet all pairs.
+// pair chooses the servers of the next request.
 func (r *Router) pair() (prefill, decode *member) {
-	k := r.turn.Add(1) - 1
-	d := uint64(len(r.decode))
-	if len(r.prefill) == 0 {
-		return nil, r.decode[k%d]
+	p, d := Turn(r.turn.Add(1)-1, len(r.prefill), len(r.decode))
+	if p < 0 {
+		return nil, r.decode[d]
 	}
-	p := uint64(len(r.prefill))
-	common := gcd(p, d)
-	return r.prefill[k%p], r.decode[(k+k/(p*d/common)%common)%d]
+	return r.prefill[p], r.decode[d]
+}
+
+// Turn is which of so many servers get the k-th request, counted from 0; prefill is -1
+// where there are none. Both lists are walked in turn; after each round in which the walks
+// meet again, decode is one step further, so that any P·D requests in a row meet all pairs.
+func Turn(k uint64, prefill, decode int) (p, d int) {
+	n := uint64(decode)
+	if prefill == 0 {
+		return -1, int(k % n)
+	}
+	m := uint64(prefill)
+	common := gcd(m, n)
+	return int(k % m), int((k + k/(m*n/common)%common) % n)
 }
 
 func gcd(a, b uint64) uint64 {

@@ -59,10 +59,15 @@ type (
 // flags that real servers need for it.
 func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 	u := &usageBody{PromptTokens: len(g.prompt), TotalTokens: len(g.prompt) + n, CompletionTokens: n}
-	if s.launch.args.bool("--enable-prompt-tokens-details", false) || s.launch.args.bool("--enable-cache-report", false) {
+	if s.launch.tellsCached() {
 		u.PromptTokensDetails = &cachedDetails{CachedTokens: cached}
 	}
 	return u
+}
+
+// tellsCached says whether the server has the flag that real ones need to tell cached tokens.
+func (l *launch) tellsCached() bool {
+	return l.args.bool("--enable-prompt-tokens-details", false) || l.args.bool("--enable-cache-report", false)
 }
 
 // openaiBody is a whole answer without streaming.

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,42 +37,24 @@ func (t Timeline) FirstToken() time.Duration { return t.Tokens[0] }
 // order. The same arguments give the same result to the nanosecond. The seed draws the
 // noise of one launch of the server.
 func (m Model) Replay(arrivals []Arrival, launchSeed uint64) ([]Timeline, error) {
-	e, err := NewEngine(m.Config, launchSeed)
+	f, err := NewFleet(FleetSpec{Decode: []Node{{Config: m.Config, Seed: launchSeed}}})
 	if err != nil {
 		return nil, err
 	}
-	timelines := make([]Timeline, len(arrivals))
-	order := make([]int, len(arrivals))
-	for i, a := range arrivals {
+	return f.replay(arrivals)
+}
+
+// byTime sorts arrivals: their indices in the order of their times, and the times.
+func byTime(arrivals []Arrival) (order []int, times []time.Duration) {
+	order, times = make([]int, len(arrivals)), make([]time.Duration, len(arrivals))
+	for i := range arrivals {
 		order[i] = i
-		timelines[i] = Timeline{Arrival: a.At, Tokens: make([]time.Duration, 0, max(a.Output, 0))}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(arrivals[i].At, arrivals[j].At) })
-	for _, i := range order {
-		a := arrivals[i]
-		if err := e.Submit(a.At, Request{ID: i, Input: a.Input, Output: a.Output, IDs: a.Prompt}); err != nil {
-			return nil, fmt.Errorf("replay: %w", err)
-		}
+	for i, at := range order {
+		times[i] = arrivals[at].At
 	}
-	var now time.Duration
-	var events []Event
-	for {
-		step, ok := e.Begin(now)
-		if !ok {
-			next, more := e.NextReady()
-			if !more {
-				return timelines, nil
-			}
-			now = next
-			continue
-		}
-		now = step.End
-		events = e.End(events[:0])
-		for _, ev := range events {
-			t := &timelines[ev.ID]
-			t.Tokens, t.Cached = append(t.Tokens, now), ev.Cached
-		}
-	}
+	return order, times
 }
 
 // Records writes timelines down as the load generator would have: one event for each

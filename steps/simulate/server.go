@@ -162,7 +162,7 @@ func (s *Server) run(ctx context.Context) int {
 		defer close(closed)
 		_ = server.Serve(ln) // returns when it is closed below
 	}()
-	s.serving(ln.Addr())
+	s.serving(ln.Addr().String())
 	err = s.Drive(ctx)
 	// vLLM's default is to abort what is in flight, so nothing is waited for.
 	_ = server.Close()

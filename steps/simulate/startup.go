@@ -15,14 +15,17 @@ var errStart = errors.New("the simulated server failed to start")
 
 // start goes through the engine's start-up: lines, time, failures. It returns once the
 // server may listen.
-func (s *Server) start(ctx context.Context) error {
+func (s *Server) start(ctx context.Context) error { return s.startAt(ctx, s.probePort) }
+
+// startAt does the same with another look at the port that it is to listen on.
+func (s *Server) startAt(ctx context.Context, probe func() error) error {
 	l, g := s.launch, s.log
 	if l.fail.ExitAtStart {
 		g.raw("Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory")
 		return errStart
 	}
 	s.banner()
-	if err := s.probePort(); err != nil {
+	if err := probe(); err != nil {
 		s.portInUse()
 		return errStart
 	}
@@ -97,7 +100,7 @@ func (s *Server) ready(startup time.Duration) {
 }
 
 // serving writes the lines of a server that listens.
-func (s *Server) serving(addr net.Addr) {
+func (s *Server) serving(addr string) {
 	l, g := s.launch, s.log
 	if l.engine == engineVLLM && !l.legacy {
 		g.api("INFO", "api_server.py:1912", "Starting vLLM API server 0 on http://%s", addr)

@@ -1,0 +1,208 @@
+package simulate
+
+import (
+	"errors"
+	"time"
+)
+
+// Traffic is what the clients of a run send.
+type Traffic struct {
+	// Request makes the request of an index; its At is not used. An error ends the run.
+	Request func(i int) (Arrival, error)
+	// Times at which requests are planned, ascending, from the start of the run; nil for a closed loop.
+	Times []time.Duration
+	// Limit is how many requests may be in flight in an open loop (0 for no bound), or the
+	// number of users of a closed one.
+	Limit int
+	// Requests and Duration end a closed loop, what comes first; 0 is no bound. Think is how
+	// long a user waits after an answer.
+	Requests        int
+	Duration, Think time.Duration
+	// Timeout ends a single request; 0 means none.
+	Timeout time.Duration
+}
+
+// Served is what became of a request. Times count from the start of the run.
+type Served struct {
+	Timeline
+	// Planned is -1 in a closed loop. Sent is later than it where requests waited for a
+	// place among those in flight; Timeline.Arrival is Sent.
+	Planned, Sent time.Duration
+	Input, Output int
+	// Done is the time of the last token, or of the failure.
+	Done time.Duration
+	// Err is why there is no answer: ErrTooLong or ErrRequestTimeout.
+	Err error
+}
+
+// ErrRequestTimeout is a request that took longer than its client waits.
+var ErrRequestTimeout = errors.New("the request took longer than its timeout")
+
+// fleetRequest is a request on its way.
+type fleetRequest struct {
+	id, index       int
+	prefill, decode *fleetNode // prefill is nil where one server does both
+	input, output   int
+	ids             []int
+	// computed on the prefill server, there where the decode server gets it from, wanted by it.
+	computed, there, wanted bool
+	over                    bool
+}
+
+// fleetRun is one run of traffic.
+type fleetRun struct {
+	fleet  *Fleet
+	t      Traffic
+	start  time.Duration
+	served []Served
+	byID   map[int]*fleetRequest
+	// waiting requests are planned and have no place among those in flight.
+	waiting  []int
+	inFlight int
+	open     int // requests or users that will still do something
+}
+
+// begin plans a run from now on.
+func (f *Fleet) begin(t Traffic) {
+	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}}
+	f.run, f.err = r, nil
+	for _, n := range append(append([]*fleetNode{}, f.prefill...), f.decode...) {
+		n.notes = nil
+	}
+	if t.Times == nil {
+		r.open = t.Limit
+		for range t.Limit {
+			f.at(f.now, r.user)
+		}
+	} else {
+		r.open = len(t.Times)
+		r.served = make([]Served, len(t.Times))
+		for i, at := range t.Times {
+			f.at(r.start+at, func() { r.planned(i) })
+		}
+	}
+	if f.spec.Every > 0 {
+		f.at(f.now+f.spec.Every, r.note)
+	}
+}
+
+// note writes down what the servers hold, until the run is over.
+func (r *fleetRun) note() {
+	if r.open == 0 {
+		return
+	}
+	for _, list := range [][]*fleetNode{r.fleet.prefill, r.fleet.decode} {
+		for _, n := range list {
+			n.notes = append(n.notes, n.note(r.fleet.now))
+		}
+	}
+	r.fleet.at(r.fleet.now+r.fleet.spec.Every, r.note)
+}
+
+// planned sends a request of an open loop, or lets it wait for a place.
+func (r *fleetRun) planned(i int) {
+	r.served[i].Planned = r.fleet.now - r.start
+	if r.t.Limit > 0 && r.inFlight >= r.t.Limit {
+		r.waiting = append(r.waiting, i)
+		return
+	}
+	r.send(i)
+}
+
+// user sends the next request of a closed loop, or leaves.
+func (r *fleetRun) user() {
+	n := len(r.served)
+	if r.t.Requests > 0 && n >= r.t.Requests || r.t.Duration > 0 && r.fleet.now-r.start >= r.t.Duration {
+		r.open--
+		return
+	}
+	r.served = append(r.served, Served{Planned: -1})
+	r.send(n)
+}
+
+// send gives a request to its servers.
+func (r *fleetRun) send(i int) {
+	f := r.fleet
+	a, err := r.t.Request(i)
+	if err != nil {
+		f.err = err
+		return
+	}
+	q := &fleetRequest{id: f.submitted, index: i, input: a.Input, output: a.Output, ids: a.Prompt}
+	p, d := f.spec.Pick(f.turns)
+	f.submitted++
+	f.turns++
+	q.decode = f.decode[d]
+	r.byID[q.id] = q
+	r.inFlight++
+	s := &r.served[i]
+	s.Sent, s.Input, s.Output = f.now-r.start, a.Input, a.Output
+	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
+	if r.t.Timeout > 0 {
+		f.at(f.now+r.t.Timeout, func() { r.giveUp(q) })
+	}
+	if !f.pairs() {
+		f.at(f.now+f.spec.Hop, func() { f.submit(q.decode, q, Request{Input: q.input, Output: q.output, IDs: q.ids}) })
+		return
+	}
+	q.prefill = f.prefill[p]
+	hold := q.decode.node.Transfer.Way == Fetched
+	f.at(f.now+f.spec.Hop, func() {
+		f.submit(q.prefill, q, Request{Input: q.input, Output: 1, IDs: q.ids, Hold: hold})
+		if f.spec.Concurrent {
+			f.handOn(q)
+		}
+	})
+}
+
+// token notes one that a server has made.
+func (r *fleetRun) token(q *fleetRequest, ev Event) {
+	s := &r.served[q.index]
+	s.Tokens, s.Cached = append(s.Tokens, r.fleet.now-r.start), ev.Cached
+	if ev.Last {
+		r.end(q, nil)
+	}
+}
+
+// refuse ends a request that a server does not take.
+func (r *fleetRun) refuse(q *fleetRequest, err error) {
+	if !errors.Is(err, ErrTooLong) {
+		r.fleet.err = err
+		return
+	}
+	r.end(q, err)
+}
+
+// giveUp ends a request whose client waits no longer.
+func (r *fleetRun) giveUp(q *fleetRequest) {
+	if !q.over {
+		r.end(q, ErrRequestTimeout)
+	}
+}
+
+// end takes a request from its servers and lets the next one go.
+func (r *fleetRun) end(q *fleetRequest, err error) {
+	s := &r.served[q.index]
+	s.Done, s.Err = r.fleet.now-r.start, err
+	q.over = true
+	q.ids = nil
+	if err != nil {
+		for _, n := range []*fleetNode{q.prefill, q.decode} {
+			if n != nil {
+				n.Abort(q.id)
+			}
+		}
+	}
+	r.inFlight--
+	switch {
+	case r.t.Times == nil:
+		r.fleet.at(r.fleet.now+r.t.Think, r.user)
+	default:
+		r.open--
+		if len(r.waiting) > 0 {
+			next := r.waiting[0]
+			r.waiting = r.waiting[1:]
+			r.send(next)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Virtual is a server's part in a fleet, from the command line that would start it.
+type Virtual struct {
+	Node Node
+	// Startup is the time from its start until it serves.
+	Startup time.Duration
+	launch  *launch
+}
+
+// StartError is a server that ends while it starts, with the exit status that it has then.
+// What it says of the cause is in its log.
+type StartError struct{ Status int }
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("the simulated server failed to start: exit status %d", e.Status)
+}
+
+// StartVirtual goes through the start of a server without a process, a socket or a wait:
+// its command line is read as the engine does, its log gets the lines of the start, and
+// what remains is the part that it plays in a Fleet. A *StartError is a server that fails
+// to start; any other error is of a command line that cannot be simulated so.
+func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtual, error) {
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	if log == nil {
+		log = io.Discard
+	}
+	settings, err := ParseSettings(env(SettingsEnv))
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLaunch(argv, settings, env)
+	if refused := (usageError{}); errors.As(err, &refused) {
+		fmt.Fprint(log, usage(l.engine, argv, refused))
+		return nil, &StartError{2}
+	}
+	if refused := (configError{}); errors.As(err, &refused) {
+		fmt.Fprintln(log, refused.text)
+		return nil, &StartError{1}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.fail.virtual(); err != nil {
+		return nil, err
+	}
+	clock := &freeClock{}
+	s, err := newServer(l, Options{Settings: settings, Env: env, Log: log, Clock: clock})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.startAt(context.Background(), func() error { return l.fail.portTaken() }); err != nil {
+		return nil, &StartError{1}
+	}
+	s.serving(s.address())
+	return &Virtual{Node: l.node(), Startup: clock.now, launch: l}, nil
+}
+
+// IsService says whether a command line starts a service that the simulator plays, such as
+// etcd. In virtual time it has nothing to do.
+func IsService(argv []string) bool {
+	kind, _ := serviceOf(argv)
+	return kind != ""
+}
+
+// freeClock lets time go by at no cost.
+type freeClock struct{ now time.Duration }
+
+func (c *freeClock) Now() time.Duration { return c.now }
+
+func (c *freeClock) SleepUntil(ctx context.Context, t time.Duration) error {
+	c.now = max(c.now, t)
+	return ctx.Err()
+}
+
+// virtual says which failures need what a virtual server does not have: time in which
+// nothing happens, connections that break, a process that dies.
+func (f Failures) virtual() error {
+	for _, unfit := range []struct {
+		name string
+		set  bool
+	}{
+		{"never_ready", f.NeverReady}, {"crash_after", f.CrashAfter > 0}, {"garbage", f.Garbage}, {"drop", f.Drop > 0},
+		{"handshake_fail", f.HandshakeFail}, {"peer_dies", f.PeerDies > 0},
+	} {
+		if unfit.set {
+			return fmt.Errorf("the failure %q needs a process and its connections, which virtual time does not have; use --simulate", unfit.name)
+		}
+	}
+	return nil
+}
+
+func (f Failures) portTaken() error {
+	if f.PortInUse {
+		return errStart
+	}
+	return nil
+}
+
+// node is the server's part in a fleet.
+func (l *launch) node() Node {
+	n := Node{Config: l.config, Seed: l.settings.LaunchSeed}
+	if l.kv == nil || l.kv.family == familyNone {
+		return n
+	}
+	p := *l.kv
+	if l.fail.TransportFallback && p.transport != transportDisk {
+		p.transport = transportTCP
+	}
+	n.Transfer = Transfer{Way: p.way(), Link: p.link(l.config.Profile.Net), Recompute: l.fail.Recompute}
+	return n
+}
+
+// way of this side's KV. Mooncake and SGLang write where NIXL reads, but begin when the
+// decode server has room as well.
+func (p *kvPlan) way() Way {
+	switch p.family {
+	case familyNIXL, familyMooncake:
+		return Fetched
+	case familyV0:
+		return Blocking
+	case familyP2P:
+		return Pushed
+	case familyFiles:
+		return Stored
+	case familyDummy:
+		return Given
+	case familyContent:
+		if p.peer == "" { // it is the receiver that others write to
+			return Delivered
+		}
+		return Stored
+	}
+	return Computed
+}
+
+// TellsCached says whether answers of an endpoint tell how many tokens were cached.
+func (v *Virtual) TellsCached(endpoint string) bool {
+	return endpoint == "generate" || v.launch.tellsCached()
+}
+
+// Answer is how many tokens the model makes of those that are wanted, and why it ends.
+func Answer(prompt []int, want int, ignoreEOS bool) (n int, finish string) {
+	return outputLength(prompt, want, 0, ignoreEOS)
+}
+
+// EncodeChat is the prompt that a server makes of a chat's messages, a JSON array.
+func EncodeChat(messages json.RawMessage) ([]int, error) {
+	var list []chatMessage
+	if err := json.Unmarshal(messages, &list); err != nil {
+		return nil, fmt.Errorf("messages of a chat: %w", err)
+	}
+	return chatPrompt(list)
+}
