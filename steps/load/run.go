@@ -115,19 +115,15 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	src, err := source(ctx, r.opt, r.client, enc, c)
+	src, err := source(ctx, r.opt, c, func(ctx context.Context, texts []string) ([][]int, error) {
+		return tokenizeAll(ctx, r.client, enc, texts)
+	})
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	l := r.opt.Workload.Load
-	n := Count(l)
-	if l.Arrival == Trace {
-		if r.schedule, err = traceSchedule(l, src); err != nil {
-			return fmt.Errorf("load: %w", err)
-		}
-		n = len(r.schedule)
-	} else {
-		r.schedule = Schedule(l, n, r.opt.seeds().Lengths)
+	var n int
+	if r.schedule, n, err = scheduleOf(r.opt, src); err != nil {
+		return fmt.Errorf("load: %w", err)
 	}
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err

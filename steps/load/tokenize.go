@@ -21,16 +21,24 @@ func corpus(ctx context.Context, c *client, enc *encoder) (dataset.Corpus, error
 	if err != nil {
 		return dataset.Corpus{}, err
 	}
-	if enc.endpoint == endpointChat {
-		text := dataset.TextCorpus(ids)
-		text.Chat = true
-		return text, nil
-	}
-	return dataset.Corpus{IDs: ids}, nil
+	return corpusOf(enc.endpoint, ids), nil
 }
 
+// corpusOf is the embedded text for an endpoint, given its token ids.
+func corpusOf(e endpoint, ids []int) dataset.Corpus {
+	if e == endpointChat {
+		text := dataset.TextCorpus(ids)
+		text.Chat = true
+		return text
+	}
+	return dataset.Corpus{IDs: ids}
+}
+
+// tokenizer makes token ids of texts, nil where the server has none.
+type tokenizer func(ctx context.Context, texts []string) ([][]int, error)
+
 // source makes the source of the run's prompts: of the corpus alone, or of a file.
-func source(ctx context.Context, opt Options, c *client, enc *encoder, corpus dataset.Corpus) (dataset.Source, error) {
+func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize tokenizer) (dataset.Source, error) {
 	d := opt.Workload.Dataset
 	if !dataset.NeedsFile(d) {
 		return dataset.New(d, corpus)
@@ -44,7 +52,7 @@ func source(ctx context.Context, opt Options, c *client, enc *encoder, corpus da
 	}
 	m := dataset.Material{Corpus: corpus, Table: table, Need: Count(opt.Workload.Load), Seeds: opt.seeds()}
 	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
-		m.Tokenize = func(ctx context.Context, texts []string) ([][]int, error) { return tokenizeAll(ctx, c, enc, texts) }
+		m.Tokenize = tokenize
 	}
 	return dataset.FromFile(ctx, d, m)
 }

@@ -9,6 +9,18 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
+// scheduleOf is when the requests of a run are planned (nil for a closed loop), and their
+// number, 0 where it is not known beforehand.
+func scheduleOf(opt Options, src dataset.Source) ([]time.Duration, int, error) {
+	l := opt.Workload.Load
+	if l.Arrival == Trace {
+		times, err := traceSchedule(l, src)
+		return times, len(times), err
+	}
+	n := Count(l)
+	return Schedule(l, n, opt.seeds().Lengths), n, nil
+}
+
 // traceSchedule is the recorded schedule of a trace: its first requests, or those within
 // a duration.
 func traceSchedule(l steps.Load, src dataset.Source) ([]time.Duration, error) {

@@ -25,6 +25,14 @@ const (
 	scrapeTries = 3
 )
 
+// Chronicler is an observer that keeps what a server was in the course of a run by itself,
+// and is not asked meanwhile: where time does not pass while a run is carried out.
+type Chronicler interface {
+	steps.Observer
+	// Chronicle is what the server was in the course of the last run.
+	Chronicle(ctx context.Context, ep steps.Endpoint) []steps.Observation
+}
+
 // watch observes the servers of a target during one run.
 type watch struct {
 	now    func() time.Time
@@ -79,6 +87,9 @@ func (w *watch) begin(ctx context.Context) {
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
 	for _, v := range w.views {
+		if _, ok := v.observer.(Chronicler); ok {
+			continue
+		}
 		w.done.Go(func() { v.during(ctx, max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)) })
 	}
 }
@@ -94,6 +105,9 @@ func (w *watch) end(ctx context.Context) {
 	w.done.Wait()
 	w.eachRelay(func(r *relayed) { r.end(ctx) })
 	w.each(func(v *view) {
+		if c, ok := v.observer.(Chronicler); ok {
+			v.scrapes = append(v.scrapes, c.Chronicle(ctx, v.member.endpoint)...)
+		}
 		if o, ok := v.scrape(ctx); ok {
 			v.after = &o
 		}

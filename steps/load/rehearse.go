@@ -1,0 +1,175 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Model answers requests in a time of its own, without a network. What it does not have
+// is everything that a client, a network and a machine add.
+type Model interface {
+	// Tokenize is the model's own tokenizer, and TokenizeChat what it makes of the
+	// messages of a chat, a JSON array.
+	Tokenize(text string) []int
+	TokenizeChat(messages json.RawMessage) ([]int, error)
+	// Serve answers all requests of a run and returns when the last answer is complete, in
+	// the model's time.
+	Serve(ctx context.Context, t ModelTraffic) ([]record.Request, error)
+}
+
+// ModelTraffic is what a [Model] gets in the place of connections.
+type ModelTraffic struct {
+	// Request is the prompt of an index as token ids.
+	Request func(i int) (ModelRequest, error)
+	// Times at which requests are planned, ascending; nil for a closed loop.
+	Times []time.Duration
+	// Limit bounds the requests in flight of an open loop, 0 for no bound, and is the
+	// number of users of a closed one.
+	Limit int
+	// Requests and Duration end a closed loop, what comes first; 0 is no bound. Think is how
+	// long a user waits after an answer.
+	Requests        int
+	Duration, Think time.Duration
+	// Timeout ends a single request, 0 for none.
+	Timeout time.Duration
+}
+
+// ModelRequest is one request for a [Model].
+type ModelRequest struct {
+	Prompt []int
+	// Want is the number of tokens that are asked for; with IgnoreEOS it gets them all.
+	Want      int
+	IgnoreEOS bool
+}
+
+// Rehearse is Run with a model in the place of a server: the same prompts at the same
+// planned times, and records of the same form, whose times are the model's. Of the audit
+// there is what follows from the schedule: a client that does not exist is never late.
+// Options that say how to reach a server are not used. The result's Start is zero.
+func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
+	d, err := draw(ctx, opt, m)
+	if err != nil {
+		return Result{}, err
+	}
+	var got Result
+	if n := opt.Workload.Warmup; n > 0 {
+		seeds := d.seeds
+		seeds.Content ^= warmupContent
+		users := opt.Workload.Load.MaxConcurrency
+		if users == 0 {
+			users = warmupConcurrency
+		}
+		t := ModelTraffic{Request: d.request(seeds), Limit: min(users, n), Requests: n, Timeout: opt.Workload.RequestTimeout}
+		if got.Warmup, err = m.Serve(ctx, t); err != nil {
+			return got, fmt.Errorf("load: stopped in the warm-up: %w", err)
+		}
+	}
+	if opt.Begin != nil {
+		opt.Begin(ctx)
+	}
+	got.Run, err = d.serve(ctx, m)
+	return got, err
+}
+
+// drawn is the work of a run before it is sent.
+type drawn struct {
+	opt      Options
+	model    Model
+	src      dataset.Source
+	seeds    dataset.Seeds
+	schedule []time.Duration
+	prompts  []dataset.Prompt
+}
+
+func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
+	if err := CheckLoad(opt.Workload.Load); err != nil {
+		return nil, err
+	}
+	if err := dataset.Check(opt.Workload.Dataset); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	e, err := parseEndpoint(opt.Workload.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	d := &drawn{opt: opt, model: m, seeds: opt.seeds()}
+	d.src, err = source(ctx, opt, corpusOf(e, m.Tokenize(dataset.Text())), func(_ context.Context, texts []string) ([][]int, error) {
+		out := make([][]int, len(texts))
+		for i, text := range texts {
+			out[i] = m.Tokenize(text)
+		}
+		return out, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	n := 0
+	if d.schedule, n, err = scheduleOf(opt, d.src); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	if n == 0 {
+		n = hashedPrompts
+	}
+	d.prompts = dataset.Prompts(d.src, n, d.seeds)
+	return d, nil
+}
+
+// request makes the requests of the run, or those of the warm-up by other seeds.
+func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
+	return func(i int) (ModelRequest, error) {
+		var p dataset.Prompt
+		if i < len(d.prompts) && seeds == d.seeds {
+			p = d.prompts[i]
+		} else {
+			p = d.src.Prompt(i, seeds)
+		}
+		ids := p.IDs
+		switch {
+		case p.Messages != nil:
+			var err error
+			if ids, err = d.model.TokenizeChat(p.Messages); err != nil {
+				return ModelRequest{}, fmt.Errorf("load: request %d: %w", i, err)
+			}
+		case !p.Exact() && d.opt.Workload.Endpoint == "chat":
+			raw, err := json.Marshal([]map[string]string{{"role": "user", "content": p.Text}})
+			if err == nil {
+				ids, err = d.model.TokenizeChat(raw)
+			}
+			if err != nil {
+				return ModelRequest{}, fmt.Errorf("load: request %d: %w", i, err)
+			}
+		case !p.Exact():
+			ids = d.model.Tokenize(p.Text)
+		}
+		return ModelRequest{Prompt: ids, Want: p.Output, IgnoreEOS: d.opt.Workload.IgnoreEOS}, nil
+	}
+}
+
+// serve has the model serve the measured requests.
+func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
+	l := d.opt.Workload.Load
+	requests, err := m.Serve(ctx, ModelTraffic{
+		Request: d.request(d.seeds), Times: d.schedule, Limit: l.MaxConcurrency, Requests: l.Requests,
+		Duration: l.Duration, Think: l.ThinkTime, Timeout: d.opt.Workload.RequestTimeout,
+	})
+	if err != nil {
+		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
+	}
+	run := record.Run{Requests: requests, Duration: duration(requests)}
+	run.Audit = record.Audit{Clock: "virtual", ScheduleHash: hashSchedule(d.schedule), WorkHash: dataset.Hash(d.prompts)}
+	for i := range requests {
+		run.Audit.Events += len(requests[i].Events)
+	}
+	if n := len(d.schedule); n > 0 && d.schedule[n-1] > 0 {
+		run.Audit.PlannedRate = float64(n) / d.schedule[n-1].Seconds()
+		run.Audit.RealisedRate = run.Audit.PlannedRate
+	}
+	run.Audit.PeakConcurrency = record.PeakConcurrency(run)
+	run.Audit.Overloaded = record.Overloaded(run)
+	return run, nil
+}
