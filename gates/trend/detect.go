@@ -16,8 +16,8 @@ const MinSegment = 3
 
 // Options of a search. The zero value is usable.
 type Options struct {
-	// Significance is the chance that a series without a change has a change point; 0
-	// means 0.05.
+	// Significance is the chance that a series without a change has a change point, up to
+	// twice as much where neighbours are correlated; 0 means 0.05.
 	Significance float64
 	// MinMagnitude is the smallest change reported: a ratio less one on the log scale,
 	// in the metric's unit otherwise. Twice Series.Noise is a good choice where people
@@ -25,7 +25,7 @@ type Options struct {
 	MinMagnitude float64
 	// MinSegment is the least number of points on each side; 0 means [MinSegment].
 	MinSegment int
-	// Permutations for each split; 0 means 199.
+	// Permutations for each change point; 0 means 199.
 	Permutations int
 	Seed         uint64
 }
@@ -51,8 +51,8 @@ type ChangePoint struct {
 	Before, After, Change float64
 	// Worse is true where the change is for the worse.
 	Worse bool
-	// P is the permutation p value of the split when it was found; for a suspected one,
-	// that of the prediction interval.
+	// P is the permutation p value of the change point when it was found; for a suspected
+	// one, that of the prediction interval.
 	P float64
 }
 
@@ -105,7 +105,7 @@ func Detect(m metric.Metric, values []float64, opt Options) (Series, error) {
 	}
 	s := &search{Options: opt, x: x, cuts: []int{0, len(x)}, p: map[int]float64{}, work: make([]float64, 2*len(x)),
 		rng: rand.New(rand.NewPCG(opt.Seed, uint64(len(x))))}
-	for s.divide() {
+	for s.divide() || s.scan() {
 	}
 	s.drop(m.Scale)
 	return s.series(m), nil
@@ -142,13 +142,19 @@ type search struct {
 	rng  *rand.Rand
 }
 
-// divide adds the best split of all segments if it is significant.
+// divide adds the best split of all segments by E-divisive if it is significant. In a
+// series without change points it looks for episodes alone, so that scan has the whole
+// significance for single changes.
 func (s *search) divide() bool {
 	candidate, _ := s.best(s.x)
 	if candidate < 0 {
 		return false
 	}
-	phi := s.correlation(s.episodes(s.with(candidate)))
+	cuts := s.episodes(s.with(candidate))
+	if len(cuts) == 3 && s.scannable() { // a single change, if there is one, is scan's
+		return false
+	}
+	phi := s.correlation(cuts)
 	white := s.whiten(phi)
 	at, q := s.best(white)
 	if at < 0 {

@@ -1,16 +1,20 @@
 // Package trend finds the points at which a metric's history changed: one value per
 // session in, change points out.
 //
-// Change points are found by the hierarchical divisive estimation of D. Matteson and
-// N. James (E-divisive, J. Am. Statist. Assoc. 109, 2014): the split with the largest
-// energy distance is tested by permutations, and the parts are searched again until no
-// split is significant. It assumes no distribution.
+// Two searches take turns. E-divisive (hierarchical divisive estimation, D. Matteson and
+// N. James, J. Am. Statist. Assoc. 109, 2014) splits the series where the energy distance
+// of the parts is largest, tests the split by permutations, and searches the parts again.
+// It assumes no distribution, and finds episodes: changes that were undone. The other scans
+// the newest segment for a step by the likelihood ratio, and finds single and recent
+// changes with few points.
 //
 // Nightly values are not independent: a machine that is warm tonight is warm tomorrow.
 // Permutations would take that for change points (in 68 % of unchanged series with a
-// correlation of 0.5). So the series is whitened first: the correlation φ of
-// neighbours is estimated with the candidate split taken out, corrected for its bias, and
-// x(t) − φ·x(t−1) is searched and permuted in place of x(t).
+// correlation of 0.5). So both searches estimate the correlation φ of neighbours with the
+// candidate change taken out, corrected for its bias, and work on the innovations
+// x(t) − φ·x(t−1). E-divisive searches and permutes these in place of x(t). The scan fits a
+// first-order autoregressive series with and without a step by generalized least squares, and
+// compares the ratio with those of series made of the same innovations in another order.
 //
 // Example: a history of 60 nights that became 10 % slower three nights ago.
 //
@@ -18,11 +22,17 @@
 //	s, err := trend.Detect(ttft, values, trend.Options{})
 //	// s.ChangePoints[0].Index == 60, .Change ≈ 0.10, .Worse, .State == trend.Confirmed
 //
-// Correlated points say less, so changes of a correlated series are found later: at a
-// standard deviation of 2 % and a correlation of 0.5 a step of +5 % is found within one
-// place by five points in about half of the series (86 % without correlation), and one of
-// +10 % by three points in about 84 % (99 %), by ten in 95 %. Searching the series as it is
-// would find them sooner, and alarm in two of three series that did not change.
+// At a standard deviation of 2 % a step of +5 % is found within one place by five points in
+// 87 % of series, and one of +10 % by three points in 99 %. 4 % of unchanged series of 90
+// points alarm.
+//
+// Correlated points say less. At a correlation of 0.5, where up to 10 % of unchanged series
+// alarm, +10 % is found by three points in 99 %, and +5 % by five in 65 %. The second cannot
+// be much better: a likelihood-ratio scan that is told the correlation and the spread, and
+// alarms as often, finds 76 % (80 % if it is told the level before the step as well); with
+// 2 % as the spread of the innovations, so that the values spread by 2.3 %, 60 % (67 %), and
+// this package 46 %. Only who looks at nothing but the newest ten points reaches 85 %.
+// TestAgainstTheOracle prints the bounds and holds the search to a share of them.
 //
 // [Otava] finds the change points that Apache Otava would, for those who compare.
 //

@@ -46,15 +46,7 @@ func (s *search) correlation(cuts []int) float64 {
 // whiten is x(t) − φ·x(t−1) about the means of the segments, with the first point of each
 // scaled to the same variance.
 func (s *search) whiten(phi float64) []float64 {
-	r := residuals(s.x, s.cuts)
-	white := make([]float64, len(r))
-	for i, from := range s.cuts[:len(s.cuts)-1] {
-		white[from] = math.Sqrt(1-phi*phi) * r[from]
-		for t := from + 1; t < s.cuts[i+1]; t++ {
-			white[t] = r[t] - phi*r[t-1]
-		}
-	}
-	return white
+	return whitened(residuals(s.x, s.cuts), s.cuts, phi)
 }
 
 // noise is the standard deviation of a point about its segment. The squares about a mean

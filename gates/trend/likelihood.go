@@ -1,0 +1,110 @@
+package trend
+
+import "math"
+
+// correlations are the φ among which the likeliest is sought.
+const (
+	correlationStep = 0.05
+	correlations    = 19 // up to maxCorrelation
+)
+
+// likelihood is a step in the newest segment against none.
+type likelihood struct {
+	at    int     // where it is likeliest, −1 if there is no place
+	phi   float64 // the correlation that is likeliest with it
+	ratio float64 // twice the logarithm of the ratio
+}
+
+// likelihood finds the likeliest step of a series in its newest segment. The other segments
+// say what the correlation and the spread are.
+func (s *search) likelihood(x []float64) likelihood {
+	found := likelihood{at: -1}
+	last := len(s.cuts) - 2
+	points, starts := float64(len(x)), float64(last+1)
+	without, with := math.Inf(-1), math.Inf(-1)
+	for i := range correlations {
+		phi := float64(i) * correlationStep
+		older := 0.0
+		for k, from := range s.cuts[:last] {
+			older += squaresAbout(x[from:s.cuts[k+1]], phi)
+		}
+		newest, gain, at := s.bestStep(x[s.cuts[last]:], phi)
+		if newest+older <= 0 {
+			continue
+		}
+		starting := starts / 2 * math.Log1p(-phi*phi)
+		without = math.Max(without, starting-points/2*math.Log(older+newest))
+		if l := starting - points/2*math.Log(math.Max(older+newest-gain, math.SmallestNonzeroFloat64)); l > with && at > 0 {
+			with, found.at, found.phi = l, s.cuts[last]+at, phi
+		}
+	}
+	if found.at >= 0 {
+		found.ratio = 2 * (with - without)
+	}
+	return found
+}
+
+// squaresAbout is the sum of squares of the innovations of a segment about its mean, by
+// generalized least squares.
+func squaresAbout(x []float64, phi float64) float64 {
+	first := math.Sqrt(1-phi*phi) * x[0]
+	ww, mw, mm := first*first, (1-phi*phi)*x[0], 1-phi*phi
+	for t := 1; t < len(x); t++ {
+		w := x[t] - phi*x[t-1]
+		ww += w * w
+		mw += (1 - phi) * w
+		mm += (1 - phi) * (1 - phi)
+	}
+	return ww - mw*mw/mm
+}
+
+// bestStep is the sum of squares of the innovations of a segment about its mean, and by how
+// much the best step lessens it. at is 0 if there is no place for one.
+func (s *search) bestStep(x []float64, phi float64) (squares, gain float64, at int) {
+	level := 1 - phi // of a mean of 1 in an innovation
+	start := 1 - phi*phi
+	ww, mw, mm := start*x[0]*x[0], start*x[0], start
+	for t := 1; t < len(x); t++ {
+		w := x[t] - phi*x[t-1]
+		ww += w * w
+		mw += level * w
+		mm += level * level
+	}
+	later := 0.0
+	for t := len(x) - 1; t >= s.MinSegment; t-- {
+		w := x[t] - phi*x[t-1]
+		after := float64(len(x) - 1 - t)
+		product, norm, overlap := w+level*later, 1+level*level*after, level*(1+level*after)
+		later += w
+		if len(x)-t < s.MinSegment {
+			continue
+		}
+		part := product - overlap*mw/mm
+		if g := part * part / (norm - overlap*overlap/mm); g > gain {
+			gain, at = g, t
+		}
+	}
+	return ww - mw*mw/mm, gain, at
+}
+
+// whitened are the innovations of residuals, each segment beginning anew.
+func whitened(r []float64, cuts []int, phi float64) []float64 {
+	white := make([]float64, len(r))
+	for i, from := range cuts[:len(cuts)-1] {
+		white[from] = math.Sqrt(1-phi*phi) * r[from]
+		for t := from + 1; t < cuts[i+1]; t++ {
+			white[t] = r[t] - phi*r[t-1]
+		}
+	}
+	return white
+}
+
+// recolour makes a series of innovations: what whitened undoes.
+func recolour(x, innovations []float64, cuts []int, phi float64) {
+	for i, from := range cuts[:len(cuts)-1] {
+		x[from] = innovations[from] / math.Sqrt(1-phi*phi)
+		for t := from + 1; t < cuts[i+1]; t++ {
+			x[t] = phi*x[t-1] + innovations[t]
+		}
+	}
+}

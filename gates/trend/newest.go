@@ -1,0 +1,64 @@
+package trend
+
+import "math"
+
+// From doubledFrom to doubledAt the significance of a scan rises to twice its size: points
+// say less the more correlated they are, and a change is found later in any case.
+const doubledFrom, doubledAt = 0.2, 0.5
+
+// significance of a scan of a series with a correlation.
+func (s *search) significance(phi float64) float64 {
+	return s.Significance * (1 + math.Max(0, math.Min((phi-doubledFrom)/(doubledAt-doubledFrom), 1)))
+}
+
+// leastScanned is the least number of points of a newest segment that is scanned: history
+// enough before the least that can be new.
+const leastScanned = leastHistory + MinSegment
+
+// scan looks for a step in the newest segment, and adds it if it is significant.
+//
+// It is the likelihood ratio of a step in a first-order autoregressive series against none,
+// each with the correlation φ that fits it best: a step is not only a level, but also one
+// innovation of its whole size, which the distances between values do not see. The ratio is
+// compared with those of series without a step that are made of the same innovations in
+// another order, with the φ that the step leaves over.
+func (s *search) scan() bool {
+	if !s.scannable() {
+		return false
+	}
+	found := s.likelihood(s.x)
+	if found.at < 0 {
+		return false
+	}
+	phi := unbiased(found.phi, len(s.x), len(s.cuts))
+	innovations := whitened(residuals(s.x, s.with(found.at)), s.cuts, phi)
+	made := make([]float64, len(s.x))
+	limit := int(s.significance(phi)*float64(s.Permutations+1) + 1e-9)
+	reached := 1
+	for range s.Permutations {
+		s.rng.Shuffle(len(innovations), func(a, b int) {
+			innovations[a], innovations[b] = innovations[b], innovations[a]
+		})
+		recolour(made, innovations, s.cuts, phi)
+		if s.likelihood(made).ratio >= found.ratio {
+			reached++
+		}
+		if reached > limit {
+			return false
+		}
+	}
+	s.p[found.at] = float64(reached) / float64(s.Permutations+1)
+	s.cuts = s.with(found.at)
+	return true
+}
+
+// scannable says that the newest segment is long enough for a scan.
+func (s *search) scannable() bool {
+	return len(s.x)-s.cuts[len(s.cuts)-2] >= max(leastScanned, 2*s.MinSegment)
+}
+
+// unbiased corrects a correlation for the bias that the means of segments cause, as
+// [search.correlation] does.
+func unbiased(phi float64, points, segments int) float64 {
+	return math.Max(0, math.Min(phi+float64(segments)*(1+3*phi)/float64(points), maxCorrelation))
+}
