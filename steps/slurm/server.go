@@ -3,7 +3,6 @@ package slurm
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,15 +52,13 @@ func (s *Server) ExitState() string {
 // Describe says where it runs.
 func (s *Server) Describe() map[string]string {
 	node := s.launcher.job.nodes[s.launcher.at.Node]
-	about := map[string]string{"slurm.node": node.Name}
+	about := map[string]string{}
 	if s.process.Container != nil {
 		about["slurm.image"] = s.process.Container.Image
 	}
-	facts := map[string]string{}
-	for name, value := range node.Facts {
-		facts["slurm.node_"+name] = value
+	if !s.launcher.job.opt.Spec.SideBySide { // else each run says which nodes it had
+		about["slurm.node"] = node.Name
 	}
-	maps.Copy(about, facts)
 	return about
 }
 

@@ -25,6 +25,8 @@ import (
 type cluster struct {
 	spec steps.SlurmSpec
 	job  *slurm.Job
+	// first node of the job and count of the nodes that are used: those of a lane.
+	first, count int
 }
 
 // onCluster says whether servers run on the nodes of a cluster: where the file says so,
@@ -39,7 +41,7 @@ func shownCluster(opt Options) *cluster {
 		return nil
 	}
 	spec := *opt.Config.Settings.Slurm
-	return &cluster{spec, slurm.New(slurm.Options{Spec: spec})}
+	return &cluster{spec: spec, job: slurm.New(slurm.Options{Spec: spec})}
 }
 
 // How long the end of a session waits for Slurm.
@@ -69,12 +71,28 @@ func (s *session) allocate(ctx context.Context) (*cluster, func(), error) {
 			s.caution(fmt.Sprintf("Slurm %s %s, left by the interrupted run, was cancelled", l.Kind, l.ID))
 		}
 	}
-	c := &cluster{opt.Spec, slurm.New(opt)}
+	c := &cluster{spec: opt.Spec, job: slurm.New(opt)}
 	if err := c.job.Allocate(ctx); err != nil {
 		return nil, nil, fmt.Errorf("getting nodes of the cluster: %w", err)
 	}
 	s.tell(c.found())
+	if err := s.meet(ctx, c); err != nil {
+		s.free(ctx, c)
+		return nil, nil, fmt.Errorf("looking at the nodes of the cluster: %w", err)
+	}
 	return c, func() { s.free(ctx, c) }, nil
+}
+
+// meet looks at the nodes: what they are, and whether those of a role are alike.
+func (s *session) meet(ctx context.Context, c *cluster) error {
+	if err := c.probeNodes(ctx); err != nil {
+		return err
+	}
+	tell, err := c.unlike(s.opt)
+	for _, text := range tell {
+		s.caution(text)
+	}
+	return err
 }
 
 func (s *session) slurmOptions() slurm.Options {
@@ -87,7 +105,7 @@ func (s *session) slurmOptions() slurm.Options {
 		opt.Env = []steps.EnvVar{{Name: slurmConf, Value: conf}}
 	}
 	if e := s.opt.Plan.Estimate; e.Launches > 0 {
-		opt.Need = time.Duration(e.Seconds / float64(e.Launches) * float64(time.Second))
+		opt.Need = time.Duration(max(e.Seconds, e.Sequential) / float64(e.Launches) * float64(time.Second))
 	}
 	return opt
 }
@@ -130,23 +148,6 @@ func (c *cluster) found() string {
 		verb = "is used"
 	}
 	return fmt.Sprintf("Slurm job %s %s on %s", c.job.ID(), verb, strings.Join(names, ", "))
-}
-
-// about adds the nodes to what is known of the machine, which is where the load generator
-// and the router run. Without a cluster it is all there is.
-func (c *cluster) about(facts map[string]string) map[string]string {
-	if c == nil {
-		return facts
-	}
-	facts[clientFact] = clientPlace
-	for i, n := range c.job.Nodes() {
-		at := fmt.Sprintf("slurm.node%d", i)
-		facts[at] = n.Name
-		for name, value := range n.Facts {
-			facts[at+"."+name] = value
-		}
-	}
-	return facts
 }
 
 // places gives servers their nodes and GPUs: those that CUDA_VISIBLE_DEVICES names, by
@@ -234,14 +235,14 @@ const serviceNode = 0
 
 func (d *deployment) memberLauncher(i int) steps.Launcher {
 	if d.cluster != nil {
-		return d.cluster.job.Launcher(d.places[i])
+		return d.cluster.launcher(d.places[i])
 	}
 	return d.launcherOf(d.members[i].Spec.Image != "")
 }
 
 func (d *deployment) serviceLauncher(name string) steps.Launcher {
 	if d.cluster != nil {
-		return d.cluster.job.Launcher(slurm.Place{Node: serviceNode})
+		return d.cluster.launcher(slurm.Place{Node: serviceNode})
 	}
 	return d.launcherOf(d.serviceInContainer(name))
 }
@@ -250,7 +251,7 @@ func (d *deployment) serviceLauncher(name string) steps.Launcher {
 func (d *deployment) nodeHosts() (map[string]string, error) {
 	var errs []error
 	hosts := d.onNodes(func(node int) string {
-		address, err := d.cluster.job.Address(node)
+		address, err := d.cluster.address(node)
 		errs = append(errs, err)
 		return address
 	})

@@ -11,6 +11,17 @@ import (
 // Machine describes the machine, with the few keys that a report's heading shows.
 func Machine(ctx context.Context, spawner steps.Spawner) map[string]string {
 	facts := probe.Machine(ctx, spawner)
+	headings(facts)
+	for key, value := range facts {
+		if value == probe.Unavailable {
+			delete(facts, key) // a fact that this machine does not tell is no row of a report
+		}
+	}
+	return facts
+}
+
+// headings adds the few keys that a report's heading shows.
+func headings(facts map[string]string) {
 	for key, fact := range map[string]string{
 		result.MachineGPU: "gpu_name", result.MachineGPUs: "gpu_count", result.MachineCPU: "cpu_model",
 	} {
@@ -18,10 +29,4 @@ func Machine(ctx context.Context, spawner steps.Spawner) map[string]string {
 			facts[key] = value
 		}
 	}
-	for key, value := range facts {
-		if value == probe.Unavailable {
-			delete(facts, key) // a fact that this machine does not tell is no row of a report
-		}
-	}
-	return facts
 }

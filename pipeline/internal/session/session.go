@@ -221,14 +221,15 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	launcher := process.New(s.spawner, process.Options{Folder: s.dir.Folder})
+	resolved := targets{s.opt, launcher, s.containers, cluster, s.dir.Folder}
 	outcome, err := engine.Run(ctx, engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
-		Target: targets{s.opt, launcher, s.containers, cluster, s.dir.Folder}.resolve,
-		Step:   s.step,
-		Ports:  launcher.Ports(),
-		Env:    steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
-		Cache:  s.cache(),
-		Probe:  func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
+		Target: resolved.resolve, Lane: resolved.lanes(),
+		Step:  s.step,
+		Ports: launcher.Ports(),
+		Env:   steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
+		Cache: s.cache(),
+		Probe: func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
 
 		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
 		Front:      s.opt.Front,

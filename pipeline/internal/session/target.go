@@ -64,7 +64,7 @@ func (t targets) single(server *lang.Server, spec steps.ServerSpec) (engine.Targ
 		if err != nil {
 			return engine.TargetSpec{}, err
 		}
-		m.Spec, m.Launcher = onNode(m.Spec), t.cluster.job.Launcher(places[0])
+		m.Spec, m.Launcher = onNode(m.Spec), t.cluster.launcher(places[0])
 	}
 	return engine.Single(m, nil), nil
 }

@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// nodeProbeWait bounds the look at all nodes of a job.
+const nodeProbeWait = 2 * time.Minute
+
+// What must be the same on all hosts of a role: the GPUs, and the processors where there are
+// none. A difference of the others is told.
+var (
+	hardGPUFacts = []string{"gpu_count", "gpu_name", "gpu_memory_mib", "gpu_driver", "gpu_mig"}
+	hardCPUFacts = []string{"arch", "cpu_model", "cpus"}
+	softFacts    = []string{"arch", "cpu_model", "cpus", "cpu_governor", "smt", "memory_gib", "kernel", "os", "gpu_power_limit_w", "gpu_max_clock_mhz", "gpu_topology"}
+)
+
+// classUnlikeNodes is the class of a job whose nodes are not what a comparison needs.
+const classUnlikeNodes = "unlike_nodes"
+
+// probeNodes describes the nodes that servers run on, all at once.
+func (c *cluster) probeNodes(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, nodeProbeWait)
+	defer cancel()
+	nodes := c.job.Nodes()[:c.spec.Nodes]
+	found, errs := make([]map[string]string, len(nodes)), make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		all.Go(func() {
+			if found[i], errs[i] = probe.Remote(ctx, c.job.Spawner(i)); errs[i] != nil {
+				errs[i] = fmt.Errorf("node %s: %w", n.Name, errs[i])
+			}
+		})
+	}
+	all.Wait()
+	for i := range found {
+		c.job.Know(i, found[i])
+	}
+	return errors.Join(errs...)
+}
+
+// unlike sees whether the hosts of each role are alike, over the members of a target and
+// over the lanes that repeats run on. An error names two that are not; what is worth
+// telling are differences that do not matter as much.
+func (c *cluster) unlike(opt Options) (tell []string, err error) {
+	for _, t := range opt.Plan.Targets {
+		hosts := c.hostsOf(opt, t.Addr)
+		for _, role := range slices.Sorted(maps.Keys(hosts)) {
+			first := c.job.Nodes()[hosts[role][0]]
+			for _, i := range hosts[role][1:] {
+				other := c.job.Nodes()[i]
+				if fact := differing(first.Facts, other.Facts, hardFacts(first.Facts, other.Facts)); fact != "" {
+					return nil, &steps.EvictionError{Class: classUnlikeNodes, Reason: fmt.Sprintf(
+						"%s: the hosts of role %q are not alike: node %s has %s and node %s has %s; ask for like nodes by constraint in the slurm block, or place the servers on others",
+						t.Addr, role, first.Name, factText(first.Facts, fact), other.Name, factText(other.Facts, fact))}
+				}
+				if fact := differing(first.Facts, other.Facts, softFacts); fact != "" {
+					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, fact), factText(other.Facts, fact))
+					if !slices.Contains(tell, text) {
+						tell = append(tell, text)
+					}
+				}
+			}
+		}
+	}
+	return tell, nil
+}
+
+// hostsOf lists the nodes of the job that servers of each role of a target run on, by
+// number.
+func (c *cluster) hostsOf(opt Options, addr string) map[string][]int {
+	lanes, width := 1, 0
+	if p := opt.Plan.Cluster; p != nil && p.Lanes > 1 {
+		lanes, width = p.Lanes, p.LaneNodes
+	}
+	hosts := map[string][]int{}
+	for role, specs := range byRole(opt.Config, addr) {
+		for _, s := range specs {
+			for rank := range max(s.Nodes, 1) {
+				for lane := range lanes {
+					if n := lane*width + s.Node + rank; !slices.Contains(hosts[role], n) && n < len(c.job.Nodes()) {
+						hosts[role] = append(hosts[role], n)
+					}
+				}
+			}
+		}
+		slices.Sort(hosts[role])
+		if len(hosts[role]) == 0 {
+			delete(hosts, role)
+		}
+	}
+	return hosts
+}
+
+// byRole lists the servers of a target that are launched, by their roles.
+func byRole(cfg *lang.Config, addr string) map[string][]steps.ServerSpec {
+	out := map[string][]steps.ServerSpec{}
+	if d := deploymentAt(cfg, addr); d != nil {
+		for _, m := range d.Spec.Members {
+			role := m.Role
+			if role == "" {
+				role = result.RoleServer
+			}
+			if m.Spec.URL == "" {
+				out[role] = append(out[role], m.Spec)
+			}
+		}
+		return out
+	}
+	if s, err := find(cfg, addr); err == nil && s.Spec.URL == "" {
+		out[result.RoleServer] = append(out[result.RoleServer], s.Spec)
+	}
+	return out
+}
+
+// hardFacts are those that must be the same on two nodes.
+func hardFacts(a, b map[string]string) []string {
+	if a["gpu_count"] == "" && b["gpu_count"] == "" {
+		return hardCPUFacts
+	}
+	return hardGPUFacts
+}
+
+// differing is the first of some facts in which two nodes differ, "" for none.
+func differing(a, b map[string]string, names []string) string {
+	for _, name := range names {
+		if a[name] != b[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+func factText(facts map[string]string, name string) string {
+	value := facts[name]
+	if value == "" {
+		return "no " + name
+	}
+	return name + " " + strings.TrimSpace(value)
+}
+
+// about adds the nodes to what is known of the machine, which is where the load generator
+// and the router run. What is asked of a machine without more words, such as its GPUs, is
+// that of the first node: it is what was measured. Without a cluster facts are all there is.
+func (c *cluster) about(facts map[string]string) map[string]string {
+	if c == nil {
+		return facts
+	}
+	all := map[string]string{clientFact: clientPlace}
+	for name, value := range facts {
+		if name == result.MachineGPU || name == result.MachineGPUs || name == result.MachineCPU {
+			continue
+		}
+		all[clientFact+"."+name] = value
+	}
+	for i, n := range c.job.Nodes() {
+		at := fmt.Sprintf("slurm.node%d", i)
+		all[at] = n.Name
+		for name, value := range n.Facts {
+			all[at+"."+name] = value
+			if i == 0 && ofHost(name) {
+				all[name] = value
+			}
+		}
+	}
+	headings(all)
+	return all
+}
+
+// ofHost says whether a fact of a node is one that [probe.Machine] tells of a machine.
+func ofHost(name string) bool {
+	for _, prefix := range []string{"gpu_", "cpu_", "cpus", "memory_gib", "smt", "host", "kernel", "arch", "os"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
