@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
@@ -101,4 +102,63 @@ func (p *Plan) suiteText(g Gate) string {
 		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
 	}
 	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), count(cells, "cell"), 100*g.SuiteMargin, level)
+}
+
+// suiteLevel is the strictest level that a suite of a gate has to meet, as Level is for a
+// comparison.
+func (p *Plan) suiteLevel(g Gate) float64 {
+	size := 1
+	if g.OnRegression == string(lang.Fail) {
+		size = max(1, p.suites())
+	}
+	return gates.Looks(p.Looks).Level(gates.SuiteShare*p.Alpha, size) / float64(size)
+}
+
+// suitePowers say how small a change of all cells the suites of a gate find, one line for
+// each known or assumed spread of a cell. How much of it the cells of a repeat have in
+// common is not known before they are measured: nothing and all are the ends.
+func (p *Plan) suitePowers(g Gate) []string {
+	suites := g.Suites()
+	if len(suites) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, w := range g.Power {
+		cells := fewestCells(suites, w.Metric)
+		if cells == 0 {
+			continue // a metric of launches, which one cell has for all
+		}
+		apart := p.suitePower(g, w, w.SD/math.Sqrt(float64(cells)))
+		together := p.suitePower(g, w, w.SD)
+		if apart == "" || together == "" {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("ratio of %d cells, %s: a change of all by %s is found with %.0f %% power if their noise is independent, by %s if it is common",
+			cells, w.what(), apart, 100*gates.Power, together))
+	}
+	return lines
+}
+
+// suitePower is what a suite finds at min and max repeats when its pairs spread by sd.
+func (p *Plan) suitePower(g Gate, w Power, sd float64) string {
+	level, least, most := p.suiteLevel(g), p.least(), p.repeatsOf(g.Benchmark)
+	at := func(n int) float64 {
+		if change := found(n, sd, level, g.SuiteMargin); !math.IsInf(change, 0) {
+			return change
+		}
+		return 0
+	}
+	w.AtMin, w.AtMax = at(min(least, most)), at(most)
+	return w.text(least, most)
+}
+
+// fewestCells of the suites of a metric, of all for "".
+func fewestCells(suites []Suite, metric string) int {
+	fewest := 0
+	for _, s := range suites {
+		if (metric == "" || s.Metric == metric) && (fewest == 0 || len(s.Heads) < fewest) {
+			fewest = len(s.Heads)
+		}
+	}
+	return fewest
 }

@@ -2,8 +2,13 @@ package plan
 
 import (
 	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/gates"
 )
 
 func TestSuitesHaveAShareOfTheirOwn(t *testing.T) {
@@ -30,5 +35,63 @@ func TestASuiteOfOneCellIsRefused(t *testing.T) {
 	cfg.Gates[0].SuiteMargin = 0.02
 	if _, diags := Build(cfg, Options{}); !diags.HasErrors() || !strings.Contains(diags.Error(), "gate has no suite") {
 		t.Errorf("%v", diags)
+	}
+}
+
+// The power of a suite is that of its test: simulated pairs of suites, whose spread is that
+// of a cell over √3 or the whole of it, reach the stated change in 80 %.
+func TestThePowerOfASuiteIsStated(t *testing.T) {
+	cfg := config(6, 2, 4, 8)
+	cfg.Gates[0].SuiteMargin = 0.02
+	var text strings.Builder
+	p := build(t, cfg, Options{})
+	if err := p.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	stated := regexp.MustCompile(`ratio of 3 cells, if pairs spread by (\d) %: a change of all by ([\d.]+) % is found with 80 % power if their noise is independent, by ([\d.]+) % if it is common`).FindAllStringSubmatch(text.String(), -1)
+	if len(stated) != len(assumedSpreads) {
+		t.Fatalf("%d lines:\n%s", len(stated), text.String())
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, line := range stated {
+		sd, apart, together := percentage(t, line[1]), percentage(t, line[2]), percentage(t, line[3])
+		for change, spread := range map[float64]float64{apart: sd / math.Sqrt(3), together: sd} {
+			found := 0
+			const trials = 2000
+			for range trials {
+				d := make([]float64, 6)
+				for i := range d {
+					d[i] = math.Log1p(change) + spread*rng.NormFloat64()
+				}
+				r, err := gates.PairedT(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Greater <= p.suiteLevel(p.Gates[0]) && r.Mean >= math.Log1p(0.02) {
+					found++
+				}
+			}
+			// The stated change is rounded, which moves the power of a test that is at its margin.
+			if power := float64(found) / trials; power < 0.72 || power > 0.88 {
+				t.Errorf("SD %g: a change of %g is found with a power of %.2f", sd, change, power)
+			}
+		}
+	}
+}
+
+func percentage(t *testing.T, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x / 100
+}
+
+// A gate without suites has no line for them.
+func TestNoPowerOfNoSuite(t *testing.T) {
+	p := build(t, config(6, 2, 4, 8), Options{})
+	if lines := p.suitePowers(p.Gates[0]); len(lines) != 0 {
+		t.Errorf("%q", lines)
 	}
 }

@@ -129,14 +129,21 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
 	for _, power := range g.Power {
-		what := power.Basis
-		if power.Metric != "" {
-			what = fmt.Sprintf("%s spreads by %.2g %% (%s)", power.Metric, 100*power.SD, power.Basis)
-		}
 		if text := power.text(p.least(), repeats); text != "" {
-			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", clean(what), text, 100*gates.Power)
+			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", clean(power.what()), text, 100*gates.Power)
 		}
 	}
+	for _, line := range p.suitePowers(g) {
+		fmt.Fprintf(w, "  \t%s\n", clean(line))
+	}
+}
+
+// what says what a power is of.
+func (w Power) what() string {
+	if w.Metric == "" {
+		return w.Basis
+	}
+	return fmt.Sprintf("%s spreads by %.2g %% (%s)", w.Metric, 100*w.SD, w.Basis)
 }
 
 // found is the smallest change that is called a regression with gates.Power: large enough
