@@ -66,6 +66,7 @@ func TestScanChunk(t *testing.T) {
 
 func TestScanChunkRefuses(t *testing.T) {
 	for _, data := range []string{
+		`{"choices":[{"delta":{"tool_calls":[`, `{"text":{`, `{"choices":[{"text":"`,
 		"", "x", "[]", `"a"`, "null", "{", `{"a"`, `{"a":`, `{"a":1`, `{"a" 1}`, `{"a":1 "b":2}`, `{"a":1}}`, `{"a":"x}`,
 		`{"choices":[{]}`, `{"a":[1,2}`[:9], `{"usage":{"x"`, `{a:1}`, `<html>`, "{\"a\":1}\n{\"b\":2}",
 	} {

@@ -13,17 +13,10 @@ import (
 // that we stopped the run. The order matters: what the server said itself comes before
 // what can be read from how the stream ended.
 func (s *stream) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+	if f, text := classifyHTTP(resp, err, cancelled, s.head, fmt.Sprintf("%d events", len(s.rec.Events))); f != "" {
+		return f, text
+	}
 	switch {
-	case err != nil && cancelled:
-		return record.FailCancelled, "the run was stopped"
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return record.FailTimeout, s.timeoutText(resp)
-	case !resp.headDone():
-		return classifyHeadless(err)
-	case resp.status/100 != 2:
-		return record.FailStatus, s.statusText(resp)
-	case resp.encoding != "" && resp.encoding != "identity":
-		return record.FailGarbage, clip("content encoding that was not asked for: "+resp.encoding, maxError)
 	case s.streamErr != "":
 		return record.FailStreamError, s.streamErr
 	case s.rec.Finish == "error":
@@ -32,12 +25,37 @@ func (s *stream) classify(resp *response, err error, cancelled bool) (record.Fai
 		return record.FailAborted, "finish reason abort"
 	case s.garbage != "":
 		return record.FailGarbage, clip(s.garbage, maxError)
-	case errors.Is(err, errProtocol), errors.Is(err, errEventTooLong), errors.Is(err, errFlood):
+	case broken(err):
 		return record.FailGarbage, clip(err.Error(), maxError)
 	case s.events == 0 && len(s.head) > 0 && (err == nil || s.sse.junk):
 		return s.classifyForeign(resp)
 	}
 	return s.classifyEnd(resp, err)
+}
+
+// classifyHTTP judges what an answer is before its content is looked at: "" if nothing is
+// wrong with it. body is its beginning, got how much of it came.
+func classifyHTTP(resp *response, err error, cancelled bool, body []byte, got string) (record.Failure, string) {
+	switch {
+	case err != nil && cancelled:
+		return record.FailCancelled, "the run was stopped"
+	case errors.Is(err, os.ErrDeadlineExceeded) && !resp.headDone():
+		return record.FailTimeout, "no answer within the request timeout"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return record.FailTimeout, "request timeout after " + got
+	case !resp.headDone():
+		return classifyHeadless(err)
+	case resp.status/100 != 2:
+		return record.FailStatus, statusText(resp, body)
+	case resp.encoding != "" && resp.encoding != "identity":
+		return record.FailGarbage, clip("content encoding that was not asked for: "+resp.encoding, maxError)
+	}
+	return "", ""
+}
+
+// broken says that what came is not the protocol, or has no end.
+func broken(err error) bool {
+	return errors.Is(err, errProtocol) || errors.Is(err, errEventTooLong) || errors.Is(err, errFlood)
 }
 
 // classifyHeadless judges a connection that ended before an answer began.
@@ -86,20 +104,13 @@ func cutText(err error, text string) string {
 	return clip(text, maxError)
 }
 
-func (s *stream) timeoutText(resp *response) string {
-	if !resp.headDone() {
-		return "no answer within the request timeout"
-	}
-	return fmt.Sprintf("request timeout after %d events", len(s.rec.Events))
-}
-
-func (s *stream) statusText(resp *response) string {
+func statusText(resp *response, body []byte) string {
 	text := fmt.Sprintf("status %d", resp.status)
 	if resp.retryAfter != "" {
 		text += ", retry after " + clip(resp.retryAfter, 40)
 	}
-	if body := errorText(s.head); body != "" {
-		text += ": " + strings.Join(strings.Fields(body), " ")
+	if said := errorText(body[:min(len(body), maxError)]); said != "" {
+		text += ": " + strings.Join(strings.Fields(said), " ")
 	}
 	return clip(text, maxError)
 }

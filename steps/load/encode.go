@@ -21,6 +21,7 @@ const (
 	endpointCompletions endpoint = iota
 	endpointChat
 	endpointGenerate
+	endpointEmbeddings
 )
 
 func parseEndpoint(name string) (endpoint, error) {
@@ -31,8 +32,10 @@ func parseEndpoint(name string) (endpoint, error) {
 		return endpointChat, nil
 	case "generate":
 		return endpointGenerate, nil
+	case "embeddings":
+		return endpointEmbeddings, nil
 	}
-	return 0, fmt.Errorf("load: unknown endpoint %q, expected completions, chat or generate", name)
+	return 0, fmt.Errorf("load: unknown endpoint %q, expected completions, chat, generate or embeddings", name)
 }
 
 func (e endpoint) path() string {
@@ -41,6 +44,8 @@ func (e endpoint) path() string {
 		return "/v1/chat/completions"
 	case endpointGenerate:
 		return "/generate"
+	case endpointEmbeddings:
+		return "/v1/embeddings"
 	}
 	return "/v1/completions"
 }
@@ -48,7 +53,7 @@ func (e endpoint) path() string {
 // reserved are the fields of a body that the generator must write itself, because what
 // it records depends on them.
 var reserved = []string{
-	"model", "prompt", "messages", "input_ids", "text", "max_tokens", "max_completion_tokens",
+	"model", "prompt", "messages", "input", "input_ids", "text", "max_tokens", "max_completion_tokens",
 	"stream", "ignore_eos", "temperature", "n", "best_of",
 }
 
@@ -125,16 +130,23 @@ func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: request body: %w", err)
 	}
-	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, "Accept: text/event-stream"), nil
+	accept := "Accept: text/event-stream"
+	if e.endpoint == endpointEmbeddings {
+		accept = "Accept: application/json"
+	}
+	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, accept), nil
 }
 
 // body is the request body; encoding/json sorts its keys, so equal work is equal bytes.
 func (e *encoder) body(p dataset.Prompt) map[string]any {
 	w := e.workload
 	b := map[string]any{"stream": true}
-	if e.endpoint == endpointGenerate {
+	switch e.endpoint {
+	case endpointGenerate:
 		e.generateBody(b, p)
 		return b
+	case endpointEmbeddings:
+		return e.embeddingsBody(p)
 	}
 	maps.Copy(b, map[string]any{
 		"model":       e.model,
@@ -179,6 +191,16 @@ func (e *encoder) generateBody(b map[string]any, p dataset.Prompt) {
 		return
 	}
 	b["text"] = p.Text
+}
+
+// embeddingsBody asks for the embedding of one prompt.
+func (e *encoder) embeddingsBody(p dataset.Prompt) map[string]any {
+	b := map[string]any{"model": e.model, "input": p.Text}
+	if p.IDs != nil {
+		b["input"] = p.IDs
+	}
+	maps.Copy(b, e.workload.Body)
+	return b
 }
 
 // post renders a POST request. No Accept-Encoding is sent: a compressed stream would be

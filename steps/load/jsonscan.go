@@ -171,7 +171,7 @@ func (s *jsonScan) number() (n int, ok bool) {
 func (s *jsonScan) filled() bool {
 	v := s.skip()
 	switch {
-	case len(v) == 0, string(v) == "null", string(v) == "false", string(v) == `""`:
+	case s.bad, len(v) == 0, string(v) == "null", string(v) == "false", string(v) == `""`:
 		return false
 	case v[0] == '[' || v[0] == '{':
 		return len(bytes.TrimSpace(v[1:len(v)-1])) > 0

@@ -1,7 +1,7 @@
 // Package load sends a workload to a server and records what came back. It is the
 // project's own load generator: an open loop on an absolute schedule (or a closed
 // loop, named as such), streaming over the OpenAI completions and chat endpoints and
-// SGLang's native /generate.
+// SGLang's native /generate, or asking for embeddings.
 //
 //	res, err := load.Run(ctx, load.Options{BaseURL: "http://127.0.0.1:8000", Model: "m", Workload: w, Seed: 1})
 //	values := record.Reduce(res.Run)

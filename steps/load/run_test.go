@@ -130,6 +130,8 @@ func TestFailureClasses(t *testing.T) {
 		{"no last empty line", stream(append(all[:5:5], "data: [DONE]")...), "", ""},
 		{"no usage chunk", stream(append(all[:4:4], all[5])...), "", ""},
 		{"big event", stream(all[0], `data: {"choices":[{"text":"`+strings.Repeat("x", 1<<20)+`"}],"usage":{"completion_tokens":2}}`+"\n\n", all[2], all[3], all[5]), "", ""},
+		{"a rune cut over two reads", stream(`data: {"choices":[{"text":"`+"\xe2\x82", "\xac"+`"}],"usage":{"completion_tokens":1}}`+"\n\n", all[1], all[2], all[3], all[5]), "", ""},
+		{"an event cut over three reads", stream(all[0][:20], all[0][20:60], all[0][60:]+all[1], all[2], all[3], all[4], all[5]), "", ""},
 		{"no usage at all", stream(`data: {"choices":[{"text":"a","finish_reason":"length"}]}`+"\n\n", all[5]), "", ""},
 
 		{"error first", stream(errorObject, all[5]), record.FailStreamError, "InternalServerError: engine died"},
@@ -156,6 +158,8 @@ func TestFailureClasses(t *testing.T) {
 		{"page", func(w net.Conn, _ string, _ map[string]any) bool {
 			return reply(w, "200 OK", "text/html", "<html>\n<h1>Welcome</h1></html>")
 		}, record.FailGarbage, "text/html"},
+		{"page in chunks", stream("<!DOCTYPE html>\n", "<html><body>502 Bad Gateway</body></html>\n"), record.FailGarbage, "502 Bad Gateway"},
+		{"page after tokens", stream(all[0], "<html>upstream went away</html>\n\n"), record.FailCut, ""},
 		{"not streamed", func(w net.Conn, _ string, _ map[string]any) bool {
 			return reply(w, "200 OK", "application/json", `{"choices":[{"text":"abc","finish_reason":"length"}]}`)
 		}, record.FailGarbage, "application/json"},

@@ -35,6 +35,9 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		sent = later(due, begin)
 	}
 	a := &attempt{rec: newRequest(i, planned, prompt.Input, prompt.Output), lag: int64(sent.Sub(due))}
+	if r.endpoint == endpointEmbeddings {
+		a.rec.WantTokens = 0
+	}
 	a.rec.Sent = r.model(int64(sent.Sub(r.t0)))
 	if !prompt.Exact() {
 		a.rec.PromptTokens = 0 // only the server knows
@@ -82,17 +85,23 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	if t := r.opt.Workload.RequestTimeout; t > 0 {
 		deadline = sent.Add(r.wall(t))
 	}
-	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
-	out.onFirst, out.witness = r.live.first, r.opt.Witness
-	resp, err := r.client.exchange(ctx, cn, reused, wire, deadline, out)
-	a.rec.Done = r.model(int64(time.Since(r.t0)))
+	var resp *response
+	var err error
+	if r.endpoint == endpointEmbeddings {
+		out := &embedding{rec: &a.rec, scale: r.scale}
+		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
+	} else {
+		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
+		out.onFirst, out.witness = r.live.first, r.opt.Witness
+		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
+		a.coalesced = out.coalesced
+	}
+	a.rec.Status, a.rec.Done = resp.status, r.model(int64(time.Since(r.t0)))
 	if err == nil {
 		a.rec.Done = r.model(resp.last)
 	}
-	err = out.end(err)
-	a.rec.Status = resp.status
-	a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
-	a.coalesced = out.coalesced
 }
 
 // answer is a stream as a sink of an exchange.

@@ -1,0 +1,106 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// embedding is the answer of the embeddings endpoint as a sink of an exchange: one JSON
+// document, which is judged once it is whole. Its end is its one event.
+type embedding struct {
+	rec   *record.Request
+	scale float64
+	page  page
+}
+
+func (e *embedding) onRead(_, _, _ int64) {}
+
+func (e *embedding) onHead(resp *response, at int64) {
+	e.rec.Status, e.rec.Headers = resp.status, toModel(at, e.scale)
+}
+
+func (e *embedding) body(b []byte, at int64) error { return e.page.body(b, at) }
+
+// classify judges the answer and takes from it what counts.
+func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+	if f, text := classifyHTTP(resp, err, cancelled, e.page.b, "a part of the answer"); f != "" {
+		return f, text
+	}
+	switch {
+	case broken(err):
+		return record.FailGarbage, clip(err.Error(), maxError)
+	case err != nil:
+		return record.FailCut, cutText(err, "the answer broke off")
+	}
+	a, ok := scanEmbeddings(e.page.b)
+	switch {
+	case !ok:
+		return record.FailGarbage, clip(fmt.Sprintf("not a JSON object (content type %q): %.100q", resp.contentType, e.page.b), maxError)
+	case a.failure != nil:
+		return record.FailStreamError, errorText(a.failure)
+	case a.vectors == 0:
+		return record.FailEmpty, "an answer without an embedding"
+	}
+	if a.prompt > 0 {
+		e.rec.PromptTokens = a.prompt
+	}
+	e.rec.Events = []record.Event{{At: toModel(resp.last, e.scale)}}
+	return "", ""
+}
+
+// embeddings is what counts in an answer of /v1/embeddings.
+type embeddings struct {
+	vectors int // that are not empty
+	prompt  int // tokens, -1 where the server does not say
+	failure []byte
+}
+
+// scanEmbeddings reads an answer without decoding its numbers, which are thousands. ok is
+// false for anything but a JSON object.
+func scanEmbeddings(data []byte) (a embeddings, ok bool) {
+	a.prompt = -1
+	s := jsonScan{b: data}
+	if !s.take('{') {
+		return a, false
+	}
+	for first := true; s.next(&first, '}'); {
+		switch string(s.key()) {
+		case "data":
+			a.vectors = s.vectors()
+		case "usage":
+			c := chunk{prompt: -1}
+			c.scanUsage(&s)
+			a.prompt = c.prompt
+		case "error":
+			if v := s.skip(); string(v) != "null" {
+				a.failure = v
+			}
+		default:
+			s.skip()
+		}
+	}
+	return a, !s.bad && s.peek() == 0
+}
+
+// vectors consumes a list of objects and counts those with an embedding.
+func (s *jsonScan) vectors() (n int) {
+	if s.peek() != '[' {
+		s.skip()
+		return 0
+	}
+	s.i++
+	for first := true; s.next(&first, ']'); {
+		if s.peek() != '{' {
+			s.skip()
+			continue
+		}
+		s.i++
+		for f := true; s.next(&f, '}'); {
+			if name := s.key(); s.filled() && string(name) == "embedding" {
+				n++
+			}
+		}
+	}
+	return n
+}
