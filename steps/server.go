@@ -116,7 +116,8 @@ type Engine interface {
 	Describe(ctx context.Context, ep Endpoint) (map[string]string, error)
 	// Classify finds the cause of a failure in the last log lines. Class is "unknown" if none matches.
 	Classify(logTail []string) (class, evidence string)
-	// Endpoints lists the workload endpoints it can serve ("completions", "chat", "generate").
+	// Endpoints lists the workload endpoints it can serve ("completions", "chat",
+	// "generate", "embeddings").
 	Endpoints() []string
 }
 

@@ -117,8 +117,8 @@ func pick(models []Model, want string) (string, error) {
 	return "", fmt.Errorf("%w %q: it lists %s; set served_name to the name it uses", steps.ErrWrongModel, want, strings.Join(ids, ", "))
 }
 
-// Canary asks for one token and fails unless one came back. It tries completions first
-// and chat where the server has no completions.
+// Canary asks for one token and fails unless one came back. It tries completions first,
+// chat where the server has no completions, and an embedding where it generates nothing.
 func (c *Client) Canary(ctx context.Context, ep steps.Endpoint, model string) error {
 	return c.Complete(ctx, ep, model, "Hello", 1)
 }
@@ -137,6 +137,9 @@ func (c *Client) Complete(ctx context.Context, ep steps.Endpoint, model, prompt 
 		delete(body, "prompt")
 		body["messages"] = []map[string]string{{"role": "user", "content": prompt}}
 		a, err = c.Post(ctx, ep, "/v1/chat/completions", body)
+	}
+	if err == nil && tokens == 1 && generatesNothing(a) {
+		return c.embed(ctx, ep, model, prompt, a)
 	}
 	if err != nil {
 		return fmt.Errorf("canary request: %w", err)

@@ -103,6 +103,26 @@ func TestPoll(t *testing.T) {
 			health:  "-", model: "-",
 			state: steps.StateReady,
 		},
+		"embedding model": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": `200 {"data":[{"embedding":[0.5]}]}`},
+			state:   steps.StateReady,
+		},
+		"embedding model of an old vLLM": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": `400 {"message":"The model does not support Completions API"}`, "/v1/embeddings": `200 {"data":[{"embedding":[0.5]}]}`},
+			state:   steps.StateReady,
+		},
+		"embedding model that fails": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": `500 {"message":"boom"}`},
+			state:   steps.StateModels, err: "POST /v1/embeddings: status 500",
+		},
+		"no embedding in the answer": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": `200 {"data":[]}`},
+			state:   steps.StateModels, err: "has no embedding",
+		},
+		"nothing at all": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": "404"},
+			state:   steps.StateModels, err: "canary request: status 404",
+		},
 		"no health check, not up": {
 			answers: map[string]string{"/v1/models": "502"},
 			health:  "-",

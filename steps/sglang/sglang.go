@@ -35,7 +35,7 @@ func New() steps.Engine { return sglang{client: engine.NewClient(), wait: engine
 func (sglang) Name() string { return Name }
 
 // Endpoints that SGLang serves and the load generator can use.
-func (sglang) Endpoints() []string { return []string{"completions", "chat", "generate"} }
+func (sglang) Endpoints() []string { return []string{"completions", "chat", "generate", "embeddings"} }
 
 // Ready polls once; see [engine.Poll] for the states. SGLang's /health generates a token
 // of its own in current versions, and still it lists its models before they are loaded.
