@@ -46,7 +46,7 @@ func ReadDocker(o Object) (*DockerSpec, []Problem) {
 	for _, b := range o.Blocks["host"] {
 		h := DockerHost{URL: b.Text("url"), Certs: b.Text("certs"), Address: b.Text("address")}
 		s.Hosts = append(s.Hosts, h)
-		if problem := h.problem(); problem != "" {
+		if problem := h.Problem(); problem != "" {
 			found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("host %d: %s", len(s.Hosts)-1, problem)})
 		}
 	}
@@ -56,7 +56,7 @@ func ReadDocker(o Object) (*DockerSpec, []Problem) {
 				found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("hosts %d and %d have the same url", j, i), Detail: "Servers that share a host name it by one number."})
 			}
 		}
-		if len(s.Hosts) > 1 && h.address() == "" {
+		if len(s.Hosts) > 1 && h.Reached() == "" {
 			found = append(found, Problem{
 				Path: []string{"host"}, Summary: fmt.Sprintf("host %d has no address that the other hosts reach", i),
 				Detail: "Its url is one of this machine: set address to the machine's address in their network.",
@@ -66,8 +66,8 @@ func ReadDocker(o Object) (*DockerSpec, []Problem) {
 	return s, found
 }
 
-// problem says what is wrong with a host, "" for nothing.
-func (h DockerHost) problem() string {
+// Problem says what is wrong with a host, "" for nothing.
+func (h DockerHost) Problem() string {
 	u, err := url.Parse(h.URL)
 	switch {
 	case err != nil:
@@ -110,8 +110,13 @@ func (h DockerHost) addressProblem() string {
 	return ""
 }
 
-// address at which others reach the host, "" if it has none but this machine's own.
-func (h DockerHost) address() string {
+// Elsewhere says whether the daemon is on another machine than this.
+func (h DockerHost) Elsewhere() bool {
+	return h.Reached() != "" && !strings.HasPrefix(h.URL, "unix:")
+}
+
+// Reached is the address at which others reach the host, "" if it has none but this machine's own.
+func (h DockerHost) Reached() string {
 	if h.Address != "" {
 		return h.Address
 	}

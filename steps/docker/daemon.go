@@ -72,7 +72,7 @@ func connect(host string) (*daemon, error) {
 		}
 		d.base = u.Scheme + "://" + u.Host
 	case "ssh":
-		return nil, fmt.Errorf("docker host %q: ssh cannot be dialled; forward the socket with ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock %s and set DOCKER_HOST=unix:///tmp/docker.sock", host, u.Host)
+		return nil, fmt.Errorf("docker host %q: ssh cannot be dialled; forward the socket by OpenTunnel", host)
 	default:
 		return nil, fmt.Errorf("docker host %q: it must begin with unix:// or tcp://", host)
 	}

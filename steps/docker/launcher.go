@@ -25,6 +25,9 @@ type Options struct {
 	// Host of the daemon: unix:///PATH, tcp://HOST:PORT, tcp://HOST:PORT?certs=FOLDER for
 	// TLS with ca.pem, cert.pem and key.pem; [DefaultHost] unless set. See [HostFromEnv].
 	Host string
+	// Address at which the ports of containers are reached, "" for the host's own. One of
+	// another machine says that the daemon runs there, however its socket is reached.
+	Address string
 	// RunID and Deadline label everything that is made, for [Cleanup].
 	RunID    string
 	Deadline time.Time
@@ -87,6 +90,11 @@ func New(opt Options) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Address != "" {
+		if d.address, d.local, err = reach(opt.Address); err != nil {
+			return nil, fmt.Errorf("address of docker host %q: %w; set address to one that resolves here", opt.Host, err)
+		}
+	}
 	return &Launcher{daemon: d, opt: opt, random: randomName}, nil
 }
 
@@ -102,6 +110,9 @@ func (l *Launcher) Name() string { return "docker" }
 // Address is where the ports of containers are reached: the loopback address, or that of
 // the daemon's machine.
 func (l *Launcher) Address() string { return l.daemon.address }
+
+// Local says that the daemon's machine is this one.
+func (l *Launcher) Local() bool { return l.daemon.local }
 
 // Preflight says, before anything is started, whether the daemon answers and which of the
 // containers would be refused.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type cleanupFlags struct {
 	runID   string
 	expired bool
 	dryRun  bool
+	hosts   []string
 }
 
 // cleanupCommand ends and removes what killed runs have left.
@@ -53,6 +55,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "only what the run with this `ID` made, whether it still runs or not")
 	cmd.Flags().BoolVar(&f.expired, "expired", false, "only what has outlived its deadline, whoever made it")
+	cmd.Flags().StringArrayVar(&f.hosts, "docker-host", nil, "look at the Docker daemon at this `URL`, as the docker block writes it, instead of the one of DOCKER_HOST; ?certs=FOLDER for TLS; can be repeated")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
 	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")
 	return cmd
@@ -74,13 +77,36 @@ func (f cleanupFlags) filter(now time.Time) docker.Filter {
 	}
 }
 
-// cleanDocker returns how much it removed. A machine without a daemon has nothing.
+// cleanDocker returns how much it removed of all daemons. A machine without one has
+// nothing.
 func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
-	host := docker.HostFromEnv(a.Getenv)
-	if noDaemon(host) {
+	hosts := f.hosts
+	if len(hosts) == 0 {
+		hosts = []string{docker.HostFromEnv(a.Getenv)}
+	}
+	if noDaemon(hosts[0]) && len(f.hosts) == 0 {
 		fmt.Fprintln(a.Err, "there is no Docker daemon on this machine, and DOCKER_HOST names no other")
 		return 0, nil
 	}
+	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer spawner.Close()
+	removed := 0
+	var errs []error
+	for _, host := range hosts {
+		reached, done, err := session.ReachDocker(ctx, spawner, a.Environ(), host)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		n, err := a.cleanDaemon(ctx, f, reached)
+		removed += n
+		errs = append(errs, err, done())
+	}
+	return removed, errors.Join(errs...)
+}
+
+// cleanDaemon returns how much it removed of one daemon.
+func (a *app) cleanDaemon(ctx context.Context, f cleanupFlags, host string) (int, error) {
 	clean, done := docker.Cleanup, "removed"
 	if f.dryRun {
 		clean, done = docker.Leftovers, "would remove"

@@ -39,8 +39,13 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 	}
 	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer spawner.Close()
+	getenv, done, err := session.ReachedDocker(ctx, spawner, a.Environ(), a.Getenv)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	defer done()
 	facts := doctor.Look(ctx, needs, doctor.Options{
-		Spawner: spawner, Getenv: a.Getenv, Out: ".", Dir: dir,
+		Spawner: spawner, Getenv: getenv, Out: ".", Dir: dir,
 		Locks: func() (string, error) { return session.LockDir(a.Getenv) },
 	})
 	if ctx.Err() != nil {

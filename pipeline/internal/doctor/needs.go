@@ -26,6 +26,8 @@ type Needs struct {
 	// LockedMemory says that a process of this machine, and no container with a limit of
 	// its own, registers memory with RDMA devices.
 	LockedMemory bool
+
+	docker *steps.DockerSpec // the hosts that containers are placed on, nil for one
 }
 
 // Image of a container.
@@ -44,7 +46,7 @@ type Target struct {
 // NeedsOf lists what the targets with some addresses need, all of them if there are none.
 // What is known only after a step is left out.
 func NeedsOf(cfg *lang.Config, addrs []string) Needs {
-	n := Needs{File: true}
+	n := Needs{File: true, docker: cfg.Settings.Docker}
 	wanted := func(addr string) bool { return len(addrs) == 0 || slices.Contains(addrs, addr) }
 	members := map[string]bool{}
 	for _, d := range cfg.Deployments {
@@ -105,11 +107,23 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 		}
 		return requests(spec)
 	}
+	if n.elsewhere(spec) {
+		return nil
+	}
 	image := Image{Name: spec.Image, Never: spec.Container != nil && spec.Container.Pull == steps.PullNever}
 	if !strings.HasPrefix(spec.Image, lang.LatePrefix) && !slices.Contains(n.Images, image) {
 		n.Images = append(n.Images, image)
 	}
 	return requests(spec)
+}
+
+// elsewhere says whether the container of a server runs on another machine, whose images
+// and GPUs are not to be seen from here.
+func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
+	if n.docker == nil || spec.Node >= len(n.docker.Hosts) {
+		return false
+	}
+	return n.docker.Hosts[spec.Node].Elsewhere()
 }
 
 func (n *Needs) program(name string) {

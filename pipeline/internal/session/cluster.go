@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -50,7 +49,6 @@ const (
 	hurriedJobWait = 3 * time.Second // when the session was told to end
 	slurmConf      = "SLURM_CONF"
 	slurmJob       = "SLURM_JOB_ID"
-	clusterListen  = "0.0.0.0" // a node is reached by an address that it need not know
 	clientFact     = "load_generator"
 	clientPlace    = "where the command runs, beside the steps of the job"
 )
@@ -210,7 +208,7 @@ func onNode(spec steps.ServerSpec) steps.ServerSpec {
 	if spec.URL != "" {
 		return spec
 	}
-	spec.Listen = clusterListen
+	spec.Listen = anyAddress
 	spec.Env = slices.DeleteFunc(slices.Clone(spec.Env), func(e steps.EnvVar) bool { return e.Name == visibleDevices })
 	if dir, err := filepath.Abs(spec.Dir); err == nil && spec.Dir != "" {
 		spec.Dir = dir
@@ -233,43 +231,11 @@ func (c *cluster) show(at slurm.Place, p steps.Process) (steps.Process, error) {
 // serviceNode is where the services of a deployment run.
 const serviceNode = 0
 
-func (d *deployment) memberLauncher(i int) steps.Launcher {
-	if d.cluster != nil {
-		return d.cluster.launcher(d.places[i])
-	}
-	return d.launcherOf(d.members[i].Spec.Image != "")
-}
-
 func (d *deployment) serviceLauncher(name string) steps.Launcher {
 	if d.cluster != nil {
 		return d.cluster.launcher(slurm.Place{Node: serviceNode})
 	}
-	return d.launcherOf(d.serviceInContainer(name))
-}
-
-// nodeHosts are the addresses of the nodes that members and services run on.
-func (d *deployment) nodeHosts() (map[string]string, error) {
-	var errs []error
-	hosts := d.onNodes(func(node int) string {
-		address, err := d.cluster.address(node)
-		errs = append(errs, err)
-		return address
-	})
-	return hosts, errors.Join(errs...)
-}
-
-// onNodes names the node of each member and service.
-func (d *deployment) onNodes(name func(node int) string) map[string]string {
-	hosts := map[string]string{}
-	for i, m := range d.members {
-		if m.Spec.URL == "" {
-			hosts[m.Name] = name(d.places[i].Node)
-		}
-	}
-	for _, s := range d.spec.Services {
-		hosts[s.Name] = name(serviceNode)
-	}
-	return hosts
+	return d.ownLauncher(d.serviceInContainer(name))
 }
 
 // showSteps puts the command lines of steps in the place of those of members and services.
@@ -278,8 +244,8 @@ func (d *deployment) showSteps(rendered map[string]engine.Process) error {
 		return nil
 	}
 	at := map[string]slurm.Place{}
-	for i, m := range d.members {
-		at[m.Name] = d.places[i]
+	for i, p := range d.parts {
+		at[p.Name] = d.places.slurm[i]
 	}
 	for name, r := range rendered {
 		if name == kv.RouterName {
@@ -299,7 +265,7 @@ func misplaced(cfg *lang.Config) []*engine.ConfigError {
 	c := &cluster{spec: *cfg.Settings.Slurm}
 	var found []*engine.ConfigError
 	check := func(addr string, at hcl.Range, members ...steps.Member) {
-		if _, err := c.places(members); err != nil {
+		if _, err := c.places(membersOf(spread(members))); err != nil {
 			found = append(found, &engine.ConfigError{Addr: addr, Range: plan.Range(at), Err: err})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -31,11 +32,11 @@ const (
 	stopLifetime    = 15 * time.Minute
 )
 
-// containers is what a session has of a Docker daemon, which is not asked for anything
+// containers is what a session has of Docker daemons, which are not asked for anything
 // before the preflight.
 type containers struct {
-	host     string
-	launcher *docker.Launcher
+	// hosts by their number: those of the docker block, else the one of DOCKER_HOST.
+	hosts []*dockerHost
 	// simulator is the image of simulated servers; the preflight builds it.
 	simulator string
 }
@@ -54,12 +55,56 @@ func newContainers(opt Options, runID string, log *slog.Logger) (*containers, er
 		return nil, err
 	}
 	getenv := lookup(opt.Environ)
-	c := &containers{host: docker.HostFromEnv(getenv)}
-	c.launcher, err = docker.New(docker.Options{
-		Host: c.host, RunID: runID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),
-		Dir: dir, Allow: opt.Allow, Credentials: registryCredentials(getenv), Log: log,
-	})
-	return c, err
+	hosts, err := dockerHosts(opt.Config.Settings.Docker, dir, runID, getenv)
+	if err != nil {
+		return nil, err
+	}
+	c := &containers{hosts: hosts}
+	for _, h := range c.hosts {
+		h.launcher, err = docker.New(docker.Options{
+			Host: h.url, Address: h.address, RunID: runID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),
+			Dir: dir, Allow: opt.Allow, Credentials: registryCredentials(getenv), Log: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		h.address, h.local = h.launcher.Address(), h.launcher.Local()
+	}
+	return c, nil
+}
+
+// host of a node: nodes have a meaning only where the docker block names hosts. It is nil
+// where there are none.
+func (c *containers) host(node int) *dockerHost {
+	switch {
+	case c == nil || len(c.hosts) == 0:
+		return nil
+	case len(c.hosts) == 1:
+		return c.hosts[0]
+	}
+	return c.hosts[node]
+}
+
+// getenv is an environment whose DOCKER_HOST is the socket that a daemon behind ssh is
+// forwarded to.
+func (c *containers) getenv(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if h := c.host(0); name == "DOCKER_HOST" && h != nil && h.tunnel != nil {
+			return h.url
+		}
+		return getenv(name)
+	}
+}
+
+// each does something at every host at the same time.
+func (c *containers) each(do func(*dockerHost) error) error {
+	errs := make([]error, len(c.hosts))
+	var all sync.WaitGroup
+	for i, h := range c.hosts {
+		all.Go(func() { errs[i] = do(h) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 func needsContainers(opt Options) bool {
@@ -96,31 +141,61 @@ func inContainer(p *plan.Plan, s *lang.Server) bool {
 // does not allow. What else is wrong with it shows when it is launched: steps may have
 // made it right by then.
 func (c *containers) refused(spec steps.ServerSpec) error {
-	err := c.launcher.Check(spec.NewContainer())
+	err := c.hosts[0].launcher.Check(spec.NewContainer())
 	if !errors.Is(err, docker.ErrRefused) {
 		return nil
 	}
 	return fmt.Errorf("%w (run knows --allow-privileged, --allow-host-mounts and --allow-docker-socket)", err)
 }
 
-// preflight fails if the daemon cannot be reached, and gets ready what all launches need.
-func (c *containers) preflight(ctx context.Context, opt Options) error {
-	if err := c.launcher.Preflight(ctx); err != nil {
+// preflight fails if a daemon cannot be reached, and gets ready what all launches need.
+func (c *containers) preflight(ctx context.Context, opt Options, spawner steps.Spawner) error {
+	if err := c.each(func(h *dockerHost) error { return h.open(ctx, spawner, opt.Environ) }); err != nil {
 		return err
 	}
 	if opt.Plan.Simulated != SimulateContainer {
 		return nil
 	}
-	var err error
-	if c.simulator, err = docker.SimulatorImage(ctx, c.host, opt.Self); err != nil {
+	image := make(chan string, len(c.hosts))
+	err := c.each(func(h *dockerHost) error {
+		ref, err := docker.SimulatorImage(ctx, h.url, opt.Self)
+		image <- ref // its name is the hash of the program: the same everywhere
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("--simulate=container: %w", err)
 	}
+	c.simulator = <-image
 	return nil
+}
+
+// close ends what reaches the hosts.
+func (c *containers) close() error {
+	if c == nil {
+		return nil
+	}
+	return c.each((*dockerHost).close)
+}
+
+// leftovers does something with what is left at each host, and returns all that it found.
+func (c *containers) leftovers(do func(*dockerHost) ([]docker.Leftover, error)) ([]docker.Leftover, error) {
+	found := make([][]docker.Leftover, len(c.hosts))
+	index := map[*dockerHost]int{}
+	for i, h := range c.hosts {
+		index[h] = i
+	}
+	err := c.each(func(h *dockerHost) (err error) {
+		found[index[h]], err = do(h)
+		return err
+	})
+	return slices.Concat(found...), err
 }
 
 // removeLeft removes what an earlier part of the run, which was killed, has left.
 func (c *containers) removeLeft(ctx context.Context, runID string) ([]docker.Leftover, error) {
-	removed, err := docker.Cleanup(ctx, c.host, docker.Filter{RunID: runID})
+	removed, err := c.leftovers(func(h *dockerHost) ([]docker.Leftover, error) {
+		return docker.Cleanup(ctx, h.url, docker.Filter{RunID: runID})
+	})
 	if err != nil {
 		return removed, fmt.Errorf("a container that the interrupted run left cannot be removed: %w", err)
 	}
@@ -129,7 +204,9 @@ func (c *containers) removeLeft(ctx context.Context, runID string) ([]docker.Lef
 
 // left is what other runs have left that were killed, and what has outlived its deadline.
 func (c *containers) left(ctx context.Context, now time.Time) ([]docker.Leftover, error) {
-	return docker.Leftovers(ctx, c.host, docker.Filter{Expired: now, Gone: spawn.Gone})
+	return c.leftovers(func(h *dockerHost) ([]docker.Leftover, error) {
+		return docker.Leftovers(ctx, h.url, docker.Filter{Expired: now, Gone: spawn.Gone})
+	})
 }
 
 // simulatedSpec is a server as a container of the simulator takes it: the engine's plain

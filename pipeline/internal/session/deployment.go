@@ -17,7 +17,6 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/kv"
-	"github.com/servegate/pipeline/steps/slurm"
 )
 
 // deployment is what makes processes of a deployment block: its layout, and how its
@@ -27,10 +26,10 @@ type deployment struct {
 	block  *lang.Deployment
 	spec   steps.DeploymentSpec
 	layout *kv.Layout
-	// members as they are started: with their place, network and GPUs.
-	members []steps.Member
-	// places of the members on a cluster.
-	places []slurm.Place
+	// parts are the processes of the members as they are started: with their place, network
+	// and GPUs.
+	parts  []part
+	places *places
 }
 
 func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
@@ -39,34 +38,26 @@ func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec
 		return nil, err
 	}
 	d := &deployment{targets: t, block: block, spec: spec, layout: layout}
-	if t.cluster != nil {
-		d.members = slices.Clone(spec.Members)
-		d.places, err = t.cluster.places(d.members)
-	} else {
-		d.members, err = placed(spec, t.opt.Plan.Simulated != "")
-	}
-	if err != nil {
+	if d.parts, d.places, err = t.place(spread(spec.Members), spec.Transfer != nil); err != nil {
 		return nil, err
 	}
-	for i := range d.members {
-		m := &d.members[i]
-		m.Role = layout.Role(m.Name)
+	for i := range d.parts {
+		p := &d.parts[i]
+		p.Role = layout.Role(spec.Members[p.server].Name)
 		// Half of a pair cannot answer a request alone: some connectors hang or crash.
-		m.Spec.Ready.NoCanary = m.Role != ""
-		switch {
-		case t.opt.Plan.Simulated == SimulateContainer && m.Spec.URL == "":
-			m.Spec = t.containers.simulatedSpec(m.Spec)
-			m.Spec.Container.Network = steps.NetworkHost
-		case t.opt.Plan.Simulated != "" && m.Spec.URL == "":
-			m.Spec = bare(m.Spec)
-		case m.Spec.Image == "":
-			m.Spec = located(m.Spec, t.opt.Dir)
-		}
-		if t.cluster != nil {
-			m.Spec = onNode(m.Spec)
+		p.Spec.Ready.NoCanary = p.Role != ""
+	}
+	return d, d.reachable()
+}
+
+// reachable refuses services that servers at other hosts do not reach.
+func (d *deployment) reachable() error {
+	for _, s := range d.spec.Services {
+		if h := d.containers.host(serviceNode); d.cluster == nil && h != nil && !h.local && !d.serviceInContainer(s.Name) {
+			return fmt.Errorf("service %q is an executable, which runs on this machine, where servers at %s do not reach it; give it an image", s.Name, h.shown)
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // deployed is a target of several processes.
@@ -92,6 +83,7 @@ func (d *deployment) target() engine.TargetSpec {
 	for _, need := range d.layout.Ports() {
 		t.Ports = append(t.Ports, engine.PortNeed{Port: engine.Port{Member: need.Process, Purpose: need.Purpose}, Count: need.Count, Spacing: need.Spacing, Fixed: need.Fixed})
 	}
+	t.Ports = append(t.Ports, portsOf(d.parts)...)
 	if r := d.spec.Router; r != nil {
 		t.Canaries = max(1, len(r.Prefill)) * max(1, len(r.Decode))
 		t.Canary = canary(engines.NewClient())
@@ -108,12 +100,20 @@ func (d *deployment) target() engine.TargetSpec {
 // order is the layout's, after the servers that answer already.
 func (d *deployment) order() [][]string {
 	var attached []string
-	for _, m := range d.members {
-		if m.Spec.URL != "" {
-			attached = append(attached, m.Name)
+	for _, p := range d.parts {
+		if p.Spec.URL != "" {
+			attached = append(attached, p.Name)
 		}
 	}
 	order := d.layout.Order()
+	for _, p := range d.parts {
+		if p.rank == 0 {
+			continue
+		}
+		// Beside the first process of the server: they meet while they start.
+		wave := slices.IndexFunc(order, func(names []string) bool { return slices.Contains(names, d.spec.Members[p.server].Name) })
+		order[wave] = append(order[wave], p.Name)
+	}
 	if len(attached) > 0 {
 		order = slices.Insert(order, 0, attached)
 	}
@@ -125,7 +125,7 @@ func (d *deployment) front() string {
 	if d.spec.Router != nil {
 		return kv.RouterName
 	}
-	return d.members[0].Name
+	return d.parts[0].Name
 }
 
 // processes lists all members of the target with how each is launched and asked.
@@ -138,18 +138,8 @@ func (d *deployment) processes() []engine.Member {
 			Engine: &service{name: s.Name, path: d.readyPath(s.Name)}, Launcher: d.serviceLauncher(s.Name),
 		})
 	}
-	for i, m := range d.members {
-		if d.opt.Plan.Simulated != "" && m.Spec.URL == "" {
-			m.Spec.Ready = inItsOwnTime(m.Spec.Ready, d.opt.Plan.TimeScale)
-		}
-		role := m.Role
-		if role == "" {
-			role = result.RoleServer
-		}
-		out = append(out, engine.Member{
-			Name: m.Name, Role: role, Range: plan.Range(d.block.Servers[i].Range), Spec: m.Spec,
-			Engine: d.opt.Engines[m.Spec.Engine], Launcher: d.memberLauncher(i),
-		})
+	for i, p := range d.parts {
+		out = append(out, d.targets.member(p, plan.Range(d.block.Servers[p.server].Range), d.launcherAt(d.places, d.parts, i)))
 	}
 	if d.spec.Router != nil {
 		out = append(out, d.router())
@@ -157,11 +147,19 @@ func (d *deployment) processes() []engine.Member {
 	return out
 }
 
-func (d *deployment) launcherOf(container bool) steps.Launcher {
+// ownLauncher starts what runs beside the members: containers of services and of the router
+// are on the first host.
+func (d *deployment) ownLauncher(container bool) steps.Launcher {
 	if container {
-		return d.containers.launcher
+		return d.containers.host(serviceNode).launcher
 	}
 	return d.launcher
+}
+
+// routerInContainer says whether our router runs in a container, too. One at another host
+// would be far from the load generator, unlike the one of a real run.
+func (d *deployment) routerInContainer() bool {
+	return d.opt.Plan.Simulated == SimulateContainer && d.containers.host(serviceNode).local
 }
 
 // router is asked as the servers behind it are. It is ready when it says so and lists their
@@ -175,12 +173,13 @@ func (d *deployment) router() engine.Member {
 	spec.Ready.NoCanary, spec.Ready.Path = true, ""
 	return engine.Member{
 		Name: kv.RouterName, Role: result.RoleRouter, Range: plan.Range(d.block.Router.Range), Spec: spec,
-		Engine: routed{d.opt.Engines[behind.Spec.Engine]}, Launcher: d.launcherOf(d.opt.Plan.Simulated == SimulateContainer),
+		Engine: routed{d.opt.Engines[behind.Spec.Engine]}, Launcher: d.ownLauncher(d.routerInContainer()),
 	}
 }
 
-func (d *deployment) member(name string) steps.Member {
-	return d.members[slices.IndexFunc(d.members, func(m steps.Member) bool { return m.Name == name })]
+// member is the process of a server that answers.
+func (d *deployment) member(name string) part {
+	return d.parts[slices.IndexFunc(d.parts, func(p part) bool { return p.Name == name })]
 }
 
 // render renders all processes with the ports that were taken for them.
@@ -203,18 +202,18 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 		return nil, err
 	}
 	out := map[string]engine.Process{}
-	for i, m := range d.members {
-		if m.Spec.URL != "" {
+	for _, p := range d.parts {
+		if p.Spec.URL != "" {
 			continue
 		}
-		p, err := d.renderMember(i, rendered.Members[m.Name], in, launch)
+		r, err := d.renderPart(p, rendered.Members[d.spec.Members[p.server].Name], in, launch)
 		if err != nil {
 			return nil, err
 		}
-		out[m.Name] = engine.Process{Process: p}
+		out[p.Name] = engine.Process{Process: r}
 	}
 	for _, s := range rendered.Services {
-		p, err := d.renderService(s, launch)
+		p, err := d.renderService(s, hostAt(in.Hosts, s.Name), launch)
 		if err != nil {
 			return nil, err
 		}
@@ -230,45 +229,48 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 	return out, nil
 }
 
-// renderMember renders a server with what the transfer adds to its block.
-func (d *deployment) renderMember(i int, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
-	m := d.members[i]
-	spec := extra.Apply(m.Spec)
-	at := kv.Port{Process: m.Name, Purpose: kv.PortHTTP}
-	port := in.Ports[at]
-	p, err := d.opt.Engines[spec.Engine].Render(spec, spec.ListenHost(), cmp.Or(port, shownPort))
+// renderPart renders a process of a server with what the transfer adds to its block.
+func (d *deployment) renderPart(p part, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
+	p.Spec = extra.Apply(p.Spec)
+	at := kv.Port{Process: p.Name, Purpose: kv.PortHTTP}
+	rendered, err := d.renderAtPort(p, in, in.Ports[at])
 	if err != nil {
-		return p, err
+		return rendered, err
 	}
-	if port == 0 {
-		p.Argv = withSymbol(p.Argv, at.String())
+	if in.Ports[at] == 0 && !p.Spec.Spread() {
+		rendered.Argv = withSymbol(rendered.Argv, at.String())
 	}
-	p.Files = extra.Files
+	rendered.Files = extra.Files
 	if d.opt.Plan.Simulated != "" {
-		return simulated(p, d.spec.Members[i].Spec, d.self(), d.opt.Plan.TimeScale, launch+" "+m.Name)
+		return simulated(rendered, d.spec.Members[p.server].Spec, d.self(), d.opt.Plan.TimeScale, launch+" "+d.spec.Members[p.server].Name)
 	}
-	return p, nil
+	return rendered, nil
 }
 
-// self is where this program is for a simulated process.
-func (d *deployment) self() string {
-	if d.opt.Plan.Simulated == SimulateContainer {
-		return docker.SimulatorProgram
+// renderAtPort renders a process at its port, or where that is not known yet at one that
+// stands for it.
+func (d *deployment) renderAtPort(p part, in kv.Assigned, port int) (steps.Process, error) {
+	if !p.Spec.Spread() {
+		return d.opt.Engines[p.Spec.Engine].Render(p.Spec, p.Spec.ListenHost(), cmp.Or(port, shownPort))
 	}
-	return d.opt.Self
+	return renderNode(d.opt.Engines[p.Spec.Engine], p, in.Hosts, d.spec.Members[p.server].Name, in.Ports)
 }
 
-// hosts are the addresses at which others reach members: the loopback address unless a
-// container with a network of its own is published by a daemon of another machine, or
-// they run on nodes of a cluster.
+// hosts are the addresses at which others reach members, services and the router: the
+// loopback address unless they run on nodes of a cluster, or on hosts elsewhere.
 func (d *deployment) hosts() (map[string]string, error) {
-	if d.cluster != nil {
-		return d.nodeHosts()
+	hosts, err := d.hostsOf(d.places, d.parts)
+	if err != nil {
+		return nil, err
 	}
-	hosts := map[string]string{}
-	for _, m := range d.members {
-		if m.Spec.Image != "" && d.containers.launcher != nil && m.Spec.ListenHost() != loopback {
-			hosts[m.Name] = d.containers.launcher.Address()
+	for _, s := range d.spec.Services {
+		switch h := d.containers.host(serviceNode); {
+		case d.cluster != nil:
+			if hosts[s.Name], err = d.nodeAddress(serviceNode); err != nil {
+				return nil, err
+			}
+		case h != nil && !h.local && d.serviceInContainer(s.Name):
+			hosts[s.Name] = h.address
 		}
 	}
 	return hosts, nil
@@ -279,7 +281,11 @@ const loopback = "127.0.0.1"
 // renderRouter is our own router, as a command of this program.
 func (d *deployment) renderRouter(r kv.Router) steps.Process {
 	listen := net.JoinHostPort(r.Host, portText(r.Port, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}))
-	argv := []string{d.self(), "router", "--protocol", r.Protocol, "--listen", listen}
+	self := d.opt.Self
+	if d.routerInContainer() {
+		self = docker.SimulatorProgram
+	}
+	argv := []string{self, "router", "--protocol", r.Protocol, "--listen", listen}
 	for _, b := range r.Prefill {
 		argv = append(argv, "--prefill", backend(b))
 	}
@@ -295,7 +301,7 @@ func (d *deployment) renderRouter(r kv.Router) steps.Process {
 	p := steps.Process{
 		Name: d.block.Router.Addr, Argv: argv, Host: r.Host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
 	}
-	if d.opt.Plan.Simulated == SimulateContainer {
+	if d.routerInContainer() {
 		p.Container = d.containers.own()
 	}
 	return p

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // shownPort stands for a port that is chosen at launch, where an engine renders a number.
@@ -49,7 +50,7 @@ func Launch(engines map[string]steps.Engine, simulated string, timeScale float64
 	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
 		t := targets{
 			opt:        Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated, TimeScale: timeScale}, Engines: engines, Self: "pipeline"},
-			containers: &containers{simulator: shownImage},
+			containers: shownContainers(cfg.Settings.Docker),
 		}
 		t.cluster = shownCluster(t.opt)
 		if d := deploymentAt(cfg, addr); d != nil {
@@ -70,7 +71,25 @@ func shown(engines map[string]steps.Engine, simulated string, s *lang.Server) bo
 	return known && s.Spec.URL == "" && (simulated == "" || s.Kind.Name != "openai")
 }
 
+// shownContainers stands for daemons that nobody asks: their addresses are those that the
+// file names.
+func shownContainers(spec *steps.DockerSpec) *containers {
+	c := &containers{simulator: shownImage}
+	if spec == nil {
+		c.hosts = []*dockerHost{{local: true, address: loopback}}
+		return c
+	}
+	for _, h := range spec.Hosts {
+		address := h.Reached()
+		c.hosts = append(c.hosts, &dockerHost{shown: h.URL, address: cmp.Or(address, loopback), local: address == ""})
+	}
+	return c
+}
+
 func (t targets) showServer(server *lang.Server) ([]plan.Process, error) {
+	if server.Spec.Spread() {
+		return t.showSpread(server)
+	}
 	spec, err := t.single(server, server.Spec)
 	if err != nil {
 		return nil, err
@@ -106,8 +125,8 @@ func (t targets) showDeployment(block *lang.Deployment) ([]plan.Process, error) 
 		return nil, err
 	}
 	in := d.layout.Symbolic()
-	if d.cluster != nil {
-		in.Hosts = d.onNodes(func(node int) string { return fmt.Sprintf("NODE%d", node) })
+	if in.Hosts, err = d.hosts(); err != nil {
+		return nil, err
 	}
 	rendered, err := d.renderAt("r1-"+block.Addr, in)
 	if err != nil {
@@ -121,12 +140,57 @@ func (t targets) showDeployment(block *lang.Deployment) ([]plan.Process, error) 
 	for _, m := range d.processes() {
 		roles[m.Name] = m.Role
 	}
-	for wave, names := range d.layout.Order() {
+	for wave, names := range d.order() {
 		for _, name := range names {
-			out = append(out, show(name, roles[name], wave+1, rendered[name].Process))
+			if _, started := rendered[name]; started {
+				out = append(out, show(name, roles[name], wave+1, rendered[name].Process))
+			}
 		}
 	}
 	return out, nil
+}
+
+// showSpread shows the processes of a server that is spread over nodes.
+func (t targets) showSpread(server *lang.Server) ([]plan.Process, error) {
+	s, err := t.newSpread(server, server.Spec)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := s.render("r1-"+server.Addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.Process
+	for i, m := range s.target().Members {
+		p := rendered[m.Name].Process
+		if t.cluster != nil {
+			if p, err = t.cluster.show(s.places.slurm[i], p); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, show(m.Name, m.Role, 1, p))
+	}
+	return out, nil
+}
+
+// shownRendezvous stands for the port at which processes of a server meet, where it is
+// chosen at launch.
+const shownRendezvous = shownPort - 1
+
+// withSymbols writes symbols where ports stand in the rendering of a node that are not
+// known yet.
+func withSymbols(argv []string, ports map[kv.Port]int, name, head string) []string {
+	at, meet := kv.Port{Process: name, Purpose: kv.PortHTTP}, kv.Port{Process: head, Purpose: rendezvousPort}
+	out := slices.Clone(argv)
+	for i, word := range out {
+		if ports[at] == 0 && word == strconv.Itoa(shownPort) {
+			out[i] = at.String()
+		}
+		if ports[meet] == 0 {
+			out[i] = strings.ReplaceAll(out[i], strconv.Itoa(shownRendezvous), meet.String())
+		}
+	}
+	return out
 }
 
 // show describes one process.

@@ -50,7 +50,9 @@ func ownerByGroup(group string, ids []string, known bool) probe.Owner {
 // running returns the ids of a run's containers; known is false if the daemon does not
 // tell.
 func (c *containers) running(ctx context.Context, runID string) (ids []string, known bool) {
-	left, err := docker.Leftovers(ctx, c.host, docker.Filter{RunID: runID})
+	left, err := c.leftovers(func(h *dockerHost) ([]docker.Leftover, error) {
+		return docker.Leftovers(ctx, h.url, docker.Filter{RunID: runID})
+	})
 	for _, l := range left {
 		if l.Kind == "container" {
 			ids = append(ids, l.ID)

@@ -31,7 +31,7 @@ func newHardware(opt Options) hardware {
 		h.needs = doctor.NeedsOf(opt.Config, planned(opt.Plan))
 	}
 	h.needs.File = true
-	if h.needs.Containers() && !docker.IsLocal(docker.HostFromEnv(lookup(opt.Environ))) {
+	if h.needs.Containers() && opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(lookup(opt.Environ))) {
 		for i := range h.needs.Targets {
 			h.needs.Targets[i].GPUs = nil
 		}
@@ -63,7 +63,7 @@ func (s *session) watcher() engine.Machine {
 // examine sees whether the machine has what the plan needs. What an interrupted run has
 // left was ended a moment ago: its memory may take a while to come back.
 func (s *session) examine(ctx context.Context) error {
-	opt := doctor.Options{Prober: s.hardware.prober, Getenv: lookup(s.opt.Environ), Out: s.dir.Path(), Dir: s.opt.Dir}
+	opt := doctor.Options{Prober: s.hardware.prober, Getenv: s.containers.getenv(lookup(s.opt.Environ)), Out: s.dir.Path(), Dir: s.opt.Dir}
 	deadline := s.opt.Now().Add(freeWait)
 	for {
 		checks := doctor.Preflight(s.hardware.needs, doctor.Look(ctx, s.hardware.needs, opt))

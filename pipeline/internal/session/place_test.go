@@ -9,7 +9,7 @@ import (
 )
 
 // gpusOf says which GPUs each server got.
-func gpusOf(members []steps.Member) map[string]string {
+func gpusOf(members []part) map[string]string {
 	out := map[string]string{}
 	for _, m := range members {
 		if m.Spec.Image == "" || m.Spec.Container == nil || m.Spec.Container.GPUs == nil {
@@ -55,9 +55,9 @@ func TestPlaced(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := steps.DeploymentSpec{Members: tt.members, Transfer: &steps.TransferSpec{Connector: "nixl"}}
-			before := gpusOf(spec.Members)
-			got, err := placed(spec, false)
+			parts := spread(tt.members)
+			before := gpusOf(parts)
+			got, err := placed(parts, ground{together: true})
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %v, want %s", err, tt.err)
@@ -70,7 +70,7 @@ func TestPlaced(t *testing.T) {
 			if diff := cmp.Diff(tt.want, gpusOf(got)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(before, gpusOf(spec.Members)); diff != "" {
+			if diff := cmp.Diff(before, gpusOf(parts)); diff != "" {
 				t.Errorf("the file's own spec was changed:\n%s", diff)
 			}
 			for _, m := range got {
@@ -81,7 +81,7 @@ func TestPlaced(t *testing.T) {
 		})
 	}
 	// Without a transfer servers need not reach each other.
-	alone, err := placed(steps.DeploymentSpec{Members: []steps.Member{container("a", 0, &steps.ContainerSpec{Network: steps.NetworkBridge})}}, false)
+	alone, err := placed(spread([]steps.Member{container("a", 0, &steps.ContainerSpec{Network: steps.NetworkBridge})}), ground{})
 	if err != nil || alone[0].Spec.Container.Network != steps.NetworkBridge {
 		t.Errorf("%v, %v", alone, err)
 	}

@@ -112,10 +112,10 @@ func (d *deployment) serviceInContainer(name string) bool {
 }
 
 // renderService renders a service as a process, in its image, or played by the simulator.
-func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, error) {
+func (d *deployment) renderService(s kv.Service, host, launch string) (steps.Process, error) {
 	p := steps.Process{
 		Name: d.spec.Addr + ".service." + s.Name, Argv: slices.Concat(s.Program, s.Args), Env: s.Env,
-		Host: loopback, Port: s.Port, StopSignal: "TERM", StopGrace: serviceGrace,
+		Host: host, Port: s.Port, StopSignal: "TERM", StopGrace: serviceGrace,
 	}
 	switch {
 	case d.opt.Plan.Simulated != "":

@@ -198,9 +198,10 @@ func (s *session) keepInputs() error {
 }
 
 func (s *session) close() error {
+	tunnels := s.containers.close()
 	s.spawner.Close()
 	s.hardware.spawner.Close()
-	return errors.Join(s.journal.Close(), s.dir.Close())
+	return errors.Join(s.journal.Close(), s.dir.Close(), tunnels)
 }
 
 func (s *session) run(ctx context.Context) (*result.Document, error) {
@@ -285,7 +286,7 @@ func (s *session) prepareContainers(ctx context.Context) error {
 	if s.containers == nil {
 		return nil
 	}
-	if err := s.containers.preflight(ctx, s.opt); err != nil {
+	if err := s.containers.preflight(ctx, s.opt, s.spawner); err != nil {
 		return err
 	}
 	if s.state == nil {

@@ -32,11 +32,12 @@ func supported(opt Options) error {
 				found = append(found, &engine.ConfigError{Addr: server.Addr, Range: plan.Range(server.Range), Err: err})
 			}
 		}
-		if d := deploymentAt(opt.Config, t.Addr); d != nil {
-			if _, err := placed(d.Spec, opt.Plan.Simulated != ""); err != nil && !onCluster(opt) {
+		if !onCluster(opt) {
+			if err := grounded(opt.Config, t.Addr, opt.Plan.Simulated); err != nil {
 				found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: err})
 			}
-		} else if len(servers) == 0 {
+		}
+		if len(servers) == 0 {
 			found = append(found, &engine.ConfigError{Addr: t.Addr, Range: t.Range, Err: errors.New("it is not a server or deployment of this pipeline")})
 		}
 	}
@@ -127,18 +128,54 @@ func Validate(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics
 			out = append(out, d)
 		}
 	}
-	for _, d := range cfg.Deployments {
-		if cfg.Settings.Slurm != nil {
-			break // which places its servers by itself
-		}
-		if _, err := placed(d.Spec, false); err != nil {
+	if cfg.Settings.Slurm == nil { // which places its servers by itself
+		out = append(out, ungrounded(cfg)...)
+	}
+	return out
+}
+
+// ungrounded finds the targets of a file that cannot be placed.
+func ungrounded(cfg *lang.Config) hcl.Diagnostics {
+	var out hcl.Diagnostics
+	check := func(addr string, at hcl.Range) {
+		if err := grounded(cfg, addr, ""); err != nil {
 			out = append(out, &hcl.Diagnostic{
-				Severity: hcl.DiagError, Summary: d.Addr + " cannot be placed", Subject: d.Range.Ptr(),
+				Severity: hcl.DiagError, Summary: addr + " cannot be placed", Subject: at.Ptr(),
 				Detail: strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + ".",
 			})
 		}
 	}
+	members := map[string]bool{}
+	for _, d := range cfg.Deployments {
+		check(d.Addr, d.Range)
+		for _, s := range d.Servers {
+			members[s.Addr] = true
+		}
+	}
+	for _, s := range cfg.Servers {
+		if !members[s.Addr] {
+			check(s.Addr, s.Range)
+		}
+	}
 	return out
+}
+
+// grounded says why a target cannot be placed on this machine and the Docker hosts.
+func grounded(cfg *lang.Config, addr, simulated string) error {
+	if d := deploymentAt(cfg, addr); d != nil {
+		_, err := placed(spread(d.Spec.Members), groundOf(cfg.Settings.Docker, simulated, d.Spec.Transfer != nil))
+		return err
+	}
+	s, err := find(cfg, addr)
+	if err != nil {
+		return nil //nolint:nilerr // that it is none is said elsewhere
+	}
+	ground := groundOf(cfg.Settings.Docker, simulated, false)
+	if err := ground.check(s.Spec, s.Addr); err != nil || !s.Spec.Spread() {
+		return err
+	}
+	_, err = placed(spread([]steps.Member{{Spec: s.Spec}}), ground)
+	return err
 }
 
 // absentFile reports a dataset whose file is not there: an error, unless a simulated run

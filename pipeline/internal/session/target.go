@@ -11,7 +11,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/docker"
 )
 
 // targets resolves addresses to what the engine launches.
@@ -41,6 +40,13 @@ func (t targets) resolve(addr string, outputs engine.Outputs) (engine.TargetSpec
 		}
 		spec = resolved
 	}
+	if spec.Spread() {
+		s, err := t.newSpread(server, spec)
+		if err != nil {
+			return engine.TargetSpec{}, err
+		}
+		return s.target(), nil
+	}
 	return t.single(server, spec)
 }
 
@@ -51,7 +57,11 @@ func (t targets) single(server *lang.Server, spec steps.ServerSpec) (engine.Targ
 		Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher,
 	}
 	if t.cluster == nil && inContainer(t.opt.Plan, server) {
-		m.Launcher = t.containers.launcher
+		h := t.containers.host(spec.Node)
+		m.Launcher = h.launcher
+		if c := spec.Container; c != nil && c.Network == steps.NetworkHost && !h.local {
+			m.Spec.Listen = anyAddress
+		}
 	}
 	if t.opt.Plan.Simulated != "" && spec.URL == "" {
 		return t.simulated(m), nil
@@ -71,14 +81,14 @@ func (t targets) single(server *lang.Server, spec steps.ServerSpec) (engine.Targ
 
 // simulated puts the simulator into a server's place, as a process or as a container.
 func (t targets) simulated(m engine.Member) engine.TargetSpec {
-	spec, self := m.Spec, t.opt.Self
+	spec := m.Spec
 	m.Spec = bare(spec)
 	if t.opt.Plan.Simulated == SimulateContainer {
-		m.Spec, self = t.containers.simulatedSpec(spec), docker.SimulatorProgram
+		m.Spec = t.containers.simulatedSpec(spec)
 	}
 	m.Spec.Ready = inItsOwnTime(m.Spec.Ready, t.opt.Plan.TimeScale)
 	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
-		return simulated(p, spec, self, t.opt.Plan.TimeScale, launch)
+		return simulated(p, spec, t.self(), t.opt.Plan.TimeScale, launch)
 	})
 }
 

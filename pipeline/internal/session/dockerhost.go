@@ -1,0 +1,154 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
+)
+
+// dockerHost is a daemon that containers run at.
+type dockerHost struct {
+	// shown is how the file or DOCKER_HOST names it.
+	shown string
+	// url as the docker package takes it. Of a daemon behind ssh it is the socket that its
+	// own is forwarded to, in dir.
+	url, dir string
+	// address at which others reach what listens there. local says that it is this machine.
+	address string
+	local   bool
+
+	launcher *docker.Launcher
+	tunnel   *docker.Tunnel
+}
+
+// dockerHosts are those of a docker block, else the one of DOCKER_HOST. Folders are meant
+// from dir. run makes the names of sockets its own.
+func dockerHosts(spec *steps.DockerSpec, dir, run string, getenv func(string) string) ([]*dockerHost, error) {
+	if spec == nil {
+		one, err := newDockerHost(steps.DockerHost{URL: docker.HostFromEnv(getenv)}, "", run)
+		return []*dockerHost{one}, err
+	}
+	var hosts []*dockerHost
+	for i, s := range spec.Hosts {
+		if s.Certs != "" && !filepath.IsAbs(s.Certs) {
+			s.Certs = filepath.Join(dir, s.Certs)
+		}
+		h, err := newDockerHost(s, s.Certs, fmt.Sprintf("%s-%d", run, i))
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, h)
+	}
+	return hosts, nil
+}
+
+func newDockerHost(spec steps.DockerHost, certs, name string) (*dockerHost, error) {
+	h := &dockerHost{shown: spec.URL, url: spec.URL, address: spec.Address}
+	if certs != "" {
+		h.url += "?certs=" + url.QueryEscape(certs)
+	}
+	u, err := url.Parse(spec.URL)
+	if err != nil || u.Scheme != "ssh" {
+		return h, nil // what is wrong with it says the docker package
+	}
+	if h.address == "" {
+		h.address = u.Hostname()
+	}
+	h.dir = filepath.Join(os.TempDir(), "pipeline-ssh-"+name)
+	h.url = "unix://" + h.socket()
+	return h, nil
+}
+
+// socket that the daemon's own is forwarded to.
+func (h *dockerHost) socket() string { return filepath.Join(h.dir, "docker.sock") }
+
+// open reaches the daemon.
+func (h *dockerHost) open(ctx context.Context, spawner steps.Spawner, environ []string) error {
+	if h.dir != "" && h.tunnel == nil {
+		if err := h.forward(ctx, spawner, environ); err != nil {
+			return fmt.Errorf("docker host %s: %w", h.shown, err)
+		}
+	}
+	if h.launcher == nil {
+		return nil
+	}
+	return h.launcher.Preflight(ctx)
+}
+
+// forward starts ssh. The folder is ours alone: who can write to the socket commands the
+// daemon.
+func (h *dockerHost) forward(ctx context.Context, spawner steps.Spawner, environ []string) error {
+	if err := os.RemoveAll(h.dir); err != nil { // of a killed run with this ID
+		return err
+	}
+	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	h.tunnel, err = docker.OpenTunnel(ctx, spawner, h.shown, h.socket(), sshEnv(lookup(environ)))
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(h.dir))
+	}
+	return nil
+}
+
+// sshEnv is what ssh needs beyond what every process gets.
+func sshEnv(getenv func(string) string) []steps.EnvVar {
+	var env []steps.EnvVar
+	if agent := getenv("SSH_AUTH_SOCK"); agent != "" {
+		env = append(env, steps.EnvVar{Name: "SSH_AUTH_SOCK", Value: agent})
+	}
+	return env
+}
+
+func (h *dockerHost) close() error {
+	if h.tunnel == nil {
+		return nil
+	}
+	err := h.tunnel.Close()
+	h.tunnel = nil
+	return errors.Join(err, os.RemoveAll(h.dir))
+}
+
+// ReachDocker makes a daemon reachable for commands other than a run, by the url that a
+// host block would have, with TLS as ?certs=FOLDER. done ends what it takes.
+func ReachDocker(ctx context.Context, spawner steps.Spawner, environ []string, host string) (reached string, done func() error, err error) {
+	plain, certs, _ := strings.Cut(host, "?certs=")
+	if certs, err = url.QueryUnescape(certs); err != nil {
+		return "", nil, fmt.Errorf("docker host %q: %w", host, err)
+	}
+	if problem := (steps.DockerHost{URL: plain, Certs: certs}).Problem(); problem != "" {
+		return "", nil, fmt.Errorf("docker host %q: %s", host, problem)
+	}
+	h, err := newDockerHost(steps.DockerHost{URL: plain}, certs, fmt.Sprintf("pid%d", os.Getpid()))
+	if err == nil {
+		err = h.open(ctx, spawner, environ)
+	}
+	return h.url, h.close, err
+}
+
+// ReachedDocker is an environment whose DOCKER_HOST every command can use: that of a daemon
+// behind ssh is the socket that it is forwarded to. done ends what that takes.
+func ReachedDocker(ctx context.Context, spawner steps.Spawner, environ []string, getenv func(string) string) (reached func(string) string, done func(), err error) {
+	host := docker.HostFromEnv(getenv)
+	if !strings.HasPrefix(host, "ssh:") {
+		return getenv, func() {}, nil
+	}
+	socket, end, err := ReachDocker(ctx, spawner, environ, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(name string) string {
+		if name == "DOCKER_HOST" {
+			return socket
+		}
+		return getenv(name)
+	}, func() { _ = end() }, nil // the process ends with this program
+}
