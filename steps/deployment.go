@@ -133,6 +133,11 @@ const (
 	CounterTransferFailures = "kv_transfer_failures"
 )
 
+// CounterLate, of a simulated server, begins the names of counters of what happened later
+// than in its model: a point and a bound in seconds of the model's time follow
+// ("simulated_late.0.005"), and what was at most so late is counted. Real servers have none.
+const CounterLate = "simulated_late"
+
 // The figures of a start, from its log.
 const (
 	StartKVTokens    = "kv_cache_tokens"    // capacity

@@ -144,6 +144,10 @@ const (
 	AddedP99 = "_p99_seconds"
 )
 
+// SimulatedLate is, in Run.Server, by how much a simulated server fell behind its model at
+// p99 of all tokens, in model time.
+const SimulatedLate = "simulated_late_p99_seconds"
+
 // The roles of members that have no part in a KV transfer; those that have are steps.Role….
 const (
 	RoleServer  = "server"

@@ -35,7 +35,9 @@ type lateness struct {
 }
 
 func newLateness() *lateness {
-	return &lateness{late: newHistogram(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)}
+	return &lateness{late: newHistogram(
+		0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07,
+		0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3)}
 }
 
 func (l *lateness) add(d time.Duration) {

@@ -185,7 +185,11 @@ func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run)
 		if v.member.alone {
 			name = ""
 		}
-		for counter, rise := range v.rises() {
+		rises := v.rises()
+		if late, ok := takeLate(rises); ok {
+			rises[result.SimulatedLate] = late
+		}
+		for counter, rise := range rises {
 			if run.Server == nil {
 				run.Server = map[string]float64{}
 			}
