@@ -36,7 +36,7 @@ func (a *auditor) fill(out *record.Audit) {
 
 // finish makes the run's record of what was sent.
 func (r *runner) finish(a *auditor) record.Run {
-	run := record.Run{Requests: r.records()}
+	run := record.Run{Requests: r.records(), Goodput: r.opt.Workload.Goodput}
 	a.fill(&run.Audit)
 	r.client.clock.fill(&run.Audit)
 	if r.scale != 1 {

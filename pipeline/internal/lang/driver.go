@@ -39,7 +39,7 @@ func driverValue() cty.Value {
 // undriven are the parts of a benchmark that only our own load generator uses.
 var undriven = []string{
 	"dataset", "endpoint", "input_len", "output_len", "prefix_len", "ignore_eos", "temperature", "body", "request_timeout",
-	"warmup", "load", "limits",
+	"warmup", "load", "goodput", "limits",
 }
 
 // drivenSchema is what a benchmark with a driver still says of a cell.

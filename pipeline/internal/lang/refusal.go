@@ -104,6 +104,10 @@ func otherWork(a, b steps.Workload) string {
 		return "their prefix_len"
 	case la != lb:
 		return "their load"
+	case a.Endpoint != b.Endpoint && (a.Endpoint == embeddings || b.Endpoint == embeddings):
+		return "their endpoint"
+	case a.Goodput != b.Goodput:
+		return "the limits of their goodput"
 	case !reflect.DeepEqual(a.Driver, b.Driver):
 		return "the command of their driver"
 	}
@@ -119,7 +123,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	for _, m := range g.Metrics {
 		at := e.rangeOfMetric(b, m)
 		for _, i := range g.Cells {
-			if d := refusal(m, bm, bm.Cells[i].Workload.Load, at); d != nil {
+			if d := refusal(m, bm, bm.Cells[i].Workload, at); d != nil {
 				e.report(d)
 				break
 			}
@@ -144,8 +148,17 @@ func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 	return found
 }
 
-// refusal is why a metric cannot be judged under a load, nil if it can.
-func refusal(m metric.Metric, bm *Benchmark, l steps.Load, at hcl.Range) *hcl.Diagnostic {
+// refusal is why a metric cannot be judged under a workload, nil if it can.
+func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
+	l := w.Load
+	switch {
+	case m.Group == "goodput" && w.Driver == nil && w.Goodput == (steps.Goodput{}):
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s needs the limits of a good request", m.ID),
+			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", bm.Addr))
+	case w.Endpoint == embeddings && ofTokens(m.Group):
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
+			fmt.Sprintf("%s measures embeddings, so it would always be missing. Gate metric.e2el or metric.request_throughput.", bm.Addr))
+	}
 	if m.FixedByRate && l.Rate > 0 {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is fixed by the rate", m.ID),
 			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", bm.Addr, l.Rate))
@@ -156,6 +169,15 @@ func refusal(m metric.Metric, bm *Benchmark, l steps.Load, at hcl.Range) *hcl.Di
 	}
 	return problem(codeRefused, at, fmt.Sprintf("metric.%s needs at least %d requests", m.ID, m.MinRequests),
 		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", bm.Addr, n, whyRequests(m), m.MinRequests, smallerStat(m, n)))
+}
+
+// ofTokens says whether a group of metrics needs answers that are made of tokens.
+func ofTokens(group string) bool {
+	switch group {
+	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput", "steady_output_throughput", "steady_window":
+		return true
+	}
+	return false
 }
 
 // whyRequests says where the least number of requests comes from.

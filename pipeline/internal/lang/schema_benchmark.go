@@ -48,7 +48,7 @@ func benchmarkWorkload() steps.Schema {
 		Attrs: []steps.Attr{
 			{Name: "target", Type: cty.DynamicPseudoType, Required: true, Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
 			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
-			{Name: "endpoint", Type: cty.String, Enum: []string{"completions", "chat", "generate"}, Default: cty.StringVal("completions"), Doc: "What is called: OpenAI completions or chat, or SGLang's own generate."},
+			{Name: "endpoint", Type: cty.String, Enum: []string{"completions", "chat", "generate", "embeddings"}, Default: cty.StringVal("completions"), Doc: "What is called: OpenAI completions, chat or embeddings, or SGLang's own generate."},
 			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
 			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
 			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
@@ -62,6 +62,11 @@ func benchmarkWorkload() steps.Schema {
 				{Name: "requests", Type: cty.Number, Required: true, Doc: "Number of requests."},
 			}}},
 			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema()},
+			{Type: "goodput", Max: 1, Doc: "Limits of a good request, for metric.goodput.rate and metric.goodput.share: it succeeds and keeps all that are set, counted from its send.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "ttft", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time to first token."},
+				{Name: "tpot", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time per output token after the first."},
+				{Name: "e2el", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time to the last token."},
+			}}},
 		},
 	}
 }

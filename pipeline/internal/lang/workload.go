@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/steps"
@@ -35,6 +36,9 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 	}
 	for _, l := range c.Blocks["load"] {
 		w.Load = c.load(l)
+	}
+	for _, g := range c.Blocks["goodput"] {
+		w.Goodput = c.goodput(g, w.Endpoint)
 	}
 	c.checkTimes(w)
 	return target, w
@@ -101,6 +105,9 @@ func (c cell) dataset() steps.Dataset {
 	if c.Known(prefixLen) && c.allowed(d, prefixLen) {
 		out.PrefixLen = c.count(c.Object, prefixLen, 0, prefixLen)
 	}
+	if c.Text("endpoint") == embeddings && out.OutputMin == 0 {
+		out.OutputMin, out.OutputMax = 1, 1 // an answer has no length, and datasets need one
+	}
 	if d.ok && c.ok {
 		c.checkLengths(d, out)
 	}
@@ -156,6 +163,29 @@ func (c cell) checkLengths(d *dataset, spec steps.Dataset) {
 			fmt.Sprintf("The prefix has %d tokens and the shortest prompt %d, its prefix included.", spec.PrefixLen, spec.InputMin), name)
 	}
 }
+
+// goodput reads the limits of a good request.
+func (c cell) goodput(o steps.Object, endpoint string) (g steps.Goodput) {
+	for _, l := range []struct {
+		name string
+		into *time.Duration
+	}{{"ttft", &g.TTFT}, {"tpot", &g.TPOT}, {"e2el", &g.E2EL}} {
+		switch *l.into = o.Duration(l.name); {
+		case !o.Known(l.name):
+		case *l.into <= 0:
+			c.fail(l.name+" must be above zero", "No request would be good. Leave it out for no limit.", "goodput", l.name)
+		case endpoint == embeddings && l.name != "e2el":
+			c.fail("an embedding has no "+l.name, "It is not made of tokens. Limit e2el instead.", "goodput", l.name)
+		}
+	}
+	if c.ok && g == (steps.Goodput{}) && !o.Has("ttft") && !o.Has("tpot") && !o.Has("e2el") {
+		c.fail("goodput has no limit", "Set ttft, tpot or e2el, or remove the block.", "goodput")
+	}
+	return g
+}
+
+// embeddings is the endpoint whose answers are not made of tokens.
+const embeddings = "embeddings"
 
 // body holds the extra fields of the request.
 func (c cell) body() map[string]any {
