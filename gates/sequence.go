@@ -181,6 +181,9 @@ func (c *course) judgement() Judgement {
 		d, decided := c.final[e.ID]
 		if decided {
 			e.Decision = d
+			if i < len(c.Family.Comparisons) {
+				e.doubted(c.Family.Comparisons[i].Invalid)
+			}
 		}
 		if now := all[i].Decision; now.N > e.N && e.Requests == nil {
 			e.Later = &Estimate{N: now.N, Base: now.Base, Head: now.Head, Change: now.Change, Lower: now.Lower, Upper: now.Upper}
@@ -189,6 +192,13 @@ func (c *course) judgement() Judgement {
 	j := assemble(c.Family, c.entries, c.groups)
 	guard(c.Family, &j)
 	return j
+}
+
+// doubted adds what was seen after the look that decided the comparison.
+func (e *entry) doubted(invalid string) {
+	if invalid != "" {
+		e.Warnings = append(slices.Clone(e.Warnings), fmt.Sprintf("decided after %s, before this was seen: %s", repeats(e.Look), invalid))
+	}
 }
 
 // repeats are the numbers of the repeats that were measured, ascending. Unpaired values

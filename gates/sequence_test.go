@@ -264,6 +264,9 @@ func TestInvalidFromSparesEarlierLooks(t *testing.T) {
 	if want := []gates.Verdict{gates.Pass, gates.Invalid}; !slices.Equal(got, want) {
 		t.Errorf("verdicts are %v, want %v", got, want)
 	}
+	if w := p.Judgement.Comparisons[0].Warnings; len(w) != 1 || w[0] != "decided after 4 repeats, before this was seen: repeat 5 is void" {
+		t.Errorf("what was seen afterwards is not said: %q", w)
+	}
 }
 
 // A server that fails in a repeat which is measured again counts in that repeat.

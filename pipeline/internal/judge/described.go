@@ -29,7 +29,7 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 		if (doc.Simulated != "") != (c.doc.Simulated != "") {
 			d.Verdict, d.Reason = result.Invalid, "a simulated run and a real one are never compared"
 		}
-		if invalid := transportDoubt(g, base, head); invalid != "" {
+		if invalid := transportDoubt(g, base, head).reason; invalid != "" {
 			d.Verdict, d.Reason = result.Invalid, invalid
 		}
 		c.add(gate, d)

@@ -38,7 +38,7 @@ func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if !holds {
 		d.Verdict, d.Reason = result.Regression, message
 	}
-	if invalid := transportDoubt(g, cell); invalid != "" {
+	if invalid := transportDoubt(g, cell).reason; invalid != "" {
 		d.Verdict, d.Reason = result.Invalid, invalid
 	}
 	if len(beyond) > 0 {

@@ -35,10 +35,8 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 			Pairs:       pairs(base.Current(), head.Current(), id),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
-		comparison.Missing, comparison.Invalid = c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
-		if comparison.Missing == "" && comparison.Invalid == "" {
-			comparison.Invalid, comparison.InvalidFrom = voided(base, head, len(comparison.Pairs))
-		}
+		missing, why := c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
+		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, why.reason, why.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.blank(g, cmp, id)
 		for _, p := range comparison.Pairs {
@@ -93,36 +91,26 @@ func outcomes(runs []result.Run) []gates.Run {
 }
 
 // doubts says why a comparison has nothing to decide on, or must not be decided.
-func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing, invalid string) {
+func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing string, d doubt) {
 	if cmp.Base == "" {
-		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), ""
+		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), doubt{}
 	}
-	if invalid := c.unequalWork(cmp, base, head); invalid != "" {
-		return "", invalid
+	d = earliest(c.unequalWork(cmp, base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
+	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
+		d = earliest(d, overloaded(base, head))
 	}
-	if invalid := transportDoubt(g, base, head); invalid != "" {
-		return "", invalid
+	if d = earliest(d, voided(base, head, pairs)); d.reason == "" && pairs == 0 {
+		return noPairs(base, head), doubt{}
 	}
-	if few := tooFewRequests(m, base, head); few != "" {
-		return "", few
-	}
-	if pairs == 0 {
-		if invalid, _ := voided(base, head, pairs); invalid != "" {
-			return "", invalid
-		}
-		return noPairs(base, head), ""
-	}
-	if m.Quantile > 0 && !g.AllowOverload {
-		return "", overloaded(base, head)
-	}
-	return "", ""
+	return "", d
 }
 
 // voided is set when pairs were lost to causes outside of the system under test and
-// measuring them again did not bring them back; from is the first repeat that was lost.
-func voided(base, head *result.Cell, pairs int) (reason string, from int) {
+// measuring them again did not bring them back.
+func voided(base, head *result.Cell, pairs int) doubt {
 	measured := map[int]bool{}
 	var first result.Run
+	from := 0
 	for _, cell := range []*result.Cell{base, head} {
 		for _, r := range cell.Current() {
 			measured[r.Pair()] = true
@@ -132,19 +120,19 @@ func voided(base, head *result.Cell, pairs int) (reason string, from int) {
 		}
 	}
 	if from == 0 {
-		return "", 0
+		return doubt{}
 	}
-	return fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from
+	return doubt{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from}
 }
 
 // unequalWork is set when two sides that were planned to do the same did not: other
 // prompts, lengths or arrival times. Sides whose workloads differ by declaration are
 // compared as they are.
-func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) string {
+func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) doubt {
 	_, planned, _ := c.plan.Cell(cmp.Base)
 	_, other, _ := c.plan.Cell(cmp.Head)
 	if planned.WorkKey != other.WorkKey {
-		return ""
+		return doubt{}
 	}
 	work := map[int]result.Run{}
 	for _, r := range base.Current() {
@@ -152,16 +140,17 @@ func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) string
 			work[r.Pair()] = r
 		}
 	}
+	var first doubt
 	for _, r := range head.Current() {
 		b, both := work[r.Pair()]
 		if !both || r.Status != result.RunOK {
 			continue
 		}
 		if differs := unlike(b, r); differs != "" {
-			return fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), differs)
+			first = earliest(first, doubt{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), differs), r.Pair()})
 		}
 	}
-	return ""
+	return first
 }
 
 func noPairs(base, head *result.Cell) string {
@@ -177,23 +166,30 @@ func noPairs(base, head *result.Cell) string {
 	}
 }
 
-func overloaded(base, head *result.Cell) string {
-	b, h := overloads(base.Current()), overloads(head.Current())
+func overloaded(base, head *result.Cell) doubt {
+	b, bFrom := overloads(base.Current())
+	h, hFrom := overloads(head.Current())
 	if b+h == 0 {
-		return ""
+		return doubt{}
 	}
-	return fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
-		b, valid(base.Current()), h, valid(head.Current()))
+	from := max(bFrom, hFrom)
+	if b > 0 && h > 0 {
+		from = min(bFrom, hFrom)
+	}
+	return doubt{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
+		b, valid(base.Current()), h, valid(head.Current())), from}
 }
 
-func overloads(runs []result.Run) int {
-	n := 0
+// overloads counts the runs whose backlog grew; from is the first repeat with one.
+func overloads(runs []result.Run) (n, from int) {
 	for _, r := range runs {
 		if r.Status == result.RunOK && r.Overloaded {
-			n++
+			if n++; n == 1 || r.Pair() < from {
+				from = r.Pair()
+			}
 		}
 	}
-	return n
+	return n, from
 }
 
 func valid(runs []result.Run) int {

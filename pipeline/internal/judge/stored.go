@@ -97,10 +97,10 @@ func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, he
 		out.Missing = "the head has no valid run"
 		return out
 	case m.Quantile > 0 && !g.AllowOverload:
-		out.Invalid = overloaded(&result.Cell{}, head)
+		out.Invalid = overloaded(&result.Cell{}, head).reason
 	}
 	if out.Invalid == "" {
-		out.Invalid = transportDoubt(g, head)
+		out.Invalid = transportDoubt(g, head).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out

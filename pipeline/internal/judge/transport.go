@@ -9,19 +9,17 @@ import (
 
 // transportDoubt says why cells must not be judged for how their KV cache moved: it went
 // another way than declared, or not at all; or nothing proves it and the gate fails that.
-func transportDoubt(g plan.Gate, cells ...*result.Cell) string {
-	if text := transportOf(result.TransportContradicted, cells...); text != "" {
-		return text
-	}
+func transportDoubt(g plan.Gate, cells ...*result.Cell) doubt {
+	d := transportOf(result.TransportContradicted, cells...)
 	if g.OnUnprovenTransport == "fail" {
-		return transportOf(result.TransportUnproven, cells...)
+		d = earliest(d, transportOf(result.TransportUnproven, cells...))
 	}
-	return ""
+	return d
 }
 
-// transportOf describes the first run that counts and whose transport has a status, and
-// how many there are; "" if there is none.
-func transportOf(status string, cells ...*result.Cell) string {
+// transportOf describes the first repeat with a run that counts and whose transport has a
+// status, and how many runs there are; no doubt if there is none.
+func transportOf(status string, cells ...*result.Cell) doubt {
 	var first result.Run
 	target, n, all := "", 0, 0
 	for _, cell := range cells {
@@ -36,15 +34,15 @@ func transportOf(status string, cells ...*result.Cell) string {
 			if r.Transport.Status != status {
 				continue
 			}
-			if n++; n == 1 {
+			if n++; n == 1 || r.Pair() < first.Pair() {
 				first, target = r, cell.Target
 			}
 		}
 	}
 	if n == 0 {
-		return ""
+		return doubt{}
 	}
-	return fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Repeat, first.Transport.Reason)
+	return doubt{fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Repeat, first.Transport.Reason), first.Pair()}
 }
 
 // warnOfTransport adds to the decisions of gates that want it what nothing proves.
@@ -60,8 +58,8 @@ func (c *court) warnOfTransport() {
 				continue
 			}
 			head, base := c.cells[key(g.Benchmark, d.Cell)], c.cells[key(g.Benchmark, d.BaseCell)]
-			if text := transportOf(result.TransportUnproven, base, head); text != "" {
-				d.Warnings = append(d.Warnings, text)
+			if unproven := transportOf(result.TransportUnproven, base, head); unproven.reason != "" {
+				d.Warnings = append(d.Warnings, unproven.reason)
 			}
 		}
 	}

@@ -61,7 +61,65 @@ func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 		r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "x"}
 		r.Status = result.RunVoid
 	})
-	if got := transportDoubt(s.plan.Gates[0], &s.doc.Benchmarks[0].Cells[1]); got != "" {
-		t.Errorf("doubted: %s", got)
+	if got := transportDoubt(s.plan.Gates[0], &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
+		t.Errorf("doubted: %s", got.reason)
+	}
+}
+
+// What one look has decided is not undone by what a later repeat shows of the transport, of
+// the work, or of the load; what was open is invalid, from whichever side the doubt comes.
+func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cell   int
+		doubt  func(*result.Run)
+		reason string
+	}{
+		"contradicted head": {1, func(r *result.Run) {
+			r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "over TCP"}
+		}, "contradicted in 1 of"},
+		"contradicted base": {0, func(r *result.Run) {
+			r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "over TCP"}
+		}, "contradicted in 1 of"},
+		"other work":        {1, func(r *result.Run) { r.Audit["work_hash"] = "other" }, "same work in repeat"},
+		"a growing backlog": {1, func(r *result.Run) { r.Overloaded = true }, "backlog grew in 0 of 6 runs of the base and 1 of 6"},
+	} {
+		for _, at := range []int{3, 5} {
+			s := newSession()
+			s.plan.Looks, s.plan.Benchmarks[0].RepeatMax = []int{4, 6}, 6
+			s.plan.Gates[0].Metrics = []string{"ttft.p50", "ttft.p99"}
+			for r := repeats + 1; r <= 6; r++ {
+				s.add(0, run(r, 0.1))
+				s.add(1, run(r, 0.1))
+			}
+			s.each(0, func(r *result.Run) { r.Metrics["ttft.p99"] *= 1 + 0.3*float64(r.Repeat%2) })
+			tt.doubt(&s.doc.Benchmarks[0].Cells[tt.cell].Runs[at-1])
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			steady, noisy := s.doc.Gates[0].Decisions[0], s.doc.Gates[0].Decisions[1]
+			want := result.Pass
+			if at <= repeats {
+				want = result.Invalid
+			}
+			if steady.Verdict != want || noisy.Verdict != result.Invalid || !strings.Contains(noisy.Reason, tt.reason) {
+				t.Errorf("%s in repeat %d: %s (%s) and %s (%s)", name, at, steady.Verdict, steady.Reason, noisy.Verdict, noisy.Reason)
+			}
+			if said := strings.Contains(strings.Join(steady.Warnings, ""), tt.reason); said != (want == result.Pass) {
+				t.Errorf("%s in repeat %d: warnings %q", name, at, steady.Warnings)
+			}
+		}
+	}
+}
+
+// Of two doubts the earlier one counts, whichever is found first.
+func TestTheEarliestDoubtCounts(t *testing.T) {
+	late, early, always := doubt{"late", 7}, doubt{"early", 3}, doubt{"always", 0}
+	for _, tt := range []struct {
+		in   []doubt
+		want doubt
+	}{{nil, doubt{}}, {[]doubt{{}, late}, late}, {[]doubt{late, early}, early}, {[]doubt{early, late, always}, always}, {[]doubt{early, {"other", 3}}, early}} {
+		if got := earliest(tt.in...); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
+		}
 	}
 }
