@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -24,29 +25,48 @@ const (
 	FormatCSV
 )
 
-// maxSides is how many results one table takes: they are named by letters.
+// Side is a result in a comparison.
+type Side struct {
+	Doc *result.Document
+	// Name in the table; a letter unless set.
+	Name string
+	// Against is the index of the side that its changes are against: the first unless set.
+	Against int
+}
+
+// maxSides is how many results one table takes: those without a name have a letter.
 const maxSides = 20
 
-// sideName is the letter of a side.
-func sideName(i int) string { return string(rune('A' + i)) }
+// maxSideName is how much of a name a table has room for.
+const maxSideName = 30
+
+// Title is what the i-th side is called.
+func (s Side) Title(i int) string {
+	return cmp.Or(escape.Text(s.Name, maxSideName), string(rune('A'+i)))
+}
 
 // Compare writes two or more documents as one table: their cells joined with those of the
 // first by hash, else by axis values, and for each metric the geometric means over the
-// valid runs of each side, the change against the first, the number of runs and their
+// valid runs of each side, the change against another one, the number of runs and their
 // spread. It describes and judges nothing: results that were not measured alternately in
 // one session differ by everything that changed between them. Cells without a partner are
 // listed. Of the options, those about gates are ignored.
-func Compare(w io.Writer, docs []*result.Document, format Format, o Options) error {
-	if len(docs) < 2 || len(docs) > maxSides {
-		return fmt.Errorf("%d results: a comparison takes 2 to %d", len(docs), maxSides)
+func Compare(w io.Writer, sides []Side, format Format, o Options) error {
+	if len(sides) < 2 || len(sides) > maxSides {
+		return fmt.Errorf("%d results: a comparison takes 2 to %d", len(sides), maxSides)
+	}
+	for i, s := range sides {
+		if s.Against < 0 || s.Against >= len(sides) || s.Against == i && i > 0 {
+			return fmt.Errorf("side %s is compared with none of the others", s.Title(i))
+		}
 	}
 	switch format {
 	case FormatJSON:
-		return compareJSON(w, docs, o)
+		return compareJSON(w, sides, o)
 	case FormatCSV:
-		return compareCSV(w, docs, o)
+		return compareCSV(w, sides, o)
 	case FormatMarkdown:
-		text, err := fit(BuildComparison(docs, o), o)
+		text, err := fit(BuildComparison(sides, o), o)
 		if err != nil {
 			return fmt.Errorf("render comparison: %w", err)
 		}
@@ -56,56 +76,95 @@ func Compare(w io.Writer, docs []*result.Document, format Format, o Options) err
 		return nil
 	}
 	p := &textPrinter{o: o}
-	p.report(BuildComparison(docs, o))
+	p.report(BuildComparison(sides, o))
 	return p.writeTo(w)
 }
 
 // BuildComparison lays the comparison of documents out, see Compare.
-func BuildComparison(docs []*result.Document, o Options) *Report {
+func BuildComparison(sides []Side, o Options) *Report {
+	docs := documents(sides)
 	first := newView(docs[0], o)
-	r := &Report{
-		Icon:    IconInfo,
-		Heading: join(" ", plain("Comparison: A"), code(documentName(docs[0]))),
-		Lead:    []Line{plain("Described, not judged: they were not measured alternately in one session.")},
+	r := &Report{Icon: IconInfo, Lead: []Line{plain("Described, not judged: they were not measured alternately in one session.")}}
+	named := slices.ContainsFunc(sides, func(s Side) bool { return s.Name != "" })
+	r.Heading = join(" ", plain("Comparison: "+sides[0].Title(0)), code(documentName(docs[0])))
+	for i, s := range sides[1:] {
+		r.Heading = join(" ", r.Heading, plain("with "+s.Title(i+1)), code(documentName(s.Doc)))
 	}
-	for i, d := range docs[1:] {
-		r.Heading = join(" ", r.Heading, plain("with "+sideName(i+1)), code(documentName(d)))
+	if named {
+		r.Heading = comparisonOfNames(sides)
 	}
-	if simulated := simulatedSides(docs); simulated != "" {
+	if simulated := simulatedSides(sides); simulated != "" {
 		r.Banner = Line{{Text: "Simulated:", Style: Strong}, {Text: " " + simulated + "; compares with nothing real."}}
 	}
-	for i, d := range docs {
-		if c := newView(d, o).session(); len(c) > 0 {
-			r.Lead = append(r.Lead, join(": ", plain(sideName(i)), c))
+	for i, s := range sides {
+		c := newView(s.Doc, o).session()
+		switch {
+		case named && len(c) > 0:
+			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), join(" · ", code(documentName(s.Doc)), c)))
+		case named:
+			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), code(documentName(s.Doc))))
+		case len(c) > 0:
+			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), c))
 		}
 	}
 	cells, alone := joinAll(docs)
 	rows := comparedRows(cells, o)
 	if len(rows) > 0 {
-		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{comparisonTable(first, rows, len(docs))}})
+		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{comparisonTable(first, rows, sides)}})
 	} else {
 		r.Lead = append(r.Lead, plain("No cell is in both, or none of them has a metric in both."))
 	}
-	if s := unmatched(first, alone); s != nil {
+	if s := unmatched(first, alone, sides); s != nil {
 		r.Sections = append(r.Sections, *s)
 	}
 	r.Legend = []Line{
-		plain("Geometric means over valid runs. Changes are against A; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
+		plain("Geometric means over valid runs. " + changesAgainst(sides) + "; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
 	}
 	if single(rows) {
-		r.Legend = append(r.Legend, plain("With one run on a side no significance is possible: the change may be noise altogether. Repeat in one session, with a gate, to decide."))
+		r.Legend = append(r.Legend, plain("With one run on a side no significance is possible: the change may be noise altogether. What decides is a gate over 5 launches of each side or more, measured alternately."))
 	}
 	return r
+}
+
+// documents are those of the sides.
+func documents(sides []Side) []*result.Document {
+	docs := make([]*result.Document, len(sides))
+	for i, s := range sides {
+		docs[i] = s.Doc
+	}
+	return docs
+}
+
+// comparisonOfNames is the heading where sides have names: the files follow below it.
+func comparisonOfNames(sides []Side) Line {
+	names := make([]string, len(sides))
+	for i, s := range sides {
+		names[i] = s.Title(i)
+	}
+	return plain("Comparison: " + strings.Join(names, ", "))
+}
+
+// crossed says that not all changes are against the first side.
+func crossed(sides []Side) bool {
+	return slices.ContainsFunc(sides, func(s Side) bool { return s.Against != 0 })
+}
+
+// changesAgainst says what the changes are against.
+func changesAgainst(sides []Side) string {
+	if crossed(sides) {
+		return "Changes are against the side that their column names"
+	}
+	return "Changes are against " + sides[0].Title(0)
 }
 
 func documentName(d *result.Document) string { return cmp.Or(d.File, d.RunID, "(no name)") }
 
 // simulatedSides lists the simulated ones, "" if all are real.
-func simulatedSides(docs []*result.Document) string {
+func simulatedSides(sides []Side) string {
 	var names []string
-	for i, d := range docs {
-		if d.Simulated != "" {
-			names = append(names, sideName(i))
+	for i, s := range sides {
+		if s.Doc.Simulated != "" {
+			names = append(names, s.Title(i))
 		}
 	}
 	if len(names) < 2 {
@@ -252,54 +311,96 @@ func single(rows []comparedRow) bool {
 }
 
 // comparisonTable has one row for each metric of each cell.
-func comparisonTable(v *view, rows []comparedRow, sides int) Table {
+func comparisonTable(v *view, rows []comparedRow, sides []Side) Table {
 	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
-	spreads := sides == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
-	for i := range sides {
-		t.Columns = append(t.Columns, Column{Title: sideName(i), Align: Right})
+	spreads := len(sides) == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
+	for i, s := range sides {
+		t.Columns = append(t.Columns, Column{Title: s.Title(i), Align: Right})
 		if spreads {
 			t.Columns = append(t.Columns, Column{Title: "±", Align: Right})
 		}
 		if i > 0 {
-			t.Columns = append(t.Columns, Column{Title: "change", Align: Right})
+			title := "change"
+			if crossed(sides) {
+				title = "vs " + sides[s.Against].Title(s.Against)
+			}
+			t.Columns = append(t.Columns, Column{Title: title, Align: Right})
 		}
 	}
 	t.Columns = append(t.Columns, Column{Title: "n", Align: Right})
 	for _, r := range rows {
-		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), shortAddr(r.benchmark)), r, spreads))
+		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), shortAddr(r.benchmark)), r, sides, spreads))
 	}
 	return t
 }
 
-func comparisonRow(name string, r comparedRow, spreads bool) Row {
-	a := center(r.metric, r.sides[0])
+func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) Row {
 	label := r.metric.Label
 	if arr := arrow(string(r.metric.Direction)); arr != "" {
 		label += " " + arr
 	}
 	row := Row{Cells: []Line{code(name), plain(label)}}
 	counts := make([]string, len(r.sides))
+	scale := scaleFor(string(r.metric.Unit), r.centers()...)
 	for i, values := range r.sides {
 		counts[i] = strconv.Itoa(len(values))
-		value, change := none, none
+		value := none
 		if len(values) > 0 {
-			b := center(r.metric, values)
-			s := scaleFor(string(r.metric.Unit), a, b)
-			value, change = s.value(b), percent(b/a-1)
-			if r.metric.Scale == metric.Difference || r.metric.Scale == metric.Proportion {
-				change = s.difference(b - a)
-			}
+			value = scale.value(center(r.metric, values))
 		}
 		row.Cells = append(row.Cells, plain(value))
 		if spreads {
 			row.Cells = append(row.Cells, plain(spread(values)))
 		}
 		if i > 0 {
-			row.Cells = append(row.Cells, plain(change))
+			row.Cells = append(row.Cells, plain(r.changeText(i, sides[i].Against, scale)))
 		}
+	}
+	if len(counts) > 2 && len(slices.Compact(slices.Clone(counts))) == 1 {
+		counts = counts[:1] // a wide table has no room to say the same many times
 	}
 	row.Cells = append(row.Cells, plain(strings.Join(counts, ", ")))
 	return row
+}
+
+// centers are those of the sides that have the metric.
+func (r comparedRow) centers() []float64 {
+	var out []float64
+	for _, values := range r.sides {
+		if len(values) > 0 {
+			out = append(out, center(r.metric, values))
+		}
+	}
+	return out
+}
+
+// change of one side against another: a ratio − 1 on the log scale, else a difference; NaN
+// where one of them lacks the metric.
+func (r comparedRow) change(side, against int) float64 {
+	if len(r.sides[side]) == 0 || len(r.sides[against]) == 0 {
+		return math.NaN()
+	}
+	a, b := center(r.metric, r.sides[against]), center(r.metric, r.sides[side])
+	if r.differs() {
+		return b - a
+	}
+	return b/a - 1
+}
+
+// differs says that changes of the metric are differences.
+func (r comparedRow) differs() bool {
+	return r.metric.Scale == metric.Difference || r.metric.Scale == metric.Proportion
+}
+
+func (r comparedRow) changeText(side, against int, s scale) string {
+	c := r.change(side, against)
+	switch {
+	case math.IsNaN(c):
+		return none
+	case r.differs():
+		return s.difference(c)
+	}
+	return percent(c)
 }
 
 // comparedMetrics are those of A that another side has, of those asked for, else of the
@@ -387,7 +488,7 @@ func variation(values []float64) float64 {
 }
 
 // unmatched lists the cells that only one document has.
-func unmatched(v *view, alone [][]cellAt) *Section {
+func unmatched(v *view, alone [][]cellAt, sides []Side) *Section {
 	n := 0
 	for _, cells := range alone {
 		n += len(cells)
@@ -399,7 +500,7 @@ func unmatched(v *view, alone [][]cellAt) *Section {
 	for i, cells := range alone {
 		for _, c := range cells {
 			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")
-			s.Notes = append(s.Notes, join(" ", plain("only in "+sideName(i)+":"), code(name), plain("of"), code(c.benchmark.Addr)))
+			s.Notes = append(s.Notes, join(" ", plain("only in "+sides[i].Title(i)+":"), code(name), plain("of"), code(c.benchmark.Addr)))
 		}
 	}
 	return s

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -26,6 +25,7 @@ type compareDocument struct {
 type compareSide struct {
 	Name      string `json:"name"`
 	File      string `json:"file"`
+	Against   string `json:"against,omitempty"` // the side of its changes, none for the first
 	Simulated string `json:"simulated,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type compareValue struct {
 	N      int      `json:"n"`
 	Value  *float64 `json:"value"`
 	CV     *float64 `json:"cv"`
-	Change *float64 `json:"change"` // against A; null for A itself
+	Change *float64 `json:"change"` // against the side that it is compared with; null for the first
 }
 
 type compareAlone struct {
@@ -55,37 +55,35 @@ type compareAlone struct {
 }
 
 // comparisonData is a comparison as data.
-func comparisonData(docs []*result.Document, o Options) compareDocument {
-	cells, alone := joinAll(docs)
+func comparisonData(sides []Side, o Options) compareDocument {
+	cells, alone := joinAll(documents(sides))
 	out := compareDocument{Schema: CompareSchema, Sides: []compareSide{}, Rows: []compareDataRow{}}
-	for i, d := range docs {
-		out.Sides = append(out.Sides, compareSide{sideName(i), documentName(d), d.Simulated})
+	for i, s := range sides {
+		side := compareSide{Name: s.Title(i), File: documentName(s.Doc), Simulated: s.Doc.Simulated}
+		if i > 0 {
+			side.Against = sides[s.Against].Title(s.Against)
+		}
+		out.Sides = append(out.Sides, side)
 		for _, c := range alone[i] {
-			out.Alone = append(out.Alone, compareAlone{sideName(i), c.benchmark.Addr, c.cell.Values})
+			out.Alone = append(out.Alone, compareAlone{s.Title(i), c.benchmark.Addr, c.cell.Values})
 		}
 	}
 	for _, r := range comparedRows(cells, o) {
-		out.Rows = append(out.Rows, dataRow(r))
+		out.Rows = append(out.Rows, dataRow(r, sides))
 	}
 	return out
 }
 
-func dataRow(r comparedRow) compareDataRow {
+func dataRow(r comparedRow, sides []Side) compareDataRow {
 	m := r.metric
 	row := compareDataRow{Benchmark: r.benchmark, Values: r.values, Metric: m.ID, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale)}
-	a := center(m, r.sides[0])
 	for i, values := range r.sides {
-		side := compareValue{Side: sideName(i), N: len(values)}
+		side := compareValue{Side: sides[i].Title(i), N: len(values)}
 		if len(values) > 0 {
-			b := center(m, values)
-			side.Value, side.CV = finiteOrNil(b), finiteOrNil(variation(values))
-			switch {
-			case i == 0:
-			case m.Scale == metric.Difference || m.Scale == metric.Proportion:
-				side.Change = finiteOrNil(b - a)
-			default:
-				side.Change = finiteOrNil(b/a - 1)
-			}
+			side.Value, side.CV = finiteOrNil(center(m, values)), finiteOrNil(variation(values))
+		}
+		if i > 0 {
+			side.Change = finiteOrNil(r.change(i, sides[i].Against))
 		}
 		row.Sides = append(row.Sides, side)
 	}
@@ -99,24 +97,24 @@ func finiteOrNil(x float64) *float64 {
 	return &x
 }
 
-func compareJSON(w io.Writer, docs []*result.Document, o Options) error {
+func compareJSON(w io.Writer, sides []Side, o Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(comparisonData(docs, o)); err != nil {
+	if err := enc.Encode(comparisonData(sides, o)); err != nil {
 		return fmt.Errorf("write comparison: %w", err)
 	}
 	return nil
 }
 
 // compareCSV writes one row for each metric of each cell and side.
-func compareCSV(w io.Writer, docs []*result.Document, o Options) error {
+func compareCSV(w io.Writer, sides []Side, o Options) error {
 	header := []string{"benchmark", "values", "metric", "unit", "direction", "scale", "side", "file", "n", "value", "cv", "change"}
-	data := comparisonData(docs, o)
+	data := comparisonData(sides, o)
 	return writeCSV(w, header, func(row func(...string)) {
 		for _, r := range data.Rows {
 			for i, side := range r.Sides {
 				row(escape.CSV(r.Benchmark), escape.CSV(valuesText(r.Values)), escape.CSV(r.Metric), escape.CSV(r.Unit), escape.CSV(r.Direction), escape.CSV(r.Scale),
-					side.Side, escape.CSV(data.Sides[i].File), strconv.Itoa(side.N), optional(side.Value), optional(side.CV), optional(side.Change))
+					escape.CSV(side.Side), escape.CSV(data.Sides[i].File), strconv.Itoa(side.N), optional(side.Value), optional(side.CV), optional(side.Change))
 			}
 		}
 	})

@@ -3,8 +3,10 @@ package reports_test
 import (
 	"bytes"
 	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,7 +197,7 @@ func TestCompareGolden(t *testing.T) {
 	lone.Benchmarks[0].Cells[3].Values[1].Value = "32"
 	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown} {
 		var out bytes.Buffer
-		if err := reports.Compare(&out, []*result.Document{regression(), lone}, format, reports.Options{}); err != nil {
+		if err := reports.Compare(&out, sidesOf(regression(), lone), format, reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "compare."+suffix, out.Bytes())
@@ -204,7 +206,7 @@ func TestCompareGolden(t *testing.T) {
 
 func TestCompareWithItself(t *testing.T) {
 	var out bytes.Buffer
-	if err := reports.Compare(&out, []*result.Document{regression(), regression()}, reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, sidesOf(regression(), regression()), reports.FormatText, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") || !strings.Contains(s, " 0.0 %  6, 6") {
@@ -216,10 +218,64 @@ func TestCompareNothingInCommon(t *testing.T) {
 	other := noGates()
 	other.Benchmarks = nil
 	var out bytes.Buffer
-	if err := reports.Compare(&out, []*result.Document{regression(), other}, reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, sidesOf(regression(), other), reports.FormatText, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); !strings.Contains(s, "No cell is in both") || !strings.Contains(s, "4 cells without a partner") {
 		t.Errorf("%s", s)
+	}
+}
+
+func sidesOf(docs ...*result.Document) []reports.Side {
+	var sides []reports.Side
+	for _, d := range docs {
+		sides = append(sides, reports.Side{Doc: d})
+	}
+	return sides
+}
+
+// TestCompareNamed: sides with names, each against the one that it is to be compared with.
+func TestCompareNamed(t *testing.T) {
+	slower := func(factor float64) *result.Document {
+		d := noGates()
+		for i := range d.Benchmarks[0].Cells {
+			for j := range d.Benchmarks[0].Cells[i].Runs {
+				for id, v := range d.Benchmarks[0].Cells[i].Runs[j].Metrics {
+					d.Benchmarks[0].Cells[i].Runs[j].Metrics[id] = v * factor
+				}
+			}
+		}
+		return d
+	}
+	sides := []reports.Side{{Doc: slower(1), Name: "one"}, {Doc: slower(1.1), Name: "RDMA"}, {Doc: slower(1.21), Name: "TCP", Against: 1}, {Doc: slower(1.5)}}
+	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown, "json": reports.FormatJSON, "csv": reports.FormatCSV} {
+		var out bytes.Buffer
+		if err := reports.Compare(&out, sides, format, reports.Options{Metrics: []string{"ttft.p50"}}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "compare-named."+suffix, out.Bytes())
+	}
+	for _, against := range []int{-1, 2, 4} {
+		bad := slices.Clone(sides)
+		bad[2].Against = against
+		if err := reports.Compare(io.Discard, bad, reports.FormatText, reports.Options{}); err == nil || !strings.Contains(err.Error(), "side TCP is compared with none") {
+			t.Errorf("against %d: %v", against, err)
+		}
+	}
+}
+
+// TestCompareHostileNames: a side's name is text in every format.
+func TestCompareHostileNames(t *testing.T) {
+	sides := sidesOf(regression(), regression())
+	sides[0].Name, sides[1].Name = "=cmd|<b>`x`\x1b[2J", "a\nb | c"
+	for _, format := range []reports.Format{reports.FormatText, reports.FormatMarkdown, reports.FormatJSON, reports.FormatCSV} {
+		var out bytes.Buffer
+		if err := reports.Compare(&out, sides, format, reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		s := out.String()
+		if strings.Contains(s, "\x1b[2J") || strings.Contains(s, "a\nb") || format == reports.FormatMarkdown && (strings.Contains(s, "<b>") || strings.Contains(s, "b | c")) || format == reports.FormatCSV && strings.Contains(s, ",=cmd") {
+			t.Errorf("format %d:\n%q", format, s[:min(len(s), 2000)])
+		}
 	}
 }

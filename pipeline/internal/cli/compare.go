@@ -3,10 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -19,6 +22,7 @@ import (
 // compareFlags say how results are set beside each other.
 type compareFlags struct {
 	results  importFlags
+	metrics  []string
 	format   string
 	markdown bool
 	gates    []string // pipeline files
@@ -33,11 +37,14 @@ func (a *app) compareCommand() *cobra.Command {
 		Long: "A, B and so on are run directories, results files, or files that `import` reads; night.log?qps=2 is a part of a file.\n" +
 			"They are described, not judged: they were not measured alternately in one session. Figures of unlike definitions\n" +
 			"are not compared, and cells in which the sides did not do the same work are named.\n\n" +
+			"A side can be given a name, and another side than the first to be compared with:\n\n" +
+			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log\n\n" +
 			"With -f FILE, the gates of a file whose benchmarks compare two values of an axis are applied too: A is the base.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	f.results.register(cmd)
+	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
 	cmd.Flags().StringVar(&f.format, "format", "text", "`text`, markdown, json or csv")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
 	cmd.Flags().StringArrayVarP(&f.gates, "file", "f", nil, "pipeline `file` whose gates are applied to A as base and B as head")
@@ -59,11 +66,66 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err := documents(f.results, sides); err != nil {
 		return exit(exitUsage, err)
 	}
-	docs := make([]*result.Document, len(sides))
-	for i, s := range sides {
-		docs[i] = s.doc
+	compared, err := against(sides)
+	if err != nil {
+		return exit(exitUsage, err)
 	}
-	return a.printComparison(docs, f)
+	if err := knownMetrics(f.metrics, compared); err != nil {
+		return exit(exitUsage, err)
+	}
+	return a.printComparison(compared, f)
+}
+
+// against resolves the names that sides are to be compared with.
+func against(sides []side) ([]reports.Side, error) {
+	out := make([]reports.Side, len(sides))
+	at := map[string]int{}
+	for i, s := range sides {
+		if _, taken := at[s.name]; taken && s.name != "" {
+			return nil, fmt.Errorf("two results are named %q: give each a name of its own", s.name)
+		}
+		at[s.name] = i
+		out[i] = reports.Side{Doc: s.doc, Name: s.name}
+	}
+	for i, s := range sides {
+		if s.against == "" {
+			continue
+		}
+		j, ok := at[s.against]
+		if !ok || i == 0 || j == i {
+			return nil, fmt.Errorf("%s: against=%s: it names no other result, and the first one is compared with none", s.arg, s.against)
+		}
+		out[i].Against = j
+	}
+	return out, nil
+}
+
+// knownMetrics finds the ids that no side has.
+func knownMetrics(ids []string, sides []reports.Side) error {
+	for _, id := range ids {
+		if slices.ContainsFunc(sides, func(s reports.Side) bool { return hasMetric(s.Doc, id) }) {
+			continue
+		}
+		if _, ok := metric.Lookup(id); ok {
+			return fmt.Errorf("--metric %s: none of the results has it", id)
+		}
+		if like := metric.Suggest(id); like != "" {
+			return fmt.Errorf("--metric %s is no metric: is it %s?", id, like)
+		}
+		return fmt.Errorf("--metric %s is no metric", id)
+	}
+	return nil
+}
+
+func hasMetric(doc *result.Document, id string) bool {
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			if _, ok := c.Summary[id]; ok || slices.ContainsFunc(c.Runs, func(r result.Run) bool { _, ok := r.Metrics[id]; return ok }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var compareFormats = map[string]reports.Format{
@@ -72,7 +134,7 @@ var compareFormats = map[string]reports.Format{
 
 // printComparison prints the table, and below it what keeps the sides from being like;
 // beside it, on the standard error, where a program reads the table.
-func (a *app) printComparison(docs []*result.Document, f compareFlags) error {
+func (a *app) printComparison(sides []reports.Side, f compareFlags) error {
 	if f.markdown {
 		f.format = "markdown"
 	}
@@ -80,18 +142,18 @@ func (a *app) printComparison(docs []*result.Document, f compareFlags) error {
 	if !ok {
 		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
 	}
-	options := reports.Options{Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
-	if err := reports.Compare(a.Out, docs, format, options); err != nil {
+	options := reports.Options{Metrics: f.metrics, Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
+	if err := reports.Compare(a.Out, sides, format, options); err != nil {
 		return exit(exitUsage, err)
 	}
 	var notes []string
-	for i, d := range docs {
+	for i, s := range sides {
 		if i > 0 {
-			notes = append(notes, interchange.Check(docs[0], d)...)
+			notes = append(notes, interchange.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i))...)
 		}
 	}
-	for _, d := range docs {
-		notes = append(notes, d.Warnings...)
+	for _, s := range sides {
+		notes = append(notes, s.Doc.Warnings...)
 	}
 	seen := map[string]bool{}
 	for _, note := range notes {
@@ -171,22 +233,46 @@ func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
 
 // side is one side of `compare`: a document of ours, or results of another tool.
 type side struct {
-	arg  string
+	arg  string // without its name
 	doc  *result.Document
 	runs []interchange.Run
+	// name in the table, and that of the side that it is compared with.
+	name, against string
 }
 
 func readSide(arg, tool string) (side, error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		doc, err := session.ReadDocument(arg)
-		return side{arg: arg, doc: doc}, err
+	s := side{}
+	s.name, s.against, s.arg = sideLabels(arg)
+	if info, err := os.Stat(s.arg); err == nil && info.IsDir() {
+		s.doc, err = session.ReadDocument(s.arg)
+		return s, err
 	}
-	runs, err := session.ReadForeign(arg, interchange.ReadOptions{Tool: tool})
+	var err error
+	s.runs, err = session.ReadForeign(s.arg, interchange.ReadOptions{Tool: tool})
 	if errors.Is(err, interchange.ErrOurs) {
-		doc, err := session.ReadDocument(arg)
-		return side{arg: arg, doc: doc}, err
+		s.doc, err = session.ReadDocument(s.arg)
 	}
-	return side{arg: arg, runs: runs}, err
+	return s, err
+}
+
+// sideLabels takes what is about the table and not about the results from the labels of an
+// argument. A file whose name looks like labels is a file.
+func sideLabels(arg string) (name, against, rest string) {
+	if _, err := os.Stat(arg); err == nil {
+		return "", "", arg
+	}
+	labels, rest := interchange.ParseLabels(arg)
+	name, against = labels["name"], labels["against"]
+	delete(labels, "name")
+	delete(labels, "against")
+	var kept []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		kept = append(kept, key+"="+labels[key])
+	}
+	if len(kept) > 0 {
+		rest = strings.Join(kept, ",") + ":" + rest
+	}
+	return name, against, rest
 }
 
 // loadKeys say how much was asked of a server: what differs in one of them is no partner.

@@ -12,8 +12,9 @@ import (
 
 // Check says what a comparison of two documents must not hide: figures that are not
 // compared because their definitions differ, and cells in which the two sides did not do
-// the same work. It is empty when there is nothing to say.
-func Check(a, b *result.Document) []string {
+// the same work. The sides are called by the names that the comparison gives them. It is
+// empty when there is nothing to say.
+func Check(a, b *result.Document, nameA, nameB string) []string {
 	other := map[string]*result.Cell{}
 	for i := range b.Benchmarks {
 		for j := range b.Benchmarks[i].Cells {
@@ -34,23 +35,23 @@ func Check(a, b *result.Document) []string {
 			if y == nil {
 				continue
 			}
-			checkDefinitions(x, y, add)
+			checkDefinitions(x, y, nameA, nameB, add)
 			checkTools(x, y, add)
-			checkWork(x, y, add)
+			checkWork(x, y, nameA, nameB, add)
 		}
 	}
 	return notes
 }
 
 // checkDefinitions finds quantities that both cells have, under different definitions.
-func checkDefinitions(x, y *result.Cell, add func(string, ...any)) {
+func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, ...any)) {
 	ours, theirs := quantities(x), quantities(y)
 	for _, quantity := range slices.Sorted(maps.Keys(ours)) {
 		a, b := ours[quantity], theirs[quantity]
 		if b == nil || slices.ContainsFunc(a, func(g string) bool { return slices.Contains(b, g) }) {
 			continue
 		}
-		add("%s is not compared: A has %s (%s), B has %s (%s)", quantity, a[0], meaning(a[0]), b[0], meaning(b[0]))
+		add("%s is not compared: %s has %s (%s), %s has %s (%s)", quantity, nameA, a[0], meaning(a[0]), nameB, b[0], meaning(b[0]))
 	}
 }
 
@@ -127,7 +128,7 @@ func meaning(group string) string {
 }
 
 // checkWork compares what both sides were given to do, and what came of it.
-func checkWork(x, y *result.Cell, add func(string, ...any)) {
+func checkWork(x, y *result.Cell, nameA, nameB string, add func(string, ...any)) {
 	a, b := workOf(x), workOf(y)
 	for _, w := range []struct {
 		what string
@@ -136,7 +137,7 @@ func checkWork(x, y *result.Cell, add func(string, ...any)) {
 		{"requests", a.sent, b.sent}, {"input tokens", a.input, b.input}, {"output tokens", a.output, b.output},
 	} {
 		if w.a > 0 && w.b > 0 && w.a != w.b {
-			add("the work differs at %s: A had %.6g %s per run, B %.6g (%+.2f %%)", name(x.Values), w.a, w.what, w.b, 100*(w.b/w.a-1))
+			add("the work differs at %s: %s had %.6g %s per run, %s %.6g (%+.2f %%)", name(x.Values), nameA, w.a, w.what, nameB, w.b, 100*(w.b/w.a-1))
 		}
 	}
 }

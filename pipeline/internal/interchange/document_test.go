@@ -65,11 +65,11 @@ func TestCompareTransports(t *testing.T) {
 	by := interchange.Options{By: []string{"input_len", "qps"}}
 	rdma := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with RDMA backend", by)
 	tcp := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend", by)
-	if notes := interchange.Check(rdma, tcp); len(notes) > 0 {
+	if notes := interchange.Check(rdma, tcp, "A", "B"); len(notes) > 0 {
 		t.Errorf("the sides did the same work by the same definitions, but: %q", notes)
 	}
 	var out bytes.Buffer
-	if err := reports.Compare(&out, []*result.Document{rdma, tcp}, reports.FormatMarkdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
+	if err := reports.Compare(&out, []reports.Side{{Doc: rdma}, {Doc: tcp}}, reports.FormatMarkdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"input_len=1024", "no significance is possible", "1,273 ms|1.27 s", "+51.3 %"} {
@@ -211,7 +211,7 @@ func TestUnlikeIsNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := strings.Join(interchange.Check(vllm, sglang), "\n")
+	notes := strings.Join(interchange.Check(vllm, sglang, "A", "B"), "\n")
 	for _, want := range []string{
 		"e2el is not compared: A has e2el (", "B has sglang_e2el (end-to-end latency until the last line",
 		"tpot is not compared", "itl is not compared: A has itl (", "the work differs at seed=0: A had 4762 requests per run, B 200",
