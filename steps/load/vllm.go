@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -18,7 +19,8 @@ type VLLMOptions struct {
 	MaxConcurrency int
 	RequestRate    float64
 	// Metrics selects latency groups (vLLM's --percentile-metrics): ttft, tpot, itl, e2el,
-	// client_queue_time, e2el_including_client_queue. Default ttft, tpot, itl.
+	// client_queue_time, e2el_including_client_queue. Default ttft, tpot, itl, and e2el of
+	// embeddings.
 	Metrics []string
 	// Percentiles in percent (vLLM's --metric-percentiles). Default 99.
 	Percentiles []float64
@@ -33,9 +35,12 @@ type VLLMOptions struct {
 	NumPrompts                                  int
 }
 
-func (o VLLMOptions) withDefaults() VLLMOptions {
+func (o VLLMOptions) withDefaults(run record.Run) VLLMOptions {
 	if o.Metrics == nil {
 		o.Metrics = []string{"ttft", "tpot", "itl"}
+		if embeds(run) {
+			o.Metrics = []string{"e2el"}
+		}
 	}
 	if o.Percentiles == nil {
 		o.Percentiles = []float64{99}
@@ -44,6 +49,13 @@ func (o VLLMOptions) withDefaults() VLLMOptions {
 		o.RequestRate = 0
 	}
 	return o
+}
+
+// embeds says whether a run's answers are embeddings.
+func embeds(run record.Run) bool {
+	return slices.ContainsFunc(run.Requests, func(r record.Request) bool {
+		return r.Failure == "" && len(r.Events) > 0 && r.Events[0].Tokens == 0
+	})
 }
 
 // vllmGroup is one latency section of the block.
@@ -55,12 +67,14 @@ type vllmGroup struct {
 // vllmGroups lists the sections that vLLM would show, in its order.
 func vllmGroups(run record.Run, o VLLMOptions) []vllmGroup {
 	s := record.Collect(run)
-	all := []vllmGroup{
-		{"ttft", "TTFT", "Time to First Token", s.TTFT},
-		{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", s.TPOT},
-		{"itl", "ITL", "Inter-token Latency", s.ITL},
-		{"e2el", "E2EL", "End-to-end Latency", s.E2EL},
+	var all []vllmGroup
+	if !embeds(run) {
+		all = append(all,
+			vllmGroup{"ttft", "TTFT", "Time to First Token", s.TTFT},
+			vllmGroup{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", s.TPOT},
+			vllmGroup{"itl", "ITL", "Inter-token Latency", s.ITL})
 	}
+	all = append(all, vllmGroup{"e2el", "E2EL", "End-to-end Latency", s.E2EL})
 	if o.MaxConcurrency > 0 {
 		all = append(all, vllmGroup{"client_queue_time", "Client Queue Time", "Client-side Queueing", s.Queue})
 		if o.RequestRate > 0 {
@@ -93,15 +107,21 @@ type vllmSummary struct {
 	perSecond             func(int) float64
 	peakTokens            float64
 	peakConcurrentSuccess int
+	goodput               *float64 // requests per second, nil without limits
+	embeddings            bool
 }
 
 func summarize(run record.Run) vllmSummary {
-	s := vllmSummary{Totals: record.Count(run), seconds: float64(run.Duration) / 1e9}
+	s := vllmSummary{Totals: record.Count(run), seconds: float64(run.Duration) / 1e9, embeddings: embeds(run)}
 	s.perSecond = func(n int) float64 {
 		if s.seconds <= 0 {
 			return 0
 		}
 		return float64(n) / s.seconds
+	}
+	if run.Goodput != (steps.Goodput{}) {
+		rate := s.perSecond(record.Good(run))
+		s.goodput = &rate
 	}
 	ok := record.Run{Requests: slices.DeleteFunc(slices.Clone(run.Requests), func(r record.Request) bool { return r.Failure != "" })}
 	s.peakTokens = float64(peakEvents(ok.Requests))
@@ -135,7 +155,7 @@ func peakEvents(reqs []record.Request) int {
 // (first send to last end, vLLM begins one gap earlier), and the peak of concurrent
 // requests is exact, where vLLM 0.33 counts everything that touched the same second.
 func WriteVLLMBlock(w io.Writer, run record.Run, opt VLLMOptions) error {
-	opt = opt.withDefaults()
+	opt = opt.withDefaults(run)
 	var b bytes.Buffer
 	rule(&b, " Serving Benchmark Result ", '=')
 	writeSummary(&b, summarize(run), opt)
@@ -164,11 +184,21 @@ func writeSummary(b *bytes.Buffer, s vllmSummary, opt VLLMOptions) {
 	}
 	rowFloat(b, "Benchmark duration (s):", s.seconds)
 	rowInt(b, "Total input tokens:", s.InputTokens)
-	rowInt(b, "Total generated tokens:", s.OutputTokens)
+	if !s.embeddings {
+		rowInt(b, "Total generated tokens:", s.OutputTokens)
+	}
 	rowFloat(b, "Request throughput (req/s):", s.perSecond(s.Succeeded))
-	rowFloat(b, "Output token throughput (tok/s):", s.perSecond(s.OutputTokens))
-	rowFloat(b, "Peak output token throughput (tok/s):", s.peakTokens)
-	rowFloat(b, "Peak concurrent requests:", float64(s.peakConcurrentSuccess))
+	if s.embeddings {
+		rowFloat(b, "Input throughput (inputs/s):", s.perSecond(s.Succeeded))
+	}
+	if s.goodput != nil {
+		rowFloat(b, "Request goodput (req/s):", *s.goodput)
+	}
+	if !s.embeddings {
+		rowFloat(b, "Output token throughput (tok/s):", s.perSecond(s.OutputTokens))
+		rowFloat(b, "Peak output token throughput (tok/s):", s.peakTokens)
+		rowFloat(b, "Peak concurrent requests:", float64(s.peakConcurrentSuccess))
+	}
 	rowFloat(b, "Total token throughput (tok/s):", s.perSecond(s.InputTokens+s.OutputTokens))
 }
 

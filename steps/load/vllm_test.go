@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -57,6 +58,65 @@ func TestVLLMBlock(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := WriteVLLMBlock(&b, record.Run{}, VLLMOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+		t.Errorf("a run without requests prints\n%s", b.String())
+	}
+}
+
+// vectorRun is sampleRun of embeddings.
+func vectorRun() record.Run {
+	run := sampleRun()
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		r.WantTokens, r.OutputTokens = 0, 0
+		if r.Failure == "" {
+			r.Events = []record.Event{{At: r.Done}}
+		}
+	}
+	return run
+}
+
+// limited is a run with limits that one request keeps.
+func limited(run record.Run) record.Run {
+	run.Goodput = steps.Goodput{TTFT: 90e6, TPOT: 2e9, E2EL: 12500e6}
+	return run
+}
+
+func TestGoodputAndEmbeddings(t *testing.T) {
+	for name, run := range map[string]record.Run{"goodput": limited(sampleRun()), "embeddings": vectorRun()} {
+		var block, other bytes.Buffer
+		if err := WriteVLLMBlock(&block, run, VLLMOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "block-"+name+".txt", block.Bytes())
+		if err := WriteSGLangBlock(&other, run, SGLangOptions{Backend: "sglang-embedding", RequestRate: 4, MaxConcurrency: 8}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "sglang-"+name+".txt", other.Bytes())
+		got, err := VLLMJSON(run, VLLMOptions{Detailed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "result-"+name+".json", got)
+	}
+}
+
+func TestSGLangBlock(t *testing.T) {
+	for name, opt := range map[string]SGLangOptions{
+		"sglang.txt": {Backend: "vllm"}, "sglang-native.txt": {Backend: "sglang", RequestRate: 0.25}, "sglang-trace.txt": {Backend: "vllm", Trace: true},
+	} {
+		var b bytes.Buffer
+		run := sampleRun()
+		run.Requests[0].Events = []record.Event{{At: 201e6, Tokens: 1}, {At: 402e6, Tokens: 3}} // two tokens at once
+		if err := WriteSGLangBlock(&b, run, opt); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+	var b bytes.Buffer
+	if err := WriteSGLangBlock(&b, record.Run{}, SGLangOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -13,18 +14,22 @@ import (
 // Times are in seconds in arrays and in milliseconds in statistics, as there. Not
 // written is what is not recorded: generated_texts, and tokenizer_id.
 func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
-	opt = opt.withDefaults()
+	opt = opt.withDefaults(run)
 	m := vllmHead(run, opt)
 	s := summarize(run)
 	maps.Copy(m, map[string]any{
 		"duration": s.seconds, "completed": s.Succeeded, "failed": s.Failed,
 		"total_input_tokens": s.InputTokens, "total_output_tokens": s.OutputTokens,
-		"request_throughput": s.perSecond(s.Succeeded), "request_goodput": nil,
+		"request_throughput": s.perSecond(s.Succeeded), "request_goodput": s.goodput,
 		"output_throughput":       s.perSecond(s.OutputTokens),
 		"total_token_throughput":  s.perSecond(s.InputTokens + s.OutputTokens),
 		"max_output_tokens_per_s": s.peakTokens, "max_concurrent_requests": s.peakConcurrentSuccess,
 		"rtfx": 0.0,
 	})
+	if s.embeddings {
+		maps.DeleteFunc(m, func(key string, _ any) bool { return slices.Contains(notPooled, key) })
+		m["total_input_sequences"], m["input_sequence_throughput"] = s.Succeeded, s.perSecond(s.Succeeded)
+	}
 	for _, g := range vllmGroups(run, opt) {
 		mean, median, std, ps := g.stats(opt.Percentiles)
 		m["mean_"+g.attr+"_ms"], m["median_"+g.attr+"_ms"], m["std_"+g.attr+"_ms"] = mean, median, std
@@ -38,6 +43,11 @@ func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
 		return nil, fmt.Errorf("vLLM-shaped result: %w", err)
 	}
 	return append(b, '\n'), nil
+}
+
+// notPooled are keys that vLLM does not write for embeddings.
+var notPooled = []string{
+	"failed", "total_output_tokens", "request_goodput", "output_throughput", "max_output_tokens_per_s", "max_concurrent_requests", "rtfx",
 }
 
 // vllmHead is what vLLM writes about the command. An unlimited rate is the string "inf".
@@ -80,7 +90,9 @@ func vllmArrays(m map[string]any, run record.Run, detailed bool) {
 			continue
 		}
 		outputs[i] = r.OutputTokens
-		ttfts[i] = float64(r.Events[0].At-r.Sent) / 1e9
+		if r.Events[0].Tokens > 0 {
+			ttfts[i] = float64(r.Events[0].At-r.Sent) / 1e9
+		}
 		latencies[i] = float64(r.Events[len(r.Events)-1].At-r.Sent) / 1e9
 		for k := 1; k < len(r.Events); k++ {
 			itls[i] = append(itls[i], float64(r.Events[k].At-r.Events[k-1].At)/1e9)
