@@ -9,8 +9,10 @@ import (
 type Config struct {
 	Profile Profile
 	Shape   ModelShape
-	// GPUs that one replica is spread over (tensor parallel); communication is not modelled.
+	// GPUs that one replica is spread over; communication within a node is not modelled.
 	GPUs int
+	// Span over nodes, zero for a server on one.
+	Span Span
 	// BlockSize in tokens of one KV block.
 	BlockSize int
 	// KVBlocks is the capacity of the KV cache.

@@ -34,6 +34,8 @@ type driver struct {
 	dying sync.Once
 	// kv moves KV between servers; nil for a server that stands alone.
 	kv *kvSide
+	// nodes are the others of a server that is spread; nil for one that is not.
+	nodes *nodes
 }
 
 // errEngineDead ends a server whose engine crashed.
@@ -240,6 +242,9 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange)
 	d.accepted++
 	if d.accepted == d.fail.CrashAfter {
 		d.die()
+	}
+	if d.accepted == d.fail.NodeDies {
+		d.nodes.die()
 	}
 	if d.drops.Float64() < d.fail.Drop {
 		dropAt, dropErr = d.drops.IntN(output), errCut

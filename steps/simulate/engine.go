@@ -228,7 +228,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	// Where all KV comes from elsewhere the model is not run: what is left is the host's share.
 	d := e.cfg.Profile.KernelOverhead + time.Duration(len(e.plan))*e.cfg.Profile.SequenceOverhead
 	if w.sequences > 0 {
-		d = stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+		d = e.cfg.stepTime(w)
 	}
 	d = time.Duration(float64(d) * e.noise.factor(now))
 	e.stats.Steps++

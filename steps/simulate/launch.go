@@ -31,6 +31,8 @@ type launch struct {
 	devMode bool
 	// kv is the server's part in a KV transfer, nil without one.
 	kv *kvPlan
+	// part of this process in a server that is spread over nodes.
+	part nodePlan
 }
 
 // commandLine says which engine a command line starts and where its flags begin.
@@ -88,6 +90,9 @@ func newLaunch(argv []string, s Settings, env func(string) string) (*launch, err
 		err = l.resolveSGLang()
 	}
 	if err != nil {
+		return l, err
+	}
+	if err := l.planNodes(argv, env); err != nil {
 		return l, err
 	}
 	if engine == engineVLLM {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve
@@ -22,6 +23,11 @@ import (
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	if kind, flags := serviceOf(args); kind != "" {
 		return runService(ctx, kind, flags, stdout)
+	}
+	if r, ok := rayOf(args); ok && !r.head {
+		ctx, stop := endOf(ctx, false)
+		defer stop()
+		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: engineVLLM}, os.Getpid(), time.Now, 0))
 	}
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
@@ -51,19 +57,26 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
-	if l.fail.IgnoreSigterm {
-		// The signal is taken and nothing follows; only the parent's death or SIGKILL ends this.
+	ctx, stop := endOf(ctx, l.fail.IgnoreSigterm)
+	defer stop()
+	if l.part.rank > 0 {
+		return follow(ctx, l.part.meet, l.part.rank, s.log)
+	}
+	return s.run(ctx)
+}
+
+// endOf is a context that ends when the process is told to end, or its parent is gone. One
+// that ignores signals takes them and goes on: only the parent's death or SIGKILL ends it.
+func endOf(ctx context.Context, ignore bool) (context.Context, func()) {
+	var stop func()
+	if ignore {
 		signals := make(chan os.Signal, 1)
 		signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
-		defer signal.Stop(signals)
-		ctx = context.WithoutCancel(ctx)
+		ctx, stop = context.WithoutCancel(ctx), func() { signal.Stop(signals) }
 	} else {
-		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-		defer stop()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	go watchParent(ctx, cancel)
-	return s.run(ctx)
+	return ctx, func() { cancel(); stop() }
 }

@@ -60,6 +60,8 @@ type ModelShape struct {
 	WeightBytes float64
 	// MaxModelLen is the context length of the model's configuration.
 	MaxModelLen int
+	// Vocabulary is the number of tokens, 0 for the usual one.
+	Vocabulary int
 }
 
 // Profiles returns the hardware that can be simulated.
@@ -171,9 +173,9 @@ var shapes = []struct {
 	{"qwen2.5-0.5b", ModelShape{Params: 0.49e9, Layers: 24, Hidden: 896, KVBytesPerToken: 12288, WeightBytes: 0.99e9, MaxModelLen: 32768}},
 	{"qwen2.5-7b", ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVBytesPerToken: 57344, WeightBytes: 15.2e9, MaxModelLen: 32768}},
 	{"qwen2-7b", ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVBytesPerToken: 57344, WeightBytes: 15.2e9, MaxModelLen: 32768}},
-	{"llama-3.1-8b", ModelShape{Params: 8.03e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 131072, WeightBytes: 16.1e9, MaxModelLen: 131072}},
-	{"opt-6.7b", ModelShape{Params: 6.66e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 524288, WeightBytes: 13.3e9, MaxModelLen: 2048}},
-	{"opt-125m", ModelShape{Params: 0.125e9, Layers: 12, Hidden: 768, KVBytesPerToken: 36864, WeightBytes: 0.25e9, MaxModelLen: 2048}},
+	{"llama-3.1-8b", ModelShape{Params: 8.03e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 131072, WeightBytes: 16.1e9, MaxModelLen: 131072, Vocabulary: 128256}},
+	{"opt-6.7b", ModelShape{Params: 6.66e9, Layers: 32, Hidden: 4096, KVBytesPerToken: 524288, WeightBytes: 13.3e9, MaxModelLen: 2048, Vocabulary: 50272}},
+	{"opt-125m", ModelShape{Params: 0.125e9, Layers: 12, Hidden: 768, KVBytesPerToken: 36864, WeightBytes: 0.25e9, MaxModelLen: 2048, Vocabulary: 50272}},
 }
 
 // ShapeOf returns the shape of a model by its name. Names that are not known get the

@@ -106,7 +106,7 @@ func (e *Engine) Fetched(step Step, tokens map[int]int) Step {
 	if complete {
 		return step
 	}
-	d := stepTime(e.cfg.Profile, e.cfg.Shape, e.cfg.GPUs, w)
+	d := e.cfg.stepTime(w)
 	step.PrefillTokens += w.prefillTokens
 	step.End += seconds(d.Seconds() * e.noise.factor(step.End))
 	return step

@@ -20,6 +20,7 @@ type Server struct {
 	stats  *metrics
 	driver *driver
 	kv     *kvSide
+	nodes  *nodes
 	now    func() time.Time
 	pid    int
 }
@@ -80,7 +81,7 @@ func (s *Server) Open() error {
 	if err != nil {
 		return err
 	}
-	s.driver = d
+	s.driver, d.nodes = d, s.nodes
 	if l.kv == nil || l.kv.family == familyNone {
 		return nil
 	}
@@ -133,6 +134,7 @@ func (s *Server) Handler() http.Handler {
 
 // run starts, serves until ctx ends, and stops. It returns the process's exit status.
 func (s *Server) run(ctx context.Context) int {
+	defer func() { s.nodes.close() }()
 	if err := s.start(ctx); err != nil {
 		if errors.Is(err, errStart) {
 			return 1
@@ -163,11 +165,19 @@ func (s *Server) run(ctx context.Context) int {
 		_ = server.Serve(ln) // returns when it is closed below
 	}()
 	s.serving(ln.Addr().String())
+	if s.nodes != nil {
+		go s.dieWith(ctx)
+	}
 	err = s.Drive(ctx)
 	// vLLM's default is to abort what is in flight, so nothing is waited for.
 	_ = server.Close()
 	<-closed
-	if err != nil {
+	switch {
+	case err == nil:
+	case s.nodes.gone():
+		s.coreFailed()
+		return 1
+	default:
 		s.died()
 		return 1
 	}

@@ -37,6 +37,8 @@ type Settings struct {
 	OutlierFactor float64 `json:"outlier_factor,omitempty"`
 	// StartupSeconds of model time from start to ready; nil means 0.3.
 	StartupSeconds *float64 `json:"startup_seconds,omitempty"`
+	// Nodes that the server is spread over, where its command line does not say so.
+	Nodes int `json:"nodes,omitempty"`
 	// Fail lists the failures to inject, see Failures.
 	Fail []string `json:"fail,omitempty"`
 }
@@ -138,6 +140,8 @@ type Failures struct {
 	HandshakeFail bool
 	// PeerDies: "peer_dies=N", the engine dies in the middle of the Nth transfer, exit status 1.
 	PeerDies int
+	// NodeDies: "node_dies=N", the last node of a server on several dies on the Nth request.
+	NodeDies int
 }
 
 // ParseFailures reads a list of failures by name, with a value where one is due.
@@ -175,12 +179,16 @@ func (f *Failures) set(name, value string) (err error) {
 		if f.PeerDies, err = strconv.Atoi(value); err != nil || f.PeerDies < 1 {
 			return fmt.Errorf("the value must be a number of transfers from 1 on")
 		}
+	case "node_dies":
+		if f.NodeDies, err = strconv.Atoi(value); err != nil || f.NodeDies < 1 {
+			return fmt.Errorf("the value must be a number of requests from 1 on")
+		}
 	case "drop":
 		if f.Drop, err = strconv.ParseFloat(value, 64); err != nil || !(f.Drop >= 0 && f.Drop <= 1) {
 			return fmt.Errorf("the value must be a share from 0 to 1")
 		}
 	default:
-		return fmt.Errorf("not known; choose from oom, exit_at_start, nccl_timeout, kv_too_small, port_in_use, never_ready, garbage, ignore_sigterm, slow_start=30s, crash_after=100, drop=0.02, transport_fallback, recompute, handshake_fail, peer_dies=10")
+		return fmt.Errorf("not known; choose from oom, exit_at_start, nccl_timeout, kv_too_small, port_in_use, never_ready, garbage, ignore_sigterm, slow_start=30s, crash_after=100, drop=0.02, transport_fallback, recompute, handshake_fail, peer_dies=10, node_dies=10")
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ func (s *Server) startAt(ctx context.Context, probe func() error) error {
 		s.portInUse()
 		return errStart
 	}
+	if err := s.gather(ctx); err != nil {
+		return err
+	}
 	startup := l.settings.startup()
 	if err := s.clock.SleepUntil(ctx, startup/2); err != nil {
 		return err

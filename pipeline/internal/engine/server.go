@@ -392,7 +392,8 @@ func (r *runner) stop(ctx context.Context, s *server) error {
 
 // teardown lists the members that run in groups that are stopped one after the other:
 // the router, so that nothing new comes in; the servers that decode, before those that
-// hold their KV cache; those that prefill; the services. When time is short all are
+// hold their KV cache; those that prefill, and the further nodes of servers, whose first
+// ends them in order; the services. When time is short all are
 // stopped at once.
 func (s *server) teardown(ctx context.Context) [][]*member {
 	groups := make([][]*member, 4)
@@ -404,7 +405,7 @@ func (s *server) teardown(ctx context.Context) [][]*member {
 		switch {
 		case ctx.Err() != nil, m.Role == result.RoleRouter:
 			n = 0
-		case m.Role == steps.RoleProducer:
+		case m.Role == steps.RoleProducer, m.Role == result.RoleNode:
 			n = 2
 		case m.Role == result.RoleService:
 			n = 3

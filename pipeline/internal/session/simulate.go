@@ -28,7 +28,7 @@ func simulated(p steps.Process, spec steps.ServerSpec, self string, timeScale fl
 }
 
 func settingsOf(spec steps.ServerSpec, timeScale float64, launch string) (simulate.Settings, error) {
-	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch)}
+	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch), Nodes: spec.Nodes}
 	for name, value := range spec.Simulate {
 		if value == nil {
 			continue

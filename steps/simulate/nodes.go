@@ -1,0 +1,294 @@
+package simulate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// nodePlan is the part of one process in a server that is spread over nodes.
+type nodePlan struct {
+	// nodes of the server, below 2 for one that is not spread.
+	nodes int
+	// rank of this node, from 0: the first answers.
+	rank int
+	// meet is the address of the first node at which all meet.
+	meet string
+}
+
+func (p nodePlan) spread() bool { return p.nodes > 1 && p.meet != "" }
+
+// planNodes reads from the engine's own flags how the server is spread, or of the script
+// that makes a Ray cluster.
+func (l *launch) planNodes(argv []string, env func(string) string) error {
+	a := l.args
+	p := nodePlan{nodes: l.settings.Nodes}
+	switch {
+	case l.engine == engineSGLang && a.int("--nnodes", 1) > 1:
+		p = nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0), meet: a.str("--dist-init-addr", "")}
+		if p.meet == "" {
+			return usageError{"--dist-init-addr is required when --nnodes is above 1"}
+		}
+	case a.has("--nnodes"):
+		p = nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0)}
+		p.meet = net.JoinHostPort(a.str("--master-addr", "127.0.0.1"), strconv.Itoa(a.int("--master-port", 29501)))
+		if p.rank > 0 && !a.bool("--headless", false) {
+			return usageError{"argument --node-rank: only the first node serves requests; the others need --headless"}
+		}
+	default:
+		if r, ok := rayOf(argv); ok {
+			p.meet = r.address
+		}
+	}
+	if p.nodes > 1 && (p.rank < 0 || p.rank >= p.nodes) {
+		return usageError{fmt.Sprintf("argument --node-rank: %d is not below --nnodes, which is %d", p.rank, p.nodes)}
+	}
+	l.part = p
+	l.config.Span = l.span(p, env)
+	return nil
+}
+
+// span is how the model's work is spread. Without RDMA devices, or told to leave them,
+// collectives go through sockets.
+func (l *launch) span(p nodePlan, env func(string) string) Span {
+	if p.nodes < 2 {
+		return Span{}
+	}
+	tensor := firstInt(l.args, 1, "--tensor-parallel-size", "--tp-size")
+	transport := transportRDMA
+	if n := l.config.Profile.Net; n.HCAs == 0 || env("NCCL_IB_DISABLE") == "1" || strings.EqualFold(env("NCCL_NET"), "socket") {
+		transport = transportTCP
+	}
+	return Span{Nodes: p.nodes, TensorParallel: tensor, Link: l.config.Profile.Net.link(transport, 0)}
+}
+
+// ray is a node of a Ray cluster.
+type ray struct {
+	address string
+	head    bool
+}
+
+// rayOf reads the script that a server over Ray is started by: its flags of ray start.
+func rayOf(argv []string) (ray, bool) {
+	if len(argv) < 3 || argv[0] != "sh" || argv[1] != "-c" || !strings.Contains(argv[2], " start --block ") {
+		return ray{}, false
+	}
+	var r ray
+	host, port := "", ""
+	for word := range strings.FieldsSeq(argv[2]) {
+		word = strings.Trim(word, "'")
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "--head":
+			r.head = true
+		case "--node-ip-address":
+			host = value
+		case "--port":
+			port = value
+		case "--address":
+			r.address = strings.Trim(value, "'")
+		}
+	}
+	if r.head {
+		r.address = net.JoinHostPort(strings.Trim(host, "'"), port)
+	}
+	return r, r.address != ""
+}
+
+// nodes is what the first process of a server has of the others.
+type nodes struct {
+	plan nodePlan
+	log  *logger
+	ln   net.Listener
+	// lost is closed when a node is gone.
+	lost chan struct{}
+	once sync.Once
+
+	mu    sync.Mutex
+	conns map[int]net.Conn
+	over  bool
+}
+
+// The words of the processes to each other.
+const (
+	wordJoin = "join" // and the rank
+	wordDie  = "die"
+)
+
+// lossSeen is how long a process takes to notice that another is gone. What that one wrote
+// last is in its log by then.
+const lossSeen = 500 * time.Millisecond
+
+// gather waits for the other nodes of a server.
+func (s *Server) gather(ctx context.Context) error {
+	p, g := s.launch.part, s.log
+	if !p.spread() {
+		return nil
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.meet)
+	if err != nil {
+		g.core("ERROR", "core.py:708", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. %v", err)
+		s.coreFailed()
+		return errStart
+	}
+	link := s.launch.config.Span.Link
+	g.core("INFO", "parallel_state.py:1325", "world size of %d nodes meets at %s", p.nodes, p.meet)
+	g.raw("simulated: collectives between the nodes take %s and %.1f GB/s", link.Latency, link.Bandwidth*float64(max(link.NICs, 1))/1e9)
+	s.nodes = &nodes{plan: p, log: g, ln: ln, lost: make(chan struct{}), conns: map[int]net.Conn{}}
+	stop := context.AfterFunc(ctx, s.nodes.close)
+	defer stop()
+	for s.nodes.joined() < p.nodes-1 {
+		conn, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		s.nodes.take(conn)
+	}
+	return nil
+}
+
+func (n *nodes) joined() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.conns)
+}
+
+// take reads who joins. Whoever is no node of the server, a scanner for example, is let go.
+func (n *nodes) take(conn net.Conn) {
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	rank, bad := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), wordJoin+" "))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if rank == 0 { // of a Ray cluster, which numbers its nodes as they come
+		rank = len(n.conns) + 1
+	}
+	if err != nil || bad != nil || rank < 1 || rank >= n.plan.nodes || n.conns[rank] != nil || n.over {
+		_ = conn.Close()
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	n.conns[rank] = conn
+	n.log.core("INFO", "parallel_state.py:1325", "node %d joined from %s", rank, conn.RemoteAddr())
+	go n.watch(rank, conn)
+}
+
+// watch notices that a node is gone.
+func (n *nodes) watch(rank int, conn net.Conn) {
+	_, _ = conn.Read(make([]byte, 1)) // nodes say nothing more
+	n.mu.Lock()
+	over := n.over
+	n.mu.Unlock()
+	if over {
+		return
+	}
+	n.once.Do(func() {
+		time.Sleep(lossSeen)
+		n.log.core("ERROR", "multiproc_executor.py:230", "connection to node %d at %s is closed, shutting down executor", rank, conn.RemoteAddr())
+		close(n.lost)
+	})
+}
+
+// gone says that a node is known to be lost.
+func (n *nodes) gone() bool {
+	if n == nil {
+		return false
+	}
+	select {
+	case <-n.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// dieWith ends the engine when a node is lost.
+func (s *Server) dieWith(ctx context.Context) {
+	select {
+	case <-s.nodes.lost:
+		s.driver.die()
+	case <-ctx.Done():
+	}
+}
+
+// die has the last node end in the middle of its work.
+func (n *nodes) die() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if conn := n.conns[n.plan.nodes-1]; conn != nil {
+		_, _ = fmt.Fprintln(conn, wordDie)
+	}
+}
+
+// close lets the other nodes go.
+func (n *nodes) close() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.over = true
+	_ = n.ln.Close()
+	for _, conn := range n.conns {
+		_ = conn.Close()
+	}
+}
+
+// follow is the life of a process beside the first: it waits for that one, joins, and ends
+// when it is told to, or when the first is gone.
+func follow(ctx context.Context, meet string, rank int, log *logger) int {
+	log.core("INFO", "parallel_state.py:1325", "node %d joins %s", rank, meet)
+	conn, err := dialHead(ctx, meet)
+	if err != nil {
+		return 0 // told to stop while waiting
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "%s %d\n", wordJoin, rank); err != nil && ctx.Err() == nil {
+		log.core("ERROR", "core.py:720", "the first node at %s is gone: %v", meet, err)
+		return 1
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	switch {
+	case ctx.Err() != nil:
+		log.core("INFO", "launcher.py:110", "node %d: shutting down", rank)
+		return 0
+	case err == nil && strings.TrimSpace(line) == wordDie:
+		log.core("ERROR", "core.py:720", "torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+		return 1
+	}
+	select {
+	case <-time.After(lossSeen):
+	case <-ctx.Done():
+		return 0
+	}
+	log.core("ERROR", "core.py:720", "connection to the first node at %s is closed, shutting down", meet)
+	return 1
+}
+
+// dialHead tries until the first node listens.
+func dialHead(ctx context.Context, meet string) (net.Conn, error) {
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", meet)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// dialPause is the time between two tries to reach the first node.
+const dialPause = 50 * time.Millisecond

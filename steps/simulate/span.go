@@ -1,0 +1,56 @@
+package simulate
+
+import "time"
+
+// Span is how one server is spread over nodes.
+type Span struct {
+	// Nodes that it is spread over; below 2 all is on one.
+	Nodes int
+	// TensorParallel is how many GPUs share each layer. Where a node has fewer, every layer's
+	// results cross the network; else only what one part of the layers hands to the next.
+	TensorParallel int
+	// Link between two nodes.
+	Link Link
+}
+
+// time that a step spends on the network between the nodes, beyond what it computes.
+// Tensor parallelism adds up the results of attention and of the linear layers, two
+// all-reduces in each layer and one for the embedding, and gathers the logits of each
+// sequence. An all-reduce on a ring of k nodes has 2·(k − 1) phases that carry 1/k of the
+// bytes each; a gather has k − 1. See Thakur, Rabenseifner and Gropp, "Optimization of
+// Collective Communication Operations in MPICH" (2005). Pipeline parallelism hands the
+// hidden states on, and the tokens back.
+func (s Span) time(m ModelShape, gpus int, w work) time.Duration {
+	tokens := w.prefillTokens + w.decodeTokens
+	if s.Nodes < 2 || tokens == 0 {
+		return 0
+	}
+	hidden := m.hiddenBytes() * float64(tokens)
+	perNode := max(gpus/s.Nodes, 1)
+	if s.TensorParallel <= perNode {
+		return time.Duration(s.Nodes-1)*s.Link.Time(hidden) + s.Link.Latency
+	}
+	k := ceilDiv(s.TensorParallel, perNode)
+	reduce := time.Duration(2*(k-1)) * s.Link.Time(hidden/float64(k))
+	logits := 2 * float64(m.vocabulary()) * float64(w.sequences)
+	gather := time.Duration(k-1) * s.Link.Time(logits/float64(k))
+	t := time.Duration(2*m.Layers+1)*reduce + gather
+	if stages := s.Nodes / k; stages > 1 {
+		t += time.Duration(stages-1)*s.Link.Time(hidden) + s.Link.Latency
+	}
+	return t
+}
+
+// stepTime of one forward pass, the way between the nodes included.
+func (c Config) stepTime(w work) time.Duration {
+	return stepTime(c.Profile, c.Shape, c.GPUs, w) + c.Span.time(c.Shape, c.GPUs, w)
+}
+
+// vocabulary is the number of tokens that the model can choose from; that of the Qwen
+// models where nothing is known.
+func (m ModelShape) vocabulary() int {
+	if m.Vocabulary > 0 {
+		return m.Vocabulary
+	}
+	return 152064
+}
