@@ -53,6 +53,13 @@ func (a *app) compareCommand() *cobra.Command {
 }
 
 func (a *app) compare(f compareFlags, args []string) error {
+	if f.markdown {
+		f.format = "markdown"
+	}
+	format, ok := compareFormats[f.format]
+	if !ok {
+		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
+	}
 	sides := make([]side, len(args))
 	for i, arg := range args {
 		var err error
@@ -73,7 +80,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printComparison(compared, f)
+	return a.printComparison(compared, format, f.metrics)
 }
 
 // against resolves the names that sides are to be compared with.
@@ -134,15 +141,8 @@ var compareFormats = map[string]reports.Format{
 
 // printComparison prints the table, and below it what keeps the sides from being like;
 // beside it, on the standard error, where a program reads the table.
-func (a *app) printComparison(sides []reports.Side, f compareFlags) error {
-	if f.markdown {
-		f.format = "markdown"
-	}
-	format, ok := compareFormats[f.format]
-	if !ok {
-		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
-	}
-	options := reports.Options{Metrics: f.metrics, Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
+func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string) error {
+	options := reports.Options{Metrics: metrics, Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
 	if err := reports.Compare(a.Out, sides, format, options); err != nil {
 		return exit(exitUsage, err)
 	}

@@ -28,6 +28,7 @@ func Check(a, b *result.Document, nameA, nameB string) []string {
 			notes = append(notes, n)
 		}
 	}
+	checkSettings(a, b, nameA, nameB, add)
 	for i := range a.Benchmarks {
 		for j := range a.Benchmarks[i].Cells {
 			x := &a.Benchmarks[i].Cells[j]
@@ -41,6 +42,23 @@ func Check(a, b *result.Document, nameA, nameB string) []string {
 		}
 	}
 	return notes
+}
+
+// likeKeys are the parameters that a comparison wants alike on both sides, or meant.
+var likeKeys = []string{"model", "tokenizer", "dataset_name", "ignore_eos", "temperature", "burstiness", "endpoint_type", "seed"}
+
+// checkSettings names what the sides were given differently, of what all results of a side
+// share.
+func checkSettings(a, b *result.Document, nameA, nameB string, add func(string, ...any)) {
+	if len(a.Targets) != 1 || len(b.Targets) != 1 {
+		return
+	}
+	for _, key := range likeKeys {
+		x, y := a.Targets[0].Describe[key], b.Targets[0].Describe[key]
+		if x != "" && y != "" && x != y {
+			add("%s is %s in %s and %s in %s", key, clip(x), nameA, clip(y), nameB)
+		}
+	}
 }
 
 // checkDefinitions finds quantities that both cells have, under different definitions.
@@ -124,7 +142,7 @@ func meaning(group string) string {
 			}
 		}
 	}
-	return describeForeign("", group, "value")
+	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
 }
 
 // checkWork compares what both sides were given to do, and what came of it.
@@ -137,9 +155,17 @@ func checkWork(x, y *result.Cell, nameA, nameB string, add func(string, ...any))
 		{"requests", a.sent, b.sent}, {"input tokens", a.input, b.input}, {"output tokens", a.output, b.output},
 	} {
 		if w.a > 0 && w.b > 0 && w.a != w.b {
-			add("the work differs at %s: %s had %.6g %s per run, %s %.6g (%+.2f %%)", name(x.Values), nameA, w.a, w.what, nameB, w.b, 100*(w.b/w.a-1))
+			add("the work differs%s: %s had %.6g %s per run, %s %.6g (%+.2f %%)", place(x.Values), nameA, w.a, w.what, nameB, w.b, 100*(w.b/w.a-1))
 		}
 	}
+}
+
+// place says where in a table a cell is, nothing where it is the only one.
+func place(values []result.AxisValue) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return " at " + name(values)
 }
 
 type work struct{ sent, input, output float64 }
@@ -167,7 +193,8 @@ func workOf(c *result.Cell) work {
 }
 
 // Selector names results of a file: "night.log?h3=RDMA&qps=2" are those of night.log with
-// both parameters. So two sides can be in one file.
+// both parameters, and in "night.log?h3=*RDMA*" stars stand for any text. So two sides can
+// be in one file.
 type Selector struct {
 	Path  string
 	Where map[string]string
@@ -213,7 +240,7 @@ func (s Selector) Select(runs []Run) ([]Run, error) {
 		matches := true
 		for key, want := range s.Where {
 			got, ok := runs[i].Param(key)
-			matches = matches && ok && got == canonicalValue(want)
+			matches = matches && ok && (got == canonicalValue(want) || like(got, want))
 		}
 		if matches {
 			out = append(out, runs[i])
@@ -223,6 +250,24 @@ func (s Selector) Select(runs []Run) ([]Run, error) {
 		return out, nil
 	}
 	return nil, fmt.Errorf("%s: %w with %s: look at the parameters with import", s.Path, ErrNoResult, conditions(s.Where))
+}
+
+// like reports that a value has the parts between the stars of a pattern, in their order.
+func like(value, pattern string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 || !strings.HasPrefix(value, parts[0]) || !strings.HasSuffix(value, parts[last]) || len(value) < len(parts[0])+len(parts[last]) {
+		return false
+	}
+	value = value[len(parts[0]) : len(value)-len(parts[last])]
+	for _, part := range parts[1:last] {
+		_, rest, ok := strings.Cut(value, part)
+		if !ok {
+			return false
+		}
+		value = rest
+	}
+	return true
 }
 
 func conditions(where map[string]string) string {

@@ -231,6 +231,15 @@ func TestSelectorErrors(t *testing.T) {
 			t.Errorf("%q is accepted", s)
 		}
 	}
+	for pattern, want := range map[string]int{"a": 2, "*": 3, "a*": 2, "*b": 1, "a*a": 0, "*c*": 0} {
+		sel, err := interchange.ParseSelector("a.log?start=" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs, err := sel.Select(passes()); len(runs) != want || (err != nil) != (want == 0) {
+			t.Errorf("%s: %d runs, %v", pattern, len(runs), err)
+		}
+	}
 	sel, err := interchange.ParseSelector("a.log?qps=2.0&start=c")
 	if err != nil {
 		t.Fatal(err)
