@@ -51,7 +51,7 @@ func RunsCSV(w io.Writer, doc *result.Document) error {
 	for _, a := range axes {
 		header = append(header, escape.CSV(a))
 	}
-	header = append(header, "repeat", "replaces", "launch", "status", "sent", "failed", "metric", "unit", "value")
+	header = append(header, "repeat", "replaces", "pass", "launch", "status", "sent", "failed", "metric", "unit", "value")
 	return writeCSV(w, header, func(row func(...string)) {
 		for _, b := range doc.Benchmarks {
 			for _, c := range b.Cells {
@@ -61,7 +61,7 @@ func RunsCSV(w io.Writer, doc *result.Document) error {
 					at = append(at, escape.CSV(value))
 				}
 				for _, r := range c.Runs {
-					run := append(slices.Clone(at), strconv.Itoa(r.Repeat), blankInt(r.Replaces), escape.CSV(r.Launch), escape.CSV(r.Status), strconv.Itoa(r.Sent), strconv.Itoa(r.Failed))
+					run := append(slices.Clone(at), strconv.Itoa(r.Repeat), blankInt(r.Replaces), blankInt(r.Pass), escape.CSV(r.Launch), escape.CSV(r.Status), strconv.Itoa(r.Sent), strconv.Itoa(r.Failed))
 					if len(r.Metrics) == 0 { // a run without a value is a row, too
 						row(append(run, "", "", "")...)
 					}

@@ -12,7 +12,7 @@ func (r Run) Pair() int {
 // Current returns the runs of a cell without those that were measured again: of all runs
 // that count for one repeat, those of the latest repeat, and those that failed, which
 // remain outcomes whatever came later. So there can be several for one repeat; at most
-// one of them is ok.
+// one of each pass is ok.
 func (c Cell) Current() []Run {
 	latest := map[int]int{}
 	for _, r := range c.Runs {

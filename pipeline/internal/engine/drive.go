@@ -70,7 +70,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	if err != nil {
 		return taken{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
 	}
-	name := r.runName(s, cell)
+	name := r.runName(s, run)
 	log, err := r.o.Store.Log(name + "-driver")
 	if err != nil {
 		return taken{}, err
@@ -139,8 +139,11 @@ func driverText(d *steps.Driver) string {
 }
 
 // runName names what a run leaves in the run directory.
-func (r *runner) runName(s *server, cell plan.Cell) string {
-	name := fmt.Sprintf("r%d-%s", s.repeat, cell.Hash)
+func (r *runner) runName(s *server, run plan.Run) string {
+	name := fmt.Sprintf("r%d-%s", s.repeat, run.Cell)
+	if run.Pass > 0 {
+		name += fmt.Sprintf("-pass%d", run.Pass)
+	}
 	if s.attempt > 1 {
 		name += fmt.Sprintf("-try%d", s.attempt)
 	}

@@ -117,6 +117,7 @@ func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *resul
 // record keeps a run and tells of it.
 func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
+	measured.Pass = run.Pass
 	j.got.Runs = append(j.got.Runs, CellRun{run.Cell, measured})
 	index, total := r.eta.position()
 	r.eta.ran(run.Cell)
@@ -124,7 +125,7 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	label := plan.Label(cell.Values)
 	r.bus.Emit(event.Event{
 		Type: event.RunEnd, Addr: run.Benchmark, Repeat: measured.Repeat, Repeats: len(r.plan.Repeats),
-		Launch: measured.Launch, Target: cell.Target, Cell: run.Cell, Label: label, Run: &measured,
+		Launch: measured.Launch, Target: cell.Target, Cell: run.Cell, Label: label, Pass: run.Pass, Run: &measured,
 		Index: index, Total: total, Elapsed: elapsed, Left: left, Text: runText(label, measured),
 	})
 }

@@ -25,7 +25,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if !ok {
 		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
 	}
-	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Text: plan.Label(cell.Values)})
+	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Pass: run.Pass, Text: plan.Label(cell.Values)})
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
@@ -108,7 +108,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: url, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
 		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
-		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell), Begin: w.begin,
+		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell, run), Begin: w.begin,
 	})
 	if faultOfTheFile(err) {
 		return got, nil, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
@@ -160,11 +160,11 @@ func (r *runner) alive(ctx context.Context, s *server) error {
 	}
 }
 
-func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell) func(load.Progress) {
+func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run) func(load.Progress) {
 	label := plan.Label(cell.Values)
 	return func(p load.Progress) {
 		r.emit(s, event.Event{
-			Type: event.RunProgress, Addr: bm.Addr, Cell: cell.Hash, Label: label,
+			Type: event.RunProgress, Addr: bm.Addr, Cell: cell.Hash, Label: label, Pass: run.Pass,
 			Progress: &event.Progress{
 				Sent: p.Sent, Done: p.Done, Failed: p.Failed, Total: p.Total, InFlight: p.InFlight,
 				TTFTp50: float64(p.TTFTp50) / 1e9, TTFTp99: float64(p.TTFTp99) / 1e9,
@@ -181,5 +181,8 @@ func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run 
 		"benchmark": bm.Addr, "cell": cell.Hash, "label": plan.Label(cell.Values), "target": cell.Target,
 		"repeat": strconv.Itoa(s.repeat), "launch": s.launch.ID, "seed": strconv.FormatUint(run.Seed, 10),
 	}}
-	return r.o.Store.WriteRecords(r.runName(s, cell), func(w io.Writer) error { return record.Write(w, header, got) })
+	if run.Pass > 0 {
+		header.Meta["pass"] = strconv.Itoa(run.Pass)
+	}
+	return r.o.Store.WriteRecords(r.runName(s, run), func(w io.Writer) error { return record.Write(w, header, got) })
 }

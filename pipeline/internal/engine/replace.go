@@ -81,16 +81,22 @@ func voids(groups map[string]string, done []Launched) (open map[int][]string, sp
 		name   string // of a cell or a group
 		repeat int
 	}
-	latest := map[place]string{}
+	type state struct {
+		repeat int // the latest, with all passes
+		void   bool
+	}
+	latest := map[place]state{}
 	again := map[place]bool{}
 	var order []place
 	for _, l := range done {
 		for _, cr := range l.Runs {
 			at := place{cr.Cell, cr.Run.Pair()}
-			if _, seen := latest[at]; !seen {
+			now, seen := latest[at]
+			if !seen {
 				order = append(order, at)
 			}
-			latest[at] = cr.Run.Status
+			void := cr.Run.Status == result.RunVoid
+			latest[at] = state{cr.Run.Repeat, void || now.void && now.repeat == cr.Run.Repeat}
 			if cr.Run.Replaces > 0 {
 				again[place{groups[cr.Cell], cr.Run.Repeat}] = true
 			}
@@ -99,7 +105,7 @@ func voids(groups map[string]string, done []Launched) (open map[int][]string, sp
 	open = map[int][]string{}
 	for _, at := range order {
 		group := groups[at.name]
-		if latest[at] == result.RunVoid && !slices.Contains(open[at.repeat], group) {
+		if latest[at].void && !slices.Contains(open[at.repeat], group) {
 			open[at.repeat] = append(open[at.repeat], group)
 		}
 	}

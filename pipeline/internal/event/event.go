@@ -66,7 +66,9 @@ type Event struct {
 	Target  string `json:"target,omitempty"`
 	Cell    string `json:"cell,omitempty"`  // hash
 	Label   string `json:"label,omitempty"` // cell for people: "chunked=on rate=4"
-	State   string `json:"state,omitempty"` // launch_state
+	// Pass counts the runs of the cell in the launch from 1; 0 where there is one.
+	Pass  int    `json:"pass,omitempty"`
+	State string `json:"state,omitempty"` // launch_state
 	// Position in the whole schedule of runs.
 	Index int `json:"index,omitempty"`
 	Total int `json:"total,omitempty"`

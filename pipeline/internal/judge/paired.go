@@ -32,7 +32,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
-			Pairs:       pairs(base.Current(), head.Current(), id),
+			Pairs:       pairs(m, base.Current(), head.Current()),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
 		missing, why := c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
@@ -53,41 +53,6 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	d.Kind = result.KindSuccess
 	c.success = append(c.success, c.add(gate, d))
 	return nil
-}
-
-// pairs matches the valid runs of both sides by repeat.
-func pairs(base, head []result.Run, id string) []gates.Pair {
-	byRepeat := map[int]float64{}
-	for _, r := range base {
-		if v, ok := r.Metrics[id]; ok && r.Status == result.RunOK {
-			byRepeat[r.Pair()] = v
-		}
-	}
-	var out []gates.Pair
-	for _, r := range head {
-		h, ok := r.Metrics[id]
-		b, both := byRepeat[r.Pair()]
-		if ok && both && r.Status == result.RunOK {
-			out = append(out, gates.Pair{Repeat: r.Pair(), Base: b, Head: h})
-		}
-	}
-	return out
-}
-
-// outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
-// the server. A repeat can hold several runs in which the server failed, and one that
-// went well afterwards: all of them count.
-func outcomes(runs []result.Run) []gates.Run {
-	var out []gates.Run
-	for _, r := range runs {
-		switch r.Status {
-		case result.RunOK:
-			out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed})
-		case result.RunFailed:
-			out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: true})
-		}
-	}
-	return out
 }
 
 // doubts says why a comparison has nothing to decide on, or must not be decided.
@@ -134,15 +99,15 @@ func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) doubt 
 	if planned.WorkKey != other.WorkKey {
 		return doubt{}
 	}
-	work := map[int]result.Run{}
+	work := map[pass]result.Run{}
 	for _, r := range base.Current() {
 		if r.Status == result.RunOK {
-			work[r.Pair()] = r
+			work[passOf(r)] = r
 		}
 	}
 	var first doubt
 	for _, r := range head.Current() {
-		b, both := work[r.Pair()]
+		b, both := work[passOf(r)]
 		if !both || r.Status != result.RunOK {
 			continue
 		}

@@ -243,6 +243,9 @@ func runName(e event.Event) string {
 	if e.Repeat > 0 {
 		text += " (" + repeatName(e) + ")"
 	}
+	if e.Pass > 0 {
+		text += fmt.Sprintf(" pass %d", e.Pass)
+	}
 	if label := cellName(e); label != "" {
 		text += " " + label
 	}

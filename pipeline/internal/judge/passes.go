@@ -1,0 +1,72 @@
+package judge
+
+import (
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// pass is a run of a cell that has its like on the other side.
+type pass struct{ repeat, pass int }
+
+func passOf(r result.Run) pass { return pass{r.Pair(), r.Pass} }
+
+// pairs matches the valid runs of both sides by repeat. The launch is what a comparison has
+// many of, so the passes of a repeat make one pair: the means over the passes that both
+// sides have.
+func pairs(m metric.Metric, base, head []result.Run) []gates.Pair {
+	byPass := map[pass]float64{}
+	for _, r := range base {
+		if v, ok := r.Metrics[m.ID]; ok && r.Status == result.RunOK {
+			byPass[passOf(r)] = v
+		}
+	}
+	type sides struct{ base, head []float64 }
+	found := map[int]*sides{}
+	var repeats []int
+	for _, r := range head {
+		h, ok := r.Metrics[m.ID]
+		b, both := byPass[passOf(r)]
+		if !ok || !both || r.Status != result.RunOK {
+			continue
+		}
+		at := r.Pair()
+		if found[at] == nil {
+			found[at] = &sides{}
+			repeats = append(repeats, at)
+		}
+		found[at].base, found[at].head = append(found[at].base, b), append(found[at].head, h)
+	}
+	var out []gates.Pair
+	for _, at := range repeats {
+		out = append(out, gates.Pair{Repeat: at, Base: m.Mean(found[at].base), Head: m.Mean(found[at].head)})
+	}
+	return out
+}
+
+// outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
+// the server. A repeat can hold several runs in which the server failed, and one that
+// went well afterwards: all of them count. The passes of one launch are one outcome: a
+// server that did not start failed once, however much was to be measured.
+func outcomes(runs []result.Run) []gates.Run {
+	type launch struct {
+		repeat int
+		name   string
+		failed bool
+	}
+	at := map[launch]int{}
+	var out []gates.Run
+	for _, r := range runs {
+		if r.Status != result.RunOK && r.Status != result.RunFailed {
+			continue
+		}
+		key := launch{r.Repeat, r.Launch, r.Status == result.RunFailed}
+		if i, seen := at[key]; seen && r.Pass > 0 {
+			out[i].Sent, out[i].Failed = out[i].Sent+r.Sent, out[i].Failed+r.Failed
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: key.failed})
+	}
+	return out
+}
