@@ -198,6 +198,9 @@ func (e *entry) warn(c Comparison) {
 	if e.Exact {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
 	}
+	if differs := c.between(); differs != "" {
+		e.Warnings = append(e.Warnings, differs)
+	}
 	for _, i := range outliers(e.sample.d) {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others; it is kept", e.sample.repeats[i]))
 	}

@@ -65,6 +65,9 @@ type Comparison struct {
 	// Pairs measured, in any order, and the number planned (0: not known).
 	Pairs   []Pair
 	Planned int
+	// Blocks name, by repeat, the conditions that the pair was measured under and others were
+	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
+	Blocks map[int]string
 	// Unpaired values in place of Pairs, for tests that pair nothing, in the order of
 	// measurement. Welch and MannWhitney without it take the two sides of Pairs apart.
 	Unpaired *Samples

@@ -48,7 +48,7 @@ func Suite(id string, alpha, margin float64, cells []Comparison) (Comparison, er
 		return Comparison{}, err
 	}
 	s.inherit(cells)
-	s.Pairs = suitePairs(cells)
+	s.Pairs, s.Blocks = suitePairs(cells), cells[0].Blocks
 	return s, nil
 }
 

@@ -355,6 +355,8 @@ type Pair struct {
 	Head   float64 `json:"head"`
 	// Later pairs came after the look that decided: shown, not judged.
 	Later bool `json:"later,omitempty"`
+	// Nodes that the repeat had, see Run.Nodes.
+	Nodes string `json:"nodes,omitempty"`
 }
 
 // Step is a one-shot action that was carried out (or skipped).

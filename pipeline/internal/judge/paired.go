@@ -32,7 +32,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
-			Pairs:       pairs(m, base.Current(), head.Current()),
+			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
 		missing, why := c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
@@ -40,7 +40,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.blank(g, cmp, id)
 		for _, p := range comparison.Pairs {
-			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head})
+			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: comparison.Blocks[p.Repeat]})
 		}
 		c.comparisons = append(c.comparisons, c.add(gate, d))
 		success.Metrics = append(success.Metrics, comparison.ID)
@@ -60,7 +60,7 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), doubt{}
 	}
-	d = earliest(c.unequalWork(cmp, base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.unequalWork(cmp, base, head), otherNodes(base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}

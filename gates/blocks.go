@@ -1,0 +1,90 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Pairs of one block were measured under conditions that other blocks do not share, such as
+// on the same node. What a block adds to both of its sides cancels in each difference, so
+// blocks need no degrees of freedom of the test, as long as no pair spans two of them. What
+// is left is a difference that itself depends on the block: a change that slows one kind of
+// node and not another. The test is then about the mean over the blocks that were there,
+// and errs on the safe side, since the spread between blocks counts as noise. It is told.
+
+// blockLevel is the p value below which blocks are told apart. It is small because every
+// comparison of a file asks.
+const blockLevel = 0.001
+
+// between says how the difference depends on the block, "" if nothing speaks for that or
+// there are too few pairs to know: an F test of one-way analysis of variance.
+func (c Comparison) between() string {
+	if len(c.Blocks) == 0 {
+		return ""
+	}
+	var names []string
+	var blocks [][]float64
+	for _, p := range c.Pairs {
+		d, _, err := differences(c.Metric, []Pair{p})
+		if err != nil {
+			return ""
+		}
+		block := c.Blocks[p.Repeat]
+		at := slices.Index(names, block)
+		if at < 0 {
+			at = len(names)
+			names, blocks = append(names, block), append(blocks, nil)
+		}
+		blocks[at] = append(blocks[at], d[0])
+	}
+	p, ok := oneWay(blocks)
+	if !ok || p >= blockLevel {
+		return ""
+	}
+	parts := make([]string, len(names))
+	for i, d := range blocks {
+		parts[i] = fmt.Sprintf("%s on %s (%s)", c.changeText(mean(d)), names[i], repeats(len(d)))
+	}
+	return fmt.Sprintf("the change is not the same everywhere (F test, p = %.1g): %s", p, strings.Join(parts, ", "))
+}
+
+// oneWay is the p value of a one-way analysis of variance. It needs two groups, and more
+// values than groups with some spread within them.
+func oneWay(groups [][]float64) (p float64, ok bool) {
+	all := slices.Concat(groups...)
+	k, n := len(groups), len(all)
+	if k < 2 || n <= k {
+		return 1, false
+	}
+	total := mean(all)
+	within, between := 0.0, 0.0
+	for _, g := range groups {
+		m := mean(g)
+		between += float64(len(g)) * (m - total) * (m - total)
+		for _, v := range g {
+			within += (v - m) * (v - m)
+		}
+	}
+	if within <= 0 {
+		return 1, false
+	}
+	f := between / float64(k-1) / (within / float64(n-k))
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return 1, false
+	}
+	return distuv.F{D1: float64(k - 1), D2: float64(n - k)}.Survival(f), true
+}
+
+// changeText writes a difference as people read it.
+func (c Comparison) changeText(d float64) string {
+	change := fromScale(c.Metric.Scale, worse(c.Metric)*d)
+	if c.Metric.Scale == metric.Log {
+		return fmt.Sprintf("%+.1f %%", 100*change)
+	}
+	return fmt.Sprintf("%+.3g", change)
+}

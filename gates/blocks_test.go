@@ -1,0 +1,105 @@
+package gates_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+	"pgregory.net/rapid"
+)
+
+// TestPropertyWhatABlockAddsToBothSidesCancels: the same pairs on other nodes, each slower
+// or faster as a whole, are decided the same.
+func TestPropertyWhatABlockAddsToBothSidesCancels(t *testing.T) {
+	tb := t
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 16).Draw(t, "pairs")
+		factor := []float64{1, rapid.Float64Range(0.5, 2).Draw(t, "a"), rapid.Float64Range(0.5, 2).Draw(t, "b")}
+		blocks := map[int]string{}
+		here, there := make([]gates.Pair, n), make([]gates.Pair, n)
+		for i := range n {
+			base := rapid.Float64Range(0.01, 10).Draw(t, "base")
+			head := base * rapid.Float64Range(0.8, 1.25).Draw(t, "ratio")
+			at := i % len(factor)
+			here[i] = gates.Pair{Repeat: i + 1, Base: base, Head: head}
+			there[i] = gates.Pair{Repeat: i + 1, Base: base * factor[at], Head: head * factor[at]}
+			blocks[i+1] = string(rune('a' + at))
+		}
+		x := judgeOne(tb, comparison(tb, "ttft.p50", here))
+		other := comparison(tb, "ttft.p50", there)
+		other.Blocks = blocks
+		y := judgeOne(tb, other)
+		if x.Verdict != y.Verdict || math.Abs(x.D-y.D) > 1e-12 || math.Abs(x.P-y.P) > 1e-6 {
+			t.Fatalf("%s (d %g, p %g) became %s (d %g, p %g)", x.Verdict, x.D, x.P, y.Verdict, y.D, y.P)
+		}
+	})
+}
+
+// TestAChangeThatDependsOnTheBlockIsTold by the means of the blocks.
+func TestAChangeThatDependsOnTheBlockIsTold(t *testing.T) {
+	pairs := ratios(1, 1.080, 1.001, 1.085, 0.998, 1.078, 1.003, 1.081, 1.002)
+	c := comparison(t, "ttft.p50", pairs)
+	c.Blocks = map[int]string{}
+	for i, p := range pairs {
+		c.Blocks[p.Repeat] = []string{"n1", "n2"}[i%2]
+	}
+	d := judgeOne(t, c)
+	want := "the change is not the same everywhere (F test, p = 9e-09): +8.1 % on n1 (4 repeats), +0.1 % on n2 (4 repeats)"
+	if got := strings.Join(d.Warnings, "\n"); !strings.Contains(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
+	}
+}
+
+// TestEqualBlocksAreSeldomTold: p values of the F test are uniform where nothing differs.
+// With three blocks the law has a closed form, (1 + 2F/df)^(-df/2), which is set against.
+func TestEqualBlocksAreSeldomTold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	const files = 4000
+	told := 0
+	for range files {
+		pairs, blocks := make([]gates.Pair, 12), map[int]string{}
+		for i := range pairs {
+			base := math.Exp(0.05 * rng.NormFloat64())
+			pairs[i] = gates.Pair{Repeat: i + 1, Base: base, Head: base * math.Exp(0.02*rng.NormFloat64())}
+			blocks[i+1] = string(rune('a' + i%3))
+		}
+		c := comparison(t, "ttft.p50", pairs)
+		c.Blocks = blocks
+		d := judgeOne(t, c)
+		if strings.Contains(strings.Join(d.Warnings, " "), "not the same everywhere") != (closedForm(pairs) < 0.001) {
+			t.Fatalf("p = %g, and the warnings are %q", closedForm(pairs), d.Warnings)
+		}
+		if closedForm(pairs) < 0.001 {
+			told++
+		}
+	}
+	if told > 14 { // 4 are due, and more than 14 come by chance with 1e-4
+		t.Errorf("%d of %d files are told that equal blocks differ", told, files)
+	}
+}
+
+// closedForm is the p value of three equal blocks whose pairs take turns.
+func closedForm(pairs []gates.Pair) float64 {
+	var sums [3]float64
+	total := 0.0
+	for i, p := range pairs {
+		d := math.Log(p.Head / p.Base)
+		sums[i%3] += d
+		total += d
+	}
+	n := float64(len(pairs))
+	within, between := 0.0, 0.0
+	for i, p := range pairs {
+		d := math.Log(p.Head/p.Base) - sums[i%3]/(n/3)
+		within += d * d
+	}
+	for _, s := range sums {
+		d := s/(n/3) - total/n
+		between += n / 3 * d * d
+	}
+	df := n - 3
+	f := between / 2 / (within / df)
+	return math.Pow(1+2*f/df, -df/2)
+}
