@@ -62,7 +62,7 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	defer r.enter()()
 	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
 	if r.simulated && req.Header.Get(stamp.Header) == "" {
-		x.stamp = stamp.Format(x.start)
+		x.stamp = stamp.Format(stamp.Now())
 	}
 	r.stats.begin()
 	x.ctx, x.cancel = context.WithCancelCause(r.life)

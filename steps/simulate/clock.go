@@ -20,11 +20,15 @@ type Clock interface {
 // lateness of one sleep does not add to the next.
 type wallClock struct {
 	start time.Time
-	scale float64
+	// origin is the same moment on the clock that all processes of the machine share.
+	origin int64
+	scale  float64
 }
 
 // NewWallClock returns a clock that starts now and runs scale times faster than the wall.
-func NewWallClock(scale float64) Clock { return wallClock{start: time.Now(), scale: scale} }
+func NewWallClock(scale float64) Clock {
+	return wallClock{start: time.Now(), origin: stamp.Now(), scale: scale}
+}
 
 func (c wallClock) Now() time.Duration { return c.model(time.Since(c.start)) }
 
@@ -59,14 +63,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 // format writes the model time t for other simulated servers of the same machine, "" where
 // the clock is none that they could read. All that crosses from one server to another
 // carries such a stamp, so that the receiver's model goes on from what happened and not
-// from when it heard of it.
+// from when it heard of it. What happened at one time has one stamp.
 func format(c Clock, t time.Duration) string {
 	w, ok := c.(wallClock)
 	if !ok {
 		return ""
 	}
-	now := time.Now()
-	return stamp.Format(now.Add(w.wall(t - w.model(now.Sub(w.start)))))
+	return stamp.Format(w.origin + int64(w.wall(t)))
 }
 
 // farthest is how far from now a stamp is believed, in wall time: a transfer over a slow
@@ -75,16 +78,10 @@ const farthest = 5 * time.Minute
 
 // parse reads what format wrote. Anything else is the present, and false.
 func parse(c Clock, text string) (time.Duration, bool) {
-	if w, ok := c.(wallClock); ok {
-		now := time.Now()
-		if at, ok := stamp.Parse(text); ok {
-			// The stamp has no monotonic reading: the difference is that of the wall's clock,
-			// which all processes share, over the time since the stamp alone.
-			if d := at.Sub(now); d < farthest && d > -farthest {
-				return w.model(now.Sub(w.start) + d), true
-			}
-		}
-		return w.model(now.Sub(w.start)), false
+	w, isWall := c.(wallClock)
+	at, ok := stamp.Parse(text)
+	if d := time.Duration(at - stamp.Now()); !isWall || !ok || d > farthest || d < -farthest {
+		return c.Now(), false
 	}
-	return c.Now(), false
+	return w.model(time.Duration(at - w.origin)), true
 }

@@ -253,7 +253,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange)
 		}
 	}
 	if ready := at + d.engine.cfg.Profile.Frontend; ready <= d.begun {
-		d.late.add(d.clock.Now() - ready - d.patience)
+		d.late.miss(d.clock.Now() - ready - d.patience)
 	}
 	st = &stream{arrived: at, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
 	d.streams[id] = st

@@ -204,7 +204,7 @@ func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
 	staging := k.launch.config.Profile.Staging.time(bytes)
 	t, missed := k.steps.transfer(at, func(start time.Duration) time.Duration { return k.reserve(start, bytes) + staging })
 	if missed > 0 {
-		k.late.add(missed)
+		k.late.miss(missed)
 	}
 	return t, nil
 }

@@ -5,25 +5,21 @@ import (
 	"time"
 )
 
-// longestPatience bounds, in wall time, how long a step is kept open for what happened
-// before it and is still on its way between two processes.
-const longestPatience = 3 * time.Millisecond
-
 // patienceOf is how much later than a step begins in the model it is put together. What
-// happened before the step and is heard of later than this misses it. Nobody sees a step
-// before its end, so this costs nothing as long as it is shorter than any step.
+// happened before the step, and is still on its way between two processes, has come by
+// then. Nobody sees a step before its end, so this costs nothing as long as it is shorter
+// than any step.
 func patienceOf(cfg Config, clock Clock) time.Duration {
-	wall, ok := clock.(wallClock)
-	if !ok {
+	if _, ok := clock.(wallClock); !ok {
 		return 0 // all that uses another clock is in one process
 	}
 	var least work
 	least.addDecode(0)
-	shortest := cfg.stepTime(least)
+	shortest := stepTime(cfg.Profile, cfg.Shape, cfg.GPUs, least)
 	if f := cfg.Noise.Slowdown; f > 0 && f < 1 {
 		shortest = time.Duration(float64(shortest) * f)
 	}
-	return min(shortest*3/4, wall.model(longestPatience))
+	return shortest * 3 / 4
 }
 
 // lateness is by how much a server fell behind its model: the time from when a token
@@ -32,6 +28,8 @@ func patienceOf(cfg Config, clock Clock) time.Duration {
 type lateness struct {
 	mu   sync.Mutex
 	late histogram // seconds of model time
+	// missed is how many requests and transfers came too late for the step they belonged to.
+	missed int
 }
 
 func newLateness() *lateness {
@@ -44,6 +42,14 @@ func (l *lateness) add(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.late.add(max(d, 0).Seconds())
+}
+
+// miss notes a request or a transfer that was heard of so much after its step was put together.
+func (l *lateness) miss(d time.Duration) {
+	l.add(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed++
 }
 
 // write adds the histogram to what a server tells of itself.

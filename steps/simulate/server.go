@@ -185,14 +185,13 @@ func (s *Server) run(ctx context.Context) int {
 	return 0
 }
 
-// arrival is when a request came: a moment ago, or what it is stamped with, and the time
-// from where that was done to here.
+// arrival is when a request came: now, or as it is stamped and a hop later.
 func (s *Server) arrival(r *http.Request) time.Duration {
-	now := s.clock.Now()
-	if at, ok := parse(s.clock, r.Header.Get(stamp.Header)); ok {
-		return min(at+s.launch.config.Profile.Hop, now)
+	at, ok := parse(s.clock, r.Header.Get(stamp.Header))
+	if ok {
+		at += s.launch.config.Profile.Hop
 	}
-	return now
+	return at
 }
 
 // stamp tells whoever passes an answer on to the next server when its last token was made.

@@ -2,7 +2,7 @@
 // that another process on the same machine goes on from there and not from the moment at
 // which it heard of it:
 //
-//	header.Set(stamp.Header, stamp.Format(time.Now()))
+//	header.Set(stamp.Header, stamp.Format(stamp.Now()))
 //	at, ok := stamp.Parse(header.Get(stamp.Header))
 //
 // The way between two processes, which no model knows and which a time scale multiplies,
@@ -16,26 +16,23 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Header carries a stamp with a request, or with the answer of a server that is not the
 // last one to work on the request. Real engines neither send nor read it.
 const Header = "X-Simulated-At"
 
-// Format writes t for other processes of this machine.
-func Format(t time.Time) string {
-	return strconv.FormatInt(t.UnixNano(), 10) + "@" + machine()
-}
+// Format writes an instant, in nanoseconds of [Now], for other processes of this machine.
+func Format(ns int64) string { return strconv.FormatInt(ns, 10) + "@" + machine() }
 
 // Parse reads a stamp. It is false for text that is none, and for one of another machine.
-func Parse(text string) (time.Time, bool) {
-	ns, host, ok := strings.Cut(text, "@")
-	n, err := strconv.ParseInt(ns, 10, 64)
-	if !ok || err != nil || n <= 0 || host != machine() {
-		return time.Time{}, false
+func Parse(text string) (ns int64, ok bool) {
+	number, host, found := strings.Cut(text, "@")
+	ns, err := strconv.ParseInt(number, 10, 64)
+	if !found || err != nil || ns <= 0 || host != machine() {
+		return 0, false
 	}
-	return time.Unix(0, n), true
+	return ns, true
 }
 
 // machine names this machine since it was started: containers on it have the same name.

@@ -3,21 +3,20 @@ package stamp_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
 func TestStampsAreReadBack(t *testing.T) {
-	want := time.Unix(1_700_000_000, 123_456_789)
-	got, ok := stamp.Parse(stamp.Format(want))
-	if !ok || !got.Equal(want) {
-		t.Errorf("%v, %v; want %v", got, ok, want)
+	first := stamp.Now()
+	got, ok := stamp.Parse(stamp.Format(first))
+	if !ok || got != first || stamp.Now() < first {
+		t.Errorf("%v, %v; want %v", got, ok, first)
 	}
 }
 
 func TestOnlyStampsOfThisMachineCount(t *testing.T) {
-	_, here, _ := strings.Cut(stamp.Format(time.Now()), "@")
+	_, here, _ := strings.Cut(stamp.Format(1), "@")
 	for _, text := range []string{
 		"", "@", "5", "5@", "x@" + here, "-5@" + here, "0@" + here, "99999999999999999999@" + here, "5@" + here + "x", " 5@" + here,
 	} {
@@ -28,15 +27,14 @@ func TestOnlyStampsOfThisMachineCount(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(stamp.Format(time.Unix(1, 2)))
+	f.Add(stamp.Format(12))
 	f.Add("5@elsewhere")
 	f.Fuzz(func(t *testing.T, text string) {
 		at, ok := stamp.Parse(text)
 		if !ok {
 			return
 		}
-		again, ok := stamp.Parse(stamp.Format(at))
-		if !ok || !again.Equal(at) {
+		if again, ok := stamp.Parse(stamp.Format(at)); !ok || again != at {
 			t.Errorf("%q: %v is read back as %v", text, at, again)
 		}
 	})
