@@ -10,7 +10,8 @@ import (
 // all that was said before, so that consecutive turns share their beginning as those of
 // a chat do. The answers in the history are made up at their wanted lengths instead of
 // taken from the server: what is sent is then known beforehand and the same on every
-// side, whatever a model says.
+// side, whatever a model says. With real_answers it is a Dialogue, whose turns hold what the
+// server said.
 //
 // So many users talk at once: requests 0..users-1 are their first turns, the next ones
 // their second turns, and so on; after their last turn new ones follow.
@@ -32,24 +33,61 @@ type said struct {
 	role   string
 	tokens int
 	r      *rand.Rand
+	real   json.RawMessage // the server's own words, a JSON string
 }
 
-func (s conversations) Prompt(i int, seeds Seeds) Prompt {
+// Dialogue is a Source of conversations that go on with what the server answered.
+type Dialogue interface {
+	Source
+	// Turns is the number of requests of a conversation.
+	Turns() int
+	// Turn is the conversation that request i belongs to, and its turn there, from 0 on.
+	Turn(i int) (conversation, turn int)
+	// Request is the index of a turn, the inverse of Turn.
+	Request(conversation, turn int) int
+	// Continue is Prompt(i, s) with the answers to the turns before it, JSON strings. One
+	// that is nil is made up.
+	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
+}
+
+// dialogue are conversations with the server's answers.
+type dialogue struct{ conversations }
+
+func (d dialogue) Turns() int { return d.turns }
+
+func (d dialogue) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt {
+	return d.prompt(i, seeds, answers)
+}
+
+func (s conversations) Turn(i int) (conversation, turn int) {
 	round := i % (s.users * s.turns)
-	turn := round / s.users
-	conversation := i/(s.users*s.turns)*s.users + round%s.users
+	return i/(s.users*s.turns)*s.users + round%s.users, round / s.users
+}
+
+func (s conversations) Request(conversation, turn int) int {
+	return conversation/s.users*s.users*s.turns + turn*s.users + conversation%s.users
+}
+
+func (s conversations) Prompt(i int, seeds Seeds) Prompt { return s.prompt(i, seeds, nil) }
+
+func (s conversations) prompt(i int, seeds Seeds, answers []json.RawMessage) Prompt {
+	conversation, turn := s.Turn(i)
 	var history []said
 	if s.system > 0 {
-		history = append(history, said{"system", s.system, stream(seeds.Content, streamPrefix, 0)})
+		history = append(history, said{role: "system", tokens: s.system, r: stream(seeds.Content, streamPrefix, 0)})
 	}
 	var p Prompt
 	for k := range turn + 1 {
 		key := conversation*s.turns + k
 		r := stream(seeds.Lengths, streamLengths, key)
 		in, out := between(r, s.spec.InputMin, s.spec.InputMax), between(r, s.spec.OutputMin, s.spec.OutputMax)
-		history = append(history, said{"user", in, stream(seeds.Content, streamContent, 2*key)})
+		history = append(history, said{role: "user", tokens: in, r: stream(seeds.Content, streamContent, 2*key)})
 		if k < turn {
-			history = append(history, said{"assistant", out, stream(seeds.Content, streamContent, 2*key+1)})
+			answer := said{role: "assistant", tokens: out, r: stream(seeds.Content, streamContent, 2*key+1)}
+			if k < len(answers) {
+				answer.real = answers[k]
+			}
+			history = append(history, answer)
 		}
 		p.Output = out
 	}
@@ -68,14 +106,17 @@ func (s conversations) render(p Prompt, history []said) Prompt {
 		return p
 	}
 	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
 	}
 	messages := make([]message, len(history))
 	texts := make([]string, len(history))
 	for i, m := range history {
 		texts[i] = s.draw.text(0, m.r, m.tokens, m.r)
-		messages[i] = message{m.role, texts[i]}
+		messages[i] = message{m.role, quote(texts[i])}
+		if m.real != nil {
+			messages[i].Content = m.real
+		}
 	}
 	if !s.chat {
 		p.Text = strings.Join(texts, "\n")

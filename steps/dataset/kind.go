@@ -27,7 +27,7 @@ func Kinds() []steps.Kind {
 		kind("chat",
 			"Turns of made-up conversations, each request with all that was said before it.",
 			withDoc(inputLen, "Tokens of each message of the user: a number, or { min = 16, max = 128 } for uniform lengths."),
-			withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen),
+			withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen, realAnswers),
 		kind("sharegpt",
 			"Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
 			path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate),
@@ -59,6 +59,7 @@ var (
 	turns       = steps.Attr{Name: "turns", Type: cty.Number, Doc: "Requests of a conversation; 4 unless set."}
 	users       = steps.Attr{Name: "users", Type: cty.Number, Doc: "Conversations that go on at once; 16 unless set."}
 	systemLen   = steps.Attr{Name: "system_len", Type: cty.Number, Doc: "Tokens of a system prompt that all conversations share; none unless set."}
+	realAnswers = steps.Attr{Name: "real_answers", Type: cty.Bool, Doc: "Put what the server answered into the turns that follow, instead of made-up answers of the wanted lengths; a turn then waits for the answer before it. Needs endpoint = \"chat\". Sides of a comparison whose models answer differently no longer send the same prompts. false unless set."}
 	path        = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
 	maxInput    = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
 	maxTotal    = steps.Attr{Name: "max_total", Type: cty.Number, Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}

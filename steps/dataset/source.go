@@ -56,7 +56,14 @@ func New(d steps.Dataset, c Corpus) (Source, error) {
 	case "prefix_repetition":
 		return newPrefixes(m), nil
 	case "chat":
-		return newConversations(m, c.Chat), nil
+		talk := newConversations(m, c.Chat)
+		switch {
+		case !RealAnswers(d):
+			return talk, nil
+		case !c.Chat:
+			return nil, invalid("real_answers needs endpoint \"chat\", whose messages can hold them")
+		}
+		return dialogue{talk}, nil
 	case "sharegpt":
 		if d.Synthetic {
 			return standIn{m}, nil
@@ -70,6 +77,12 @@ func checkCorpus(c Corpus) error {
 		return invalid("the server's tokenizer made %d tokens of the embedded text, at least %d are needed", len(c.IDs), minCorpus)
 	}
 	return nil
+}
+
+// RealAnswers says whether conversations go on with what the server answered.
+func RealAnswers(d steps.Dataset) bool {
+	real, _ := d.Options["real_answers"].(bool)
+	return d.Kind == "chat" && real
 }
 
 // NeedsFile reports whether prompts of a dataset come from its file.

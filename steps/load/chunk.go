@@ -13,6 +13,8 @@ type chunk struct {
 	opening bool
 	// bare is a chat delta with nothing that could be output, not even an empty content.
 	bare bool
+	// content is what a chat delta adds to the message, a raw JSON string without quotes.
+	content []byte
 	// finish is the raw finish reason, nil while there is none.
 	finish []byte
 	// Usage of the server so far; -1 where it does not say.
@@ -96,9 +98,12 @@ func (c *chunk) scanDelta(s *jsonScan) {
 		case "role":
 			role = s.filled() || role
 		case "content":
-			start := s.peek()
+			quoted := s.peek() == '"'
+			start := s.i
 			c.text = s.filled() || c.text
-			c.bare = c.bare && start != '"'
+			if quoted && !s.bad {
+				c.bare, c.content = false, s.b[start+1:s.i-1]
+			}
 		case "reasoning", "reasoning_content", "tool_calls", "function_call":
 			c.text = s.filled() || c.text
 		default:

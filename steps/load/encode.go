@@ -97,11 +97,20 @@ func parseTarget(base string) (target, error) {
 	return t, nil
 }
 
-func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
-	for k := range opt.Workload.Body {
+// CheckBody says which further field of a request's body is the generator's own, nil if
+// none is.
+func CheckBody(body map[string]any) error {
+	for _, k := range slices.Sorted(maps.Keys(body)) {
 		if slices.Contains(reserved, k) {
-			return nil, fmt.Errorf("load: body must not set %q, it is written from the workload", k)
+			return fmt.Errorf("load: body must not set %q, it is written from the workload", k)
 		}
+	}
+	return nil
+}
+
+func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
+	if err := CheckBody(opt.Workload.Body); err != nil {
+		return nil, err
 	}
 	enc := &encoder{endpoint: e, model: opt.Model, workload: opt.Workload, target: t}
 	for _, name := range slices.Sorted(maps.Keys(opt.Headers)) {

@@ -74,6 +74,14 @@ type Progress struct {
 	TTFTp50, TTFTp99                    int64
 }
 
+// Rate is the number of requests that were done in a second so far.
+func (p Progress) Rate() float64 {
+	if p.Elapsed <= 0 {
+		return 0
+	}
+	return float64(p.Done) / (float64(p.Elapsed) / 1e9)
+}
+
 // Result of a run.
 type Result struct {
 	Run record.Run

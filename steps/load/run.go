@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -59,6 +60,7 @@ type runner struct {
 	schedule []time.Duration // model time; nil for a closed loop
 	t0       time.Time
 	live     live
+	talk     *talk // nil without real answers
 
 	mu   sync.Mutex
 	recs []*attempt
@@ -69,6 +71,7 @@ type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
 	coalesced coalesced
+	said      json.RawMessage // where a later turn repeats it
 }
 
 // prepare checks the options and does everything that need not happen in the run: the
@@ -125,6 +128,7 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	if r.schedule, n, err = scheduleOf(r.opt, src); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
+	r.talk = newTalk(src)
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
 }
@@ -266,6 +270,10 @@ func (r *runner) closedLoop(ctx context.Context) {
 		return next - 1, true
 	}
 	if !sleepUntil(ctx, r.t0) {
+		return
+	}
+	if r.talk != nil {
+		r.conversations(ctx)
 		return
 	}
 	for range l.MaxConcurrency {

@@ -12,7 +12,10 @@ import (
 // planned is -1 in a closed loop. A request that ctx stops before its send
 // leaves no record.
 func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) {
-	prompt, wire, err := r.work.get(i)
+	prompt, wire, due, ok, err := r.next(ctx, i, due)
+	if !ok {
+		return
+	}
 	begin := time.Now()
 	var cn *conn
 	reused := false
@@ -47,6 +50,9 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		r.fail(ctx, a, err)
 	} else {
 		r.perform(ctx, a, cn, reused, wire, sent)
+	}
+	if r.talk != nil {
+		r.talk.end(i, a.said)
 	}
 	r.live.done(a.rec.Failure != "")
 	r.mu.Lock()
@@ -93,10 +99,13 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	} else {
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
-		out.onFirst, out.witness = r.live.first, r.opt.Witness
+		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
 		a.coalesced = out.coalesced
+		if out.keep && a.rec.Failure == "" {
+			a.said = out.message()
+		}
 	}
 	a.rec.Status, a.rec.Done = resp.status, r.model(int64(time.Since(r.t0)))
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/steps/record"
@@ -14,7 +15,7 @@ import (
 const maxError = 300
 
 // stream turns the events of one response into the request's record. It holds what a
-// classification of the outcome needs, and no text of the answer.
+// classification of the outcome needs, and no text of the answer unless keep says so.
 type stream struct {
 	endpoint  endpoint
 	ignoreEOS bool
@@ -35,6 +36,8 @@ type stream struct {
 	torn      bool   // it ended within an event
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
+	keep      bool                            // said is wanted
+	said      []byte                          // the message so far, a JSON string without quotes
 	witness   func(index int, at, seen int64) // Options.Witness
 	most      int                             // events that are kept
 	flooded   bool                            // there were more
@@ -43,6 +46,7 @@ type stream struct {
 // Bounds of the events of one request: a server that never ends must not take the
 // client's memory with it.
 const (
+	maxSaid    = 4 << 20 // of an answer that a later turn repeats
 	minEvents  = 1 << 16
 	maxReserve = 1 << 16
 )
@@ -140,6 +144,9 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 		s.token(&c, at)
 	}
 	s.output = s.output || c.text
+	if s.keep && len(s.said)+len(c.content) <= maxSaid {
+		s.said = append(s.said, c.content...)
+	}
 	if c.finish != nil {
 		s.rec.Finish = clip(string(c.finish), 40)
 	}
@@ -199,6 +206,15 @@ func (s *stream) token(c *chunk, wall int64) {
 		s.witness(s.rec.Index, wall, s.read)
 	}
 	s.rec.Events = append(s.rec.Events, record.Event{At: at, Tokens: s.seen})
+}
+
+// message is what the server said, a JSON string; nil if it said nothing that is one.
+func (s *stream) message() json.RawMessage {
+	text := slices.Concat([]byte{'"'}, s.said, []byte{'"'})
+	if len(s.said) == 0 || !json.Valid(text) {
+		return nil
+	}
+	return text
 }
 
 // errorText is the message of an error object, or the object itself.

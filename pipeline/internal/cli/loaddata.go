@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/servegate/pipeline/steps"
@@ -20,12 +21,18 @@ func (f loadFlags) setDataset(d *steps.Dataset) (*dataset.Files, error) {
 		d.PrefixLen, d.Options = f.prefix, map[string]any{"num_prefixes": f.numPrefixes, "suffix_len": f.suffix}
 		d.OutputMin, d.OutputMax = f.output, f.output
 	case "chat":
-		d.Options = map[string]any{"turns": f.turns, "users": f.users, "system_len": f.system}
+		d.Options = map[string]any{"turns": f.turns, "users": f.users, "system_len": f.system, "real_answers": f.realAnswers}
 		d.InputMin, d.InputMax, d.OutputMin, d.OutputMax = f.input, f.input, f.output, f.output
 	case "file":
 		d.OutputMin, d.OutputMax = f.output, f.output
 	default:
 		d.InputMin, d.InputMax, d.OutputMin, d.OutputMax, d.PrefixLen = f.input, f.input, f.output, f.output, f.prefix
+	}
+	if f.endpoint == "embeddings" { // their answers have no length, and datasets need one
+		d.OutputMin, d.OutputMax = 1, 1
+	}
+	if f.realAnswers && f.dataset != "chat" {
+		return nil, errors.New("--real-answers needs --dataset chat")
 	}
 	if err := dataset.Check(*d); err != nil || d.Path == "" {
 		return nil, err

@@ -37,7 +37,11 @@ type loadFlags struct {
 	users, system                 int
 	timeScale                     float64
 	trace, calibrate              bool
-	thinkTime                     time.Duration
+	thinkTime, ramp               time.Duration
+	rampFrom, temperature         float64
+	goodput                       []string
+	format, body, percentiles     string
+	realAnswers                   bool
 }
 
 func (a *app) loadCommand() *cobra.Command {
@@ -45,7 +49,8 @@ func (a *app) loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load --url URL --model NAME",
 		Short: "Send a load to a server and print what it measured",
-		Long:  "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`. Exit status 1 if any request failed.",
+		Long: "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`, or with --format sglang that of SGLang's. Exit status 1\n" +
+			"if any request failed.",
 		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
@@ -59,7 +64,7 @@ func (a *app) loadCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
 	fl.StringVar(&f.model, "model", "", "model name to send")
-	fl.StringVar(&f.endpoint, "endpoint", "completions", "completions, chat, or generate (SGLang)")
+	fl.StringVar(&f.endpoint, "endpoint", "completions", "completions, chat, embeddings, or generate (SGLang)")
 	fl.StringVar(&f.dataset, "dataset", "random", "random, sonnet, prefix_repetition, chat, sharegpt, file or trace")
 	fl.StringVar(&f.file, "dataset-path", "", "`file` of the dataset, for sharegpt, file and trace")
 	fl.IntVar(&f.numPrefixes, "num-prefixes", 10, "different prefixes of prefix_repetition")
@@ -74,6 +79,14 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.IntVar(&f.input, "input-len", 1024, "prompt length in tokens")
 	fl.IntVar(&f.output, "output-len", 128, "answer length in tokens")
 	fl.IntVar(&f.prefix, "prefix-len", 0, "tokens at the start of every prompt that are the same for all")
+	fl.BoolVar(&f.realAnswers, "real-answers", false, "continue conversations of chat with what the server answered, not with made-up answers; needs --endpoint chat")
+	fl.DurationVar(&f.ramp, "ramp", 0, "time over which the rate rises linearly to --rate")
+	fl.Float64Var(&f.rampFrom, "ramp-from", 0, "rate at the start of the ramp")
+	fl.Float64Var(&f.temperature, "temperature", 0, "temperature that is sent with every request")
+	fl.StringVar(&f.body, "body", "", "further fields of the request body, a JSON `object`")
+	fl.StringSliceVar(&f.goodput, "goodput", nil, "limits of a good request in milliseconds, such as `ttft:300,tpot:50` (ttft, tpot, e2el)")
+	fl.StringVar(&f.format, "format", "vllm", "layout of the printed block: vllm or sglang")
+	fl.StringVar(&f.percentiles, "percentiles", "", "write the distributions to `folder`/ttft.hgrm and so on, which HdrHistogram's plotter draws")
 	fl.StringVar(&f.rate, "rate", "inf", "requests per second, or inf for all at once")
 	fl.Float64Var(&f.burstiness, "burstiness", 1, "shape of the gaps' gamma distribution: 1 is Poisson, inf is constant")
 	fl.IntVar(&f.concurrency, "max-concurrency", 0, "bound on the requests in flight; with --rate inf a closed loop of so many users")
@@ -106,6 +119,11 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 		}
 		return exit(exitInfrastructure, err)
 	}
+	if f.percentiles != "" {
+		if err := writePercentiles(f.percentiles, res.Run); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+	}
 	if f.records != "" {
 		if err := writeRecords(f.records, res.Run); err != nil {
 			return exit(exitInfrastructure, err)
@@ -124,7 +142,13 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if f.url == "" || f.model == "" {
 		return load.Options{}, errors.New("--url and --model are needed")
 	}
-	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout}
+	if f.format != "vllm" && f.format != "sglang" {
+		return load.Options{}, fmt.Errorf("--format %q must be vllm or sglang", f.format)
+	}
+	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout, Temperature: f.temperature}
+	if err := f.setBody(&w); err != nil {
+		return load.Options{}, err
+	}
 	files, err := f.setDataset(&w.Dataset)
 	if err != nil {
 		return load.Options{}, err
@@ -149,7 +173,7 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 }
 
 func (f loadFlags) loadModel() (steps.Load, error) {
-	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime}
+	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime, Ramp: f.ramp, RampFrom: f.rampFrom}
 	if l.Requests == 0 && l.Duration == 0 {
 		l.Requests = 200
 	}
@@ -180,8 +204,8 @@ func (a *app) loadProgress() func(load.Progress) {
 		return nil
 	}
 	return func(p load.Progress) {
-		fmt.Fprintf(a.Err, "\r\x1b[K%d/%d done, %d in flight, %d failed, TTFT p50 %.0f ms p99 %.0f ms",
-			p.Done, p.Total, p.InFlight, p.Failed, float64(p.TTFTp50)/1e6, float64(p.TTFTp99)/1e6)
+		fmt.Fprintf(a.Err, "\r\x1b[K%d/%d done, %.1f/s, %d in flight, %d failed, TTFT p50 %.0f ms p99 %.0f ms",
+			p.Done, p.Total, p.Rate(), p.InFlight, p.Failed, float64(p.TTFTp50)/1e6, float64(p.TTFTp99)/1e6)
 		if p.Done == p.Total {
 			fmt.Fprint(a.Err, "\r\x1b[K")
 		}
@@ -198,14 +222,15 @@ func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 		_, err = a.Out.Write(append(text, '\n'))
 		return err
 	case f.asJSON:
-		return a.writeJSON(struct {
-			Schema  string             `json:"schema"`
-			Metrics map[string]float64 `json:"metrics"`
-			Audit   record.Audit       `json:"audit"`
-		}{"pipeline/load/1.0", record.Reduce(run), run.Audit})
-	}
-	if err := load.WriteVLLMBlock(a.Out, run, f.vllmOptions(opt)); err != nil {
-		return err
+		return a.printLoadJSON(run)
+	case f.format == "sglang":
+		if err := load.WriteSGLangBlock(a.Out, run, f.sglangOptions(opt)); err != nil {
+			return err
+		}
+	default:
+		if err := load.WriteVLLMBlock(a.Out, run, f.vllmOptions(opt)); err != nil {
+			return err
+		}
 	}
 	if reason := (load.Limits{}).Void(run.Audit); reason != "" {
 		fmt.Fprintf(a.Err, "pipeline: the client was the limit: %s\n", reason)

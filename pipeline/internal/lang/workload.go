@@ -105,6 +105,9 @@ func (c cell) dataset() steps.Dataset {
 	if c.Known(prefixLen) && c.allowed(d, prefixLen) {
 		out.PrefixLen = c.count(c.Object, prefixLen, 0, prefixLen)
 	}
+	if real, _ := out.Options["real_answers"].(bool); real && c.Text("endpoint") != "chat" {
+		c.fail("real_answers needs endpoint = \"chat\"", "Only its messages can hold what the server said.", "dataset")
+	}
 	if c.Text("endpoint") == embeddings && out.OutputMin == 0 {
 		out.OutputMin, out.OutputMax = 1, 1 // an answer has no length, and datasets need one
 	}

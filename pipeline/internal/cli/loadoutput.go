@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// setBody adds to a workload what only some servers know, and the limits of a good
+// request.
+func (f loadFlags) setBody(w *steps.Workload) error {
+	if f.body != "" {
+		d := json.NewDecoder(strings.NewReader(f.body))
+		d.UseNumber() // as it was written
+		if err := d.Decode(&w.Body); err != nil {
+			return fmt.Errorf("--body must be a JSON object such as {\"top_p\":0.9}: %w", err)
+		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return errors.New("--body must be one JSON object, and has more behind it")
+		}
+		if err := load.CheckBody(w.Body); err != nil {
+			return err
+		}
+	}
+	for _, limit := range f.goodput {
+		name, text, _ := strings.Cut(limit, ":")
+		ms, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(ms > 0) || ms > 1e12 {
+			return fmt.Errorf("--goodput %q must be name:milliseconds, such as ttft:300", limit)
+		}
+		d := time.Duration(math.Round(ms * 1e6))
+		switch name {
+		case "ttft":
+			w.Goodput.TTFT = d
+		case "tpot":
+			w.Goodput.TPOT = d
+		case "e2el":
+			w.Goodput.E2EL = d
+		default:
+			return fmt.Errorf("--goodput %q: limits are those of ttft, tpot and e2el", limit)
+		}
+	}
+	if f.endpoint == "embeddings" && (w.Goodput.TTFT > 0 || w.Goodput.TPOT > 0) {
+		return errors.New("--goodput: embeddings have no tokens; limit e2el")
+	}
+	return nil
+}
+
+// loadResult is the schema of `load --json`.
+type loadResult struct {
+	Schema    string             `json:"schema"`
+	Sent      int                `json:"sent"`
+	Failed    int                `json:"failed"`
+	Failures  map[string]int     `json:"failures,omitempty"`
+	Metrics   map[string]float64 `json:"metrics"`
+	Histogram map[string]string  `json:"histograms,omitempty"`
+	Audit     record.Audit       `json:"audit"`
+	// Void is why the client was the limit.
+	Void string `json:"void,omitempty"`
+}
+
+func (a *app) printLoadJSON(run record.Run) error {
+	histograms, err := record.Histograms(run)
+	if err != nil {
+		return err
+	}
+	out := loadResult{
+		Schema: "pipeline/load/1.0", Sent: len(run.Requests), Metrics: record.Reduce(run), Histogram: histograms,
+		Audit: run.Audit, Void: load.Limits{}.Void(run.Audit),
+	}
+	for _, r := range run.Requests {
+		if r.Failure == "" {
+			continue
+		}
+		if out.Failures == nil {
+			out.Failures = map[string]int{}
+		}
+		out.Failed++
+		out.Failures[string(r.Failure)]++
+	}
+	return a.writeJSON(out)
+}
+
+// sglangOptions are what SGLang's block says of the load. Its backends are named after the
+// protocol.
+func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
+	o := load.SGLangOptions{Backend: "vllm", RequestRate: opt.Workload.Load.Rate, MaxConcurrency: f.concurrency, Trace: f.trace}
+	switch f.endpoint {
+	case "generate":
+		o.Backend = "sglang"
+	case "chat":
+		o.Backend = "vllm-chat"
+	case "embeddings":
+		o.Backend = "sglang-embedding"
+	}
+	return o
+}
+
+// writePercentiles writes the percentile distribution of each group of latencies in
+// milliseconds, in the text form of HdrHistogram's own tools.
+func writePercentiles(folder string, run record.Run) error {
+	histograms, err := record.Histograms(run)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, group := range slices.Sorted(maps.Keys(histograms)) {
+		h, err := hdrhistogram.Decode([]byte(histograms[group]))
+		if err != nil {
+			return fmt.Errorf("histogram of %s: %w", group, err)
+		}
+		var b bytes.Buffer
+		if _, err := h.PercentilesPrint(&b, 5, 1000); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, group+".hgrm"), b.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps/dataset"
+)
+
+// talk keeps what the server said in conversations whose turns repeat it. A turn waits for
+// the answer before it, in an open loop as well: the wait is queue and not lag, as that for
+// a free slot is. After a turn that failed the conversation goes on with a made-up answer,
+// so that the load stays what was planned.
+type talk struct {
+	src dataset.Dialogue
+
+	mu      sync.Mutex
+	endings map[int]*ending // by request
+}
+
+// ending is the end of a request.
+type ending struct {
+	done chan struct{}
+	said json.RawMessage // once done; nil if it failed
+}
+
+func newTalk(src dataset.Source) *talk {
+	d, ok := src.(dataset.Dialogue)
+	if !ok {
+		return nil
+	}
+	return &talk{src: d, endings: map[int]*ending{}}
+}
+
+func (t *talk) ending(i int) *ending {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.endings[i]
+	if r == nil {
+		r = &ending{done: make(chan struct{})}
+		t.endings[i] = r
+	}
+	return r
+}
+
+// end notes what the server said to request i, and lets the next turn go. What no turn
+// needs any longer is forgotten.
+func (t *talk) end(i int, said json.RawMessage) {
+	r := t.ending(i)
+	r.said = said
+	close(r.done)
+	conversation, turn := t.src.Turn(i)
+	if turn+1 < t.src.Turns() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range t.src.Turns() {
+		delete(t.endings, t.src.Request(conversation, k))
+	}
+}
+
+// answers waits for the answers to all turns before request i; ok is false if ctx is done
+// first.
+func (t *talk) answers(ctx context.Context, i int) (said []json.RawMessage, ok bool) {
+	conversation, turn := t.src.Turn(i)
+	for k := range turn {
+		r := t.ending(t.src.Request(conversation, k))
+		select {
+		case <-r.done:
+			said = append(said, r.said)
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+	return said, ctx.Err() == nil // answers end with the run, too
+}
+
+// next is the prompt of request i of the run and its bytes. In a conversation with real
+// answers it is due when the answer before it has come, if that is later; ok is false if
+// ctx is done first.
+func (r *runner) next(ctx context.Context, i int, due time.Time) (p dataset.Prompt, wire []byte, at time.Time, ok bool, err error) {
+	if r.talk == nil {
+		p, wire, err = r.work.get(i)
+		return p, wire, due, true, err
+	}
+	said, ok := r.talk.answers(ctx, i)
+	if !ok {
+		return p, nil, due, false, nil
+	}
+	p = r.talk.src.Continue(i, r.work.seeds, said)
+	wire, err = r.work.encode(i, p)
+	if now := time.Now(); len(said) > 0 && now.After(due) {
+		due = now
+	}
+	return p, wire, due, true, err
+}
+
+// conversations is the closed loop of a dialogue: each user has one conversation after the
+// other, turn by turn.
+func (r *runner) conversations(ctx context.Context) {
+	l := r.opt.Workload.Load
+	src := r.talk.src
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		next int
+	)
+	open := func(i int) bool {
+		return ctx.Err() == nil && (l.Requests == 0 || i < l.Requests) && (l.Duration == 0 || time.Since(r.t0) < r.wall(l.Duration))
+	}
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1
+	}
+	for range l.MaxConcurrency {
+		wg.Go(func() {
+			for c := take(); open(src.Request(c, 0)); c = take() {
+				for turn := 0; turn < src.Turns() && open(src.Request(c, turn)); turn++ {
+					r.send(ctx, src.Request(c, turn), -1, time.Now(), nil)
+					if l.ThinkTime > 0 && !sleepUntil(ctx, time.Now().Add(r.wall(l.ThinkTime))) {
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

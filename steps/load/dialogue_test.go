@@ -1,0 +1,169 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// talker answers chat requests with words of its own, and fails those that fail says.
+func talker(t *testing.T, fail func(messages int) bool) (s *rawServer, said *sync.Map) {
+	said = &sync.Map{}
+	var mu sync.Mutex
+	n := 0
+	return serve(t, func(w net.Conn, _ string, body map[string]any) bool {
+		messages := body["messages"].([]any)
+		mu.Lock()
+		n++
+		words := fmt.Sprintf("reply %d \"quoted\" \\ 😀\n", n)
+		mu.Unlock()
+		if fail != nil && fail(len(messages)) {
+			return reply(w, "503 Busy", "text/plain", "busy")
+		}
+		said.Store(words, true)
+		text, _ := json.Marshal(words)
+		streamHead(w)
+		piece(w, `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}`+"\n\n")
+		// A rune may be escaped, and cut between events.
+		half := strings.Replace(string(text[1:len(text)-1]), "😀", `\ud83d|\ude00`, 1)
+		for i, part := range strings.Split(half, "|") {
+			piece(w, fmt.Sprintf(`data: {"choices":[{"delta":{"content":"%s"}}],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`+"\n\n", part, 2*i+2))
+		}
+		piece(w, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n")
+		return streamEnd(w)
+	}), said
+}
+
+func chatWorkload(l steps.Load) steps.Workload {
+	return steps.Workload{
+		Endpoint: "chat", IgnoreEOS: true, Load: l,
+		Dataset: steps.Dataset{
+			Kind: "chat", InputMin: 4, InputMax: 4, OutputMin: 4, OutputMax: 4,
+			Options: map[string]any{"turns": 3, "users": 2, "system_len": 4, "real_answers": true},
+		},
+	}
+}
+
+// sentMessages are the messages of a request by its user messages, which nobody else has.
+func sentMessages(t *testing.T, body map[string]any) (roles, texts []string) {
+	t.Helper()
+	for _, m := range body["messages"].([]any) {
+		m := m.(map[string]any)
+		roles, texts = append(roles, m["role"].(string)), append(texts, m["content"].(string))
+	}
+	return roles, texts
+}
+
+// TestRealAnswers: each turn holds what the server said before, word for word, whatever
+// the load, and is not sent before it was said.
+func TestRealAnswers(t *testing.T) {
+	for name, l := range map[string]steps.Load{
+		"closed":           {Arrival: Closed, MaxConcurrency: 2, Requests: 12, ThinkTime: time.Millisecond},
+		"closed, one user": {Arrival: Closed, MaxConcurrency: 1, Requests: 11},
+		"open":             {Arrival: Constant, Rate: 20_000, Requests: 12},
+		"bounded":          {Arrival: Unlimited, MaxConcurrency: 3, Requests: 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, said := talker(t, nil)
+			run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(l), Seed: 1}).Run
+			if len(run.Requests) != l.Requests {
+				t.Fatalf("%d requests", len(run.Requests))
+			}
+			turns := map[int]int{}
+			for _, body := range s.seen().bodies {
+				roles, texts := sentMessages(t, body)
+				turns[len(roles)]++
+				for k, role := range roles {
+					if _, real := said.Load(texts[k]); real != (role == "assistant") {
+						t.Errorf("message %d of %v: %s says %q", k, roles, role, texts[k])
+					}
+				}
+			}
+			for i, n := range map[int]int{2: 4, 4: 4, 6: l.Requests - 8} { // system and user, then two more a turn
+				if turns[i] != n {
+					t.Errorf("%d requests of %d messages, want %d", turns[i], i, n)
+				}
+			}
+			for i, r := range run.Requests {
+				if r.Failure != "" || r.Index != i {
+					t.Errorf("%+v", r)
+				}
+				if before := i - 2; i%6 >= 2 && r.Sent < run.Requests[before].Done {
+					t.Errorf("turn %d was sent at %d, before the answer at %d", i, r.Sent, run.Requests[before].Done)
+				}
+			}
+			if void := (Limits{}).Void(run.Audit); strings.Contains(void, "was late") && run.Audit.LagP99 > int64(time.Second) {
+				t.Errorf("the wait for an answer counts as lag: %s", void)
+			}
+		})
+	}
+}
+
+// TestConversationAfterAFailure goes on with a made-up answer.
+func TestConversationAfterAFailure(t *testing.T) {
+	s, said := talker(t, func(messages int) bool { return messages == 4 })
+	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 6}), Seed: 1}).Run
+	failed := 0
+	for _, r := range run.Requests {
+		if r.Failure == record.FailStatus {
+			failed++
+		}
+	}
+	if len(run.Requests) != 6 || failed != 2 {
+		t.Fatalf("%d requests, %d failed", len(run.Requests), failed)
+	}
+	for _, body := range s.seen().bodies {
+		_, texts := sentMessages(t, body)
+		if len(texts) < 6 {
+			continue
+		}
+		_, first := said.Load(texts[2])
+		if _, second := said.Load(texts[4]); !first || second || texts[4] == "" {
+			t.Errorf("answers %q and %q", texts[2], texts[4])
+		}
+	}
+}
+
+// TestRealAnswersNeedChat: other endpoints have no messages.
+func TestRealAnswersNeedChat(t *testing.T) {
+	w := chatWorkload(steps.Load{Arrival: Unlimited, Requests: 1})
+	w.Endpoint = "completions"
+	s := serve(t, healthy)
+	if _, err := Run(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: w}); err == nil || !strings.Contains(err.Error(), `endpoint "chat"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestStoppedConversation: turns that wait for answers end with the run.
+func TestStoppedConversation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := serve(t, func(net.Conn, string, map[string]any) bool { cancel(); <-ctx.Done(); return false })
+	for _, l := range []steps.Load{{Arrival: Unlimited, Requests: 12}, {Arrival: Closed, MaxConcurrency: 2, Requests: 12}} {
+		res, err := Run(ctx, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(l)})
+		if !errors.Is(err, context.Canceled) || len(res.Run.Requests) > 4 { // the first turns
+			t.Errorf("%d requests, error %v", len(res.Run.Requests), err)
+		}
+	}
+}
+
+// TestConversationOfTimeouts: every turn is sent, and fails on its own.
+func TestConversationOfTimeouts(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	s := serve(t, func(net.Conn, string, map[string]any) bool { <-hang; return false })
+	w := chatWorkload(steps.Load{Arrival: Unlimited, Requests: 12})
+	w.RequestTimeout = 50 * time.Millisecond
+	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w}).Run
+	if len(run.Requests) != 12 || record.Count(run).Failed != 12 {
+		t.Errorf("%d requests, %d failed", len(run.Requests), record.Count(run).Failed)
+	}
+}
