@@ -39,6 +39,11 @@ func TestVerdictsOfTheOtherTests(t *testing.T) {
 		"ranks, slower":         {gates.MannWhitney, up, gates.Regression},
 		"ranks, same":           {gates.MannWhitney, same, gates.Pass},
 		"ranks, too few":        {gates.MannWhitney, same[:2], gates.Inconclusive},
+		"splits, slower":        {gates.Permutation, up, gates.Regression},
+		"splits, same":          {gates.Permutation, same, gates.Pass},
+		"splits, too few":       {gates.Permutation, same[:2], gates.Inconclusive},
+		"splits, nothing":       {gates.Permutation, nil, gates.Missing},
+		"splits, all the same":  {gates.Permutation, ratios(0.4, 1, 1, 1, 1, 1, 1, 1, 1), gates.Pass},
 		"ranks, one":            {gates.MannWhitney, same[:1], gates.Inconclusive},
 		"ranks, nothing":        {gates.MannWhitney, nil, gates.Missing},
 		"Welch, no logarithm":   {gates.Welch, ratios(0.4, 1, 0, 1), gates.Invalid},
@@ -74,7 +79,7 @@ func TestTooFewValuesForAnIntervalAreSaidAloud(t *testing.T) {
 }
 
 func TestUnpairedValuesOfDifferentNumbers(t *testing.T) {
-	for _, test := range []gates.Test{gates.Welch, gates.MannWhitney} {
+	for _, test := range []gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
 		c := byTest(comparison(t, "output_throughput.mean", nil), test)
 		c.Unpaired = &gates.Samples{Base: []float64{100, 101, 99, 100.5, 99.5, 100.2}, Head: []float64{90, 91, 89, 90.5}}
 		d := judgeOne(t, c)

@@ -83,7 +83,7 @@ func (e *entry) describe(x sample, base, head []float64) {
 	e.Base, e.Head = centre(e.Metric.Scale, base), centre(e.Metric.Scale, head)
 	e.D = x.shift()
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
-	e.Worse = e.D > 0
+	e.Worse = e.D > e.sample.floor
 }
 
 // estimate fills in the test. Too few values leave the decision untested.

@@ -38,7 +38,7 @@
 // ([Looks.Level]), so that α holds for all looks together; the first crossing is final.
 //
 // Other tests are there for other data: [SignFlip] and [MaxT] where differences are
-// symmetric but not normal, [Welch] and [MannWhitney] where nothing is paired, and
+// symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where nothing is paired, and
 // [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric
 // means of many cells. [Family.Moderate] lets the cells of a session share what they know
 // of their variances. [Bootstrap] describes percentiles and decides nothing.

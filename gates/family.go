@@ -30,11 +30,12 @@ const (
 	MaxT        Test = "max_t"        // Westfall and Young's max-T over sign flips, from 8 pairs on
 	MannWhitney Test = "mann_whitney" // ranks, unpaired, with the Hodges–Lehmann shift
 	Welch       Test = "welch"        // Welch's t on the scale of the metric, unpaired
+	Permutation Test = "permutation"  // all splits of both sides, unpaired
 	Prediction  Test = "prediction"   // prediction interval over the sessions of a stored baseline
 )
 
 // Samples are the values of both sides where no value of one belongs to a value of the
-// other. For Welch and MannWhitney a value is a run's, for Prediction a session's (the
+// other. For Welch, MannWhitney and Permutation a value is a run's, for Prediction a session's (the
 // geometric mean over its repeats, or the arithmetic one off the log scale).
 type Samples struct {
 	Base, Head []float64
@@ -69,7 +70,8 @@ type Comparison struct {
 	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
 	Blocks map[int]string
 	// Unpaired values in place of Pairs, for tests that pair nothing, in the order of
-	// measurement. Welch and MannWhitney without it take the two sides of Pairs apart.
+	// measurement. Welch, MannWhitney and Permutation without it take the two sides of Pairs
+	// apart.
 	Unpaired *Samples
 	// Missing or Invalid, if not empty, is the reason why there is nothing to decide.
 	Missing, Invalid string

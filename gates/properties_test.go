@@ -28,24 +28,39 @@ func drawPairs(t *rapid.T) []gates.Pair {
 	return pairs
 }
 
-// drawFamily draws a family of 1 to 6 comparisons, lower and higher better.
+// drawFamily draws a family of 1 to 6 comparisons by paired t, lower and higher better.
 func drawFamily(tb testing.TB, t *rapid.T) gates.Family {
+	tb.Helper()
+	return drawFamilyOf(tb, t, gates.PairedTTest)
+}
+
+// drawFamilyOf draws a family of 1 to 6 comparisons by any of some tests, in the common
+// group, in one of their own, or outside of the family.
+func drawFamilyOf(tb testing.TB, t *rapid.T, tests ...gates.Test) gates.Family {
 	tb.Helper()
 	ids := []string{"ttft.p99", "tpot.mean", "output_throughput.mean", "itl.p50", "e2el.p90", "total_throughput.mean"}
 	f := gates.Family{Alpha: 0.05}
 	for _, id := range ids[:rapid.IntRange(1, len(ids)).Draw(t, "members")] {
 		c := comparison(tb, id, drawPairs(t))
 		c.Strict = rapid.Bool().Draw(t, "strict")
+		c.Test = rapid.SampledFrom(tests).Draw(t, "test")
+		c.CanFail = rapid.IntRange(0, 4).Draw(t, "fails") > 0
+		if rapid.IntRange(0, 3).Draw(t, "shares") == 0 {
+			c.Gate, c.Alpha = "gate.own", 0.02
+		}
 		f.Comparisons = append(f.Comparisons, c)
 	}
 	return f
 }
 
+// everyTest of paired values.
+var everyTest = []gates.Test{gates.PairedTTest, gates.SignFlip, gates.MaxT, gates.Welch, gates.MannWhitney, gates.Permutation}
+
 var approximately = cmpopts.EquateApprox(1e-6, 1e-9)
 
 func TestPropertyUnitsDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		f := drawFamily(t, rt)
+		f := drawFamilyOf(t, rt, everyTest...)
 		before := judge(t, f)
 		scale := math.Pow(2, float64(rapid.IntRange(-20, 20).Draw(rt, "log2 scale")))
 		for i := range f.Comparisons {
@@ -64,7 +79,7 @@ func TestPropertyUnitsDoNotMatter(t *testing.T) {
 
 func TestPropertyOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		f := drawFamily(t, rt)
+		f := drawFamilyOf(t, rt, everyTest...)
 		before := judge(t, f)
 		f.Comparisons = rapid.Permutation(f.Comparisons).Draw(rt, "comparisons")
 		for i, c := range f.Comparisons {
@@ -83,7 +98,7 @@ func TestPropertyOrderDoesNotMatter(t *testing.T) {
 func TestPropertySwappingSidesMirrorsTheVerdict(t *testing.T) {
 	mirror := map[gates.Verdict]gates.Verdict{gates.Regression: gates.Improvement, gates.Improvement: gates.Regression}
 	rapid.Check(t, func(rt *rapid.T) {
-		f := drawFamily(t, rt)
+		f := drawFamilyOf(t, rt, everyTest...)
 		before := judge(t, f)
 		for i := range f.Comparisons {
 			f.Comparisons[i].Pairs = slices.Clone(f.Comparisons[i].Pairs)
@@ -154,6 +169,53 @@ func TestPropertyHolm(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A smaller p value makes no adjusted one larger: more evidence for one comparison never
+// takes a rejection from another.
+func TestPropertyHolmIsMonotone(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(rt, "p")
+		before := gates.Holm(p)
+		smaller := slices.Clone(p)
+		i := rapid.IntRange(0, len(p)-1).Draw(rt, "member")
+		smaller[i] *= rapid.Float64Range(0, 1).Draw(rt, "factor")
+		for k, after := range gates.Holm(smaller) {
+			if after > before[k] {
+				rt.Errorf("%g became %g and the adjusted p of %g rose from %g to %g", p[i], smaller[i], p[k], before[k], after)
+			}
+		}
+	})
+}
+
+// One more pair exactly at the mean of the others is evidence for what they say: at the same
+// level it undoes no verdict. A pass can become an improvement.
+func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
+	decided := map[gates.Verdict]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawFamilyOf(t, rt, gates.PairedTTest, gates.SignFlip)
+		before := judge(t, f).Comparisons
+		for i, d := range before {
+			c := &f.Comparisons[i]
+			c.Pairs = append(slices.Clone(c.Pairs), gates.Pair{Repeat: 100, Base: 1, Head: 1 + d.Change})
+		}
+		for i, after := range judge(t, f).Comparisons {
+			was := before[i]
+			decided[was.Verdict]++
+			if math.Abs(after.Change-was.Change) > 1e-9 {
+				rt.Fatalf("%s: the mean moved from %g to %g", was.ID, was.Change, after.Change)
+			}
+			stands := after.Verdict == was.Verdict || was.Verdict == gates.Inconclusive || was.Verdict == gates.Pass && after.Verdict == gates.Improvement
+			if !stands {
+				rt.Errorf("%s by %s was %s (%s) and is %s (%s)", was.ID, was.Test, was.Verdict, was.Reason, after.Verdict, after.Reason)
+			}
+		}
+	})
+	for _, v := range []gates.Verdict{gates.Pass, gates.Improvement, gates.Regression} {
+		if decided[v] == 0 {
+			t.Errorf("no %s was drawn: nothing is tested", v)
+		}
+	}
 }
 
 func TestPropertyVerdictsKeepTheirPromises(t *testing.T) {

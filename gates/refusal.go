@@ -29,7 +29,7 @@ func (r *Refusal) Error() string {
 // CanReject returns a *Refusal if the one-sided test with n repeats (of each side)
 // cannot reach alpha with any data. Alpha is the corrected level: that of the group
 // divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
-// Mann–Whitney test 1/C(2n, n). A prediction interval does not depend on repeats.
+// Mann–Whitney test and permutations 1/C(2n, n). A prediction interval does not depend on repeats.
 func CanReject(test Test, n int, alpha float64) error {
 	if n >= 1 && smallestP(test, n) <= alpha {
 		return nil
@@ -61,10 +61,13 @@ func smallestP(test Test, n int) float64 {
 		return 1.0 / (randomFlips + 1)
 	case test == SignFlip || test == MaxT:
 		return math.Ldexp(1, -n)
-	case test == MannWhitney:
+	case test == MannWhitney, test == Permutation:
 		p := 1.0
 		for i := 1; i <= n; i++ {
 			p *= float64(i) / float64(n+i)
+		}
+		if test == Permutation && p < 1.0/exactSplits {
+			return 1.0 / (randomSplits + 1)
 		}
 		return p
 	case n < 2:

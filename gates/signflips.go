@@ -1,11 +1,11 @@
 package gates
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 )
 
 const (
@@ -48,6 +48,9 @@ func flipSigns(d []float64, floor, alpha float64, seed uint64) (Flips, error) {
 		return Flips{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(len(d)))
 	}
 	r := Flips{N: len(d), Mean: mean(d), Random: len(d) > exactFlips}
+	if math.IsNaN(r.Mean) || math.IsInf(r.Mean, 0) {
+		return Flips{}, errors.New("a difference is not a finite number; leave its pair out and say why")
+	}
 	means := subsetMeans(d, seed)
 	total := float64(len(means) + 1) // with the flip of nothing, which is the data
 	positive, negative := 1, 1
@@ -61,10 +64,9 @@ func flipSigns(d []float64, floor, alpha float64, seed uint64) (Flips, error) {
 	}
 	r.Greater, r.Less = float64(positive)/total, float64(negative)/total
 
-	slices.Sort(means)
 	r.Lower, r.Upper = math.Inf(-1), math.Inf(1)
 	if k := int(alpha * total * (1 + rounding)); k >= 1 {
-		r.Lower, r.Upper = means[k-1], means[len(means)-k]
+		r.Lower, r.Upper = nth(means, k-1), nth(means, len(means)-k)
 	}
 	return r, nil
 }

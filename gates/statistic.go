@@ -47,7 +47,9 @@ type sample struct {
 }
 
 // unpaired says that the test sets the two sides against each other as wholes.
-func (t Test) unpaired() bool { return t == Welch || t == MannWhitney || t == Prediction }
+func (t Test) unpaired() bool {
+	return t == Welch || t == MannWhitney || t == Permutation || t == Prediction
+}
 
 // sample brings the comparison's data to the scale of its test, and returns both sides'
 // values as measured. An error names the first value that has no place on the scale.
@@ -100,6 +102,8 @@ func (t Test) statistic(x sample, set settings) (statistic, error) {
 		return welch(x, set)
 	case MannWhitney:
 		return ranks(x, set)
+	case Permutation:
+		return permuted(x, set)
 	case Prediction:
 		return prediction(x, set)
 	}
@@ -126,7 +130,7 @@ func (e *entry) apply(s statistic) {
 	e.D, e.SE, e.DF, e.T, e.Exact = s.shift, s.se, s.df, s.t, s.exact
 	e.P, e.PBetter = s.greater, s.less
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
-	e.Worse = e.D > 0
+	e.Worse = e.D > e.sample.floor
 	e.Unbounded = math.IsInf(s.lower, 0) || math.IsInf(s.upper, 0)
 	lower, upper := s.lower, s.upper
 	if e.Metric.Direction == metric.HigherIsBetter {

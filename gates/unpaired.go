@@ -14,21 +14,23 @@ import (
 // TwoSample is the result of a test of two samples against each other.
 type TwoSample struct {
 	NBase, NHead int
-	// Shift is how much the head is above the base: the difference of means for
-	// WelchT, the Hodges–Lehmann shift for RankSum.
+	// Shift is how much the head is above the base: the difference of means, for RankSum
+	// the Hodges–Lehmann shift.
 	Shift float64
 	// SE of the difference of means, Welch's degrees of freedom and T.
 	SE, DF, T float64
 	// U counts the pairs of a head and a base value where the head's is larger, ties
-	// as one half. It is the statistic of RankSum, 0 for WelchT.
+	// as one half. It is the statistic of RankSum, 0 for the others.
 	U float64
 	// Greater is the one-sided p value against a shift ≤ 0, Less against ≥ 0.
 	Greater, Less float64
 	// Lower and Upper bound the shift, each with one-sided confidence 1 − alpha; infinite
-	// where RankSum has too few values for that.
+	// where RankSum or Permutations have too few values for that.
 	Lower, Upper float64
 	// Exact is true where neither side has any spread: see TTest.Exact.
 	Exact bool
+	// Random is true where random splits stood for all of them in Permutations.
+	Random bool
 }
 
 // WelchT tests the difference of the means of two samples by Welch's t-test, which takes

@@ -99,9 +99,9 @@ func (c Comparison) check() error {
 	switch t := c.test(); t {
 	case PairedTTest, SignFlip, MaxT:
 		if c.Unpaired != nil {
-			refuse("%s needs pairs; use %q or %q for values without partners", t, Welch, MannWhitney)
+			refuse("%s needs pairs; use %q, %q or %q for values without partners", t, Welch, MannWhitney, Permutation)
 		}
-	case Welch, MannWhitney:
+	case Welch, MannWhitney, Permutation:
 		if c.Unpaired != nil && len(c.Pairs) > 0 {
 			refuse("has pairs and unpaired values; give one of them")
 		}

@@ -125,6 +125,8 @@ func TestCanReject(t *testing.T) {
 		{gates.MannWhitney, 0.05 / 10, 5},
 		{gates.MannWhitney, 0.05 / 20, 6},
 		{gates.MannWhitney, 0.05 / 50, 7},
+		{gates.Permutation, 0.05 / 20, 6},
+		{gates.Permutation, 1e-5, 10},
 	}
 	for _, tt := range tests {
 		if err := gates.CanReject(tt.test, tt.least, tt.alpha); err != nil {

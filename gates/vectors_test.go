@@ -48,6 +48,10 @@ type vectors struct {
 		D, Bounds     []float64
 		Greater, Less float64
 	} `json:"sign_flips"`
+	Permutations []struct {
+		Base, Head, Bounds   []float64
+		Shift, Greater, Less float64
+	}
 	Predictions []struct {
 		History, Sessions         []float64
 		SE, Greater, Lower, Upper float64

@@ -6,6 +6,7 @@ Fisher's test and Holm's procedure are computed in exact rational arithmetic, th
 with SciPy and numpy. Fisher's values are checked against scipy.stats.fisher_exact.
 """
 
+import itertools
 import json
 import math
 import random
@@ -191,10 +192,27 @@ def priors():
         yield {"variances": variances, "df": d, "prior_df": prior, "prior_sd": scale}
 
 
+def permutations():
+    for n, m, shift in [(2, 3, 0.01), (4, 4, 0.05), (5, 5, 0), (8, 3, 0.02), (8, 8, -0.01), (10, 10, 0.015)]:
+        base, head = [rng.gauss(0, 0.02) for _ in range(n)], [rng.gauss(shift, 0.02) for _ in range(m)]
+        difference = lambda h, b, axis: numpy.mean(h, axis=axis) - numpy.mean(b, axis=axis)
+        p = {a: stats.permutation_test((head, base), difference, alternative=a, n_resamples=numpy.inf, vectorized=True).pvalue for a in ["greater", "less"]}
+        # By definition: the shifts that the test does not reject, from all exchanges of equally many.
+        exchanges = sorted(
+            numpy.mean(h) - numpy.mean(b)
+            for k in range(1, min(n, m) + 1) for h in itertools.combinations(head, k) for b in itertools.combinations(base, k)
+        )
+        k = int(0.05 * math.comb(n + m, n))
+        yield {
+            "base": base, "head": head, "shift": numpy.mean(head) - numpy.mean(base),
+            "greater": p["greater"], "less": p["less"], "bounds": [exchanges[k - 1], exchanges[-k]] if k else None,
+        }
+
+
 print(json.dumps({
     "t_test": list(t_tests()), "t_critical": list(t_criticals()), "power": list(powers()),
     "detectable": list(detectables()), "fisher": list(fishers()), "clopper_pearson": list(clopper_pearsons()),
     "adjust": list(adjustments()), "quantile": list(quantiles()),
     "two_samples": list(welch_and_ranks()), "sign_flips": list(sign_flips()), "predictions": list(predictions()),
-    "trigamma": list(trigammas()), "priors": list(priors()),
+    "trigamma": list(trigammas()), "priors": list(priors()), "permutations": list(permutations()),
 }, indent=None, separators=(",", ":")).replace('},{', '},\n{').replace(':[{', ':[\n{'))

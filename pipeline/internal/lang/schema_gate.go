@@ -49,7 +49,7 @@ func gateType() *blockType {
 				{Name: "margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The smallest change that anyone would act on, such as \"5%\"."},
 				{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
-				{Name: "test", Type: cty.String, Enum: tests, Default: cty.StringVal(string(gates.PairedTTest)), Doc: "The significance test: paired_t on logarithms; sign_flip and max_t for symmetric differences of any shape, from 8 repeats on, max_t for metrics that move together; welch and mann_whitney for sides that are not paired by repeat."},
+				{Name: "test", Type: cty.String, Enum: tests, Default: cty.StringVal(string(gates.PairedTTest)), Doc: "The significance test: paired_t on logarithms; sign_flip and max_t for symmetric differences of any shape, from 8 repeats on, max_t for metrics that move together; welch, mann_whitney and permutation for sides that are not paired by repeat."},
 				{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
 				{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
 				action("on_regression", Fail, "What a regression does."),
@@ -65,7 +65,7 @@ func gateType() *blockType {
 
 // tests of significance that a gate can choose.
 var tests = []string{
-	string(gates.PairedTTest), string(gates.SignFlip), string(gates.MaxT), string(gates.Welch), string(gates.MannWhitney),
+	string(gates.PairedTTest), string(gates.SignFlip), string(gates.MaxT), string(gates.Welch), string(gates.MannWhitney), string(gates.Permutation),
 }
 
 func assertBlock() steps.BlockSchema {

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -17,12 +18,15 @@ func looking(least, most int, rates ...float64) *lang.Config {
 	return cfg
 }
 
+// always is a spread that passes do not lessen.
+func always(sd float64) func(int) float64 { return func(int) float64 { return sd } }
+
 func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 	many := make([]float64, 30)
 	for i := range many {
 		many[i] = float64(i + 1)
 	}
-	noisy := func(string, string) (Noise, bool) { return Noise{0.06, "measured"}, true }
+	noisy := func(string, string) (Noise, bool) { return Noise{always(0.06), "measured"}, true }
 	for _, tt := range []struct {
 		name    string
 		repeats [2]int
@@ -37,6 +41,8 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 		{"enough of them", [2]int{11, 11}, many, "sign_flip", Options{}, ""},
 		{"max-T corrects a family jointly", [2]int{8, 8}, many, "max_t", Options{}, ""},
 		{"ranks of a family", [2]int{4, 4}, many, "mann_whitney", Options{}, "use at least 7 repeats"},
+		{"splits of a family", [2]int{4, 4}, many, "permutation", Options{}, "use at least 7 repeats"},
+		{"enough splits", [2]int{7, 7}, many, "permutation", Options{}, ""},
 		{"looks take their part of the level", [2]int{4, 8}, []float64{1, 2, 3, 4}, "sign_flip", Options{}, "cannot reject"},
 		{"which one judgement keeps", [2]int{8, 8}, []float64{1, 2, 3, 4}, "sign_flip", Options{}, ""},
 		{"noise above the margin", [2]int{5, 5}, []float64{2}, "paired_t", Options{Noise: noisy}, "above the margin of 0.05; plan 1"},
@@ -57,7 +63,7 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 // What a gate can find is printed before anything is spent: from what is known, or from
 // assumed spreads.
 func TestPowerIsStated(t *testing.T) {
-	known := func(_, id string) (Noise, bool) { return Noise{0.02, "calibrated"}, id == "ttft.p50" }
+	known := func(_, id string) (Noise, bool) { return Noise{always(0.02), "calibrated"}, id == "ttft.p50" }
 	for _, tt := range []struct {
 		cfg  *lang.Config
 		opt  Options
@@ -104,5 +110,42 @@ func TestLooksOfTheFile(t *testing.T) {
 		if got := fmt.Sprint(looks(bs)); got != tt.want {
 			t.Errorf("looks of %v to %v are %s, want %s", tt.mins, tt.maxs, got, tt.want)
 		}
+	}
+}
+
+// Passes lessen the part of the noise that is within launches, and cost their time.
+func TestPassesInAPlan(t *testing.T) {
+	passing := func(passes int) *Plan {
+		cfg := config(4, 2)
+		cfg.Benchmarks[0].Passes = passes
+		noise := func(passes int) float64 { return 0.01 + 0.02/float64(passes) }
+		p, diags := Build(cfg, Options{Noise: func(string, string) (Noise, bool) { return Noise{noise, "calibrated"}, true }, IgnoreNoise: true})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return p
+	}
+	one, three := passing(1), passing(3)
+	if one.Gates[0].Power[0].SD != 0.03 || math.Abs(three.Gates[0].Power[0].SD-0.01-0.02/3) > 1e-12 {
+		t.Errorf("pairs spread by %g and %g", one.Gates[0].Power[0].SD, three.Gates[0].Power[0].SD)
+	}
+	if three.Estimate.Runs != 3*one.Estimate.Runs || three.Estimate.Launches != one.Estimate.Launches || three.Fingerprint == one.Fingerprint {
+		t.Errorf("%+v and %+v", one.Estimate, three.Estimate)
+	}
+	first, again := one.Repeats[0].Launches[0].Runs, three.Repeats[0].Launches
+	for i, run := range again[0].Runs {
+		if other := again[1].Runs[i]; run.Pass != i/len(first)+1 || other.Pass != run.Pass || other.Seed != run.Seed || other.ShapeSeed != run.ShapeSeed {
+			t.Errorf("run %d: %+v and %+v", i, run, other)
+		}
+		if i >= len(first) && run.Seed == again[0].Runs[i-len(first)].Seed {
+			t.Errorf("pass %d has the content of the one before", run.Pass)
+		}
+	}
+	if first[0].Pass != 0 || first[0].Seed != again[0].Runs[0].Seed {
+		t.Errorf("one pass is %+v, and the first of three %+v", first[0], again[0].Runs[0])
+	}
+	var text strings.Builder
+	if err := three.WriteText(&text); err != nil || !strings.Contains(text.String(), "4 repeats × 3 passes = 24 runs") {
+		t.Errorf("%v\n%s", err, text.String())
 	}
 }
