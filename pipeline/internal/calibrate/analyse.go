@@ -41,12 +41,20 @@ type Gate struct {
 	// FewRequests says that the finite number of requests alone could explain the noise, so
 	// that longer runs may help.
 	FewRequests bool `json:"few_requests,omitempty"`
+	// Passes of the file, and Between, the share of a pair's variance that is between
+	// launches, which passes do not lessen; −1 where one pass leaves that unknown.
+	Passes  int     `json:"passes"`
+	Between float64 `json:"between_launches"`
+	// Cheapest are the repeats and passes that find a change of the margin with 80 % power
+	// in the least time, by the times that were measured; nil where that is unknown.
+	Cheapest *Schedule `json:"cheapest,omitempty"`
 }
 
-// pair is a cell measured twice, by its number from 0.
-type pair struct {
-	number        int
-	first, second result.Run
+// Schedule is a way to measure.
+type Schedule struct {
+	Repeats int     `json:"repeats"`
+	Passes  int     `json:"passes"`
+	Seconds float64 `json:"seconds"` // of both sides
 }
 
 // Analyse finds the noise in the document of a calibration of p.
@@ -56,108 +64,21 @@ func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
 			pairs[c.Hash] = pairsOf(c)
-			r.Noise = append(r.Noise, noiseOf(c, pairs[c.Hash])...)
+			r.Noise = append(r.Noise, noiseOf(c, pairs[c.Hash], p.PassesOf(b.Addr))...)
 		}
 	}
 	if len(r.Noise) == 0 {
 		return r, errors.New("no cell has two valid pairs of runs, so nothing is known of its noise")
 	}
+	cost := costOf(doc)
 	for _, g := range p.Gates {
-		r.Gates = append(r.Gates, advise(p, g, r.Noise)...)
+		r.Gates = append(r.Gates, advise(p, g, r.Noise, cost)...)
 	}
 	return r, r.judge(p, pairs)
 }
 
-// pairsOf are the pairs of a cell with two valid runs, in their order.
-func pairsOf(c result.Cell) []pair {
-	ok := map[int]result.Run{}
-	last := 0
-	for _, run := range c.Current() {
-		if run.Status == result.RunOK {
-			ok[run.Pair()] = run
-			last = max(last, run.Pair())
-		}
-	}
-	var out []pair
-	for k := 1; k <= last; k += 2 {
-		first, both := ok[k]
-		second, also := ok[k+1]
-		if both && also {
-			out = append(out, pair{(k - 1) / 2, first, second})
-		}
-	}
-	return out
-}
-
-// noiseOf is the noise of all metrics of a cell.
-func noiseOf(c result.Cell, pairs []pair) []history.Noise {
-	if len(pairs) < 2 {
-		return nil
-	}
-	var out []history.Noise
-	for _, m := range metric.All() {
-		if m.Informational {
-			continue
-		}
-		first, second, requests := columns(m, pairs)
-		if len(first) < 2 {
-			continue
-		}
-		d := make([]float64, len(first))
-		for i := range first {
-			d[i] = second[i] - first[i]
-		}
-		n := history.Noise{Cell: c.Hash, Label: plan.Label(c.Values), Metric: m.ID, Pairs: len(d), PairSD: sdAboutZero(d)}
-		// Two launches with the same content differ by √2 of what one varies by. What the
-		// requests could cause is a bound: the sides of a pair share most of it.
-		n.Launch = n.PairSD / math.Sqrt2
-		n.Request = min(requests, n.Launch)
-		out = append(out, n)
-	}
-	return out
-}
-
-// columns are both values of the pairs that have the metric, on the scale of the test, and
-// the part that the finite number of requests has in the spread of a mean.
-func columns(m metric.Metric, pairs []pair) (first, second []float64, request float64) {
-	variance, n := 0.0, 0
-	for _, p := range pairs {
-		a, inFirst := p.first.Metrics[m.ID]
-		b, inSecond := p.second.Metrics[m.ID]
-		if !inFirst || !inSecond || m.Scale == metric.Log && (a <= 0 || b <= 0) {
-			continue
-		}
-		if m.Scale == metric.Log {
-			a, b = math.Log(a), math.Log(b)
-		}
-		first, second = append(first, a), append(second, b)
-		for _, run := range []result.Run{p.first, p.second} {
-			sd, known := run.Metrics[m.Group+".std"]
-			mean, measured := run.Metrics[m.Group+".mean"]
-			if k := run.Sent - run.Failed; m.Stat == "mean" && known && measured && mean > 0 && k > 1 {
-				variance += sd * sd / (mean * mean) / float64(k)
-				n++
-			}
-		}
-	}
-	if n > 0 {
-		request = math.Sqrt(variance / float64(n))
-	}
-	return first, second, request
-}
-
-// sdAboutZero is the standard deviation of differences whose true mean is zero, since both
-// sides are the same.
-func sdAboutZero(d []float64) float64 {
-	sum := 0.0
-	for _, v := range d {
-		sum += v * v
-	}
-	return math.Sqrt(sum / float64(len(d)))
-}
-
 // advise says what the noise means for the metrics of a gate.
-func advise(p *plan.Plan, g plan.Gate, noise []history.Noise) []Gate {
+func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate {
 	var out []Gate
 	level := p.Level(g)
 	for _, id := range g.Metrics {
@@ -174,7 +95,7 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise) []Gate {
 			continue
 		}
 		repeats := p.Looks[len(p.Looks)-1]
-		a := Gate{Gate: g.Addr, Metric: id, Cell: worst.Label, SD: worst.PairSD, Margin: g.Margin}
+		a := Gate{Gate: g.Addr, Metric: id, Cell: worst.Label, SD: worst.PairSD, Margin: g.Margin, Passes: p.PassesOf(g.Benchmark), Between: between(worst, p.PassesOf(g.Benchmark))}
 		effect := g.Margin
 		a.Detectable = gates.DetectableChange(repeats, max(worst.PairSD, 1e-9), level, gates.Power)
 		if m.Scale == metric.Log {
@@ -186,7 +107,10 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise) []Gate {
 		if n, err := gates.NeedPairs(effect, max(worst.PairSD, 1e-9), level, gates.Power); err == nil {
 			a.Repeats = n
 		}
-		a.FewRequests = worst.Request > 0 && worst.Request >= worst.Launch
+		a.FewRequests = worst.Request > 0 && worst.Request >= worst.Run()
+		if a.Between >= 0 {
+			a.Cheapest = cost.cheapest(worst, effect, level)
+		}
 		out = append(out, a)
 	}
 	return out
@@ -222,16 +146,13 @@ func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 	return nil
 }
 
-// swapped says that the first of the two stands for the head.
-func (p pair) swapped() bool { return p.number%2 == 1 }
-
 // familyOf is the family of the file's gates with the base on both sides. The sides of
 // every second pair are swapped, as the order of launches is.
 func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family, error) {
 	f := gates.Family{Alpha: p.Alpha, Moderate: true}
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
-			list := pairs[c.Base]
+			list, passes := pairs[c.Base], p.PassesOf(g.Benchmark)
 			for _, id := range g.Of(c) {
 				m, ok := metric.Lookup(id)
 				if !ok || c.Base == "" || len(list) < from+n {
@@ -242,11 +163,16 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 					Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail",
 				}
 				for k, pr := range list[from : from+n] {
-					base, head := pr.first.Metrics[id], pr.second.Metrics[id]
-					if pr.swapped() {
-						base, head = head, base
+					if first, second := pr.values(m, passes); len(first) > 0 {
+						base, head := m.Mean(first), m.Mean(second)
+						if pr.swapped() {
+							base, head = head, base
+						}
+						comparison.Pairs = append(comparison.Pairs, gates.Pair{Repeat: k + 1, Base: base, Head: head})
 					}
-					comparison.Pairs = append(comparison.Pairs, gates.Pair{Repeat: k + 1, Base: base, Head: head})
+				}
+				if len(comparison.Pairs) == 0 {
+					comparison.Missing = "no pair has a value of both launches"
 				}
 				f.Comparisons = append(f.Comparisons, comparison)
 			}

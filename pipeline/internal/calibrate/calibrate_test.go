@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -30,7 +31,7 @@ func pipeline(repeats int, looks ...int) *plan.Plan {
 
 func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	p := pipeline(5)
-	aa, err := Plan(p, 3)
+	aa, err := Plan(p, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +52,11 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if len(ids) != 6 {
 		t.Errorf("launches are named %v: noise and logs need a name for each", ids)
 	}
+	if two, err := Plan(p, 3, 2); err != nil || len(two.Repeats[0].Launches[0].Runs) != 2 || two.Fingerprint == aa.Fingerprint {
+		t.Errorf("two passes: %+v, %v", two.Repeats[0], err)
+	}
 	p.Gates = nil
-	if _, err := Plan(p, 3); err == nil {
+	if _, err := Plan(p, 3, 0); err == nil {
 		t.Error("a file without a paired gate has no base")
 	}
 }
@@ -112,5 +116,66 @@ func TestFalseAlarmsAtLooks(t *testing.T) {
 	}
 	if rate := float64(alarms) / float64(files); files != 200 || rate > 0.15 {
 		t.Errorf("%d alarms in %d sessions, both directions at 5 %%", alarms, files)
+	}
+}
+
+// What varies between launches is told from what varies between the passes of a launch.
+func TestNoiseOfLaunchesAndPasses(t *testing.T) {
+	const pairs, launch, run = 400, 0.03, 0.02
+	for _, passes := range []int{2, 5} {
+		rng := rand.New(rand.NewPCG(9, uint64(passes)))
+		cell := result.Cell{Hash: "base"}
+		for k := range 2 * pairs {
+			level := launch * rng.NormFloat64()
+			for pass := range passes {
+				content := 0.1 * math.Sin(float64(1+k/2*passes+pass)) // shared by both launches of a pair
+				cell.Runs = append(cell.Runs, result.Run{
+					Repeat: k + 1, Pass: pass + 1, Launch: fmt.Sprint(k), Status: result.RunOK, Sent: 400, Duration: 10,
+					Metrics: map[string]float64{"ttft.mean": 0.2 * math.Exp(content+level+run*rng.NormFloat64())},
+				})
+			}
+		}
+		doc := &result.Document{
+			Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}},
+			Launches:   []result.Launch{{Startup: 300}, {Startup: 400}},
+		}
+		r, err := Analyse(pipeline(5, 5), doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := r.Noise[0]
+		if !n.Split || math.Abs(n.Launch/launch-1) > 0.1 || math.Abs(n.Pass/run-1) > 0.1 || n.Pairs != pairs {
+			t.Errorf("%d passes: noise %+v, want %g and %g", passes, n, launch, run)
+		}
+		if want := math.Sqrt2 * math.Hypot(launch, run); math.Abs(n.PairSD/want-1) > 0.1 {
+			t.Errorf("%d passes: pairs of single runs spread by %g, want %g", passes, n.PairSD, want)
+		}
+		g := r.Gates[0]
+		if math.Abs(g.Between-9.0/13) > 0.1 {
+			t.Errorf("%d passes: %g of the variance is between launches, want 9/13", passes, g.Between)
+		}
+		// A launch costs as much as 35 passes, so that several of them pay.
+		if g.Cheapest == nil || g.Cheapest.Passes < 2 || g.Cheapest.Repeats >= g.Repeats {
+			t.Errorf("%d passes: %+v is the cheapest, and %d repeats of one pass do", passes, g.Cheapest, g.Repeats)
+		}
+	}
+}
+
+// The passes that a calibration adds are no passes of the file: its false alarms are those
+// of its own.
+func TestFamilyHasThePassesOfTheFile(t *testing.T) {
+	cell := result.Cell{Hash: "base"}
+	for repeat := 1; repeat <= 4; repeat++ {
+		for pass, value := range []float64{1, 100} {
+			cell.Runs = append(cell.Runs, result.Run{Repeat: repeat, Pass: pass + 1, Status: result.RunOK, Metrics: map[string]float64{"ttft.mean": value}})
+		}
+	}
+	p := pipeline(2, 2)
+	for passes, want := range map[int]float64{0: 1, 2: 10} { // geometric mean
+		p.Benchmarks[0].Passes = passes
+		f, err := familyOf(p, map[string][]pair{"base": pairsOf(cell)}, 0, 2)
+		if err != nil || len(f.Comparisons) != 1 || math.Abs(f.Comparisons[0].Pairs[0].Base-want) > 1e-9 {
+			t.Errorf("%d passes: %+v, %v", passes, f.Comparisons, err)
+		}
 	}
 }

@@ -1,12 +1,13 @@
 // Package calibrate measures the noise of a pipeline's cells by setting their base side
 // against itself: what differs then is the machine, the launch and chance.
 //
-//	aa := calibrate.Plan(p, 10)            // ten pairs of launches of the base's cells
+//	aa := calibrate.Plan(p, 10, 2)         // ten pairs of launches of the base's cells, two passes each
 //	… carry aa out …
 //	found := calibrate.Analyse(p, doc)     // noise per cell and metric, false alarms, advice
 //
 // The two launches of a pair get the same prompts and arrivals, as the two sides of a
-// repeat do, and the pairs are mirrored as repeats are. The noise plans later runs and is
+// repeat do, and the pairs are mirrored as repeats are. Where a launch has several passes,
+// what varies between launches is told from what varies from run to run. The noise plans later runs and is
 // shown beside them. It never decides: today's variance does.
 package calibrate
 
@@ -18,8 +19,9 @@ import (
 )
 
 // Plan is the plan that launches the base side of p's paired gates in pairs, every target
-// twice for each. The first repeat of pair k is 2k−1, the second 2k.
-func Plan(p *plan.Plan, pairs int) (*plan.Plan, error) {
+// twice for each, with a number of passes in each launch; 0 means the file's. The first
+// repeat of pair k is 2k−1, the second 2k.
+func Plan(p *plan.Plan, pairs, passes int) (*plan.Plan, error) {
 	cells := Bases(p)
 	if len(cells) == 0 {
 		return nil, fmt.Errorf("%s has no gate with a paired baseline, so there is no base to measure", p.File)
@@ -31,8 +33,16 @@ func Plan(p *plan.Plan, pairs int) (*plan.Plan, error) {
 		b.Cells = slices.DeleteFunc(slices.Clone(b.Cells), func(c plan.Cell) bool { return !slices.Contains(cells, c.Hash) })
 		if len(b.Cells) > 0 {
 			b.RepeatMin, b.RepeatMax = 2*pairs, 2*pairs
+			if passes > 0 {
+				b.Passes = passes
+			}
 			out.Benchmarks = append(out.Benchmarks, b)
 		}
+	}
+	if out.Cluster != nil { // both launches of a pair on the same nodes, as the sides of a repeat are
+		alone := *out.Cluster
+		alone.Lanes, alone.LaneNodes = 0, 0
+		out.Cluster = &alone
 	}
 	out.Reschedule()
 	for k := range pairs {

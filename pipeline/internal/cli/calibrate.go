@@ -26,11 +26,14 @@ import (
 const (
 	defaultPairs = 10
 	maxPairs     = 200
+	// leastPasses tell what varies between launches from what varies within them.
+	leastPasses = 2
+	maxPasses   = 100
 )
 
 type calibrateFlags struct {
-	run   runFlags
-	pairs int
+	run           runFlags
+	pairs, passes int
 }
 
 func (a *app) calibrateCommand() *cobra.Command {
@@ -38,7 +41,8 @@ func (a *app) calibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "calibrate [FILE|DIR]...", Short: "Measure the noise of a pipeline's base side against itself",
 		Long: "Launches the base side of the paired gates in pairs, with the same prompts and arrivals on both sides, and reports the noise\n" +
-			"of each metric, the false alarms of the file's gates, and how many repeats, which margin and how many requests would do.\n" +
+			"of each metric and how much of it is between launches, between the passes of a launch, and of the finite number of requests;\n" +
+			"the false alarms of the file's gates; and how many repeats and passes, which margin and how many requests would do.\n" +
 			"The noise is added to the history, from where `plan` and `run` on such a machine take it. It never decides a comparison.",
 		RunE: interruptible(func(ctx context.Context, args []string) error { return a.calibrate(ctx, f, args) }),
 	}
@@ -46,6 +50,7 @@ func (a *app) calibrateCommand() *cobra.Command {
 	f.run.plan.register(cmd)
 	f.run.history.register(cmd)
 	cmd.Flags().Var(bounded{&f.pairs, 2, maxPairs}, "pairs", "`number` of pairs of launches")
+	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes", "`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
 	cmd.Flags().StringVar(&f.run.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
 	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
 	cmd.Flags().StringVar(&f.run.progress, "progress", "auto", "`auto`, tty, plain or quiet")
@@ -62,7 +67,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	aa, err := calibrate.Plan(p, f.pairs)
+	aa, err := calibrate.Plan(p, f.pairs, f.passesOf(p))
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -97,6 +102,19 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	})
 }
 
+// passesOf are those of a launch: 0 for the file's.
+func (f calibrateFlags) passesOf(p *plan.Plan) int {
+	if f.passes > 0 {
+		return f.passes
+	}
+	for _, b := range p.Benchmarks {
+		if b.Passes < leastPasses {
+			return leastPasses
+		}
+	}
+	return 0
+}
+
 // measure carries a plan out whose results somebody else judges: nothing is reported or
 // posted. front is that of the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
@@ -128,7 +146,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 // writeCalibration prints what was found, for people.
 func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tof that requests, at most")
+	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tpass SD\tof that requests, at most")
 	for _, n := range r.Noise {
 		if !gated(p, n.Metric) {
 			continue
@@ -138,7 +156,11 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 		if n.Request > 0 {
 			request = changeBy(m, n.Request)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\n", line(n.Label), n.Metric, n.Pairs, changeBy(m, n.PairSD), changeBy(m, n.Launch), request)
+		pass := "–"
+		if n.Split {
+			pass = changeBy(m, n.Pass)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", line(n.Label), n.Metric, n.Pairs, changeBy(m, n.PairSD), changeBy(m, n.Launch), pass, request)
 	}
 	fmt.Fprintln(tw)
 	for _, g := range r.Gates {
@@ -176,6 +198,12 @@ func adviceText(g calibrate.Gate, repeats int) string {
 		text += fmt.Sprintf(": for the margin of %s plan %d repeats, or set a margin of %s", changeBy(m, g.Margin), g.Repeats, changeBy(m, g.Detectable))
 	default:
 		text += fmt.Sprintf(": no number of repeats finds the margin of %s; set one of %s", changeBy(m, g.Margin), changeBy(m, g.Detectable))
+	}
+	if g.Between >= 0 {
+		text += fmt.Sprintf("; %.0f %% of the variance is between launches", 100*g.Between)
+	}
+	if s := g.Cheapest; s != nil && s.Passes != g.Passes {
+		text += fmt.Sprintf("; %d repeats of %d passes take the least time, about %s", s.Repeats, s.Passes, plan.Duration(s.Seconds))
 	}
 	if g.FewRequests {
 		text += "; the small number of requests of a run could explain the noise alone, so longer runs may help"

@@ -97,7 +97,7 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	here := session.Machine(ctx, sp)
 	return func(cell, metric string) (plan.Noise, bool) {
 		n, at, ok := h.NoiseOf(history.Query{Cell: cell, Metric: metric, Machine: here, Simulated: history.Simulated(f.simulate, f.timeScale)})
-		return plan.Noise{SD: n.PairSD, Basis: fmt.Sprintf("calibrated %s with %d pairs", at.Format("2006-01-02"), n.Pairs)}, ok
+		return plan.Noise{SD: n.PairSDAt, Basis: fmt.Sprintf("calibrated %s with %d pairs", at.Format("2006-01-02"), n.Pairs)}, ok
 	}
 }
 

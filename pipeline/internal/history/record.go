@@ -77,11 +77,26 @@ type Noise struct {
 	Pairs  int    `json:"pairs"`
 	// PairSD is that of the differences of two sides in a repeat: what gates see.
 	PairSD float64 `json:"pair_sd"`
-	// Launch is that of one pass of one launch with the same content. Request bounds the
-	// part that the finite number of requests has in it; 0 where it cannot be told.
-	Launch  float64 `json:"launch_sd,omitempty"`
+	// Launch is that between launches with the same content, and Pass that between the runs
+	// of a launch. Without Split, launches had one pass, and Launch is that of both.
+	Launch float64 `json:"launch_sd,omitempty"`
+	Pass   float64 `json:"pass_sd,omitempty"`
+	Split  bool    `json:"split,omitempty"`
+	// Request bounds the part that the finite number of requests has in a run; 0 where it
+	// cannot be told.
 	Request float64 `json:"request_sd,omitempty"`
 }
+
+// PairSDAt is the spread of pairs of launches with a number of passes each.
+func (n Noise) PairSDAt(passes int) float64 {
+	if !n.Split {
+		return n.PairSD
+	}
+	return math.Sqrt(2 * (n.Launch*n.Launch + n.Pass*n.Pass/float64(max(passes, 1))))
+}
+
+// Run is the spread of single runs with the same content.
+func (n Noise) Run() float64 { return math.Hypot(n.Launch, n.Pass) }
 
 // Word is what somebody says of a session.
 type Word struct {
@@ -166,8 +181,10 @@ func (r Record) check() error {
 		}
 	}
 	for _, n := range r.Noise {
-		if !(n.PairSD >= 0) || math.IsInf(n.PairSD, 0) {
-			return fmt.Errorf("record %s: the spread of %s is %g", r.ID, n.Metric, n.PairSD)
+		for _, sd := range []float64{n.PairSD, n.Launch, n.Pass, n.Request} {
+			if !(sd >= 0) || math.IsInf(sd, 0) {
+				return fmt.Errorf("record %s: the spread of %s is %g", r.ID, n.Metric, sd)
+			}
 		}
 	}
 	return nil

@@ -17,9 +17,9 @@ const leastFlips = 8
 
 // Noise is what is known of the spread of a metric between the two sides of a repeat.
 type Noise struct {
-	// SD of the differences of pairs on the scale of the test: of ln(head/base) for times
-	// and rates.
-	SD float64
+	// SD of the differences of pairs of launches with a number of passes each, on the scale
+	// of the test: of ln(head/base) for times and rates.
+	SD func(passes int) float64
 	// Basis says where it comes from, in a few words.
 	Basis string
 }
@@ -124,30 +124,30 @@ func (p *Plan) undecidable(g Gate, level float64) string {
 func (b *builder) power(p *Plan, g Gate, level float64) []Power {
 	var out []Power
 	for _, id := range g.Metrics {
-		noise, ok := b.worstNoise(g, id)
+		noise, ok := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
 		if !ok {
 			continue
 		}
-		out = append(out, p.powerAt(g, id, noise, level))
+		out = append(out, p.powerAt(g, id, noise.SD(p.PassesOf(g.Benchmark)), noise.Basis, level))
 	}
 	if len(out) == len(g.Metrics) {
 		return out
 	}
 	for _, sd := range assumedSpreads {
-		out = append(out, p.powerAt(g, "", Noise{sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd)}, level))
+		out = append(out, p.powerAt(g, "", sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd), level))
 	}
 	return out
 }
 
-func (p *Plan) powerAt(g Gate, id string, noise Noise, level float64) Power {
+func (p *Plan) powerAt(g Gate, id string, sd float64, basis string, level float64) Power {
 	least, most := p.least(), p.repeatsOf(g.Benchmark)
 	at := func(n int) float64 {
-		if change := found(n, noise.SD, level, g.Margin); !math.IsInf(change, 0) {
+		if change := found(n, sd, level, g.Margin); !math.IsInf(change, 0) {
 			return change
 		}
 		return 0
 	}
-	return Power{Metric: id, SD: noise.SD, Basis: noise.Basis, AtMin: at(min(least, most)), AtMax: at(most)}
+	return Power{Metric: id, SD: sd, Basis: basis, AtMin: at(min(least, most)), AtMax: at(most)}
 }
 
 // least is the number of repeats at the first look.
@@ -159,13 +159,13 @@ func (p *Plan) least() int {
 }
 
 // worstNoise is the largest known noise of a metric over the cells of a gate.
-func (b *builder) worstNoise(g Gate, id string) (worst Noise, known bool) {
+func (b *builder) worstNoise(g Gate, id string, passes int) (worst Noise, known bool) {
 	if b.opt.Noise == nil {
 		return worst, false
 	}
 	for _, c := range g.Comparisons {
 		for _, cell := range []string{c.Base, c.Head} {
-			if n, ok := b.opt.Noise(cell, id); ok && (!known || n.SD > worst.SD) {
+			if n, ok := b.opt.Noise(cell, id); ok && (!known || n.SD(passes) > worst.SD(passes)) {
 				worst, known = n, true
 			}
 		}

@@ -118,6 +118,16 @@ func looks(benchmarks []Benchmark) []int {
 	return gates.LooksBetween(least, most)
 }
 
+// PassesOf is how often each cell of a benchmark is measured in a launch.
+func (p *Plan) PassesOf(benchmark string) int {
+	for _, b := range p.Benchmarks {
+		if b.Addr == benchmark {
+			return max(b.Passes, 1)
+		}
+	}
+	return 1
+}
+
 // Cell finds a planned cell by its hash.
 func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 	for _, b := range p.Benchmarks {

@@ -73,8 +73,12 @@ func writeBenchmark(w io.Writer, b Benchmark) {
 	if len(b.Cells) > 0 && b.Cells[0].handedOver() {
 		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", clean(b.Addr), count(len(b.Cells), "cell"))
 	} else {
-		fmt.Fprintf(w, "%s\t%s × %s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
-			count(b.RepeatMax, "repeat"), count(len(b.Cells)*b.RepeatMax, "run"))
+		passes := ""
+		if b.Passes > 1 {
+			passes = " × " + count(b.Passes, "pass")
+		}
+		fmt.Fprintf(w, "%s\t%s × %s%s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
+			count(b.RepeatMax, "repeat"), passes, count(len(b.Cells)*b.RepeatMax*max(b.Passes, 1), "run"))
 	}
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", clean(a.Name), clean(strings.Join(a.Values, "  ")))
@@ -205,7 +209,7 @@ func count(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
-	case strings.HasSuffix(noun, "ch"):
+	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
 		return fmt.Sprintf("%d %ses", n, noun)
 	default:
 		return fmt.Sprintf("%d %ss", n, noun)
