@@ -9,19 +9,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// condition answers [docker]: whether containers of this test binary can run here. It is
-// an error if they cannot and PIPELINE_TEST_REQUIRE names docker.
+// condition answers [docker], whether containers of this test binary can run here, and
+// [docker2], whether they can at the two hosts that .ci/docker2.sh starts. It is an error if
+// they cannot and PIPELINE_TEST_REQUIRE names it.
 func condition(name string) (bool, error) {
-	if name != "docker" {
+	var missing error
+	switch name {
+	case "docker":
+		missing = errors.Join(daemonAnswers(), testBinaryIsStatic())
+	case "docker2":
+		missing = errors.Join(hostsAnswer(), testBinaryIsStatic())
+	default:
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	missing := errors.Join(daemonAnswers(), testBinaryIsStatic())
 	if missing != nil && slices.Contains(required(), name) {
 		return false, missing
 	}
@@ -31,6 +38,28 @@ func condition(name string) (bool, error) {
 func daemonAnswers() error {
 	_, err := docker.Leftovers(context.Background(), dockerHost(), docker.Filter{})
 	return err
+}
+
+// twoHosts is the folder of .ci/docker2.sh, "" without one.
+func twoHosts() string { return os.Getenv("PIPELINE_DOCKER2") }
+
+// hostsAnswer says why the two hosts cannot be used.
+func hostsAnswer() error {
+	if twoHosts() == "" {
+		return errors.New("PIPELINE_DOCKER2 does not name the folder of two hosts; start them with .ci/docker2.sh up DIR")
+	}
+	for n := range 2 {
+		if _, err := docker.Leftovers(context.Background(), secondSocket(n), docker.Filter{}); err != nil {
+			return err
+		}
+	}
+	_, err := os.Stat(filepath.Join(twoHosts(), "ssh", "bin", "ssh"))
+	return err
+}
+
+// secondSocket is the socket of one of the two hosts, counted from 0.
+func secondSocket(n int) string {
+	return fmt.Sprintf("unix://%s/h%d/docker.sock", twoHosts(), n+1)
 }
 
 func dockerHost() string { return docker.HostFromEnv(os.Getenv) }
@@ -55,14 +84,23 @@ func testBinaryIsStatic() error {
 	return nil
 }
 
-// left demands that a run has something at the daemon, or with ! that it has nothing:
+// left demands that a run has something at the daemon, or with ! that it has nothing; with
+// a number at one of the two hosts, counted from 0:
 //
 //	! left out
+//	! left out 1
 func left(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: [!] left RUNDIR")
+	host := dockerHost()
+	switch len(args) {
+	case 1:
+	case 2:
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		host = secondSocket(n)
+	default:
+		ts.Fatalf("usage: [!] left RUNDIR [HOST]")
 	}
-	found, err := docker.Leftovers(context.Background(), dockerHost(), docker.Filter{RunID: runOf(ts, args[0])})
+	found, err := docker.Leftovers(context.Background(), host, docker.Filter{RunID: runOf(ts, args[0])})
 	ts.Check(err)
 	if neg && len(found) > 0 {
 		ts.Fatalf("%s %s is left", found[0].Kind, found[0].Name)

@@ -91,9 +91,7 @@ func New(opt Options) (*Launcher, error) {
 		return nil, err
 	}
 	if opt.Address != "" {
-		if d.address, d.local, err = reach(opt.Address); err != nil {
-			return nil, fmt.Errorf("address of docker host %q: %w; set address to one that resolves here", opt.Host, err)
-		}
+		d.address, d.local = opt.Address, isLoopback(opt.Address)
 	}
 	return &Launcher{daemon: d, opt: opt, random: randomName}, nil
 }
@@ -117,11 +115,25 @@ func (l *Launcher) Local() bool { return l.daemon.local }
 // Preflight says, before anything is started, whether the daemon answers and which of the
 // containers would be refused.
 func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.ContainerSpec) error {
-	errs := []error{l.daemon.ping(ctx)}
+	errs := []error{l.daemon.ping(ctx), l.resolveAddress()}
 	for _, c := range containers {
 		errs = append(errs, l.Check(c))
 	}
 	return errors.Join(errs...)
+}
+
+// resolveAddress turns the name of the daemon's machine into an address, which is what
+// ports are published on, and all that some connectors take.
+func (l *Launcher) resolveAddress() error {
+	if l.opt.Address == "" {
+		return nil
+	}
+	address, local, err := reach(l.opt.Address)
+	if err != nil {
+		return fmt.Errorf("%w; set address to one that resolves here", err)
+	}
+	l.daemon.address, l.daemon.local = address, local
+	return nil
 }
 
 // Check says, without a daemon, why a container would be refused.

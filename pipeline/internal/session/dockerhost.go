@@ -79,7 +79,11 @@ func (h *dockerHost) open(ctx context.Context, spawner steps.Spawner, environ []
 	if h.launcher == nil {
 		return nil
 	}
-	return h.launcher.Preflight(ctx)
+	if err := h.launcher.Preflight(ctx); err != nil {
+		return fmt.Errorf("docker host %s: %w", h.shown, err)
+	}
+	h.address, h.local = h.launcher.Address(), h.launcher.Local()
+	return nil
 }
 
 // forward starts ssh. The folder is ours alone: who can write to the socket commands the

@@ -242,6 +242,9 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
 	free()
+	if err := s.containers.close(); err != nil { // before what is left counts as astray
+		s.caution(err.Error())
+	}
 	strays := endStrays()
 	if err != nil {
 		return nil, err
