@@ -13,6 +13,9 @@ func (v *view) banner() Line {
 	if v.doc.Simulated == "" {
 		return nil
 	}
+	if v.doc.Simulated == result.SimulatedVirtual {
+		return Line{{Text: "Virtual time:", Style: Strong}, {Text: " model only, nothing was measured; never a baseline for a real run."}}
+	}
 	text := "the vLLM and SGLang servers were replaced by simulated ones"
 	if k := v.doc.TimeScale; k > 0 && k != 1 {
 		text += fmt.Sprintf(", time scale %s (delays of this machine count %[1]s times)", exact(k))

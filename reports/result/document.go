@@ -11,6 +11,10 @@ import "time"
 // Schema is the version of the document that this code writes.
 const Schema = "pipeline/result/1.0"
 
+// SimulatedVirtual is the value of Document.Simulated of a session in virtual time: the
+// model of the servers alone, so that nothing in it was measured.
+const SimulatedVirtual = "virtual"
+
 // Document is the root.
 type Document struct {
 	Schema  string    `json:"schema"`
@@ -24,7 +28,8 @@ type Document struct {
 	Status string `json:"status"`
 	// StatusReason says why a run is not complete.
 	StatusReason string `json:"status_reason,omitempty"`
-	// Simulated is non-empty ("process") when servers were replaced by the simulator.
+	// Simulated is non-empty ("process", "container", SimulatedVirtual) when servers were
+	// replaced by the simulator.
 	Simulated string  `json:"simulated,omitempty"`
 	TimeScale float64 `json:"time_scale,omitempty"`
 

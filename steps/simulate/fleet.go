@@ -154,6 +154,9 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 			return nil, context.Cause(ctx)
 		}
 		next := heap.Pop(&f.queue).(moment)
+		if next.idle && f.run.open == 0 {
+			continue
+		}
 		f.now = next.at
 		next.do()
 		if f.err != nil {
@@ -166,6 +169,12 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 func (f *Fleet) at(t time.Duration, do func()) {
 	f.order++
 	heap.Push(&f.queue, moment{at: t, order: f.order, do: do})
+}
+
+// unless does something at a time if the run is not over before.
+func (f *Fleet) unless(t time.Duration, do func()) {
+	f.order++
+	heap.Push(&f.queue, moment{at: t, order: f.order, do: do, idle: true})
 }
 
 // submit hands a request to a server, whose scheduler sees it after the front end's time.
@@ -226,6 +235,8 @@ type moment struct {
 	at    time.Duration
 	order int
 	do    func()
+	// idle ones are of no interest once the run is over.
+	idle bool
 }
 
 type moments []moment

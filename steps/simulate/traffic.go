@@ -82,21 +82,18 @@ func (f *Fleet) begin(t Traffic) {
 		}
 	}
 	if f.spec.Every > 0 {
-		f.at(f.now+f.spec.Every, r.note)
+		f.unless(f.now+f.spec.Every, r.note)
 	}
 }
 
 // note writes down what the servers hold, until the run is over.
 func (r *fleetRun) note() {
-	if r.open == 0 {
-		return
-	}
 	for _, list := range [][]*fleetNode{r.fleet.prefill, r.fleet.decode} {
 		for _, n := range list {
 			n.notes = append(n.notes, n.note(r.fleet.now))
 		}
 	}
-	r.fleet.at(r.fleet.now+r.fleet.spec.Every, r.note)
+	r.fleet.unless(r.fleet.now+r.fleet.spec.Every, r.note)
 }
 
 // planned sends a request of an open loop, or lets it wait for a place.
@@ -139,7 +136,7 @@ func (r *fleetRun) send(i int) {
 	s.Sent, s.Input, s.Output = f.now-r.start, a.Input, a.Output
 	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
 	if r.t.Timeout > 0 {
-		f.at(f.now+r.t.Timeout, func() { r.giveUp(q) })
+		f.unless(f.now+r.t.Timeout, func() { r.giveUp(q) })
 	}
 	if !f.pairs() {
 		f.at(f.now+f.spec.Hop, func() { f.submit(q.decode, q, Request{Input: q.input, Output: q.output, IDs: q.ids}) })

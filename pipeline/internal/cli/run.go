@@ -45,8 +45,8 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
-	kinds := []string{session.SimulateProcess, session.SimulateContainer}
-	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, or container with a Docker daemon")
+	kinds := []string{session.SimulateProcess, session.SimulateContainer, session.SimulateVirtual}
+	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, container with a Docker daemon, or virtual for its model alone, in seconds")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
 	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
@@ -56,6 +56,9 @@ func (f *planFlags) register(cmd *cobra.Command) {
 func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, error) {
 	if f.timeScale != 1 && f.simulate == "" {
 		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
+	}
+	if f.timeScale != 1 && f.simulate == session.SimulateVirtual {
+		return nil, exit(exitUsage, errors.New("--time-scale is for simulated servers that keep a clock: virtual time needs none"))
 	}
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
@@ -101,7 +104,11 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [FILE|DIR]...",
 		Short: "Launch, measure, compare and report",
 		Long: "Carries a pipeline out and sets the exit status: 0 nothing that the file treats as failure, 1 a regression,\n" +
-			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 interrupted.",
+			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 interrupted.\n\n" +
+			"With --simulate the file's own servers are simulated: real processes on real sockets that keep the time of a modelled\n" +
+			"GPU. With --simulate=virtual the model alone stands behind the file's schedule, looks, gates and reports: no process, no\n" +
+			"port, no lock, hours of launches in seconds, and the same result each time. It shows what a file would do and decide,\n" +
+			"and measures nothing: no client, network or machine takes part, and no transport is proved.",
 		RunE: interruptible(func(ctx context.Context, args []string) error { return a.run(ctx, f, args) }),
 	}
 	f.config.register(cmd)

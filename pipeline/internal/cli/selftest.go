@@ -120,10 +120,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 		return out, err
 	}
 	for _, size := range planted {
-		head, err := r.Plant(size, engines())
-		if err != nil {
-			return out, exit(exitUsage, err)
-		}
+		head := r.Plant(size)
 		t := trial{Planted: size, Sessions: files}
 		for seed := range files {
 			if ctx.Err() != nil {

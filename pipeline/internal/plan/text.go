@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -25,7 +26,10 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Title != "" {
 		fmt.Fprintf(tw, "%s\n", clean(p.Title))
 	}
-	if p.Simulated != "" {
+	switch {
+	case p.Simulated == result.SimulatedVirtual:
+		fmt.Fprintln(tw, "virtual time: the model of the servers alone; the times below are those that the file would take")
+	case p.Simulated != "":
 		fmt.Fprintf(tw, "simulated: every vLLM and SGLang server is replaced by a simulated one, time scale %g\n", p.TimeScale)
 	}
 	fmt.Fprintln(tw)

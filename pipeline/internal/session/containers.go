@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 )
@@ -24,6 +25,8 @@ import (
 const (
 	SimulateProcess   = "process"
 	SimulateContainer = "container"
+	// SimulateVirtual carries the plan out in virtual time, without processes.
+	SimulateVirtual = result.SimulatedVirtual
 )
 
 // A container may live as long as the plan may take, or a day, and a while for stopping it.

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -15,106 +18,64 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
-	"github.com/servegate/pipeline/steps/simulate"
 )
 
-// Rehearsal carries a plan out in virtual time: the model of the simulated servers stands
-// behind the real schedule, reduction, looks and judgement, without sockets and without
-// waiting. What it cannot show is everything that a real client, a real network and a
-// real machine add.
+// Rehearsal carries a plan out in virtual time again and again: the model of the simulated
+// servers stands behind the real schedule, reduction, looks and judgement, without
+// sockets and without waiting. What it cannot show is everything that a real client, a
+// real network and a real machine add. Other than a run in virtual time it keeps no
+// records, and each of its sessions has noise of its own.
 type Rehearsal struct {
-	cfg    *lang.Config
-	plan   *plan.Plan
-	models map[string]simulate.Config // by cell
+	opt   Options
+	cells map[string]played // by cell
 }
 
-// NewRehearsal models the servers of a plan as the file declares them.
+// played is what a cell is measured on.
+type played struct {
+	target   string
+	slowdown float64
+}
+
+// NewRehearsal models the targets of a plan as the file declares them.
 func NewRehearsal(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) (*Rehearsal, error) {
-	r := &Rehearsal{cfg: cfg, plan: p, models: map[string]simulate.Config{}}
+	r := &Rehearsal{opt: Options{Config: cfg, Plan: p, Engines: engines, Self: "pipeline", Now: epoch}, cells: map[string]played{}}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
-			if err := rehearsable(c); err != nil {
-				return nil, fmt.Errorf("%s: %w", b.Addr, err)
-			}
-			m, err := r.model(c.Target, 0, engines)
-			if err != nil {
-				return nil, err
-			}
-			r.models[c.Hash] = m
+			r.cells[c.Hash] = played{target: c.Target}
 		}
 	}
-	return r, nil
+	return r, errors.Join(virtually(r.opt)...)
 }
+
+// epoch is when rehearsals begin.
+func epoch() time.Time { return time.Unix(0, 0) }
 
 // Plant makes the head of every comparison its base, slower by a share: 0.05 for 5 %.
-func (r *Rehearsal) Plant(slowdown float64, engines map[string]steps.Engine) (*Rehearsal, error) {
-	out := &Rehearsal{cfg: r.cfg, plan: r.plan, models: maps.Clone(r.models)}
-	for _, g := range r.plan.Gates {
+func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
+	out := &Rehearsal{opt: r.opt, cells: maps.Clone(r.cells)}
+	for _, g := range r.opt.Plan.Gates {
 		for _, c := range g.Comparisons {
-			_, base, ok := r.plan.Cell(c.Base)
-			if !ok {
-				continue
+			if _, base, ok := r.opt.Plan.Cell(c.Base); ok {
+				out.cells[c.Head] = played{base.Target, slowdown}
 			}
-			m, err := r.model(base.Target, slowdown, engines)
-			if err != nil {
-				return nil, err
-			}
-			out.models[c.Head] = m
 		}
 	}
-	return out, nil
-}
-
-// rehearsable refuses workloads that the model does not know.
-func rehearsable(c plan.Cell) error {
-	switch {
-	case c.Workload.Driver != nil:
-		return fmt.Errorf("its load comes from another generator, and a rehearsal has only its own")
-	case c.Workload.Dataset.InputMax == 0:
-		return fmt.Errorf("a dataset of kind %s has its lengths in its data, and a rehearsal needs them stated", c.Workload.Dataset.Kind)
-	case c.Workload.Load.Arrival == "closed":
-		return fmt.Errorf("a closed loop sends when an answer has come, and a rehearsal knows the arrivals beforehand")
-	}
-	return nil
-}
-
-// model of a target, slower by a share.
-func (r *Rehearsal) model(target string, slowdown float64, engines map[string]steps.Engine) (simulate.Config, error) {
-	i := slices.IndexFunc(r.cfg.Servers, func(s *lang.Server) bool { return s.Addr == target })
-	if i < 0 {
-		return simulate.Config{}, fmt.Errorf("%s is no single server, and a rehearsal knows nothing else", target)
-	}
-	s := r.cfg.Servers[i]
-	e, ok := engines[s.Kind.Name]
-	if !ok || s.Spec.URL != "" || s.Kind.Name == "openai" {
-		return simulate.Config{}, fmt.Errorf("%s is not started by this program, so it cannot be rehearsed", target)
-	}
-	argv, err := Argv(e, s.Spec, true)
-	if err != nil {
-		return simulate.Config{}, fmt.Errorf("%s: %w", target, err)
-	}
-	for i := range argv {
-		if argv[i] == "PORT" {
-			argv[i] = "1"
-		}
-	}
-	settings, err := settingsOf(s.Spec, 1, target)
-	if err != nil {
-		return simulate.Config{}, err
-	}
-	settings.Slowdown = max(settings.Slowdown, 1) * (1 + slowdown)
-	server, err := simulate.NewServer(argv, simulate.Options{Settings: settings})
-	if err != nil {
-		return simulate.Config{}, fmt.Errorf("%s: %w", target, err)
-	}
-	return server.Config(), nil
+	return out
 }
 
 // Run carries the plan out once. Each seed has its own noise of launches and steps, and
 // its own content.
-func (r *Rehearsal) Run(seed int) (*result.Document, error) {
-	out := &engine.Outcome{Started: time.Unix(0, 0), Ended: time.Unix(1, 0), Status: result.StatusComplete}
-	for _, rep := range r.plan.Repeats {
+func (r *Rehearsal) Run(seed int) (doc *result.Document, err error) {
+	err = inFolder(func(folder func(string) (string, error)) error {
+		doc, err = r.run(seed, folder)
+		return err
+	})
+	return doc, err
+}
+
+func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.Document, error) {
+	out := &engine.Outcome{Started: epoch(), Ended: epoch().Add(time.Second), Status: result.StatusComplete}
+	for _, rep := range r.opt.Plan.Repeats {
 		over, err := r.decided(out)
 		if err != nil {
 			return nil, err
@@ -124,80 +85,97 @@ func (r *Rehearsal) Run(seed int) (*result.Document, error) {
 		}
 		out.RepeatsDone++
 		for _, l := range rep.Launches {
-			launched := engine.Launched{
-				ID: l.ID, Repeat: rep.Index, Target: l.Target,
-				Attempts: []result.Launch{{ID: l.ID, Repeat: rep.Index, Target: l.Target}},
-			}
-			for _, run := range l.Runs {
-				measured, err := r.measure(seed, rep.Index, l, run)
-				if err != nil {
-					return nil, err
-				}
-				launched.Runs = append(launched.Runs, engine.CellRun{Cell: run.Cell, Run: measured})
+			launched, err := r.launch(seed, rep.Index, l, folder)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", l.Target, err)
 			}
 			out.Launched = append(out.Launched, launched)
 		}
 	}
 	doc := r.document(out)
-	return doc, Judge(r.cfg, r.plan, doc, nil)
+	return doc, Judge(r.opt.Config, r.opt.Plan, doc, nil)
 }
 
 func (r *Rehearsal) document(out *engine.Outcome) *result.Document {
-	return engine.Document(r.plan, out, engine.About{Tool: "pipeline", RunID: "rehearsal"})
+	return engine.Document(r.opt.Plan, out, engine.About{Tool: "pipeline", RunID: "rehearsal"})
 }
 
 // decided takes the look that is due, if one is.
 func (r *Rehearsal) decided(out *engine.Outcome) (bool, error) {
-	if len(r.plan.Looks) < 2 || !slices.Contains(r.plan.Looks, out.RepeatsDone) {
+	p := r.opt.Plan
+	if len(p.Looks) < 2 || !slices.Contains(p.Looks, out.RepeatsDone) {
 		return false, nil
 	}
-	look, err := judge.Ask(r.plan, r.document(out), judging(r.cfg, r.plan, nil))
+	look, err := judge.Ask(p, r.document(out), judging(r.opt.Config, p, nil))
 	return look.Stop, err
 }
 
-func (r *Rehearsal) measure(seed, repeat int, l plan.Launch, run plan.Run) (result.Run, error) {
-	_, cell, _ := r.plan.Cell(run.Cell)
-	w := cell.Workload
-	var arrivals []simulate.Arrival
-	for i, at := range load.Schedule(w.Load, load.Count(w.Load), run.ShapeSeed) {
-		input := between(w.Dataset.InputMin, w.Dataset.InputMax, "input", run.ShapeSeed, i)
-		// Content is new in every request, as in a real run: no prefix is shared.
-		arrivals = append(arrivals, simulate.Arrival{
-			At: at, Input: input, Output: between(w.Dataset.OutputMin, w.Dataset.OutputMax, "output", run.ShapeSeed, i),
-			Prompt: prompt(input, seed, repeat, i),
-		})
+// launch measures the cells of a launch, each on what it is played by.
+func (r *Rehearsal) launch(seed, repeat int, l plan.Launch, folder func(string) (string, error)) (engine.Launched, error) {
+	out := engine.Launched{
+		ID: l.ID, Repeat: repeat, Target: l.Target,
+		Attempts: []result.Launch{{ID: l.ID, Repeat: repeat, Target: l.Target}},
 	}
-	timelines, err := simulate.Model{Config: r.models[run.Cell]}.Replay(arrivals, draw("launch", seed, l.ID))
+	type started struct {
+		machine *virtualMachine
+		front   string
+	}
+	machines := map[played]started{}
+	for _, run := range l.Runs {
+		p := r.cells[run.Cell]
+		m, ok := machines[p]
+		if !ok {
+			m.machine = newVirtualMachine(epoch(), folder)
+			m.machine.slowdown, m.machine.files = p.slowdown, r.opt.Config.Files
+			t, err := targets{opt: r.opt, launcher: m.machine, folder: folder}.resolve(p.target, nil)
+			if err != nil {
+				return out, err
+			}
+			if m.front, _, err = m.machine.launch(context.Background(), m.machine.played(t), fmt.Sprintf("%s of session %d", l.ID, seed), io.Discard); err != nil {
+				return out, err
+			}
+			machines[p] = m
+		}
+		measured, err := r.measure(seed, repeat, l, run, m.machine, m.front)
+		if err != nil {
+			return out, err
+		}
+		out.Runs = append(out.Runs, engine.CellRun{Cell: run.Cell, Run: measured})
+	}
+	return out, nil
+}
+
+func (r *Rehearsal) measure(seed, repeat int, l plan.Launch, run plan.Run, v *virtualMachine, front string) (result.Run, error) {
+	_, cell, _ := r.opt.Plan.Cell(run.Cell)
+	v.forget()
+	got, err := v.load(context.Background(), load.Options{
+		BaseURL: front, Workload: cell.Workload, Seed: draw("content", seed, run.Seed), ShapeSeed: run.ShapeSeed,
+	})
 	if err != nil {
-		return result.Run{}, fmt.Errorf("%s: %w", l.Target, err)
+		return result.Run{}, err
 	}
-	requests := simulate.Records(arrivals, timelines)
-	var end int64
-	for _, q := range requests {
-		end = max(end, q.Done)
+	out := result.Run{
+		Repeat: repeat, Pass: run.Pass, Launch: l.ID, Status: result.RunOK, Sent: len(got.Run.Requests), Overloaded: got.Run.Audit.Overloaded,
+		Metrics: record.Reduce(got.Run),
 	}
-	return result.Run{
-		Repeat: repeat, Launch: l.ID, Status: result.RunOK, Sent: len(requests),
-		Metrics: record.Reduce(record.Run{Duration: end, Requests: requests}),
-	}, nil
+	for _, q := range got.Run.Requests {
+		if q.Failure != "" {
+			out.Failed++
+		}
+	}
+	if out.Failed == out.Sent {
+		out.Status, out.Reason, out.Metrics = result.RunFailed, "no request succeeded", nil
+	}
+	return out, nil
 }
 
-// between draws a length, the same on all sides and in all repeats.
-func between(low, high int, what ...any) int {
-	if high <= low {
-		return low
+// forget clears the caches of all servers, as engines do between runs.
+func (v *virtualMachine) forget() {
+	for _, p := range v.at {
+		if p.fleet != nil {
+			p.fleet.ResetPrefixCaches()
+		}
 	}
-	return low + int(draw(what...)%uint64(high-low+1))
-}
-
-// prompt is n token ids that no other request has.
-func prompt(n int, what ...any) []int {
-	ids := make([]int, n)
-	first := int(draw(what...) % 1_000_000)
-	for i := range ids {
-		ids[i] = first + i
-	}
-	return ids
 }
 
 // draw is a number that depends on its arguments alone.

@@ -118,10 +118,16 @@ type session struct {
 	// containers is nil where no target runs in one.
 	containers *containers
 	hardware   hardware
+	// machine of a session in virtual time, else nil.
+	machine *virtualMachine
 }
 
 func open(opt Options) (*session, error) {
 	s := &session{opt: opt, redact: opt.Redactor}
+	if opt.Plan.Simulated == SimulateVirtual {
+		s.machine = newVirtualMachine(opt.Now(), func(name string) (string, error) { return s.dir.Folder(name) })
+		s.opt.Now = s.machine.Now
+	}
 	if s.redact == nil {
 		s.redact = event.NewRedactor(opt.Config.Secrets())
 	}
@@ -136,7 +142,7 @@ func open(opt Options) (*session, error) {
 	if s.state != nil {
 		after = s.state.Seq
 	}
-	s.bus = event.NewBus(opt.Now, after, s.journal)
+	s.bus = event.NewBus(s.opt.Now, after, s.journal)
 	for _, view := range opt.Views {
 		s.bus.Attach(masked{view, s.redact})
 	}
@@ -207,19 +213,41 @@ func (s *session) close() error {
 func (s *session) run(ctx context.Context) (*result.Document, error) {
 	s.bus.Start(s.opt.Version, s.runID)
 	s.warnAll(s.publisher().Start(ctx))
-	release, err := s.takeLock(ctx)
+	carryOut := s.carryOut
+	if s.opt.Plan.Simulated == SimulateVirtual {
+		carryOut = s.rehearse
+	}
+	outcome, more, err := carryOut(ctx)
 	if err != nil {
 		return nil, err
+	}
+	doc := engine.Document(s.opt.Plan, outcome, s.about())
+	doc.Warnings = slices.Concat(doc.Warnings, more)
+	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
+		return nil, err
+	}
+	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
+		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
+	}
+	return doc, s.finish(ctx, doc)
+}
+
+// carryOut carries the plan out on this machine or its cluster, and returns what else is to
+// be warned of.
+func (s *session) carryOut(ctx context.Context) (*engine.Outcome, []string, error) {
+	release, err := s.takeLock(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer release()
 	releaseGPUs, err := s.lockGPUs(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer releaseGPUs()
 	cluster, free, err := s.allocate(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	launcher := process.New(s.spawner, process.Options{Folder: s.dir.Folder})
 	resolved := targets{s.opt, launcher, s.containers, cluster, s.dir.Folder}
@@ -245,19 +273,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	if err := s.containers.close(); err != nil { // before what is left counts as astray
 		s.caution(err.Error())
 	}
-	strays := endStrays()
-	if err != nil {
-		return nil, err
-	}
-	doc := engine.Document(s.opt.Plan, outcome, s.about())
-	doc.Warnings = slices.Concat(doc.Warnings, strays)
-	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
-		return nil, err
-	}
-	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
-		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
-	}
-	return doc, s.finish(ctx, doc)
+	return outcome, endStrays(), err
 }
 
 func (s *session) about() engine.About {

@@ -70,6 +70,9 @@ func supported(opt Options) error {
 			found = append(found, f)
 		}
 	}
+	if opt.Plan.Simulated == SimulateVirtual && len(found) == 0 {
+		found = virtually(opt)
+	}
 	return errors.Join(append(found, unusable(opt)...)...)
 }
 

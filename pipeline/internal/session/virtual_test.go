@@ -19,7 +19,7 @@ const quickstart = "../../../examples/quickstart/quickstart.pipeline.hcl"
 // A file may be called a regression in at most alpha of the runs: with 200 of them and
 // alpha = 0.05 more than 20 happen with a chance below 0.1 %.
 func TestEqualSidesInVirtualTime(t *testing.T) {
-	v := newVirtual(t, "off", 5, 5)
+	v := newRehearsed(t, "off", 5, 5)
 	verdicts := map[result.Verdict]int{}
 	for seed := range 200 {
 		verdicts[v.run(t, seed).Verdict]++
@@ -36,7 +36,7 @@ func TestEqualSidesInVirtualTime(t *testing.T) {
 // TestPlantedChangeInVirtualTime is the counterpart: the change that the quickstart is
 // about is found.
 func TestPlantedChangeInVirtualTime(t *testing.T) {
-	v := newVirtual(t, "on", 5, 5)
+	v := newRehearsed(t, "on", 5, 5)
 	found := 0
 	for seed := range 40 {
 		if v.run(t, seed).Verdict == result.Regression {
@@ -63,7 +63,7 @@ func TestLooksInVirtualTime(t *testing.T) {
 		{"off", 100, 8, result.Regression, 0, 13}, // 5 % of 100, and 13 with a chance below 0.1 %
 		{"on", 30, 5, result.Regression, 29, 30},
 	} {
-		v := newVirtual(t, tt.head, 4, 12)
+		v := newRehearsed(t, tt.head, 4, 12)
 		found, pairs := 0, 0
 		for seed := range tt.files {
 			doc := v.run(t, seed)
@@ -86,10 +86,10 @@ func TestLooksInVirtualTime(t *testing.T) {
 	}
 }
 
-// virtual rehearses the quickstart.
-type virtual struct{ rehearsal *Rehearsal }
+// rehearsed rehearses the quickstart.
+type rehearsed struct{ rehearsal *Rehearsal }
 
-func newVirtual(t *testing.T, head string, least, most int) virtual {
+func newRehearsed(t *testing.T, head string, least, most int) rehearsed {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind(), sglang.Kind())...)
 	if err != nil {
@@ -113,13 +113,13 @@ func newVirtual(t *testing.T, head string, least, most int) virtual {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return virtual{r}
+	return rehearsed{r}
 }
 
 var simulators = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()}
 
 // run carries the plan out once, with its own noise of launches and steps.
-func (v virtual) run(t *testing.T, seed int) *result.Document {
+func (v rehearsed) run(t *testing.T, seed int) *result.Document {
 	t.Helper()
 	doc, err := v.rehearsal.Run(seed)
 	if err != nil {
@@ -131,15 +131,12 @@ func (v virtual) run(t *testing.T, seed int) *result.Document {
 // A planted change slows every step of the engine down by what was asked for: under load a
 // request's own times grow by more, and with nothing planted by nothing.
 func TestPlantedChangesHaveTheirSize(t *testing.T) {
-	v := newVirtual(t, "on", 5, 5) // the head's own change must not be there
+	v := newRehearsed(t, "on", 5, 5) // the head's own change must not be there
 	for _, size := range []float64{0, 0.05, 0.1} {
-		planted, err := v.rehearsal.Plant(size, simulators)
-		if err != nil {
-			t.Fatal(err)
-		}
+		planted := v.rehearsal.Plant(size)
 		sum, n := 0.0, 0
 		for seed := range 10 {
-			for _, d := range (virtual{planted}).run(t, seed).Gates[0].Decisions {
+			for _, d := range (rehearsed{planted}).run(t, seed).Gates[0].Decisions {
 				if d.Metric == "tpot.p50" {
 					sum, n = sum+d.Change, n+1
 				}

@@ -79,7 +79,10 @@ func planned(e event.Event) []line {
 	if p.Gates > 0 {
 		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", count(p.Gates, "gate"), count(p.Family, "comparison"))})
 	}
-	if p.Simulated != "" {
+	switch {
+	case p.Simulated == result.SimulatedVirtual:
+		lines = append(lines, line{caution, "virtual time: model only, nothing is measured; times are those that the file would take"})
+	case p.Simulated != "":
 		lines = append(lines, line{caution, "simulated: no figure of this run says anything about real hardware"})
 	}
 	return lines
