@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxBlockLines bounds a block: vLLM's longest has about 60 lines.
@@ -12,14 +13,29 @@ const maxBlockLines = 1000
 // openBlock is a printed block while it is read.
 type openBlock struct {
 	line    int
-	prefix  string // what stands before the rule: of a container's log, say
+	prefix  *regexp.Regexp // what stands before the rule, of a container's log, say, with any digits
 	section string
 	entries []entry
 	noise   int
 	// bare blocks have lost the rule that begins them; what follows tells whether they are
 	// blocks at all.
 	bare bool
+	// inside says that it began before another one had ended.
+	inside bool
 }
+
+// newBlock begins a block behind a prefix. The lines that follow have the same, but for
+// times and numbers in it.
+func newBlock(line int, prefix string) *openBlock {
+	const limit = 200
+	b := &openBlock{line: line}
+	if prefix != "" && len(prefix) <= limit && utf8.ValidString(prefix) {
+		b.prefix = regexp.MustCompile("^" + digits.ReplaceAllString(regexp.QuoteMeta(prefix), `\d+`))
+	}
+	return b
+}
+
+var digits = regexp.MustCompile(`\d+`)
 
 // startsBare reports that a line outside of any block is a figure as blocks print it, with
 // its unit, so that a block without its first rule begins.
@@ -48,12 +64,12 @@ func (b *openBlock) isBlock() bool {
 
 // linePrefix is what logs and pages put before a line: quotes, comments, names of
 // containers and processes, times.
-var linePrefix = regexp.MustCompile(`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s)`)
+var linePrefix = regexp.MustCompile(`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
 
 // strip takes the prefixes of a line off, and white space.
 func (b *openBlock) strip(line string) string {
-	if b.prefix != "" {
-		line = strings.TrimPrefix(line, b.prefix)
+	if b.prefix != nil {
+		line = line[len(b.prefix.FindString(line)):]
 	}
 	for {
 		at := linePrefix.FindStringIndex(line)
@@ -97,6 +113,18 @@ func beginsLikeFigure(text string) bool {
 	words := strings.Fields(text)
 	for n := min(len(words), 8); n > 1; n-- {
 		if _, ok := figureOf(strings.Join(words[:n], " ")); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsLikeLabel reports that a line begins with the name of a latency whose unit or value
+// is not there: it was cut, or wrapped by a narrow terminal.
+func beginsLikeLabel(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	for n := 2; n <= min(len(words), 6); n++ {
+		if m := statPattern.FindStringSubmatch(strings.NewReplacer("-", " ").Replace(strings.Join(words[:n], " "))); m != nil && latencyNames[m[2]] != "" {
 			return true
 		}
 	}

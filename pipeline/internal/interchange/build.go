@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ func (r *Run) add(e entry) error {
 			err = errors.New("negative")
 		}
 		r.Duration = v
-		return err
+		return cmp.Or(err, r.once("duration", v))
 	}
 	return r.addMetric(f, e)
 }
@@ -74,6 +75,9 @@ func (r *Run) addCount(f figure, text string) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := r.once(f.name, float64(n)); err != nil {
 		return err
 	}
 	switch f.name {
@@ -112,7 +116,7 @@ func (r *Run) addMetric(f figure, e entry) error {
 	}
 	id, definition := r.metricID(f.group, f.stat)
 	if old, ok := r.Metrics[id]; ok && old != v {
-		return fmt.Errorf("is there twice, with different values")
+		return errTwice
 	}
 	if r.Metrics == nil {
 		r.Metrics = map[string]float64{}
@@ -123,6 +127,20 @@ func (r *Run) addMetric(f figure, e entry) error {
 	}
 	return nil
 }
+
+// once refuses a second value of what a result has once: two results are mixed then.
+func (r *Run) once(name string, v float64) error {
+	if old, ok := r.seen[name]; ok && old != v {
+		return errTwice
+	}
+	if r.seen == nil {
+		r.seen = map[string]float64{}
+	}
+	r.seen[name] = v
+	return nil
+}
+
+var errTwice = errors.New("is there twice, with different values")
 
 func (r *Run) audit(name string, value any) {
 	if r.Audit == nil {

@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,9 +14,11 @@ import (
 
 // readCSV reads a table with one result a row (columns named by the labels or keys of a
 // load generator, or by our ids), or our own long form with one metric a row.
-func readCSV(in io.Reader, name string, opt ReadOptions) ([]Run, error) {
+func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	r := csv.NewReader(in)
-	r.ReuseRecord = false
+	head, _ := in.Peek(detectBytes) // as much as there is
+	line, _, _ := strings.Cut(string(head), "\n")
+	r.Comma = delimiter(line)
 	header, err := r.Read()
 	if err != nil {
 		return nil, csvError(name, 1, err)
@@ -30,10 +33,10 @@ func readCSV(in io.Reader, name string, opt ReadOptions) ([]Run, error) {
 		if errors.Is(err, io.EOF) {
 			return runs, nil
 		}
-		line, _ := r.FieldPos(0)
 		if err != nil {
-			return nil, csvError(name, line, err)
+			return nil, csvError(name, 1, err) // which knows its line
 		}
+		line, _ := r.FieldPos(0)
 		run := Run{Source: name, Line: line, Format: FormatCSV, Tool: opt.Tool}
 		if err := run.row(header, cells, line); err != nil {
 			return nil, err
@@ -135,10 +138,10 @@ func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]R
 		if errors.Is(err, io.EOF) {
 			return runs, nil
 		}
-		line, _ := r.FieldPos(0)
 		if err != nil {
-			return nil, csvError(name, line, err)
+			return nil, csvError(name, 1, err) // which knows its line
 		}
+		line, _ := r.FieldPos(0)
 		var key strings.Builder
 		for i, h := range header {
 			if h != "metric" && h != "value" && h != "unit" {

@@ -47,11 +47,23 @@ func vllmObject(r *Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not tell the limits that were given
+		return withGoodput(indented, rate)
+	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, indented); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+func withGoodput(object []byte, rate float64) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return nil, err
+	}
+	fields["request_goodput"] = json.RawMessage(number(rate))
+	return json.Marshal(fields)
 }
 
 // vllmKeys are vLLM's keys of single figures by our ids.

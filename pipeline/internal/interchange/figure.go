@@ -231,6 +231,9 @@ func isNumber[T string | []byte](s T) bool {
 	return i == len(s)
 }
 
+// decimalComma is how much of the world writes a number.
+var decimalComma = regexp.MustCompile(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
+
 // errNoData is returned for a figure that says it has no value (nan).
 var errNoData = fmt.Errorf("no data")
 
@@ -241,6 +244,9 @@ func parseNumber(text string, shift int) (float64, error) {
 	switch strings.ToLower(text) {
 	case "nan", "-nan", "n/a", "none", "null", "-", "—", "–", "...", "…":
 		return 0, errNoData
+	}
+	if decimalComma.MatchString(text) {
+		return 0, fmt.Errorf("%s is not a number: is its comma a decimal point?", clip(text))
 	}
 	if !isNumber(text) {
 		return 0, fmt.Errorf("%s is not a number", clip(text))

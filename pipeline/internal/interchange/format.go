@@ -59,9 +59,9 @@ func looksLikeJSON(rest []byte) bool {
 	return len(rest) == 0 || bytes.IndexByte([]byte(`"{[]}`), rest[0]) >= 0
 }
 
-// isCSVHeader reports that a line names at least two figures between commas.
+// isCSVHeader reports that a line names at least two figures between delimiters.
 func isCSVHeader(line string, named bool) bool {
-	fields := strings.Split(strings.TrimSpace(line), ",")
+	fields := strings.Split(strings.TrimSpace(line), string(delimiter(line)))
 	figures := 0
 	for _, f := range fields {
 		f = strings.Trim(f, ` "`)
@@ -72,4 +72,15 @@ func isCSVHeader(line string, named bool) bool {
 		}
 	}
 	return figures >= 2 || named && len(fields) > 1
+}
+
+// delimiter is what separates the columns of a header: a comma, what spreadsheets write
+// where a comma is the decimal point, or a tab.
+func delimiter(header string) rune {
+	for _, c := range ",;\t" {
+		if strings.ContainsRune(header, c) {
+			return c
+		}
+	}
+	return ','
 }

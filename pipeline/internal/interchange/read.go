@@ -65,7 +65,7 @@ var (
 func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	opt.Limits = opt.Limits.withDefaults()
 	limited := &io.LimitedReader{R: r, N: opt.Limits.Bytes + 1}
-	buf := bufio.NewReaderSize(limited, detectBytes)
+	buf := decoded(bufio.NewReaderSize(limited, detectBytes))
 	head, err := buf.Peek(detectBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)

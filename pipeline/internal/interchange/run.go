@@ -45,6 +45,8 @@ type Run struct {
 	// loose are parameters that come from lines of the text alone: "Elapsed: 12 s" is one as
 	// well as "seq_length: 80".
 	loose map[string]bool
+	// seen are the counts and the duration while they are read.
+	seen map[string]float64
 	// bare marks a block that was found without its first line.
 	bare bool
 }

@@ -149,7 +149,7 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 			if cell == "" {
 				continue
 			}
-			entries = append(entries, entry{h, withoutUnit(cell), line})
+			entries = append(entries, entry{h, withoutUnit(strings.Trim(cell, "`")), line})
 		default:
 			r.setParam(h, strings.ReplaceAll(cell, "`", ""))
 		}

@@ -92,7 +92,6 @@ func (t *textReader) fail(err error) {
 func (t *textReader) err() error { return errors.Join(t.errs...) }
 
 var (
-	ansi        = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
 	blockEnd    = regexp.MustCompile(`^={10,}$`)
 	sectionRule = regexp.MustCompile(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
@@ -104,10 +103,7 @@ var (
 // next looks at one line. Progress bars overwrite themselves with carriage returns, so
 // that a line may hold several.
 func (t *textReader) next(line string, complete bool) {
-	if strings.Contains(line, "\x1b") {
-		line = ansi.ReplaceAllString(line, "")
-	}
-	for part := range strings.SplitSeq(line, "\r") {
+	for part := range strings.SplitSeq(cleanLine(line), "\r") {
 		t.part(part, complete)
 	}
 }
@@ -116,8 +112,12 @@ func (t *textReader) part(line string, complete bool) {
 	defer func() { t.before = line }()
 	if at := blockStart.FindStringIndex(line); at != nil {
 		t.closeTable()
-		t.closeBlock("another block begins")
-		t.block = &openBlock{line: t.line, prefix: line[:at[0]]}
+		inside := t.block != nil && len(t.block.entries) > 0
+		if inside || t.block == nil || t.block.bare { // a rule that is there twice begins one block
+			t.closeBlock("another block begins")
+		}
+		t.block = newBlock(t.line, line[:at[0]])
+		t.block.inside = inside
 		return
 	}
 	if t.engine.take(line, t.line) {
@@ -165,6 +165,9 @@ func isCommand(line string) bool {
 
 // inCommand collects a command of several lines that end with a backslash.
 func (t *textReader) inCommand(line string) {
+	if t.command != "" {
+		line = (&openBlock{}).strip(line)
+	}
 	body, more := strings.CutSuffix(strings.TrimRight(line, " \t"), `\`)
 	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
 		return
@@ -202,7 +205,7 @@ func (t *textReader) inBlock(line string, complete bool) {
 				t.fail(&Error{t.source, t.line, fmt.Errorf("the file ends in the middle of a figure")})
 			}
 			b.entries = append(b.entries, b.qualify(e))
-		case beginsLikeFigure(text):
+		case beginsLikeFigure(text), !b.bare && beginsLikeLabel(text):
 			t.fail(&Error{t.source, t.line, fmt.Errorf("%s is not a label and a value", clip(text))})
 		default:
 			b.noise++
@@ -237,6 +240,10 @@ func (t *textReader) closeBlock(why string) {
 	}
 	if b.bare {
 		why = "nor a first one"
+	}
+	if b.inside && b.succeeded() < 0 {
+		t.fail(&Error{t.source, b.line, errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file of its own")})
+		return
 	}
 	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool(), bare: b.bare}
 	t.around.apply(&run, b.succeeded())
