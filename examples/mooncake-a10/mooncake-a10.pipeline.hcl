@@ -138,12 +138,13 @@ benchmark "serving" {
   description = "Short answers to sonnets, open loop"
 
   matrix {
-    backend   = ["single", "chunked", "rdma", "rdma2", "tcp", "replicas"]
-    input_len = [1024, 256]
+    backend = ["single", "chunked", "rdma", "rdma2", "tcp", "replicas"]
+    # The published 1,024 and 256 as they came out: there a prompt ended with the last line that fitted.
+    input_len = [1011, 245]
     qps       = [2, 4, 6, 8]
 
     exclude {
-      when = matrix.input_len == 1024 && matrix.qps > 2
+      when = matrix.input_len == 1011 && matrix.qps > 2
     }
   }
 
