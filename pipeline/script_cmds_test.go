@@ -86,7 +86,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(path, args[5:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stderr, &stderr
-	cmd.Env = append(os.Environ(), "WORK="+ts.Getenv("WORK"), "NO_COLOR=1", "HOME="+ts.Getenv("WORK"))
+	cmd.Env = append(os.Environ(), "WORK="+ts.Getenv("WORK"), "NO_COLOR=1", "HOME="+ts.Getenv("WORK"), "PATH="+ts.Getenv("PATH"))
 	ts.Check(cmd.Start())
 	waitFile(ts, false, args[2:4])
 	sent := time.Now()
