@@ -67,9 +67,21 @@ func (r *slurmRig) empty(t *testing.T) {
 		if jobs == "" && len(strings.Fields(idle)) == 2 {
 			return
 		}
+		r.resume(t)
 		if time.Now().After(deadline) {
 			t.Fatalf("jobs are left: %s\nidle nodes: %s", jobs, idle)
 		}
+	}
+}
+
+// resume takes nodes back that Slurm has drained, because a step took more than a minute to
+// end: one hang of its daemons must not fail every test after it.
+func (r *slurmRig) resume(t *testing.T) {
+	t.Helper()
+	drained := r.must(t, "sinfo", "--noheader", "--Node", "--partition=main", "--states=drained", "--format=%n")
+	for node := range strings.FieldsSeq(drained) {
+		t.Logf("node %s was drained: %s", node, r.must(t, "sinfo", "--noheader", "--nodes="+node, "--format=%E"))
+		r.must(t, "scontrol", "update", "nodename="+node, "state=resume")
 	}
 }
 
@@ -200,6 +212,37 @@ func TestSlurm(t *testing.T) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", `fails=["crash_after=9"]`)...)
 		}},
+		{"side by side", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := marked(t, dir, slurmRun(t, "--var", "side_by_side=true", "--var", "repeats=4")...)
+			if code == 0 {
+				checkLanes(t, dir)
+			}
+			return text, code
+		}},
+		{"side by side, a node lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, slurmRun(t, append(many, "--var", "side_by_side=true")...)...)
+			r.script(t, "node", "n2")
+			return text, code
+		}},
+		{"side by side on unlike nodes", 4, "node n1 has gpu_name NVIDIA H100 and node n2 has gpu_name NVIDIA A100", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			unlikeGPUs(t)
+			return marked(t, dir, slurmRun(t, "--var", "side_by_side=true")...)
+		}},
+		{"unlike nodes for unlike roles", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			unlikeGPUs(t)
+			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
+			if code == 0 {
+				m := machineOf(t, dir).Machine
+				if m["slurm.node0.gpu_name"] != "NVIDIA H100" || m["slurm.node1.gpu_name"] != "NVIDIA A100" || m["gpu"] != "NVIDIA H100" {
+					t.Errorf("the result's machine is %v", m)
+				}
+			}
+			return text, code
+		}},
 		{"no such partition", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=nope")...)
@@ -280,6 +323,46 @@ func TestSlurm(t *testing.T) {
 			})
 		}
 	}
+}
+
+// checkLanes sees that repeats ran at once, each with both sides on one node, in turn.
+func checkLanes(t *testing.T, dir string) {
+	t.Helper()
+	doc := machineOf(t, dir)
+	for _, cell := range doc.Benchmarks[0].Cells {
+		for _, run := range cell.Runs {
+			if want := []string{"n2", "n1"}[run.Repeat%2]; run.Nodes != want || run.Audit["lag_p99_s"] == nil {
+				t.Errorf("repeat %d of %v ran on %q, want %q; audit %v", run.Repeat, cell.Values, run.Nodes, want, run.Audit)
+			}
+		}
+	}
+	journal, err := os.ReadFile(filepath.Join(dir, "out", "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, done := `"type":"launch_ready"`, `"type":"launch_done"`
+	if before, _, ok := strings.Cut(string(journal), done); !ok || strings.Count(before, ready) < 2 {
+		t.Errorf("no two launches were ready before the first was done")
+	}
+}
+
+// unlikeGPUs gives the nodes an nvidia-smi that knows another GPU on each.
+func unlikeGPUs(t *testing.T) {
+	t.Helper()
+	script := `#!/bin/sh
+case "$*" in
+*--query-gpu=name*)
+  name="NVIDIA H100"
+  if [ "$(hostname)" = n2 ]; then name="NVIDIA A100"; fi
+  echo "$name, 81559, 550.54.15, 700.00, 1980, 5, 16, Disabled, Enabled, Enabled" ;;
+*) exit 1 ;;
+esac
+`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // slurmTimes is how often each end is played: once, or PIPELINE_SLURM_TIMES.

@@ -7,6 +7,7 @@ pipeline {
     time          = var.time
     nodes         = 2
     gpus_per_node = var.gpus
+    side_by_side  = var.side_by_side
     queue_timeout = "1m"
   }
 }
@@ -22,6 +23,16 @@ variable "time" {
 }
 
 variable "gpus" {
+  type    = number
+  default = 2
+}
+
+variable "side_by_side" {
+  type    = bool
+  default = false
+}
+
+variable "repeats" {
   type    = number
   default = 2
 }
@@ -119,8 +130,8 @@ benchmark "b" {
     rate_share = "1%"
   }
   repeat {
-    min = 2
-    max = 2
+    min = var.repeats
+    max = var.repeats
   }
 }
 

@@ -233,7 +233,8 @@ func (s *Server) signal(ctx context.Context, name string) error {
 // ending srun, whose step the end of the job then ends.
 func (s *Server) kill(ctx context.Context) error {
 	killErr := s.signal(ctx, "KILL")
-	if killErr == nil && s.within(ctx, s.launcher.job.opt.KillWait) {
+	// The other half of the time is for asking what became of a step that does not end.
+	if killErr == nil && s.within(ctx, s.launcher.job.opt.KillWait/2) {
 		return nil
 	}
 	if err := s.killCommand(); err != nil {
@@ -249,13 +250,18 @@ func (s *Server) kill(ctx context.Context) error {
 // more.
 func (s *Server) awaitGone(ctx context.Context) error {
 	opt := &s.launcher.job.opt
+	id := "" // as it was seen last
 	for {
-		id, err := s.stepID(ctx)
-		if err != nil {
+		found, err := s.stepID(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
 			return fmt.Errorf("whether the step is gone is not known: %w", err)
-		}
-		if id == "" {
+		case err != nil && id == "":
+			return fmt.Errorf("whether the step is gone is not known, since no time is left to ask: %w; squeue --steps --jobs=%s shows it", err, s.launcher.job.id)
+		case err == nil && found == "":
 			return nil
+		case err == nil:
+			id = found
 		}
 		select {
 		case <-time.After(opt.Poll):

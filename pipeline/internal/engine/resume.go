@@ -109,6 +109,7 @@ func (b *builder) add(e event.Event) error {
 		}
 	case event.LaunchDone:
 		if l := b.open[e.Launch]; l != nil {
+			s.Launched = slices.DeleteFunc(s.Launched, func(before Launched) bool { return before.ID == l.ID }) // measured again on other nodes
 			s.Launched = append(s.Launched, *l)
 			delete(b.open, e.Launch)
 		}
