@@ -430,14 +430,26 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	return out
 }
 
-// samples are the values of a metric over the valid runs; a cell with only a summary has
-// one.
+// samples are the values of a metric over the valid runs, those of the passes of a launch
+// as one; a cell with only a summary has one.
 func samples(c *result.Cell, id string) []float64 {
-	var values []float64
+	var launches [][]float64
+	at := map[int]int{} // by repeat
 	for _, r := range c.Current() {
-		if x, ok := r.Metrics[id]; ok && r.Status == result.RunOK {
-			values = append(values, x)
+		x, ok := r.Metrics[id]
+		if !ok || r.Status != result.RunOK {
+			continue
 		}
+		if i, seen := at[r.Repeat]; seen && r.Pass > 0 {
+			launches[i] = append(launches[i], x)
+			continue
+		}
+		at[r.Repeat] = len(launches)
+		launches = append(launches, []float64{x})
+	}
+	values := make([]float64, len(launches))
+	for i, passes := range launches {
+		values[i] = describe(id).Mean(passes)
 	}
 	if x, ok := c.Summary[id]; ok && len(values) == 0 {
 		return []float64{x}

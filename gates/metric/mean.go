@@ -5,6 +5,9 @@ import "math"
 // Mean of values on the scale of comparison: geometric on the log scale, arithmetic on
 // others. A value without a logarithm is returned as it is, for its reader to refuse.
 func (m Metric) Mean(values []float64) float64 {
+	if len(values) == 1 { // exactly
+		return values[0]
+	}
 	sum := 0.0
 	for _, v := range values {
 		if m.Scale == Log {
