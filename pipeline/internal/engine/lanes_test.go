@@ -100,8 +100,8 @@ func TestALostLaneEndsTheOthers(t *testing.T) {
 				}
 			}
 		}
-		if kept < 4 {
-			t.Errorf("%d runs are kept of two whole launches with two runs each", kept)
+		if kept < 3 { // the other lane is in its second run, or has just ended it
+			t.Errorf("%d runs are kept, of a whole launch with two runs and of one in the other lane", kept)
 		}
 	})
 }

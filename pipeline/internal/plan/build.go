@@ -77,6 +77,7 @@ func warnings(p *Plan) []string {
 	if text := p.extension(); text != "" {
 		out = append(out, text)
 	}
+	out = append(out, p.apartOnNodes()...)
 	for _, b := range p.Benchmarks {
 		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
 		if judged && b.RepeatMax < 2 {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
 )
@@ -122,6 +123,18 @@ func (p *Plan) Rounds() [][]Repeat {
 		}
 		last := len(out) - 1
 		out[last] = append(out[last], r)
+	}
+	return out
+}
+
+// apartOnNodes warns of tests that take the sides of a repeat apart where repeats have
+// nodes of their own.
+func (p *Plan) apartOnNodes() []string {
+	var out []string
+	for _, g := range p.Gates {
+		if unpaired := g.Test == string(gates.MannWhitney) || g.Test == string(gates.Welch); unpaired && p.lanes() > 1 {
+			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.Test))
+		}
 	}
 	return out
 }

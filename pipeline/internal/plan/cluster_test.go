@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+	"pgregory.net/rapid"
+)
+
+// clustered is a configuration of two sides on a cluster.
+func clustered(repeats int, spec steps.SlurmSpec) *lang.Config {
+	cfg := config(repeats, 2, 4)
+	cfg.Settings.Slurm = &spec
+	return cfg
+}
+
+// orders writes the schedule: for each repeat its lane and the first letters of its sides.
+func orders(p *Plan) string {
+	var rounds []string
+	for _, round := range p.Rounds() {
+		var words []string
+		for _, r := range round {
+			word := fmt.Sprint(r.Lane)
+			for _, l := range r.Launches {
+				word += strings.TrimPrefix(l.Target, "server.vllm.sut[\"")[:1]
+			}
+			words = append(words, word)
+		}
+		rounds = append(rounds, strings.Join(words, " "))
+	}
+	return strings.Join(rounds, "; ")
+}
+
+func TestRepeatsSideBySide(t *testing.T) {
+	for _, tt := range []struct {
+		spec steps.SlurmSpec
+		want string
+	}{
+		{steps.SlurmSpec{Nodes: 4}, "0bh; 0hb; 0bh; 0hb; 0bh"},
+		{steps.SlurmSpec{Nodes: 2, SideBySide: true}, "0bh 1hb; 0hb 1bh; 0bh"},
+		{steps.SlurmSpec{Nodes: 3, SideBySide: true}, "0bh 1hb 2bh; 0hb 1bh"},
+		{steps.SlurmSpec{Nodes: 9, SideBySide: true}, "0bh 1hb 2bh 3hb 4bh"},
+	} {
+		p, diags := Build(clustered(5, tt.spec), Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := orders(p); got != tt.want {
+			t.Errorf("%d nodes: %s, want %s", tt.spec.Nodes, got, tt.want)
+		}
+	}
+}
+
+// TestPropertyBothOrdersAreTakenEquallyOften after every even number of repeats, and on each
+// lane after every even number of its own: a linear drift falls on both sides alike.
+func TestPropertyBothOrdersAreTakenEquallyOften(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lanes, repeats := rapid.IntRange(1, 9).Draw(t, "lanes"), rapid.IntRange(1, 40).Draw(t, "repeats")
+		p, diags := Build(clustered(repeats, steps.SlurmSpec{Nodes: max(lanes, 2), SideBySide: lanes > 1}), Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		balance, perLane, seen := 0, map[int]int{}, map[int]int{}
+		for i, r := range p.Repeats {
+			sign := 1
+			if strings.Contains(r.Launches[0].Target, "head") {
+				sign = -1
+			}
+			balance += sign
+			perLane[r.Lane] += sign
+			seen[r.Lane]++
+			if (i+1)%2 == 0 && balance != 0 || seen[r.Lane]%2 == 0 && perLane[r.Lane] != 0 {
+				t.Fatalf("after repeat %d: %d of all, lanes %v", i+1, balance, perLane)
+			}
+		}
+	})
+}
+
+// TestClusterIsPartOfTheFingerprint as far as it changes what is measured.
+func TestClusterIsPartOfTheFingerprint(t *testing.T) {
+	built := func(change func(*steps.SlurmSpec)) string {
+		spec := steps.SlurmSpec{Partition: "gpu", Account: "us", Time: time.Hour, Nodes: 2, GPUsPerNode: 1, Runtime: steps.RuntimeNone}
+		change(&spec)
+		p, diags := Build(clustered(4, spec), Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return p.Fingerprint
+	}
+	as := built(func(*steps.SlurmSpec) {})
+	for name, change := range map[string]func(*steps.SlurmSpec){
+		"partition":     func(s *steps.SlurmSpec) { s.Partition = "other" },
+		"constraint":    func(s *steps.SlurmSpec) { s.Constraint = "h100" },
+		"nodes":         func(s *steps.SlurmSpec) { s.Nodes = 3 },
+		"gpus_per_node": func(s *steps.SlurmSpec) { s.GPUsPerNode = 2 },
+		"exclusive":     func(s *steps.SlurmSpec) { s.Shared = true },
+		"runtime":       func(s *steps.SlurmSpec) { s.Runtime = steps.RuntimePyxis },
+		"extra_args":    func(s *steps.SlurmSpec) { s.ExtraArgs = []string{"--nodelist=n7"} },
+		"side_by_side":  func(s *steps.SlurmSpec) { s.SideBySide = true },
+	} {
+		if built(change) == as {
+			t.Errorf("a change of %s leaves the fingerprint as it is", name)
+		}
+	}
+	for name, change := range map[string]func(*steps.SlurmSpec){
+		"account":       func(s *steps.SlurmSpec) { s.Account = "them" },
+		"time":          func(s *steps.SlurmSpec) { s.Time = 2 * time.Hour },
+		"queue_timeout": func(s *steps.SlurmSpec) { s.QueueTimeout = time.Minute },
+	} {
+		if built(change) != as {
+			t.Errorf("a change of %s, which measures the same, changes the fingerprint", name)
+		}
+	}
+}
+
+func TestSideBySideIsRefused(t *testing.T) {
+	both := steps.SlurmSpec{Nodes: 2, SideBySide: true}
+	attached := clustered(4, both)
+	attached.Servers[1].Spec.URL, attached.Servers[1].Spec.Executable = "http://h", nil
+	wide := clustered(4, both)
+	wide.Servers[0].Spec.Node = 1
+	spread := clustered(4, both)
+	spread.Servers[0].Spec.Nodes = 2
+	for name, tt := range map[string]struct {
+		cfg  *lang.Config
+		want string
+	}{
+		"one node":           {clustered(4, steps.SlurmSpec{Nodes: 1, SideBySide: true}), "set nodes = 2"},
+		"a server of a url":  {attached, "answers at http://h"},
+		"two nodes a repeat": {wide, "set nodes = 4"},
+		"a spread server":    {spread, "set nodes = 4"},
+	} {
+		if _, diags := Build(tt.cfg, Options{}); !strings.Contains(diags.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, diags, tt.want)
+		}
+	}
+	if p, diags := Build(clustered(4, both), Options{Simulated: "process"}); diags.HasErrors() || p.Cluster != nil || len(p.Rounds()) != 4 {
+		t.Errorf("a rehearsal on one machine has %v and %d rounds: %v", p.Cluster, len(p.Rounds()), diags)
+	}
+}
+
+func TestSideBySideSaysWhatItSaves(t *testing.T) {
+	p, diags := Build(clustered(6, steps.SlurmSpec{Nodes: 3, SideBySide: true}), Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if e := p.Estimate; e.Sequential < 2.99*e.Seconds || e.Sequential > 3.01*e.Seconds {
+		t.Errorf("%g s side by side and %g s one after another", e.Seconds, e.Sequential)
+	}
+	if len(p.Warnings) > 0 {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+	p.Gates[0].Test = "mann_whitney"
+	if got := strings.Join(warnings(p), "\n"); !strings.Contains(got, `test = "mann_whitney" takes the sides of a repeat apart`) {
+		t.Errorf("warnings %q", got)
+	}
+	text := new(bytes.Buffer)
+	if err := p.WriteText(text); err != nil {
+		t.Fatal(err)
+	}
+	saved := Duration(p.Estimate.Sequential - p.Estimate.Seconds)
+	if want := "side by side  3 repeats at a time, each with its sides on one node: saves " + saved; !strings.Contains(text.String(), want) {
+		t.Errorf("the plan lacks %q:\n%s", want, text)
+	}
+}
