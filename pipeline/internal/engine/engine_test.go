@@ -392,20 +392,20 @@ func TestVoidRunsAreMeasuredAgain(t *testing.T) {
 	}{
 		{
 			name: "base of an even repeat: same orientation", behave: trouble(base, late(1), 2),
-			launches: "bhhbbhhb" + "hb", base: "1 ok, 2 void, 3 ok, 4 ok, 5 ok", head: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok",
+			launches: "bhhbbhhb" + "hb", base: "1 ok, 2 void, 3 ok, 4 ok, 1001 ok", head: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok",
 		},
 		{
 			name: "void twice", behave: trouble(head, late(1), 3, 5),
-			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok, 6 ok", head: "1 ok, 2 ok, 3 void, 4 ok, 5 void, 6 ok",
+			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok", head: "1 ok, 2 ok, 3 void, 4 ok, 1001 void, 1002 ok",
 		},
 		{
 			name: "beyond the cap", behave: trouble(head, late(1)), warns: true,
-			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok, 6 ok", head: "1 void, 2 void, 3 void, 4 void, 5 void, 6 void",
+			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok", head: "1 void, 2 void, 3 void, 4 void, 1001 void, 1002 void",
 		},
 		{
 			name: "only the cells concerned", rates: []float64{2, 4}, behave: trouble(head, late(2), 1),
-			launches: "bhhbbhhb" + "bh", base: "1 ok, 1 ok, 2 ok, 2 ok, 3 ok, 3 ok, 4 ok, 4 ok, 5 ok",
-			head: "1 ok, 1 void, 2 ok, 2 ok, 3 ok, 3 ok, 4 ok, 4 ok, 5 ok",
+			launches: "bhhbbhhb" + "bh", base: "1 ok, 1 ok, 2 ok, 2 ok, 3 ok, 3 ok, 4 ok, 4 ok, 1001 ok",
+			head: "1 ok, 1 void, 2 ok, 2 ok, 3 ok, 3 ok, 4 ok, 4 ok, 1001 ok",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -124,8 +124,14 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 	return out
 }
 
+// replacementsAfter is above the number of every repeat that a plan can have. Repeats that
+// measure void runs again are numbered from there on, so that more of the plan's own can
+// still be added to the session.
+const replacementsAfter = 1000
+
+// lastRepeat is the largest number of a repeat so far.
 func lastRepeat(p *plan.Plan, done []Launched) int {
-	last := len(p.Repeats)
+	last := max(len(p.Repeats), replacementsAfter)
 	for _, l := range done {
 		last = max(last, l.Repeat)
 	}

@@ -26,7 +26,8 @@ func (s *session) goOn() error {
 
 // extend notes the longer plan before anything is measured by it.
 func (s *session) extend(planned int) error {
-	if slices.ContainsFunc(s.state.Launched, func(l engine.Launched) bool { return l.Repeat > planned }) {
+	taken := func(l engine.Launched) bool { return l.Repeat > planned && l.Repeat <= len(s.opt.Plan.Repeats) }
+	if slices.ContainsFunc(s.state.Launched, taken) { // by an earlier version
 		return fmt.Errorf("void runs were measured again as repeats from %d on, so no repeats can be added; run again as another attempt", planned+1)
 	}
 	if err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan); err != nil {
