@@ -203,7 +203,7 @@ func adviceText(g calibrate.Gate, repeats int) string {
 		text += fmt.Sprintf("; %.0f %% of the variance is between launches", 100*g.Between)
 	}
 	if s := g.Cheapest; s != nil && s.Passes != g.Passes {
-		text += fmt.Sprintf("; %d repeats of %d passes take the least time, about %s", s.Repeats, s.Passes, plan.Duration(s.Seconds))
+		text += fmt.Sprintf("; %d repeats with passes = %d take the least time, about %s", s.Repeats, s.Passes, plan.Duration(s.Seconds))
 	}
 	if g.FewRequests {
 		text += "; the small number of requests of a run could explain the noise alone, so longer runs may help"

@@ -94,7 +94,10 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
-	here := session.Machine(ctx, sp)
+	var here map[string]string // none in virtual time
+	if f.simulate != session.SimulateVirtual {
+		here = session.Machine(ctx, sp)
+	}
 	return func(cell, metric string) (plan.Noise, bool) {
 		n, at, ok := h.NoiseOf(history.Query{Cell: cell, Metric: metric, Machine: here, Simulated: history.Simulated(f.simulate, f.timeScale)})
 		return plan.Noise{SD: n.PairSDAt, Basis: fmt.Sprintf("calibrated %s with %d pairs", at.Format("2006-01-02"), n.Pairs)}, ok
