@@ -20,10 +20,16 @@ const shownPort = 65535
 // shownImage stands for the simulator's image, which is built when a run begins.
 const shownImage = "pipeline-simulator"
 
-// Argv is the command line of a server for display, with PORT in place of the port.
+// Argv is the command line of a server for display, with PORT in place of the port. Of one
+// that is spread over nodes it is that of the first.
 func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error) {
 	if simulate {
 		spec = bare(spec)
+	}
+	if spec.Spread() {
+		p := spread([]steps.Member{{Spec: spec}})[0]
+		rendered, err := renderNode(e, p, map[string]string{p.Name: "NODE0"}, p.Name, map[kv.Port]int{{Process: p.Name, Purpose: kv.PortHTTP}: spec.Port})
+		return rendered.Argv, err
 	}
 	p, err := e.Render(spec, spec.ListenHost(), cmp.Or(spec.Port, shownPort))
 	if err != nil || spec.Port != 0 {
