@@ -168,11 +168,11 @@ func place(values []result.AxisValue) string {
 	return " at " + name(values)
 }
 
-type work struct{ sent, input, output float64 }
+type amount struct{ sent, input, output float64 }
 
 // workOf is the mean work of a run of a cell; a unit of several passes counts as many.
-func workOf(c *result.Cell) work {
-	var w work
+func workOf(c *result.Cell) amount {
+	var w amount
 	n := 0.0
 	for _, r := range c.Runs {
 		w.sent += float64(r.Sent)
@@ -187,9 +187,9 @@ func workOf(c *result.Cell) work {
 		n += passes
 	}
 	if n == 0 {
-		return work{}
+		return amount{}
 	}
-	return work{w.sent / n, w.input / n, w.output / n}
+	return amount{w.sent / n, w.input / n, w.output / n}
 }
 
 // Selector names results of a file: "night.log?h3=RDMA&qps=2" are those of night.log with

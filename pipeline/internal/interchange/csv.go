@@ -94,9 +94,23 @@ func (r *Run) setID(id, text string, line int) error {
 	if text == "" {
 		return nil
 	}
+	if err := r.storeID(id, text); err != nil {
+		return &Error{r.Source, line, err}
+	}
+	return nil
+}
+
+// storeID stores the value of an id.
+func (r *Run) storeID(id, text string) error {
 	v, err := parseNumber(text, 0)
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%s is negative", clip(text))
+	}
 	if err != nil {
-		return &Error{r.Source, line, fmt.Errorf("%s: %w", id, err)}
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	if old, ok := r.Metrics[id]; ok && old != v {
+		return fmt.Errorf("%s: %w", id, errTwice)
 	}
 	if r.Metrics == nil {
 		r.Metrics = map[string]float64{}

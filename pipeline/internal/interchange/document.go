@@ -326,6 +326,9 @@ func (u *unit) run() (result.Run, error) {
 			engine = append(engine, r.Engine...)
 		}
 	}
+	if slices.ContainsFunc(u.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
+		out.Audit[auditFailures] = "not told by the tool"
+	}
 	maps.Copy(out.Audit, engineAudit(engine))
 	out.Series = engineSeries(engine, u.points)
 	out.Metrics = means(u.runs)

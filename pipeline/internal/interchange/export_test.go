@@ -47,32 +47,6 @@ func sameFigures(t *testing.T, got, want *interchange.Run) {
 	}
 }
 
-func TestRoundTripCSV(t *testing.T) {
-	for _, name := range []string{"published/vllm-mooncake.md", "published/sglang-random.txt", "tools/vllm-old.json", "tools/aiperf.json", "tools/hf.json"} {
-		runs := readFile(t, name, interchange.ReadOptions{})
-		out := again(t, "x.csv", runs, func(b *bytes.Buffer) error { return interchange.WriteCSV(b, runs) })
-		for i := range runs {
-			sameFigures(t, &out[i], &runs[i])
-			if !maps.Equal(out[i].Params, runs[i].Params) {
-				t.Errorf("%s: parameters\n%v, want\n%v", runs[i].At(), out[i].Params, runs[i].Params)
-			}
-		}
-	}
-}
-
-func TestRoundTripVLLM(t *testing.T) {
-	runs := blocks(readFile(t, "published/vllm-mooncake.md", interchange.ReadOptions{}))
-	out := again(t, "x.json", runs, func(b *bytes.Buffer) error { return interchange.WriteVLLM(b, runs) })
-	for i := range runs {
-		sameFigures(t, &out[i], &runs[i])
-		for key, want := range runs[i].Params {
-			if got := out[i].Params[key]; got != want {
-				t.Errorf("%s: %s is %q, want %q", runs[i].At(), key, got, want)
-			}
-		}
-	}
-}
-
 // TestRoundTripRecords: with records the detailed arrays are written, and every metric is
 // computed again from them.
 func TestRoundTripRecords(t *testing.T) {
@@ -106,43 +80,6 @@ func TestRoundTripAnyValue(t *testing.T) {
 			sameFigures(t, &out[0], &run)
 		}
 	})
-}
-
-// benchLine is a result of the Go benchmark format.
-var benchLine = regexp.MustCompile(`^Benchmark([^\s]+) (\d+)((?: [0-9.e+-]+ [^\s]+)+)$`)
-
-func TestGoBench(t *testing.T) {
-	doc := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend", interchange.Options{By: []string{"input_len", "qps", "h3"}, Tool: "pipeline\ntest"})
-	var b bytes.Buffer
-	if err := interchange.WriteGoBench(&b, doc); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "bench.txt", b.Bytes())
-	results, units := 0, map[string]bool{}
-	for line := range strings.Lines(b.String()) {
-		line = strings.TrimSuffix(line, "\n")
-		if unit, ok := strings.CutPrefix(line, "Unit "); ok {
-			units[strings.Fields(unit)[0]] = true
-			continue
-		}
-		m := benchLine.FindStringSubmatch(line)
-		if m == nil {
-			if !regexp.MustCompile(`^# [a-z]+ \S`).MatchString(line) {
-				t.Errorf("%q is no line of the format", line)
-			}
-			continue
-		}
-		results++
-		fields := strings.Fields(m[3])
-		for i := 0; i < len(fields); i += 2 {
-			if !units[fields[i+1]] {
-				t.Errorf("the unit %s is not declared", fields[i+1])
-			}
-		}
-	}
-	if results != 5 || !strings.Contains(b.String(), "1.92552 ttft.mean-s") || !strings.Contains(b.String(), "/h3=MooncakeTransferEngine_with_TCP_backend ") {
-		t.Errorf("%d results in\n%s", results, b.String())
-	}
 }
 
 func TestOpenMetrics(t *testing.T) {

@@ -17,12 +17,13 @@ import (
 // WriteGoBench writes a document in the Go benchmark format
 // (https://golang.org/design/14313-benchmark-format), so that benchstat reads it: one line
 // for each valid run, named by the axis values, with every metric under its id and unit
-// ("ttft.p99-s"). Unit lines say which direction is better. The iteration count is the
-// number of requests. Where the figures come from is a comment: benchstat compares nothing
-// between files that say different things of themselves in lines of "key: value".
+// ("ttft.p99-s"), and what the run did ("failed-requests", "input-tokens"). Unit lines say
+// which direction is better. The iteration count is the number of requests. Where the
+// figures come from is a comment: benchstat compares nothing between files that say
+// different things of themselves in lines of "key: value". Read reads it again without loss.
 func WriteGoBench(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
-	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}} {
+	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}, {"measured-by", measuredBy(doc)}} {
 		if value := oneLine(head[1]); value != "" {
 			fmt.Fprintf(b, "# %s %s\n", head[0], value)
 		}
@@ -37,11 +38,19 @@ func WriteGoBench(w io.Writer, doc *result.Document) error {
 	for _, id := range order {
 		fmt.Fprintf(b, "Unit %s better=%s\n", benchUnit(id), betterOf(id))
 	}
+	for _, w := range works {
+		fmt.Fprintf(b, "Unit %s assume=nothing\n", w.unit)
+	}
 	eachRun(doc, func(bench *result.Benchmark, c *result.Cell, r *result.Run) {
 		fmt.Fprintf(b, "Benchmark%s %d", benchName(bench, c), max(1, r.Sent))
 		for _, id := range order {
 			if v, ok := r.Metrics[id]; ok {
 				fmt.Fprintf(b, " %s %s", number(v), benchUnit(id))
+			}
+		}
+		for _, w := range works {
+			if v, ok := w.of(r); ok {
+				fmt.Fprintf(b, " %s %s", number(v), w.unit)
 			}
 		}
 		fmt.Fprintln(b)
@@ -77,19 +86,73 @@ func benchName(bench *result.Benchmark, c *result.Cell) string {
 	return name
 }
 
-// benchWord replaces what separates words and parts of names in the format.
+// benchWord escapes what separates words and parts of names in the format, as URLs do.
 func benchWord(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(strings.ToValidUTF8(s, "\ufffd")) {
+		if c <= ' ' || c == 0x7f || strings.IndexByte("/=%", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
 	return strings.Map(func(c rune) rune {
-		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' || c == '=' {
+		if unicode.IsSpace(c) || unicode.IsControl(c) {
 			return '_'
 		}
 		return c
-	}, s)
+	}, b.String())
+}
+
+// work is what a run did, which is none of its metrics: by its unit in the Go benchmark
+// format and its family in OpenMetrics.
+type work struct {
+	unit, family string
+	of           func(*result.Run) (float64, bool)
+	set          func(*Run, float64)
+}
+
+var works = []work{
+	{"failed-requests", "pipeline_failed_requests",
+		func(r *result.Run) (float64, bool) {
+			_, untold := r.Audit[auditFailures]
+			return float64(r.Failed), !untold
+		},
+		func(r *Run, v float64) { r.Counts.Failed, r.Counts.FailedKnown = int(v), true }},
+	{"input-tokens", "pipeline_input_tokens",
+		func(r *result.Run) (float64, bool) { v, ok := r.Audit["input_tokens"].(float64); return v, ok },
+		func(r *Run, v float64) { r.Counts.InputTokens = int64(v) }},
+	{"output-tokens", "pipeline_output_tokens",
+		func(r *result.Run) (float64, bool) { v, ok := r.Audit["output_tokens"].(float64); return v, ok },
+		func(r *Run, v float64) { r.Counts.OutputTokens = int64(v) }},
+	{"duration-s", "pipeline_duration_seconds",
+		func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 },
+		func(r *Run, v float64) { r.Duration = v }},
+}
+
+// requestsFamily are the requests sent of each run in OpenMetrics.
+const requestsFamily = "pipeline_requests"
+
+// auditFailures is where a run says that its tool tells no failures.
+const auditFailures = "failures"
+
+// measuredBy is the tool that measured all runs, "" if it is not one.
+func measuredBy(doc *result.Document) string {
+	tool, one := "", true
+	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
+		t, _ := r.Audit["tool"].(string)
+		one = one && (tool == "" || t == tool)
+		tool = t
+	})
+	if !one {
+		return ""
+	}
+	return tool
 }
 
 func benchUnit(id string) string {
-	if m, ok := metric.Lookup(id); ok && m.Unit != metric.Count {
-		return benchWord(id) + "-" + strings.ReplaceAll(string(m.Unit), "/", "-per-")
+	if unit := unitOf(id); unit != "" && unit != metric.Count {
+		return benchWord(id) + "-" + strings.ReplaceAll(string(unit), "/", "-per-")
 	}
 	return benchWord(id)
 }
@@ -125,8 +188,19 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 				families[name] = append(families[name], fmt.Sprintf("%s{%s,stat=%s} %s\n", name, at, labelValue(stat), number(v)))
 			}
 		}
+		families[requestsFamily] = append(families[requestsFamily], fmt.Sprintf("%s{%s} %d\n", requestsFamily, at, r.Sent))
+		for _, w := range works {
+			if v, ok := w.of(r); ok {
+				families[w.family] = append(families[w.family], fmt.Sprintf("%s{%s} %s\n", w.family, at, number(v)))
+			}
+		}
 	})
-	for _, name := range slices.Sorted(maps.Keys(families)) {
+	// The requests first, which every run has: so who reads has the runs in their order.
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(families)), func(name string) bool { return name == requestsFamily })
+	if len(families) > 0 {
+		names = append([]string{requestsFamily}, names...)
+	}
+	for _, name := range names {
 		fmt.Fprintf(b, "# TYPE %s gauge\n", name)
 		for _, line := range families[name] {
 			fmt.Fprint(b, line)
@@ -147,8 +221,17 @@ var unitSuffix = map[metric.Unit]string{
 
 func familyOf(id string) string {
 	group, _, _ := strings.Cut(id, ".")
-	m, _ := metric.Lookup(id)
-	return "pipeline_" + slug(group) + unitSuffix[m.Unit]
+	return "pipeline_" + slug(group) + unitSuffix[unitOf(id)]
+}
+
+// unitOf is the unit of an id; a statistic that the registry lacks has that of its group.
+func unitOf(id string) metric.Unit {
+	m, ok := metric.Lookup(id)
+	if !ok {
+		group, _, _ := strings.Cut(id, ".")
+		m, _ = metric.Lookup(group + ".mean")
+	}
+	return m.Unit
 }
 
 // metricLabels names a run. Axes are prefixed, so that none takes another label's name;
@@ -162,6 +245,9 @@ func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string
 			name = fmt.Sprintf("%s_%d", name, seen[name])
 		}
 		labels = append(labels, name+"="+labelValue(v.Value))
+	}
+	if tool, ok := r.Audit["tool"].(string); ok {
+		labels = append(labels, "tool="+labelValue(tool))
 	}
 	labels = append(labels, fmt.Sprintf("repeat=\"%d\"", r.Repeat))
 	return strings.Join(labels, ",")

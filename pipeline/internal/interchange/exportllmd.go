@@ -13,12 +13,16 @@ import (
 // WriteLLMD writes a run as a Benchmark Report of llm-d, version 0.2 (JSON, which is YAML
 // too). A report is about one run. Its fields take every tool's figures under one name
 // and leave the definition to the tool, so figures of all definitions are written, and the
-// tool beside them.
+// tool beside them. What it has no field for stands among the observations, which its
+// schema leaves open, so that Read reads the run again without loss.
 func WriteLLMD(w io.Writer, r *Run) error {
 	report := map[string]any{
 		"version": "0.2",
 		"run":     llmdRun(r),
-		"results": map[string]any{"request_performance": map[string]any{"aggregate": llmdAggregate(r)}},
+		"results": map[string]any{
+			"request_performance": map[string]any{"aggregate": llmdAggregate(r)},
+			"observability":       map[string]any{llmdOwn: ownFigures(r)},
+		},
 	}
 	if scenario := llmdScenario(r); scenario != nil {
 		report["scenario"] = scenario
@@ -31,6 +35,24 @@ func WriteLLMD(w io.Writer, r *Run) error {
 		return fmt.Errorf("write export: %w", err)
 	}
 	return nil
+}
+
+// llmdOwn is the name of our own figures in a report.
+const llmdOwn = "pipeline"
+
+// ownFigures are what a report has no field for, or under another name.
+func ownFigures(r *Run) map[string]any {
+	own := map[string]any{
+		"tool": r.Tool, "metrics": r.Metrics, "parameters": r.Params, "duration_s": r.Duration, "succeeded": r.Counts.Succeeded,
+		"input_tokens": r.Counts.InputTokens, "output_tokens": r.Counts.OutputTokens,
+	}
+	if r.Counts.Sent > 0 {
+		own["sent"] = r.Counts.Sent
+	}
+	if r.Counts.FailedKnown {
+		own["failed"] = r.Counts.Failed
+	}
+	return own
 }
 
 // llmdRun names the run by where it was found and what it measured, so that the same

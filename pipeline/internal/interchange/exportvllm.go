@@ -71,13 +71,15 @@ var vllmKeys = map[string]string{
 	"request_throughput.mean": "request_throughput", "output_throughput.mean": "output_throughput",
 	"total_throughput.mean": "total_token_throughput", "goodput.rate": "request_goodput",
 	"output_throughput.peak_second": "max_output_tokens_per_s", "concurrency.peak_second": "max_concurrent_requests",
-	"spec_decode.acceptance_length": "spec_decode_acceptance_length",
+	"spec_decode.acceptance_length": "spec_decode_acceptance_length", "spec_decode.drafts": "spec_decode_num_drafts",
+	"spec_decode.draft_tokens": "spec_decode_draft_tokens", "spec_decode.accepted_tokens": "spec_decode_accepted_tokens", "rtfx.mean": "rtfx",
 }
 
 // vllmGroups are vLLM's names of the groups of times.
 var vllmGroups = map[string]string{
 	"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2el",
 	"queue": "client_queue_time", "e2el_from_schedule": "e2el_including_client_queue",
+	"probe_e2el": "probe_e2el", "token_latency": "token_latency", // the last of a fork
 }
 
 func vllmAggregates(r *Run) map[string]any {
@@ -104,6 +106,10 @@ func vllmAggregates(r *Run) map[string]any {
 	for id, v := range r.Metrics {
 		if key, ok := vllmKeys[id]; ok {
 			m[key] = v
+			continue
+		}
+		if id == "spec_decode.acceptance_rate" {
+			m["spec_decode_acceptance_rate"] = json.Number(shifted(v, 2)) // in percent
 			continue
 		}
 		group, stat, _ := strings.Cut(id, ".")

@@ -21,6 +21,9 @@ const (
 	FormatAiperf        Format = "aiperf"         // profile_export_aiperf.json
 	FormatInferencePerf Format = "inference-perf" // *_lifecycle_metrics.json
 	FormatHF            Format = "hf"             // inference-benchmarker's results
+	FormatLLMD          Format = "llm-d"          // a Benchmark Report of llm-d
+	FormatBench         Format = "bench"          // a line of our Go benchmarks
+	FormatOpenMetrics   Format = "openmetrics"    // our OpenMetrics text
 	FormatResult        Format = "result"         // our own result document
 	FormatUnknown       Format = ""
 )
@@ -46,6 +49,12 @@ func Detect(name string, head []byte) Format {
 		return FormatJSON
 	case bytes.IndexByte(trimmed, 0) >= 0:
 		return FormatUnknown
+	}
+	if openMetricsHead.Match(trimmed) {
+		return FormatOpenMetrics
+	}
+	if benchHead.Match(trimmed) {
+		return FormatBench
 	}
 	if line, _, _ := bytes.Cut(trimmed, []byte("\n")); isCSVHeader(string(line), strings.HasSuffix(name, ".csv")) {
 		return FormatCSV

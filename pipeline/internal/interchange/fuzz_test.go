@@ -57,11 +57,21 @@ func FuzzReadText(f *testing.F) {
 	seed(f, "published/*.txt", "tools/*.log")
 	f.Add("| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | 2 |\n")
 	f.Add(rule + "Successful requests: 1\nMean TTFT (ms): 1e-3\n" + end)
+	f.Add("[pod/a/b] 2026-01-02T03:04:05Z " + rule + "[pod/a/b] 2026-01-02T03:04:06Z Successful requests: 1\n&gt; Mean TTFT (ms):&nbsp;1<br>\n" + end)
+	f.Add("INFO 01-02 03:04:05 x] Engine 000: Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n" + rule + "Successful requests: 1\nMean TTFT (ms): 1\n" + end)
+	f.Add("\xff\xfe=\x00=\x00=\x00")
 	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.log", text) })
 }
 
+// FuzzReadOurs reads what our exports write.
+func FuzzReadOurs(f *testing.F) {
+	seed(f, "golden/bench.txt")
+	f.Add("# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{axis_h3=\"a \\\"b\\\" \\n\",repeat=\"1\",stat=\"p50\"} 0.5\npipeline_requests{repeat=\"1\"} 10\n# EOF\n")
+	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.txt", text) })
+}
+
 func FuzzReadJSON(f *testing.F) {
-	seed(f, "tools/*.json", "tools/*.jsonl")
+	seed(f, "tools/*.json", "tools/*.jsonl", "golden/llmd.json")
 	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.json", text) })
 }
 

@@ -207,6 +207,8 @@ func convert(root *node, d *columns, source string, opt ReadOptions) ([]Run, err
 		return convertHF(root, base)
 	case root.has("total_output_tokens_retokenized"), root.has("mean_e2e_latency_ms"), root.has("server_info", "completed"):
 		return one(convertSGLang(root, d, base, opt))
+	case root.get("results", "request_performance") != nil && root.has("run"):
+		return one(convertLLMD(root, base))
 	case root.has("completed") && (root.has("duration") || root.has("request_throughput")):
 		return one(convertVLLM(root, d, base, opt))
 	case root.has("metrics", "metadata"):

@@ -78,6 +78,10 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 		runs, err = readJSON(buf, name, opt)
 	case FormatCSV:
 		runs, err = readCSV(buf, name, opt)
+	case FormatOpenMetrics:
+		runs, err = readOpenMetrics(buf, name, opt)
+	case FormatBench:
+		runs, err = readBench(buf, name, opt)
 	case FormatText:
 		runs, err = readText(buf, name, opt)
 	default:
