@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -96,6 +97,9 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	e, err := parseEndpoint(opt.Workload.Endpoint)
 	if err != nil {
 		return nil, err
+	}
+	if e == endpointEmbeddings {
+		return nil, steps.Unsupported("", "embeddings cannot be rehearsed: a model of answers has no tokens for them")
 	}
 	d := &drawn{opt: opt, model: m, seeds: opt.seeds()}
 	d.src, err = source(ctx, opt, corpusOf(e, m.Tokenize(dataset.Text())), func(_ context.Context, texts []string) ([][]int, error) {

@@ -19,6 +19,7 @@ type Fleet struct {
 	now             time.Duration
 	queue           moments
 	order           int
+	events          []Event // of the last step, kept for its memory
 	// turns counts the requests that were given to servers, submitted names them.
 	turns, submitted int
 	run              *fleetRun
@@ -163,8 +164,14 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 			return nil, fmt.Errorf("virtual time: %w", f.err)
 		}
 	}
+	if f.run.open > 0 {
+		return nil, fmt.Errorf("virtual time: %w", errStuck)
+	}
 	return f.run.served, nil
 }
+
+// errStuck is a fleet that has nothing left to do and has not answered everything.
+var errStuck = errors.New("the servers wait for each other, and some requests get no answer")
 
 func (f *Fleet) at(t time.Duration, do func()) {
 	f.order++
@@ -216,7 +223,8 @@ func (f *Fleet) kick(n *fleetNode) {
 // finish ends a server's step: prompts go on to the decode server, tokens to the client.
 func (f *Fleet) finish(n *fleetNode) {
 	n.busy = false
-	for _, ev := range n.End(nil) {
+	f.events = n.End(f.events[:0])
+	for _, ev := range f.events {
 		q := f.run.byID[ev.ID]
 		switch {
 		case q == nil || q.over:

@@ -185,8 +185,8 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 	q.ids = nil
 	if err != nil {
 		for _, n := range []*fleetNode{q.prefill, q.decode} {
-			if n != nil {
-				n.Abort(q.id)
+			if n != nil && n.Abort(q.id) {
+				r.fleet.at(r.fleet.now, func() { r.fleet.kick(n) }) // others have room now
 			}
 		}
 	}

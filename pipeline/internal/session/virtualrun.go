@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/steps"
 )
 
 // VirtualNote says what a session in virtual time is worth.
@@ -88,14 +89,24 @@ func virtually(opt Options) []error {
 	}
 	for _, b := range opt.Plan.Benchmarks {
 		for _, c := range b.Cells {
-			if c.Workload.Driver != nil {
-				err := errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
+			if err := virtualWorkload(c.Workload); err != nil {
 				found = append(found, &engine.ConfigError{Addr: b.Addr, Range: b.Range, Err: err})
 				break
 			}
 		}
 	}
 	return found
+}
+
+// virtualWorkload says what of a workload the model does not know.
+func virtualWorkload(w steps.Workload) error {
+	switch {
+	case w.Driver != nil:
+		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
+	case w.Endpoint == "embeddings":
+		return errors.New("it asks for embeddings, and the model of virtual time knows answers of tokens alone")
+	}
+	return nil
 }
 
 // virtualTarget starts a target for a try. Servers that fail to start as their real ones
