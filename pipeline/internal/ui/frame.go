@@ -27,8 +27,8 @@ func (s *state) frame(now time.Time, width int) []string {
 	}
 	lines = append(lines, s.runRows(width)...)
 	if s.total > 0 {
-		lines = append(lines, row("total", fmt.Sprintf("%s  run %d/%d, %s",
-			bar(s.doneRuns, s.total, barWidth(width)), s.index, s.total, percent(s.doneRuns, s.total))))
+		lines = append(lines, row("total", join(", ", fmt.Sprintf("%s  run %d/%d, %s",
+			bar(s.doneRuns, s.total, barWidth(width)), s.index, s.total, percent(s.doneRuns, s.total)), s.sideBySide())))
 	}
 	times := clock(s.elapsed(now)) + " elapsed"
 	if left, known := s.remaining(now); known && s.doneRuns < s.total {

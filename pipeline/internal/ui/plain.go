@@ -80,6 +80,9 @@ func (v *plain) alive(now time.Time) string {
 	if s.total > 0 {
 		parts = append(parts, fmt.Sprintf("run %d/%d", s.index, s.total))
 	}
+	if at := s.sideBySide(); at != "" {
+		parts = append(parts, at)
+	}
 	if left, known := s.remaining(now); known && s.doneRuns < s.total {
 		parts = append(parts, about(left)+" left")
 	}

@@ -21,10 +21,10 @@ type state struct {
 	failedRuns     int
 	voidRuns       int
 
-	step    *activity
-	launch  *activity
-	run     *activity
-	running *event.Progress
+	step *activity
+	lane // the launch that is shown
+	// beside are launches that run side by side with it.
+	beside map[string]bool
 
 	index, total int     // of runs
 	doneRuns     int     // runs that have ended, or were skipped
@@ -88,51 +88,6 @@ func (s *state) schedule(e event.Event) {
 	}
 	if e.Left > 0 || e.Elapsed > 0 {
 		s.left, s.leftAt = e.Left, e.Time
-	}
-}
-
-func (s *state) handleLaunch(e event.Event) {
-	switch e.Type {
-	case event.LaunchStart:
-		s.launch = &activity{name(e.Target), "starting", e.Time}
-	case event.LaunchState:
-		if s.launch == nil {
-			s.launch = &activity{name(e.Target), "", e.Time}
-		}
-		s.launch.state = name(e.State)
-	case event.LaunchReady:
-		s.launch = &activity{name(e.Target), "serving", e.Time}
-	case event.LaunchFail:
-		s.failedLaunches++
-		s.launch, s.run, s.running = nil, nil, nil
-	case event.LaunchStop:
-		s.launch, s.run, s.running = nil, nil, nil
-	}
-}
-
-func (s *state) handleRun(e event.Event) {
-	if e.Type == event.RunEnd {
-		s.run, s.running = nil, nil
-		if e.Run != nil {
-			switch e.Run.Status {
-			case result.RunFailed:
-				s.failedRuns++
-			case result.RunVoid:
-				s.voidRuns++
-			}
-		}
-		return
-	}
-	if s.run == nil {
-		s.run = &activity{since: e.Time}
-	}
-	s.run.name = cellName(e)
-	if e.Repeat > 0 {
-		s.run.state = repeatName(e)
-	}
-	if e.Progress != nil {
-		p := *e.Progress
-		s.running = &p
 	}
 }
 
