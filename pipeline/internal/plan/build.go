@@ -244,7 +244,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
 		s := b.cfg.Servers[i]
 		t := Target{
-			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Settings: settings(s.Spec), Range: Range(s.Range),
+			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
 		}
 		if b.opt.Argv == nil || s.Spec.URL != "" {
 			return t
@@ -259,7 +259,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 	}
 	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
 		d := b.cfg.Deployments[i]
-		t := deploymentTarget(d)
+		t := deploymentTarget(d, b.cfg.Settings.Docker)
 		t.Launch = b.launch(d.Range, addr)
 		return t
 	}
@@ -291,15 +291,28 @@ func withoutSecrets(vars []steps.EnvVar) []steps.EnvVar {
 
 // settings is a hash of what a launch depends on besides its command line. Secrets stay
 // out: a hash of a short one gives it away.
-func settings(s steps.ServerSpec) string {
+func settings(s steps.ServerSpec, hosts *steps.DockerSpec) string {
 	return digest(struct {
 		Env       []steps.EnvVar
 		Container *steps.ContainerSpec
 		GPUs      int
 		Simulate  map[string]any
-		Node      int `json:",omitempty"`
-		Nodes     int `json:",omitempty"`
-	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes})[:16]
+		Node      int      `json:",omitempty"`
+		Nodes     int      `json:",omitempty"`
+		Hosts     []string `json:",omitempty"`
+	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes, hostsOf(s, hosts)})[:16]
+}
+
+// hostsOf are the Docker hosts that a server runs on, of those that the file names.
+func hostsOf(s steps.ServerSpec, hosts *steps.DockerSpec) []string {
+	if hosts == nil || s.URL != "" || s.Image == "" {
+		return nil
+	}
+	var out []string
+	for i := s.Node; i < min(s.Node+max(s.Nodes, 1), len(hosts.Hosts)); i++ {
+		out = append(out, hosts.Hosts[i].URL+" "+hosts.Hosts[i].Address)
+	}
+	return out
 }
 
 func source(s *lang.Server) string {

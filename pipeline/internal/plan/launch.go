@@ -100,8 +100,8 @@ func isSymbol(word string) bool {
 
 // deploymentTarget is a deployment as a target. Its settings are a hash of all that it is
 // launched from.
-func deploymentTarget(d *lang.Deployment) Target {
-	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Settings: deploymentSettings(d.Spec), Range: Range(d.Range)}
+func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
+	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
@@ -138,7 +138,7 @@ func deploymentSource(spec steps.DeploymentSpec) string {
 	return strings.Join(parts, ", ")
 }
 
-func deploymentSettings(spec steps.DeploymentSpec) string {
+func deploymentSettings(spec steps.DeploymentSpec, hosts *steps.DockerSpec) string {
 	type member struct {
 		Name, Role, Version, Source, Served string
 		Args                                []steps.Arg
@@ -148,7 +148,7 @@ func deploymentSettings(spec steps.DeploymentSpec) string {
 	members := make([]member, len(spec.Members))
 	for i, m := range spec.Members {
 		s := m.Spec
-		members[i] = member{m.Name, m.Role, s.Version, s.URL + s.Image + strings.Join(s.Executable, " "), s.Model + " " + s.ServedName, s.Args, s.Port, settings(s)}
+		members[i] = member{m.Name, m.Role, s.Version, s.URL + s.Image + strings.Join(s.Executable, " "), s.Model + " " + s.ServedName, s.Args, s.Port, settings(s, hosts)}
 	}
 	services := make([]steps.ServiceSpec, len(spec.Services))
 	for i, s := range spec.Services {
