@@ -219,7 +219,7 @@ func (p *pair) route(t *testing.T, r kv.Router) {
 		return out
 	}
 	made, err := router.New(router.Config{
-		Protocol: r.Protocol, Prefill: backends(r.Prefill), Decode: backends(r.Decode), AllowRecompute: r.NoParams,
+		Protocol: r.Protocol, Prefill: backends(r.Prefill), Decode: backends(r.Decode), AllowRecompute: r.NoParams, Simulated: true,
 		Log: func(line string) { t.Log("router: " + line) },
 	})
 	if err != nil {
