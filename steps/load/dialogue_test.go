@@ -17,6 +17,7 @@ import (
 
 // talker answers chat requests with words of its own, and fails those that fail says.
 func talker(t *testing.T, fail func(messages int) bool) (s *rawServer, said *sync.Map) {
+	t.Helper()
 	said = &sync.Map{}
 	var mu sync.Mutex
 	n := 0

@@ -107,7 +107,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	defer func() { err = errors.Join(err, stop()) }()
 	got, err = r.o.Load(inner, load.Options{
 		BaseURL: url, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
-		Workload: cell.Workload, Seed: run.Seed, ShapeSeed: run.ShapeSeed,
+		Workload: warmed(cell.Workload, s.servers()), Seed: run.Seed, ShapeSeed: run.ShapeSeed,
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell, run), Begin: w.begin,
 	})
 	if faultOfTheFile(err) {
@@ -167,7 +167,7 @@ func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell, run plan
 			Type: event.RunProgress, Addr: bm.Addr, Cell: cell.Hash, Label: label, Pass: run.Pass,
 			Progress: &event.Progress{
 				Sent: p.Sent, Done: p.Done, Failed: p.Failed, Total: p.Total, InFlight: p.InFlight,
-				TTFTp50: float64(p.TTFTp50) / 1e9, TTFTp99: float64(p.TTFTp99) / 1e9,
+				Rate: p.Rate(), TTFTp50: float64(p.TTFTp50) / 1e9, TTFTp99: float64(p.TTFTp99) / 1e9,
 			},
 		})
 	}

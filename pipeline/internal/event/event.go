@@ -113,6 +113,7 @@ type Progress struct {
 	Failed   int     `json:"failed"`
 	Total    int     `json:"total"`
 	InFlight int     `json:"in_flight"`
+	Rate     float64 `json:"rate,omitempty"` // done in a second so far
 	TTFTp50  float64 `json:"ttft_p50_s"`
 	TTFTp99  float64 `json:"ttft_p99_s"`
 }

@@ -58,7 +58,7 @@ func benchmarkWorkload() steps.Schema {
 			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)), Doc: "Time after which a single request has failed."},
 		},
 		Blocks: []steps.BlockSchema{
-			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content. At least one for every server of a deployment, and for every pair of a prefill and a decode server.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "requests", Type: cty.Number, Required: true, Doc: "Number of requests."},
 			}}},
 			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema()},

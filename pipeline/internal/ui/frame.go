@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/term"
@@ -80,8 +81,15 @@ func (s *state) runRows(width int) []string {
 	}
 	lines = append(lines, row("", fmt.Sprintf("%s  %d/%d sent, %d done, %d failed, %d in flight",
 		bar(p.Done+p.Failed, p.Total, barWidth(width)), p.Sent, p.Total, p.Done, p.Failed, p.InFlight)))
+	var said []string
+	if p.Rate > 0 {
+		said = append(said, fmt.Sprintf("%.3g requests/s", p.Rate))
+	}
 	if p.TTFTp50 > 0 {
-		lines = append(lines, row("", "TTFT p50 "+latency(p.TTFTp50)+", p99 "+latency(p.TTFTp99)))
+		said = append(said, "TTFT p50 "+latency(p.TTFTp50)+", p99 "+latency(p.TTFTp99))
+	}
+	if len(said) > 0 {
+		lines = append(lines, row("", strings.Join(said, ", ")))
 	}
 	return lines
 }

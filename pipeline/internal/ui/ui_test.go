@@ -166,7 +166,7 @@ func TestTTYFrames(t *testing.T) {
 	clock := &fakeClock{at: time.Unix(1_000_000, 0)}
 	ticks := make(chan time.Time)
 	view := NewTTY(s, Options{Now: clock.now, Tick: ticks}).(*tty)
-	progress := event.Event{Type: event.RunProgress, Label: "rate=4", Index: 1, Total: 2, Progress: &event.Progress{Sent: 1, Total: 10}}
+	progress := event.Event{Type: event.RunProgress, Label: "rate=4", Index: 1, Total: 2, Progress: &event.Progress{Sent: 1, Total: 10, Rate: 12.34, TTFTp50: 0.05, TTFTp99: 0.2}}
 	for range 100 { // in half a second
 		clock.at = clock.at.Add(5 * time.Millisecond)
 		progress.Time = clock.at
@@ -180,6 +180,9 @@ func TestTTYFrames(t *testing.T) {
 	view.redraw()
 	if !strings.Contains(s.String(), "1:00 elapsed") {
 		t.Errorf("the clock stands still:\n%s", s)
+	}
+	if !strings.Contains(s.String(), "12.3 requests/s, TTFT p50 50") {
+		t.Errorf("no rate:\n%s", s)
 	}
 	before := s.writes
 	view.redraw()
@@ -278,7 +281,7 @@ func TestAnyEvents(t *testing.T) {
 				at := result.Range{File: text(), Line: number.Draw(rt, "n")}
 				failure := result.Failure{Phase: text(), Class: text(), Evidence: text(), Exit: text(), LogTail: []string{text(), text()}, Range: at}
 				e.Failure, e.Range = &failure, &at
-				e.Progress = &event.Progress{Sent: number.Draw(rt, "n"), Done: number.Draw(rt, "n"), Total: number.Draw(rt, "n"), TTFTp50: seconds.Draw(rt, "s")}
+				e.Progress = &event.Progress{Sent: number.Draw(rt, "n"), Done: number.Draw(rt, "n"), Total: number.Draw(rt, "n"), TTFTp50: seconds.Draw(rt, "s"), Rate: seconds.Draw(rt, "s")}
 				e.Run = &result.Run{Status: rapid.SampledFrom([]string{"ok", "failed", "void", "cancelled", "x"}).Draw(rt, "status"), Reason: text(), Duration: seconds.Draw(rt, "s"),
 					Failed: number.Draw(rt, "n"), Failures: map[string]int{text(): 1}, Metrics: map[string]float64{"ttft.p50": seconds.Draw(rt, "s")}}
 				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]string{"done", "cached", "failed", "x"}).Draw(rt, "status"), Failure: &failure, Log: text()}
