@@ -1,23 +1,42 @@
 # One vLLM over Ray on two GPUs: both in one node, or one in each of two nodes, with different room for the KV cache.
 #
-#   pipeline run ray-two-nodes.pipeline.hcl --var two_nodes=10.0.0.1:6379 --var one_node=10.0.0.2:6379
-#   pipeline run ray-two-nodes.pipeline.hcl --simulate --time-scale 20 --var quick=true
+#   pipeline run ray-two-nodes.pipeline.hcl --var first=tcp://10.0.0.1:2376 --var second=tcp://10.0.0.2:2376 --var certs=$HOME/.docker
+#   pipeline run ray-two-nodes.pipeline.hcl --simulate --time-scale 4 --var quick=true
 
 pipeline {
   description = "vLLM over Ray: one node against two"
   timeout     = "24h"
+
+  # The first host has both GPUs of one node, and with the second one GPU of each of two. On a cluster of Slurm
+  # the block is slurm { nodes = 2, gpus_per_node = 2, runtime = "pyxis" }, and nothing else changes.
+  docker {
+    host {
+      url   = var.first
+      certs = var.certs
+    }
+    host {
+      url   = var.second
+      certs = var.certs
+    }
+  }
 }
 
-variable "one_node" {
+variable "first" {
   type        = string
-  description = "Address of a Ray cluster of one node with two GPUs."
-  default     = "127.0.0.1:6379"
+  description = "Docker daemon of a machine with two GPUs."
+  default     = "tcp://10.0.0.1:2376"
 }
 
-variable "two_nodes" {
+variable "second" {
   type        = string
-  description = "Address of a Ray cluster of two nodes with one GPU each."
-  default     = "127.0.0.1:6380"
+  description = "Docker daemon of a machine with one GPU of the same model."
+  default     = "tcp://10.0.0.2:2376"
+}
+
+variable "certs" {
+  type        = string
+  description = "Folder with ca.pem, cert.pem and key.pem for both daemons."
+  default     = "certs"
 }
 
 variable "quick" {
@@ -27,16 +46,14 @@ variable "quick" {
 }
 
 locals {
-  clusters = { one_node = var.one_node, two_nodes = var.two_nodes }
-
   # The published runs differ in place and in room for the KV cache at once. The side that is missing
   # there is one_node with the room of two_nodes: without it nobody can say which of the two it was.
   # The rooms are 11.03, 12.02 and 31.83 GiB.
   sides = {
-    two_nodes      = { cluster = "two_nodes", kv = "11295MiB" }
-    one_node_equal = { cluster = "one_node", kv = "11295MiB" }
-    one_node       = { cluster = "one_node", kv = "12308MiB" }
-    one_node_large = { cluster = "one_node", kv = "32594MiB" }
+    two_nodes      = { nodes = 2, kv = "11295MiB" }
+    one_node_equal = { nodes = 1, kv = "11295MiB" }
+    one_node       = { nodes = 1, kv = "12308MiB" }
+    one_node_large = { nodes = 1, kv = "32594MiB" }
   }
 
   lengths = {
@@ -48,26 +65,28 @@ locals {
   }
 }
 
-# The pipeline does not start the clusters: they outlive a run. It sees that they are there.
-step "exec" "cluster" {
-  for_each = local.clusters
-  command  = ["ray", "status", "--address", each.value]
-  timeout  = "1m"
-}
-
+# With nodes = 2 the server is a Ray cluster of its own: a head on the first host, a worker on the second.
 server "vllm" "ray" {
-  for_each   = local.sides
-  executable = "vllm"
-  version    = "0.11.0"
-  model      = "Qwen/Qwen2-7B-Instruct"
-  env        = { RAY_ADDRESS = local.clusters[each.value.cluster] }
-  depends_on = [step.exec.cluster]
+  for_each = local.sides
+  image    = "vllm/vllm-openai:v0.11.0"
+  model    = "Qwen/Qwen2-7B-Instruct"
+  gpus     = 2
+  nodes    = each.value.nodes
+
+  # Pods without /dev/infiniband: the collectives go through sockets.
+  env = { NCCL_IB_DISABLE = "1" }
 
   args = {
-    pipeline_parallel_size       = 2
-    distributed_executor_backend = "ray"
+    tensor_parallel_size         = 2
+    distributed_executor_backend = each.value.nodes > 1 ? "ray" : "mp"
     max_model_len                = 8192
     kv_cache_memory_bytes        = bytes(each.value.kv)
+  }
+
+  container {
+    network = "host"
+    ipc     = "host"
+    volumes = { huggingface = "/root/.cache/huggingface" }
   }
 
   ready {
@@ -75,7 +94,7 @@ server "vllm" "ray" {
   }
 
   simulate {
-    profile = "h100"
+    profile = "a10"
   }
 }
 

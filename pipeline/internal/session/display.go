@@ -21,16 +21,19 @@ const shownPort = 65535
 const shownImage = "pipeline-simulator"
 
 // Argv is the command line of a server for display, with PORT in place of the port. Of one
-// that is spread over nodes it is that of the first.
+// that is spread over nodes it is what all of them have in common; [Launch] has the rest.
 func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error) {
 	if simulate {
 		spec = bare(spec)
 	}
-	if spec.Spread() {
-		p := spread([]steps.Member{{Spec: spec}})[0]
-		rendered, err := renderNode(e, p, map[string]string{p.Name: "NODE0"}, p.Name, map[kv.Port]int{{Process: p.Name, Purpose: kv.PortHTTP}: spec.Port})
-		return rendered.Argv, err
+	argv, err := commonArgv(e, spec)
+	if spec.Spread() && err == nil {
+		argv = append(argv, fmt.Sprintf("# on %d nodes", spec.Nodes))
 	}
+	return argv, err
+}
+
+func commonArgv(e steps.Engine, spec steps.ServerSpec) ([]string, error) {
 	p, err := e.Render(spec, spec.ListenHost(), cmp.Or(spec.Port, shownPort))
 	if err != nil || spec.Port != 0 {
 		return p.Argv, err
