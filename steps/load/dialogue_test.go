@@ -144,6 +144,17 @@ func TestRealAnswersNeedChat(t *testing.T) {
 	}
 }
 
+// TestNotRehearsed: what a model of answers has not is refused, not left out.
+func TestNotRehearsed(t *testing.T) {
+	vectors := workload(1)
+	vectors.Endpoint = "embeddings"
+	for _, w := range []steps.Workload{vectors, chatWorkload(steps.Load{Arrival: Unlimited, Requests: 1})} {
+		if _, err := Rehearse(t.Context(), Options{Workload: w}, nil); !errors.Is(err, steps.ErrUnsupported) || !strings.Contains(err.Error(), "cannot be rehearsed") {
+			t.Errorf("%s: error %v", w.Endpoint, err)
+		}
+	}
+}
+
 // TestStoppedConversation: turns that wait for answers end with the run.
 func TestStoppedConversation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

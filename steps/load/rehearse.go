@@ -101,6 +101,9 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if e == endpointEmbeddings {
 		return nil, steps.Unsupported("", "embeddings cannot be rehearsed: a model of answers has no tokens for them")
 	}
+	if dataset.RealAnswers(opt.Workload.Dataset) {
+		return nil, steps.Unsupported("", "conversations with real_answers cannot be rehearsed: a model of answers has no words; leave real_answers out, or run with --simulate")
+	}
 	d := &drawn{opt: opt, model: m, seeds: opt.seeds()}
 	d.src, err = source(ctx, opt, corpusOf(e, m.Tokenize(dataset.Text())), func(_ context.Context, texts []string) ([][]int, error) {
 		out := make([][]int, len(texts))
@@ -164,7 +167,7 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	if err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
 	}
-	run := record.Run{Requests: requests, Duration: duration(requests)}
+	run := record.Run{Requests: requests, Duration: duration(requests), Goodput: d.opt.Workload.Goodput}
 	run.Audit = record.Audit{Clock: "virtual", ScheduleHash: hashSchedule(d.schedule), WorkHash: dataset.Hash(d.prompts)}
 	for i := range requests {
 		run.Audit.Events += len(requests[i].Events)

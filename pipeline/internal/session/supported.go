@@ -63,6 +63,10 @@ func supported(opt Options) error {
 				found = append(found, &engine.ConfigError{Addr: b.Addr, Range: b.Range, Err: errors.New(dataset.AbsentText(d))})
 				break
 			}
+			if opt.Plan.Simulated != "" && c.Workload.Endpoint == "embeddings" {
+				found = append(found, &engine.ConfigError{Addr: b.Addr, Range: b.Range, Err: errors.New("a simulated server has a model that generates, and makes no embeddings: measure them on a real one")})
+				break
+			}
 		}
 	}
 	if onCluster(opt) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // VirtualNote says what a session in virtual time is worth.
@@ -105,6 +106,8 @@ func virtualWorkload(w steps.Workload) error {
 		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
 	case w.Endpoint == "embeddings":
 		return errors.New("it asks for embeddings, and the model of virtual time knows answers of tokens alone")
+	case dataset.RealAnswers(w.Dataset):
+		return errors.New("its conversations go on with real answers (real_answers), and the model of virtual time has no words; use --simulate")
 	}
 	return nil
 }
