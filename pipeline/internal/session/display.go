@@ -28,7 +28,7 @@ func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error
 	}
 	argv, err := commonArgv(e, spec)
 	if spec.Spread() && err == nil {
-		argv = append(argv, fmt.Sprintf("# on %d nodes", spec.Nodes))
+		argv = slices.Insert(argv, 0, fmt.Sprintf("%d nodes:", spec.Nodes))
 	}
 	return argv, err
 }
