@@ -21,14 +21,17 @@ const remoteMark = "=-=pipeline=-= "
 
 // remoteScript writes the files, and what uname, nproc and hostname say.
 func remoteScript() string {
-	text := ""
+	var parts []string
+	part := func(name, command string) {
+		parts = append(parts, "echo; echo '"+remoteMark+name+"'; "+command+" 2>/dev/null")
+	}
 	for _, f := range remoteFiles {
-		text += "echo; echo '" + remoteMark + f + "'; cat " + f + " 2>/dev/null; "
+		part(f, "cat "+f)
 	}
 	for _, c := range []string{"uname -m", "nproc", "hostname"} {
-		text += "echo; echo '" + remoteMark + c + "'; " + c + " 2>/dev/null; "
+		part(c, c)
 	}
-	return text + "true"
+	return strings.Join(append(parts, "true"), "; ")
 }
 
 // architectures by what uname calls them, where Go has another name.

@@ -2,6 +2,8 @@ package slurm
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -29,13 +31,11 @@ func (s nodeSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, e
 	if err != nil {
 		return nil, err
 	}
-	c.Argv, c.Env = argv, append(opt.Env[:len(opt.Env):len(opt.Env)], c.Env...)
+	c.Argv, c.Env = argv, slices.Concat(opt.Env, c.Env)
 	return opt.Spawner.Spawn(ctx, c)
 }
 
 // Know adds facts to what is known of a node.
 func (j *Job) Know(node int, facts map[string]string) {
-	for name, value := range facts {
-		j.nodes[node].Facts[name] = value
-	}
+	maps.Copy(j.nodes[node].Facts, facts)
 }
