@@ -72,7 +72,19 @@ func (s *session) byLaunch(behave func(target string, repeat, attempt int) behav
 }
 
 func TestResumeFromEveryLine(t *testing.T) {
-	p := makePlan(t, []string{base, head}, []float64{2, 4}, 2)
+	for _, passes := range []int{1, 2} {
+		t.Run(fmt.Sprintf("%d passes", passes), func(t *testing.T) {
+			p := makePlan(t, []string{base, head}, []float64{2, 4}, 2)
+			p.Benchmarks[0].Passes = passes
+			p.Reschedule()
+			p.Seal()
+			resumeFromEveryLine(t, p)
+		})
+	}
+}
+
+func resumeFromEveryLine(t *testing.T, p *plan.Plan) {
+	t.Helper()
 	var whole []byte
 	var want *Outcome
 	synctest.Test(t, func(t *testing.T) {
