@@ -58,11 +58,7 @@ func newContainers(opt Options, runID string, log *slog.Logger) (*containers, er
 		return nil, err
 	}
 	getenv := lookup(opt.Environ)
-	hosts, err := dockerHosts(opt.Config.Settings.Docker, dir, runID, getenv)
-	if err != nil {
-		return nil, err
-	}
-	c := &containers{hosts: hosts}
+	c := &containers{hosts: dockerHosts(opt.Config.Settings.Docker, dir, runID, getenv)}
 	for _, h := range c.hosts {
 		h.launcher, err = docker.New(docker.Options{
 			Host: h.url, Address: h.address, RunID: runID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),

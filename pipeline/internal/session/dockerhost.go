@@ -30,40 +30,35 @@ type dockerHost struct {
 
 // dockerHosts are those of a docker block, else the one of DOCKER_HOST. Folders are meant
 // from dir. run makes the names of sockets its own.
-func dockerHosts(spec *steps.DockerSpec, dir, run string, getenv func(string) string) ([]*dockerHost, error) {
+func dockerHosts(spec *steps.DockerSpec, dir, run string, getenv func(string) string) []*dockerHost {
 	if spec == nil {
-		one, err := newDockerHost(steps.DockerHost{URL: docker.HostFromEnv(getenv)}, "", run)
-		return []*dockerHost{one}, err
+		return []*dockerHost{newDockerHost(steps.DockerHost{URL: docker.HostFromEnv(getenv)}, "", run)}
 	}
 	var hosts []*dockerHost
 	for i, s := range spec.Hosts {
 		if s.Certs != "" && !filepath.IsAbs(s.Certs) {
 			s.Certs = filepath.Join(dir, s.Certs)
 		}
-		h, err := newDockerHost(s, s.Certs, fmt.Sprintf("%s-%d", run, i))
-		if err != nil {
-			return nil, err
-		}
-		hosts = append(hosts, h)
+		hosts = append(hosts, newDockerHost(s, s.Certs, fmt.Sprintf("%s-%d", run, i)))
 	}
-	return hosts, nil
+	return hosts
 }
 
-func newDockerHost(spec steps.DockerHost, certs, name string) (*dockerHost, error) {
+func newDockerHost(spec steps.DockerHost, certs, name string) *dockerHost {
 	h := &dockerHost{shown: spec.URL, url: spec.URL, address: spec.Address}
 	if certs != "" {
 		h.url += "?certs=" + url.QueryEscape(certs)
 	}
 	u, err := url.Parse(spec.URL)
 	if err != nil || u.Scheme != "ssh" {
-		return h, nil // what is wrong with it says the docker package
+		return h // what is wrong with it says the docker package
 	}
 	if h.address == "" {
 		h.address = u.Hostname()
 	}
 	h.dir = filepath.Join(os.TempDir(), "pipeline-ssh-"+name)
 	h.url = "unix://" + h.socket()
-	return h, nil
+	return h
 }
 
 // socket that the daemon's own is forwarded to.
@@ -131,11 +126,8 @@ func ReachDocker(ctx context.Context, spawner steps.Spawner, environ []string, h
 	if problem := (steps.DockerHost{URL: plain, Certs: certs}).Problem(); problem != "" {
 		return "", nil, fmt.Errorf("docker host %q: %s", host, problem)
 	}
-	h, err := newDockerHost(steps.DockerHost{URL: plain}, certs, fmt.Sprintf("pid%d", os.Getpid()))
-	if err == nil {
-		err = h.open(ctx, spawner, environ)
-	}
-	return h.url, h.close, err
+	h := newDockerHost(steps.DockerHost{URL: plain}, certs, fmt.Sprintf("pid%d", os.Getpid()))
+	return h.url, h.close, h.open(ctx, spawner, environ)
 }
 
 // ReachedDocker is an environment whose DOCKER_HOST every command can use: that of a daemon

@@ -101,12 +101,8 @@ func TestDockerHosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", "TMP")
-			hosts, err := dockerHosts(tt.spec, "/f", "r", getenv)
-			if err != nil {
-				t.Fatal(err)
-			}
 			var got []string
-			for _, h := range hosts {
+			for _, h := range dockerHosts(tt.spec, "/f", "r", getenv) {
 				got = append(got, h.url+" "+h.address)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
