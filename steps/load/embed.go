@@ -16,6 +16,8 @@ type embedding struct {
 
 func (e *embedding) onRead(_, _, _ int64) {}
 
+func (e *embedding) begun() bool { return false }
+
 func (e *embedding) onHead(resp *response, at int64) {
 	e.rec.Status, e.rec.Headers = resp.status, toModel(at, e.scale)
 }
