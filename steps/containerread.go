@@ -327,7 +327,7 @@ func checkContainer(o Object) []Problem {
 		_, problems := ReadContainer(b)
 		found = append(found, problems...)
 	}
-	if o.Known("image") && o.Int("gpus") > 1 && !hasSharedMemory(o.Blocks["container"]) {
+	if o.Known("image") && o.Int("gpus")/max(o.Int("nodes"), 1) > 1 && !hasSharedMemory(o.Blocks["container"]) {
 		found = append(found, Problem{
 			Path: []string{"gpus"}, Warning: true,
 			Summary: "several GPUs share 64 MiB of memory",
