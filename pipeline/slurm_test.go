@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -85,16 +86,18 @@ func (r *slurmRig) resume(t *testing.T) {
 	}
 }
 
-// file puts the pipeline file into a folder that the nodes see, too.
+// file puts the pipeline files into a folder that the nodes see, too.
 func (r *slurmRig) file(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	content, err := os.ReadFile(filepath.Join("testdata", "slurm.pipeline.hcl"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "f.hcl"), content, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-nodes.pipeline.hcl": "nodes.hcl"} {
+		content, err := os.ReadFile(filepath.Join("testdata", from))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), content, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }
@@ -243,6 +246,24 @@ func TestSlurm(t *testing.T) {
 			}
 			return text, code
 		}},
+		{"one server on one node and on two", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := slurmRun(t)
+			args[1] = "nodes.hcl"
+			text, code := marked(t, dir, args...)
+			if code == 0 {
+				checkPlaces(t, dir)
+			}
+			return text, code
+		}},
+		{"one of a server's nodes lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := slurmRun(t, "--only", "place=two")
+			args[1] = "nodes.hcl"
+			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, args...)
+			r.script(t, "node", "n2")
+			return text, code
+		}},
 		{"no such partition", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=nope")...)
@@ -343,6 +364,32 @@ func checkLanes(t *testing.T, dir string) {
 	ready, done := `"type":"launch_ready"`, `"type":"launch_done"`
 	if before, _, ok := strings.Cut(string(journal), done); !ok || strings.Count(before, ready) < 2 {
 		t.Errorf("no two launches were ready before the first was done")
+	}
+}
+
+// checkPlaces sees that a server ran on both nodes where it should, and that the network
+// between them makes its tokens about three times as slow, as it was published: 3.4 times.
+func checkPlaces(t *testing.T, dir string) {
+	t.Helper()
+	doc := machineOf(t, dir)
+	tpot := map[string]float64{}
+	for _, cell := range doc.Benchmarks[0].Cells {
+		tpot[cell.Values[0].Value] = cell.Summary["tpot.mean"]
+	}
+	if ratio := tpot["two"] / tpot["one"]; !(ratio > 2 && ratio < 5) {
+		t.Errorf("TPOT is %.1f ms in one node and %.1f ms over two: ×%.2f, published ×3.4", 1000*tpot["one"], 1000*tpot["two"], ratio)
+	} else {
+		t.Logf("TPOT is %.1f ms in one node and %.1f ms over two: ×%.2f, published ×3.4", 1000*tpot["one"], 1000*tpot["two"], ratio)
+	}
+	var at []string
+	for _, l := range doc.Launches {
+		for _, m := range l.Members {
+			at = append(at, m.Role+" on "+m.Describe["slurm.node"])
+		}
+	}
+	slices.Sort(at)
+	if want := []string{"node on n2", "server on n1"}; !slices.Equal(at, want) {
+		t.Errorf("the processes of the server of two nodes: %q, want %q", at, want)
 	}
 }
 
