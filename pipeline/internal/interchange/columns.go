@@ -19,6 +19,7 @@ type columns struct {
 	gaps                             []int64 // nanoseconds, of all requests
 	gapEnds                          []int   // end of the gaps of request i
 	large                            bool
+	silent                           int // requests that succeeded without a token that the client saw
 }
 
 // hook takes the arrays of the top level, and the requests of guidellm.
@@ -202,11 +203,17 @@ func (c *columns) request(i int, origin float64, events *[]record.Event) (record
 		begin = c.gapEnds[i-1]
 	}
 	gaps := c.gaps[begin:c.gapEnds[i]]
-	if len(c.failed) > 0 && c.failed[i] || c.ttfts[i] == 0 && len(gaps) == 0 {
+	nothing := c.ttfts[i] == 0 && len(gaps) == 0
+	if len(c.failed) > 0 && c.failed[i] || nothing && (len(c.failed) == 0 || c.outputs[i] == 0) {
 		r.Failure, r.Status, r.Done = failImported, 0, r.Sent
 		return r, nil
 	}
 	r.OutputTokens = int(c.outputs[i])
+	if nothing { // SGLang's client passes over chunks without text, be they all
+		c.silent++
+		r.Done = r.Sent
+		return r, nil
+	}
 	first := len(*events)
 	at := r.Sent + nanoseconds(c.ttfts[i])
 	*events = append(*events, record.Event{At: at, Tokens: 1})

@@ -61,7 +61,7 @@ var unlike = map[string]map[string]struct{ group, why string }{
 // differ a little: comparisons with another tool say so.
 var nearly = map[string]map[string]string{
 	toolSGLang: {
-		"ttft": "SGLang's client opens a connection for each request, which is in its time, and passes over chunks without text",
+		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a request without any as 0",
 		"itl":  "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
 	},
 }

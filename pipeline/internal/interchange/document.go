@@ -331,6 +331,9 @@ func (u *unit) run() (result.Run, error) {
 	}
 	maps.Copy(out.Audit, engineAudit(engine))
 	out.Series = engineSeries(engine, u.points)
+	if out.Failed > 0 {
+		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
+	}
 	out.Metrics = means(u.runs)
 	if len(out.Metrics) == 0 && succeeded == 0 {
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"

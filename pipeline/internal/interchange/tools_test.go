@@ -274,3 +274,32 @@ func TestLimitsOfRead(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsWithoutText: SGLang's client counts a request whose chunks held no text as
+// one with a first token after no time. It succeeded, and it makes nothing faster.
+func TestRequestsWithoutText(t *testing.T) {
+	const file = `{"backend":"vllm","duration":2,"completed":3,"mean_ttft_ms":100,"median_ttft_ms":100,"mean_tpot_ms":150,"mean_e2e_latency_ms":500,` +
+		`"ttfts":[0.1,0.0,0.2],"itls":[[0.1],[],[0.1]],"input_lens":[8,8,8],"output_lens":[2,2,2],"errors":["","",""]}`
+	runs, err := interchange.Read(strings.NewReader(file), "x.jsonl", interchange.ReadOptions{Records: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runs[0]
+	checkDefined(t, r)
+	if r.Counts.Succeeded != 3 || r.Counts.Failed != 0 || !r.Counts.FailedKnown || len(r.Records.Requests) != 3 {
+		t.Errorf("counts %+v", r.Counts)
+	}
+	if v := r.Metrics["ttft.mean"]; math.Abs(v-0.15) > 1e-12 {
+		t.Errorf("ttft.mean = %v, the two requests that brought text say 0.15", v)
+	}
+	if _, ok := r.Metrics["sglang_tpot.mean"]; ok || r.Metrics["sglang_e2el.mean"] != 0.5 {
+		t.Errorf("metrics %v", r.Metrics)
+	}
+	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 1 || !strings.Contains(w, "1 requests brought no text") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	failed := strings.Replace(file, `"errors":["","",""]`, `"errors":["","timeout",""]`, 1)
+	if runs, err = interchange.Read(strings.NewReader(failed), "x.jsonl", interchange.ReadOptions{}); err != nil || runs[0].Counts.Failed != 1 {
+		t.Errorf("with an error it failed: %+v, %v", runs, err)
+	}
+}

@@ -74,12 +74,26 @@ func (r *Run) useRecords(d *columns, opt ReadOptions, without []string) error {
 		delete(computed, "concurrency.peak")
 		delete(computed, "concurrency.mean")
 	}
+	if d.silent > 0 {
+		r.leaveOutZeros(d.silent)
+	}
 	r.merge(computed)
 	r.recount(rec)
 	if opt.Records {
 		r.Records = rec
 	}
 	return nil
+}
+
+// leaveOutZeros drops the file's own figures that count requests without a token as 0: so
+// that what the client did not see makes nothing faster.
+func (r *Run) leaveOutZeros(requests int) {
+	r.warnf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
+	polluted := func(id string) bool {
+		return strings.HasPrefix(id, "ttft.") || strings.HasPrefix(id, "tpot.") || strings.HasPrefix(id, "sglang_tpot.")
+	}
+	maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return polluted(id) })
+	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return polluted(id) })
 }
 
 // merge takes computed values over. A value of the file that differs from ours is kept
