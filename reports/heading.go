@@ -264,12 +264,23 @@ func (v *view) session() Line {
 	return join(" · ", parts...)
 }
 
-// repeats is "6 of at most 12 repeats, judged at 2 looks of 5".
+// repeats is "6 of at most 12 repeats of 3 passes, judged at 2 looks of 5".
 func (v *view) repeats(planned int) string {
-	if len(v.doc.Looks) < 2 {
-		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, count(planned, "repeat"))
+	repeats := count(planned, "repeat")
+	if n := v.mostPasses(); n > 1 {
+		repeats += fmt.Sprintf(" of %d passes", n)
 	}
-	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, count(planned, "repeat"), count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
+	if len(v.doc.Looks) < 2 {
+		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, repeats)
+	}
+	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
+}
+
+// mostPasses is how often cells are measured in a launch, at most.
+func (v *view) mostPasses() int {
+	most := 1
+	v.eachRun(allRuns, func(_ cellAt, r *result.Run) { most = max(most, r.Pass) })
+	return most
 }
 
 // sides is "head is chunked=on, base is chunked=off".

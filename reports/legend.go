@@ -16,8 +16,12 @@ func (v *view) legend() []Line {
 		return []Line{v.footer()}
 	}
 	alpha := exact(v.doc.Alpha)
+	repeat := "a repeat is one launch of every side"
+	if n := v.mostPasses(); n > 1 {
+		repeat += fmt.Sprintf(", and its values are means over the passes of a launch, %d at most", n)
+	}
 	lines := []Line{
-		plain("base and head are geometric means over the repeats; a repeat is one launch of every side. ↓ lower is better, ↑ higher is better. " +
+		plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
 			"The margin is the smallest change that anyone would act on."),
 	}
 	if level, common := v.level(v.rows); common && level > 0 {

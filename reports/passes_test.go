@@ -3,6 +3,7 @@ package reports
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -26,5 +27,18 @@ func TestPassesAreOneSample(t *testing.T) {
 		if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
+	}
+}
+
+// Readers are told that a value of a repeat is a mean.
+func TestPassesAreNamed(t *testing.T) {
+	doc := &result.Document{RepeatsDone: 4, RepeatsPlanned: 4, Benchmarks: []result.Benchmark{{Cells: []result.Cell{{Runs: []result.Run{{Pass: 1}, {Pass: 3}}}}}}}
+	doc.Gates = []result.Gate{{Addr: "gate.g", Decisions: []result.Decision{{Metric: "ttft.p50"}}}}
+	v := newView(doc, Options{})
+	if got := v.repeats(4); got != "4 of 4 repeats of 3 passes" {
+		t.Error(got)
+	}
+	if got := v.legend()[0].String(); !strings.Contains(got, "means over the passes of a launch, 3 at most. ") {
+		t.Error(got)
 	}
 }
