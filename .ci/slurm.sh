@@ -62,11 +62,14 @@ ReturnToService=2
 KillWait=2
 SlurmdTimeout=10
 MinJobAge=300
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 MpiDefault=none
 NodeName=n1 NodeAddr=10.77.0.11 Port=17001 CPUs=8 RealMemory=4000 Gres=gpu:2
 NodeName=n2 NodeAddr=10.77.0.12 Port=17002 CPUs=8 RealMemory=4000 Gres=gpu:2
 PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 PartitionName=brief Nodes=n1,n2 MaxTime=00:01:00 State=UP
+PartitionName=urgent Nodes=n1,n2 MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 CONF
   echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
   : >"$dir/gres.conf"
@@ -145,8 +148,9 @@ down() { # DIR
   done
   for pid in ctl munged; do
     if [ -s "$dir/$pid.pid" ]; then
-      kill "$(cat "$dir/$pid.pid")" 2>/dev/null || true
-      wait_for 20 gone "$(cat "$dir/$pid.pid")" || kill -KILL "$(cat "$dir/$pid.pid")" || true
+      pid=$(cat "$dir/$pid.pid")
+      kill "$pid" 2>/dev/null || true
+      wait_for 20 gone "$pid" || kill -KILL "$pid" || true
     fi
   done
   if command -v iptables >/dev/null; then iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true; fi

@@ -276,6 +276,18 @@ func TestSlurm(t *testing.T) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=brief")...)
 		}},
+		{"nodes that are taken", 4, "job_pending", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
+			defer r.must(t, "scancel", job)
+			return marked(t, dir, slurmRun(t, "--var", "queue_timeout=2s")...)
+		}},
+		{"pre-empted", 4, "preempted", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				r.must(t, "sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 3")
+			}, slurmRun(t, pairs...)...)
+		}},
 		{"too little time", 4, "time_limit", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=brief", "--var", "time=1m", "--var", "requests=3000")...)

@@ -8,7 +8,7 @@ pipeline {
     nodes         = 2
     gpus_per_node = var.gpus
     side_by_side  = var.side_by_side
-    queue_timeout = "1m"
+    queue_timeout = var.queue_timeout
   }
 }
 
@@ -20,6 +20,11 @@ variable "partition" {
 variable "time" {
   type    = string
   default = "20m"
+}
+
+variable "queue_timeout" {
+  type    = string
+  default = "1m"
 }
 
 variable "gpus" {
