@@ -22,8 +22,8 @@ type driver struct {
 	accepted int
 	answers  int
 	drops    *rand.Rand
-	// begun is the start of the newest step.
-	begun time.Duration
+	// made is when the engine was, begun the start of its newest step.
+	made, begun time.Duration
 
 	// patience with what is still on its way when a step begins, and what was late all the same.
 	patience time.Duration
@@ -75,7 +75,7 @@ func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger,
 	}
 	return &driver{
 		clock: clock, fail: fail, log: log, stats: stats, engine: engine, streams: make(map[int]*stream),
-		patience: patienceOf(cfg, clock), late: newLateness(),
+		made: clock.Now(), patience: patienceOf(cfg, clock), late: newLateness(),
 		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
 	}, nil
 }
@@ -91,7 +91,7 @@ func (d *driver) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	free := d.clock.Now()
+	free := d.made
 	var events []Event
 	for {
 		step, busy, err := d.begin(ctx, free)

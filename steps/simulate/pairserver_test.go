@@ -355,9 +355,11 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// waitIdle checks that a prefill server keeps no blocks once all was taken.
+// waitIdle checks that a prefill server keeps no blocks once all was taken. The decode
+// server may be done before it: its part ends with its connections.
 func waitIdle(t *testing.T, m *member) {
 	t.Helper()
+	m.server.Close()
 	m.server.driver.mu.Lock()
 	held := len(m.server.driver.engine.held)
 	m.server.driver.mu.Unlock()
