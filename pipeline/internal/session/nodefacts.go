@@ -56,7 +56,7 @@ func (c *cluster) probeNodes(ctx context.Context) error {
 // telling are differences that do not matter as much.
 func (c *cluster) unlike(opt Options) (tell []string, err error) {
 	for _, t := range opt.Plan.Targets {
-		hosts := c.hostsOf(opt, t.Addr)
+		hosts := rolesOn(opt, t.Addr, len(c.job.Nodes()))
 		for _, role := range slices.Sorted(maps.Keys(hosts)) {
 			first := c.job.Nodes()[hosts[role][0]]
 			for _, i := range hosts[role][1:] {
@@ -78,9 +78,9 @@ func (c *cluster) unlike(opt Options) (tell []string, err error) {
 	return tell, nil
 }
 
-// hostsOf lists the nodes of the job that servers of each role of a target run on, by
+// rolesOn lists the nodes, of so many, that servers of each role of a target run on, by
 // number.
-func (c *cluster) hostsOf(opt Options, addr string) map[string][]int {
+func rolesOn(opt Options, addr string, nodes int) map[string][]int {
 	lanes, width := 1, 0
 	if p := opt.Plan.Cluster; p != nil && p.Lanes > 1 {
 		lanes, width = p.Lanes, p.LaneNodes
@@ -90,7 +90,7 @@ func (c *cluster) hostsOf(opt Options, addr string) map[string][]int {
 		for _, s := range specs {
 			for rank := range max(s.Nodes, 1) {
 				for lane := range lanes {
-					if n := lane*width + s.Node + rank; !slices.Contains(hosts[role], n) && n < len(c.job.Nodes()) {
+					if n := lane*width + s.Node + rank; !slices.Contains(hosts[role], n) && n < nodes {
 						hosts[role] = append(hosts[role], n)
 					}
 				}
