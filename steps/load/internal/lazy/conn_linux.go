@@ -37,13 +37,10 @@ func (c *Conn) Relax(on bool) error {
 		return nil
 	}
 	c.relaxed = on
-	// To be added to a set tells at once of what has come meanwhile.
 	if on {
-		c.p.prompt.remove(c.fd)
-		return c.p.lazy.add(c.fd, 0)
+		return c.p.relax(c.fd)
 	}
-	c.p.lazy.remove(c.fd)
-	return c.p.prompt.add(c.fd, unix.EPOLLOUT)
+	return c.p.unrelax(c.fd)
 }
 
 // Drained says that the last read took all there was: the next one waits first, and does
@@ -165,6 +162,9 @@ func (c *Conn) Close() error {
 		return net.ErrClosed
 	}
 	c.closed = true
+	if c.relaxed {
+		c.p.relaxed.Add(-1)
+	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
