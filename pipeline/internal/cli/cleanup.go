@@ -42,6 +42,9 @@ func (a *app) cleanupCommand() *cobra.Command {
 			var processErr error
 			if f.runID == "" && !f.expired {
 				ended, processErr = a.cleanProcesses(f)
+				if !f.dryRun {
+					processErr = errors.Join(processErr, session.RemoveSockets())
+				}
 			}
 			cancelled, slurmErr := a.cleanSlurm(cmd.Context(), f)
 			if err := errors.Join(dockerErr, processErr, slurmErr); err != nil {

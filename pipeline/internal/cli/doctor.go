@@ -28,7 +28,10 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJSON bool) error {
+	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer spawner.Close()
 	var needs doctor.Needs
+	var hosts []doctor.Check
 	dir := "."
 	if len(args) > 0 {
 		cfg, err := a.load(flags, args)
@@ -36,9 +39,8 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 			return err
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), folder(cfg)
+		hosts = session.ExamineHosts(ctx, cfg, dir, spawner, a.Environ())
 	}
-	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
-	defer spawner.Close()
 	getenv, done, err := session.ReachedDocker(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {
 		return exit(exitInfrastructure, err)
@@ -51,7 +53,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 	if ctx.Err() != nil {
 		return exit(interruptCode(context.Cause(ctx)), context.Cause(ctx))
 	}
-	checks := doctor.Examine(needs, facts)
+	checks := append(doctor.Examine(needs, facts), hosts...)
 	write := doctor.Text
 	if asJSON {
 		write = doctor.JSON

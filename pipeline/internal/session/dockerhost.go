@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
@@ -56,13 +58,13 @@ func newDockerHost(spec steps.DockerHost, certs, name string) *dockerHost {
 	if h.address == "" {
 		h.address = u.Hostname()
 	}
-	h.dir = filepath.Join(os.TempDir(), "pipeline-ssh-"+name)
+	h.dir = filepath.Join(os.TempDir(), socketDir+name)
 	h.url = "unix://" + h.socket()
 	return h
 }
 
 // socket that the daemon's own is forwarded to.
-func (h *dockerHost) socket() string { return filepath.Join(h.dir, "docker.sock") }
+func (h *dockerHost) socket() string { return filepath.Join(h.dir, socketName) }
 
 // open reaches the daemon.
 func (h *dockerHost) open(ctx context.Context, spawner steps.Spawner, environ []string) error {
@@ -126,9 +128,39 @@ func ReachDocker(ctx context.Context, spawner steps.Spawner, environ []string, h
 	if problem := (steps.DockerHost{URL: plain, Certs: certs}).Problem(); problem != "" {
 		return "", nil, fmt.Errorf("docker host %q: %s", host, problem)
 	}
-	h := newDockerHost(steps.DockerHost{URL: plain}, certs, fmt.Sprintf("pid%d", os.Getpid()))
+	h := newDockerHost(steps.DockerHost{URL: plain}, certs, ownName())
 	return h.url, h.close, h.open(ctx, spawner, environ)
 }
+
+// ownName keeps the sockets of programs apart that are no runs.
+func ownName() string { return fmt.Sprintf("pid%d", os.Getpid()) }
+
+// RemoveSockets removes what a killed program has left of its ways to daemons behind ssh: the
+// folders of sockets at which nobody answers.
+func RemoveSockets() error {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), socketDir+"*"))
+	errs := []error{err}
+	for _, dir := range dirs {
+		socket := filepath.Join(dir, socketName)
+		if conn, err := net.Dial("unix", socket); err == nil {
+			errs = append(errs, conn.Close())
+			continue
+		}
+		_, err := os.Stat(socket)
+		if info, _ := os.Stat(dir); err != nil && info != nil && time.Since(info.ModTime()) < socketAge {
+			continue // ssh may be about to listen
+		}
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// The folder and the name of a forwarded socket, and how long ssh takes at most to make it.
+const (
+	socketDir  = "pipeline-ssh-"
+	socketName = "docker.sock"
+	socketAge  = time.Minute
+)
 
 // ReachedDocker is an environment whose DOCKER_HOST every command can use: that of a daemon
 // behind ssh is the socket that it is forwarded to. done ends what that takes.

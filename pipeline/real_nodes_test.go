@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestRealVLLMNodes spreads one real vLLM over two processes, as over two nodes: what is
+// rendered is taken by its own parser, the ranks meet, and requests are answered.
+func TestRealVLLMNodes(t *testing.T) {
+	venv := realVLLM(t)
+	out := filepath.Join(t.TempDir(), "run")
+	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	t.Log(text)
+	doc, err := session.ReadDocument(out)
+	if err != nil {
+		t.Fatalf("exit status %d: %v", code, err)
+	}
+	if code != 0 || doc.Status != result.StatusComplete || len(doc.Launches) != 1 {
+		t.Fatalf("exit status %d, the run is %s with %d launches", code, doc.Status, len(doc.Launches))
+	}
+	roles := map[string]string{}
+	for _, m := range doc.Launches[0].Members {
+		roles[m.Name] = m.Role
+		log, err := os.ReadFile(filepath.Join(out, m.Log))
+		rank := map[string]string{"node0": "rank 0 in world size 2", "node1": "rank 1 in world size 2"}[m.Name]
+		if err != nil || !strings.Contains(string(log), rank) {
+			t.Errorf("%s does not say %q: %v\n%s", m.Name, rank, err, log)
+		}
+	}
+	if roles["node0"] != result.RoleServer || roles["node1"] != result.RoleNode {
+		t.Errorf("the members are %v", roles)
+	}
+	run := doc.Benchmarks[0].Cells[0].Runs[0]
+	if run.Status != result.RunOK || run.Failed > 0 {
+		t.Errorf("the run is %s: %s, %d failed", run.Status, run.Reason, run.Failed)
+	}
+}
