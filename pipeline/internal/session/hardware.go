@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
@@ -9,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -50,6 +52,30 @@ func planned(p *plan.Plan) []string {
 // caution tells of something that does not end the run.
 func (s *session) caution(text string) {
 	s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text})
+}
+
+// nics lists this machine's network devices; nil where servers run on others, of whose
+// traffic these devices say nothing.
+func (s *session) nics(ctx context.Context) func() []probe.NIC {
+	if !serversHere(s.opt) {
+		return nil
+	}
+	return func() []probe.NIC { return s.hardware.prober.Links(ctx) }
+}
+
+// serversHere says whether all servers that are launched run on this machine.
+func serversHere(opt Options) bool {
+	if onCluster(opt) {
+		return false
+	}
+	if opt.Plan.Simulated != "" && opt.Plan.Simulated != SimulateContainer {
+		return true
+	}
+	if d := opt.Config.Settings.Docker; d != nil {
+		return !slices.ContainsFunc(d.Hosts, func(h steps.DockerHost) bool { return !docker.IsLocal(h.URL) })
+	}
+	inContainers := opt.Plan.Simulated == SimulateContainer || doctor.NeedsOf(opt.Config, planned(opt.Plan)).Containers()
+	return !inContainers || docker.IsLocal(docker.HostFromEnv(lookup(opt.Environ)))
 }
 
 // watcher returns what looks after the machine for the engine, nil for nothing.

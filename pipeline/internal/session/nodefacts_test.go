@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 )
 
 func TestNodesAreLike(t *testing.T) {
@@ -40,6 +41,25 @@ func TestNodesAreLike(t *testing.T) {
 		}
 		if got := differing(tt.a, tt.b, softFacts); got != tt.soft {
 			t.Errorf("%s: it is told that they differ in %q, want %q", name, got, tt.soft)
+		}
+	}
+}
+
+// TestServersElsewhere: this machine's network devices are no evidence of what servers of
+// other machines have sent.
+func TestServersElsewhere(t *testing.T) {
+	cfg, p := planSideBySide(t, 4, "5%")
+	if serversHere(Options{Config: cfg, Plan: p}) {
+		t.Error("servers of a cluster are taken for this machine's")
+	}
+	cfg.Settings.Slurm = nil
+	if !serversHere(Options{Config: cfg, Plan: p}) {
+		t.Error("processes of this machine are taken for another's")
+	}
+	for url, here := range map[string]bool{"unix:///var/run/docker.sock": true, "tcp://10.0.0.2:2376": false, "ssh://me@gpu2": false} {
+		cfg.Settings.Docker = &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, {URL: url}}}
+		if serversHere(Options{Config: cfg, Plan: p}) != here {
+			t.Errorf("with a daemon at %s: %v, want %v", url, !here, here)
 		}
 	}
 }

@@ -31,7 +31,6 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/load"
-	"github.com/servegate/pipeline/steps/probe"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -260,7 +259,7 @@ func (s *session) carryOut(ctx context.Context) (*engine.Outcome, []string, erro
 		Cache: s.cache(),
 		Probe: func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
 
-		NICs:       func() []probe.NIC { return s.hardware.prober.Links(ctx) },
+		NICs:       s.nics(ctx),
 		Front:      s.opt.Front,
 		Load:       s.load,
 		Look:       s.look,
