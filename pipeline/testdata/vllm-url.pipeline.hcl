@@ -1,0 +1,55 @@
+# A server that answers already, on both sides, for TestRealSelftest.
+
+variable "url" { type = string }
+
+server "vllm" "sut" {
+  for_each    = toset(["base", "head"])
+  url         = var.url
+  model       = "tiny"
+  served_name = "tiny"
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "short" {
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+
+  matrix {
+    side = ["base", "head"]
+  }
+
+  load {
+    rate     = 8
+    requests = 40
+  }
+
+  warmup {
+    requests = 4
+  }
+
+  repeat {
+    max = 3
+  }
+
+  # The client shares two cores with the server.
+  limits {
+    lag_p99    = "10s"
+    rate_share = "1%"
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+gate "latency" {
+  benchmark = benchmark.short
+  baseline  = baseline.paired.base
+  metrics   = [metric.e2el.p50]
+  margin    = "100%"
+}
