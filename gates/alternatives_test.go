@@ -96,6 +96,33 @@ func TestUnpairedValuesOfDifferentNumbers(t *testing.T) {
 	}
 }
 
+// Sides of very different spread have few degrees of freedom, of which fewer repeats have
+// fewer still: what would decide is worked out all the same.
+func TestUnequalSpreadsAreJudged(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		side := func(name string) []float64 {
+			sd := math.Pow(10, -float64(rapid.IntRange(1, 6).Draw(rt, "spread of the "+name)))
+			x := make([]float64, rapid.IntRange(2, 9).Draw(rt, "runs of the "+name))
+			for i := range x {
+				x[i] = math.Exp(sd * rapid.Float64Range(-1, 1).Draw(rt, name))
+			}
+			return x
+		}
+		for _, test := range []gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
+			c := byTest(comparison(t, "ttft.p99", nil), test)
+			c.Unpaired = &gates.Samples{Base: side("base"), Head: side("head")}
+			least := min(len(c.Unpaired.Base), len(c.Unpaired.Head))
+			d := judgeOne(t, c)
+			if d.NeedPairs != 0 && d.NeedPairs <= least {
+				rt.Errorf("%s: %d of %d repeats would decide", test, d.NeedPairs, least)
+			}
+			if d.SE > 0 && !(d.MDE > 0) {
+				rt.Errorf("%s: %+v", test, d)
+			}
+		}
+	})
+}
+
 // A p value at most α and a lower bound beyond zero are the same statement.
 func TestPropertyBoundsAgreeWithPValues(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

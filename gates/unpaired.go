@@ -169,12 +169,13 @@ func ranks(x sample, set settings) (statistic, error) {
 	return s, nil
 }
 
-// statistic of two samples. Each further repeat adds a value to both.
+// statistic of two samples. Each further repeat adds a value to both, and Welch's degrees of
+// freedom grow in proportion to n − 1.
 func (r TwoSample) statistic() statistic {
 	n := min(r.NBase, r.NHead)
 	return statistic{
 		n: n, shift: r.Shift, se: r.SE, df: r.DF, t: r.T, exact: r.Exact,
 		greater: r.Greater, less: r.Less, lower: r.Lower, upper: r.Upper,
-		noise: noise{sd: r.SE * math.Sqrt(float64(n)), slope: 2, prior: r.DF - 2*float64(n-1)},
+		noise: noise{sd: r.SE * math.Sqrt(float64(n)), slope: r.DF / float64(max(n-1, 1))},
 	}
 }
