@@ -23,11 +23,11 @@
 //	// s.ChangePoints[0].Index == 60, .Change ≈ 0.10, .Worse, .State == trend.Confirmed
 //
 // At a standard deviation of 2 % a step of +5 % is found within one place by five points in
-// 87 % of series, and one of +10 % by three points in 99 %. 4 % of unchanged series of 90
+// 88 % of series, and one of +10 % by three points in 99 %. 4 % of unchanged series of 90
 // points alarm.
 //
-// Correlated points say less. At a correlation of 0.5, where up to 10 % of unchanged series
-// alarm, +10 % is found by three points in 99 %, and +5 % by five in 65 %. The second cannot
+// Correlated points say less. At a correlation of 0.5, where 9 % of unchanged series alarm
+// and 10 % may, +10 % is found by three points in 99 %, and +5 % by five in 65 %. The second cannot
 // be much better: a likelihood-ratio scan that is told the correlation and the spread, and
 // alarms as often, finds 76 % (80 % if it is told the level before the step as well); with
 // 2 % as the spread of the innovations, so that the values spread by 2.3 %, 60 % (67 %), and
