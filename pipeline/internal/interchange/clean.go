@@ -3,7 +3,6 @@ package interchange
 import (
 	"bufio"
 	"html"
-	"io"
 	"regexp"
 	"strings"
 
@@ -45,5 +44,5 @@ func decoded(r *bufio.Reader) *bufio.Reader {
 		return r
 	}
 	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
-	return bufio.NewReaderSize(io.Reader(utf16.NewDecoder().Reader(r)), detectBytes)
+	return bufio.NewReaderSize(utf16.NewDecoder().Reader(r), detectBytes)
 }
