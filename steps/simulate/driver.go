@@ -75,7 +75,7 @@ func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger,
 	}
 	return &driver{
 		clock: clock, fail: fail, log: log, stats: stats, engine: engine, streams: make(map[int]*stream),
-		made: clock.Now(), patience: patienceOf(cfg, clock), late: newLateness(),
+		made: clock.Now(), patience: patienceOf(cfg, clock), late: newLateness(clock),
 		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
 	}, nil
 }
@@ -219,7 +219,7 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 			if err := each(t); err != nil {
 				return err
 			}
-			d.late.add(d.clock.Now() - t.at)
+			d.late.left(d.clock.Now() - t.at)
 			if t.Last {
 				return nil
 			}

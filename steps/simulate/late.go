@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -30,12 +31,56 @@ type lateness struct {
 	late histogram // seconds of model time
 	// missed is how many requests and transfers came too late for the step they belonged to.
 	missed int
+	// head is the head start of a step's end, in model time: half of the tokens leave before
+	// their time with it, and half after. It moves by a notch with every token.
+	head, notch, most time.Duration
 }
 
-func newLateness() *lateness {
-	return &lateness{late: newHistogram(
+// Bounds of the head start and of its movement, in wall time: what a timer, a goroutine and
+// a write need on a machine that has time for them is some 200 µs.
+const (
+	firstHead = 100 * time.Microsecond
+	mostHead  = 500 * time.Microsecond
+	headNotch = 2 * time.Microsecond
+)
+
+func newLateness(clock Clock) *lateness {
+	l := &lateness{late: newHistogram(
 		0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07,
 		0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3)}
+	if wall, ok := clock.(wallClock); ok {
+		l.head, l.most, l.notch = wall.model(firstHead), wall.model(mostHead), wall.model(headNotch)
+	}
+	return l
+}
+
+// left notes by how much later, or earlier, than in the model a token left.
+func (l *lateness) left(d time.Duration) {
+	l.add(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d > 0 {
+		l.head = min(l.head+l.notch, l.most)
+	} else {
+		l.head = max(l.head-l.notch, 0)
+	}
+}
+
+// early is a clock whose sleeper has the head start that a step may have: a small part of it.
+func (l *lateness) early(clock Clock, step Step) Clock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return headStart{clock, min(l.head, (step.End-step.Start)/8)}
+}
+
+// headStart wakes a sleeper so much before its time.
+type headStart struct {
+	Clock
+	by time.Duration
+}
+
+func (c headStart) SleepUntil(ctx context.Context, t time.Duration) error {
+	return c.Clock.SleepUntil(ctx, t-c.by)
 }
 
 func (l *lateness) add(d time.Duration) {
