@@ -3,80 +3,355 @@ package gates_test
 import (
 	"fmt"
 	"math"
-	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 )
 
-// files is the number of simulated files.
-func files() int {
-	if *gates.Full {
-		return 2000
+// The operating characteristics: which files are simulated, what is counted of them and
+// what is promised. Each chart is a table of the README.
+func characteristics() []chart {
+	return []chart{
+		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
+		storedBaselines(), addedRepeats(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(),
 	}
-	return 100
 }
 
 var fiveLooks = gates.LooksBetween(4, 12)
 
-// outcome is what became of simulated files.
-type outcome struct {
-	files, red, better, green int
-	first                     map[gates.Verdict]int // of the first comparison
-	pairs                     int                   // measured until the sequence stopped
+// What is counted, in percent of the files.
+func isRed(e ending) bool       { return e.any(gates.Regression) }
+func isBetter(e ending) bool    { return e.any(gates.Improvement) }
+func isGreen(e ending) bool     { return e.green() }
+func isFound(e ending) bool     { return e.first().Verdict == gates.Regression }
+func isUndecided(e ending) bool { return e.first().Verdict == gates.Inconclusive }
+func isPassed(e ending) bool {
+	return e.first().Verdict == gates.Pass || e.first().Verdict == gates.Improvement
 }
 
-// mean number of pairs.
-func (o outcome) meanPairs() float64 { return float64(o.pairs) / float64(o.files) }
-
-// simulate judges files drawn by draw, each with 12 repeats, by sequences of five looks.
-func simulate(tb testing.TB, draw func(i int) gates.Family) outcome {
-	tb.Helper()
-	o := outcome{files: files(), first: map[gates.Verdict]int{}}
-	for i := range o.files {
-		p, err := gates.Sequence{Family: draw(i), Looks: fiveLooks}.Judge()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if !p.Stop {
-			tb.Fatal("twelve repeats did not end the sequence")
-		}
-		o.pairs += p.Taken[len(p.Taken)-1]
-		seen := map[gates.Verdict]int{}
-		for _, d := range p.Judgement.Comparisons {
-			seen[d.Verdict]++
-		}
-		if seen[gates.Regression] > 0 {
-			o.red++
-		}
-		if seen[gates.Improvement] > 0 {
-			o.better++
-		}
-		if seen[gates.Pass]+seen[gates.Improvement] == len(p.Judgement.Comparisons) {
-			o.green++
-		}
-		o.first[p.Judgement.Comparisons[0].Verdict]++
+func falseAlarms() chart {
+	c := chart{
+		title:   "**False alarms**: files of 20 metrics without a change in which any is called a regression, or an improvement. CV is that of a run, %.",
+		columns: []string{"20 metrics in", "CV 1 %", "CV 2 %", "CV 3 %", "CV 5 %"},
 	}
-	return o
+	var better []line
+	for _, inGates := range []int{1, 2, 4} {
+		red, improved := line{label: plural(inGates, "gate") + ", regression"}, line{label: plural(inGates, "gate") + ", improvement"}
+		for _, cv := range []float64{0.01, 0.02, 0.03, 0.05} {
+			sc := looked(fmt.Sprintf("A/A, CV %g, %d gates", cv, inGates), func(s *simulator) gates.Family {
+				return s.quiet(20, inGates, math.Sqrt2*cv)
+			})
+			red.cells = append(red.cells, cell{sc, isRed, atMostPercent(5)})
+			improved.cells = append(improved.cells, cell{sc, isBetter, atMostPercent(5)})
+		}
+		c.lines, better = append(c.lines, red), append(better, improved)
+	}
+	c.lines = append(c.lines, better...)
+	return c
 }
 
-// atLeast checks a rate against its bound with three binomial standard errors of room.
-func atLeast(t *testing.T, what string, hits, trials int, bound float64) {
-	t.Helper()
-	rate := float64(hits) / float64(trials)
-	t.Logf("%s: %d of %d (%.2f %%)", what, hits, trials, 100*rate)
-	if rate < bound-3*math.Sqrt(bound*(1-bound)/float64(trials)) {
-		t.Errorf("%s: %.2f %% of %d, want at least %.0f %%", what, 100*rate, trials, 100*bound)
+// A comparison exactly at the margin, alone or among others that are far from it.
+func atTheMargin() chart {
+	c := chart{
+		title:   "**Green with one comparison exactly at its margin of 5 %**, % of files. SD is that of ln(head/base) over pairs.",
+		columns: []string{"other comparisons", "SD 1 %", "SD 2 %", "SD 3 %"},
 	}
+	for _, others := range []int{0, 4} {
+		l := line{label: fmt.Sprint(others)}
+		for _, sd := range []float64{0.01, 0.02, 0.03} {
+			sc := looked(fmt.Sprintf("at the margin, SD %g, %d others", sd, others), func(s *simulator) gates.Family {
+				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log(1.05), sd)}}
+				for i := range others {
+					f.Comparisons = append(f.Comparisons, s.comparison(1+i, 12, 0, 0.002))
+				}
+				return f
+			})
+			l.cells = append(l.cells, cell{sc, isGreen, atMostPercent(5)})
+		}
+		c.lines = append(c.lines, l)
+	}
+	return c
 }
 
-// pairsAtMost checks a mean number of pairs.
-func pairsAtMost(t *testing.T, o outcome, bound float64) {
-	t.Helper()
-	t.Logf("mean pairs: %.2f", o.meanPairs())
-	if o.meanPairs() > bound {
-		t.Errorf("mean pairs: %.2f, want at most %g", o.meanPairs(), bound)
+func slowDowns() chart {
+	c := chart{
+		title:   "**Slow-downs that are found**, SD of pairs 2 %, margin 5 %.",
+		columns: []string{"true change", "called a regression, %", "mean pairs"},
 	}
+	for _, tt := range []struct {
+		change, least, pairs float64
+		members              int
+	}{{0.08, 95, 5, 1}, {0.10, 99, 5, 1}, {0.08, 95, 7, 20}, {0.10, 99, 7, 20}} {
+		label := percent(tt.change) + " of one metric"
+		if tt.members > 1 {
+			label += fmt.Sprintf(" of %d", tt.members)
+		}
+		sc := looked("slow-down, "+label, func(s *simulator) gates.Family {
+			f := s.quiet(tt.members-1, 1, 0.02)
+			f.Comparisons = append([]gates.Comparison{s.comparison(tt.members, 12, math.Log1p(tt.change), 0.02)}, f.Comparisons...)
+			return f
+		})
+		c.lines = append(c.lines, line{label, []cell{{sc, isFound, atLeastPercent(tt.least)}, {sc, nil, bound{most: tt.pairs}}}})
+	}
+	return c
 }
+
+// What is printed and promises nothing: verdicts by true change.
+func curve() chart {
+	c := chart{
+		title:   "**The curve**: verdicts on one metric by its true change, SD of pairs 2 %, margin 5 %, % of files.",
+		columns: []string{"true change", "regression", "inconclusive", "pass or improvement", "mean pairs"},
+	}
+	for _, change := range []float64{0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10} {
+		label := percent(change)
+		sc := looked("curve, "+label, func(s *simulator) gates.Family {
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log1p(change), 0.02)}}
+		})
+		c.lines = append(c.lines, line{label, []cell{{sc, isFound, bound{}}, {sc, isUndecided, bound{}}, {sc, isPassed, bound{}}, {sc, nil, bound{}}}})
+	}
+	return c
+}
+
+func quietFiles() chart {
+	c := chart{
+		title:   "**Equal files that pass**: all of 20 metrics without a change, margin 5 %.",
+		columns: []string{"SD of pairs", "all pass, %", "mean pairs"},
+	}
+	for _, tt := range []struct{ sd, least, pairs float64 }{{0.02, 99, 7}, {0.03, 93, 0}, {0.04, 0, 0}, {0.07, 0, 0}} {
+		label := percent(tt.sd)
+		sc := looked("quiet, "+label, func(s *simulator) gates.Family { return s.quiet(20, 1, tt.sd) })
+		c.lines = append(c.lines, line{label, []cell{{sc, isGreen, atLeastPercent(tt.least)}, {sc, nil, bound{most: tt.pairs}}}})
+	}
+	return c
+}
+
+func storedBaselines() chart {
+	c := chart{
+		title:   "**Stored baselines**: one session against 10 of the history, % of files.",
+		columns: []string{"SD of sessions", "20 metrics without a change: false alarm", "one metric at the margin: pass", "20 metrics without a change: all pass"},
+	}
+	for _, sd := range []float64{0.005, 0.01, 0.02} {
+		label := percent(sd)
+		same := once("stored, "+label, func(s *simulator) gates.Family {
+			f := gates.Family{Alpha: 0.05}
+			for i := range 20 {
+				f.Comparisons = append(f.Comparisons, s.stored(i, 10, 0, sd))
+			}
+			return f
+		})
+		marginal := once("stored at the margin, "+label, func(s *simulator) gates.Family {
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.stored(0, 10, math.Log(1.05), sd)}}
+		})
+		c.lines = append(c.lines, line{label, []cell{{same, isRed, atMostPercent(5)}, {marginal, isPassed, bound{exactly: 5}}, {same, isGreen, bound{}}}})
+	}
+	return c
+}
+
+// A sequence that is given more repeats because it is undecided, once or twice.
+func addedRepeats() chart {
+	c := chart{
+		title:   "**Repeats added to an undecided session**, one metric, judged up to 16 repeats in the end, % of files.",
+		columns: []string{"planned before", "SD 2 %, at the margin: pass", "SD 10 %, at the margin: pass", "SD 10 %, no change: regression"},
+	}
+	for _, before := range [][]gates.Looks{{gates.LooksBetween(4, 12)}, {gates.LooksBetween(4, 6), gates.LooksBetween(4, 10)}} {
+		label := "4 to 12"
+		if len(before) > 1 {
+			label = "4 to 6, then to 10"
+		}
+		sc := func(shift, sd float64) *scenario {
+			return inStages(fmt.Sprintf("added to %s, SD %g, shift %.3f", label, sd, shift), func(s *simulator) gates.Sequence {
+				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 16, shift, sd)}}
+				return gates.Sequence{Family: f, Looks: gates.LooksBetween(4, 16), Before: before}
+			})
+		}
+		margin := math.Log(1.05)
+		c.lines = append(c.lines, line{label, []cell{{sc(margin, 0.02), isPassed, atMostPercent(5)}, {sc(margin, 0.10), isPassed, atMostPercent(5)}, {sc(0, 0.10), isRed, atMostPercent(5)}}})
+	}
+	return c
+}
+
+// noises are unit noises of a run. The metrics of one run have the draw common to all of
+// them; noise of the same kind is on both sides.
+var noises = []struct {
+	name   string
+	shared bool
+	draw   func(s *simulator, common float64) float64
+}{
+	{"lognormal", false, func(s *simulator, _ float64) float64 { return s.rng.NormFloat64() }},
+	{"correlated, ρ = 0.8", true, func(s *simulator, common float64) float64 {
+		return math.Sqrt(0.8)*common + math.Sqrt(0.2)*s.rng.NormFloat64()
+	}},
+	{"contaminated, 5 % of runs spread 4 times as much", false, func(s *simulator, _ float64) float64 {
+		if s.rng.Float64() < 0.05 {
+			return 4 * s.rng.NormFloat64()
+		}
+		return s.rng.NormFloat64()
+	}},
+	{"contaminated, 5 % of runs far too slow", false, func(s *simulator, _ float64) float64 {
+		if s.rng.Float64() < 0.05 {
+			return 4 * math.Abs(s.rng.NormFloat64())
+		}
+		return s.rng.NormFloat64()
+	}},
+}
+
+func otherNoise() chart {
+	c := chart{
+		title:   "**Other noise**, 20 metrics, of the same kind on both sides; CV apart from the contamination, % of files.",
+		columns: []string{"noise of runs", "CV 5 %, no change: regression", "CV 5 %, no change: improvement", "CV 2 %, one at the margin: it passes"},
+	}
+	for _, noise := range noises {
+		family := func(s *simulator, first, cv float64) gates.Family {
+			f := s.quiet(20, 1, 0)
+			for k := range 12 {
+				base, head := s.rng.NormFloat64(), s.rng.NormFloat64()
+				for i, c := range f.Comparisons {
+					shift := 0.0
+					if i == 0 {
+						shift = first * worseIs(c.Metric)
+					}
+					c.Pairs[k] = gates.Pair{Repeat: k, Base: math.Exp(cv * noise.draw(s, base)), Head: math.Exp(shift + cv*noise.draw(s, head))}
+				}
+			}
+			return f
+		}
+		same := looked("noise, "+noise.name, func(s *simulator) gates.Family { return family(s, 0, 0.05) })
+		marginal := looked("noise at the margin, "+noise.name, func(s *simulator) gates.Family { return family(s, math.Log(1.05), 0.02) })
+		c.lines = append(c.lines, line{noise.name, []cell{{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)}, {marginal, isPassed, atMostPercent(5)}}})
+	}
+	return c
+}
+
+// The tests that a plan can choose in place of paired t, at the same data. Their files are
+// small enough for all splits to be visited.
+func otherTests() chart {
+	c := chart{
+		title:   "**Other tests**, 5 metrics, judged once after 8 repeats, margin 5 %, % of files.",
+		columns: []string{"test", "CV 5 %, no change: regression", "SD of pairs 2 %, one at the margin: it passes", "SD of pairs 2 %, one 10 % slower: found"},
+	}
+	for _, test := range everyTest {
+		sc := func(shift, sd float64) *scenario {
+			return once(fmt.Sprintf("%s, shift %.3f, SD %.3f", test, shift, sd), func(s *simulator) gates.Family {
+				f := gates.Family{Alpha: 0.05}
+				for i := range 5 {
+					first := 0.0
+					if i == 0 {
+						first = shift
+					}
+					c := s.comparison(i, 8, first, sd)
+					c.Test = test
+					f.Comparisons = append(f.Comparisons, c)
+				}
+				return f
+			})
+		}
+		passes := atMostPercent(5)
+		if test == gates.PairedTTest {
+			passes = bound{exactly: 5}
+		}
+		c.lines = append(c.lines, line{string(test), []cell{
+			{sc(0, math.Sqrt2*0.05), isRed, atMostPercent(5)}, {sc(math.Log(1.05), 0.02), isPassed, passes}, {sc(math.Log(1.10), 0.02), isFound, bound{}},
+		}})
+	}
+	return c
+}
+
+// Cells of one metric that share what they know of their variances: equal ones, others
+// that differ, and one cell much noisier, which is the one at the margin.
+func moderatedCells() chart {
+	c := chart{
+		title:   "**Cells that share their variance**, one metric in 12 cells, % of files.",
+		columns: []string{"SD of pairs", "no change: regression", "one at the margin: it passes"},
+	}
+	for _, tt := range []struct {
+		name string
+		sd   func(s *simulator, cell int) float64
+	}{
+		{"2 % in all cells", func(*simulator, int) float64 { return 0.02 }},
+		{"2 %, with a CV of 40 % over cells", func(s *simulator, _ int) float64 { return 0.02 * math.Exp(0.4*s.rng.NormFloat64()) }},
+		{"1 %, but 3 % in the one", func(_ *simulator, cell int) float64 {
+			if cell == 0 {
+				return 0.03
+			}
+			return 0.01
+		}},
+	} {
+		family := func(s *simulator, first float64) gates.Family {
+			f := gates.Family{Alpha: 0.05, Moderate: true}
+			for i := range 12 {
+				c := s.comparison(0, 12, first, tt.sd(s, i))
+				c.ID, first = fmt.Sprint("cell ", i), 0
+				f.Comparisons = append(f.Comparisons, c)
+			}
+			return f
+		}
+		same := looked("moderated, "+tt.name, func(s *simulator) gates.Family { return family(s, 0) })
+		marginal := looked("moderated at the margin, "+tt.name, func(s *simulator) gates.Family { return family(s, math.Log(1.05)) })
+		c.lines = append(c.lines, line{tt.name, []cell{{same, isRed, atMostPercent(5)}, {marginal, isPassed, atMostPercent(5)}}})
+	}
+	return c
+}
+
+// Intervals cover the true change as often as they say. One judgement, no looks.
+func coverage() chart {
+	const change = 0.03
+	c := chart{
+		title:   "**Coverage** of 95 % intervals, true change +3 %, % of comparisons.",
+		columns: []string{"noise of runs", "3 pairs", "5 pairs", "10 pairs"},
+	}
+	for _, noise := range noises {
+		if noise.shared {
+			continue // by other metrics: one comparison does not see it
+		}
+		l := line{label: noise.name}
+		for _, n := range []int{3, 5, 10} {
+			sc := once(fmt.Sprintf("coverage, %s, %d pairs", noise.name, n), func(s *simulator) gates.Family {
+				c := s.comparison(0, n, 0, 0)
+				c.Metric = s.lowerIsBetter()
+				for k := range n {
+					base, head := s.rng.NormFloat64(), s.rng.NormFloat64()
+					c.Pairs[k] = gates.Pair{Repeat: k, Base: math.Exp(0.03 * noise.draw(s, base)), Head: (1 + change) * math.Exp(0.03*noise.draw(s, head))}
+				}
+				return gates.Family{Alpha: 0.05, PassAlpha: 0.025, Comparisons: []gates.Comparison{c}}
+			})
+			covers := func(e ending) bool { d := e.first(); return d.Lower <= change && change <= d.Upper }
+			l.cells = append(l.cells, cell{sc, covers, bound{least: 93, most: 97}})
+		}
+		c.lines = append(c.lines, l)
+	}
+	return c
+}
+
+// A machine that slows down by 4 % over the session: the sides alternate (A B, B A, …), so
+// that it slows both. The test alone, without margin and looks.
+func drift() chart {
+	const over, cv = 0.04, 0.01
+	c := chart{
+		title:   "**Linear drift of 4 % over the session**, CV 1 %: d ≤ 0 rejected at 5 % by the paired t-test alone, % of comparisons.",
+		columns: []string{"pairs", "rejected"},
+	}
+	for _, n := range []int{4, 5, 6, 8, 10, 12} {
+		sc := once(fmt.Sprintf("drift, %d pairs", n), func(s *simulator) gates.Family {
+			c := s.comparison(0, n, 0, 0)
+			c.Metric = s.lowerIsBetter()
+			for k := range c.Pairs {
+				early, late := drifted(2*k, n, over), drifted(2*k+1, n, over)
+				base, head := early, late
+				if k%2 == 1 {
+					base, head = late, early
+				}
+				c.Pairs[k] = gates.Pair{Repeat: k, Base: math.Exp(base + cv*s.rng.NormFloat64()), Head: math.Exp(head + cv*s.rng.NormFloat64())}
+			}
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}
+		})
+		rejected := func(e ending) bool { return e.first().PHolm <= e.first().Level }
+		c.lines = append(c.lines, line{fmt.Sprint(n), []cell{{sc, rejected, atMostPercent(7)}}})
+	}
+	return c
+}
+
+// drifted is how much slower the i-th run of 2n is.
+func drifted(i, n int, over float64) float64 { return over * float64(i) / float64(2*n-1) }
 
 // quiet is a file of comparisons without a difference: in one gate, or in several that
 // share alpha.
@@ -92,162 +367,43 @@ func (s *simulator) quiet(members, inGates int, sd float64) gates.Family {
 	return f
 }
 
-func TestOperatingCharacteristicsFalseAlarms(t *testing.T) {
-	for i, cv := range []float64{0.01, 0.02, 0.03, 0.05} {
-		for _, inGates := range []int{1, 2, 4} {
-			if !*gates.Full && inGates != 2 {
-				continue
-			}
-			s := newSimulator(uint64(1100 + 10*i + inGates)) // each row draws its own files
-			o := simulate(t, func(int) gates.Family { return s.quiet(20, inGates, math.Sqrt2*cv) })
-			what := fmt.Sprintf("A/A, CV %g %%, 20 metrics in %d gates: ", 100*cv, inGates)
-			atMost(t, what+"files with a false alarm", o.red, o.files, 0.05)
-			atMost(t, what+"files with a false improvement", o.better, o.files, 0.05)
-		}
+// stored is a comparison of one session with a history of h, drawn with deviation sd.
+func (s *simulator) stored(i, h int, shift, sd float64) gates.Comparison {
+	c := s.comparison(i, 0, 0, 0)
+	shift *= worseIs(c.Metric)
+	c.Test, c.Planned, c.Unpaired = gates.Prediction, 1, &gates.Samples{}
+	for range h {
+		c.Unpaired.Base = append(c.Unpaired.Base, math.Exp(sd*s.rng.NormFloat64()))
 	}
-}
-
-// A comparison exactly at the margin among others that are far from it: the file must
-// not be green.
-func TestOperatingCharacteristicsGreenAtTheMargin(t *testing.T) {
-	for i, sd := range []float64{0.01, 0.02, 0.03} {
-		for _, others := range []int{0, 4} {
-			s := newSimulator(uint64(1200 + 10*i + others))
-			o := simulate(t, func(int) gates.Family {
-				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log(1.05), sd)}}
-				for i := range others {
-					f.Comparisons = append(f.Comparisons, s.comparison(1+i, 12, 0, 0.002))
-				}
-				return f
-			})
-			atMost(t, fmt.Sprintf("one at the margin, SD %g %%, %d others: green files", 100*sd, others), o.green, o.files, 0.05)
-		}
-	}
-}
-
-func TestOperatingCharacteristicsSlowDownsAreFound(t *testing.T) {
-	tests := []struct {
-		change, least, pairs float64
-		members              int
-	}{
-		{0.08, 0.95, 5, 1}, {0.10, 0.99, 5, 1}, {0.08, 0.95, 7, 20}, {0.10, 0.99, 7, 20},
-	}
-	for i, tt := range tests {
-		s := newSimulator(uint64(1300 + i))
-		o := simulate(t, func(int) gates.Family {
-			f := s.quiet(tt.members-1, 1, 0.02)
-			f.Comparisons = append([]gates.Comparison{s.comparison(tt.members, 12, math.Log1p(tt.change), 0.02)}, f.Comparisons...)
-			return f
-		})
-		what := fmt.Sprintf("%+g %%, SD 2 %%, 1 of %d metrics moved: ", 100*tt.change, tt.members)
-		atLeast(t, what+"found", o.first[gates.Regression], o.files, tt.least)
-		pairsAtMost(t, o, tt.pairs)
-	}
-}
-
-func TestOperatingCharacteristicsQuietFilesPass(t *testing.T) {
-	tests := []struct{ sd, least, pairs float64 }{{0.02, 0.99, 7}, {0.03, 0.93, 12}}
-	for _, tt := range tests {
-		s := newSimulator(14)
-		o := simulate(t, func(int) gates.Family { return s.quiet(20, 1, tt.sd) })
-		atLeast(t, fmt.Sprintf("A/A, 20 metrics, SD %g %%: all pass", 100*tt.sd), o.green, o.files, tt.least)
-		pairsAtMost(t, o, tt.pairs)
-	}
-}
-
-// What is printed and promises nothing: the curve of regression verdicts, and files too
-// noisy for their margin.
-func TestOperatingCharacteristicsPrinted(t *testing.T) {
-	if !*gates.Full {
-		t.Skip("prints only; run with -full")
-	}
-	for _, change := range []float64{0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10} {
-		s := newSimulator(15)
-		o := simulate(t, func(int) gates.Family {
-			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log1p(change), 0.02)}}
-		})
-		t.Logf("%+3g %%, SD 2 %%, one metric: %4.1f %% regression, %4.1f %% pass, mean pairs %.2f", 100*change,
-			100*float64(o.first[gates.Regression])/float64(o.files), 100*float64(o.green)/float64(o.files), o.meanPairs())
-	}
-	for _, sd := range []float64{0.04, 0.07} {
-		s := newSimulator(16)
-		o := simulate(t, func(int) gates.Family { return s.quiet(20, 1, sd) })
-		t.Logf("A/A, 20 metrics, SD %.0f %%: %.1f %% all pass, mean pairs %.2f", 100*sd, 100*float64(o.green)/float64(o.files), o.meanPairs())
-	}
-}
-
-// Metrics of one run move together, and noise has tails.
-func TestOperatingCharacteristicsOtherNoise(t *testing.T) {
-	draws := map[string]func(s *simulator, common float64) float64{
-		"correlated 0.8": func(s *simulator, common float64) float64 {
-			return math.Sqrt(0.8)*common + math.Sqrt(0.2)*s.rng.NormFloat64()
-		},
-		"contaminated": func(s *simulator, _ float64) float64 {
-			if s.rng.Float64() < 0.05 {
-				return 4 * s.rng.NormFloat64()
-			}
-			return s.rng.NormFloat64()
-		},
-	}
-	for name, draw := range draws {
-		s := newSimulator(17)
-		o := simulate(t, func(int) gates.Family {
-			f := s.quiet(20, 1, 0)
-			for k := range 12 {
-				common := s.rng.NormFloat64()
-				for _, c := range f.Comparisons {
-					c.Pairs[k].Head = c.Pairs[k].Base * math.Exp(0.05*draw(s, common))
-				}
-			}
-			return f
-		})
-		atMost(t, "A/A, 20 metrics, SD 5 %, "+name+": files with a false alarm", o.red, o.files, 0.05)
-	}
-}
-
-// Cells of one metric that share what they know of their variances, at five looks: equal
-// variances, variances that differ, and one cell much noisier than the others, which is
-// the one at the margin.
-func TestOperatingCharacteristicsModerated(t *testing.T) {
-	spreads := []struct {
-		name string
-		sd   func(s *simulator, cell int) float64
-	}{
-		{"equal SDs", func(*simulator, int) float64 { return 0.02 }},
-		{"SDs that differ", func(s *simulator, _ int) float64 { return 0.02 * math.Exp(0.4*s.rng.NormFloat64()) }},
-		{"one cell three times as noisy", func(_ *simulator, cell int) float64 {
-			if cell == 0 {
-				return 0.03
-			}
-			return 0.01
-		}},
-	}
-	for i, tt := range spreads {
-		for _, first := range []float64{0, math.Log(1.05)} {
-			s := newSimulator(uint64(1800 + i))
-			o := simulate(t, func(int) gates.Family {
-				f := gates.Family{Alpha: 0.05, Moderate: true}
-				for cell := range 12 {
-					shift := 0.0
-					if cell == 0 {
-						shift = first
-					}
-					f.Comparisons = append(f.Comparisons, s.sameMetric(cell, 12, shift, tt.sd(s, cell)))
-				}
-				return f
-			})
-			if first == 0 {
-				atMost(t, "moderated, "+tt.name+": files with a false alarm", o.red, o.files, 0.05)
-				continue
-			}
-			atMost(t, "moderated, "+tt.name+": the one at the margin passes", o.first[gates.Pass]+o.first[gates.Improvement], o.files, 0.05)
-		}
-	}
-}
-
-// sameMetric is comparison with the metric of the first cell.
-func (s *simulator) sameMetric(cell, n int, shift, sd float64) gates.Comparison {
-	c := s.comparison(0, n, shift, sd)
-	c.ID = fmt.Sprint("cell ", cell)
+	c.Unpaired.Head = []float64{math.Exp(shift + sd*s.rng.NormFloat64())}
 	return c
+}
+
+// lowerIsBetter is a metric whose change is its d.
+func (s *simulator) lowerIsBetter() metric.Metric {
+	for _, m := range s.metrics {
+		if worseIs(m) > 0 {
+			return m
+		}
+	}
+	panic("no metric is better when it is lower")
+}
+
+// worseIs is the sign of a change for the worse.
+func worseIs(m metric.Metric) float64 {
+	if m.Direction == metric.HigherIsBetter {
+		return -1
+	}
+	return 1
+}
+
+// percent is "2 %" for 0.02.
+func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
+
+// plural is "1 gate" or "2 gates".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -173,27 +173,3 @@ func BenchmarkFisherExact(b *testing.B) {
 		}
 	}
 }
-
-// Repeats alternate their sides (A B, B A, …) so that a machine that slows down over the
-// session slows both sides.
-func TestLinearDriftDoesNotRaiseAlarms(t *testing.T) {
-	s := newSimulator(6)
-	const drift, sd, alpha, trials = 0.04, 0.01, 0.05, 4000
-	for _, n := range []int{4, 5, 6, 8} {
-		alarms := 0
-		for range trials {
-			d := make([]float64, n)
-			for i := range d {
-				d[i] = math.Sqrt2*sd*s.rng.NormFloat64() + drift/float64(2*n-1)*float64(1-2*(i%2))
-			}
-			r, err := gates.PairedT(d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Greater <= alpha {
-				alarms++
-			}
-		}
-		atMost(t, fmt.Sprintf("alarms in %d pairs under drift", n), alarms, trials, 0.07)
-	}
-}

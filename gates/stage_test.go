@@ -1,41 +1,12 @@
 package gates_test
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
 )
-
-// A sequence that is given more repeats because it is undecided, twice, still passes a
-// comparison at its margin and calls an unchanged one worse in no more than 5 % of files.
-func TestAnExtendedSequenceHoldsItsErrorRate(t *testing.T) {
-	for i, before := range [][]gates.Looks{{gates.LooksBetween(4, 12)}, {gates.LooksBetween(4, 6), gates.LooksBetween(4, 10)}} {
-		for _, sd := range []float64{0.02, 0.10} {
-			for _, shift := range []float64{0, math.Log(1.05)} {
-				s := newSimulator(uint64(2100 + i))
-				passed, alarms, trials := 0, 0, files()
-				for range trials {
-					d := extended(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 16, shift, sd)}}, before)
-					switch d.Verdict {
-					case gates.Pass, gates.Improvement:
-						passed++
-					case gates.Regression:
-						alarms++
-					}
-				}
-				what := fmt.Sprintf("looks %v extended to 16, SD %g %%: ", before, 100*sd)
-				if shift > 0 {
-					atMost(t, what+"passes at the margin", passed, trials, 0.05)
-				} else {
-					atMost(t, what+"false alarms", alarms, trials, 0.05)
-				}
-			}
-		}
-	}
-}
 
 func extended(tb testing.TB, f gates.Family, before []gates.Looks) gates.Decision {
 	tb.Helper()

@@ -1,0 +1,216 @@
+package gates_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+var update = flag.Bool("update", false, "with -full, rewrite the operating characteristics in README.md")
+
+const (
+	// fullFiles are the files behind each number of the README, shortFiles those of the test
+	// that checks it, which are others.
+	fullFiles, shortFiles = 2000, 300
+	// wrongly is the chance that the check fails though every number of the README has the
+	// true value of its simulation, over all numbers.
+	wrongly = 1e-6
+
+	readme  = "../README.md"
+	begin   = "<!-- operating characteristics: written by go test ./gates -run OperatingCharacteristics -full -update -->\n"
+	end     = "<!-- end of operating characteristics -->\n"
+	rewrite = "see what changed, and rewrite it: make operating-characteristics ARGS=-update"
+)
+
+// The promises of the decision, simulated: with -full all 2,000 files behind each number of
+// the README, otherwise as many others as show whether the README still tells the truth.
+func TestOperatingCharacteristics(t *testing.T) {
+	charts := characteristics()
+	checkNames(t, charts)
+	first, files := fullFiles, shortFiles
+	if *gates.Full {
+		first, files = 0, fullFiles
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "Each number is from 2,000 simulated files. Files are judged after %s repeats.\n", numbers(fiveLooks))
+	values := make([][][]value, len(charts))
+	for i, c := range charts {
+		values[i] = c.simulate(t, first, files)
+		table.WriteString(c.render(values[i]))
+		if *gates.Full {
+			t.Log("\n" + c.render(values[i]))
+			checkPromises(t, c, values[i])
+		}
+	}
+	if *gates.Full && *update {
+		rewriteReadme(t, table.String())
+		return
+	}
+	stated, err := readSection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range compareTables(stated, table.String(), charts, values) {
+		t.Errorf("README.md: %s; %s", problem, rewrite)
+	}
+}
+
+// checkNames refuses two scenarios of one name, which would be drawn with the same seeds.
+func checkNames(t *testing.T, charts []chart) {
+	t.Helper()
+	seen := map[string]*scenario{}
+	for _, c := range charts {
+		for _, l := range c.lines {
+			if len(l.cells) != len(c.columns)-1 {
+				t.Fatalf("%s has %d cells for %d columns", l.label, len(l.cells), len(c.columns))
+			}
+			for _, cell := range l.cells {
+				if other := seen[cell.of.name]; other != nil && other != cell.of {
+					t.Fatalf("two scenarios are called %q", cell.of.name)
+				}
+				seen[cell.of.name] = cell.of
+			}
+		}
+	}
+}
+
+// checkPromises holds the simulated numbers to their bounds, without any room.
+func checkPromises(t *testing.T, c chart, values [][]value) {
+	t.Helper()
+	for i, l := range c.lines {
+		for k, cell := range l.cells {
+			if x := values[i][k].number(); !cell.bound.holds(x) {
+				t.Errorf("%s: %g, promised %s", cell.of.name, x, cell.bound)
+			}
+		}
+	}
+}
+
+// render is the chart as markdown. A promise that is the same for a column stands in its
+// head, others beside their numbers.
+func (c chart) render(values [][]value) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n\n| %s", c.title, c.columns[0])
+	for k, column := range c.columns[1:] {
+		fmt.Fprintf(&b, " | %s", column)
+		if same, ok := c.promise(k); ok && same != (bound{}) {
+			fmt.Fprintf(&b, " (%s)", same)
+		}
+	}
+	b.WriteString(" |\n|---" + strings.Repeat("|---:", len(c.columns)-1) + "|\n")
+	for i, l := range c.lines {
+		b.WriteString("| " + l.label)
+		for k, cell := range l.cells {
+			fmt.Fprintf(&b, " | %.2f", values[i][k].number())
+			if _, ok := c.promise(k); !ok && cell.bound != (bound{}) {
+				fmt.Fprintf(&b, " (%s)", cell.bound)
+			}
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}
+
+// promise is the bound of a column, if it is the same for all lines.
+func (c chart) promise(column int) (bound, bool) {
+	same := c.lines[0].cells[column].bound
+	for _, l := range c.lines {
+		if l.cells[column].bound != same {
+			return bound{}, false
+		}
+	}
+	return same, true
+}
+
+// numbers is "4, 6 and 8".
+func numbers(looks gates.Looks) string {
+	words := make([]string, len(looks))
+	for i, n := range looks {
+		words[i] = fmt.Sprint(n)
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// readSection is what the README has between its two marks.
+func readSection() (string, error) {
+	data, err := os.ReadFile(readme)
+	if err != nil {
+		return "", err
+	}
+	_, rest, ok := strings.Cut(string(data), begin)
+	section, _, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		return "", fmt.Errorf("README.md has no section between %q and %q", begin, end)
+	}
+	return section, nil
+}
+
+func rewriteReadme(t *testing.T, table string) {
+	t.Helper()
+	section, err := readSection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = bytes.Replace(data, []byte(begin+section+end), []byte(begin+table+end), 1)
+	if err := os.WriteFile(readme, data, 0o644); err != nil { //nolint:gosec // a document of the repository
+		t.Fatal(err)
+	}
+}
+
+var number = regexp.MustCompile(`\| \d+\.\d\d\b`)
+
+// compareTables says where a stated table is not the simulated one: other words, a line too
+// few or too many, a number that its simulation contradicts, or one that breaks a promise.
+func compareTables(stated, simulated string, charts []chart, values [][][]value) []string {
+	words := func(table string) []string {
+		return strings.Split(number.ReplaceAllString(strings.TrimSuffix(table, "\n"), "| N"), "\n")
+	}
+	got, want := words(stated), words(simulated)
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			return []string{fmt.Sprintf("the table ends before %q", want[i])}
+		case i >= len(want):
+			return []string{fmt.Sprintf("the table goes on with %q, which is not simulated", got[i])}
+		case got[i] != want[i]:
+			return []string{fmt.Sprintf("the table has %q in place of %q", got[i], want[i])}
+		}
+	}
+	return contradictions(number.FindAllString(stated, -1), charts, values)
+}
+
+// contradictions compares the stated numbers, in their order, with simulations of the same
+// cells.
+func contradictions(stated []string, charts []chart, values [][][]value) []string {
+	var problems []string
+	all := len(stated)
+	for n, c := range charts {
+		for i, l := range c.lines {
+			for k, cell := range l.cells {
+				text := strings.TrimPrefix(stated[0], "| ")
+				stated = stated[1:]
+				x, err := strconv.ParseFloat(text, 64)
+				v := values[n][i][k]
+				if err != nil || !v.agrees(x, fullFiles, wrongly/float64(all)) {
+					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %d other files give %.2f", l.label, c.columns[k+1], text, len(v.of), v.number()))
+				}
+				if !cell.bound.holds(x) {
+					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %s is promised", l.label, c.columns[k+1], text, cell.bound))
+				}
+			}
+		}
+	}
+	return problems
+}
