@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,6 +99,15 @@ func rayOf(argv []string) (ray, bool) {
 		r.address = net.JoinHostPort(strings.Trim(host, "'"), port)
 	}
 	return r, r.address != ""
+}
+
+// beside says whether a command line starts another process of a server than its first.
+func beside(argv []string) bool {
+	if r, ok := rayOf(argv); ok {
+		return !r.head
+	}
+	i := slices.Index(argv, "--node-rank")
+	return i >= 0 && i+1 < len(argv) && argv[i+1] != "0"
 }
 
 // nodes is what the first process of a server has of the others.

@@ -256,3 +256,34 @@ func TestNodePlans(t *testing.T) {
 		})
 	}
 }
+
+// In virtual time the first process has the whole server's model, and the others nothing
+// to do.
+func TestNodesInVirtualTime(t *testing.T) {
+	argv := []string{"vllm", "serve", "Qwen/Qwen2-7B-Instruct", "--nnodes", "2", "--node-rank", "0", "--master-addr", "h", "--tensor-parallel-size", "2", "--max-model-len", "4096"}
+	env := func(name string) string {
+		return map[string]string{SettingsEnv: `{"version":"0.33.0","profile":"a10"}`, "NCCL_IB_DISABLE": "1"}[name]
+	}
+	v, err := StartVirtual(argv, env, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := v.Node.Config.Span; s.Nodes != 2 || s.TensorParallel != 2 || s.Link != v.Node.Config.Profile.Net.TCP {
+		t.Errorf("the model is spread as %+v", s)
+	}
+	worker := []string{"sh", "-c", "until ray health-check --address h:1 >/dev/null 2>&1; do sleep 1; done; exec ray start --block --node-ip-address=w --address=h:1"}
+	for _, tt := range []struct {
+		argv []string
+		want bool
+	}{
+		{argv, false},
+		{[]string{"vllm", "serve", "m", "--nnodes", "2", "--node-rank", "1", "--headless"}, true},
+		{worker, true},
+		{append([]string{"sh", "-c", "ray start --block --node-ip-address=h --head --port=1 & exec", "sh"}, argv...), false},
+		{[]string{"vllm", "serve", "m"}, false},
+	} {
+		if got := IsService(tt.argv); got != tt.want {
+			t.Errorf("%v stands beside another: %t", tt.argv, got)
+		}
+	}
+}

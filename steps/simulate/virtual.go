@@ -55,6 +55,7 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	if err := l.fail.virtual(); err != nil {
 		return nil, err
 	}
+	l.part = nodePlan{} // nobody is waited for: what the nodes cost is in the model
 	clock := &freeClock{}
 	s, err := newServer(l, Options{Settings: settings, Env: env, Log: log, Clock: clock})
 	if err != nil {
@@ -68,10 +69,11 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 }
 
 // IsService says whether a command line starts a service that the simulator plays, such as
-// etcd. In virtual time it has nothing to do.
+// etcd, or a process beside the first of a server on several nodes. In virtual time it has
+// nothing to do.
 func IsService(argv []string) bool {
 	kind, _ := serviceOf(argv)
-	return kind != ""
+	return kind != "" || beside(argv)
 }
 
 // freeClock lets time go by at no cost.
@@ -92,7 +94,7 @@ func (f Failures) virtual() error {
 		set  bool
 	}{
 		{"never_ready", f.NeverReady}, {"crash_after", f.CrashAfter > 0}, {"garbage", f.Garbage}, {"drop", f.Drop > 0},
-		{"handshake_fail", f.HandshakeFail}, {"peer_dies", f.PeerDies > 0},
+		{"handshake_fail", f.HandshakeFail}, {"peer_dies", f.PeerDies > 0}, {"node_dies", f.NodeDies > 0},
 	} {
 		if unfit.set {
 			return fmt.Errorf("the failure %q needs a process and its connections, which virtual time does not have; use --simulate", unfit.name)
