@@ -55,6 +55,11 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if two, err := Plan(p, 3, 2); err != nil || len(two.Repeats[0].Launches[0].Runs) != 2 || two.Fingerprint == aa.Fingerprint {
 		t.Errorf("two passes: %+v, %v", two.Repeats[0], err)
 	}
+	p.Cluster = &plan.Cluster{Nodes: 4, Lanes: 2, LaneNodes: 2}
+	alone, err := Plan(p, 3, 0)
+	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Cluster.Lanes != 2 {
+		t.Errorf("launches of a pair are on different nodes: %+v, %v", alone.Repeats, err)
+	}
 	p.Gates = nil
 	if _, err := Plan(p, 3, 0); err == nil {
 		t.Error("a file without a paired gate has no base")
