@@ -115,7 +115,7 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	n := 0
+	var n int
 	if d.schedule, n, err = scheduleOf(opt, d.src); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
