@@ -1,7 +1,7 @@
 # One vLLM over Ray on two GPUs: both in one node, or one in each of two nodes, with different room for the KV cache.
 #
 #   pipeline run ray-two-nodes.pipeline.hcl --var first=tcp://10.0.0.1:2376 --var second=tcp://10.0.0.2:2376 --var certs=$HOME/.docker
-#   pipeline run ray-two-nodes.pipeline.hcl --simulate --time-scale 4 --var quick=true
+#   pipeline run ray-two-nodes.pipeline.hcl --simulate=virtual --var quick=true
 
 pipeline {
   description = "vLLM over Ray: one node against two"
@@ -131,7 +131,9 @@ benchmark "burst" {
     max = 4
   }
 
-  timeout = "2h"
+  # Published requests took up to 16 minutes between two nodes.
+  request_timeout = "1h"
+  timeout         = "2h"
 }
 
 baseline "paired" "equal_room" {
