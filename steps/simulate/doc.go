@@ -3,11 +3,12 @@
 // and a prefix cache, behind the sockets, flags, log lines, metrics and failure modes
 // of vLLM and SGLang.
 //
-// It has three layers. [Model], [Pair] and [Engine] are pure: virtual time, no sockets,
-// the same seed gives the same nanoseconds.
+// It has three layers. [Fleet], [Engine], and [Model] and [Pair] as short forms, are pure:
+// virtual time, no sockets, the same seed gives the same nanoseconds. [StartVirtual] makes
+// a part of a fleet of a server's command line.
 //
-//	m := simulate.Model{Config: cfg}
-//	timelines, err := m.Replay(arrivals, launchSeed)
+//	f, err := simulate.NewFleet(simulate.FleetSpec{Prefill: nodes, Decode: more})
+//	served, err := f.Serve(ctx, traffic)
 //
 // [Server] drives the same engine in real time and answers HTTP. Prefill and decode
 // servers move KV as their connector does: they find each other by side channel,

@@ -14,6 +14,9 @@ type Virtual struct {
 	Node Node
 	// Startup is the time from its start until it serves.
 	Startup time.Duration
+	// Follows is set for a process beside the first of a server on several nodes: it has no
+	// part of its own.
+	Follows bool
 	launch  *launch
 }
 
@@ -35,6 +38,9 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	}
 	if log == nil {
 		log = io.Discard
+	}
+	if r, ok := rayOf(argv); ok && !r.head {
+		return &Virtual{Follows: true}, nil
 	}
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
@@ -61,7 +67,11 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	if err != nil {
 		return nil, err
 	}
-	if err := s.startAt(context.Background(), func() error { return l.fail.portTaken() }); err != nil {
+	if l.part.rank > 0 {
+		return &Virtual{Follows: true}, nil
+	}
+	met := func(context.Context) error { return nil }
+	if err := s.startIn(context.Background(), l.fail.portTaken, met); err != nil {
 		return nil, &StartError{1}
 	}
 	s.serving(s.address())

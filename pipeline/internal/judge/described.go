@@ -28,6 +28,8 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 		describe(&d, base, head, id)
 		if (doc.Simulated != "") != (c.doc.Simulated != "") {
 			d.Verdict, d.Reason = result.Invalid, "a simulated run and a real one are never compared"
+		} else if (doc.Simulated == result.SimulatedVirtual) != (c.doc.Simulated == result.SimulatedVirtual) {
+			d.Verdict, d.Reason = result.Invalid, "a session in virtual time and one of servers are never compared"
 		}
 		if invalid := transportDoubt(g, base, head).reason; invalid != "" {
 			d.Verdict, d.Reason = result.Invalid, invalid

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -50,17 +52,66 @@ func NewRehearsal(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engin
 // epoch is when rehearsals begin.
 func epoch() time.Time { return time.Unix(0, 0) }
 
-// Plant makes the head of every comparison its base, slower by a share: 0.05 for 5 %.
+// Plant makes the head of every comparison its base, slower by a share: 0.05 for 5 %. A
+// side that is the base of one comparison and the head of another is slower than its base,
+// and its heads are slower again; all that are compared with each other, over others too,
+// are played by the same servers.
 func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 	out := &Rehearsal{opt: r.opt, cells: maps.Clone(r.cells)}
+	bases, group := map[string][]string{}, map[string]string{}
 	for _, g := range r.opt.Plan.Gates {
 		for _, c := range g.Comparisons {
-			if _, base, ok := r.opt.Plan.Cell(c.Base); ok {
-				out.cells[c.Head] = played{base.Target, slowdown}
+			if _, _, ok := r.opt.Plan.Cell(c.Base); ok {
+				bases[c.Head] = append(bases[c.Head], c.Base)
+				join(group, c.Base, c.Head)
 			}
 		}
 	}
+	roots := map[string]string{} // targets, by group
+	for _, b := range r.opt.Plan.Benchmarks {
+		for _, c := range b.Cells {
+			if leader := leaderOf(group, c.Hash); len(bases[c.Hash]) == 0 && roots[leader] == "" {
+				roots[leader] = c.Target
+			}
+		}
+	}
+	for _, b := range r.opt.Plan.Benchmarks {
+		for _, c := range b.Cells {
+			steps := stepsFrom(c.Hash, bases, map[string]bool{})
+			target := cmp.Or(roots[leaderOf(group, c.Hash)], c.Target)
+			out.cells[c.Hash] = played{target, math.Pow(1+slowdown, float64(steps)) - 1}
+		}
+	}
 	return out
+}
+
+// join puts two cells, and all that are in their groups, into one group. Its leader is the
+// cell that belongs to nobody else.
+func join(group map[string]string, a, b string) {
+	if x, y := leaderOf(group, a), leaderOf(group, b); x != y {
+		group[y] = x
+	}
+}
+
+func leaderOf(group map[string]string, cell string) string {
+	for group[cell] != "" {
+		cell = group[cell]
+	}
+	return cell
+}
+
+// stepsFrom is over how many comparisons a cell is compared with the side that is nobody's
+// head; of several ways the longest. A cell that is seen again leads nowhere.
+func stepsFrom(cell string, bases map[string][]string, seen map[string]bool) int {
+	steps := 0
+	seen[cell] = true
+	for _, base := range bases[cell] {
+		if !seen[base] {
+			steps = max(steps, 1+stepsFrom(base, bases, seen))
+		}
+	}
+	delete(seen, cell)
+	return steps
 }
 
 // Run carries the plan out once. Each seed has its own noise of launches and steps, and
