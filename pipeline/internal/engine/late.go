@@ -47,6 +47,22 @@ func takeLate(rises map[string]float64) (p99 float64, ok bool) {
 	return sorted[i], true
 }
 
+// tellLate warns once of each target whose simulated servers fell behind; how far they did
+// is part of every run.
+func (r *runner) tellLate(target, cell string, run result.Run, scale float64) {
+	text := tooLate(run, scale)
+	if text == "" {
+		return
+	}
+	r.mu.Lock()
+	told := r.late[target]
+	r.late[target] = true
+	r.mu.Unlock()
+	if !told {
+		r.warn(fmt.Sprintf("%s, %s: %s", target, cell, text))
+	}
+}
+
 // tooLate says by how much the simulated servers of a run fell behind their model where
 // that is no longer small beside what was measured, "" where it is: then the times are this
 // machine's and not the model's.
@@ -70,7 +86,7 @@ func tooLate(run result.Run, scale float64) string {
 		who = "the simulated server " + where
 	}
 	late := time.Duration(worst * float64(time.Second))
-	text := fmt.Sprintf("%s was late by %v at p99 beside a median TTFT of %v, so that this run shows the machine and not the model", who, late, time.Duration(first*float64(time.Second)).Round(100*time.Microsecond))
+	text := fmt.Sprintf("%s was late by %v at p99 beside a median TTFT of %v, so that this run, and maybe others of the target, show the machine and not the model", who, late, time.Duration(first*float64(time.Second)).Round(100*time.Microsecond))
 	if scale > 1 {
 		wall := time.Duration(worst / scale * float64(time.Second)).Round(10 * time.Microsecond)
 		return text + fmt.Sprintf(" (%v of real time, times %g): use a smaller --time-scale, or a machine with less to do", wall, scale)

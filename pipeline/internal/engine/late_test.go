@@ -4,7 +4,10 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -53,8 +56,8 @@ func TestALateSimulatorIsNotBelieved(t *testing.T) {
 	}{
 		"a real server":    {run(0.1, nil), 1, ""},
 		"at the limit":     {run(0.1, map[string]float64{"": 0.01}), 10, ""},
-		"beyond it":        {run(0.1, map[string]float64{"": 0.02}), 10, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run shows the machine and not the model (2ms of real time, times 10): use a smaller --time-scale, or a machine with less to do"},
-		"in its own time":  {run(0.1, map[string]float64{"": 0.02}), 1, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run shows the machine and not the model: use a machine with less to do"},
+		"beyond it":        {run(0.1, map[string]float64{"": 0.02}), 10, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run, and maybe others of the target, show the machine and not the model (2ms of real time, times 10): use a smaller --time-scale, or a machine with less to do"},
+		"in its own time":  {run(0.1, map[string]float64{"": 0.02}), 1, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run, and maybe others of the target, show the machine and not the model: use a machine with less to do"},
 		"the worst member": {run(0.1, map[string]float64{"prefill": 0.02, "decode": 0.05}), 1, "the simulated server decode was late by 50ms"},
 		"nothing measured": {run(0, map[string]float64{"": 0.02}), 1, ""},
 	} {
@@ -62,5 +65,18 @@ func TestALateSimulatorIsNotBelieved(t *testing.T) {
 		if !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+func TestLatenessIsToldOnceForEachTarget(t *testing.T) {
+	r := newRunner(Options{Plan: &plan.Plan{}, Bus: event.NewBus(time.Now, 0), Now: time.Now})
+	late := result.Run{Metrics: map[string]float64{"ttft.p50": 0.1}, Server: map[string]float64{result.SimulatedLate: 1}}
+	onTime := result.Run{Metrics: late.Metrics, Server: map[string]float64{result.SimulatedLate: 0.001}}
+	r.tellLate("deployment.a", "qps=1", onTime, 10)
+	for _, target := range []string{"deployment.a", "deployment.a", "deployment.b"} {
+		r.tellLate(target, "qps=2", late, 10)
+	}
+	if w := r.out.Warnings; len(w) != 2 || !strings.HasPrefix(w[0], "deployment.a, qps=2: ") || !strings.HasPrefix(w[1], "deployment.b, qps=2: ") {
+		t.Errorf("warnings %q", w)
 	}
 }

@@ -51,9 +51,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
 	}
-	if late := tooLate(measured, w.scale); late != "" {
-		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), late))
-	}
+	r.tellLate(s.Target, plan.Label(cell.Values), measured, w.scale)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {

@@ -48,12 +48,13 @@ type runner struct {
 	plan    *plan.Plan
 	bus     *event.Bus
 	out     *Outcome
-	mu      sync.Mutex // of out, warned and unseen, while repeats run side by side
+	mu      sync.Mutex // of out, warned, unseen and late, while repeats run side by side
 	outputs Outputs
 	eta     *eta
 	resumed map[string]Launched // by id of the plan
 	warned  map[string]bool
 	unseen  map[string]bool // servers whose metrics cannot be read
+	late    map[string]bool // targets whose simulated servers fell behind
 	early   string          // why a complete run ended early
 }
 
@@ -63,7 +64,7 @@ func newRunner(o Options) *runner {
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
 		outputs: Outputs{},
 		resumed: map[string]Launched{},
-		warned:  map[string]bool{}, unseen: map[string]bool{},
+		warned:  map[string]bool{}, unseen: map[string]bool{}, late: map[string]bool{},
 	}
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {
