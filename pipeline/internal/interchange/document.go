@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -105,9 +106,18 @@ func (d *document) distinct(runs []Run) {
 		if r.SameAs != 0 {
 			continue
 		}
-		copyOf := slices.IndexFunc(d.runs, func(o *Run) bool { return isCopy(o, r) })
-		if copyOf >= 0 {
-			d.warnf("%s is a copy of %s and left out", r.At(), d.runs[copyOf].At())
+		if at := slices.IndexFunc(d.runs, func(o *Run) bool { return isCopy(o, r) }); at >= 0 {
+			d.warnf("%s is a copy of %s and left out", r.At(), d.runs[at].At())
+			continue
+		}
+		// A printed block and the file of the same run: the file has all digits.
+		if at := slices.IndexFunc(d.runs, func(o *Run) bool { return prints(o, r) || prints(r, o) }); at >= 0 {
+			block, file := r, d.runs[at]
+			if prints(file, block) {
+				block, file = file, block
+				d.runs[at] = file
+			}
+			d.warnf("%s is what the run of %s printed and left out", block.At(), file.At())
 			continue
 		}
 		d.runs = append(d.runs, r)
@@ -140,6 +150,32 @@ func (d *document) warnOnce() {
 // there are so many that this is no coincidence.
 func isCopy(a, b *Run) bool {
 	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && sameMeasurement(a, b)
+}
+
+// prints reports that a block is the rounded form of a file's result: the same counts, and
+// all figures that both have equal to the digits that blocks have. Two measurements never are.
+func prints(block, file *Run) bool {
+	const enough = 6
+	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool || block.Counts.Succeeded != file.Counts.Succeeded ||
+		math.Abs(block.Duration-file.Duration) > 0.00501 {
+		return false
+	}
+	same := 0
+	for id, v := range block.Metrics {
+		w, ok := file.Metrics[id]
+		if !ok {
+			continue
+		}
+		digit := 1e-2
+		if unitOf(id) == metric.Seconds || strings.HasPrefix(id, "sglang_") {
+			digit = 1e-5 // a hundredth of a millisecond
+		}
+		if math.Abs(v-w) > 0.501*digit {
+			return false
+		}
+		same++
+	}
+	return same >= enough
 }
 
 // describe names the sources and what all results share.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -173,6 +174,27 @@ func without(t *testing.T, name string, keys *regexp.Regexp) io.Reader {
 		}
 		if err := json.NewEncoder(&out).Encode(object); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestLogBesideFile: a folder has the log and the file of a run, which are one result: the
+// file's, with all its digits.
+func TestLogBesideFile(t *testing.T) {
+	for log, file := range map[string]string{"real/vllm-0.32.log": "real/vllm-0.32-appended.json", "real/sglang-0.5.23.log": "real/sglang-0.5.23.jsonl"} {
+		a, b := readFile(t, log, interchange.ReadOptions{}), readFile(t, file, interchange.ReadOptions{})
+		for _, both := range [][]interchange.Run{append(slices.Clone(a), b...), append(slices.Clone(b), a...)} {
+			doc, err := interchange.Document(both, interchange.Options{By: []string{"qps"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells := doc.Benchmarks[0].Cells
+			if len(cells) != 2 || len(cells[0].Runs) != 1 || cells[0].Runs[0].Metrics["ttft.mean"] != b[0].Metrics["ttft.mean"] {
+				t.Errorf("%d cells, warnings %q", len(cells), doc.Warnings)
+			}
+			if w := strings.Join(doc.Warnings, "\n"); !strings.Contains(w, "is what the run of "+file+":1 printed and left out") {
+				t.Errorf("warnings %q", w)
+			}
 		}
 	}
 }
