@@ -6,6 +6,7 @@
 //	server, err := l.Start(ctx, p, logFile) // srun --overlap on the first node
 //	…
 //	err = server.Stop(ctx) // scancel of the step, and the wait until it is gone
+//	sp := job.Spawner(0) // short programs as steps, to look at a node
 //	err = job.Release(ctx)
 //
 // It works from a login node and inside an allocation, whose job is then used and left as

@@ -39,8 +39,8 @@ func (c *cluster) probeNodes(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, n := range nodes {
 		all.Go(func() {
-			if found[i], errs[i] = probe.Remote(ctx, c.job.Spawner(i)); errs[i] != nil {
-				errs[i] = fmt.Errorf("node %s: %w", n.Name, errs[i])
+			if found[i], errs[i] = describeNode(ctx, c.job.Spawner(i)); errs[i] != nil {
+				errs[i] = fmt.Errorf("node %s: %w; see whether srun --nodelist=%s starts anything there", n.Name, errs[i], n.Name)
 			}
 		})
 	}
@@ -49,6 +49,17 @@ func (c *cluster) probeNodes(ctx context.Context) error {
 		c.job.Know(i, found[i])
 	}
 	return errors.Join(errs...)
+}
+
+// describeNode describes a node. A controller that is busy can be slow to start the first
+// steps of a job.
+func describeNode(ctx context.Context, sp steps.Spawner) (facts map[string]string, err error) {
+	for range 3 {
+		if facts, err = probe.Remote(ctx, sp); err == nil || ctx.Err() != nil {
+			return facts, err
+		}
+	}
+	return facts, err
 }
 
 // unlike sees whether the hosts of each role are alike, over the members of a target and
