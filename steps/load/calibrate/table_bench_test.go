@@ -262,7 +262,7 @@ func (t *table) arrivalsRow(short int) {
 	a, lag := m.Report.Arrivals, time.Duration(m.Report.Audit.LagP99)
 	drift := a.Rate/c.Load.Rate - 1
 	t.add(what, fmt.Sprintf("%.1f/s (%+.2f %%), %d of %d (all: %.4f), %v", a.Rate, 100*drift, a.Passed, a.Windows, a.Distance, lag.Round(time.Microsecond)), target,
-		m.Failed == 0 && within(drift, 0.005) && a.Passed >= a.Windows-1 && lag <= time.Millisecond)
+		m.Failed == 0 && within(drift, 0.005) && a.Windows > 0 && a.Passed >= a.Windows-1 && lag <= time.Millisecond)
 }
 
 func (t *table) print() {
