@@ -110,6 +110,7 @@ func TestValidate(t *testing.T) {
 		"url":        {map[string]cty.Value{"url": cty.StringVal("http://h")}, 0},
 		"executable": {map[string]cty.Value{"executable": cty.StringVal("x")}, 0},
 		"neither":    {map[string]cty.Value{"model": cty.StringVal("m")}, 1},
+		"nodes":      {map[string]cty.Value{"executable": cty.StringVal("x"), "nodes": cty.NumberIntVal(2)}, 1},
 	} {
 		if got := k.Validate(steps.Object{Attrs: tt.attrs}); len(got) != tt.want {
 			t.Errorf("%s: %v, want %d problems", name, got, tt.want)

@@ -98,3 +98,17 @@ func TestCheckNodes(t *testing.T) {
 		})
 	}
 }
+
+func TestClassifyRay(t *testing.T) {
+	for line, want := range map[string]string{
+		"sh: 1: ray: not found": "not_installed",
+		"[2026-11-21 16:00:00,123 E 12 12] gcs_rpc_client.h:179: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.":                                         "ray",
+		"Exception: The current node timed out during startup. This could happen because some of the Ray processes failed to startup.":                                        "ray",
+		"torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.":                                                              "nccl",
+		"RuntimeError: This node has an IP address of 10.0.0.2, while we can not find the matched Raylet address. This maybe come from when you connect the Ray cluster with": "ray",
+	} {
+		if class, evidence := New().Classify([]string{"INFO starting", line}); class != want || evidence != line {
+			t.Errorf("%s: %s (%s), want %s", line, class, evidence, want)
+		}
+	}
+}
