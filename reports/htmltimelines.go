@@ -73,7 +73,7 @@ func (v *view) startups() (template.HTML, bool) {
 		Desc: "Seconds from start to ready, by repeat; launches that failed are left out.",
 		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: exact},
 	}
-	at := map[string]int{}
+	at, place := map[string]int{}, places(v.doc.Launches)
 	for _, l := range v.doc.Launches {
 		i, ok := at[l.Target]
 		switch {
@@ -87,7 +87,7 @@ func (v *view) startups() (template.HTML, bool) {
 			chart.Series = append(chart.Series, svg.Series{Name: lastName(l.Target), Class: fmt.Sprintf("s%d", i+1), Dots: true})
 		}
 		if s := &chart.Series[i]; len(s.Points) < maxTimeline {
-			s.Points = append(s.Points, svg.Point{X: float64(l.Repeat), Y: l.Startup * max(v.doc.TimeScale, 1)})
+			s.Points = append(s.Points, svg.Point{X: float64(place[l.Repeat]), Y: l.Startup * max(v.doc.TimeScale, 1)})
 		}
 	}
 	for _, s := range chart.Series {
@@ -97,6 +97,21 @@ func (v *view) startups() (template.HTML, bool) {
 		chart.Desc += fmt.Sprintf(" Only the first %d of %d targets are drawn.", maxSeries, n)
 	}
 	return drawing(chart), len(chart.Series) > 0
+}
+
+// places are where repeats stand on an axis. Those that measured void runs again have numbers
+// above every plan's, and stand right after the others.
+func places(launches []result.Launch) map[int]int {
+	at := map[int]int{}
+	for _, l := range launches {
+		at[l.Repeat] = l.Repeat
+	}
+	last := 0
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		last = min(n, last+1)
+		at[n] = last
+	}
+	return at
 }
 
 // maxTimeline bounds the points of one line.

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"testing"
 
@@ -32,5 +33,17 @@ func TestEnvironmentOfLaunches(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+}
+
+// Repeats that measured void runs again stand after the planned ones on an axis.
+func TestPlacesOfRepeats(t *testing.T) {
+	var launches []result.Launch
+	for _, n := range []int{1, 1, 2, 3, 1001, 1002, 1002} {
+		launches = append(launches, result.Launch{Repeat: n})
+	}
+	want := map[int]int{1: 1, 2: 2, 3: 3, 1001: 4, 1002: 5}
+	if got := places(launches); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
