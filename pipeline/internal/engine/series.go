@@ -109,7 +109,7 @@ func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 			if q.Planned < from || q.Planned >= to {
 				continue
 			}
-			if q.Failure == "" && len(q.Events) > 0 {
+			if q.Failure == "" && len(q.Events) > 0 && q.Events[0].Tokens > 0 { // an embedding has none
 				times = append(times, float64(q.Events[0].At-q.Sent)/1e9)
 			}
 			if q.Sent >= 0 {
