@@ -16,5 +16,6 @@
 // say, device requests and the runtime, is added on the way to the daemon.
 //
 // It knows no engine, does not ask whether a server is ready, does not wait for the
-// memory of GPUs, and reaches a daemon behind ssh only through a forwarded socket.
+// memory of GPUs, and reaches a daemon behind ssh only through a socket that ssh forwards
+// ([OpenTunnel]).
 package docker

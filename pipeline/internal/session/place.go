@@ -89,9 +89,9 @@ func (g ground) check(spec steps.ServerSpec, name string) error {
 	switch {
 	case g.hosts == 0 || spec.URL != "":
 	case spec.Node >= g.hosts:
-		return fmt.Errorf("%s is on node %d, beyond the %d hosts of the docker block, which count from 0; add a host, or lower node or nodes", name, spec.Node, g.hosts)
+		return fmt.Errorf("server %q is on node %d, beyond the %d hosts of the docker block, which count from 0; add a host, or lower node or nodes", name, spec.Node, g.hosts)
 	case spec.Image == "" && g.simulated == "" && (g.together || spec.Spread() || spec.Node > 0):
-		return fmt.Errorf("%s is an executable, which runs on this machine, where servers at the hosts of the docker block do not reach it; give it an image", name)
+		return fmt.Errorf("server %q is an executable, which runs on this machine, where servers at the hosts of the docker block do not reach it; give it an image", name)
 	}
 	return nil
 }

@@ -56,6 +56,9 @@ func (t targets) single(server *lang.Server, spec steps.ServerSpec) (engine.Targ
 		Name: server.Addr, Role: result.RoleServer, Range: plan.Range(server.Range),
 		Spec: spec, Engine: t.opt.Engines[spec.Engine], Launcher: t.launcher,
 	}
+	if err := groundOf(t.opt.Config.Settings.Docker, t.opt.Plan.Simulated, false).check(spec, server.Addr); err != nil && t.cluster == nil {
+		return engine.TargetSpec{}, err
+	}
 	if t.cluster == nil && inContainer(t.opt.Plan, server) {
 		h := t.containers.host(spec.Node)
 		m.Launcher = h.launcher
