@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/servegate/pipeline/gates/metric"
 )
@@ -48,9 +49,15 @@ func writeRows(w io.Writer, header []string, rows func(row func([]string)) error
 	return nil
 }
 
-// escapeCSV also replaces the zero byte, which no text file has.
+// escapeCSV also replaces control characters, which would reach the terminal of who looks
+// at the file.
 func escapeCSV(s string) string {
-	s = strings.ReplaceAll(s, "\x00", "\ufffd")
+	s = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return '\ufffd'
+		}
+		return c
+	}, s)
 	if s != "" && strings.IndexByte("=+-@\t\r'", s[0]) >= 0 && !isNumber(s) {
 		return "'" + s
 	}
