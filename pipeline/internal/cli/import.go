@@ -40,8 +40,9 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Read results of other tools and write them in another form",
-		Long: "Reads printed blocks and logs of vLLM and SGLang, their JSON, markdown tables, CSV, and the files of guidellm,\n" +
-			"aiperf, inference-perf and inference-benchmarker. A file can be followed by a selection: night.log?qps=2.",
+		Long: "Reads printed blocks and logs of vLLM and SGLang, their JSON, markdown tables, CSV, the files of guidellm, aiperf,\n" +
+			"inference-perf and inference-benchmarker, Benchmark Reports of llm-d, and what it writes itself. A file can be\n" +
+			"followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var runs []interchange.Run
