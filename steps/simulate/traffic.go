@@ -191,15 +191,14 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 		}
 	}
 	r.inFlight--
-	switch {
-	case r.t.Times == nil:
+	if r.t.Times == nil {
 		r.fleet.at(r.fleet.now+r.t.Think, r.user)
-	default:
-		r.open--
-		if len(r.waiting) > 0 {
-			next := r.waiting[0]
-			r.waiting = r.waiting[1:]
-			r.send(next)
-		}
+		return
+	}
+	r.open--
+	if len(r.waiting) > 0 {
+		next := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		r.send(next)
 	}
 }

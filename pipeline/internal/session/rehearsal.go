@@ -182,7 +182,7 @@ func (r *Rehearsal) launch(seed, repeat int, l plan.Launch, folder func(string) 
 			if err != nil {
 				return out, err
 			}
-			if m.front, _, err = m.machine.launch(context.Background(), m.machine.played(t), fmt.Sprintf("%s of session %d", l.ID, seed), io.Discard); err != nil {
+			if m.front, err = m.machine.launch(context.Background(), m.machine.played(t), fmt.Sprintf("%s of session %d", l.ID, seed), io.Discard); err != nil {
 				return out, err
 			}
 			machines[p] = m

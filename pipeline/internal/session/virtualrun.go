@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 )
@@ -32,19 +34,47 @@ func (s *session) rehearse(ctx context.Context) (*engine.Outcome, []string, erro
 		Step: s.step, Load: v.load, Look: s.look, Now: v.Now,
 		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	})
-	notes := []string{VirtualNote}
+	if err != nil {
+		return outcome, nil, err
+	}
+	notes := append([]string{VirtualNote}, tooLong(s.opt.Plan, outcome)...)
 	for _, t := range s.opt.Plan.Targets {
 		if d := deploymentAt(s.opt.Config, t.Addr); d != nil && d.Spec.Transfer != nil {
-			return outcome, append(notes, transferNote), err
+			return outcome, append(notes, transferNote), nil
 		}
 	}
-	return outcome, notes, err
+	return outcome, notes, nil
+}
+
+// tooLong says which of the file's timeouts a session on servers would meet. In virtual time
+// nothing waits, so they end nothing.
+func tooLong(p *plan.Plan, o *engine.Outcome) []string {
+	var notes []string
+	took := func(what string, seconds, limit float64) {
+		if limit > 0 && seconds > limit {
+			round := func(s float64) time.Duration { return time.Duration(s) * time.Second }
+			notes = append(notes, fmt.Sprintf("%s takes %s in the model, and its timeout of %s would end it", what, round(seconds), round(limit)))
+		}
+	}
+	took("the session", o.Ended.Sub(o.Started).Seconds(), p.Timeout)
+	longest := map[string]float64{}
+	for _, l := range o.Launched {
+		for _, run := range l.Runs {
+			longest[run.Cell] = max(longest[run.Cell], run.Run.Duration)
+		}
+	}
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			took(fmt.Sprintf("a run of %s %s", b.Addr, plan.Label(c.Values)), longest[c.Hash], b.Timeout)
+		}
+	}
+	return notes
 }
 
 // launch starts all members of a target, and returns where its front is.
-func (v *virtualMachine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, stop func(), err error) {
+func (v *virtualMachine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error) {
 	if t.Render == nil {
-		return "", nil, errors.New("it answers already, and virtual time has only what it starts itself")
+		return "", errors.New("it answers already, and virtual time has only what it starts itself")
 	}
 	ports := map[engine.Port]int{}
 	for _, need := range t.Ports {
@@ -52,32 +82,26 @@ func (v *virtualMachine) launch(ctx context.Context, t engine.TargetSpec, launch
 			continue
 		}
 		if ports[need.Port], _, err = v.TakeRow("", need.Count, need.Spacing); err != nil {
-			return "", nil, err
+			return "", err
 		}
 	}
 	processes, err := t.Render(launch, ports)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	var stops []func()
 	for _, wave := range t.Order {
 		for _, name := range wave {
 			p, err := v.Start(ctx, processes[name].Process, log)
 			if err != nil {
-				return "", nil, err
+				return "", err
 			}
-			stops = append(stops, func() { _ = p.Stop(ctx) }) // nothing can go wrong
 			if name == t.Front {
 				front = p.BaseURL()
 			}
 		}
 	}
 	v.serve()
-	return front, func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}, nil
+	return front, nil
 }
 
 // virtually says which target or workload cannot be carried out in virtual time.
@@ -126,7 +150,7 @@ func virtualTarget(opt Options, addr string) error {
 		if err != nil {
 			return nil //nolint:nilerr // told by others
 		}
-		front, _, err := v.launch(context.Background(), v.played(t), "check", io.Discard)
+		front, err := v.launch(context.Background(), v.played(t), "check", io.Discard)
 		if err != nil {
 			return err
 		}
