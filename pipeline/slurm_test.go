@@ -90,7 +90,7 @@ func (r *slurmRig) resume(t *testing.T) {
 func (r *slurmRig) file(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-nodes.pipeline.hcl": "nodes.hcl"} {
+	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-places.pipeline.hcl": "places.hcl"} {
 		content, err := os.ReadFile(filepath.Join("testdata", from))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, to), content, 0o644)
@@ -249,7 +249,7 @@ func TestSlurm(t *testing.T) {
 		{"one server on one node and on two", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			args := slurmRun(t)
-			args[1] = "nodes.hcl"
+			args[1] = "places.hcl"
 			text, code := marked(t, dir, args...)
 			if code == 0 {
 				checkPlaces(t, dir)
@@ -259,7 +259,7 @@ func TestSlurm(t *testing.T) {
 		{"one of a server's nodes lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			args := slurmRun(t, "--only", "place=two")
-			args[1] = "nodes.hcl"
+			args[1] = "places.hcl"
 			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, args...)
 			r.script(t, "node", "n2")
 			return text, code
@@ -380,7 +380,7 @@ func checkLanes(t *testing.T, dir string) {
 }
 
 // checkPlaces sees that a server ran on both nodes where it should, and that the network
-// between them makes its tokens about three times as slow, as it was published: 3.4 times.
+// between them makes its tokens several times as slow. It was published as 3.4 times.
 func checkPlaces(t *testing.T, dir string) {
 	t.Helper()
 	doc := machineOf(t, dir)
