@@ -86,15 +86,16 @@ func (s Step) shift(now time.Duration) Step {
 // pass lets a step's time go by. With the connectors before V1, a decode step fetches KV,
 // and a prefill step stands while transfers go on and ends when the buffer has room.
 func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
+	begun := step.Start
 	if d.kv == nil || d.kv.plan.family != familyV0 {
-		return step, d.late.early(d.clock, step).SleepUntil(ctx, step.End)
+		return step, d.late.early(d.clock, span{begun, step.End}).SleepUntil(ctx, step.End)
 	}
 	if len(step.Fetches) > 0 {
 		if step, err = d.fetchWithin(ctx, step); err != nil {
 			return step, err
 		}
 	}
-	if step, err = d.kv.steps.run(ctx, d.late.early(d.clock, step), step); err != nil {
+	if step, err = d.kv.steps.run(ctx, d.late.early(d.clock, span{begun, step.End}), step); err != nil {
 		return step, err
 	}
 	if d.kv.plan.produces && len(step.Prompts) > 0 && d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1))) {

@@ -220,7 +220,7 @@ func (k *kvSide) reserve(at time.Duration, bytes float64) (end time.Duration) {
 // the connection.
 func (k *kvSide) send(conn net.Conn, n int, t span, counted bool) error {
 	bytes := k.bytes(n)
-	if err := k.clock.SleepUntil(k.ctx, t.end); err != nil {
+	if err := k.late.early(k.clock, t).SleepUntil(k.ctx, t.end); err != nil {
 		return err
 	}
 	if k.dies() {
@@ -229,14 +229,18 @@ func (k *kvSide) send(conn net.Conn, n int, t span, counted bool) error {
 		k.die()
 		return errPeerDied
 	}
-	if err := writePayload(conn, payloadOf(bytes)); err != nil {
-		k.counters.failedSend()
-		return err
-	}
-	if counted {
+	err := writePayload(conn, payloadOf(bytes)-1)
+	if err == nil && counted {
+		// Before the last byte: who has all of it finds it counted.
 		k.counters.moved(bytes, t.end-t.start)
 	}
-	return nil
+	if err == nil {
+		err = writePayload(conn, 1)
+	}
+	if err != nil {
+		k.counters.failedSend()
+	}
+	return err
 }
 
 // receive takes KV that a peer pushes.

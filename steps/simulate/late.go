@@ -66,11 +66,12 @@ func (l *lateness) left(d time.Duration) {
 	}
 }
 
-// early is a clock whose sleeper has the head start that a step may have: a small part of it.
-func (l *lateness) early(clock Clock, step Step) Clock {
+// early is a clock whose sleeper has the head start that a step or a transfer may have: a
+// small part of it.
+func (l *lateness) early(clock Clock, s span) Clock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return headStart{clock, min(l.head, (step.End-step.Start)/8)}
+	return headStart{clock, min(l.head, (s.end-s.start)/8)}
 }
 
 // headStart wakes a sleeper so much before its time.

@@ -9,7 +9,7 @@ import (
 // much earlier, and not more because a few tokens needed much more.
 func TestHeadStartFollowsTheMedian(t *testing.T) {
 	clock := NewWallClock(10)
-	step := Step{Start: 0, End: time.Second}
+	step := span{0, time.Second}
 	l := newLateness(clock)
 	for i := range 2000 {
 		needs := 3 * time.Millisecond // of model time: 300 µs
@@ -27,7 +27,7 @@ func TestHeadStartFollowsTheMedian(t *testing.T) {
 	if by := l.early(clock, step).(headStart).by; by != 10*mostHead {
 		t.Errorf("the head start is %v where all is late", by)
 	}
-	if by := l.early(clock, Step{Start: 0, End: 8 * time.Millisecond}).(headStart).by; by != time.Millisecond {
+	if by := l.early(clock, span{0, 8 * time.Millisecond}).(headStart).by; by != time.Millisecond {
 		t.Errorf("the head start is %v of a step of 8 ms", by)
 	}
 	for range 2000 {
