@@ -127,7 +127,7 @@ benchmark "guidellm" {
     command = [
       "${var.venv}/clients/bin/guidellm", "run", "--backend", "kind=openai_http,target=${driver.base_url},model=${driver.model}",
       "--tokenizer", "kind=huggingface_auto,model=${local.model}", "--seed", "kind=static,value=${driver.seed}",
-      "--profile", "kind=poisson,rate=${local.rate}", "--constraint", "kind=max_requests,count=${local.number}",
+      "--profile", "kind=constant,rate=${local.rate}", "--constraint", "kind=max_requests,count=${local.number}",
       "--data", "kind=synthetic_text,prompt_tokens=${local.input},output_tokens=${local.output}",
       "--output", "kind=json,path=${driver.output}", "--disable-progress",
     ]
