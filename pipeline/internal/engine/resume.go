@@ -16,7 +16,8 @@ import (
 type State struct {
 	RunID   string
 	Started time.Time
-	Seq     int // of the last event
+	Seq     int       // of the last event
+	Last    time.Time // of the last event
 	// Plan as it was when the run began.
 	Plan *plan.Plan
 	// Launched holds the planned launches that are complete.
@@ -77,7 +78,7 @@ type builder struct {
 
 func (b *builder) add(e event.Event) error {
 	s := b.state
-	s.Seq = e.Seq
+	s.Seq, s.Last = e.Seq, e.Time
 	switch e.Type {
 	case event.Version:
 		if s.RunID == "" {

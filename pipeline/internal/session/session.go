@@ -162,6 +162,9 @@ func (s *session) openDir() (err error) {
 			return errors.Join(err, s.dir.Close())
 		}
 		s.runID = s.state.RunID
+		if s.machine != nil {
+			s.machine.reach(s.state.Last)
+		}
 		return s.goOn()
 	}
 	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
