@@ -58,7 +58,7 @@ func newDockerHost(spec steps.DockerHost, certs, name string) *dockerHost {
 	if h.address == "" {
 		h.address = u.Hostname()
 	}
-	h.dir = filepath.Join(os.TempDir(), socketDir+name)
+	h.dir = filepath.Join(socketBase(), socketDir+name)
 	h.url = "unix://" + h.socket()
 	return h
 }
@@ -137,8 +137,22 @@ func ownName() string { return fmt.Sprintf("pid%d", os.Getpid()) }
 
 // RemoveSockets removes what a killed program has left of its ways to daemons behind ssh: the
 // folders of sockets at which nobody answers.
-func RemoveSockets() error {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), socketDir+"*"))
+func RemoveSockets() error { return removeSockets(socketBase()) }
+
+// socketBase is where the folders of sockets are: the path of a socket is bounded to some
+// hundred bytes, and a folder for temporary files can be a long one.
+func socketBase() string {
+	if dir := os.TempDir(); len(dir) <= longestBase {
+		return dir
+	}
+	return "/tmp"
+}
+
+// longestBase leaves room for the name of a run.
+const longestBase = 40
+
+func removeSockets(base string) error {
+	dirs, err := filepath.Glob(filepath.Join(base, socketDir+"*"))
 	errs := []error{err}
 	for _, dir := range dirs {
 		socket := filepath.Join(dir, socketName)
