@@ -131,8 +131,16 @@ down() { # DIR
   rm -rf "$dir"
 }
 
+# alone refuses a second pair of hosts: they would share their networks.
+alone() {
+  if [ -e "/sys/class/net/$bridge" ]; then
+    echo "two hosts are up already: end them with '$0 down' and their folder" >&2
+    exit 1
+  fi
+}
+
 case "${1:-} ${2:-}" in
-  "up "?*) up "$(mkdir -p "$2" && cd "$2" && pwd)" || { down "$2"; exit 1; } ;;
+  "up "?*) alone; up "$(mkdir -p "$2" && cd "$2" && pwd)" || { down "$2"; exit 1; } ;;
   "down "?*) down "$(cd "$2" && pwd)" ;;
   *) sed -n '2,11p' "$0"; exit 2 ;;
 esac

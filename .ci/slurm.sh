@@ -162,8 +162,16 @@ down() { # DIR
 command=$1
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
+# alone refuses a second cluster: they would share their networks.
+alone() {
+  if [ -e "/sys/class/net/$bridge" ]; then
+    echo "a cluster is up already: end it with '$0 down' and its folder" >&2
+    exit 1
+  fi
+}
+
 case $command in
-  up) up "$dir" || { down "$dir"; exit 1; } ;;
+  up) alone; up "$dir" || { down "$dir"; exit 1; } ;;
   down) down "$dir" ;;
   stop) stop_controller "$dir" ;;
   start) start_controller "$dir" ;;
