@@ -219,19 +219,6 @@ func TestOutput(t *testing.T) {
 	})
 }
 
-func TestThin(t *testing.T) {
-	long := make([]float64, 1000)
-	for i := range long {
-		long[i] = float64(i)
-	}
-	if got := thin(long, 300); len(got) != 300 || got[0] != 0 || got[299] != 999 {
-		t.Errorf("%d points from %v to %v", len(got), got[0], got[len(got)-1])
-	}
-	if got := thin(long[:5], 300); !slices.Equal(got, long[:5]) {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestClientSeries(t *testing.T) {
 	run := requests(4)
 	run.Requests[2].Failure = record.FailTimeout

@@ -44,20 +44,8 @@ func series(member, source string, points []point, at func(time.Time) float64, m
 	var out []result.Series
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		s := byName[name]
-		s.T, s.V = thin(s.T, most), thin(s.V, most)
+		s.Thin(most)
 		out = append(out, *s)
-	}
-	return out
-}
-
-// thin keeps at most n values, evenly spread, the first and the last among them.
-func thin(list []float64, n int) []float64 {
-	if len(list) <= n || n < 2 {
-		return list
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = list[i*(len(list)-1)/(n-1)]
 	}
 	return out
 }

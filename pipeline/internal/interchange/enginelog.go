@@ -155,7 +155,7 @@ func engineSeries(samples []EngineSample, most int) []result.Series {
 		return cmp.Or(strings.Compare(a.member, b.member), strings.Compare(a.name, b.name))
 	}) {
 		s := series[k]
-		s.T, s.V = spread(s.T, most), spread(s.V, most)
+		s.Thin(most)
 		out = append(out, *s)
 	}
 	return out
@@ -173,18 +173,6 @@ func elapsed(samples []EngineSample) []float64 {
 		}
 		last = s.Time
 		out[i] = (s.Time.Sub(samples[0].Time) + year).Seconds()
-	}
-	return out
-}
-
-// spread keeps at most n values, evenly, the first and the last among them.
-func spread(list []float64, n int) []float64 {
-	if len(list) <= n || n < 2 {
-		return list
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = list[i*(len(list)-1)/(n-1)]
 	}
 	return out
 }
