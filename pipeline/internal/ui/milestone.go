@@ -76,8 +76,11 @@ func planned(e event.Event) []line {
 	lines = append(lines, line{detail, fmt.Sprintf("%s, %s, %s: %s, %s, %s",
 		count(p.Benchmarks, "benchmark"), count(p.Cells, "cell"), count(p.Repeats, "repeat"),
 		launchCount(p.Launches), count(p.Runs, "run"), about(p.Seconds))})
-	if p.Gates > 0 {
+	switch {
+	case p.Family > 0:
 		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", count(p.Gates, "gate"), count(p.Family, "comparison"))})
+	case p.Gates > 0: // the family holds what can fail
+		lines = append(lines, line{detail, count(p.Gates, "gate") + ", none of which fails the file by significance"})
 	}
 	switch {
 	case p.Simulated == result.SimulatedVirtual:

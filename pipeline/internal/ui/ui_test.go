@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,6 +333,22 @@ func TestFormats(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Gates that only warn have no family: their comparisons are not said to be none.
+func TestPlannedGates(t *testing.T) {
+	for want, p := range map[string]event.PlanTotals{
+		"2 gates with 6 comparisons":                            {Gates: 2, Family: 6},
+		"2 gates, none of which fails the file by significance": {Gates: 2},
+	} {
+		var got []string
+		for _, l := range planned(event.Event{Plan: &p}) {
+			got = append(got, l.text)
+		}
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not among %q", want, got)
 		}
 	}
 }
