@@ -152,7 +152,7 @@ func (l *Launcher) Prepare(ctx context.Context, p steps.Process) error {
 	return nil
 }
 
-// removeWait bounds the removal of what a failed start left.
+// removeWait bounds the removal of a container, of what a failed start left, too.
 const removeWait = 30 * time.Second
 
 // createWait bounds the create request, which pulls nothing.

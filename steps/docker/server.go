@@ -221,7 +221,7 @@ func (s *Server) signal(name string) error {
 const requestWait = 10 * time.Second
 
 func (s *Server) remove() error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.launcher.opt.KillWait)
+	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
 	defer cancel()
 	return s.launcher.daemon.remove(ctx, s.id, s.launcher.opt.Poll)
 }
