@@ -256,6 +256,9 @@ func (v *view) session() Line {
 	if m := machineName(v.doc.Machine); m != "" {
 		parts = append(parts, plain(m))
 	}
+	if nodes := v.doc.Machine[result.MachineLoad]; nodes != "" {
+		parts = append(parts, plain("load from "+nodes))
+	}
 	if !v.doc.Started.IsZero() {
 		if d := duration(v.doc.Ended.Sub(v.doc.Started)); d != "" {
 			parts = append(parts, plain(d))

@@ -30,6 +30,9 @@ type SlurmSpec struct {
 	Runtime string
 	// SideBySide runs repeats at once, each on nodes of its own.
 	SideBySide bool
+	// LoadNode is the node, of those that a repeat has, on which the load is generated, with the
+	// router before it; nil for the machine that the command runs on.
+	LoadNode *int
 }
 
 // What starts images on the nodes of a cluster.
@@ -55,6 +58,7 @@ func SlurmSchema() Schema {
 		{Name: "extra_args", Type: cty.List(cty.String), Doc: "Further arguments of sbatch, such as [\"--qos=high\"]."},
 		{Name: "queue_timeout", Type: cty.Number, Unit: UnitDuration, Doc: "Longest wait for the nodes; no limit unless set. It is no part of a server's start-up."},
 		{Name: "side_by_side", Type: cty.Bool, Default: cty.False, Doc: "Whether repeats run at once, as many as the job has nodes for. The nodes must be alike: all servers of a role are on machines with the same GPUs and driver. Every repeat has all its sides on the same nodes, so that what differs between nodes does not enter a comparison."},
+		{Name: "load_node", Type: cty.Number, Doc: "Node on which the load is generated, counted from 0 as the argument node of servers: a step of the job for each run. Routers run there, too. Give it a node without a server, so that the load generator takes no processor from one. Unset, both run on the machine that the command runs on. With side_by_side it is one of the nodes of each repeat. This program must be on a file system that the nodes share, as files of datasets."},
 		{Name: "runtime", Type: cty.String, Enum: []string{RuntimeNone, RuntimePyxis, RuntimeApptainer}, Default: cty.StringVal(RuntimeNone), Doc: "What starts the images of servers on the nodes: pyxis, apptainer, or none for a cluster without either, whose servers are executables."},
 	}}
 }
@@ -89,6 +93,14 @@ func ReadSlurm(o Object) (*SlurmSpec, []Problem) {
 	}
 	whole("nodes", 1, maxNodes)
 	whole("gpus_per_node", 0, 1024)
+	if _, ok := o.number("load_node"); ok {
+		whole("load_node", 0, maxNodes-1)
+		node := o.Int("load_node")
+		s.LoadNode = &node
+		if o.Has("nodes") == o.Known("nodes") && len(found) == 0 && node >= max(s.Nodes, 1) {
+			add("load_node", fmt.Sprintf("load_node = %d is beyond the nodes of the job", node), fmt.Sprintf("They are counted from 0: with nodes = %d the last is %d.", max(s.Nodes, 1), max(s.Nodes, 1)-1))
+		}
+	}
 	for _, a := range s.ExtraArgs {
 		if problem := extraArg(a); problem != "" {
 			add("extra_args", problem, "Each element is one option of sbatch with its value, such as \"--qos=high\".")

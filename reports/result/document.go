@@ -52,7 +52,8 @@ type Document struct {
 	Attempt int `json:"attempt,omitempty"`
 
 	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
-	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU.
+	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU, and under
+	// MachineLoad.
 	Machine    map[string]string `json:"machine,omitempty"`
 	Targets    []Target          `json:"targets"`
 	Benchmarks []Benchmark       `json:"benchmarks"`
@@ -67,6 +68,9 @@ const (
 	MachineGPU  = "gpu"  // model, "NVIDIA H100 80GB HBM3"
 	MachineGPUs = "gpus" // number of them
 	MachineCPU  = "cpu"  // model
+	// MachineLoad names the nodes that load came from, where it was not the machine on which
+	// the command ran.
+	MachineLoad = "load_generator.node"
 )
 
 // Verdict of a comparison, a gate or a whole document.

@@ -7,6 +7,7 @@
 //	…
 //	err = server.Stop(ctx) // scancel of the step, and the wait until it is gone
 //	sp := job.Spawner(0) // short programs as steps, to look at a node
+//	sp = job.Tasks("load", place) // programs that take their time, and signals
 //	err = job.Release(ctx)
 //
 // It works from a login node and inside an allocation, whose job is then used and left as

@@ -58,9 +58,14 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
+	return l.startPatiently(ctx, p, log, startedWith{hostPort: hostPort, folder: folder, env: env})
+}
+
+// startPatiently tries again while Slurm may start the step later.
+func (l *Launcher) startPatiently(ctx context.Context, p steps.Process, log io.Writer, with startedWith) (*Server, error) {
 	limit := time.Now().Add(l.job.opt.StartWait)
 	for {
-		s, err := l.startStep(ctx, p, log, startedWith{hostPort, folder, env})
+		s, err := l.startStep(ctx, p, log, with)
 		refused, ok := errors.AsType[*refusedError](err)
 		if !ok || !refused.transient() || time.Now().After(limit) {
 			return s, err
@@ -77,6 +82,7 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 type startedWith struct {
 	hostPort, folder string
 	env              []steps.EnvVar
+	stdout           io.Writer // nil for the log
 }
 
 // startStep is one try.
@@ -91,7 +97,11 @@ func (l *Launcher) startStep(ctx context.Context, p steps.Process, log io.Writer
 		return nil, err
 	}
 	out := newOutput(log)
-	child, err := opt.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: slices.Concat(opt.Env, with.env), Stdout: out, Stderr: out})
+	stdout := with.stdout
+	if stdout == nil {
+		stdout = out
+	}
+	child, err := opt.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: slices.Concat(opt.Env, with.env), Stdout: stdout, Stderr: out})
 	if err != nil {
 		return nil, err
 	}

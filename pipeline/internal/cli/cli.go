@@ -220,7 +220,7 @@ func (a *app) root() *cobra.Command {
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
 		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(),
-		mockServerCommand(),
+		mockServerCommand(), a.loadWorkerCommand(),
 	)
 	return root
 }

@@ -57,7 +57,11 @@ func (r *runner) own(ctx context.Context, s *server, bm plan.Benchmark, cell pla
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return taken{}, config
 	}
-	return taken{run: r.measure(bm, got.Run, cause, err), records: got.Run, start: got.Start, cause: cause}, nil
+	measured := r.measure(bm, got.Run, cause, err)
+	if s.lane.LoadNode != "" {
+		measured.Audit["load_node"] = s.lane.LoadNode
+	}
+	return taken{run: measured, records: got.Run, start: got.Start, cause: cause}, nil
 }
 
 // driven has another load generator measure a cell. Where it fails while the server still

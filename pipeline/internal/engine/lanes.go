@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // Lane is a part of a cluster that repeats are carried out on.
@@ -17,6 +19,36 @@ type Lane struct {
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
 	// Nodes are their names, with commas between; "" for this machine.
 	Nodes string
+	// Load carries out one run of a workload from elsewhere, from LoadNode; nil means that
+	// Options.Load does, from here. A load generator that is lost is a [load.LostError].
+	Load     func(context.Context, LoadRun) (load.Result, error)
+	LoadNode string
+}
+
+// LoadRun is what a load generator elsewhere is told.
+type LoadRun struct {
+	load.Options
+	// Name of what is left of it in the run directory.
+	Name string
+	// Log takes what it says.
+	Log io.Writer
+}
+
+// generate carries out a workload from where the load of a lane comes from.
+func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load.Options) (load.Result, error) {
+	if s.lane.Load == nil {
+		return r.o.Load(ctx, opt)
+	}
+	name := r.runName(s, run)
+	log, err := r.o.Store.Log(name + "-load")
+	if err != nil {
+		return load.Result{}, &load.LostError{Err: err}
+	}
+	got, err := s.lane.Load(ctx, LoadRun{Options: opt, Name: name, Log: log})
+	if err := log.Close(); err != nil {
+		r.warn(fmt.Sprintf("the log of the load generator: %v", err))
+	}
+	return got, err
 }
 
 // lane is where a repeat is carried out.

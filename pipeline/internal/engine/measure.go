@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,9 +13,10 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// measure reduces the records of a run and says what it is worth. In this order: failed,
-// if the server failed, the load could not be carried out, or no request succeeded; void,
-// if the client was the limit; ok otherwise, also with failed requests in it.
+// measure reduces the records of a run and says what it is worth. In this order: failed, if
+// the server failed; void, if the load generator was lost, which says nothing of the server;
+// failed, if the load could not be carried out, or no request succeeded; void, if the client
+// was the limit; ok otherwise, also with failed requests in it.
 func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) result.Run {
 	out := reduce(run)
 	histograms, herr := record.Histograms(run)
@@ -22,9 +24,13 @@ func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) re
 		r.warn(fmt.Sprintf("no histograms: %v", herr))
 	}
 	void := limits(bm.Limits).Void(run.Audit)
+	lost, isLost := errors.AsType[*load.LostError](err)
 	switch {
 	case cause != nil:
 		out.Status, out.Reason = result.RunFailed, cause.Error()
+	case isLost:
+		out.Status, out.Reason = result.RunVoid, r.o.Redact.String(lost.Error())
+		return out
 	case err != nil:
 		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
 	case out.Failed == out.Sent:

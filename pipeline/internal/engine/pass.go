@@ -103,7 +103,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 		return got, nil, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	got, err = r.o.Load(inner, load.Options{
+	got, err = r.generate(inner, s, run, load.Options{
 		BaseURL: url, Model: s.front.endpoint.Model, Headers: s.front.endpoint.Headers,
 		Workload: warmed(cell.Workload, s.servers()), Seed: run.Seed, ShapeSeed: run.ShapeSeed,
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell, run), Begin: w.begin,
@@ -116,6 +116,8 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 		return got, nil, err
 	case inner.Err() != nil:
 		return got, context.Cause(inner), err
+	case placeLost(err):
+		return got, err, nil
 	case err != nil || anyFailed(got.Run):
 		return got, r.alive(inner, s), err
 	}
@@ -126,6 +128,12 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 func faultOfTheFile(err error) bool {
 	var invalid *dataset.InvalidError
 	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &invalid)
+}
+
+// placeLost says that the load generator lost its node, and with it the run its servers' job.
+func placeLost(err error) bool {
+	_, ok := errors.AsType[*steps.EvictionError](err)
+	return ok
 }
 
 func anyFailed(run record.Run) bool {

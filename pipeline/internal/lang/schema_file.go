@@ -32,7 +32,7 @@ func pipelineType() *blockType {
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
 			{Name: "lock", Type: cty.String, Doc: "What runs lock to have something for themselves: a second run waits for the first. A name is a lock of the machine, a path with a slash a file, meant from the pipeline file's folder. GPUs are locked without it."},
 		}, Blocks: []steps.BlockSchema{
-			{Type: "slurm", Max: 1, Schema: steps.SlurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, with a step for each server. The router and the load generator run where the command runs, on a login node or inside an allocation, which is then used. --simulate ignores it."},
+			{Type: "slurm", Max: 1, Schema: steps.SlurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, with a step for each server. The router and the load generator run where the command runs, on a login node or inside an allocation, which is then used, unless load_node gives them a node. --simulate ignores it."},
 			{Type: "docker", Max: 1, Schema: steps.DockerSchema(), Doc: "The Docker daemons that servers with an image run on, where there are several: the argument node of servers places them. Without it all run at the daemon that DOCKER_HOST names. The router and the load generator run where the command runs. --simulate ignores it, --simulate=container does not."},
 		}},
 	}

@@ -19,6 +19,8 @@ type Cluster struct {
 	Shared      bool     `json:"shared,omitempty"`
 	ExtraArgs   []string `json:"extra_args,omitempty"` // they can name nodes and clocks
 	Runtime     string   `json:"runtime,omitempty"`
+	// LoadNode is the node of a repeat that the load comes from; nil is the command's machine.
+	LoadNode *int `json:"load_node,omitempty"`
 	// Lanes are the parts of the allocation on which repeats run side by side, each of
 	// LaneNodes nodes; 0 means that they run one after another.
 	Lanes     int `json:"lanes,omitempty"`
@@ -34,7 +36,10 @@ func (b *builder) cluster(p *Plan) *Cluster {
 	}
 	c := &Cluster{
 		Partition: s.Partition, Constraint: s.Constraint, Nodes: s.Nodes, GPUsPerNode: s.GPUsPerNode,
-		Shared: s.Shared, ExtraArgs: s.ExtraArgs, Runtime: s.Runtime,
+		Shared: s.Shared, ExtraArgs: s.ExtraArgs, Runtime: s.Runtime, LoadNode: s.LoadNode,
+	}
+	if s.LoadNode != nil {
+		b.loadOnNode()
 	}
 	if s.SideBySide {
 		b.sideBySide(p, c)
@@ -46,6 +51,9 @@ func (b *builder) cluster(p *Plan) *Cluster {
 func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	at := b.cfg.Settings.SlurmRange
 	width, repeats := 1, 0
+	if c.LoadNode != nil {
+		width = *c.LoadNode + 1
+	}
 	for _, t := range p.Targets {
 		for _, s := range servers(b.cfg, t.Addr) {
 			if s.URL != "" {
@@ -55,7 +63,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 			}
 			width = max(width, s.Node+max(s.Nodes, 1))
 		}
-		if r := routerPort(b.cfg, t.Addr); r != 0 {
+		if r := routerPort(b.cfg, t.Addr); r != 0 && c.LoadNode == nil {
 			b.fail(at, "side_by_side needs routers without a port of their own",
 				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.", t.Addr, r))
 			return
@@ -67,13 +75,26 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	lanes := c.Nodes / width
 	if lanes < 2 {
 		b.fail(at, "side_by_side needs nodes for two",
-			fmt.Sprintf("The servers of one repeat take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", count(width, "node"), c.Nodes, 2*width))
+			fmt.Sprintf("The servers of one repeat, and what sends it load, take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", count(width, "node"), c.Nodes, 2*width))
 		return
 	}
 	if lanes = min(lanes, repeats); lanes < 2 {
 		return // one repeat runs alone
 	}
 	c.Lanes, c.LaneNodes = lanes, width
+}
+
+// loadOnNode refuses what does not generate its load with our own load generator.
+func (b *builder) loadOnNode() {
+	for _, bm := range b.cfg.Benchmarks {
+		for _, c := range bm.Cells {
+			if d := c.Workload.Driver; d != nil && d.Kind == steps.DriverExec {
+				b.fail(bm.Range, "load_node is for this program's own load generator",
+					fmt.Sprintf("%s has a driver, which runs on the machine that the command runs on. Leave load_node of the slurm block out.", bm.Addr))
+				break
+			}
+		}
+	}
 }
 
 // servers are those that a target consists of.

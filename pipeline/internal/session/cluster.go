@@ -49,8 +49,6 @@ const (
 	hurriedJobWait = 3 * time.Second // when the session was told to end
 	slurmConf      = "SLURM_CONF"
 	slurmJob       = "SLURM_JOB_ID"
-	clientFact     = "load_generator"
-	clientPlace    = "where the command runs, beside the steps of the job"
 )
 
 // allocate gets the nodes of the session, and returns what gives them back. Both are for
@@ -90,7 +88,10 @@ func (s *session) meet(ctx context.Context, c *cluster) error {
 	for _, text := range tell {
 		s.caution(text)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.meetLoadNodes(ctx, s.opt)
 }
 
 func (s *session) slurmOptions() slurm.Options {
@@ -248,10 +249,15 @@ func (d *deployment) showSteps(rendered map[string]engine.Process) error {
 		at[p.Name] = d.places.slurm[i]
 	}
 	for name, r := range rendered {
+		place := at[name]
 		if name == kv.RouterName {
-			continue
+			node := d.cluster.loadNode()
+			if node == nil {
+				continue
+			}
+			place.Node = *node
 		}
-		p, err := d.cluster.show(at[name], r.Process)
+		p, err := d.cluster.show(place, r.Process)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
 // deployment is what makes processes of a deployment block: its layout, and how its
@@ -162,6 +163,14 @@ func (d *deployment) routerInContainer() bool {
 	return d.opt.Plan.Simulated == SimulateContainer && d.containers.host(serviceNode).local
 }
 
+// routerLauncher starts the router where the load comes from.
+func (d *deployment) routerLauncher() steps.Launcher {
+	if node := d.cluster.loadNode(); node != nil {
+		return d.cluster.launcher(slurm.Place{Node: *node})
+	}
+	return d.ownLauncher(d.routerInContainer())
+}
+
 // router is asked as the servers behind it are. It is ready when it says so and lists their
 // model; whether requests come through shows the canaries.
 func (d *deployment) router() engine.Member {
@@ -173,7 +182,7 @@ func (d *deployment) router() engine.Member {
 	spec.Ready.NoCanary, spec.Ready.Path = true, ""
 	return engine.Member{
 		Name: kv.RouterName, Role: result.RoleRouter, Range: plan.Range(d.block.Router.Range), Spec: spec,
-		Engine: routed{d.opt.Engines[behind.Spec.Engine]}, Launcher: d.ownLauncher(d.routerInContainer()),
+		Engine: routed{d.opt.Engines[behind.Spec.Engine]}, Launcher: d.routerLauncher(),
 	}
 }
 
@@ -271,6 +280,11 @@ func (d *deployment) hosts() (map[string]string, error) {
 			}
 		case h != nil && !h.local && d.serviceInContainer(s.Name):
 			hosts[s.Name] = h.address
+		}
+	}
+	if node := d.cluster.loadNode(); node != nil && d.spec.Router != nil {
+		if hosts[kv.RouterName], err = d.nodeAddress(*node); err != nil {
+			return nil, err
 		}
 	}
 	return hosts, nil

@@ -17,7 +17,11 @@ func (t targets) lanes() func(lane int) engine.Lane {
 	return func(lane int) engine.Lane {
 		on := t
 		on.cluster = t.cluster.lane(t.opt, lane)
-		return engine.Lane{Target: on.resolve, Nodes: strings.Join(on.cluster.names(), ",")}
+		at := engine.Lane{Target: on.resolve, Nodes: strings.Join(on.cluster.names(), ",")}
+		if node := on.cluster.loadNode(); node != nil {
+			at.Load, at.LoadNode = on.loadOn(*node), on.cluster.names()[*node]
+		}
+		return at
 	}
 }
 

@@ -163,19 +163,15 @@ func factText(facts map[string]string, name string) string {
 }
 
 // about adds the nodes to what is known of the machine, which is where the load generator
-// and the router run. What is asked of a machine without more words, such as its GPUs, is
-// that of the first node: it is what was measured. Without a cluster facts are all there is.
-func (c *cluster) about(facts map[string]string) map[string]string {
+// and the router run unless they have a node. What is asked of a machine without more words,
+// such as its GPUs, is that of the first node: it is what was measured. Without a cluster
+// facts are all there is.
+func (c *cluster) about(facts map[string]string, opt Options) map[string]string {
 	if c == nil {
 		return facts
 	}
-	all := map[string]string{clientFact: clientPlace}
-	for name, value := range facts {
-		if name == result.MachineGPU || name == result.MachineGPUs || name == result.MachineCPU {
-			continue
-		}
-		all[clientFact+"."+name] = value
-	}
+	all := map[string]string{}
+	c.aboutLoad(all, facts, opt)
 	for i, n := range c.job.Nodes() {
 		at := fmt.Sprintf("slurm.node%d", i)
 		all[at] = n.Name

@@ -260,7 +260,7 @@ func (s *session) carryOut(ctx context.Context) (*engine.Outcome, []string, erro
 		Ports: launcher.Ports(),
 		Env:   steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
 		Cache: s.cache(),
-		Probe: func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner)) },
+		Probe: func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner), s.opt) },
 
 		NICs:       s.nics(ctx),
 		Front:      s.opt.Front,

@@ -73,6 +73,9 @@ func supported(opt Options) error {
 		for _, f := range misplaced(opt.Config) {
 			found = append(found, f)
 		}
+		if s := opt.Config.Settings; s.Slurm.LoadNode != nil && opt.Front != nil {
+			found = append(found, &engine.ConfigError{Addr: "pipeline.slurm", Range: plan.Range(s.SlurmRange), Err: errors.New("load of a node cannot be delayed on purpose, since what delays it runs beside the command: leave load_node out")})
+		}
 	}
 	if opt.Plan.Simulated == SimulateVirtual && len(found) == 0 {
 		found = virtually(opt)

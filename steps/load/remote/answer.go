@@ -1,0 +1,156 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// answerFile holds what came of the run.
+const answerFile = "answer.json"
+
+// maxAnswer bounds it: records of many millions of tokens.
+const maxAnswer = 8 << 30
+
+// answer is what came of a run.
+type answer struct {
+	Run    record.Run       `json:"run"`
+	Warmup []record.Request `json:"warmup,omitempty"`
+	// After is how long after it was let begin the times of Run start to count, in
+	// nanoseconds; nil if it did not begin. The clocks of two nodes differ, and a span does not.
+	After *int64 `json:"after,omitempty"`
+	// Fault is what [load.Run] says against it, "" for nothing, and Kind what the caller must
+	// tell apart.
+	Fault string `json:"fault,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+}
+
+// The kinds of faults.
+const (
+	faultStopped     = "stopped"     // told to end
+	faultDataset     = "dataset"     // a *dataset.InvalidError
+	faultUnsupported = "unsupported" // steps.ErrUnsupported
+)
+
+func newAnswer(ctx context.Context, got load.Result, err error, begun time.Time) answer {
+	a := answer{Run: got.Run, Warmup: got.Warmup}
+	if !begun.IsZero() && !got.Start.IsZero() {
+		after := int64(got.Start.Sub(begun))
+		a.After = &after
+	}
+	if err == nil {
+		return a
+	}
+	a.Fault = err.Error()
+	invalid, isInvalid := errors.AsType[*dataset.InvalidError](err)
+	switch {
+	case ctx.Err() != nil:
+		a.Kind = faultStopped
+	case isInvalid:
+		a.Kind, a.Fault = faultDataset, invalid.Reason
+	case errors.Is(err, steps.ErrUnsupported):
+		a.Kind = faultUnsupported
+	}
+	return a
+}
+
+// err is the fault as [load.Run] returns it.
+func (a answer) err() error {
+	switch {
+	case a.Fault == "":
+		return nil
+	case a.Kind == faultDataset:
+		return &dataset.InvalidError{Reason: a.Fault}
+	case a.Kind == faultUnsupported:
+		return steps.Unsupported("", a.Fault)
+	}
+	return errors.New(a.Fault)
+}
+
+// result is the answer as [load.Run] returns it; begun is when the caller heard that the run
+// had begun.
+func (a answer) result(begun time.Time) load.Result {
+	got := load.Result{Run: a.Run, Warmup: a.Warmup}
+	if a.After != nil && !begun.IsZero() {
+		got.Start = begun.Add(time.Duration(*a.After))
+	}
+	return got
+}
+
+// write writes the answer whole, for its owner alone, and returns its sum.
+func (a answer) write(folder string) (sum string, err error) {
+	path := filepath.Join(folder, answerFile)
+	file, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("write what was recorded: %w", err)
+	}
+	h := sha256.New()
+	err = json.NewEncoder(io.MultiWriter(file, h)).Encode(a)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(path+".part", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write what was recorded: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// How long a shared file system may take to show here what was written there.
+const (
+	answerWait = 20 * time.Second
+	answerPoll = 100 * time.Millisecond
+)
+
+// awaitAnswer reads the answer with a sum.
+func awaitAnswer(folder, sum string, wait time.Duration) (answer, error) {
+	for limit := time.Now().Add(wait); ; time.Sleep(answerPoll) {
+		a, err := readAnswer(folder, sum)
+		if err == nil || time.Now().After(limit) {
+			return a, err
+		}
+	}
+}
+
+func readAnswer(folder, sum string) (answer, error) {
+	text, err := readBounded(filepath.Join(folder, answerFile), maxAnswer)
+	if err != nil {
+		return answer{}, fmt.Errorf("what it recorded cannot be read: %w", err)
+	}
+	if got := sha256.Sum256(text); hex.EncodeToString(got[:]) != sum {
+		return answer{}, errors.New("what it recorded is not what it wrote: the file system lost some of it")
+	}
+	var a answer
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&a); err != nil {
+		return answer{}, fmt.Errorf("what it recorded: %w", err)
+	}
+	return a, nil
+}
+
+// readBounded reads a file that is no longer than most.
+func readBounded(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // opened for reading
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s has more than %d MiB", path, most>>20)
+	}
+	return text, err
+}

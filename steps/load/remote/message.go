@@ -1,0 +1,98 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/servegate/pipeline/steps/load"
+)
+
+// message is a line of the process's standard output.
+type message struct {
+	Moment   string         `json:"load"`
+	Progress *load.Progress `json:"progress,omitempty"`
+	// Sum is the SHA-256 of the result's file.
+	Sum string `json:"sum,omitempty"`
+}
+
+// The moments of a run.
+const (
+	momentReady    = "ready"    // the warm-up is over
+	momentBegun    = "begun"    // it was let begin
+	momentProgress = "progress" // of the measured requests
+	momentDone     = "done"     // the result is written
+)
+
+// speaker writes messages. The first that cannot be written ends the run: nobody listens.
+type speaker struct {
+	mu   sync.Mutex
+	out  io.Writer
+	deaf func(error)
+}
+
+func (s *speaker) say(m message) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.out.Write(append(text, '\n')); err != nil {
+		s.deaf(err)
+		return err
+	}
+	return nil
+}
+
+// maxMessage bounds a line. What is longer is none of ours.
+const maxMessage = 1 << 16
+
+// listener reads messages out of what a process writes. What else stands there, such as the
+// greeting of a login shell, goes to rest.
+type listener struct {
+	rest io.Writer
+	tell func(message)
+	line []byte
+	long bool // what is left of the line is no message
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, after, whole := bytes.Cut(rest, []byte("\n"))
+		rest = after
+		l.take(part)
+		if whole {
+			l.end()
+		}
+	}
+	return len(p), nil
+}
+
+func (l *listener) take(part []byte) {
+	if l.long || len(l.line)+len(part) > maxMessage {
+		l.spill()
+		l.long = true
+		_, _ = l.rest.Write(part) // a log, which never fails
+		return
+	}
+	l.line = append(l.line, part...)
+}
+
+func (l *listener) spill() {
+	_, _ = l.rest.Write(l.line)
+	l.line = l.line[:0]
+}
+
+func (l *listener) end() {
+	var m message
+	if !l.long && json.Unmarshal(l.line, &m) == nil && m.Moment != "" {
+		l.line = l.line[:0]
+		l.tell(m)
+		return
+	}
+	l.spill()
+	_, _ = l.rest.Write([]byte("\n"))
+	l.long = false
+}

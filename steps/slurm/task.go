@@ -1,0 +1,103 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Tasks starts programs that serve nobody as steps at a place of the job. What they print is
+// kept apart from what Slurm says, which goes to their standard error, and signals reach the
+// program. Each is a [steps.Evictable]: a step that somebody cancelled has not lost its place.
+func (j *Job) Tasks(name string, at Place) steps.Spawner {
+	return taskSpawner{name, j.Launcher(at)}
+}
+
+type taskSpawner struct {
+	name     string
+	launcher *Launcher
+}
+
+// Spawn starts srun and returns once Slurm has the step running, or has ended it again.
+func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
+	p := steps.Process{Name: s.name, Argv: c.Argv, Env: c.Env, Dir: c.Dir}
+	server, err := s.launcher.startPatiently(ctx, p, c.Stderr, startedWith{env: c.Env, stdout: c.Stdout})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	return task{server}, nil
+}
+
+// task is a step as a child.
+type task struct{ server *Server }
+
+var (
+	_ steps.Child     = task{}
+	_ steps.Evictable = task{}
+)
+
+// PID is that of srun.
+func (t task) PID() int { return t.server.child.PID() }
+
+// Done is closed when srun, and with it the step, has ended.
+func (t task) Done() <-chan struct{} { return t.server.child.Done() }
+
+// Wait waits for srun.
+func (t task) Wait() error { return t.server.child.Wait() }
+
+// How long a signal to a task may take.
+const (
+	endTaskWait  = 2 * time.Second // to end it, of which a run that is interrupted has little
+	tellTaskWait = time.Minute     // to tell it something: a controller may be restarting
+)
+
+// Signal signals the step. Of one that cannot be killed srun is ended, and the end of the job
+// ends the rest.
+func (t task) Signal(name string) error {
+	if t.server.ended() {
+		return nil
+	}
+	wait := endTaskWait
+	switch name {
+	case "KILL":
+		return t.kill()
+	case "TERM", "INT":
+		t.server.asked.Store(true)
+	default:
+		wait = tellTaskWait
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	id, err := t.server.stepID(ctx)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return errors.New("slurm does not list its step any longer")
+	}
+	_, err = t.server.launcher.job.opt.call(ctx, "scancel", "--signal="+name, id)
+	return err
+}
+
+func (t task) kill() error {
+	s := t.server
+	s.asked.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), endTaskWait)
+	defer cancel()
+	if !s.placeLost() && s.signal(ctx, "KILL") == nil && s.within(ctx, endTaskWait) {
+		return nil
+	}
+	return s.killCommand()
+}
+
+// Evicted says whether the job or the node was lost.
+func (t task) Evicted(ctx context.Context) error {
+	err := t.server.Evicted(ctx)
+	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == ClassStepCancelled {
+		return nil
+	}
+	return err
+}
