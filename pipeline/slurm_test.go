@@ -149,8 +149,24 @@ func machineOf(t *testing.T, dir string) *result.Document {
 	return &doc
 }
 
+// loadStep waits until the load of a run is a step of the job, and returns its number.
+func (r *slurmRig) loadStep(t *testing.T) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for line := range strings.Lines(r.must(t, "squeue", "--noheader", "--steps", "--format=%i %j")) {
+			if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "load.") {
+				return id
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the load never was a step of the job")
+		}
+	}
+}
+
 const (
 	runStarts    = `"type":"run_start"`
+	loadStarts   = "load-worker"
 	secondLaunch = `"type":"launch_done"`
 )
 
@@ -220,6 +236,60 @@ func TestSlurm(t *testing.T) {
 			text, code := marked(t, dir, slurmRun(t, "--var", "side_by_side=true", "--var", "repeats=4")...)
 			if code == 0 {
 				checkLanes(t, dir)
+			}
+			return text, code
+		}},
+		{"load from a node", 0, "load from n2", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := marked(t, dir, slurmRun(t, "--var", "load_node=1", "--var", "target=pairs")...)
+			if code == 0 {
+				checkLoadNode(t, dir, map[int]string{1: "n2", 2: "n2"})
+			}
+			return text, code
+		}},
+		{"load from a node, side by side", 0, "load from n1, n2", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := marked(t, dir, slurmRun(t, "--var", "load_node=0", "--var", "side_by_side=true")...)
+			if code == 0 {
+				checkLoadNode(t, dir, map[int]string{1: "n1", 2: "n2"})
+			}
+			return text, code
+		}},
+		{"load from a node, its step cancelled", 0, "load_generator_lost", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := r.meanwhile(t, dir, loadStarts, func(*os.Process) {
+				r.must(t, "scancel", r.loadStep(t))
+			}, slurmRun(t, append(many, "--var", "load_node=1")...)...)
+			if code == 0 {
+				checkReplaced(t, dir)
+			}
+			return text, code
+		}},
+		{"load from a node that is lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := r.meanwhile(t, dir, loadStarts, func(*os.Process) {
+				r.loadStep(t)
+				r.script(t, "lose", "n2")
+			}, slurmRun(t, append(many, "--var", "load_node=1")...)...)
+			r.script(t, "node", "n2")
+			return text, code
+		}},
+		{"load from a node, interrupted", 130, "interrupted", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			return r.meanwhile(t, dir, loadStarts, func(p *os.Process) {
+				r.loadStep(t)
+				if err := p.Signal(syscall.SIGINT); err != nil {
+					t.Error(err)
+				}
+			}, slurmRun(t, append(many, "--var", "load_node=1")...)...)
+		}},
+		{"load from a node, killed and resumed", 0, "left by the interrupted run, was cancelled", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := slurmRun(t, append(many, "--var", "load_node=1")...)
+			r.meanwhile(t, dir, secondLaunch, func(p *os.Process) { _ = p.Kill() }, args...)
+			text, code := marked(t, dir, append(args, "--resume")...)
+			if code == 0 {
+				checkLoadNode(t, dir, map[int]string{1: "n2", 2: "n2"})
 			}
 			return text, code
 		}},
@@ -376,6 +446,50 @@ func checkLanes(t *testing.T, dir string) {
 	ready, done := `"type":"launch_ready"`, `"type":"launch_done"`
 	if before, _, ok := strings.Cut(string(journal), done); !ok || strings.Count(before, ready) < 2 {
 		t.Errorf("no two launches were ready before the first was done")
+	}
+}
+
+// checkLoadNode sees that the load of each repeat came from its node, that both sides got the
+// same, and that nothing is left of what the load generators were told.
+func checkLoadNode(t *testing.T, dir string, want map[int]string) {
+	t.Helper()
+	doc := machineOf(t, dir)
+	work := map[int]any{}
+	for _, cell := range doc.Benchmarks[0].Cells {
+		for _, run := range cell.Runs {
+			if run.Audit["load_node"] != want[run.Repeat] || run.Audit["clock"] != "kernel" {
+				t.Errorf("repeat %d got its load from %v by clock %v, want %s", run.Repeat, run.Audit["load_node"], run.Audit["clock"], want[run.Repeat])
+			}
+			if other := work[run.Repeat]; other != nil && other != run.Audit["work_hash"] {
+				t.Errorf("the sides of repeat %d got %v and %v", run.Repeat, other, run.Audit["work_hash"])
+			}
+			work[run.Repeat] = run.Audit["work_hash"]
+		}
+	}
+	if m := doc.Machine; m["load_generator.node"] == "" || m["load_generator.cpus"] == "" || m["command.cpus"] == "" || m["slurm.node1.cpus"] == "" {
+		t.Errorf("the result's machine is %v", doc.Machine)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "out", "files", "load-*")); len(left) > 0 || err != nil {
+		t.Errorf("of load generators is left %q, %v", left, err)
+	}
+}
+
+// checkReplaced sees that one run was void and its repeat measured again, with both sides.
+func checkReplaced(t *testing.T, dir string) {
+	t.Helper()
+	void, again := 0, 0
+	for _, cell := range machineOf(t, dir).Benchmarks[0].Cells {
+		for _, run := range cell.Runs {
+			if run.Status == result.RunVoid {
+				void++
+			}
+			if run.Replaces > 0 && run.Status == result.RunOK {
+				again++
+			}
+		}
+	}
+	if void != 1 || again != 2 {
+		t.Errorf("%d runs are void and %d were measured again, want 1 and 2", void, again)
 	}
 }
 

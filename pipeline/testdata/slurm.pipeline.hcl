@@ -9,6 +9,7 @@ pipeline {
     gpus_per_node = var.gpus
     side_by_side  = var.side_by_side
     queue_timeout = var.queue_timeout
+    load_node     = var.load_node
   }
 }
 
@@ -35,6 +36,11 @@ variable "gpus" {
 variable "side_by_side" {
   type    = bool
   default = false
+}
+
+variable "load_node" {
+  type    = number
+  default = null
 }
 
 variable "repeats" {

@@ -225,7 +225,16 @@ func (s *Server) signal(ctx context.Context, name string) error {
 	if id == "" {
 		return s.child.Signal(name)
 	}
-	_, err = s.launcher.job.opt.call(ctx, "scancel", "--signal="+name, id)
+	return s.launcher.job.signalStep(ctx, id, name)
+}
+
+// signalStep signals a step. What scancel complains of is not told: nodes of the job on which
+// the step does not run refuse the signal, and it says so of a step that got it.
+func (j *Job) signalStep(ctx context.Context, id, name string) error {
+	_, err := j.opt.call(ctx, "scancel", "--signal="+name, id)
+	if alreadyEnded(err) {
+		return nil
+	}
 	return err
 }
 

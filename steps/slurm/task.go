@@ -78,8 +78,7 @@ func (t task) Signal(name string) error {
 	if id == "" {
 		return errors.New("slurm does not list its step any longer")
 	}
-	_, err = t.server.launcher.job.opt.call(ctx, "scancel", "--signal="+name, id)
-	return err
+	return t.server.launcher.job.signalStep(ctx, id, name)
 }
 
 func (t task) kill() error {

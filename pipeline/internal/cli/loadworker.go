@@ -27,7 +27,8 @@ func (a *app) loadWorkerCommand() *cobra.Command {
 				host = "this machine"
 			}
 			fmt.Fprintf(a.Err, "load is generated on %s\n", host)
-			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: a.Out}).Work(ctx); err != nil {
+			// Not a.Out, which outlives its reader: a run that nobody hears is to end.
+			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
 				return exit(exitInfrastructure, err)
 			}
 			return nil
