@@ -76,10 +76,10 @@ func (l *local) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
 	for _, e := range c.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
+	l.child = &localChild{local: l, cmd: cmd, done: make(chan struct{})} // before its output is read
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	l.child = &localChild{local: l, cmd: cmd, done: make(chan struct{})}
 	go func() {
 		l.child.err = cmd.Wait()
 		close(l.child.done)
