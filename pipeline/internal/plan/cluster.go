@@ -170,6 +170,18 @@ func (p *Plan) sideBySideText() string {
 		p.lanes(), ownNodes(p.Cluster.LaneNodes), Duration(e.Sequential-e.Seconds), Duration(e.Sequential))
 }
 
+// loadNodeText says where load comes from, "" for the machine that the command runs on.
+func (p *Plan) loadNodeText() string {
+	if p.Cluster == nil || p.Cluster.LoadNode == nil {
+		return ""
+	}
+	of := "the job"
+	if p.lanes() > 1 {
+		of = "each repeat"
+	}
+	return fmt.Sprintf("from node %d of %s, as a step for each run", *p.Cluster.LoadNode, of)
+}
+
 func ownNodes(n int) string {
 	if n == 1 {
 		return "one node"

@@ -36,8 +36,6 @@ func orders(p *Plan) string {
 	return strings.Join(rounds, "; ")
 }
 
-func at(node int) *int { return &node }
-
 func TestRepeatsSideBySide(t *testing.T) {
 	for _, tt := range []struct {
 		spec steps.SlurmSpec
@@ -47,8 +45,8 @@ func TestRepeatsSideBySide(t *testing.T) {
 		{steps.SlurmSpec{Nodes: 2, SideBySide: true}, "0bh 1hb; 0hb 1bh; 0bh"},
 		{steps.SlurmSpec{Nodes: 3, SideBySide: true}, "0bh 1hb 2bh; 0hb 1bh"},
 		{steps.SlurmSpec{Nodes: 9, SideBySide: true}, "0bh 1hb 2bh 3hb 4bh"},
-		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: new(int)}, "0bh 1hb 2bh 3hb; 0hb"},
-		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: at(1)}, "0bh 1hb; 0hb 1bh; 0bh"}, // two nodes for each
+		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: new(0)}, "0bh 1hb 2bh 3hb; 0hb"},
+		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: new(1)}, "0bh 1hb; 0hb 1bh; 0bh"}, // two nodes for each
 	} {
 		p, diags := Build(clustered(5, tt.spec), Options{})
 		if diags.HasErrors() {
@@ -106,7 +104,7 @@ func TestClusterIsPartOfTheFingerprint(t *testing.T) {
 		"runtime":       func(s *steps.SlurmSpec) { s.Runtime = steps.RuntimePyxis },
 		"extra_args":    func(s *steps.SlurmSpec) { s.ExtraArgs = []string{"--nodelist=n7"} },
 		"side_by_side":  func(s *steps.SlurmSpec) { s.SideBySide = true },
-		"load_node":     func(s *steps.SlurmSpec) { s.LoadNode = at(0) },
+		"load_node":     func(s *steps.SlurmSpec) { s.LoadNode = new(0) },
 	} {
 		if built(change) == as {
 			t.Errorf("a change of %s leaves the fingerprint as it is", name)
@@ -176,7 +174,7 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 
 // TestDriversStayWhereTheCommandRuns: load of a node is our own load generator's.
 func TestDriversStayWhereTheCommandRuns(t *testing.T) {
-	cfg := clustered(4, steps.SlurmSpec{Nodes: 2, LoadNode: at(1)})
+	cfg := clustered(4, steps.SlurmSpec{Nodes: 2, LoadNode: new(1)})
 	cfg.Benchmarks[0].Cells[0].Workload.Driver = &steps.Driver{Kind: steps.DriverExec, Command: []string{"bench"}}
 	_, diags := Build(cfg, Options{})
 	if !diags.HasErrors() || !strings.Contains(diags.Error(), "load_node is for this program's own load generator") {

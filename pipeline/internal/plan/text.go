@@ -113,6 +113,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
 	}
+	if text := p.loadNodeText(); text != "" {
+		fmt.Fprintf(w, "load\t%s\n", text)
+	}
 	fmt.Fprintln(w)
 }
 

@@ -33,24 +33,23 @@ const workerVar = "PIPELINE_TEST_WORKER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(workerVar) != "" {
-		os.Exit(worker())
+		worker()
+		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
-func worker() int {
+func worker() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	begin := make(chan os.Signal, 1)
 	signal.Notify(begin, syscall.SIGUSR1)
 	if os.Getenv(workerVar) == "noisy" {
-		fmt.Printf("Welcome to the cluster!\n{\"not\": \"ours\"}\n%s\n", strings.Repeat("x", 2*maxMessage))
+		fmt.Fprintf(os.Stdout, "Welcome to the cluster!\n{\"not\": \"ours\"}\n%s\n", strings.Repeat("x", 2*maxMessage))
 	}
 	if err := (Worker{Folder: os.Args[1], Getenv: os.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 4
 	}
-	return 0
 }
 
 // local starts processes of this machine.
@@ -125,7 +124,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) run(t *testing.T, ctx context.Context, opt load.Options) (load.Result, error) {
 	t.Helper()
-	got, err := r.Generator.Run(ctx, "r1", opt, &r.log)
+	got, err := r.Run(ctx, "r1", opt, &r.log)
 	if _, left := os.Stat(r.folder); !errors.Is(left, os.ErrNotExist) {
 		t.Errorf("the folder of the run is still there: %v", left)
 	}
