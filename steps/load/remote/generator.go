@@ -53,7 +53,7 @@ func (g Generator) Run(ctx context.Context, name string, opt load.Options, log i
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var letting sync.WaitGroup
-	letting.Go(func() { r.letBegin(waiting, child, cancel) })
+	letting.Go(func() { r.letBegin(ctx, child, cancel) })
 	term := g.Grace
 	if term <= 0 {
 		term = grace
@@ -146,7 +146,11 @@ func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Res
 	var a answer
 	missing := errors.New("it said nothing of a result")
 	if r.sum != "" {
-		a, missing = awaitAnswer(r.folder, r.sum, answerWait)
+		wait := answerWait
+		if ctx.Err() != nil {
+			wait = hurriedWait
+		}
+		a, missing = awaitAnswer(r.folder, r.sum, wait)
 	}
 	got := a.result(r.begun)
 	switch {
