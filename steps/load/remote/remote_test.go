@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -283,8 +284,8 @@ func TestEnds(t *testing.T) {
 		want   func(load.Result, error) bool
 	}{
 		"told to stop": {meet: func(_ *rig, stop func(error)) { stop(stopped) }, want: func(got load.Result, err error) bool {
-			n := len(got.Run.Requests)
-			return errors.Is(err, stopped) && n > 0 && got.Run.Requests[n-1].Failure == record.FailCancelled
+			other := slices.ContainsFunc(got.Run.Requests, func(q record.Request) bool { return q.Failure != "" && q.Failure != record.FailCancelled })
+			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
 		}},
 		"killed": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
 			return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
