@@ -136,8 +136,8 @@ func TestRealVLLMFailures(t *testing.T) {
 	t.Run("port in use", func(t *testing.T) { portInUse(t, venv) })
 }
 
-// portInUse takes the port while vLLM is still loading its modules: vLLM itself finds it
-// taken. The second attempt finds so before anything is started.
+// portInUse takes the port once vLLM runs, while it is still loading its modules: vLLM
+// itself finds it taken. The second attempt finds so before anything is started.
 func portInUse(t *testing.T, venv string) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,11 +148,12 @@ func portInUse(t *testing.T, venv string) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	take := func(out string) {
+	_, port, _ := net.SplitHostPort(address)
+	take := func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for range tick.C {
-			if logs, _ := filepath.Glob(filepath.Join(out, "logs", "*.log")); len(logs) > 0 {
+			if t.Context().Err() != nil || runsWith("--port", port) {
 				break
 			}
 		}
@@ -163,7 +164,6 @@ func portInUse(t *testing.T, venv string) {
 		}
 		t.Cleanup(func() { _ = taken.Close() })
 	}
-	_, port, _ := net.SplitHostPort(address)
 	failures, text := failedStart(t, venv, take, "port="+port)
 	if f := failures[0]; f.Class != "port_in_use" || !strings.Contains(f.Evidence, "Address already in use") {
 		t.Errorf("class %s, evidence %s\n%s", f.Class, f.Evidence, text)
@@ -173,9 +173,18 @@ func portInUse(t *testing.T, venv string) {
 	}
 }
 
+// runsWith says whether a process of this machine has these arguments, one after the other.
+func runsWith(argv ...string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(lines, func(path string) bool {
+		line, _ := os.ReadFile(path) // it may have ended
+		return strings.Contains(string(line), "\x00"+strings.Join(argv, "\x00")+"\x00")
+	})
+}
+
 // failedStart runs the file of failures with variables set and returns what its launches
-// failed of. meanwhile, if not nil, is called with the run's folder while it runs.
-func failedStart(t *testing.T, venv string, meanwhile func(out string), vars ...string) ([]*result.Failure, string) {
+// failed of. meanwhile, if not nil, is called while it runs.
+func failedStart(t *testing.T, venv string, meanwhile func(), vars ...string) ([]*result.Failure, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	args := []string{"run", filepath.Join("testdata", "vllm-failures.pipeline.hcl"), "--out", out, "--progress", "plain"}
@@ -183,7 +192,7 @@ func failedStart(t *testing.T, venv string, meanwhile func(out string), vars ...
 		args = append(args, "--var", v)
 	}
 	if meanwhile != nil {
-		go meanwhile(out)
+		go meanwhile()
 	}
 	text, code := pipeline(t, ".", args...)
 	doc, err := session.ReadDocument(out)
