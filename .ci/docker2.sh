@@ -111,6 +111,19 @@ up() { # DIR
   if [ -x /usr/sbin/sshd ]; then ssh_daemon "$dir"; fi
 }
 
+# unplug removes the network and what runs in it.
+unplug() {
+  local n pids
+  for n in 1 2; do
+    pids=$(ip netns pids "pipeline-h$n" 2>/dev/null || true)
+    if [ -n "$pids" ]; then kill -KILL $pids 2>/dev/null || true; fi
+    ip netns delete "pipeline-h$n" 2>/dev/null || true
+    ip link delete "pld-h$n" 2>/dev/null || true
+  done
+  ip link delete "$bridge" 2>/dev/null || true
+  iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true
+}
+
 down() { # DIR
   local dir=$1 n
   if [ -f "$dir/ssh/pid" ]; then kill "$(cat "$dir/ssh/pid")" 2>/dev/null || true; fi
@@ -122,25 +135,41 @@ down() { # DIR
         sleep 0.1
       done
     fi
-    # A daemon leaves the namespace of its own network mounted.
-    umount "$dir/h$n"/exec/netns/* 2>/dev/null || true
-    ip netns delete "pipeline-h$n" 2>/dev/null || true
+    # A daemon leaves the namespace of its own network mounted, and its folder if it was killed.
+    umount "$dir/h$n"/exec/netns/* "$dir/h$n/data" 2>/dev/null || true
   done
-  ip link delete "$bridge" 2>/dev/null || true
-  iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true
+  unplug
   rm -rf "$dir"
 }
 
-# alone refuses a second pair of hosts: they would share their networks.
-alone() {
-  if [ -e "/sys/class/net/$bridge" ]; then
+alive() {
+  local pid
+  for pid in $(ip netns pids pipeline-h1 2>/dev/null) $(ip netns pids pipeline-h2 2>/dev/null); do
+    # A process that nobody has waited for has no program any more.
+    case $(readlink "/proc/$pid/exe" 2>/dev/null) in */dockerd) return 0 ;; esac
+  done
+  return 1
+}
+
+# alone refuses a second pair of hosts, for they would share their networks, and removes
+# what is left of one whose daemons were killed.
+alone() { # DIR
+  if [ ! -e "/sys/class/net/$bridge" ]; then return; fi
+  if alive; then
     echo "two hosts are up already: end them with '$0 down' and their folder" >&2
+    rmdir "$1" 2>/dev/null || true
     exit 1
   fi
+  echo "removing what is left of two hosts that were killed" >&2
+  unplug
 }
 
 case "${1:-} ${2:-}" in
-  "up "?*) alone; up "$(mkdir -p "$2" && cd "$2" && pwd)" || { down "$2"; exit 1; } ;;
+  "up "?*)
+    dir=$(mkdir -p "$2" && cd "$2" && pwd)
+    alone "$dir"
+    up "$dir" || { down "$dir"; exit 1; }
+    ;;
   "down "?*) down "$(cd "$2" && pwd)" ;;
   *) sed -n '2,11p' "$0"; exit 2 ;;
 esac

@@ -133,19 +133,27 @@ up() { # DIR
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # All processes of a node's network, which are all that run below its daemon.
-stop_node() { # DIR NAME
+stop_node() { # NAME
   local pids
-  pids=$(ip netns pids "pipeline-$2" 2>/dev/null || true)
+  pids=$(ip netns pids "pipeline-$1" 2>/dev/null || true)
   if [ -n "$pids" ]; then kill -KILL $pids 2>/dev/null || true; fi
+}
+
+# unplug removes the network and all that runs in it.
+unplug() {
+  local n
+  for n in 1 2; do
+    stop_node "n$n"
+    ip netns del "pipeline-n$n" 2>/dev/null || true
+    ip link del "pls-n$n" 2>/dev/null || true
+  done
+  if command -v iptables >/dev/null; then iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true; fi
+  ip link del "$bridge" 2>/dev/null || true
 }
 
 down() { # DIR
   local dir=$1 n pid
-  for n in 1 2; do
-    stop_node "$dir" "n$n"
-    ip netns del "pipeline-n$n" 2>/dev/null || true
-    ip link del "pls-n$n" 2>/dev/null || true
-  done
+  for n in n1 n2; do stop_node "$n"; done
   for pid in ctl munged; do
     if [ -s "$dir/$pid.pid" ]; then
       pid=$(cat "$dir/$pid.pid")
@@ -153,29 +161,43 @@ down() { # DIR
       wait_for 20 gone "$pid" || kill -KILL "$pid" || true
     fi
   done
-  if command -v iptables >/dev/null; then iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true; fi
-  ip link del "$bridge" 2>/dev/null || true
+  unplug
   rm -rf "$dir"
+}
+
+# alone refuses a second cluster, for they would share their networks, and removes what is
+# left of one whose processes were killed with the machine's or the session's.
+alone() { # DIR
+  if [ ! -e "/sys/class/net/$bridge" ]; then return; fi
+  if alive; then
+    echo "a cluster is up already: end it with '$0 down' and its folder" >&2
+    rmdir "$1" 2>/dev/null || true
+    exit 1
+  fi
+  echo "removing what is left of a cluster that was killed" >&2
+  unplug
+}
+
+# A process that nobody has waited for has no program any more.
+alive() {
+  local exe
+  for exe in /proc/[0-9]*/exe; do
+    case $(readlink "$exe" 2>/dev/null) in */slurmctld | */slurmctld-wlm | */slurmd | */slurmd-wlm) return 0 ;; esac
+  done
+  return 1
 }
 
 [ $# -ge 2 ] || { sed -n '2,12p' "$0"; exit 64; }
 command=$1
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
-# alone refuses a second cluster: they would share their networks.
-alone() {
-  if [ -e "/sys/class/net/$bridge" ]; then
-    echo "a cluster is up already: end it with '$0 down' and its folder" >&2
-    exit 1
-  fi
-}
 
 case $command in
-  up) alone; up "$dir" || { down "$dir"; exit 1; } ;;
+  up) alone "$dir"; up "$dir" || { down "$dir"; exit 1; } ;;
   down) down "$dir" ;;
   stop) stop_controller "$dir" ;;
   start) start_controller "$dir" ;;
   node) start_node "$dir" "$3" ;;
-  lose) stop_node "$dir" "$3" ;;
+  lose) stop_node "$3" ;;
   *) echo "unknown command $command" >&2; exit 64 ;;
 esac
