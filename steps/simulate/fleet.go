@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,17 +15,19 @@ import (
 //
 // It is not safe for concurrent use.
 type Fleet struct {
-	spec            FleetSpec
-	prefill, decode []*fleetNode
-	now             time.Duration
-	queue           moments
-	order           int
-	events          []Event // of the last step, kept for its memory
-	// turns counts the requests that were given to servers, submitted names them.
-	turns, submitted int
-	run              *fleetRun
-	blocking         *blockingPair // nil but for connectors before V1
-	err              error
+	spec FleetSpec
+	// servers are all of them; prefill and decode are its two parts, in this order.
+	servers, prefill, decode []*fleetNode
+
+	now    time.Duration
+	queue  moments
+	order  int
+	events []Event // of the last step, kept for its memory
+	// submitted counts the requests that were given to servers, and names them.
+	submitted int
+	run       *fleetRun
+	blocking  *blockingPair // nil but for connectors before V1
+	err       error
 }
 
 // FleetSpec says what a fleet consists of.
@@ -87,12 +90,10 @@ func NewFleet(spec FleetSpec) (*Fleet, error) {
 		f.spec.Pick = func(n int) (int, int) { return n % max(len(spec.Prefill), 1), n % len(spec.Decode) }
 	}
 	var err error
-	if f.prefill, err = newFleetNodes(spec.Prefill); err != nil {
+	if f.servers, err = newFleetNodes(slices.Concat(spec.Prefill, spec.Decode)); err != nil {
 		return nil, err
 	}
-	if f.decode, err = newFleetNodes(spec.Decode); err != nil {
-		return nil, err
-	}
+	f.prefill, f.decode = f.servers[:len(spec.Prefill)], f.servers[len(spec.Prefill):]
 	if f.pairs() && f.decode[0].node.Config.BlockingTransfer {
 		if len(f.prefill) != 1 || len(f.decode) != 1 {
 			return nil, errBlocking
@@ -122,26 +123,16 @@ func (f *Fleet) Now() time.Duration { return f.now }
 
 // Note is what a server has done since the launch and holds now. Servers count from the
 // first prefill server on, then come the others.
-func (f *Fleet) Note(server int) Note { return f.server(server).note(f.now) }
+func (f *Fleet) Note(server int) Note { return f.servers[server].note(f.now) }
 
 // Notes is what a server held in the course of the last run.
-func (f *Fleet) Notes(server int) []Note { return f.server(server).notes }
-
-func (f *Fleet) server(i int) *fleetNode {
-	if i < len(f.prefill) {
-		return f.prefill[i]
-	}
-	return f.decode[i-len(f.prefill)]
-}
+func (f *Fleet) Notes(server int) []Note { return f.servers[server].notes }
 
 func (n *fleetNode) note(now time.Duration) Note { return Note{now, n.Stats(), n.moved} }
 
 // ResetPrefixCaches forgets what the servers have cached.
 func (f *Fleet) ResetPrefixCaches() {
-	for _, n := range f.prefill {
-		n.ResetPrefixCache()
-	}
-	for _, n := range f.decode {
+	for _, n := range f.servers {
 		n.ResetPrefixCache()
 	}
 }

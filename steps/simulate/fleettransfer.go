@@ -39,7 +39,6 @@ func (t Transfer) remote() bool { return t.Way != Computed }
 
 // prefilled goes on with a prompt that is computed.
 func (f *Fleet) prefilled(q *fleetRequest) {
-	q.computed = true
 	answer := f.now
 	switch q.decode.node.Transfer.Way {
 	case Pushed, Delivered, Stored:

@@ -29,7 +29,8 @@ func patienceOf(cfg Config, clock Clock) time.Duration {
 type lateness struct {
 	mu   sync.Mutex
 	late histogram // seconds of model time
-	// missed is how many requests and transfers came too late for the step they belonged to.
+	// missed is how many requests and transfers came too late for the step they belonged to:
+	// tests hold the double to none.
 	missed int
 	// head is the head start of a step's end, in model time: half of the tokens leave before
 	// their time with it, and half after. It moves by a notch with every token.
@@ -56,9 +57,9 @@ func newLateness(clock Clock) *lateness {
 
 // left notes by how much later, or earlier, than in the model a token left.
 func (l *lateness) left(d time.Duration) {
-	l.add(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add(d)
 	if d > 0 {
 		l.head = min(l.head+l.notch, l.most)
 	} else {
@@ -84,17 +85,14 @@ func (c headStart) SleepUntil(ctx context.Context, t time.Duration) error {
 	return c.Clock.SleepUntil(ctx, t-c.by)
 }
 
-func (l *lateness) add(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.late.add(max(d, 0).Seconds())
-}
+// add needs the lock.
+func (l *lateness) add(d time.Duration) { l.late.add(max(d, 0).Seconds()) }
 
 // miss notes a request or a transfer that was heard of so much after its step was put together.
 func (l *lateness) miss(d time.Duration) {
-	l.add(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add(d)
 	l.missed++
 }
 

@@ -15,11 +15,10 @@ var errStart = errors.New("the simulated server failed to start")
 
 // start goes through the engine's start-up: lines, time, failures. It returns once the
 // server may listen.
-func (s *Server) start(ctx context.Context) error { return s.startIn(ctx, s.probePort, s.gather) }
+func (s *Server) start(ctx context.Context) error { return s.startIn(ctx, s.probePort) }
 
-// startIn does the same with another look at the port that it is to listen on, and another
-// meeting of its nodes.
-func (s *Server) startIn(ctx context.Context, probe func() error, gather func(context.Context) error) error {
+// startIn does the same with another look at the port that it is to listen on.
+func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	l, g := s.launch, s.log
 	if l.fail.ExitAtStart {
 		g.raw("Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory")
@@ -30,7 +29,7 @@ func (s *Server) startIn(ctx context.Context, probe func() error, gather func(co
 		s.portInUse()
 		return errStart
 	}
-	if err := gather(ctx); err != nil {
+	if err := s.gather(ctx); err != nil {
 		return err
 	}
 	startup := l.settings.startup()

@@ -44,9 +44,9 @@ type fleetRequest struct {
 	prefill, decode *fleetNode // prefill is nil where one server does both
 	input, output   int
 	ids             []int
-	// computed on the prefill server, there where the decode server gets it from, wanted by it.
-	computed, there, wanted bool
-	over                    bool
+	// there where the decode server gets its KV from, wanted by it.
+	there, wanted bool
+	over          bool
 }
 
 // fleetRun is one run of traffic.
@@ -66,7 +66,7 @@ type fleetRun struct {
 func (f *Fleet) begin(t Traffic) {
 	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}}
 	f.run, f.err = r, nil
-	for _, n := range append(append([]*fleetNode{}, f.prefill...), f.decode...) {
+	for _, n := range f.servers {
 		n.notes = nil
 	}
 	if t.Times == nil {
@@ -88,10 +88,8 @@ func (f *Fleet) begin(t Traffic) {
 
 // note writes down what the servers hold, until the run is over.
 func (r *fleetRun) note() {
-	for _, list := range [][]*fleetNode{r.fleet.prefill, r.fleet.decode} {
-		for _, n := range list {
-			n.notes = append(n.notes, n.note(r.fleet.now))
-		}
+	for _, n := range r.fleet.servers {
+		n.notes = append(n.notes, n.note(r.fleet.now))
 	}
 	r.fleet.unless(r.fleet.now+r.fleet.spec.Every, r.note)
 }
@@ -126,9 +124,8 @@ func (r *fleetRun) send(i int) {
 		return
 	}
 	q := &fleetRequest{id: f.submitted, index: i, input: a.Input, output: a.Output, ids: a.Prompt}
-	p, d := f.spec.Pick(f.turns)
+	p, d := f.spec.Pick(f.submitted)
 	f.submitted++
-	f.turns++
 	q.decode = f.decode[d]
 	r.byID[q.id] = q
 	r.inFlight++

@@ -14,9 +14,6 @@ type Virtual struct {
 	Node Node
 	// Startup is the time from its start until it serves.
 	Startup time.Duration
-	// Follows is set for a process beside the first of a server on several nodes: it has no
-	// part of its own.
-	Follows bool
 	launch  *launch
 }
 
@@ -31,16 +28,14 @@ func (e *StartError) Error() string {
 // StartVirtual goes through the start of a server without a process, a socket or a wait:
 // its command line is read as the engine does, its log gets the lines of the start, and
 // what remains is the part that it plays in a Fleet. A *StartError is a server that fails
-// to start; any other error is of a command line that cannot be simulated so.
+// to start; any other error is of a command line that cannot be simulated so. Those that
+// [IsService] is true for have no part in a fleet.
 func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtual, error) {
 	if env == nil {
 		env = func(string) string { return "" }
 	}
 	if log == nil {
 		log = io.Discard
-	}
-	if r, ok := rayOf(argv); ok && !r.head {
-		return &Virtual{Follows: true}, nil
 	}
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
@@ -67,11 +62,7 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	if err != nil {
 		return nil, err
 	}
-	if l.part.rank > 0 {
-		return &Virtual{Follows: true}, nil
-	}
-	met := func(context.Context) error { return nil }
-	if err := s.startIn(context.Background(), l.fail.portTaken, met); err != nil {
+	if err := s.startIn(context.Background(), l.fail.portTaken); err != nil {
 		return nil, &StartError{1}
 	}
 	s.serving(s.address())

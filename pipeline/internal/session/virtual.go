@@ -132,11 +132,7 @@ func (v *virtualMachine) Start(_ context.Context, p steps.Process, log io.Writer
 	if err != nil {
 		return nil, fmt.Errorf("%s in virtual time: %w", p.Name, err)
 	}
-	switch s := out.server; {
-	case s == nil:
-	case s.Follows:
-		out.server = nil
-	default:
+	if s := out.server; s != nil {
 		out.ready = out.ready.Add(s.Startup)
 		noise := &s.Node.Config.Noise
 		noise.Slowdown = max(noise.Slowdown, 1) * (1 + v.slowdown)
