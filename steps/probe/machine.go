@@ -61,20 +61,28 @@ func (f facts) set(key, value string) {
 	f[key] = value
 }
 
-func host(root fs.FS, hostname string) facts {
-	f := facts{}
-	cpu := parseCPUInfo(read(root, "proc/cpuinfo"))
-	f.set("os", osName(read(root, "etc/os-release")))
-	f.set("kernel", read(root, "proc/sys/kernel/osrelease"))
-	f.set("arch", runtime.GOARCH)
+// machine sets what is found out of any machine in the same way: by its files, which read
+// returns by their paths without the leading slash, "" for those that cannot be read, and by
+// what it is asked beside them.
+func (f facts) machine(read func(path string) string, arch, hostname, cpus string) {
+	cpu := parseCPUInfo(read("proc/cpuinfo"))
+	f.set("os", osName(read("etc/os-release")))
+	f.set("kernel", read("proc/sys/kernel/osrelease"))
+	f.set("arch", arch)
 	f.set("host", hash(hostname))
 	f.set("cpu_model", cpu.model)
-	f.set("cpus", strconv.Itoa(runtime.NumCPU()))
+	f.set("cpus", cpus)
 	f.set("cpu_sockets", count(cpu.sockets))
-	f.set("cpu_governor", read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
-	f.set("cpu_limit", read(root, "sys/fs/cgroup/cpu.max"))
-	f.set("smt", read(root, "sys/devices/system/cpu/smt/active"))
-	f.set("memory_gib", memory(read(root, "proc/meminfo")))
+	f.set("cpu_governor", read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+	f.set("cpu_limit", read("sys/fs/cgroup/cpu.max"))
+	f.set("smt", read("sys/devices/system/cpu/smt/active"))
+	f.set("memory_gib", memory(read("proc/meminfo")))
+}
+
+// host describes this machine, but for its GPUs.
+func host(root fs.FS, hostname string) facts {
+	f := facts{}
+	f.machine(func(path string) string { return read(root, path) }, runtime.GOARCH, hostname, strconv.Itoa(runtime.NumCPU()))
 	nodes, _ := fs.Glob(root, "sys/devices/system/node/node[0-9]*") // the pattern is right
 	f.set("numa_nodes", count(len(nodes)))
 	if sys, err := fs.Sub(root, "sys"); err == nil {

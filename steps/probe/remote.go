@@ -9,10 +9,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// remoteFiles are what a description of another machine is made from.
+// remoteFiles are those that facts.machine reads.
 var remoteFiles = []string{
-	"/etc/os-release", "/proc/sys/kernel/osrelease", "/proc/cpuinfo", "/proc/meminfo",
-	"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "/sys/fs/cgroup/cpu.max", "/sys/devices/system/cpu/smt/active",
+	"etc/os-release", "proc/sys/kernel/osrelease", "proc/cpuinfo", "proc/meminfo",
+	"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "sys/fs/cgroup/cpu.max", "sys/devices/system/cpu/smt/active",
 }
 
 // remoteMark begins the line before each part of what remoteScript writes. It is no line of
@@ -26,7 +26,7 @@ func remoteScript() string {
 		parts = append(parts, "echo; echo '"+remoteMark+name+"'; "+command+" 2>/dev/null")
 	}
 	for _, f := range remoteFiles {
-		part(f, "cat "+f)
+		part(f, "cat /"+f)
 	}
 	for _, c := range []string{"uname -m", "nproc", "hostname"} {
 		part(c, c)
@@ -45,27 +45,15 @@ func Remote(ctx context.Context, sp steps.Spawner) (map[string]string, error) {
 		return nil, fmt.Errorf("describing the machine: %w", err)
 	}
 	parts := remoteParts(string(out))
-	cpu := parseCPUInfo(parts["/proc/cpuinfo"])
-	f := facts{}
-	f.set("os", osName(parts["/etc/os-release"]))
-	f.set("kernel", parts["/proc/sys/kernel/osrelease"])
 	arch := strings.TrimSpace(parts["uname -m"])
 	if name, ok := architectures[arch]; ok {
 		arch = name
 	}
-	f.set("arch", arch)
-	f.set("host", hash(strings.TrimSpace(parts["hostname"])))
-	f.set("cpu_model", cpu.model)
-	f.set("cpus", parts["nproc"])
-	f.set("cpu_sockets", count(cpu.sockets))
-	f.set("cpu_governor", parts["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"])
-	f.set("cpu_limit", parts["/sys/fs/cgroup/cpu.max"])
-	f.set("smt", parts["/sys/devices/system/cpu/smt/active"])
-	f.set("memory_gib", memory(parts["/proc/meminfo"]))
+	f := facts{}
+	f.machine(func(path string) string { return parts[path] }, arch, strings.TrimSpace(parts["hostname"]), parts["nproc"])
 	gpus(ctx, sp, f)
-	known := maps.Clone(f)
-	maps.DeleteFunc(known, func(_, v string) bool { return v == Unavailable })
-	return known, nil
+	maps.DeleteFunc(f, func(_, v string) bool { return v == Unavailable })
+	return f, nil
 }
 
 // remoteParts takes apart what remoteScript has written.
