@@ -70,17 +70,11 @@ func (l Lists) JSON(name string) bool {
 // warnings: the engine has the last word. Names that are wrong for any version are left
 // to [CheckArgs].
 func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
-	if len(l.known.Tables) == 0 || !o.Has("args") || o.Has("url") {
-		return nil
-	}
-	args := o.Value("args")
-	if !args.IsKnown() || !args.Type().IsObjectType() && !args.Type().IsMapType() {
+	if len(l.known.Tables) == 0 || o.Has("url") {
 		return nil
 	}
 	var found []steps.Problem
-	for it := args.ElementIterator(); it.Next(); {
-		k, v := it.Element()
-		name := k.AsString()
+	for name, v := range Args(o) {
 		if CheckArg(name, style) != nil {
 			continue
 		}

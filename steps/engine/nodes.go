@@ -32,21 +32,14 @@ func (l Lists) having(flag string) string {
 	return fmt.Sprintf("%s %s have it", l.Title, enumerate(list))
 }
 
-// CheckNodes finds arguments of a server on several nodes that it gets by its places.
+// CheckNodes finds arguments that a server on several nodes gets by its places. That the
+// block describes such a server the caller has seen.
 func CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
-	if o.Int("nodes") < 2 || !o.Has("args") {
-		return nil
-	}
-	v := o.Value("args")
-	if !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		return nil
-	}
 	var found []steps.Problem
-	for it := v.ElementIterator(); it.Next(); {
-		k, _ := it.Element()
-		if slices.Contains(byPlace, Canonical(k.AsString())) {
+	for name := range Args(o) {
+		if slices.Contains(byPlace, Canonical(name)) {
 			found = append(found, steps.Problem{
-				Path: []string{"args", k.AsString()}, Summary: fmt.Sprintf("nodes sets %s for each process", k.AsString()),
+				Path: []string{"args", name}, Summary: fmt.Sprintf("nodes sets %s for each process", name),
 				Detail: "Remove the argument, or remove nodes and start the processes yourself.",
 			})
 		}

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // CheckModel finds a server that is to be started without a model.
@@ -17,21 +19,33 @@ func CheckModel(o steps.Object, engine string) []steps.Problem {
 	}}
 }
 
+// Args are the arguments of a server block by their names, in their order. There are none
+// while they are not known, or if they are no map, which [steps.CheckServer] reports. Their
+// values may be unknown.
+func Args(o steps.Object) iter.Seq2[string, cty.Value] {
+	return func(yield func(string, cty.Value) bool) {
+		if !o.Has("args") {
+			return
+		}
+		v := o.Value("args")
+		if !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+			return
+		}
+		for name, value := range v.Elements() {
+			if !yield(name.AsString(), value) {
+				return
+			}
+		}
+	}
+}
+
 // CheckArgs finds arguments whose names no command line can have, and those that are set
 // in another way. Values may be unknown.
 func CheckArgs(o steps.Object, style FlagStyle) []steps.Problem {
-	if !o.Has("args") {
-		return nil
-	}
-	v := o.Value("args")
-	if !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		return nil
-	}
 	var found []steps.Problem
-	for it := v.ElementIterator(); it.Next(); {
-		k, _ := it.Element()
-		if err := CheckArg(k.AsString(), style); err != nil {
-			found = append(found, steps.Problem{Path: []string{"args", k.AsString()}, Summary: err.Error()})
+	for name := range Args(o) {
+		if err := CheckArg(name, style); err != nil {
+			found = append(found, steps.Problem{Path: []string{"args", name}, Summary: err.Error()})
 		}
 	}
 	return found

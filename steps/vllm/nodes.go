@@ -48,13 +48,8 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 
 // backendOf is the executor that a block names, "" if it does not say.
 func backendOf(o steps.Object) string {
-	v := o.Value("args")
-	if !o.Has("args") || !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		return ""
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		k, value := it.Element()
-		if engine.Canonical(k.AsString()) == backendArg {
+	for name, value := range engine.Args(o) {
+		if engine.Canonical(name) == backendArg {
 			return steps.Object{Attrs: map[string]cty.Value{backendArg: value}}.Text(backendArg)
 		}
 	}
