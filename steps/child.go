@@ -33,24 +33,33 @@ func EndedWithin(ctx context.Context, done <-chan struct{}, d time.Duration) boo
 	return Ended(done)
 }
 
+// EndChild sends child SIGTERM, and SIGKILL if that cannot be sent or after the grace; 0
+// means 5 seconds. It returns when child has ended, or with the error of a kill that cannot
+// be sent.
+func EndChild(child Child, grace time.Duration) error {
+	if grace <= 0 {
+		grace = childGrace
+	}
+	if child.Signal("TERM") == nil && EndedWithin(context.Background(), child.Done(), grace) {
+		return nil
+	}
+	if err := child.Signal("KILL"); err != nil {
+		return err
+	}
+	<-child.Done()
+	return nil
+}
+
 // AwaitChild returns when child has ended: by itself, with what its Wait says, or because
-// ctx did, with the cause of that. Then it is sent SIGTERM, and SIGKILL after the grace;
-// 0 means 5 seconds.
+// ctx did, with the cause of that. Then it is ended as [EndChild] does.
 func AwaitChild(ctx context.Context, child Child, grace time.Duration) error {
 	select {
 	case <-child.Done():
 		return child.Wait()
 	case <-ctx.Done():
 	}
-	if grace <= 0 {
-		grace = childGrace
-	}
-	if child.Signal("TERM") == nil && EndedWithin(context.WithoutCancel(ctx), child.Done(), grace) {
-		return context.Cause(ctx)
-	}
-	if err := child.Signal("KILL"); err != nil {
+	if err := EndChild(child, grace); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
-	<-child.Done()
 	return context.Cause(ctx)
 }

@@ -55,7 +55,7 @@ func OpenTunnel(ctx context.Context, spawner steps.Spawner, host, socket string,
 		return nil, fmt.Errorf("starting ssh: %w", err)
 	}
 	if err := t.await(ctx, socket); err != nil {
-		return nil, errors.Join(err, t.end())
+		return nil, errors.Join(err, steps.EndChild(t.child, tunnelGrace))
 	}
 	go t.keep()
 	return t, nil
@@ -158,18 +158,7 @@ func (t *Tunnel) current() steps.Child {
 func (t *Tunnel) Close() error {
 	close(t.closing)
 	<-t.closed
-	return t.end()
-}
-
-func (t *Tunnel) end() error {
-	child := t.current()
-	err := child.Signal("TERM")
-	if steps.EndedWithin(context.Background(), child.Done(), tunnelGrace) {
-		return nil
-	}
-	err = errors.Join(err, child.Signal("KILL"))
-	<-child.Done()
-	return err
+	return steps.EndChild(t.current(), tunnelGrace)
 }
 
 // lastWords keeps the end of what ssh says.
