@@ -72,7 +72,7 @@ func serversHere(opt Options) bool {
 		return true
 	}
 	if d := opt.Config.Settings.Docker; d != nil {
-		return !slices.ContainsFunc(d.Hosts, func(h steps.DockerHost) bool { return !docker.IsLocal(h.URL) })
+		return !slices.ContainsFunc(d.Hosts, steps.DockerHost.Elsewhere)
 	}
 	inContainers := opt.Plan.Simulated == SimulateContainer || doctor.NeedsOf(opt.Config, planned(opt.Plan)).Containers()
 	return !inContainers || docker.IsLocal(docker.HostFromEnv(lookup(opt.Environ)))

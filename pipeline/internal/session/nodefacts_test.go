@@ -56,10 +56,20 @@ func TestServersElsewhere(t *testing.T) {
 	if !serversHere(Options{Config: cfg, Plan: p}) {
 		t.Error("processes of this machine are taken for another's")
 	}
-	for url, here := range map[string]bool{"unix:///var/run/docker.sock": true, "tcp://10.0.0.2:2376": false, "ssh://me@gpu2": false} {
-		cfg.Settings.Docker = &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, {URL: url}}}
-		if serversHere(Options{Config: cfg, Plan: p}) != here {
-			t.Errorf("with a daemon at %s: %v, want %v", url, !here, here)
+	for _, tt := range []struct {
+		host steps.DockerHost
+		here bool
+	}{
+		{steps.DockerHost{URL: "unix:///var/run/docker.sock"}, true},
+		{steps.DockerHost{URL: "unix:///var/run/docker.sock", Address: "10.0.0.1"}, true},
+		{steps.DockerHost{URL: "tcp://localhost:2375"}, true},
+		{steps.DockerHost{URL: "tcp://10.0.0.2:2376"}, false},
+		{steps.DockerHost{URL: "ssh://me@gpu2"}, false},
+		{steps.DockerHost{URL: "tcp://localhost:2375", Address: "10.0.0.2"}, false}, // its port is forwarded
+	} {
+		cfg.Settings.Docker = &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, tt.host}}
+		if serversHere(Options{Config: cfg, Plan: p}) != tt.here {
+			t.Errorf("with a daemon at %+v: %v, want %v", tt.host, !tt.here, tt.here)
 		}
 	}
 }
