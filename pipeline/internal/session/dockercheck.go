@@ -29,7 +29,7 @@ func ExamineHosts(ctx context.Context, cfg *lang.Config, dir string, spawner ste
 
 // wants is what servers need of a host.
 type wants struct {
-	images map[string]bool // and whether they are never pulled
+	images map[string]bool // and whether a server that wants them never pulls
 	gpus   bool
 }
 
@@ -45,8 +45,9 @@ func wantedOf(cfg *lang.Config, hosts int) []wants {
 				continue
 			}
 			c := p.Spec.NewContainer()
-			out[p.Spec.Node].images[p.Spec.Image] = c.Pull == steps.PullNever
-			out[p.Spec.Node].gpus = out[p.Spec.Node].gpus || c.GPUs != nil
+			w := &out[p.Spec.Node]
+			w.images[p.Spec.Image] = w.images[p.Spec.Image] || c.Pull == steps.PullNever
+			w.gpus = w.gpus || c.GPUs != nil
 		}
 	}
 	return out
