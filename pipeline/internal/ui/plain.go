@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/steps"
 )
 
 // plain writes one line for each change of state, behind the time since the start.
@@ -41,6 +42,9 @@ func (v *plain) stage(e event.Event) []line {
 	case event.LaunchStart:
 		return []line{{neutral, join(", ", name(e.Target)+" is starting", v.repeat(e))}}
 	case event.LaunchState:
+		if e.State == steps.StateReady {
+			return nil // of a target with one member: that it is ready follows, with the time it took
+		}
 		return []line{{neutral, join(": ", name(e.Target), name(e.State))}}
 	case event.LaunchStop:
 		return []line{{neutral, name(e.Target) + " is stopped"}}

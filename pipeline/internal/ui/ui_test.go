@@ -22,6 +22,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/term"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -350,5 +351,21 @@ func TestPlannedGates(t *testing.T) {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not among %q", want, got)
 		}
+	}
+}
+
+// A server alone is said to be ready once; the members of a pair each.
+func TestReadyIsSaidOnce(t *testing.T) {
+	var b strings.Builder
+	v := NewPlain(&b, Options{})
+	for _, e := range []event.Event{
+		{Type: event.LaunchState, Target: "pair", State: "prefill ready"},
+		{Type: event.LaunchState, Target: "one", State: steps.StateReady},
+		{Type: event.LaunchReady, Target: "one"},
+	} {
+		v.Handle(e)
+	}
+	if got := b.String(); strings.Count(got, "ready") != 2 || !strings.Contains(got, "pair: prefill ready") || !strings.Contains(got, "one is ready") {
+		t.Errorf("got %q", got)
 	}
 }
