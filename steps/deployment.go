@@ -1,10 +1,6 @@
 package steps
 
-import (
-	"fmt"
-	"strings"
-	"time"
-)
+import "time"
 
 // DeploymentSpec is several servers that serve as one target, completely evaluated:
 // prefill and decode servers with a KV connector between them, the services that the
@@ -78,25 +74,6 @@ type RouterSpec struct {
 	// Prefill and Decode are names of members; Prefill is empty where every member does both.
 	Prefill, Decode []string
 	Port            int
-}
-
-// File is what a process finds on its disk: a configuration that an engine wants as a
-// file. The launcher writes it where the process can read it and says where in an
-// environment variable.
-type File struct {
-	// Name is a plain file name, unique in the process.
-	Name string
-	// EnvVar gets the file's path as the process sees it.
-	EnvVar  string
-	Content []byte
-}
-
-// CheckFile fails if the name of a file could lead out of the folder that it is meant for.
-func CheckFile(f File) error {
-	if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") {
-		return fmt.Errorf("%q is not a plain file name", f.Name)
-	}
-	return nil
 }
 
 // Observation is what an engine says of itself at one moment. A figure that it does not

@@ -75,7 +75,7 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 		log = io.Discard
 	}
 	log = &serialWriter{w: log}
-	env, err := l.writeFiles(p)
+	_, env, err := steps.WriteFiles(p, l.opt.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}

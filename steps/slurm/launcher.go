@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,32 +185,9 @@ func listening(ctx context.Context, hostPort string) bool {
 // writeFiles writes a process's files into a new folder and returns it with the
 // environment that names them.
 func (l *Launcher) writeFiles(p steps.Process) (string, []steps.EnvVar, error) {
-	if len(p.Files) == 0 {
-		return "", p.Env, nil
+	dir, env, err := steps.WriteFiles(p, l.job.opt.Folder)
+	if err == nil && p.Container != nil && strings.ContainsAny(dir, ",: ") {
+		err = fmt.Errorf("the folder %q cannot be mounted into a container: set another with --out", dir)
 	}
-	if l.job.opt.Folder == nil {
-		return "", nil, errors.New("it needs files, and nothing says where to write them")
-	}
-	dir, err := l.job.opt.Folder(p.Name)
-	if err != nil {
-		return "", nil, err
-	}
-	if strings.ContainsAny(dir, ",: ") && p.Container != nil {
-		return "", nil, fmt.Errorf("the folder %q cannot be mounted into a container: set another with --out", dir)
-	}
-	vars := slices.Clone(p.Env)
-	for _, f := range p.Files {
-		if err := steps.CheckFile(f); err != nil {
-			return "", nil, err
-		}
-		path := filepath.Join(dir, f.Name)
-		if err := os.WriteFile(path, f.Content, 0o600); err != nil {
-			return "", nil, fmt.Errorf("write its files: %w", err)
-		}
-		vars = slices.DeleteFunc(vars, func(e steps.EnvVar) bool { return e.Name == f.EnvVar })
-		if f.EnvVar != "" {
-			vars = append(vars, steps.EnvVar{Name: f.EnvVar, Value: path})
-		}
-	}
-	return dir, vars, nil
+	return dir, env, err
 }

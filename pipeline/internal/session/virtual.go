@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -145,27 +143,13 @@ func (v *virtualMachine) Start(_ context.Context, p steps.Process, log io.Writer
 
 // environment is what a process would find there, with the paths of its files.
 func (v *virtualMachine) environment(p steps.Process) (func(string) string, error) {
-	vars := map[string]string{}
-	for _, e := range p.Env {
-		vars[e.Name] = e.Value
+	_, env, err := steps.WriteFiles(p, v.folder)
+	if err != nil {
+		return nil, err
 	}
-	if len(p.Files) > 0 {
-		dir, err := v.folder(p.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range p.Files {
-			if err := steps.CheckFile(f); err != nil {
-				return nil, err
-			}
-			path := filepath.Join(dir, f.Name)
-			if err := os.WriteFile(path, f.Content, 0o600); err != nil {
-				return nil, fmt.Errorf("write its files: %w", err)
-			}
-			if f.EnvVar != "" {
-				vars[f.EnvVar] = path
-			}
-		}
+	vars := map[string]string{}
+	for _, e := range env {
+		vars[e.Name] = e.Value
 	}
 	return func(name string) string { return vars[name] }, nil
 }
