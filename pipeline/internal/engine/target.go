@@ -86,7 +86,7 @@ func Single(m Member, prepare func(p steps.Process, launch string) (steps.Proces
 	if m.Spec.URL != "" {
 		return t
 	}
-	t.Ports = []PortNeed{{Port: http, Count: 1, Spacing: serverSpacing, Fixed: m.Spec.Port}}
+	t.Ports = []PortNeed{{Port: http, Count: 1, Spacing: ServerSpacing, Fixed: m.Spec.Port}}
 	t.Render = func(launch string, ports map[Port]int) (map[string]Process, error) {
 		m := members[0]
 		p, err := m.Engine.Render(m.Spec, m.Spec.ListenHost(), ports[http])
@@ -98,9 +98,9 @@ func Single(m Member, prepare func(p steps.Process, launch string) (steps.Proces
 	return t
 }
 
-// serverSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
+// ServerSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
 // vLLM looks for free ones upwards from a base.
-const serverSpacing = 300
+const ServerSpacing = 300
 
 // member returns a member by its name; names of waves without one are faults of the code.
 func (t *TargetSpec) member(name string) *Member {

@@ -79,17 +79,14 @@ func portsOf(parts []part) []engine.PortNeed {
 		case p.rank == 0:
 			needs = append(needs, engine.PortNeed{Port: engine.Port{Member: p.Name, Purpose: rendezvousPort}, Count: 1, Spacing: rendezvousSpacing})
 		default:
-			needs = append(needs, engine.PortNeed{Port: engine.Port{Member: p.Name, Purpose: kv.PortHTTP}, Count: 1, Spacing: nodeSpacing})
+			needs = append(needs, engine.PortNeed{Port: engine.Port{Member: p.Name, Purpose: kv.PortHTTP}, Count: 1, Spacing: engine.ServerSpacing})
 		}
 	}
 	return needs
 }
 
-// SGLang takes further ports behind the rendezvous, and up to 233 above a process's own.
-const (
-	rendezvousSpacing = 20
-	nodeSpacing       = 300
-)
+// rendezvousSpacing is for the further ports that SGLang takes behind the rendezvous.
+const rendezvousSpacing = 20
 
 // follower is the engine of a process beside the first of a server. Nobody asks it
 // anything: the first is ready when all are.
@@ -154,7 +151,7 @@ func (s *spreadServer) target() engine.TargetSpec {
 	http := engine.Port{Member: s.parts[0].Name, Purpose: kv.PortHTTP}
 	t := engine.TargetSpec{
 		Front: s.parts[0].Name, Order: [][]string{nil}, Render: s.render,
-		Ports: append([]engine.PortNeed{{Port: http, Count: 1, Spacing: nodeSpacing, Fixed: s.parts[0].Spec.Port}}, portsOf(s.parts)...),
+		Ports: append([]engine.PortNeed{{Port: http, Count: 1, Spacing: engine.ServerSpacing, Fixed: s.parts[0].Spec.Port}}, portsOf(s.parts)...),
 	}
 	for i, p := range s.parts {
 		m := s.member(p, plan.Range(s.server.Range), s.launcherAt(s.places, s.parts, i))
