@@ -11,7 +11,7 @@ import (
 
 // talk keeps what the server said in conversations whose turns repeat it. A turn waits for
 // the answer before it, in an open loop as well: the wait is queue and not lag, as that for
-// a free slot is. After a turn that failed the conversation goes on with a made-up answer,
+// a free slot is. What follows the last byte of the answer is lag. After a turn that failed the conversation goes on with a made-up answer,
 // so that the load stays what was planned.
 type talk struct {
 	src dataset.Dialogue
@@ -24,6 +24,7 @@ type talk struct {
 type ending struct {
 	done chan struct{}
 	said json.RawMessage // once done; nil if it failed
+	at   time.Time       // once done: of the last byte
 }
 
 func newTalk(src dataset.Source) *talk {
@@ -45,11 +46,11 @@ func (t *talk) ending(i int) *ending {
 	return r
 }
 
-// end notes what the server said to request i, and lets the next turn go. What no turn
-// needs any longer is forgotten.
-func (t *talk) end(i int, said json.RawMessage) {
+// end notes what the server said to request i until at, and lets the next turn go. What no
+// turn needs any longer is forgotten.
+func (t *talk) end(i int, said json.RawMessage, at time.Time) {
 	r := t.ending(i)
-	r.said = said
+	r.said, r.at = said, at
 	close(r.done)
 	conversation, turn := t.src.Turn(i)
 	if turn+1 < t.src.Turns() {
@@ -62,39 +63,40 @@ func (t *talk) end(i int, said json.RawMessage) {
 	}
 }
 
-// answers waits for the answers to all turns before request i; ok is false if ctx is done
-// first.
-func (t *talk) answers(ctx context.Context, i int) (said []json.RawMessage, ok bool) {
+// answers waits for the answers to all turns before request i, the last of which came at
+// the given time; a first turn has none. ok is false if ctx is done first.
+func (t *talk) answers(ctx context.Context, i int) (said []json.RawMessage, at time.Time, ok bool) {
 	conversation, turn := t.src.Turn(i)
 	for k := range turn {
 		r := t.ending(t.src.Request(conversation, k))
 		select {
 		case <-r.done:
-			said = append(said, r.said)
+			said, at = append(said, r.said), r.at
 		case <-ctx.Done():
-			return nil, false
+			return nil, at, false
 		}
 	}
-	return said, ctx.Err() == nil // answers end with the run, too
+	return said, at, ctx.Err() == nil // answers end with the run, too
 }
 
 // next is the prompt of request i of the run and its bytes. In a conversation with real
-// answers it is due when the answer before it has come, if that is later; ok is false if
-// ctx is done first.
+// answers it is due when the answer before it has come, if that is later, so that the time
+// to render what repeats it is the client's lag. ok is false if ctx is done first.
 func (r *runner) next(ctx context.Context, i int, due time.Time) (p dataset.Prompt, wire []byte, at time.Time, ok bool, err error) {
-	if r.talk == nil {
+	var said []json.RawMessage
+	if r.talk != nil {
+		var answered time.Time
+		if said, answered, ok = r.talk.answers(ctx, i); !ok {
+			return p, nil, due, false, nil
+		}
+		due = later(due, answered)
+	}
+	if len(said) == 0 { // repeats no answer, so it was rendered before the run
 		p, wire, err = r.work.get(i)
 		return p, wire, due, true, err
 	}
-	said, ok := r.talk.answers(ctx, i)
-	if !ok {
-		return p, nil, due, false, nil
-	}
 	p = r.talk.src.Continue(i, r.work.seeds, said)
 	wire, err = r.work.encode(i, p)
-	if now := time.Now(); len(said) > 0 && now.After(due) {
-		due = now
-	}
 	return p, wire, due, true, err
 }
 

@@ -52,7 +52,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		r.perform(ctx, a, cn, reused, wire, sent)
 	}
 	if r.talk != nil {
-		r.talk.end(i, a.said)
+		r.talk.end(i, a.said, r.t0.Add(r.wall(time.Duration(a.rec.Done))))
 	}
 	r.live.done(a.rec.Failure != "")
 	r.mu.Lock()

@@ -89,7 +89,8 @@ type Audit struct {
 	ReadLagP50 int64 `json:"read_lag_p50,omitempty"`
 	ReadLagP99 int64 `json:"read_lag_p99,omitempty"`
 	ReadLagMax int64 `json:"read_lag_max,omitempty"`
-	// Lag of sends behind the plan (open loop; waits for a concurrency slot excluded).
+	// Lag of sends behind the plan (open loop; waits for a concurrency slot, or for the
+	// answer that a turn repeats, excluded).
 	LagP50 int64 `json:"lag_p50"`
 	LagP99 int64 `json:"lag_p99"`
 	LagMax int64 `json:"lag_max"`
