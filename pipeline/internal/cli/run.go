@@ -25,9 +25,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxRepeats is what the language allows as well.
-const maxRepeats = 1000
-
 // planFlags choose what of a pipeline is planned.
 type planFlags struct {
 	only      []string
@@ -44,7 +41,7 @@ type planFlags struct {
 
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
-	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	kinds := []string{session.SimulateProcess, session.SimulateContainer, session.SimulateVirtual}
 	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, container with a Docker daemon, or virtual for its model alone, in seconds")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess

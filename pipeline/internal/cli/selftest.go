@@ -7,6 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/result"
@@ -88,7 +89,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`")
-	cmd.Flags().Var(bounded{&f.repeat, 1, maxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	cmd.Flags().Var(bounded{&files, 1, maxFiles}, "sessions", "`number` of rehearsed sessions for each planted change")
 	real.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -124,14 +125,11 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 	return out
 }
 
-// replacementsAfter is above the number of every repeat that a plan can have. Repeats that
-// measure void runs again are numbered from there on, so that more of the plan's own can
-// still be added to the session.
-const replacementsAfter = 1000
-
-// lastRepeat is the largest number of a repeat so far.
+// lastRepeat is the largest number of a repeat so far. Repeats that measure void runs again
+// are numbered above all that a plan can have, so that more of the plan's own can still be
+// added to the session.
 func lastRepeat(p *plan.Plan, done []Launched) int {
-	last := max(len(p.Repeats), replacementsAfter)
+	last := max(len(p.Repeats), lang.MaxRepeats)
 	for _, l := range done {
 		last = max(last, l.Repeat)
 	}

@@ -114,14 +114,14 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 // leastLook is the least number of repeats after which a session may stop early.
 const leastLook = 4
 
-// maxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
-const maxRepeats = 1000
+// MaxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
+const MaxRepeats = 1000
 
 func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
 	if !r.Known(name) {
 		return 0
 	}
-	n, err := whole(r.Value(name), 1, maxRepeats)
+	n, err := whole(r.Value(name), 1, MaxRepeats)
 	if err != nil {
 		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), sentence(err)))
 	}
