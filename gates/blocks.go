@@ -27,20 +27,20 @@ func (c Comparison) between() string {
 	if len(c.Blocks) == 0 {
 		return ""
 	}
+	d, _, err := differences(c.Metric, c.Pairs)
+	if err != nil {
+		return ""
+	}
 	var names []string
 	var blocks [][]float64
-	for _, p := range c.Pairs {
-		d, _, err := differences(c.Metric, []Pair{p})
-		if err != nil {
-			return ""
-		}
+	for i, p := range c.Pairs {
 		block := c.Blocks[p.Repeat]
 		at := slices.Index(names, block)
 		if at < 0 {
 			at = len(names)
 			names, blocks = append(names, block), append(blocks, nil)
 		}
-		blocks[at] = append(blocks[at], d[0])
+		blocks[at] = append(blocks[at], d[i])
 	}
 	p, ok := oneWay(blocks)
 	if !ok || p >= blockLevel {

@@ -80,7 +80,7 @@ func (e *entry) tooFew(base int) {
 
 // describe fills in what needs one pair only.
 func (e *entry) describe(x sample, base, head []float64) {
-	e.Base, e.Head = centre(e.Metric.Scale, base), centre(e.Metric.Scale, head)
+	e.Base, e.Head = e.Metric.Mean(base), e.Metric.Mean(head)
 	e.D = x.shift()
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
 	e.Worse = e.D > e.sample.floor

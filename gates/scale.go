@@ -75,17 +75,3 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 	}
 	return d, floor, nil
 }
-
-// centre is the mean of one side's values: geometric on the log scale, arithmetic
-// otherwise.
-func centre(s metric.Scale, values []float64) float64 {
-	to, from := func(x float64) float64 { return x }, func(x float64) float64 { return x }
-	if s == metric.Log {
-		to, from = math.Log, math.Exp
-	}
-	sum := 0.0
-	for _, v := range values {
-		sum += to(v)
-	}
-	return from(sum / float64(len(values)))
-}

@@ -86,8 +86,8 @@ func suitePairs(cells []Comparison) []Pair {
 		for _, p := range of {
 			base, head = append(base, p.Base), append(head, p.Head)
 		}
-		scale := cells[0].Metric.Scale
-		pairs = append(pairs, Pair{Repeat: first.Repeat, Base: centre(scale, base), Head: centre(scale, head)})
+		m := cells[0].Metric
+		pairs = append(pairs, Pair{Repeat: first.Repeat, Base: m.Mean(base), Head: m.Mean(head)})
 	}
 	return pairs
 }

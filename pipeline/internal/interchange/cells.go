@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -154,12 +153,4 @@ func workloadText(r *Run) string {
 		parts = append(parts, data)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func geometric(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += math.Log(v)
-	}
-	return math.Exp(sum / float64(len(values)))
 }

@@ -439,7 +439,7 @@ func mean(id string, values []float64) float64 {
 	}
 	m, known := metric.Lookup(id)
 	if slices.Min(values) > 0 && (!known || m.Scale == metric.Log) {
-		return geometric(values)
+		return metric.Metric{Scale: metric.Log}.Mean(values)
 	}
 	return record.Mean(values)
 }
