@@ -9,20 +9,14 @@ import (
 // embedding is the answer of the embeddings endpoint as a sink of an exchange: one JSON
 // document, which is judged once it is whole. Its end is its one event.
 type embedding struct {
+	page
 	rec   *record.Request
 	scale float64
-	page  page
 }
-
-func (e *embedding) onRead(_, _, _ int64) {}
-
-func (e *embedding) begun() bool { return false }
 
 func (e *embedding) onHead(resp *response, at int64) {
 	e.rec.Status, e.rec.Headers = resp.status, toModel(at, e.scale)
 }
-
-func (e *embedding) body(b []byte, at int64) error { return e.page.body(b, at) }
 
 // classify judges the answer and takes from it what counts.
 func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
