@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/steps"
+	datasets "github.com/servegate/pipeline/steps/dataset"
 )
 
 // cell evaluates the workload of one cell.
@@ -105,7 +106,7 @@ func (c cell) dataset() steps.Dataset {
 	if c.Known(prefixLen) && c.allowed(d, prefixLen) {
 		out.PrefixLen = c.count(c.Object, prefixLen, 0, prefixLen)
 	}
-	if real, _ := out.Options["real_answers"].(bool); real && c.Text("endpoint") != "chat" {
+	if datasets.RealAnswers(out) && c.Text("endpoint") != "chat" {
 		c.fail("real_answers needs endpoint = \"chat\"", "Only its messages can hold what the server said.", "dataset")
 	}
 	if c.Text("endpoint") == embeddings && out.OutputMin == 0 {
