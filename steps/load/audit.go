@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -43,20 +44,32 @@ func (r *runner) finish(a *auditor) record.Run {
 		run.Audit.TimeScale = r.scale
 	}
 	run.Audit.Dials, run.Audit.Redials = r.client.pool.dials, r.client.redials
-	run.Audit.ScheduleHash, run.Audit.WorkHash = hashSchedule(r.schedule), r.work.hash()
-	run.Duration = duration(run.Requests)
+	conclude(&run, r.schedule, r.work.prompts)
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
-	run.Audit.PeakConcurrency = record.PeakConcurrency(run)
-	run.Audit.Overloaded = record.Overloaded(run)
 	return run
+}
+
+// conclude adds to a run what follows from its requests, their schedule and their prompts,
+// whoever answered.
+func conclude(run *record.Run, schedule []time.Duration, prompts []dataset.Prompt) {
+	run.Duration = duration(run.Requests)
+	a := &run.Audit
+	a.ScheduleHash, a.WorkHash = hashSchedule(schedule), dataset.Hash(prompts)
+	for i := range run.Requests {
+		a.Events += len(run.Requests[i].Events)
+	}
+	if n := len(schedule); n > 0 && len(run.Requests) > 0 && schedule[n-1] > 0 {
+		a.PlannedRate = float64(n) / schedule[n-1].Seconds()
+	}
+	a.PeakConcurrency = record.PeakConcurrency(*run)
+	a.Overloaded = record.Overloaded(*run)
 }
 
 // auditEvents sums up what is known of the times of single events.
 func (r *runner) auditEvents(out *record.Audit) {
 	var sum int64
 	for _, q := range r.recs {
-		out.Events += len(q.rec.Events)
 		out.CoalescedReads += q.coalesced.events
 		sum += q.coalesced.sum
 		out.CoalescedMax = max(out.CoalescedMax, q.coalesced.max)
@@ -96,8 +109,7 @@ func (r *runner) auditSends(out *record.Audit) {
 	last := r.recs[len(r.recs)-1]
 	slices.Sort(lags)
 	out.LagP50, out.LagP99, out.LagMax = nearest(lags, 0.50), nearest(lags, 0.99), lags[len(lags)-1]
-	if end := r.schedule[len(r.schedule)-1]; end > 0 {
-		out.PlannedRate = float64(len(r.schedule)) / end.Seconds()
+	if out.PlannedRate > 0 {
 		ready := float64(last.rec.Planned+toModel(last.lag, r.scale)) / 1e9
 		out.RealisedRate = float64(len(r.recs)) / ready
 	}

@@ -11,8 +11,8 @@ import (
 
 // talk keeps what the server said in conversations whose turns repeat it. A turn waits for
 // the answer before it, in an open loop as well: the wait is queue and not lag, as that for
-// a free slot is. What follows the last byte of the answer is lag. After a turn that failed the conversation goes on with a made-up answer,
-// so that the load stays what was planned.
+// a free slot is. What follows the last byte of the answer is lag. After a turn that failed
+// the conversation goes on with a made-up answer, so that the load stays what was planned.
 type talk struct {
 	src dataset.Dialogue
 

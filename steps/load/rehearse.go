@@ -61,11 +61,7 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	if n := opt.Workload.Warmup; n > 0 {
 		seeds := d.seeds
 		seeds.Content ^= warmupContent
-		users := opt.Workload.Load.MaxConcurrency
-		if users == 0 {
-			users = warmupConcurrency
-		}
-		t := ModelTraffic{Request: d.request(seeds), Limit: min(users, n), Requests: n, Timeout: opt.Workload.RequestTimeout}
+		t := ModelTraffic{Request: d.request(seeds), Limit: warmupUsers(opt.Workload), Requests: n, Timeout: opt.Workload.RequestTimeout}
 		if got.Warmup, err = m.Serve(ctx, t); err != nil {
 			return got, fmt.Errorf("load: stopped in the warm-up: %w", err)
 		}
@@ -88,13 +84,7 @@ type drawn struct {
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
-	if err := CheckLoad(opt.Workload.Load); err != nil {
-		return nil, err
-	}
-	if err := dataset.Check(opt.Workload.Dataset); err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	e, err := parseEndpoint(opt.Workload.Endpoint)
+	e, err := checkWorkload(opt.Workload)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +109,7 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if d.schedule, n, err = scheduleOf(opt, d.src); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	if n == 0 {
-		n = hashedPrompts
-	}
-	d.prompts = dataset.Prompts(d.src, n, d.seeds)
+	d.prompts = firstPrompts(d.src, n, d.seeds)
 	return d, nil
 }
 
@@ -167,16 +154,8 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	if err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
 	}
-	run := record.Run{Requests: requests, Duration: duration(requests), Goodput: d.opt.Workload.Goodput}
-	run.Audit = record.Audit{Clock: "virtual", ScheduleHash: hashSchedule(d.schedule), WorkHash: dataset.Hash(d.prompts)}
-	for i := range requests {
-		run.Audit.Events += len(requests[i].Events)
-	}
-	if n := len(d.schedule); n > 0 && d.schedule[n-1] > 0 {
-		run.Audit.PlannedRate = float64(n) / d.schedule[n-1].Seconds()
-		run.Audit.RealisedRate = run.Audit.PlannedRate
-	}
-	run.Audit.PeakConcurrency = record.PeakConcurrency(run)
-	run.Audit.Overloaded = record.Overloaded(run)
+	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
+	conclude(&run, d.schedule, d.prompts)
+	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }

@@ -112,6 +112,8 @@ func TestRehearseRefusals(t *testing.T) {
 		"no lengths":    func(w *steps.Workload) { w.Dataset.InputMin = 0 },
 		"no folder":     func(w *steps.Workload) { w.Dataset.Kind, w.Dataset.Path = "file", "x.jsonl" },
 		"embeddings":    func(w *steps.Workload) { w.Endpoint = "embeddings" },
+		"warm-up":       func(w *steps.Workload) { w.Warmup = -1 },
+		"timeout":       func(w *steps.Workload) { w.RequestTimeout = -time.Second },
 		"no such place": func(w *steps.Workload) { w.Endpoint = "nowhere" },
 	} {
 		w := fits

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load/internal/lazy"
 	"github.com/servegate/pipeline/steps/record"
@@ -81,7 +82,8 @@ type attempt struct {
 // prepare checks the options and does everything that need not happen in the run: the
 // corpus, the prompts, the bytes of all requests.
 func prepare(ctx context.Context, opt Options) (*runner, error) {
-	if err := CheckLoad(opt.Workload.Load); err != nil {
+	e, err := checkWorkload(opt.Workload)
+	if err != nil {
 		return nil, err
 	}
 	if opt.TimeScale == 0 {
@@ -89,16 +91,6 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 	}
 	if !(opt.TimeScale > 0) || opt.TimeScale > 1e6 {
 		return nil, fmt.Errorf("load: time scale %v must be above 0", opt.TimeScale)
-	}
-	if opt.Workload.Warmup < 0 || opt.Workload.RequestTimeout < 0 {
-		return nil, errors.New("load: warm-up and request timeout must not be negative")
-	}
-	if err := dataset.Check(opt.Workload.Dataset); err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	e, err := parseEndpoint(opt.Workload.Endpoint)
-	if err != nil {
-		return nil, err
 	}
 	t, err := parseTarget(opt.BaseURL)
 	if err != nil {
@@ -118,6 +110,20 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// checkWorkload says what is wrong with a workload, whoever answers it.
+func checkWorkload(w steps.Workload) (endpoint, error) {
+	if err := CheckLoad(w.Load); err != nil {
+		return 0, err
+	}
+	if w.Warmup < 0 || w.RequestTimeout < 0 {
+		return 0, errors.New("load: warm-up and request timeout must not be negative")
+	}
+	if err := dataset.Check(w.Dataset); err != nil {
+		return 0, fmt.Errorf("load: %w", err)
+	}
+	return parseEndpoint(w.Endpoint)
 }
 
 func (r *runner) makeWork(ctx context.Context, enc *encoder) error {

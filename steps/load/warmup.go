@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -29,17 +30,18 @@ func (r *runner) warmup(ctx context.Context) []record.Request {
 	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
 	w.opt.Witness = nil
 	w.client.clock = newClock(w.t0)
-	w.sendAll(ctx, n, r.warmupUsers(n))
+	w.sendAll(ctx, n, warmupUsers(r.opt.Workload))
 	recs := w.records()
 	return recs
 }
 
-func (r *runner) warmupUsers(n int) int {
-	users := r.opt.Workload.Load.MaxConcurrency
+// warmupUsers is how many requests of the warm-up are in flight at once.
+func warmupUsers(w steps.Workload) int {
+	users := w.Load.MaxConcurrency
 	if users == 0 {
 		users = warmupConcurrency
 	}
-	return min(users, n)
+	return min(users, w.Warmup)
 }
 
 // sendAll sends requests 0..n-1 with so many users.

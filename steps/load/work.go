@@ -37,13 +37,8 @@ func (o Options) seeds() dataset.Seeds {
 // newWork makes n prompts and their requests. With n = 0 they are made as they are
 // sent, and only the first ones now, for the hash and to find errors.
 func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*work, error) {
-	w := &work{src: src, enc: enc, seeds: seeds, n: n}
-	first := n
-	if n == 0 {
-		first = hashedPrompts
-	}
-	w.prompts = dataset.Prompts(src, first, seeds)
-	w.wires = make([][]byte, first)
+	w := &work{src: src, enc: enc, seeds: seeds, n: n, prompts: firstPrompts(src, n, seeds)}
+	w.wires = make([][]byte, len(w.prompts))
 	for i, p := range w.prompts {
 		var err error
 		if w.wires[i], err = w.encode(i, p); err != nil {
@@ -51,6 +46,14 @@ func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*wor
 		}
 	}
 	return w, nil
+}
+
+// firstPrompts are all n prompts of a run, or those that identify it where n is 0.
+func firstPrompts(src dataset.Source, n int, seeds dataset.Seeds) []dataset.Prompt {
+	if n == 0 {
+		n = hashedPrompts
+	}
+	return dataset.Prompts(src, n, seeds)
 }
 
 func (w *work) encode(i int, p dataset.Prompt) ([]byte, error) {
@@ -66,6 +69,3 @@ func (w *work) get(i int) (dataset.Prompt, []byte, error) {
 	wire, err := w.encode(i, p)
 	return p, wire, err
 }
-
-// hash identifies the work: all prompts, or the first ones of an unknown number.
-func (w *work) hash() string { return dataset.Hash(w.prompts) }
