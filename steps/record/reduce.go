@@ -80,6 +80,23 @@ func Count(run Run) Totals {
 	return t
 }
 
+// Failures counts the failed requests by class, those that we cancelled among them: they
+// were sent. Without any the map is nil.
+func Failures(run Run) (failed int, classes map[string]int) {
+	for i := range run.Requests {
+		class := run.Requests[i].Failure
+		if class == "" {
+			continue
+		}
+		if classes == nil {
+			classes = map[string]int{}
+		}
+		failed++
+		classes[string(class)]++
+	}
+	return failed, classes
+}
+
 func reduceThroughput(m map[string]float64, run Run) {
 	t := Count(run)
 	if t.Requests > 0 {

@@ -143,3 +143,16 @@ func TestStats(t *testing.T) {
 		t.Errorf("Quantile(1) = %v, want 4", q)
 	}
 }
+
+// TestFailures: every class is counted, what we cancelled too, and nothing is where none
+// failed.
+func TestFailures(t *testing.T) {
+	run := Run{Requests: []Request{{}, {Failure: FailStatus}, {Failure: FailCancelled}, {Failure: FailStatus}}}
+	n, classes := Failures(run)
+	if n != 3 || len(classes) != 2 || classes[string(FailStatus)] != 2 || classes[string(FailCancelled)] != 1 {
+		t.Errorf("%d failed: %v", n, classes)
+	}
+	if n, classes := Failures(Run{Requests: []Request{{}}}); n != 0 || classes != nil {
+		t.Errorf("without failures: %d, %v", n, classes)
+	}
+}

@@ -83,16 +83,7 @@ func (a *app) printLoadJSON(run record.Run) error {
 		Schema: "pipeline/load/1.0", Sent: len(run.Requests), Metrics: record.Reduce(run), Histogram: histograms,
 		Audit: run.Audit, Void: load.Limits{}.Void(run.Audit),
 	}
-	for _, r := range run.Requests {
-		if r.Failure == "" {
-			continue
-		}
-		if out.Failures == nil {
-			out.Failures = map[string]int{}
-		}
-		out.Failed++
-		out.Failures[string(r.Failure)]++
-	}
+	out.Failed, out.Failures = record.Failures(run)
 	return a.writeJSON(out)
 }
 

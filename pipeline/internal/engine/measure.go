@@ -57,17 +57,7 @@ func reduce(run record.Run) result.Run {
 		Overloaded: run.Audit.Overloaded,
 		Audit:      audit(run.Audit),
 	}
-	for i := range run.Requests {
-		class := run.Requests[i].Failure
-		if class == "" {
-			continue
-		}
-		if out.Failures == nil {
-			out.Failures = map[string]int{}
-		}
-		out.Failed++
-		out.Failures[string(class)]++
-	}
+	out.Failed, out.Failures = record.Failures(run)
 	return out
 }
 
