@@ -31,7 +31,7 @@ func pipeline(repeats int, looks ...int) *plan.Plan {
 
 func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	p := pipeline(5)
-	aa, err := Plan(p, 3, 0)
+	aa, err := Plan(p, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,17 +52,53 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if len(ids) != 6 {
 		t.Errorf("launches are named %v: noise and logs need a name for each", ids)
 	}
-	if two, err := Plan(p, 3, 2); err != nil || len(two.Repeats[0].Launches[0].Runs) != 2 || two.Fingerprint == aa.Fingerprint {
-		t.Errorf("two passes: %+v, %v", two.Repeats[0], err)
+	two, err := Plan(p, 3, func(own int) int { return own + 1 })
+	if err != nil || len(two.Repeats[0].Launches[0].Runs) != 2 || two.Fingerprint == aa.Fingerprint {
+		t.Errorf("two passes: %+v, %v", two, err)
 	}
 	p.Cluster = &plan.Cluster{Nodes: 4, Lanes: 2, LaneNodes: 2}
-	alone, err := Plan(p, 3, 0)
+	alone, err := Plan(p, 3, nil)
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Cluster.Lanes != 2 {
 		t.Errorf("launches of a pair are on different nodes: %+v, %v", alone.Repeats, err)
 	}
 	p.Gates = nil
-	if _, err := Plan(p, 3, 0); err == nil {
+	if _, err := Plan(p, 3, nil); err == nil {
 		t.Error("a file without a paired gate has no base")
+	}
+}
+
+// Each benchmark has passes of its own.
+func TestPassesOfEachBenchmark(t *testing.T) {
+	p := pipeline(5)
+	more := p.Benchmarks[0]
+	more.Addr, more.Passes, more.Cells = "benchmark.more", 4, slices.Clone(more.Cells)
+	for i := range more.Cells {
+		more.Cells[i].Hash, more.Cells[i].WorkKey = "more-"+more.Cells[i].Hash, "more"
+	}
+	p.Benchmarks = append(p.Benchmarks, more)
+	g := p.Gates[0]
+	g.Addr, g.Benchmark, g.Comparisons = "gate.more", more.Addr, []plan.Comparison{{Head: "more-head", Base: "more-base"}}
+	p.Gates = append(p.Gates, g)
+	for name, tt := range map[string]struct {
+		passes func(int) int
+		few    int
+		many   int
+	}{
+		"the file's": {nil, 1, 4},
+		"at least 2": {func(own int) int { return max(own, 2) }, 2, 4},
+		"3":          {func(int) int { return 3 }, 3, 3},
+	} {
+		aa, err := Plan(p, 2, tt.passes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := map[string]int{}
+		for _, run := range aa.Repeats[0].Launches[0].Runs {
+			runs[run.Cell]++
+		}
+		if runs["base"] != tt.few || runs["more-base"] != tt.many || len(runs) != 2 {
+			t.Errorf("%s: a launch has %v runs, want %d and %d", name, runs, tt.few, tt.many)
+		}
 	}
 }
 

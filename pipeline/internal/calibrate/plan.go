@@ -1,7 +1,7 @@
 // Package calibrate measures the noise of a pipeline's cells by setting their base side
 // against itself: what differs then is the machine, the launch and chance.
 //
-//	aa := calibrate.Plan(p, 10, 2)         // ten pairs of launches of the base's cells, two passes each
+//	aa := calibrate.Plan(p, 10, nil)       // ten pairs of launches of the base's cells
 //	… carry aa out …
 //	found := calibrate.Analyse(p, doc)     // noise per cell and metric, false alarms, advice
 //
@@ -19,9 +19,10 @@ import (
 )
 
 // Plan is the plan that launches the base side of p's paired gates in pairs, every target
-// twice for each, with a number of passes in each launch; 0 means the file's. The first
-// repeat of pair k is 2k−1, the second 2k.
-func Plan(p *plan.Plan, pairs, passes int) (*plan.Plan, error) {
+// twice for each. passes says how often a launch measures the cells of a benchmark for
+// which the file says own; nil means as often as the file says. The first repeat of pair k
+// is 2k−1, the second 2k.
+func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error) {
 	cells := Bases(p)
 	if len(cells) == 0 {
 		return nil, fmt.Errorf("%s has no gate with a paired baseline, so there is no base to measure", p.File)
@@ -33,8 +34,8 @@ func Plan(p *plan.Plan, pairs, passes int) (*plan.Plan, error) {
 		b.Cells = slices.DeleteFunc(slices.Clone(b.Cells), func(c plan.Cell) bool { return !slices.Contains(cells, c.Hash) })
 		if len(b.Cells) > 0 {
 			b.RepeatMin, b.RepeatMax = 2*pairs, 2*pairs
-			if passes > 0 {
-				b.Passes = passes
+			if passes != nil {
+				b.Passes = passes(max(b.Passes, 1))
 			}
 			out.Benchmarks = append(out.Benchmarks, b)
 		}

@@ -67,7 +67,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	aa, err := calibrate.Plan(p, f.pairs, f.passesOf(p))
+	aa, err := calibrate.Plan(p, f.pairs, f.passesOf)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -102,17 +102,12 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	})
 }
 
-// passesOf are those of a launch: 0 for the file's.
-func (f calibrateFlags) passesOf(p *plan.Plan) int {
+// passesOf are those of a benchmark for which the file says own.
+func (f calibrateFlags) passesOf(own int) int {
 	if f.passes > 0 {
 		return f.passes
 	}
-	for _, b := range p.Benchmarks {
-		if b.Passes < leastPasses {
-			return leastPasses
-		}
-	}
-	return 0
+	return max(own, leastPasses)
 }
 
 // measure carries a plan out whose results somebody else judges: nothing is reported or

@@ -48,7 +48,7 @@ func (a *app) selftestReal(ctx context.Context, r realSelftest, cfg *lang.Config
 		r.planted = []float64{0, 2 * found.Margin}
 	}
 	pairs := p.Looks[len(p.Looks)-1]
-	aa, err := calibrate.Plan(p, pairs, 0)
+	aa, err := calibrate.Plan(p, pairs, nil)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
