@@ -140,14 +140,21 @@ func (b *builder) power(p *Plan, g Gate, level float64) []Power {
 }
 
 func (p *Plan) powerAt(g Gate, id string, sd float64, basis string, level float64) Power {
-	least, most := p.least(), p.repeatsOf(g.Benchmark)
+	atMin, atMax := p.finds(g, sd, level, g.Margin)
+	return Power{Metric: id, SD: sd, Basis: basis, AtMin: atMin, AtMax: atMax}
+}
+
+// finds are the smallest changes beyond a margin that a gate finds at min and max repeats
+// when its pairs spread by sd; 0 for none.
+func (p *Plan) finds(g Gate, sd, level, margin float64) (atMin, atMax float64) {
 	at := func(n int) float64 {
-		if change := found(n, sd, level, g.Margin); !math.IsInf(change, 0) {
+		if change := found(n, sd, level, margin); !math.IsInf(change, 0) {
 			return change
 		}
 		return 0
 	}
-	return Power{Metric: id, SD: sd, Basis: basis, AtMin: at(min(least, most)), AtMax: at(most)}
+	least, most := p.least(), p.repeatsOf(g.Benchmark)
+	return at(min(least, most)), at(most)
 }
 
 // least is the number of repeats at the first look.

@@ -141,15 +141,8 @@ func (p *Plan) suitePowers(g Gate) []string {
 
 // suitePower is what a suite finds at min and max repeats when its pairs spread by sd.
 func (p *Plan) suitePower(g Gate, w Power, sd float64) string {
-	level, least, most := p.suiteLevel(g), p.least(), p.repeatsOf(g.Benchmark)
-	at := func(n int) float64 {
-		if change := found(n, sd, level, g.SuiteMargin); !math.IsInf(change, 0) {
-			return change
-		}
-		return 0
-	}
-	w.AtMin, w.AtMax = at(min(least, most)), at(most)
-	return w.text(least, most)
+	w.AtMin, w.AtMax = p.finds(g, sd, p.suiteLevel(g), g.SuiteMargin)
+	return w.text(p.least(), p.repeatsOf(g.Benchmark))
 }
 
 // fewestCells of the suites of a metric, of all for "".
