@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps/slurm"
 )
 
@@ -29,10 +30,19 @@ func (t targets) lanes() func(lane int) engine.Lane {
 func (c *cluster) lane(opt Options, lane int) *cluster {
 	part := *c
 	part.count = c.spec.Nodes
-	if p := opt.Plan.Cluster; p != nil && p.Lanes > 1 {
-		part.first, part.count = lane*p.LaneNodes, p.LaneNodes
+	if lanes, width := lanesOf(opt.Plan); lanes > 1 {
+		part.first, part.count = lane*width, width
 	}
 	return &part
+}
+
+// lanesOf says on how many lanes the repeats of a plan are carried out, and how many nodes
+// each has for itself. Repeats that come one after another have one lane of all nodes.
+func lanesOf(p *plan.Plan) (lanes, width int) {
+	if c := p.Cluster; c != nil && c.Lanes > 1 {
+		return c.Lanes, c.LaneNodes
+	}
+	return 1, 0
 }
 
 // names of the nodes of the part.

@@ -50,10 +50,7 @@ func (c *cluster) loadNodes(opt Options) []int {
 	if node == nil {
 		return nil
 	}
-	lanes, width := 1, 0
-	if p := opt.Plan.Cluster; p != nil && p.Lanes > 1 {
-		lanes, width = p.Lanes, p.LaneNodes
-	}
+	lanes, width := lanesOf(opt.Plan)
 	out := make([]int, lanes)
 	for lane := range out {
 		out[lane] = lane*width + *node

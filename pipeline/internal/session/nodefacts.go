@@ -92,10 +92,7 @@ func (c *cluster) unlike(opt Options) (tell []string, err error) {
 // rolesOn lists the nodes, of so many, that servers of each role of a target run on, by
 // number.
 func rolesOn(opt Options, addr string, nodes int) map[string][]int {
-	lanes, width := 1, 0
-	if p := opt.Plan.Cluster; p != nil && p.Lanes > 1 {
-		lanes, width = p.Lanes, p.LaneNodes
-	}
+	lanes, width := lanesOf(opt.Plan)
 	hosts := map[string][]int{}
 	for role, specs := range byRole(opt.Config, addr) {
 		for _, s := range specs {
@@ -186,7 +183,8 @@ func (c *cluster) about(facts map[string]string, opt Options) map[string]string 
 	return all
 }
 
-// ofHost says whether a fact of a node is one that [probe.Machine] tells of a machine.
+// ofHost says whether a fact of a node stands for the machine where nothing else is said:
+// what [probe.Remote] tells, and what Slurm calls by the same names where it does not.
 func ofHost(name string) bool {
 	for _, prefix := range []string{"gpu_", "cpu_", "cpus", "memory_gib", "smt", "host", "kernel", "arch", "os"} {
 		if strings.HasPrefix(name, prefix) {
