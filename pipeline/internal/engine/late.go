@@ -50,15 +50,7 @@ func takeLate(rises map[string]float64) (p99 float64, ok bool) {
 // tellLate warns once of each target whose simulated servers fell behind; how far they did
 // is part of every run.
 func (r *runner) tellLate(target, cell string, run result.Run, scale float64) {
-	text := tooLate(run, scale)
-	if text == "" {
-		return
-	}
-	r.mu.Lock()
-	told := r.late[target]
-	r.late[target] = true
-	r.mu.Unlock()
-	if !told {
+	if text := tooLate(run, scale); text != "" && r.first(r.late, target) {
 		r.warn(fmt.Sprintf("%s, %s: %s", target, cell, text))
 	}
 }

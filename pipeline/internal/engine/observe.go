@@ -220,14 +220,9 @@ func prefixed(member, name string) string {
 
 // blind warns once of a server whose metrics cannot be read.
 func (r *runner) blind(label string, err error) {
-	r.mu.Lock()
-	told := r.unseen[label]
-	r.unseen[label] = true
-	r.mu.Unlock()
-	if told {
-		return
+	if r.first(r.unseen, label) {
+		r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
 	}
-	r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
 }
 
 // rises is what each counter rose by. A counter that is new has risen from nothing; one

@@ -220,17 +220,24 @@ const severityWarning = "warning"
 // warn adds a warning once and shows it.
 func (r *runner) warn(text string) {
 	text = r.o.Redact.String(text)
-	r.mu.Lock()
-	told := r.warned[text]
-	if !told {
-		r.warned[text] = true
-		r.out.Warnings = append(r.out.Warnings, text)
-	}
-	r.mu.Unlock()
-	if told {
+	if !r.first(r.warned, text) {
 		return
 	}
+	r.mu.Lock()
+	r.out.Warnings = append(r.out.Warnings, text)
+	r.mu.Unlock()
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: severityWarning, Text: text})
+}
+
+// first says whether something is told for the first time, and notes that it was.
+func (r *runner) first(told map[string]bool, what string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if told[what] {
+		return false
+	}
+	told[what] = true
+	return true
 }
 
 // heartbeat emits a sign of life each minute until the returned function is called.
