@@ -198,7 +198,7 @@ func (r *Rehearsal) launch(seed, repeat int, l plan.Launch, folder func(string) 
 
 func (r *Rehearsal) measure(seed, repeat int, l plan.Launch, run plan.Run, v *virtualMachine, front string) (result.Run, error) {
 	_, cell, _ := r.opt.Plan.Cell(run.Cell)
-	v.forget()
+	v.forget(front)
 	got, err := v.load(context.Background(), load.Options{
 		BaseURL: front, Workload: cell.Workload, Seed: draw("content", seed, run.Seed), ShapeSeed: run.ShapeSeed,
 	})
@@ -218,15 +218,6 @@ func (r *Rehearsal) measure(seed, repeat int, l plan.Launch, run plan.Run, v *vi
 		out.Status, out.Reason, out.Metrics = result.RunFailed, "no request succeeded", nil
 	}
 	return out, nil
-}
-
-// forget clears the caches of all servers, as engines do between runs.
-func (v *virtualMachine) forget() {
-	for _, p := range v.at {
-		if p.fleet != nil {
-			p.fleet.ResetPrefixCaches()
-		}
-	}
 }
 
 // draw is a number that depends on its arguments alone.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/router"
@@ -228,6 +227,13 @@ func (v *virtualMachine) serve() {
 	v.reach(latest)
 }
 
+// forget clears the caches of the fleet of what listens at a URL.
+func (v *virtualMachine) forget(url string) {
+	if p := v.process(url); p != nil && p.fleet != nil {
+		p.fleet.ResetPrefixCaches()
+	}
+}
+
 // notesEvery is how often a run notes what its servers hold.
 const notesEvery = time.Second
 
@@ -286,8 +292,7 @@ func (v *virtualMachine) played(t engine.TargetSpec) engine.TargetSpec {
 		m := &t.Members[i]
 		m.Launcher = v
 		e := virtualEngine{m.Engine, v}
-		observer, ok := m.Engine.(steps.Observer)
-		if ok && m.Role != result.RoleRouter && m.Role != result.RoleService {
+		if observer, ok := m.Engine.(steps.Observer); ok {
 			m.Engine = virtualServer{e, observer}
 		} else {
 			m.Engine = e
@@ -316,9 +321,7 @@ func (e virtualEngine) Ready(_ context.Context, ep steps.Endpoint, _ steps.Readi
 
 // Reset implements steps.Engine.
 func (e virtualEngine) Reset(_ context.Context, ep steps.Endpoint) error {
-	if p := e.machine.process(ep.BaseURL); p != nil && p.fleet != nil {
-		p.fleet.ResetPrefixCaches()
-	}
+	e.machine.forget(ep.BaseURL)
 	return nil
 }
 
