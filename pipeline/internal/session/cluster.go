@@ -246,7 +246,7 @@ func (d *deployment) showSteps(rendered map[string]engine.Process) error {
 	}
 	at := map[string]slurm.Place{}
 	for i, p := range d.parts {
-		at[p.Name] = d.places.slurm[i]
+		at[p.Name] = d.places[i]
 	}
 	for name, r := range rendered {
 		place := at[name]

@@ -95,12 +95,12 @@ func (c *containers) getenv(getenv func(string) string) func(string) string {
 	}
 }
 
-// each does something at every host at the same time.
-func (c *containers) each(do func(*dockerHost) error) error {
+// each does something at every host, by its number, at the same time.
+func (c *containers) each(do func(i int, h *dockerHost) error) error {
 	errs := make([]error, len(c.hosts))
 	var all sync.WaitGroup
 	for i, h := range c.hosts {
-		all.Go(func() { errs[i] = do(h) })
+		all.Go(func() { errs[i] = do(i, h) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
@@ -149,14 +149,14 @@ func (c *containers) refused(spec steps.ServerSpec) error {
 
 // preflight fails if a daemon cannot be reached, and gets ready what all launches need.
 func (c *containers) preflight(ctx context.Context, opt Options, spawner steps.Spawner) error {
-	if err := c.each(func(h *dockerHost) error { return h.open(ctx, spawner, opt.Environ) }); err != nil {
+	if err := c.each(func(_ int, h *dockerHost) error { return h.open(ctx, spawner, opt.Environ) }); err != nil {
 		return err
 	}
 	if opt.Plan.Simulated != SimulateContainer {
 		return nil
 	}
 	image := make(chan string, len(c.hosts))
-	err := c.each(func(h *dockerHost) error {
+	err := c.each(func(_ int, h *dockerHost) error {
 		ref, err := docker.SimulatorImage(ctx, h.url, opt.Self)
 		image <- ref // its name is the hash of the program: the same everywhere
 		return err
@@ -173,18 +173,14 @@ func (c *containers) close() error {
 	if c == nil {
 		return nil
 	}
-	return c.each((*dockerHost).close)
+	return c.each(func(_ int, h *dockerHost) error { return h.close() })
 }
 
 // leftovers does something with what is left at each host, and returns all that it found.
 func (c *containers) leftovers(do func(*dockerHost) ([]docker.Leftover, error)) ([]docker.Leftover, error) {
 	found := make([][]docker.Leftover, len(c.hosts))
-	index := map[*dockerHost]int{}
-	for i, h := range c.hosts {
-		index[h] = i
-	}
-	err := c.each(func(h *dockerHost) (err error) {
-		found[index[h]], err = do(h)
+	err := c.each(func(i int, h *dockerHost) (err error) {
+		found[i], err = do(h)
 		return err
 	})
 	return slices.Concat(found...), err

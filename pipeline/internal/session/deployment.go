@@ -30,7 +30,7 @@ type deployment struct {
 	// parts are the processes of the members as they are started: with their place, network
 	// and GPUs.
 	parts  []part
-	places *places
+	places []slurm.Place
 }
 
 func (t targets) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {

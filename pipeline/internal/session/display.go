@@ -173,7 +173,7 @@ func (t targets) showSpread(server *lang.Server) ([]plan.Process, error) {
 	for i, m := range s.target().Members {
 		p := rendered[m.Name].Process
 		if t.cluster != nil {
-			if p, err = t.cluster.show(s.places.slurm[i], p); err != nil {
+			if p, err = t.cluster.show(s.places[i], p); err != nil {
 				return nil, err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
 // part is one process of a server: all of it, or that of one node.
@@ -138,7 +139,7 @@ type spreadServer struct {
 	targets
 	server *lang.Server
 	parts  []part
-	places *places
+	places []slurm.Place
 }
 
 // newSpread places the processes of a server.

@@ -8,18 +8,12 @@ import (
 	"github.com/servegate/pipeline/steps/slurm"
 )
 
-// places of the processes of a target, by their index: on a cluster, or on hosts.
-type places struct {
-	slurm []slurm.Place
-}
-
 // place gives the processes of a target their nodes, GPUs and network, and makes of their
-// specs what is started there.
-func (t targets) place(parts []part, together bool) ([]part, *places, error) {
-	at := &places{}
-	var err error
+// specs what is started there. at are their places on a cluster, by their index; nil without
+// one.
+func (t targets) place(parts []part, together bool) (out []part, at []slurm.Place, err error) {
 	if t.cluster != nil {
-		at.slurm, err = t.cluster.places(membersOf(parts))
+		at, err = t.cluster.places(membersOf(parts))
 	} else {
 		parts, err = placed(parts, groundOf(t.opt.Config.Settings.Docker, t.opt.Plan.Simulated, together))
 	}
@@ -64,9 +58,9 @@ func (t targets) hostOf(spec steps.ServerSpec) *dockerHost {
 }
 
 // launcherAt starts a process at its place.
-func (t targets) launcherAt(at *places, parts []part, i int) steps.Launcher {
+func (t targets) launcherAt(at []slurm.Place, parts []part, i int) steps.Launcher {
 	if t.cluster != nil {
-		return t.cluster.launcher(at.slurm[i])
+		return t.cluster.launcher(at[i])
 	}
 	if h := t.hostOf(parts[i].Spec); h != nil {
 		return h.launcher
@@ -76,14 +70,14 @@ func (t targets) launcherAt(at *places, parts []part, i int) steps.Launcher {
 
 // hostsOf are the addresses at which others reach processes, by their names. A process
 // without one is at the loopback address.
-func (t targets) hostsOf(at *places, parts []part) (map[string]string, error) {
+func (t targets) hostsOf(at []slurm.Place, parts []part) (map[string]string, error) {
 	hosts := map[string]string{}
 	for i, p := range parts {
 		if p.Spec.URL != "" {
 			continue
 		}
 		if t.cluster != nil {
-			address, err := t.nodeAddress(at.slurm[i].Node)
+			address, err := t.nodeAddress(at[i].Node)
 			if err != nil {
 				return nil, err
 			}
