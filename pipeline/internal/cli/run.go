@@ -29,7 +29,7 @@ import (
 type planFlags struct {
 	only      []string
 	repeat    int
-	simulate  string // "", "process" or "container"
+	simulate  string // "", "process", "container" or "virtual"
 	timeScale float64
 	// ignoreNoise plans gates that are known to be too noisy.
 	ignoreNoise bool
