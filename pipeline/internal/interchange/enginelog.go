@@ -30,24 +30,47 @@ type EngineSample struct {
 }
 
 // engineLog reads the lines of statistics of the engines whose logs stand between results.
+// A log of days has more lines than any chart has points, so of each engine only every so
+// many are kept.
 type engineLog struct {
 	readers []func(line string) (map[string]float64, bool)
-	samples []EngineSample
-	// every so many lines is kept, and skipped counts the others: a log of days has more
-	// lines than any chart has points.
-	every, skipped int
+	courses map[string]*engineCourse
+	every   int // so many lines of an engine one is kept
+	lines   int // read so far
+	kept    int // of all engines
+	others  int // lines of engines beyond maxEngines
 }
 
-// maxSamples bounds the lines that are kept for one result.
-const maxSamples = 4096
+// engineCourse is what one engine logged: lines evenly spread, and that with the largest
+// value of each figure, which need not be among them.
+type engineCourse struct {
+	lines int
+	even  []loggedSample
+	peaks map[string]loggedSample
+}
+
+// loggedSample is a sample with its place among all of the log. Its line is none: one that
+// was overwritten, as progress bars are, may hold several samples.
+type loggedSample struct {
+	EngineSample
+	place int
+}
+
+// maxSamples bounds the lines that are kept for one result, peaks aside, and maxEngines the
+// engines that they may be of: a quarter, so that to keep every other line makes room.
+const (
+	maxSamples = 4096
+	maxEngines = maxSamples / 4
+)
 
 func newEngineLog() *engineLog {
-	e := &engineLog{every: 1}
+	e := &engineLog{}
 	for _, engine := range []steps.Engine{vllm.New(), sglang.New()} {
 		if o, ok := engine.(steps.Observer); ok {
 			e.readers = append(e.readers, o.LogPoint)
 		}
 	}
+	e.forget()
 	return e
 }
 
@@ -57,25 +80,76 @@ func (e *engineLog) take(line string, number int) bool {
 	if !ok {
 		return false
 	}
-	if e.skipped++; e.skipped < e.every {
-		return true
-	}
-	e.skipped = 0
 	s.Line = number
-	if e.samples = append(e.samples, s); len(e.samples) == maxSamples {
-		half := e.samples[:0]
-		for i := 0; i < maxSamples; i += 2 {
-			half = append(half, e.samples[i])
+	c := e.courses[s.Engine]
+	if c == nil {
+		if len(e.courses) == maxEngines {
+			e.others++
+			return true
 		}
-		clear(e.samples[len(half):])
-		e.samples = half
-		e.every *= 2
+		c = &engineCourse{peaks: map[string]loggedSample{}}
+		e.courses[s.Engine] = c
+	}
+	e.lines++
+	if c.add(loggedSample{s, e.lines}, e.every) {
+		e.kept++
+	}
+	if e.kept == maxSamples {
+		e.thin()
 	}
 	return true
 }
 
+// add keeps the sample where it is a peak, and every so many; it reports the latter.
+func (c *engineCourse) add(s loggedSample, every int) bool {
+	for name, v := range s.Values {
+		if old, ok := c.peaks[name]; !ok || v > old.Values[name] {
+			c.peaks[name] = s
+		}
+	}
+	c.lines++
+	if (c.lines-1)%every != 0 {
+		return false
+	}
+	c.even = append(c.even, s)
+	return true
+}
+
+// thin keeps every other line of each engine, and of those to come.
+func (e *engineLog) thin() {
+	e.every *= 2
+	e.kept = 0
+	for _, c := range e.courses {
+		half := c.even[:0]
+		for i := 0; i < len(c.even); i += 2 {
+			half = append(half, c.even[i])
+		}
+		clear(c.even[len(half):])
+		c.even = half
+		e.kept += len(half)
+	}
+}
+
+// samples are the lines that are kept, in the order of the log.
+func (e *engineLog) samples() []EngineSample {
+	var all []loggedSample
+	for _, c := range e.courses {
+		all = slices.AppendSeq(append(all, c.even...), maps.Values(c.peaks))
+	}
+	slices.SortFunc(all, func(a, b loggedSample) int { return cmp.Compare(a.place, b.place) })
+	all = slices.CompactFunc(all, func(a, b loggedSample) bool { return a.place == b.place })
+	var out []EngineSample
+	for _, s := range all {
+		out = append(out, s.EngineSample)
+	}
+	return out
+}
+
 // forget begins anew, for the next result.
-func (e *engineLog) forget() { e.samples, e.every, e.skipped = nil, 1, 0 }
+func (e *engineLog) forget() {
+	e.courses = map[string]*engineCourse{}
+	e.every, e.lines, e.kept, e.others = 1, 0, 0, 0
+}
 
 var (
 	engineName = regexp.MustCompile(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)

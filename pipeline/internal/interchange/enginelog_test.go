@@ -115,3 +115,49 @@ func TestEngineLogOfSession(t *testing.T) {
 		t.Errorf("series %+v", run.Series)
 	}
 }
+
+// TestLongLogOfSeveralEngines: lines that are left out are left out of each engine alike,
+// and never the one with the largest value.
+func TestLongLogOfSeveralEngines(t *testing.T) {
+	const lines, at, peak = 20_000, 12_345, 77 // in a line of the second engine that is not kept for its place
+	var log []string
+	for i := range lines {
+		waiting := 0
+		if i == at {
+			waiting = peak
+		}
+		log = append(log, fmt.Sprintf("INFO 09-%02d %02d:%02d:%02d x] Engine %03d: Avg prompt throughput: 0.0 tokens/s, Running: %d reqs, Waiting: %d reqs",
+			1+i/17280, i/720%24, i/12%60, i%12*5, i%2, i, waiting))
+	}
+	run := logged(t, log...)
+	if run.Audit["engine_waiting_max"] != float64(peak) || run.Audit["engine_running_max"] != float64(lines-1) {
+		t.Errorf("audit %v", run.Audit)
+	}
+	for _, engine := range []string{"engine 000", "engine 001"} {
+		i := slices.IndexFunc(run.Series, func(s result.Series) bool { return s.Name == "running" && s.Member == engine })
+		if i < 0 {
+			t.Errorf("no course of %s", engine)
+			continue
+		}
+		s := run.Series[i]
+		if n := len(s.T); n != 300 || s.V[0] > 1 || s.V[n-1] < lines-100 || !slices.IsSorted(s.T) {
+			t.Errorf("%s: %d points from %v to %v", engine, n, s.V[0], s.V[n-1])
+		}
+	}
+}
+
+// TestLogOfTooManyEngines: a log cannot make a report of as many courses as it names engines.
+func TestLogOfTooManyEngines(t *testing.T) {
+	var log strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&log, "INFO 09-01 00:%02d:%02d x] Engine %06d: Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n", i/60%60, i%60, i)
+	}
+	runs, err := interchange.Read(strings.NewReader(log.String()+rule+"Successful requests:  10\nMean TTFT (ms):  12.50\n"+end), "x.log", interchange.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	warning := "the engine's log names more than 1024 engines: 48976 lines of the others are left out"
+	if len(runs[0].Engine) != 1024 || !slices.Contains(runs[0].Warnings, warning) {
+		t.Errorf("%d samples, warnings %q", len(runs[0].Engine), runs[0].Warnings)
+	}
+}

@@ -31,7 +31,8 @@ type Run struct {
 	Duration float64
 	// Other holds the lines inside a block that no rule knows, by label, as printed.
 	Other map[string]string
-	// Engine is what the engine logged while the run lasted.
+	// Engine is what the engine logged while the run lasted, of a long log the peaks and
+	// lines evenly spread for each engine that wrote it.
 	Engine []EngineSample
 	// Records of every request, where the file has them and ReadOptions asks for them.
 	Records *record.Run

@@ -258,8 +258,11 @@ func (t *textReader) closeBlock(why string) {
 	if len(run.Other) > 0 {
 		run.warnf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
-	if run.Engine = t.engine.samples; slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
+	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
 		run.warnf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+	}
+	if n := t.engine.others; n > 0 {
+		run.warnf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}
 	t.runs = append(t.runs, run)
 	t.around.next()
