@@ -21,9 +21,12 @@ func readBench(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	tool := opt.Tool
 	seen := map[string]int{}
 	for line := 1; ; line++ {
-		text, _, err := readLine(in, opt.Limits.Line)
+		text, complete, err := readLine(in, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if text != "" && !complete {
+			return nil, &Error{name, line, errors.New("the file ends in the middle of this line: it was cut; export or copy it again")}
 		}
 		if measured, ok := strings.CutPrefix(text, "# measured-by "); ok && opt.Tool == "" {
 			tool = strings.TrimSpace(measured)

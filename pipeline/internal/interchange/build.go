@@ -184,13 +184,16 @@ func (r *Run) restoreRates() {
 	if r.Duration <= 0 || r.Counts.Succeeded == 0 {
 		return
 	}
-	for group, n := range map[string]int64{
-		"request_throughput": int64(r.Counts.Succeeded), "input_throughput": r.Counts.InputTokens,
-		"output_throughput": r.Counts.OutputTokens, "total_throughput": r.Counts.InputTokens + r.Counts.OutputTokens,
+	for _, rate := range []struct {
+		group string
+		n     int64
+	}{
+		{"request_throughput", int64(r.Counts.Succeeded)}, {"input_throughput", r.Counts.InputTokens},
+		{"output_throughput", r.Counts.OutputTokens}, {"total_throughput", r.Counts.InputTokens + r.Counts.OutputTokens},
 	} {
-		id, definition := r.metricID(group, "mean")
-		if v, ok := r.Metrics[id]; ok && v == 0 && n > 0 && definition == "" {
-			r.Metrics[id] = float64(n) / r.Duration
+		id, definition := r.metricID(rate.group, "mean")
+		if v, ok := r.Metrics[id]; ok && v == 0 && rate.n > 0 && definition == "" {
+			r.Metrics[id] = float64(rate.n) / r.Duration
 			r.warnf("%s is printed as 0 and computed from the counts and the duration", id)
 		}
 	}

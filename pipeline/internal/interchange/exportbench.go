@@ -136,18 +136,18 @@ const requestsFamily = "pipeline_requests"
 // auditFailures is where a run says that its tool tells no failures.
 const auditFailures = "failures"
 
-// measuredBy is the tool that measured all runs, "" if it is not one.
+// measuredBy is the tool that measured all runs, "" if it is not one or a run does not tell.
 func measuredBy(doc *result.Document) string {
-	tool, one := "", true
+	var tools []string
 	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
-		t, _ := r.Audit["tool"].(string)
-		one = one && (tool == "" || t == tool)
-		tool = t
+		if tool, _ := r.Audit["tool"].(string); !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
 	})
-	if !one {
+	if len(tools) != 1 {
 		return ""
 	}
-	return tool
+	return tools[0]
 }
 
 func benchUnit(id string) string {
@@ -206,7 +206,7 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 			fmt.Fprint(b, line)
 		}
 	}
-	fmt.Fprint(b, "# EOF\n")
+	fmt.Fprintln(b, endOfMetrics)
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write OpenMetrics: %w", err)
 	}

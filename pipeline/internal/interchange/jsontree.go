@@ -44,9 +44,11 @@ func (n *node) has(keys ...string) bool {
 	return true
 }
 
+func (n *node) isNull() bool { return n.kind == '0' && n.text == "null" }
+
 // str is the text of a string, a number or a literal; "" for null and for structures.
 func (n *node) str() string {
-	if n == nil || n.kind == '{' || n.kind == '[' || n.kind == '0' && n.text == "null" {
+	if n == nil || n.kind == '{' || n.kind == '[' || n.isNull() {
 		return ""
 	}
 	return n.text

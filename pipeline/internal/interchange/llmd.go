@@ -1,9 +1,12 @@
 package interchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,11 +30,11 @@ func convertLLMD(root *node, r Run) (Run, error) {
 		return r, r.takeOwn(own)
 	}
 	r.fields(load.get("native", "args"), "")
-	for param, path := range map[string][]string{
-		"request_rate": {"rate_qps"}, "max_concurrency": {"concurrency"}, "input_len": {"input_seq_len", "value"}, "output_len": {"output_seq_len", "value"},
-	} {
-		r.setParam(param, load.get("standardized").get(path...).str())
-	}
+	standardized := load.get("standardized")
+	r.setParam("request_rate", standardized.get("rate_qps").str())
+	r.setParam("max_concurrency", standardized.get("concurrency").str())
+	r.setParam("input_len", standardized.get("input_seq_len", "value").str())
+	r.setParam("output_len", standardized.get("output_seq_len", "value").str())
 	if r.Tool == "" {
 		r.warnf("the report does not say which tool measured it: figures are taken as vLLM defines them")
 	}
@@ -46,23 +49,15 @@ func convertLLMD(root *node, r Run) (Run, error) {
 func llmdEntries(root *node, r *Run) (entryList, error) {
 	var e entryList
 	aggregate := root.get("results", "request_performance", "aggregate")
-	requests := aggregate.get("requests")
-	if total, ok := requests.get("total").number(); ok {
-		failures, told := requests.get("failures").number()
-		incomplete, _ := requests.get("incomplete").number()
-		e.text("completed", fmt.Sprint(int64(total-failures-incomplete)), requests.line)
-		if told {
-			e.text("failed", fmt.Sprint(int64(failures)), requests.line)
-		}
-		if incomplete > 0 {
-			r.audit("incomplete_requests", incomplete)
-		}
+	if err := llmdRequests(&e, aggregate.get("requests"), r); err != nil {
+		return e, err
 	}
 	stats := map[string]string{}
 	for ours, theirs := range llmdStats {
 		stats[theirs] = ours
 	}
-	for group, l := range llmdLatencies {
+	for _, group := range slices.Sorted(maps.Keys(llmdLatencies)) {
+		l := llmdLatencies[group]
 		n := aggregate.get("latency", l.name)
 		if n == nil || group == "token_latency" { // the same field as ntpot
 			continue
@@ -73,8 +68,8 @@ func llmdEntries(root *node, r *Run) (entryList, error) {
 		}
 		e.statistics(n, labelOf(group), unit, stats)
 	}
-	for group, t := range llmdThroughputs {
-		e.add(strings.ReplaceAll(group, "_", " "), aggregate.get("throughput", t.name, "mean"))
+	for _, group := range slices.Sorted(maps.Keys(llmdThroughputs)) {
+		e.add(strings.ReplaceAll(group, "_", " "), aggregate.get("throughput", llmdThroughputs[group].name, "mean"))
 	}
 	if text := root.get("run", "time", "duration").str(); text != "" {
 		seconds, err := isoSeconds(text)
@@ -84,6 +79,45 @@ func llmdEntries(root *node, r *Run) (entryList, error) {
 		r.Duration = seconds
 	}
 	return e, nil
+}
+
+// llmdRequests adds how many requests succeeded and failed.
+func llmdRequests(e *entryList, requests *node, r *Run) error {
+	if requests == nil || requests.isNull() {
+		return nil
+	}
+	if requests.kind != '{' {
+		return &Error{r.Source, requests.line, errors.New("requests is not an object: it has total, failures and incomplete")}
+	}
+	total, known, err := r.countIn(requests, "total")
+	failures, told, failuresErr := r.countIn(requests, "failures")
+	incomplete, _, incompleteErr := r.countIn(requests, "incomplete")
+	if err := cmp.Or(err, failuresErr, incompleteErr); err != nil || !known {
+		return err
+	}
+	if failures+incomplete > total {
+		return &Error{r.Source, requests.line, fmt.Errorf("%d of %d requests failed and %d are incomplete", failures, total, incomplete)}
+	}
+	e.text("completed", fmt.Sprint(total-failures-incomplete), requests.line)
+	if told {
+		e.text("failed", fmt.Sprint(failures), requests.line)
+	}
+	if incomplete > 0 {
+		r.audit("incomplete_requests", float64(incomplete))
+	}
+	return nil
+}
+
+// countIn reads a count of an object; told is false where it is not there.
+func (r *Run) countIn(n *node, key string) (count int64, told bool, err error) {
+	c := n.get(key)
+	if c == nil || c.isNull() {
+		return 0, false, nil
+	}
+	if count, err = parseCount(c.str()); err != nil {
+		return 0, false, &Error{r.Source, c.line, fmt.Errorf("%s: %w", key, err)}
+	}
+	return count, true, nil
 }
 
 // labelOf is a label of a group of times that figureOf understands.
@@ -119,9 +153,14 @@ func (r *Run) takeOwn(own *node) error {
 	if err := r.fill(e.entries); err != nil {
 		return err
 	}
-	if sent, err := parseCount(own.get("sent").str()); err == nil && sent >= int64(r.Counts.Succeeded) && sent < 1<<31 {
-		r.Counts.Sent = int(sent)
+	sent, told, err := r.countIn(own, "sent")
+	if err != nil || !told {
+		return err
 	}
+	if sent < int64(r.Counts.Succeeded+r.Counts.Failed) || sent >= 1<<31 {
+		return &Error{r.Source, own.get("sent").line, fmt.Errorf("sent: %d requests, of which %d succeeded and %d failed", sent, r.Counts.Succeeded, r.Counts.Failed)}
+	}
+	r.Counts.Sent = int(sent)
 	return nil
 }
 

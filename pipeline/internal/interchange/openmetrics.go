@@ -22,6 +22,9 @@ var (
 	unescape    = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")
 )
 
+// endOfMetrics is the last line of every file of the format.
+const endOfMetrics = "# EOF"
+
 // readOpenMetrics reads what WriteOpenMetrics wrote: a run for each set of labels but the
 // statistic. Its axes are parameters, and so is the repeat.
 func readOpenMetrics(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
@@ -31,13 +34,19 @@ func readOpenMetrics(in *bufio.Reader, name string, opt ReadOptions) ([]Run, err
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
+		if text == endOfMetrics {
+			break
+		}
+		if err != nil {
+			if text == "" {
+				line-- // the last one that is there
+			}
+			return nil, &Error{name, line, fmt.Errorf("the file ends here, without a line %q: it was cut; export or copy it again", endOfMetrics)}
+		}
 		if text != "" && text[0] != '#' {
 			if err := m.sample(text, line); err != nil {
 				return nil, &Error{name, line, err}
 			}
-		}
-		if err != nil || text == "# EOF" {
-			break
 		}
 	}
 	var runs []Run

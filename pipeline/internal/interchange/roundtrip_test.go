@@ -227,6 +227,12 @@ func TestRoundTripAnyDocument(t *testing.T) {
 	})
 }
 
+// ownReport is a report of llm-d with our own figures, and more of them in its second line.
+func ownReport(more string) string {
+	return `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {}, "observability": {"pipeline": {"tool": "vllm",
+` + more + `, "succeeded": 8, "failed": 2, "duration_s": 2, "input_tokens": 4, "output_tokens": 6, "metrics": {"request_throughput.mean": 0, "input_throughput.mean": 0, "output_throughput.mean": 0, "total_throughput.mean": 0}}}}}`
+}
+
 func TestExchangeErrors(t *testing.T) {
 	report := func(results string) string {
 		return `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {"aggregate": ` + results + `}}}`
@@ -247,6 +253,21 @@ func TestExchangeErrors(t *testing.T) {
 		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "ms", "mean": "fast"}}}`), `"fast" is not a number`},
 		{"x.json", strings.Replace(report(`{}`), "0.2", "0.1", 1), `a Benchmark Report of version "0.1": only 0.2 is read`},
 		{"x.json", report(`{}`), "a result without a figure"},
+		// Files that were cut: what is left reads well, and is not all.
+		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX 10 1 ttft.mean-s\nBenchmarkX 10 1 ttft.mean-s", "x.txt:3: the file ends in the middle of this line"},
+		{"x.txt", "BenchmarkX 10 1 ttft.mean-s\n# measured-by vl", "x.txt:2: the file ends in the middle of this line"},
+		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\n", "x.prom:2: the file ends here, without a line \"# EOF\""},
+		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\npipeline_ttft_seconds{st", "x.prom:3: the file ends here, without a line \"# EOF\""},
+		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\n# EO", "x.prom:3: the file ends here, without a line \"# EOF\""},
+		// Counts of llm-d that cannot be read are not counts that are not there.
+		{"x.json", report("\n{\"requests\":\n\"many\"}"), "x.json:3: requests is not an object"},
+		{"x.json", report("{\"requests\": {\n\"total\": \"many\"}}"), `x.json:2: total: "many" is not a number`},
+		{"x.json", report("{\"requests\": {\"total\": 10,\n\"failures\": 0.5}}"), `x.json:2: failures: "0.5" is not a count`},
+		{"x.json", report("{\"requests\": {\"total\": 10,\n\"incomplete\": []}}"), `x.json:2: incomplete: "" is not a number`},
+		{"x.json", report("{\"requests\":\n{\"total\": 10, \"failures\": 9, \"incomplete\": 2}}"), "x.json:2: 9 of 10 requests failed and 2 are incomplete"},
+		{"x.json", ownReport(`"sent": "many"`), `x.json:2: sent: "many" is not a number`},
+		{"x.json", ownReport(`"sent": 9`), "x.json:2: sent: 9 requests, of which 8 succeeded and 2 failed"},
+		{"x.json", ownReport(`"sent": 1e10`), "x.json:2: sent: 10000000000 requests"},
 	}
 	for _, tt := range tests {
 		_, err := interchange.Read(strings.NewReader(tt.text), tt.file, interchange.ReadOptions{})
@@ -280,5 +301,54 @@ func TestForeignLLMD(t *testing.T) {
 	}.check(t, r)
 	if r.Duration != 62.5 || r.Audit["incomplete_requests"] != 3.0 {
 		t.Errorf("%v s, audit %v", r.Duration, r.Audit)
+	}
+}
+
+// TestLLMDIsReadInOneOrder: the first error is the same one each time, and so are the
+// warnings.
+func TestLLMDIsReadInOneOrder(t *testing.T) {
+	const report = `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {"aggregate": {"requests": {"total": 10}, "latency": {
+ "time_to_first_token": {"units": "s", "mean": "a"}, "time_per_output_token": {"units": "s/token", "mean": "b"},
+ "inter_token_latency": {"units": "s/token", "mean": "c"}, "request_latency": {"units": "s", "mean": "d"}}}}}}`
+	var errs, warnings []string
+	for range 32 {
+		_, err := interchange.Read(strings.NewReader(report), "x.json", interchange.ReadOptions{})
+		errs = append(errs, err.Error())
+		runs, err := interchange.Read(strings.NewReader(ownReport(`"sent": 10`)), "x.json", interchange.ReadOptions{})
+		if err != nil || len(runs[0].Warnings) != 4 || runs[0].Counts.Sent != 10 {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		warnings = append(warnings, strings.Join(runs[0].Warnings, "; "))
+	}
+	if errs, warnings := slices.Compact(errs), slices.Compact(warnings); len(errs) > 1 || len(warnings) > 1 {
+		t.Errorf("errors %q, warnings %q", errs, warnings)
+	}
+}
+
+// TestBenchToolInAnyOrder: the tool stands in the head where all runs are known to be its,
+// whichever run comes first.
+func TestBenchToolInAnyOrder(t *testing.T) {
+	for _, tt := range []struct {
+		tools []string
+		want  string
+	}{
+		{[]string{"vllm", "vllm"}, "vllm"}, {[]string{"vllm", ""}, ""}, {[]string{"", "vllm"}, ""}, {[]string{"vllm", "sglang"}, ""}, {[]string{"vllm", "sglang", "vllm"}, ""},
+	} {
+		cell := result.Cell{}
+		for i, tool := range tt.tools {
+			run := result.Run{Repeat: i + 1, Status: result.RunOK, Sent: 1, Metrics: map[string]float64{"ttft.mean": 1}, Audit: map[string]any{}}
+			if tool != "" {
+				run.Audit["tool"] = tool
+			}
+			cell.Runs = append(cell.Runs, run)
+		}
+		var b bytes.Buffer
+		if err := interchange.WriteGoBench(&b, &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}); err != nil {
+			t.Fatal(err)
+		}
+		_, after, told := strings.Cut(b.String(), "# measured-by ")
+		if got, _, _ := strings.Cut(after, "\n"); got != tt.want || told != (tt.want != "") {
+			t.Errorf("%q: measured by %q (%v), want %q", tt.tools, got, told, tt.want)
+		}
 	}
 }
