@@ -17,7 +17,9 @@ var usualKeys = []string{
 	"num_prompts", "backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label",
 }
 
-// group sorts the results into cells, in the order of their first result.
+// group chooses the parameters that tell cells apart, if nobody did, and sorts the results
+// into cells, in the order of their first result. What else results of a cell differ in is
+// an error, or a warning where a person named the parameters.
 func (d *document) group() error {
 	declared := len(d.opt.By) > 0 && !d.opt.Chosen
 	if d.by = d.opt.By; !declared && !d.opt.Chosen {
