@@ -47,29 +47,29 @@ func (s *search) likelihood(x []float64) likelihood {
 // squaresAbout is the sum of squares of the innovations of a segment about its mean, by
 // generalized least squares.
 func squaresAbout(x []float64, phi float64) float64 {
-	first := math.Sqrt(1-phi*phi) * x[0]
-	ww, mw, mm := first*first, (1-phi*phi)*x[0], 1-phi*phi
-	for t := 1; t < len(x); t++ {
-		w := x[t] - phi*x[t-1]
-		ww += w * w
-		mw += (1 - phi) * w
-		mm += (1 - phi) * (1 - phi)
-	}
+	ww, mw, mm := sums(x, phi)
 	return ww - mw*mw/mm
 }
 
-// bestStep is the sum of squares of the innovations of a segment about its mean, and by how
-// much the best step lessens it. at is 0 if there is no place for one.
-func (s *search) bestStep(x []float64, phi float64) (squares, gain float64, at int) {
-	level := 1 - phi // of a mean of 1 in an innovation
-	start := 1 - phi*phi
-	ww, mw, mm := start*x[0]*x[0], start*x[0], start
+// sums are those of a segment's innovations w and of the innovations m of a constant 1: of
+// w², of w·m and of m².
+func sums(x []float64, phi float64) (ww, mw, mm float64) {
+	level, start := 1-phi, 1-phi*phi // m of a later point, and m² of the first one
+	ww, mw, mm = start*x[0]*x[0], start*x[0], start
 	for t := 1; t < len(x); t++ {
 		w := x[t] - phi*x[t-1]
 		ww += w * w
 		mw += level * w
 		mm += level * level
 	}
+	return ww, mw, mm
+}
+
+// bestStep is the sum of squares of the innovations of a segment about its mean, and by how
+// much the best step lessens it. at is 0 if there is no place for one.
+func (s *search) bestStep(x []float64, phi float64) (squares, gain float64, at int) {
+	level := 1 - phi // of a mean of 1 in an innovation
+	ww, mw, mm := sums(x, phi)
 	later := 0.0
 	for t := len(x) - 1; t >= s.MinSegment; t-- {
 		w := x[t] - phi*x[t-1]

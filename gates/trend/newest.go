@@ -57,8 +57,9 @@ func (s *search) scannable() bool {
 	return len(s.x)-s.cuts[len(s.cuts)-2] >= max(leastScanned, 2*s.MinSegment)
 }
 
-// unbiased corrects a correlation for the bias that the means of segments cause, as
-// [search.correlation] does.
+// unbiased corrects a correlation, to first order, for the bias that the means of segments
+// cause: it takes the bias of the correlation found, where [search.correlation] takes that
+// of the corrected one.
 func unbiased(phi float64, points, segments int) float64 {
 	return math.Max(0, math.Min(phi+float64(segments)*(1+3*phi)/float64(points), maxCorrelation))
 }
