@@ -326,6 +326,20 @@ func TestSlurm(t *testing.T) {
 			}
 			return text, code
 		}},
+		{"one of a server's processes fails", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := slurmRun(t, "--var", `fails=["node_dies=3"]`)
+			args[1] = "places.hcl"
+			text, code := marked(t, dir, args...)
+			failed := slices.IndexFunc(machineOf(t, dir).Launches, func(l result.Launch) bool { return l.Failure != nil })
+			if failed < 0 {
+				t.Fatal("nothing failed")
+			}
+			if f := machineOf(t, dir).Launches[failed].Failure; !strings.HasPrefix(f.Evidence, "node1: ") || !strings.Contains(f.Evidence, "illegal memory access") {
+				t.Errorf("%s is blamed", f.Evidence)
+			}
+			return text, code
+		}},
 		{"one of a server's nodes lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			args := slurmRun(t, "--only", "place=two")
@@ -516,6 +530,14 @@ func checkPlaces(t *testing.T, dir string) {
 	slices.Sort(at)
 	if want := []string{"node on n2", "server on n1"}; !slices.Equal(at, want) {
 		t.Errorf("the processes of the server of two nodes: %q, want %q", at, want)
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "out", "logs", "*two-node0*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no log of the first node: %v", err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil || !strings.Contains(string(text), "node 1 joined from 10.77.0.12") {
+		t.Errorf("the nodes met elsewhere: %v\n%s", err, text)
 	}
 }
 
