@@ -20,7 +20,7 @@ func (e *embedding) onHead(resp *response, at int64) {
 
 // classify judges the answer and takes from it what counts.
 func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
-	if f, text := classifyHTTP(resp, err, cancelled, e.page.b, "a part of the answer"); f != "" {
+	if f, text := classifyHTTP(resp, err, cancelled, e.b, "a part of the answer"); f != "" {
 		return f, text
 	}
 	switch {
@@ -29,10 +29,10 @@ func (e *embedding) classify(resp *response, err error, cancelled bool) (record.
 	case err != nil:
 		return record.FailCut, cutText(err, "the answer broke off")
 	}
-	a, ok := scanEmbeddings(e.page.b)
+	a, ok := scanEmbeddings(e.b)
 	switch {
 	case !ok:
-		return record.FailGarbage, clip(fmt.Sprintf("not a JSON object (content type %q): %.100q", resp.contentType, e.page.b), maxError)
+		return record.FailGarbage, clip(fmt.Sprintf("not a JSON object (content type %q): %.100q", resp.contentType, e.b), maxError)
 	case a.failure != nil:
 		return record.FailStreamError, errorText(a.failure)
 	case a.vectors == 0:
