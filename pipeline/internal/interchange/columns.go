@@ -140,16 +140,20 @@ const failImported record.Failure = "imported"
 // every event is taken to have brought one token, as the tools do.
 func (c *columns) run(duration float64) (*record.Run, error) {
 	n := len(c.ttfts)
-	for name, length := range map[string]int{"itls": len(c.gapEnds), "output_lens": len(c.outputs)} {
-		if length != n {
-			return nil, c.errorf("%d %s for %d ttfts", length, name, n)
-		}
-	}
-	for name, length := range map[string]int{
-		"input_lens": len(c.inputs), "start_times": len(c.starts), "errors": len(c.failed), "queue_times": len(c.queues),
+	for _, column := range []struct {
+		name   string
+		length int
+		needed bool
+	}{
+		{"itls", len(c.gapEnds), true},
+		{"output_lens", len(c.outputs), true},
+		{"input_lens", len(c.inputs), false},
+		{"start_times", len(c.starts), false},
+		{"errors", len(c.failed), false},
+		{"queue_times", len(c.queues), false},
 	} {
-		if length != 0 && length != n {
-			return nil, c.errorf("%d %s for %d ttfts", length, name, n)
+		if column.length != n && (column.needed || column.length != 0) {
+			return nil, c.errorf("%d %s for %d ttfts", column.length, column.name, n)
 		}
 	}
 	origin := c.origin()

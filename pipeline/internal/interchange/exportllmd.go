@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -117,7 +119,9 @@ var llmdThroughputs = map[string]struct{ name, unit string }{
 
 func llmdAggregate(r *Run) map[string]any {
 	latency, throughput := map[string]any{}, map[string]any{}
-	for group, stats := range r.byGroup() {
+	groups := r.byGroup()
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		stats := groups[group]
 		if stats["mean"] == nil {
 			continue // the report has no statistics without it
 		}
