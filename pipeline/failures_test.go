@@ -218,7 +218,12 @@ func leftOf(t *testing.T, dir string) []docker.Leftover {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := docker.Leftovers(t.Context(), dockerHost(), docker.Filter{RunID: run})
+	return leftovers(t, docker.Filter{RunID: run})
+}
+
+func leftovers(t *testing.T, f docker.Filter) []docker.Leftover {
+	t.Helper()
+	found, err := docker.Leftovers(t.Context(), dockerHost(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
