@@ -41,7 +41,16 @@ func (d *driver) fetch(at time.Duration, id int) {
 		}
 		return
 	}
-	d.engine.Arrived(at, id, got)
+	d.arrived(at, id, got)
+}
+
+// arrived hands the engine the KV that was there at the given time. A step that has begun
+// since was put together without it. It needs the lock.
+func (d *driver) arrived(at time.Duration, id, tokens int) {
+	if at < d.begun {
+		d.late.miss(d.clock.Now() - at - d.patience)
+	}
+	d.engine.Arrived(at, id, tokens)
 	d.signal()
 }
 

@@ -28,6 +28,8 @@ type kvSide struct {
 
 	mu   sync.Mutex
 	nics *nicQueue
+	// booked is the latest time from which the NICs were asked for.
+	booked time.Duration
 	// steps that wait for transfers of the connectors before V1, and the other way round.
 	steps stagedSteps
 	// settled is how long after something began in the model all is known that began before.
@@ -209,11 +211,18 @@ func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
 	return t, nil
 }
 
-// reserve books this side's NICs from the given time on.
-func (k *kvSide) reserve(at time.Duration, bytes float64) (end time.Duration) {
+// reserve books this side's NICs from the given time on. One that was asked for before
+// another, and is heard of after it, has come too late for its turn.
+func (k *kvSide) reserve(at time.Duration, bytes float64) time.Duration {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.nics.reserve(at, bytes)
+	late := at < k.booked
+	k.booked = max(k.booked, at)
+	end := k.nics.reserve(at, bytes)
+	k.mu.Unlock()
+	if late {
+		k.late.miss(k.clock.Now() - at)
+	}
+	return end
 }
 
 // send waits until the link has carried n tokens and then moves their share of bytes over

@@ -40,3 +40,28 @@ func TestHeadStartFollowsTheMedian(t *testing.T) {
 		t.Errorf("the head start is %v on a clock that nobody waits for", by)
 	}
 }
+
+// TestLateTransfersAreTold: a transfer that is heard of after its turn at the NICs, and KV
+// that a step has begun without, did not keep the model's time.
+func TestLateTransfersAreTold(t *testing.T) {
+	clock := &jumpClock{}
+	k := &kvSide{clock: clock, nics: newNICQueue(Link{Bandwidth: 1e9}), late: newLateness(clock)}
+	for _, at := range []time.Duration{3 * time.Millisecond, 5 * time.Millisecond, 5 * time.Millisecond, 4 * time.Millisecond, 6 * time.Millisecond} {
+		k.reserve(at, 1000)
+	}
+	if k.late.missed != 1 {
+		t.Errorf("%d transfers came out of turn, want 1", k.late.missed)
+	}
+
+	d, err := newDriver(testConfig(t), 1, clock, Failures{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.begun = 5 * time.Millisecond
+	for _, at := range []time.Duration{4 * time.Millisecond, 5 * time.Millisecond, 6 * time.Millisecond} {
+		d.arrived(at, 1, 0)
+	}
+	if d.late.missed != 1 {
+		t.Errorf("%d transfers missed their step, want 1", d.late.missed)
+	}
+}

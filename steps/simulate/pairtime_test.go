@@ -110,10 +110,14 @@ func startInTime(t *testing.T, spec memberSpec, clock Clock, seed uint64) *membe
 	return &member{url: h.URL, server: s}
 }
 
-// throughPair does as the router does, at once: the stamp says when the request comes. It
-// returns when the answer was complete.
+// throughPair does as the router does, a little ahead of time: the stamp says when the
+// request comes. It returns when the answer was complete.
 func throughPair(t *testing.T, clock Clock, prefill, decode string, a Arrival, c pairCase) time.Duration {
 	t.Helper()
+	// Not at once: who waits for a request does not look for an earlier one meanwhile.
+	if err := clock.SleepUntil(t.Context(), a.At-10*time.Millisecond); err != nil {
+		t.Error(err)
+	}
 	ask, hand := map[string]any{}, map[string]any{}
 	if c.name == "NixlConnector" {
 		ask["kv_transfer_params"] = map[string]any{"do_remote_decode": true, "do_remote_prefill": false}
