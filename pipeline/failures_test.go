@@ -36,8 +36,8 @@ var injectedVLLM = []injected{
 	{fail: "nccl_timeout", class: "nccl", evidence: "torch.distributed.DistBackendError: NCCL error", head: 1, base: 4, containers: true},
 	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "To serve at least one request with the model's max seq len", head: 1, base: 4},
 	{fail: "port_in_use", class: "port_in_use", evidence: "[Errno 98] Address already in use", head: 1, base: 4, containers: true},
-	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (2s; last state "listening": GET /health: status 503)`, ready: "2s", head: 1, base: 4, containers: true},
-	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "2s", head: 1, base: 4},
+	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (5s; last state "listening": GET /health: status 503)`, ready: "5s", head: 1, base: 4, containers: true},
+	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "5s", head: 1, base: 4},
 	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (2s; last state "starting"`, ready: "2s", head: 1, base: 4},
 	{fail: "slow_start=1s"},
 	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4, containers: true},
@@ -195,7 +195,7 @@ func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
 	// A killed process is reaped by init a moment later: look until a generous limit.
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		running := processes([]byte(dir))
+		running := processes(dir)
 		if len(running) == 0 {
 			break
 		}

@@ -358,7 +358,7 @@ cancel:
 	if n := len(j.hub.Comments()); n > 0 {
 		t.Errorf("%d comments on an interrupted run", n)
 	}
-	if left := processes([]byte(j.dir)); len(left) > 0 {
+	if left := processes(j.dir); len(left) > 0 {
 		t.Errorf("still running: %q", left)
 	}
 }
@@ -378,7 +378,7 @@ func TestKilled(t *testing.T) {
 	if k := j.hub.Checks(); len(k) != 1 || k[0].Conclusion != "cancelled" {
 		t.Errorf("checks %+v", k)
 	}
-	if left := processes([]byte(j.dir)); len(left) > 0 {
+	if left := processes(j.dir); len(left) > 0 {
 		t.Errorf("still running: %q", left)
 	}
 }
@@ -390,7 +390,7 @@ func TestDeadGitHub(t *testing.T) {
 	j.hub.FailAlways("POST status", githubtest.Fault{Status: http.StatusUnprocessableEntity})
 	j.hub.FailAlways("POST comments", githubtest.NotFound)
 	out := j.run(t, 1, nil, "action")
-	for _, line := range []string{"add `checks: write`", "422", "add `pull-requests: write`"} {
+	for _, line := range []string{"add `checks: write`", "answered 422", "add `pull-requests: write`"} {
 		if strings.Count(out, line) != 1 {
 			t.Errorf("%q is said %d times:\n%s", line, strings.Count(out, line), out)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,10 +41,10 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 
 // noProcess demands that no process of this script's folder is left.
 func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
-	marker := []byte(ts.Getenv("WORK"))
+	dir := ts.Getenv("WORK")
 	// A killed process is reaped by init a moment later: look until a generous limit.
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		left := processes(marker)
+		left := processes(dir)
 		if len(left) == 0 {
 			return
 		}
@@ -53,13 +54,15 @@ func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// processes lists the command lines of those whose environment names the marker.
-func processes(marker []byte) []string {
+// processes lists the command lines of those whose environment names the folder, and not
+// one whose name only begins like it.
+func processes(folder string) []string {
 	var out []string
+	named := regexp.MustCompile(regexp.QuoteMeta(folder) + "[/\x00]")
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !bytes.Contains(env, marker) || filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
+		if err != nil || !named.Match(env) || filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
 			continue
 		}
 		cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))

@@ -19,7 +19,7 @@ server "ENGINE" "sut" {
   model      = "tiny"
   stop_grace = "1s"
   ready {
-    timeout  = var.ready
+    timeout  = length(each.value) > 0 ? var.ready : "30s"
     interval = "50ms"
   }
   simulate {

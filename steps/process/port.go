@@ -31,8 +31,8 @@ func FreePort(host string) (int, error) {
 // Ports hands out ports so that launches of this program at the same time get different
 // ones. The zero value is ready; it is safe for concurrent use.
 //
-// Other programs are seen only when they listen. A server that finds its port taken in
-// the meantime fails with class port_in_use and is launched again by whoever asked.
+// Other programs are seen only when they listen: a server that finds its port taken in
+// the meantime fails with class port_in_use.
 type Ports struct {
 	mu   sync.Mutex
 	kept map[span]int // how often each is kept

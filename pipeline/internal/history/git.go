@@ -134,7 +134,9 @@ func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
 	if !found {
 		return "", nil
 	}
-	_, err = g.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", g.remote, "refs/heads/"+g.branch)
+	// Without a refmap the remote's tracking branch is left alone, which another writer in
+	// this clone may be moving.
+	_, err = g.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", g.remote, "refs/heads/"+g.branch)
 	return tip, err
 }
 
