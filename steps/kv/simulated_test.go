@@ -127,11 +127,12 @@ func launch(t *testing.T, spec steps.DeploymentSpec, fail map[string]string) *pa
 	return p
 }
 
-// take reserves ports of the loopback address by listening on them.
+// take reserves ports of the loopback address by listening on them: below those that the
+// tests of other packages take at the same time.
 func take(t *testing.T, layout *kv.Layout) (ports map[kv.Port]int, release func()) {
 	t.Helper()
 	var held []net.Listener
-	ports, err := kv.Assign(layout.Ports(), 20000, 31999, func(port int) bool {
+	ports, err := kv.Assign(layout.Ports(), 4000, 11999, func(port int) bool {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			held = append(held, l)

@@ -110,20 +110,11 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().(*net.TCPAddr).Port
-}
-
 // startGroup starts both processes, the follower first: it waits.
 func startGroup(t *testing.T, fail ...string) *group {
 	t.Helper()
-	meet, port, startup := strconv.Itoa(freePort(t)), strconv.Itoa(freePort(t)), 0.01
+	ports, startup := freePorts(t, 2), 0.01
+	meet, port := ports[0], ports[1]
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &group{address: "127.0.0.1:" + port, cancel: cancel}
 	for _, rank := range []int{1, 0} {

@@ -77,7 +77,13 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 		clients.Go(func() { got[i] = throughPair(t, clock, prefill.url, decode.url, a, c) })
 	}
 	clients.Wait()
-	return want, got, prefill.server.driver.late.missed + decode.server.driver.late.missed
+	for _, m := range []*member{prefill, decode} {
+		l := m.server.driver.late
+		l.mu.Lock()
+		missed += l.missed
+		l.mu.Unlock()
+	}
+	return want, got, missed
 }
 
 // startInTime starts a member of a pair of A10s on a clock.

@@ -20,7 +20,9 @@ import (
 const (
 	// pushes that are tried while others push, too. Each that fails means that another
 	// writer succeeded.
-	pushes     = 40
+	pushes = 40
+	// patience is how many refusals in a row are taken for a lock that another pusher holds.
+	patience   = 4
 	gitTimeout = 5 * time.Minute
 	// maxOutput of a git command that is kept.
 	maxOutput = 1 << 30
@@ -79,6 +81,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		return err
 	}
 	var pushed error
+	refused := 0 // in a row, while nobody was faster
 	for try := range pushes {
 		tip, err := g.fetch(ctx)
 		if err != nil {
@@ -95,8 +98,11 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		if err != nil {
 			return errors.Join(pushed, err)
 		}
-		if now == tip && try > 2 {
-			break // nobody was faster: it is refused for another reason
+		if refused++; now != tip {
+			refused = 0
+		}
+		if refused > patience {
+			break // it is refused for another reason than another writer
 		}
 		if err := pause(ctx, time.Duration(rand.Int64N(int64(min(try+1, 10))*int64(50*time.Millisecond)))); err != nil {
 			return err

@@ -35,11 +35,12 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script string
 		stop   bool
+		grace  time.Duration
 		want   string
 	}{
-		"asked":  {"trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done", true, "exit status 0"},
-		"killed": {"trap '' TERM; (trap '' TERM; while :; do sleep 0.01; done) & echo up; while :; do sleep 0.01; done", true, "signal: killed"},
-		"ended":  {"echo up; exit 7", false, "exit status 7"},
+		"asked":  {"trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done", true, long, "exit status 0"},
+		"killed": {"trap '' TERM; (trap '' TERM; while :; do sleep 0.01; done) & echo up; while :; do sleep 0.01; done", true, 300 * time.Millisecond, "signal: killed"},
+		"ended":  {"echo up; exit 7", false, long, "exit status 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port, release, err := l.Ports().Take("127.0.0.1")
@@ -49,7 +50,7 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 			defer release()
 			out := &log{begun: make(chan struct{})}
 			server, err := l.Start(context.Background(), steps.Process{
-				Name: name, Argv: []string{"sh", "-c", tt.script}, Host: "127.0.0.1", Port: port, StopGrace: 300 * time.Millisecond,
+				Name: name, Argv: []string{"sh", "-c", tt.script}, Host: "127.0.0.1", Port: port, StopGrace: tt.grace,
 			}, out)
 			if err != nil {
 				t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/process"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -183,12 +183,11 @@ func realVLLM(t *testing.T) string {
 // serveVLLM starts a server and waits until it answers.
 func serveVLLM(t *testing.T, dir string) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := process.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	_ = l.Close()
+	port := strconv.Itoa(free)
 	log, err := os.Create(filepath.Join(t.TempDir(), "vllm.log"))
 	if err != nil {
 		t.Fatal(err)
