@@ -27,7 +27,7 @@ demo: build
 # alone, so that it has the machine to itself.
 test:
 	$(GO) test $$($(GO) list ./... | grep -v /pipeline/pipeline$$)
-	$(GO) test -timeout 45m ./pipeline
+	$(GO) test -timeout 75m ./pipeline
 
 # The packages with goroutines of their own.
 race: export CGO_ENABLED = 1

@@ -31,7 +31,7 @@ start_controller() { # DIR
 
 stop_controller() { # DIR
   kill "$(cat "$1/ctl.pid")" 2>/dev/null || true
-  wait_for 20 gone "$(cat "$1/ctl.pid")"
+  wait_for 50 gone "$(cat "$1/ctl.pid")"
 }
 
 conf() { # DIR

@@ -53,25 +53,34 @@ func TestContainersLeaveNothing(t *testing.T) {
 							t.Fatal(err)
 						}
 						end.check(t, dir, round, "--var", "target="+target.name)
-						if id, err := runID(filepath.Join(dir, "out")); err == nil && end.name == "kill" {
+						if end.name != "kill" {
+							nothingLeft(t, dir)
+							return
+						}
+						noProcessLeft(t, dir)
+						if id, err := runID(filepath.Join(dir, "out")); err == nil {
 							killed.Store(id, true)
 						}
-						nothingLeft(t, dir)
 					})
 				}
 			}
 		}
 	})
-	// What a killed program asked for last, a busy daemon may have made after the last look.
+	// What a killed program asked for last, a busy daemon may make after a look.
 	for _, l := range leftovers(t, docker.Filter{Gone: spawn.Gone}) {
 		if _, ok := killed.Load(l.RunID); !ok {
 			t.Errorf("%s %s of run %s is left", l.Kind, l.Name, l.RunID)
 		}
 	}
-	if text, code := marked(t, t.TempDir(), "cleanup"); code != 0 {
-		t.Errorf("cleanup: exit status %d\n%s", code, text)
+	dir := t.TempDir()
+	var found []docker.Leftover
+	for try := 0; try == 0 || try < 3 && len(found) > 0; try++ {
+		if text, code := marked(t, dir, "cleanup"); code != 0 {
+			t.Errorf("cleanup: exit status %d\n%s", code, text)
+		}
+		found = leftovers(t, docker.Filter{Gone: spawn.Gone})
 	}
-	for _, l := range leftovers(t, docker.Filter{Gone: spawn.Gone}) {
+	for _, l := range found {
 		t.Errorf("%s %s of run %s is left by cleanup", l.Kind, l.Name, l.RunID)
 	}
 }

@@ -193,6 +193,17 @@ func markedCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.
 // nothingLeft demands that no process of a marked run is left, and nothing at the daemon.
 func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
+	noProcessLeft(t, dir)
+	if daemonAnswers() != nil {
+		return
+	}
+	for _, l := range leftOf(t, dir) {
+		t.Errorf("%s %s is left", l.Kind, l.Name)
+	}
+}
+
+func noProcessLeft(t *testing.T, dir string) {
+	t.Helper()
 	// A killed process is reaped by init a moment later: look until a generous limit.
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		running := processes(dir)
@@ -202,12 +213,6 @@ func nothingLeft(t *testing.T, dir string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still running: %s", strings.Join(running, "; "))
 		}
-	}
-	if daemonAnswers() != nil {
-		return
-	}
-	for _, l := range leftOf(t, dir) {
-		t.Errorf("%s %s is left", l.Kind, l.Name)
 	}
 }
 

@@ -31,8 +31,9 @@ func FreePort(host string) (int, error) {
 // Ports hands out ports so that launches of this program at the same time get different
 // ones. The zero value is ready; it is safe for concurrent use.
 //
-// Other programs are seen only when they listen: a server that finds its port taken in
-// the meantime fails with class port_in_use.
+// Other runs of this program on the machine get different ones as well, on Linux. Other
+// programs are seen only when they listen: a server that finds its port taken in the
+// meantime fails with class port_in_use.
 type Ports struct {
 	mu   sync.Mutex
 	kept map[span]int // how often each is kept
@@ -56,11 +57,20 @@ func (p *Ports) TakeRow(host string, count, room int) (first int, release func()
 	room = max(room, count)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first, err = choose(host, count, room, rand.IntN, func(port int) bool { return p.free(span{port, room}) })
+	var held claims
+	first, err = choose(host, count, room, rand.IntN, func(port int) bool {
+		held.release() // of a port that turned out to be in use
+		if p.free(span{port, room}) {
+			held = claim(port, count)
+		}
+		return held != nil
+	})
 	if err != nil {
+		held.release()
 		return 0, nil, err
 	}
-	return first, p.keep(span{first, room}), nil
+	kept := p.keep(span{first, room})
+	return first, func() { kept(); held.release() }, nil
 }
 
 // Hold keeps count ports from being handed out until release is called: those that a

@@ -2,6 +2,7 @@ package process
 
 import (
 	"net"
+	"runtime"
 	"testing"
 )
 
@@ -118,4 +119,30 @@ func TestRowWithATakenPort(t *testing.T) {
 	if err == nil && got <= taken && taken < got+3 {
 		t.Errorf("the row from %d holds %d, which is in use", got, taken)
 	}
+}
+
+// What one run of this program has taken, another does not get, until it is given back.
+func TestPortsAreTakenFromOtherRuns(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has the sockets for it")
+	}
+	var p Ports
+	first, release, err := p.TakeRow("127.0.0.1", 3, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if c := claim(first+n, 1); c != nil {
+			t.Errorf("port %d of the row can be taken by another run", n)
+		}
+	}
+	if c := claim(first-1, 2); c != nil {
+		t.Error("a row that meets the other run's was given")
+	}
+	release()
+	c := claim(first-1, 4)
+	if c == nil {
+		t.Error("ports that were given back stay taken")
+	}
+	c.release()
 }
