@@ -166,7 +166,7 @@ down() { # DIR
 }
 
 # alone refuses a second cluster, for they would share their networks, and removes what is
-# left of one whose processes were killed with the machine's or the session's.
+# left of one whose processes were killed.
 alone() { # DIR
   if [ ! -e "/sys/class/net/$bridge" ]; then return; fi
   if alive; then

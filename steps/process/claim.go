@@ -1,9 +1,11 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
+	"syscall"
 )
 
 // claims tell other runs of this program that ports are taken, from their choice until a
@@ -13,6 +15,8 @@ import (
 type claims []net.Listener
 
 // claim takes count ports from the first on, or none where another run has one of them.
+// What cannot be claimed for another reason, as where such sockets are forbidden, is given
+// without.
 func claim(first, count int) claims {
 	held := claims{}
 	if runtime.GOOS != "linux" {
@@ -20,11 +24,13 @@ func claim(first, count int) claims {
 	}
 	for port := first; port < first+count; port++ {
 		l, err := net.Listen("unix", fmt.Sprintf("@pipeline-port-%d", port))
-		if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
 			held.release()
 			return nil
 		}
-		held = append(held, l)
+		if err == nil {
+			held = append(held, l)
+		}
 	}
 	return held
 }
