@@ -65,6 +65,9 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 		opt.File = "."
 	}
 	p, diags := plan.Build(cfg, opt)
+	if !diags.HasErrors() {
+		diags = append(diags, session.CheckSimulation(cfg, p)...)
+	}
 	return p, a.report(cfg, diags)
 }
 

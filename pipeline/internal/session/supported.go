@@ -20,7 +20,7 @@ func supported(opt Options) error {
 	if err != nil {
 		return err
 	}
-	var found []error
+	found := simulationErrors(opt)
 	for _, t := range opt.Plan.Targets {
 		servers := serversOf(opt.Config, t.Addr)
 		for _, server := range servers {
@@ -90,11 +90,11 @@ func runnable(opt Options, s *lang.Server) error {
 		return steps.Unsupported("", s.Kind.Unsupported)
 	case !known:
 		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
-	case opt.Plan.Simulated != "" && s.Kind.Name == "openai" && s.Spec.URL == "":
-		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang")
-	case opt.Plan.Simulated != "" && s.Spec.URL == "" && dependsOnSteps(s.Spec):
+	case opt.Plan.Simulated != "" && replaceable(s) != nil: // reported with the other real parts
+		return nil
+	case opt.Plan.Simulated != "" && dependsOnSteps(s.Spec):
 		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
-	case opt.Plan.Simulated != "" && s.Spec.URL == "":
+	case opt.Plan.Simulated != "":
 		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
 		return err
 	}

@@ -140,8 +140,8 @@ func virtualWorkload(w steps.Workload) error {
 // would are no fault here: the run shows it.
 func virtualTarget(opt Options, addr string) error {
 	for _, s := range serversOf(opt.Config, addr) {
-		if s.Spec.URL != "" {
-			return fmt.Errorf("%s answers already, and virtual time has only what it starts itself: give it an image or an executable, or use --simulate", s.Addr)
+		if err := replaceable(s); err != nil {
+			return fmt.Errorf("%s: %w", s.Addr, err)
 		}
 	}
 	return inFolder(func(folder func(string) (string, error)) error {
