@@ -406,7 +406,7 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 	j := newJob(t)
 	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
 	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
-	if out := j.run(t, 1, nil, "action"); !strings.Contains(out, "comes from a fork") {
+	if out := j.run(t, 1, []string{"RUNNER_ENVIRONMENT=github-hosted"}, "action"); !strings.Contains(out, "comes from a fork") {
 		t.Errorf("no word on the fork:\n%s", out)
 	}
 	if n := len(j.hub.Requests()); n > 0 {

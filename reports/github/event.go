@@ -39,8 +39,9 @@ type Run struct {
 	Attempt int
 }
 
-// Fork reports whether the commit comes from another repository.
-func (e Event) Fork() bool { return e.HeadRepo != "" && e.HeadRepo != e.Repo }
+// Fork reports whether the commit of a pull request comes from another repository. One that
+// is not known is another: a deleted fork has no name.
+func (e Event) Fork() bool { return e.PullRequest() && e.HeadRepo != e.Repo }
 
 // PullRequest reports whether the event is one of a pull request.
 func (e Event) PullRequest() bool { return e.Number > 0 || e.Name == "workflow_run" }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
-	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -88,26 +87,13 @@ func (a *app) actionCleanup(ctx context.Context) error {
 	return nil
 }
 
-// trusted refuses to run code of strangers where it could take something with it: with
+// trusted refuses to run the code of strangers where it could take something with it: with
 // the rights and secrets of the default branch, or on a machine that lives on.
 func (a *app) trusted() error {
 	if a.input("ALLOW_UNTRUSTED") == "true" {
 		return nil
 	}
-	event := a.Getenv("GITHUB_EVENT_NAME")
-	if event == "pull_request_target" || event == "workflow_run" {
-		return fmt.Errorf("a job of the event %s has the rights and secrets of the default branch, and a pipeline file starts programs: "+
-			"measure in a pull_request job and post with command: comment, or set allow-untrusted: true", event)
-	}
-	if event != "pull_request" || a.Getenv("RUNNER_ENVIRONMENT") != "self-hosted" {
-		return nil
-	}
-	e, err := github.ReadEvent(a.Getenv)
-	if err == nil && e.Fork() {
-		return fmt.Errorf("the pull request comes from the fork %s, and this self-hosted runner lives on after it: "+
-			"let somebody approve such jobs (an environment with reviewers), and set allow-untrusted: true", e.HeadRepo)
-	}
-	return nil
+	return a.change().refusal(a.Getenv("RUNNER_ENVIRONMENT"))
 }
 
 // runAs runs another command of this program under the same context.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
@@ -138,8 +137,8 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 // changeEvent is the event of a workflow that is about a change which is not merged yet, ""
 // for any other.
 func (a *app) changeEvent() string {
-	if event := a.Getenv("GITHUB_EVENT_NAME"); strings.HasPrefix(event, "pull_request") || event == "merge_group" {
-		return event
+	if c := a.change(); c.unmerged {
+		return c.event
 	}
 	return ""
 }
