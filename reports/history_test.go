@@ -47,7 +47,7 @@ func part(t *testing.T, id, machine string, from, accepted int, levels ...float6
 			t.Fatal(err)
 		}
 	}
-	if p.Standing, err = trend.Stand(m, values, found, 0.05, accepted); err != nil {
+	if p.Standing, err = trend.Stand(m, values, found, trend.Terms{Margin: 0.05, Accepted: accepted}); err != nil {
 		t.Fatal(err)
 	}
 	p.Noise = found.Noise

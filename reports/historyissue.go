@@ -59,19 +59,27 @@ func (r trendRow) news() Line {
 	case p.Condition == trend.Regressed:
 		return join(" ", Line{{Text: r.t.MetricLabel + " " + r.t.change(p.Change), Style: Strong}},
 			plain(fmt.Sprintf("against %s since %s, at", r.t.value(p.Reference), dateOf(p.Points[p.Since].Time))), r.commits(p.Since),
-			plain("(threshold "+r.t.change(p.Threshold)+")"))
+			plain("(threshold "+r.t.change(p.Threshold)+r.creeping()+")"))
 	case p.Accepted != nil && p.Regressions == 0:
 		return plain(fmt.Sprintf("%s counts now, by the word of %s: %s", r.t.value(p.Level), p.Accepted.Author, p.Accepted.Reason))
 	case p.Condition == trend.Short:
 		return plain("too few sessions to judge")
 	case p.Condition == trend.Suspicious:
-		return plain("the last session is suspected, and another one will tell")
+		return plain("what the last sessions show may be chance, and more of them will tell")
 	}
 	text := fmt.Sprintf("%s is at %s, within the threshold (%s) of %s", r.t.MetricLabel, r.t.value(p.Level), r.t.change(p.Threshold), r.t.value(p.Reference))
 	if p.Recovered < 0 {
 		return plain(text)
 	}
 	return join(" ", plain(text+" since "+dateOf(p.Points[p.Recovered].Time)+", at"), r.commits(p.Recovered))
+}
+
+// creeping says that a regression is no step.
+func (r trendRow) creeping() string {
+	if !r.p.Creep {
+		return ""
+	}
+	return "; a little at a time, without a step"
 }
 
 // maxRecent is how many sessions an issue lists.

@@ -196,6 +196,9 @@ func (r trendRow) commits(index int) Line {
 		return code(c[:min(7, len(c))])
 	}
 	before, after := short(index-1), short(index)
+	if r.p.Creep && index == r.p.Since { // a creep has no place: it is between the reference and now
+		before, after = short(r.p.ReferenceEnd-1), short(len(r.p.Points)-1)
+	}
 	switch {
 	case len(after) == 0:
 		return code(r.p.Points[index].Run)
@@ -231,9 +234,10 @@ func (v *historyView) findings() *Section {
 	return &Section{Kind: Findings, Title: plain("What needs a look"), Tables: []Table{t}}
 }
 
-// suspected is the change that the last values may be.
+// suspected is the change that the last values may be: one that only they show, or one that
+// is not significant among so many series.
 func (r trendRow) suspected() (TrendChange, bool) {
-	if n := len(r.p.Changes); n > 0 && r.p.Changes[n-1].State == trend.Suspected {
+	if n := len(r.p.Changes); n > 0 {
 		return r.p.Changes[n-1], true
 	}
 	return TrendChange{}, false
@@ -393,8 +397,9 @@ func (v *historyView) legend() []Line {
 	return []Line{
 		plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
 			"was accepted, so that small losses add up. Threshold: the margin, or twice the noise of a session where that is more."),
-		plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more) or in each of the last two " +
-			"sessions where these are outside what the others predict. One bad session is suspected at most."),
+		plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more), in each of the last two " +
+			"sessions where these are outside what the others predict, or as a creep: the last five sessions against the first ten of the reference. It has to be " +
+			"significant after correction for all series and sessions; what is not, and one bad session, is suspected at most."),
 		plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with neighbouring sessions decorrelated (p by " +
 			"permutation, per series); \"pipeline accept\" lets a level count."),
 	}

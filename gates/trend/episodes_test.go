@@ -51,7 +51,7 @@ func TestStandWithoutAChange(t *testing.T) {
 		alarms := 0
 		for range trials {
 			x := history(rng, 60, tt.sd, tt.phi)
-			s, err := trend.Stand(ttft, x, detect(t, ttft, x, trend.Options{}), 0.05, -1)
+			s, err := trend.Stand(ttft, x, detect(t, ttft, x, trend.Options{}), trend.Terms{Margin: 0.05, Accepted: -1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/servegate/pipeline/gates/metric"
 )
 
@@ -19,8 +21,10 @@ const (
 	// Suspicious: the last value alone is outside what the others predict, and would be a
 	// regression if the next one were as bad.
 	Suspicious Condition = "suspected"
-	// Regressed: worse than the reference by the threshold or more, by a confirmed change
-	// or in each of the last two values where these are outside what the others predict.
+	// Regressed: worse than the reference by the threshold or more, by a confirmed change,
+	// in each of the last two values where these are outside what the others predict, or by
+	// a creep: a loss of a little each time. In each case the difference is significant
+	// after correction for the number of series and of values.
 	Regressed Condition = "regressed"
 )
 
@@ -45,47 +49,88 @@ type Standing struct {
 	Start int `json:"start"`
 	// Since is the index at which a regression began, −1 if there is none.
 	Since int `json:"since"`
+	// Creep is true where no step made the regression: the last five values are worse than
+	// the first ten of the reference, whose means Level and Reference then are.
+	Creep bool `json:"creep,omitempty"`
+	// ReferenceEnd is the index behind the last value that stands for the reference, and
+	// ReferenceStart that of the first one. A later value that drifted away is none of them.
+	ReferenceStart int `json:"reference_start"`
+	ReferenceEnd   int `json:"reference_end"`
 	// Recovered is the index at which the last regression ended, −1 if none has.
 	Recovered int `json:"recovered"`
 	// Regressions that have begun since the beginning, or since what was accepted.
 	Regressions int `json:"regressions"`
 }
 
-// Stand tells where a series stands. The margin is a ratio less one on the log scale, and
-// a share of the reference otherwise. Accepted is the index of the value with which the
-// series begins anew, −1 for none.
-func Stand(m metric.Metric, values []float64, s Series, margin float64, accepted int) (Standing, error) {
+// Terms are what a series is held to.
+type Terms struct {
+	// Margin is the smallest loss that counts: a ratio less one on the log scale, and a
+	// share of the reference otherwise.
+	Margin float64
+	// Accepted is the index of the value with which the series begins anew, −1 for none.
+	Accepted int
+	// Together is how many series are judged together: a finding has to be significant
+	// after correction for all of them. 0 means 1.
+	Together int
+}
+
+// falseFindings is the chance that any of the series that are judged together is found
+// regressed where nothing changed. TestFleetWithoutAChange counts what comes of it over a
+// quarter of nights.
+const falseFindings = 0.05
+
+// leastCorrelation is what neighbours are taken to have where a finding has to be
+// significant, if they do not show more: a series of some nights, cut where it looks as if
+// it had changed, shows less than there is.
+const leastCorrelation = 0.35
+
+// level is the significance that a finding in one of n values needs.
+func (t Terms) level(n int) float64 { return falseFindings / float64(max(t.Together, 1)*n) }
+
+// Stand tells where a series stands.
+func Stand(m metric.Metric, values []float64, s Series, terms Terms) (Standing, error) {
 	x, err := onScale(m.Scale, values)
 	if err != nil {
 		return Standing{}, fmt.Errorf("standing of %s: %w", m.ID, err)
 	}
-	if !(margin > 0) || math.IsInf(margin, 0) {
-		return Standing{}, fmt.Errorf("standing of %s: the margin is %g; it must be above 0, for example 0.05", m.ID, margin)
+	if !(terms.Margin > 0) || math.IsInf(terms.Margin, 0) {
+		return Standing{}, fmt.Errorf("standing of %s: the margin is %g; it must be above 0, for example 0.05", m.ID, terms.Margin)
 	}
-	if accepted >= len(x) {
-		return Standing{}, fmt.Errorf("standing of %s: value %d of %d is accepted", m.ID, accepted, len(x))
+	if terms.Accepted >= len(x) {
+		return Standing{}, fmt.Errorf("standing of %s: value %d of %d is accepted", m.ID, terms.Accepted, len(x))
 	}
-	w := &walk{m: m, margin: margin, noise: s.Noise, x: x}
+	w := &walk{m: m, Terms: terms, noise: s.Noise, phi: s.Correlation, x: x}
 	w.split(s.ChangePoints)
-	first := w.begin(accepted)
-	w.reference, w.level = w.mean(first), w.mean(first)
+	first := w.begin(terms.Accepted)
+	w.refer(first)
+	w.level = w.reference
 	w.out = Standing{Condition: Steady, Start: w.cuts[first], Since: -1, Recovered: -1}
 	for i := first + 1; i < len(w.cuts)-1; i++ {
 		w.step(i)
 	}
+	w.creep()
 	return w.end(), nil
 }
 
 // walk goes over the segments of a series.
 type walk struct {
-	m             metric.Metric
-	margin, noise float64
-	x             []float64 // on the scale of comparison
-	cuts          []int     // ends of the segments
+	m metric.Metric
+	Terms
+	noise, phi float64
+	x          []float64 // on the scale of comparison
+	cuts       []int     // ends of the segments
 	// tail is where suspected values begin, len(x) if there are none.
 	tail             int
 	reference, level float64
-	out              Standing
+	// from and to are the ends of the segment that the reference is the level of.
+	from, to int
+	out      Standing
+}
+
+// refer takes a segment for the reference.
+func (w *walk) refer(segment int) {
+	w.from, w.to = w.cuts[segment], w.cuts[segment+1]
+	w.reference = w.mean(segment)
 }
 
 // split cuts the series at its confirmed change points; the suspected tail is a segment of
@@ -133,9 +178,17 @@ func (w *walk) worse(v float64) float64 {
 // threshold on the scale of comparison.
 func (w *walk) threshold() float64 {
 	if w.m.Scale == metric.Log {
-		return math.Log1p(max(w.margin, 2*w.noise))
+		return w.atLeast(max(w.Margin, 2*w.noise))
 	}
-	return max(w.margin*math.Abs(w.reference), 2*w.noise)
+	return max(w.atLeast(w.Margin), 2*w.noise)
+}
+
+// atLeast is a margin on the scale of comparison.
+func (w *walk) atLeast(margin float64) float64 {
+	if w.m.Scale == metric.Log {
+		return math.Log1p(margin)
+	}
+	return margin * math.Abs(w.reference)
 }
 
 // step takes the series to the next segment.
@@ -153,6 +206,13 @@ func (w *walk) step(segment int) {
 		}
 		bad = last
 	}
+	if bad && w.out.Condition != Regressed && !w.significant(from, to, level) {
+		if w.out.Condition == Steady && to == len(w.x) {
+			w.out.Condition = Suspicious
+		}
+		w.level = level
+		return
+	}
 	w.level = level
 	switch {
 	case bad && w.out.Condition != Regressed:
@@ -162,8 +222,56 @@ func (w *walk) step(segment int) {
 		w.out.Condition, w.out.Since, w.out.Recovered = Steady, -1, from
 	}
 	if w.worse(level) < 0 && from != w.tail {
-		w.reference = level
+		w.refer(segment)
 	}
+}
+
+// significant reports whether a segment's level is worse than the reference by more than
+// chance, one-sided, by Student's t with the spread of values about their segments.
+func (w *walk) significant(from, to int, level float64) bool {
+	spread := search{x: w.x, cuts: w.cuts}
+	phi := max(w.phi, leastCorrelation)
+	se := spread.noise(phi) * math.Sqrt(varianceOfMean(to-from, phi)+varianceOfMean(w.to-w.from, phi))
+	if se == 0 {
+		return w.worse(level) > 0
+	}
+	n := float64(len(w.x))
+	t := distuv.StudentsT{Sigma: 1, Nu: math.Max(2, n*(1-phi)/(1+phi)-float64(len(w.cuts)-1))}
+	return t.CDF(-w.worse(level)/se) <= w.Terms.level(len(w.x))
+}
+
+// mended is where the last segment begins that is better than the one before it; 0 if none is.
+func (w *walk) mended() int {
+	for i := len(w.cuts) - 2; i > 0; i-- {
+		if w.worse(w.mean(i)) < w.worse(w.mean(i-1)) {
+			return w.cuts[i]
+		}
+	}
+	return 0
+}
+
+// creep looks for a slow loss since the level that counts began, where no step was found.
+func (w *walk) creep() {
+	from := max(w.from, w.Accepted)
+	if w.out.Condition == Regressed {
+		return
+	}
+	x := make([]float64, 0, len(w.x)-from)
+	for _, v := range w.x[from:] {
+		x = append(x, w.worse(v))
+	}
+	c := findCreep(x, max(w.mended()-from, 0), w.atLeast(w.Margin), w.Terms.level(1))
+	w.out.Regressions += c.begun
+	if c.recovered >= 0 {
+		w.out.Recovered = max(w.out.Recovered, from+c.recovered)
+	}
+	if c.since < 0 {
+		return
+	}
+	anchor, newest := mean(w.x[from:from+creepAnchor]), mean(w.x[len(w.x)-creepNewest:])
+	w.out.Condition, w.out.Since, w.out.Creep = Regressed, from+c.since, true
+	w.from, w.to, w.reference, w.level = from, from+creepAnchor, anchor, newest
+	w.noise = 0 // a creep inflates the spread about its segment, and is held to the margin alone
 }
 
 // bad reports what is worse than the reference by the threshold. A change of 0 is none,
@@ -180,6 +288,7 @@ func (w *walk) end() Standing {
 		s.Condition = Short
 	}
 	s.Reference, s.Level = w.reference, w.level
+	s.ReferenceStart, s.ReferenceEnd = w.from, min(w.to, w.tail)
 	s.Change = fromScale(w.m.Scale, w.level-w.reference)
 	s.Threshold = w.threshold()
 	if w.m.Scale == metric.Log {

@@ -48,7 +48,7 @@ func stand(t *testing.T, id string, values []float64, accepted int) trend.Standi
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := trend.Stand(m, values, s, 0.05, accepted)
+	got, err := trend.Stand(m, values, s, trend.Terms{Margin: 0.05, Accepted: accepted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestStandAcceptsTheLevelOfTheValue(t *testing.T) {
 	m, _ := metric.Lookup("ttft.p99")
 	values := concat(repeat(1, 10), repeat(1.2, 10))
 	late := trend.Series{ChangePoints: []trend.ChangePoint{{Index: 11, State: trend.Confirmed}}}
-	got, err := trend.Stand(m, values, late, 0.05, 10)
+	got, err := trend.Stand(m, values, late, trend.Terms{Margin: 0.05, Accepted: 10})
 	if err != nil || got.Condition != trend.Steady || math.Abs(got.Reference-1.2) > 1e-9 || got.Start != 11 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -122,10 +122,16 @@ func TestStandStatesChangesAsPeopleDo(t *testing.T) {
 func TestStandRefuses(t *testing.T) {
 	m, _ := metric.Lookup("ttft.p99")
 	for name, do := range map[string]func() error{
-		"no margin":    func() error { _, err := trend.Stand(m, repeat(1, 9), trend.Series{}, 0, -1); return err },
-		"no logarithm": func() error { _, err := trend.Stand(m, []float64{1, 0}, trend.Series{}, 0.05, -1); return err },
+		"no margin": func() error {
+			_, err := trend.Stand(m, repeat(1, 9), trend.Series{}, trend.Terms{Accepted: -1})
+			return err
+		},
+		"no logarithm": func() error {
+			_, err := trend.Stand(m, []float64{1, 0}, trend.Series{}, trend.Terms{Margin: 0.05, Accepted: -1})
+			return err
+		},
 		"beyond the end": func() error {
-			_, err := trend.Stand(m, repeat(1, 9), trend.Series{}, 0.05, 9)
+			_, err := trend.Stand(m, repeat(1, 9), trend.Series{}, trend.Terms{Margin: 0.05, Accepted: 9})
 			return err
 		},
 	} {
@@ -152,7 +158,7 @@ func TestStandProperties(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		got, err := trend.Stand(lower, values, s, 0.05, accepted)
+		got, err := trend.Stand(lower, values, s, trend.Terms{Margin: 0.05, Accepted: accepted})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -162,7 +168,7 @@ func TestStandProperties(t *testing.T) {
 		if got.Condition == trend.Regressed && (got.Change < got.Threshold-1e-9 || got.Regressions < 1) {
 			rt.Fatalf("%+v", got)
 		}
-		other, err := trend.Stand(higher, mirrored, s, 0.05, accepted)
+		other, err := trend.Stand(higher, mirrored, s, trend.Terms{Margin: 0.05, Accepted: accepted})
 		if err != nil {
 			rt.Fatal(err)
 		}

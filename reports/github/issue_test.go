@@ -42,7 +42,7 @@ func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) r
 	}
 	found, err := trend.Detect(m, values, trend.Options{})
 	if err == nil {
-		p.Standing, err = trend.Stand(m, values, found, 0.05, accepted)
+		p.Standing, err = trend.Stand(m, values, found, trend.Terms{Margin: 0.05, Accepted: accepted})
 	}
 	if err != nil {
 		t.Fatal(err)

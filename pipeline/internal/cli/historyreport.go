@@ -125,8 +125,10 @@ func (a *app) historyReport() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "report", Short: "Report what regressed, since when, and where every series stands", Args: cobra.NoArgs,
-		Long: "Judges each metric of each cell over the sessions of the history: regressed after a confirmed change for the worse, or when each\n" +
-			"of the last two sessions is outside what the others predict, by the margin or by twice the noise where that is more.\n" +
+		Long: "Judges each metric of each cell over the sessions of the history: regressed after a confirmed change for the worse, when each\n" +
+			"of the last two sessions is outside what the others predict, by the margin or by twice the noise where that is more, or by a\n" +
+			"creep of the margin: the last five sessions against the first ten of the level that was accepted. What is found has to be\n" +
+			"significant after correction for all series and sessions.\n" +
 			"With --out it writes history.html with trend charts, history.md, history.txt and history.json. It says nothing by its exit\n" +
 			"status: what fails a night is its gates.",
 		RunE: interruptible(func(ctx context.Context, _ []string) error {

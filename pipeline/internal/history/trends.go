@@ -49,12 +49,12 @@ func (h *History) Trends(q TrendQuery) (*reports.History, error) {
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
+	all = slices.DeleteFunc(all, func(s Series) bool {
+		return (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell
+	})
 	runs := map[string]time.Time{}
 	for _, s := range all {
-		if (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell {
-			continue
-		}
-		if err := h.addPart(out, s, q); err != nil {
+		if err := h.addPart(out, s, q, len(all)); err != nil {
 			return nil, err
 		}
 		for _, p := range s.Points {
@@ -83,8 +83,9 @@ func trendKey(s Series) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// addPart adds a series to the trend that it is a part of.
-func (h *History) addPart(out *reports.History, s Series, q TrendQuery) error {
+// addPart adds a series to the trend that it is a part of. A finding is corrected for how
+// many series are judged together.
+func (h *History) addPart(out *reports.History, s Series, q TrendQuery, together int) error {
 	key := trendKey(s)
 	i := slices.IndexFunc(out.Trends, func(t reports.Trend) bool { return t.Key == key })
 	if i < 0 {
@@ -95,7 +96,7 @@ func (h *History) addPart(out *reports.History, s Series, q TrendQuery) error {
 			Margin: q.Margin(s.MetricID),
 		})
 	}
-	part, err := h.part(s, q)
+	part, err := h.part(s, q, together)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (h *History) addPart(out *reports.History, s Series, q TrendQuery) error {
 	return nil
 }
 
-func (h *History) part(s Series, q TrendQuery) (reports.TrendPart, error) {
+func (h *History) part(s Series, q TrendQuery, together int) (reports.TrendPart, error) {
 	p := reports.TrendPart{Machine: s.Machine, Noise: s.Noise, Accepted: h.acceptance(s, q.Now)}
 	values := make([]float64, len(s.Points))
 	for i, v := range s.Points {
@@ -116,17 +117,17 @@ func (h *History) part(s Series, q TrendQuery) (reports.TrendPart, error) {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
 		return p, nil
 	}
-	accepted := -1
+	terms := trend.Terms{Margin: q.Margin(s.MetricID), Accepted: -1, Together: together}
 	if p.Accepted != nil {
-		accepted = p.Accepted.Index
+		terms.Accepted = p.Accepted.Index
 	}
 	var err error
-	if p.Standing, err = trend.Stand(s.Metric, values, s.found, q.Margin(s.MetricID), accepted); err != nil {
+	if p.Standing, err = trend.Stand(s.Metric, values, s.found, terms); err != nil {
 		return p, fmt.Errorf("%s: %w", s.Label, err)
 	}
 	for _, c := range s.found.ChangePoints {
 		p.Changes = append(p.Changes, reports.TrendChange{
-			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: accepted >= 0 && c.Index <= p.Start,
+			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
 		})
 	}
 	return p, nil

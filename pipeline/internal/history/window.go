@@ -30,6 +30,10 @@ type Query struct {
 	Exclude  string
 	// Now decides whether acceptances have expired.
 	Now time.Time
+	// Margin is the smallest loss that counts. Where it is set, sessions of a level that is
+	// worse than the one that counts are left out: a baseline is what was accepted, never what
+	// it drifted to.
+	Margin float64
 }
 
 // Point is one session's cell.
@@ -84,6 +88,7 @@ func (h *History) Window(q Query) Window {
 		}
 		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Source: r.Source, Cell: r.Cells[i], Value: value})
 	}
+	w.keepReference(q, &out)
 	if n := len(w.Points) - q.Sessions; q.Sessions > 0 && n > 0 {
 		w.Points = w.Points[n:]
 	}
