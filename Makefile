@@ -6,7 +6,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 export CGO_ENABLED ?= 0
 LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
-.PHONY: build demo test race lint fmt golden bench operating-characteristics contract clean
+# Packages with property tests. They draw the same each time here, and wander in the nightly workflow.
+PROPERTIES := $(sort $(dir $(shell grep -rl --include=*_test.go '"pgregory.net/rapid"' .)))
+
+.PHONY: build demo test wander race lint fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
 build:
@@ -26,8 +29,13 @@ demo: build
 # The last package runs the whole program, and for minutes where a real engine is there:
 # alone, so that it has the machine to itself.
 test:
-	$(GO) test $$($(GO) list ./... | grep -v /pipeline/pipeline$$)
+	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES))")
+	$(GO) test $(PROPERTIES) -rapid.seed=1
 	$(GO) test -timeout 75m ./pipeline
+
+# Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
+wander:
+	$(GO) test -count=1 -timeout 60m $(PROPERTIES) -rapid.checks=$(or $(CHECKS),2000)
 
 # The packages with goroutines of their own.
 race: export CGO_ENABLED = 1

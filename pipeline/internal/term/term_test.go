@@ -76,6 +76,7 @@ func TestWrap(t *testing.T) {
 		{"a long word", "a /very/long/path b", 5, []string{"a", "/very/long/path", "b"}},
 		{"line ends", "a\n\nb", 5, []string{"a", "", "b"}},
 		{"laid out", "  keep   this as it is", 5, []string{"  keep   this as it is"}},
+		{"a mark alone is a word", "\u0301 aaa bbb", 5, []string{"\u0301 aaa", "bbb"}},
 		{"no width", "a b c", 0, []string{"a b c"}},
 	}
 	for _, tt := range tests {

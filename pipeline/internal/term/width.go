@@ -122,12 +122,12 @@ func wrapLine(line string, columns int) []string {
 	n := 0
 	for word := range strings.FieldsSeq(line) {
 		w := Width(word)
-		if n > 0 && n+1+w > columns {
+		if b.Len() > 0 && n+1+w > columns {
 			lines = append(lines, b.String())
 			b.Reset()
 			n = 0
 		}
-		if n > 0 {
+		if b.Len() > 0 { // a word of combining marks alone has no columns
 			b.WriteByte(' ')
 			n++
 		}
