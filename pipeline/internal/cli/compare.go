@@ -307,13 +307,13 @@ func tellsSides(key string, sides []side) bool {
 // documents makes a document of each side. Cells are told apart by the same parameters on
 // both: those asked for, or those that differ anywhere.
 func documents(f importFlags, sides []side) error {
-	var all []interchange.Run
+	var all [][]interchange.Run
 	for _, s := range sides {
-		all = append(all, s.runs...)
+		all = append(all, s.runs)
 	}
 	chosen := len(f.by) == 0
 	if chosen {
-		f.by = slices.DeleteFunc(interchange.CellKeys(all), func(key string) bool { return tellsSides(key, sides) })
+		f.by = slices.DeleteFunc(interchange.CellKeys(f.options(""), all...), func(key string) bool { return tellsSides(key, sides) })
 	}
 	for i := range sides {
 		if sides[i].doc != nil {

@@ -105,7 +105,7 @@ func (r *Run) addCount(f figure, text string) error {
 func (r *Run) addMetric(f figure, e entry) error {
 	v, err := parseNumber(e.value, f.shift)
 	if errors.Is(err, errNoData) {
-		r.warnf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
+		r.remarkf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
 		return nil
 	}
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *Run) count() {
 	}
 	c.Sent, c.Failed, c.FailedKnown = int(n), int(n)-c.Succeeded, true
 	if c.Failed > 0 {
-		r.warnf("%d of %d requests did not succeed: the tool tells no failures, this is num_prompts less the successes", c.Failed, c.Sent)
+		r.alarmf("%d of %d requests did not succeed: the tool tells no failures, this is num_prompts less the successes", c.Failed, c.Sent)
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *Run) restoreRates() {
 		id, definition := r.metricID(rate.group, "mean")
 		if v, ok := r.Metrics[id]; ok && v == 0 && rate.n > 0 && definition == "" {
 			r.Metrics[id] = float64(rate.n) / r.Duration
-			r.warnf("%s is printed as 0 and computed from the counts and the duration", id)
+			r.alarmf("%s is printed as 0 and computed from the counts and the duration", id)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (r *Run) restoreRates() {
 func (r *Run) dropEmpty() {
 	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
 		if len(r.Metrics) > 0 {
-			r.warnf("no request succeeded: there are no figures")
+			r.alarmf("no request succeeded: there are no figures")
 		}
 		r.Metrics, r.Definitions = nil, nil
 		return

@@ -22,22 +22,24 @@ var usualKeys = []string{
 // an error, or a warning where a person named the parameters.
 func (d *document) group() error {
 	declared := len(d.opt.By) > 0 && !d.opt.Chosen
-	if d.by = d.opt.By; !declared && !d.opt.Chosen {
-		d.by = varying(d.runs)
-	}
-	index := map[string]*cell{}
 	for _, r := range d.runs {
 		if _, err := d.launchKey(r); err != nil {
 			return err
 		}
-		values := make([]result.AxisValue, 0, len(d.by))
-		for _, key := range d.by {
-			v, ok := r.Param(key)
-			if !ok {
-				return missing(r, key)
+	}
+	if d.by = d.opt.By; !declared && !d.opt.Chosen {
+		d.by = cellKeys(d.opt, [][]*Run{d.runs})
+	}
+	index := map[string]*cell{}
+	for _, r := range d.runs {
+		if declared {
+			for _, key := range d.by {
+				if _, ok := r.Param(key); !ok {
+					return missing(r, key)
+				}
 			}
-			values = append(values, result.AxisValue{Name: key, Value: v})
 		}
+		values := valuesOf(r, d.by)
 		hash := cellHash(values)
 		c := index[hash]
 		if c == nil {
@@ -49,10 +51,13 @@ func (d *document) group() error {
 	}
 	for _, c := range d.cells {
 		keys := undeclared(c.runs, append([]string{d.opt.LaunchBy}, d.by...))
+		if differs := differentWork(c.runs); differs != "" && declared {
+			d.notef(heavy, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
+		}
 		switch {
 		case len(keys) == 0:
 		case declared:
-			d.warnf("results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
+			d.notef(heavy, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
 		default:
 			return d.refuse(c, keys)
 		}
@@ -61,24 +66,40 @@ func (d *document) group() error {
 }
 
 // CellKeys are the parameters that tell cells apart where nobody names any: those of the
-// usual ones that every result has and that are not the same in all. Rows that repeat a
-// block of their text do not count.
-func CellKeys(runs []Run) []string {
-	var own []*Run
-	for i := range runs {
-		if runs[i].SameAs == 0 {
-			own = append(own, &runs[i])
+// usual ones that differ between results, arguments of a server's command, and what was
+// measured to have been done where results that agree in all of these did different work.
+// Rows that repeat a block of their text do not count. Sides are results that are set beside
+// each other.
+func CellKeys(opt Options, sides ...[]Run) []string {
+	own := make([][]*Run, len(sides))
+	for i := range sides {
+		for j := range sides[i] {
+			if sides[i][j].SameAs == 0 {
+				own[i] = append(own[i], &sides[i][j])
+			}
 		}
 	}
-	return varying(own)
+	return cellKeys(opt, own)
 }
 
-// varying are the usual parameters that every result has and that are not the same in all.
-// A parameter that says no more than one before it is left out.
+func cellKeys(opt Options, sides [][]*Run) []string {
+	keys := varying(slices.Concat(sides...))
+	launch := func(r *Run) string {
+		key, _ := opt.launchKey(r)
+		return key
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { return opt.LaunchBy != "" && aliases(opt.LaunchBy, key) })
+	return append(keys, tellByWork(keys, launch, sides)...)
+}
+
+// varying are the usual parameters, and the arguments of servers, that are not the same in
+// all results. One that some results do not say tells cells apart only if it is one of the
+// load: what no label says of a result is not what the label of another says. A parameter
+// that says no more than one before it is left out.
 func varying(runs []*Run) []string {
 	var keys []string
 	seen := map[string]bool{}
-	for _, key := range usualKeys {
+	for _, key := range append(slices.Clone(usualKeys), serverKeys(runs)...) {
 		var pattern strings.Builder
 		numbers := map[string]int{}
 		complete := true
@@ -90,12 +111,28 @@ func varying(runs []*Run) []string {
 			}
 			fmt.Fprintf(&pattern, "%d ", numbers[v])
 		}
-		if p := pattern.String(); complete && len(numbers) > 1 && !seen[p] {
+		if !complete && !isLoad(key) && !strings.HasPrefix(key, serverPrefix) {
+			continue
+		}
+		if p := pattern.String(); len(numbers) > 1 && !seen[p] {
 			seen[p] = true
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// valuesOf are the coordinates of a result.
+func valuesOf(r *Run, keys []string) []result.AxisValue {
+	values := make([]result.AxisValue, 0, len(keys))
+	for _, key := range keys {
+		v, ok := r.Param(key)
+		if !ok {
+			v = unsaid
+		}
+		values = append(values, result.AxisValue{Name: key, Value: v})
+	}
+	return values
 }
 
 func missing(r *Run, key string) error {

@@ -77,7 +77,11 @@ func (r *Run) row(header, cells []string, line int) error {
 			labels, values = append(labels, h), append(values, cell)
 		}
 	}
-	return r.fill(r.columns(labels, values, line))
+	if err := r.fill(r.columns(labels, values, line)); err != nil {
+		return err
+	}
+	r.doubtLengths()
+	return nil
 }
 
 // isID reports that a column is named by an id of a metric.

@@ -35,8 +35,8 @@ type Options struct {
 }
 
 // Document makes a result document of imported runs: cells by parameters, and in each cell
-// one run for each launch. Several passes of a cell in one launch are one run, with the
-// mean of each metric (the geometric one on the log scale). Rows of tables that repeat a
+// a run for each result. Several results of a cell in one launch are passes of one repeat,
+// whose mean is compared (the geometric one on the log scale). Rows of tables that repeat a
 // block, and copies of one measurement, count once. The document has no gates.
 func Document(runs []Run, opt Options) (*result.Document, error) {
 	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
@@ -82,6 +82,7 @@ type document struct {
 	by       []string
 	cells    []*cell
 	launches map[string]int // index in doc.Launches by key
+	notes    []note
 }
 
 // cell is a combination of parameters with its results.
@@ -89,14 +90,6 @@ type cell struct {
 	values []result.AxisValue
 	hash   string
 	runs   []*Run
-}
-
-func (d *document) warnf(format string, args ...any) {
-	const limit = 100
-	w := fmt.Sprintf(format, args...)
-	if len(d.doc.Warnings) < limit && !slices.Contains(d.doc.Warnings, w) {
-		d.doc.Warnings = append(d.doc.Warnings, w)
-	}
 }
 
 // distinct leaves out what is there twice, and keeps what the runs warn of.
@@ -122,34 +115,16 @@ func (d *document) distinct(runs []Run) {
 		}
 		d.runs = append(d.runs, r)
 	}
-	d.warnOnce()
-}
-
-// warnOnce passes on what the results warn of, each thing once, with where it is first.
-func (d *document) warnOnce() {
-	more := map[string]int{}
-	for _, r := range d.runs {
-		for _, w := range r.Warnings {
-			more[w]++
-		}
-	}
-	for _, r := range d.runs {
-		for _, w := range r.Warnings {
-			switch n := more[w] - 1; {
-			case n == 0:
-				d.warnf("%s: %s", r.At(), w)
-			case n > 0:
-				d.warnf("%s and %d more: %s", r.At(), n, w)
-			}
-			more[w] = 0
-		}
-	}
+	d.passOn()
+	d.passOnDefinitions()
 }
 
 // isCopy reports that two results are one measurement: all their figures are equal, and
 // there are so many that this is no coincidence.
 func isCopy(a, b *Run) bool {
-	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && sameMeasurement(a, b)
+	const enough = 4
+	same, differ := shared(a, b)
+	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
 }
 
 // prints reports that a block is the rounded form of a file's result: the same counts, and
@@ -189,9 +164,6 @@ func (d *document) describe() {
 		}
 		maps.DeleteFunc(shared, func(k, v string) bool { return r.Params[k] != v })
 		tools[r.Tool] = true
-		for _, id := range slices.Sorted(maps.Keys(r.Definitions)) {
-			d.foreign(id, r.Definitions[id])
-		}
 	}
 	d.doc.File = cmp.Or(d.opt.File, strings.Join(sources, ", "))
 	target := &d.doc.Targets[0]
@@ -208,15 +180,6 @@ func (d *document) describe() {
 	first := d.runs[0]
 	d.doc.Benchmarks[0].Range = result.Range{File: first.Source, Line: first.Line, Col: 1}
 	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
-}
-
-// foreign tells that a figure is of another definition, once for all its statistics.
-func (d *document) foreign(id, definition string) {
-	group, stat, _ := strings.Cut(id, ".")
-	if why, ok := strings.CutPrefix(definition, stat+" of "); ok {
-		id, definition = group, why
-	}
-	d.warnf("%s is not defined as the metrics of the registry are: %s", id, definition)
 }
 
 // addCell turns the results of a cell into runs, one for each launch.
@@ -238,14 +201,14 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 		return err
 	}
 	for _, u := range units {
-		run, err := u.run()
+		runs, err := u.passes()
 		if err != nil {
 			return err
 		}
 		if len(u.runs) > 1 && warn {
-			d.warnf("%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
+			d.notef(middling, "%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
 		}
-		out.Runs = append(out.Runs, run)
+		out.Runs = append(out.Runs, runs...)
 	}
 	out.Summary = summary(out.Runs)
 	return nil
@@ -303,16 +266,19 @@ func (d *document) units(c *cell) ([]*unit, error) {
 
 func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunchPerFile }
 
-func (d *document) launchKey(r *Run) (string, error) {
+func (d *document) launchKey(r *Run) (string, error) { return d.opt.launchKey(r) }
+
+// launchKey is what tells the launch of a result from others, "" if nothing does.
+func (o Options) launchKey(r *Run) (string, error) {
 	switch {
-	case d.opt.OneLaunchPerFile:
+	case o.OneLaunchPerFile:
 		return r.Source, nil
-	case d.opt.LaunchBy == "":
+	case o.LaunchBy == "":
 		return "", nil
 	}
-	key, ok := r.Param(d.opt.LaunchBy)
+	key, ok := r.Param(o.LaunchBy)
 	if !ok {
-		return "", missing(r, d.opt.LaunchBy)
+		return "", missing(r, o.LaunchBy)
 	}
 	return key, nil
 }
@@ -330,98 +296,122 @@ func (d *document) launch(key string, repeat int) string {
 	return d.doc.Launches[at].ID
 }
 
-// finish counts the repeats, where they are known to be some.
+// finish sorts the notes, and counts the repeats where they are known to be some.
 func (d *document) finish() {
+	d.doc.Warnings = d.warnings()
 	if !d.known() {
 		return
 	}
 	for _, b := range d.doc.Benchmarks {
 		for _, c := range b.Cells {
-			d.doc.RepeatsDone = max(d.doc.RepeatsDone, len(c.Runs))
+			d.doc.RepeatsDone = max(d.doc.RepeatsDone, Repeats(c.Runs))
 		}
 	}
 	d.doc.RepeatsPlanned = d.doc.RepeatsDone
 }
 
-// run is the unit as an experimental unit of the document.
-func (u *unit) run() (result.Run, error) {
-	out := result.Run{Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{}}
-	var places []string
-	var engine []EngineSample
-	inputs, outputs, succeeded := int64(0), int64(0), 0
-	for _, r := range u.runs {
-		out.Duration += r.Duration
-		out.Sent += max(r.Counts.Sent, r.Counts.Succeeded)
-		out.Failed += r.Counts.Failed
-		succeeded += r.Counts.Succeeded
-		inputs += r.Counts.InputTokens
-		outputs += r.Counts.OutputTokens
-		places = append(places, r.At())
-		maps.Copy(out.Audit, r.Audit)
-		if r.Source == u.runs[0].Source { // one log, so one clock
-			engine = append(engine, r.Engine...)
-		}
+// Repeats counts the launches that some runs are of.
+func Repeats(runs []result.Run) int {
+	repeats := map[int]bool{}
+	for _, r := range runs {
+		repeats[r.Repeat] = true
 	}
-	if slices.ContainsFunc(u.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
-		out.Audit[auditFailures] = "not told by the tool"
-	}
-	maps.Copy(out.Audit, engineAudit(engine))
-	out.Series = engineSeries(engine, u.points)
-	if out.Failed > 0 {
-		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
-	}
-	out.Metrics = means(u.runs)
-	if len(out.Metrics) == 0 && succeeded == 0 {
-		out.Status, out.Reason = result.RunFailed, "no request succeeded"
-	}
-	out.Audit["source"] = strings.Join(places, ", ")
-	if tool := u.runs[0].Tool; tool != "" {
-		out.Audit["tool"] = tool
-	}
-	if inputs > 0 {
-		out.Audit["input_tokens"] = float64(inputs)
-	}
-	if outputs > 0 {
-		out.Audit["output_tokens"] = float64(outputs)
-	}
-	if len(u.runs) > 1 {
-		out.Audit["passes"] = float64(len(u.runs))
-		return out, nil
-	}
-	if rec := u.runs[0].Records; rec != nil {
-		histograms, err := record.Histograms(*rec)
+	return len(repeats)
+}
+
+// passes are the results of the unit as runs of the document: each for itself, so that
+// nothing of it is lost, and numbered where there are several. Who compares takes their mean.
+func (u *unit) passes() ([]result.Run, error) {
+	out := make([]result.Run, len(u.runs))
+	for i, r := range u.runs {
+		run, err := u.run(r)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", places[0], err)
+			return nil, err
 		}
-		out.Histograms = histograms
+		if len(u.runs) > 1 {
+			run.Pass = i + 1
+		}
+		out[i] = run
 	}
 	return out, nil
 }
 
-// means are the metrics that all results have: the geometric mean where the metric is
-// compared by ratios, the mean otherwise.
-func means(runs []*Run) map[string]float64 {
-	out := map[string]float64{}
-	for id, v := range runs[0].Metrics {
-		values := []float64{v}
-		for _, r := range runs[1:] {
-			if w, ok := r.Metrics[id]; ok {
-				values = append(values, w)
-			}
-		}
-		if len(values) == len(runs) {
-			out[id] = mean(id, values)
-		}
+// run is one result of the unit.
+func (u *unit) run(r *Run) (result.Run, error) {
+	out := result.Run{
+		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
+		Duration: r.Duration, Sent: max(r.Counts.Sent, r.Counts.Succeeded), Failed: r.Counts.Failed,
+		Series: engineSeries(r.Engine, u.points), Metrics: maps.Clone(r.Metrics),
 	}
-	return out
+	maps.Copy(out.Audit, r.Audit)
+	maps.Copy(out.Audit, engineAudit(r.Engine))
+	if !r.Counts.FailedKnown {
+		out.Audit[auditFailures] = "not told by the tool"
+	}
+	if out.Failed > 0 {
+		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
+	}
+	switch {
+	case r.Cut != "":
+		out.Status, out.Reason = result.RunVoid, r.Cut
+	case len(out.Metrics) == 0 && r.Counts.Succeeded == 0:
+		out.Status, out.Reason = result.RunFailed, "no request succeeded"
+	case out.Sent > 0 && r.Counts.FailedKnown:
+		// Whatever the tool, this is the share that both sides of a comparison have.
+		out.Metrics = withSuccess(out.Metrics, r.Counts)
+	}
+	out.Audit["source"] = r.At()
+	if r.Tool != "" {
+		out.Audit["tool"] = r.Tool
+	}
+	if n := r.Counts.InputTokens; n > 0 {
+		out.Audit["input_tokens"] = float64(n)
+	}
+	if n := r.Counts.OutputTokens; n > 0 {
+		out.Audit["output_tokens"] = float64(n)
+	}
+	if r.Records == nil {
+		return out, nil
+	}
+	var err error
+	if out.Histograms, err = record.Histograms(*r.Records); err != nil {
+		return out, fmt.Errorf("%s: %w", r.At(), err)
+	}
+	return out, nil
 }
 
-// summary is the mean of each metric over the runs of a cell.
+// withSuccess adds the share of requests that succeeded, which tools count and do not print.
+func withSuccess(metrics map[string]float64, c Counts) map[string]float64 {
+	if metrics == nil {
+		metrics = map[string]float64{}
+	}
+	if _, ok := metrics[successRate]; !ok {
+		metrics[successRate] = float64(c.Sent-c.Failed) / float64(c.Sent)
+	}
+	return metrics
+}
+
+const successRate = "success.rate"
+
+// summary is the mean of each metric over the launches of a cell, of which each is the mean
+// over its passes.
 func summary(runs []result.Run) map[string]float64 {
-	values := map[string][]float64{}
+	passes := map[string]map[int][]float64{}
 	for _, r := range runs {
+		if r.Status != result.RunOK {
+			continue
+		}
 		for id, v := range r.Metrics {
-			values[id] = append(values[id], v)
+			if passes[id] == nil {
+				passes[id] = map[int][]float64{}
+			}
+			passes[id][r.Repeat] = append(passes[id][r.Repeat], v)
+		}
+	}
+	values := map[string][]float64{}
+	for id, byRepeat := range passes {
+		for _, repeat := range slices.Sorted(maps.Keys(byRepeat)) {
+			values[id] = append(values[id], mean(id, byRepeat[repeat]))
 		}
 	}
 	out := make(map[string]float64, len(values))

@@ -118,13 +118,15 @@ func TestLaunchesAreTheUnits(t *testing.T) {
 	tests := []struct {
 		name     string
 		opt      interchange.Options
-		values   []float64
+		repeats  []int
+		passes   []int
 		launches int
+		mean     float64
 		warning  string
 	}{
-		{"unknown", interchange.Options{By: []string{"qps"}}, []float64{math.Cbrt(0.1 * 0.4 * 0.3)}, 0, "neither a regression nor a pass"},
-		{"by file", interchange.Options{By: []string{"qps"}, OneLaunchPerFile: true}, []float64{0.2, 0.3}, 2, "passes of one launch"},
-		{"by parameter", interchange.Options{By: []string{"qps"}, LaunchBy: "start"}, []float64{0.2, 0.3}, 2, "passes of one launch"},
+		{"unknown", interchange.Options{By: []string{"qps"}}, []int{1, 1, 1}, []int{1, 2, 3}, 0, math.Cbrt(0.1 * 0.4 * 0.3), "neither a regression nor a pass"},
+		{"by file", interchange.Options{By: []string{"qps"}, OneLaunchPerFile: true}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3), "passes of one launch"},
+		{"by parameter", interchange.Options{By: []string{"qps"}, LaunchBy: "start"}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3), "passes of one launch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,17 +137,17 @@ func TestLaunchesAreTheUnits(t *testing.T) {
 			if err := result.Validate(doc); err != nil {
 				t.Fatal(err)
 			}
-			runs := doc.Benchmarks[0].Cells[0].Runs
-			if len(runs) != len(tt.values) || len(doc.Launches) != tt.launches {
-				t.Fatalf("%d runs and %d launches, want %d and %d", len(runs), len(doc.Launches), len(tt.values), tt.launches)
+			cell := doc.Benchmarks[0].Cells[0]
+			if len(cell.Runs) != 3 || len(doc.Launches) != tt.launches {
+				t.Fatalf("%d runs and %d launches, want 3 and %d", len(cell.Runs), len(doc.Launches), tt.launches)
 			}
-			for i, r := range runs {
-				if got := r.Metrics["ttft.mean"]; math.Abs(got-tt.values[i]) > 1e-12 {
-					t.Errorf("run %d: ttft.mean %v, want %v", i, got, tt.values[i])
+			for i, r := range cell.Runs { // each with its own figures
+				if want := []float64{0.1, 0.4, 0.3}[i]; r.Metrics["ttft.mean"] != want || r.Repeat != tt.repeats[i] || r.Pass != tt.passes[i] {
+					t.Errorf("run %d: ttft.mean %v in repeat %d, pass %d", i, r.Metrics["ttft.mean"], r.Repeat, r.Pass)
 				}
-				if r.Repeat != i+1 {
-					t.Errorf("run %d is repeat %d", i, r.Repeat)
-				}
+			}
+			if got := cell.Summary["ttft.mean"]; math.Abs(got-tt.mean) > 1e-12 {
+				t.Errorf("the mean over launches is %v, want %v", got, tt.mean)
 			}
 			if !strings.Contains(strings.Join(doc.Warnings, "\n"), tt.warning) {
 				t.Errorf("warnings %q do not say %q", doc.Warnings, tt.warning)

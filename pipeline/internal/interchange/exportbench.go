@@ -38,6 +38,7 @@ func WriteGoBench(w io.Writer, doc *result.Document) error {
 	for _, id := range order {
 		fmt.Fprintf(b, "Unit %s better=%s\n", benchUnit(id), betterOf(id))
 	}
+	works := worksOf(doc)
 	for _, w := range works {
 		fmt.Fprintf(b, "Unit %s assume=nothing\n", w.unit)
 	}
@@ -105,7 +106,7 @@ func benchWord(s string) string {
 }
 
 // work is what a run did, which is none of its metrics: by its unit in the Go benchmark
-// format and its family in OpenMetrics.
+// format and its family in OpenMetrics, where the repeat and the pass are labels.
 type work struct {
 	unit, family string
 	of           func(*result.Run) (float64, bool)
@@ -128,7 +129,32 @@ var works = []work{
 	{"duration-s", "pipeline_duration_seconds",
 		func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 },
 		func(r *Run, v float64) { r.Duration = v }},
+	// Lines of one name are repeats in their order, unless a launch has several.
+	{launchNumber, "",
+		func(r *result.Run) (float64, bool) { return float64(r.Repeat), true },
+		func(r *Run, v float64) { r.setParam("repeat", number(v)) }},
+	{"pass-number", "",
+		func(r *result.Run) (float64, bool) { return float64(r.Pass), r.Pass > 0 },
+		func(r *Run, v float64) { r.setParam("pass", number(v)) }},
 }
+
+// worksOf are those that runs of a document have; the numbers of launches only where some
+// have several runs.
+func worksOf(doc *result.Document) []work {
+	told, passes := map[string]bool{}, false
+	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
+		passes = passes || r.Pass > 0
+		for _, w := range works {
+			if _, ok := w.of(r); ok {
+				told[w.unit] = true
+			}
+		}
+	})
+	return slices.DeleteFunc(slices.Clone(works), func(w work) bool { return !told[w.unit] || w.unit == launchNumber && !passes })
+}
+
+// launchNumber is the unit of the number of a launch among the lines of one name.
+const launchNumber = "launch-number"
 
 // requestsFamily are the requests sent of each run in OpenMetrics.
 const requestsFamily = "pipeline_requests"
@@ -190,7 +216,7 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 		}
 		families[requestsFamily] = append(families[requestsFamily], fmt.Sprintf("%s{%s} %d\n", requestsFamily, at, r.Sent))
 		for _, w := range works {
-			if v, ok := w.of(r); ok {
+			if v, ok := w.of(r); ok && w.family != "" {
 				families[w.family] = append(families[w.family], fmt.Sprintf("%s{%s} %s\n", w.family, at, number(v)))
 			}
 		}
@@ -250,6 +276,9 @@ func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string
 		labels = append(labels, "tool="+labelValue(tool))
 	}
 	labels = append(labels, fmt.Sprintf("repeat=\"%d\"", r.Repeat))
+	if r.Pass > 0 {
+		labels = append(labels, fmt.Sprintf("pass=\"%d\"", r.Pass))
+	}
 	return strings.Join(labels, ",")
 }
 

@@ -52,8 +52,41 @@ func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Doc
 			return nil, err
 		}
 	}
+	f.levelPasses()
 	d.finish()
 	return d.doc, nil
+}
+
+// levelPasses numbers the passes of every launch from 1 where some launch has several: the
+// gates pair the passes of both sides by their number.
+func (f *fitting) levelPasses() {
+	fewest, most := map[int]int{}, 0
+	for _, s := range f.slots {
+		passes := map[int]int{}
+		for _, r := range s.cell.Runs {
+			passes[r.Repeat]++
+			most = max(most, passes[r.Repeat])
+		}
+		for repeat, n := range passes {
+			if least, ok := fewest[repeat]; !ok || n < least {
+				fewest[repeat] = n
+			}
+		}
+	}
+	if most < 2 {
+		return
+	}
+	for _, s := range f.slots {
+		for i := range s.cell.Runs {
+			s.cell.Runs[i].Pass = max(1, s.cell.Runs[i].Pass)
+		}
+	}
+	for _, repeat := range slices.Sorted(maps.Keys(fewest)) {
+		if fewest[repeat] < most {
+			f.notef(heavy, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have are judged, the first with the first", fewest[repeat], repeat, most)
+			break
+		}
+	}
 }
 
 // fitting is a document while given cells are filled.
@@ -114,7 +147,7 @@ func (f *fitting) told(b *result.Benchmark) error {
 		switch {
 		case len(values[axis]) == 1:
 		case f.opt.Loose:
-			f.warnf("the results do not tell %s, so they stand for every value of it", clip(axis))
+			f.notef(heavy, "the results do not tell %s, so they stand for every value of it", clip(axis))
 		case len(f.doc.Benchmarks) == 1:
 			return missing(f.runs[0], f.param(axis))
 		}
@@ -147,7 +180,7 @@ func (f *fitting) placeRun(r *Run) error {
 	}
 	if len(found) == 0 {
 		f.left++
-		f.warnf("%s fits no cell and is left out", r.At())
+		f.notef(heavy, "%s fits no cell and is left out", r.At())
 	}
 	for _, s := range found {
 		s.runs = append(s.runs, r)
@@ -218,10 +251,13 @@ func (f *fitting) fillSlot(s *slot) error {
 	}
 	c := &cell{values: s.cell.Values, hash: s.cell.Hash, runs: s.runs}
 	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
-		f.warnf("results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
+		f.notef(heavy, "results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
+	}
+	if differs := differentWork(s.runs); differs != "" {
+		f.notef(heavy, "results of the cell %s did different work (%s)", name(c.values), differs)
 	}
 	if keys := f.untoldAxes(s); len(keys) > 0 {
-		f.warnf("results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
+		f.notef(heavy, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
 	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
 		return err

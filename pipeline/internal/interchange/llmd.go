@@ -36,7 +36,7 @@ func convertLLMD(root *node, r Run) (Run, error) {
 	r.setParam("input_len", standardized.get("input_seq_len", "value").str())
 	r.setParam("output_len", standardized.get("output_seq_len", "value").str())
 	if r.Tool == "" {
-		r.warnf("the report does not say which tool measured it: figures are taken as vLLM defines them")
+		r.alarmf("the report does not say which tool measured it: figures are taken as vLLM defines them")
 	}
 	e, err := llmdEntries(root, &r)
 	if err != nil {

@@ -133,7 +133,7 @@ func (m *metricsReader) run(labels map[string]string, line int) (*Run, error) {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		if axis, ok := strings.CutPrefix(name, "axis_"); ok {
 			r.setParam(axis, labels[name])
-		} else if name == "repeat" {
+		} else if name == "repeat" || name == "pass" {
 			r.setParam(name, labels[name])
 		}
 	}

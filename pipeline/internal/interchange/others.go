@@ -110,7 +110,7 @@ func convertAiperf(root *node, r Run) (Run, error) {
 	}
 	e.add("duration ("+root.get("benchmark_duration", "unit").str()+")", root.get("benchmark_duration", "avg"))
 	if complete := root.get("is_complete").str(); complete == "false" || root.get("was_cancelled").str() == "true" {
-		r.warnf("the run did not end as planned: %s", clip(root.get("incomplete_reason").str()))
+		r.alarmf("the run did not end as planned: %s", clip(root.get("incomplete_reason").str()))
 	}
 	return r, r.fill(e.entries)
 }

@@ -86,6 +86,9 @@ func (r *Run) Param(key string) (string, bool) {
 	case "format":
 		return string(r.Format), true
 	}
+	if v, ok := r.work[key]; ok {
+		return v, true
+	}
 	if dataset := datasetPrefix(r.Params["dataset_name"]); dataset != "" && isDatasetKey(key) {
 		if v, ok := r.Params[dataset+"_"+key]; ok {
 			return v, true

@@ -6,7 +6,7 @@ import "strings"
 // the figures are taken as vLLM's, and the run says so.
 func (r *Run) retool(tool string) {
 	if tool == "" {
-		r.warnf("the result does not say which tool measured it: figures are taken as vLLM defines them")
+		r.alarmf("the result does not say which tool measured it: figures are taken as vLLM defines them")
 		return
 	}
 	r.Tool = tool

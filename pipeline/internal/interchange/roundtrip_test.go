@@ -138,7 +138,7 @@ func essence(d *result.Document) []result.Cell {
 					audit[key] = v
 				}
 			}
-			cell.Runs = append(cell.Runs, result.Run{Repeat: r.Repeat, Launch: r.Launch, Status: r.Status, Duration: r.Duration, Sent: r.Sent, Failed: r.Failed, Metrics: r.Metrics, Audit: audit})
+			cell.Runs = append(cell.Runs, result.Run{Repeat: r.Repeat, Pass: r.Pass, Launch: r.Launch, Status: r.Status, Duration: r.Duration, Sent: r.Sent, Failed: r.Failed, Metrics: r.Metrics, Audit: audit})
 		}
 		out = append(out, cell)
 	}

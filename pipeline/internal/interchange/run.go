@@ -40,14 +40,29 @@ type Run struct {
 	Audit map[string]any
 	// Warnings for people: what was left out or concluded.
 	Warnings []string
+	// weights of the warnings.
+	weights map[string]weight
 	// SameAs is the line of the block in the same source that this row of a table (or this
 	// summary) repeats, 0 if it stands for itself. Document leaves repetitions out.
 	SameAs int
+	// Cut is why the result is a part of one only, "" if it is whole: its figures are those
+	// of an attempt that was given up.
+	Cut string
 	// loose are parameters that come from lines of the text alone: "Elapsed: 12 s" is one as
 	// well as "seq_length: 80".
 	loose map[string]bool
+	// labels are parameters that a line or a heading above several results gives to all of
+	// them, and that no command of this one confirms.
+	labels map[string]bool
+	// work holds what was measured to have been done ("requests"), where that tells cells
+	// apart. See tellByWork.
+	work map[string]string
 	// seen are the counts and the duration while they are read.
 	seen map[string]float64
+	// served says that the command of the server is known, whose arguments are parameters.
+	served bool
+	// open marks a block that nothing closed.
+	open bool
 	// bare marks a block that was found without its first line.
 	bare bool
 }
@@ -64,13 +79,6 @@ type Counts struct {
 
 // At is where the run was found, "file:line".
 func (r *Run) At() string { return fmt.Sprintf("%s:%d", r.Source, r.Line) }
-
-func (r *Run) warnf(format string, args ...any) {
-	const limit = 20 // a hostile file must not flood a report
-	if len(r.Warnings) < limit {
-		r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
-	}
-}
 
 // define notes what an id that the registry does not have means.
 func (r *Run) define(id, definition string) {

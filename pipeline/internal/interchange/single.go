@@ -10,7 +10,7 @@ import (
 // Figures under other definitions than the registry's keep their own names.
 func Single(r *Run) (result.Run, error) {
 	u := unit{runs: []*Run{r}, points: seriesPoints(1)}
-	out, err := u.run()
+	out, err := u.run(r)
 	if err != nil {
 		return result.Run{}, err
 	}

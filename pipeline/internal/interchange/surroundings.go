@@ -7,12 +7,14 @@ import (
 )
 
 // surroundings are the parameters found around results in a text, by how near they are:
-// headings hold for a chapter, settings until the next heading, and the command and what
-// it prints before its block for that block only.
+// headings hold for a chapter, settings until the next heading, the command of a server until
+// the next one, and the command of a load generator and what it prints before its block for
+// that block only.
 type surroundings struct {
 	headings [6]string
 	settings map[string]setting
 	mine     map[string]string
+	server   map[string]string
 }
 
 // setting is the value of a line like "num_prompts: 1, 2, 4", and how many results have
@@ -77,6 +79,7 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 		}
 		for key, value := range assignments(text) {
 			r.setParam(key, value)
+			r.label(key)
 		}
 		r.setParam(fmt.Sprintf("h%d", level+1), text)
 		r.setParam("heading", text)
@@ -85,10 +88,16 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 	for key, v := range s.settings {
 		r.setParam(key, v.pick(key, succeeded))
 		r.loose[key] = true
+		r.label(key)
+	}
+	r.served = len(s.server) > 0
+	for key, value := range s.server {
+		r.setParam(key, value)
 	}
 	for key, value := range s.mine {
 		r.setParam(key, value)
 		delete(r.loose, key)
+		delete(r.labels, canonicalKey(key))
 	}
 }
 
@@ -98,7 +107,7 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 func (v setting) pick(key string, succeeded int) string {
 	items := strings.Split(v.value, ",")
 	if len(items) < 2 || v.seen >= len(items) {
-		return v.value
+		return v.value // a list that has come to its end is seen to be no label by checkLabels
 	}
 	item := strings.TrimSpace(items[v.seen])
 	n, err := parseCount(item)

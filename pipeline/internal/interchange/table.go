@@ -135,6 +135,7 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 	run := Run{Source: t.source, Line: row.line, Format: FormatTable, Tool: t.opt.Tool}
 	t.around.apply(&run, -1)
 	t.fail(run.fill(run.columns(header, row.cells, row.line)))
+	run.doubtLengths()
 	t.runs = append(t.runs, run)
 }
 

@@ -36,6 +36,8 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 		return nil, err
 	}
 	t.adoptTool()
+	markCut(t.runs)
+	levelServers(t.runs)
 	markRepetitions(t.runs)
 	return t.runs, nil
 }
@@ -77,6 +79,7 @@ type textReader struct {
 	table   *openTable
 	command string // a command that goes on in the next line
 	before  string // the line before this one
+	within  bool   // a command ended the block before, which had no last line
 }
 
 const maxErrors = 10
@@ -117,7 +120,8 @@ func (t *textReader) part(line string, complete bool) {
 			t.closeBlock("another block begins")
 		}
 		t.block = newBlock(t.line, line[:at[0]])
-		t.block.inside = inside
+		t.block.inside = inside || t.within
+		t.within = false
 		return
 	}
 	if t.engine.take(line, t.line) {
@@ -140,7 +144,7 @@ func (t *textReader) part(line string, complete bool) {
 
 // outside looks for parameters around the results.
 func (t *textReader) outside(line string) {
-	if t.command != "" || isCommand(line) {
+	if t.command != "" || isCommand(line) || isServerCommand(line) {
 		t.inCommand(line)
 		return
 	}
@@ -172,6 +176,11 @@ func (t *textReader) inCommand(line string) {
 	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
 		return
 	}
+	if !commandPattern.MatchString(t.command) {
+		t.around.server = serverArgs(t.command)
+		t.command = ""
+		return
+	}
 	t.around.clear()
 	t.engine.forget() // what the engine did before the command is not of its run
 	t.around.own(commandArgs(t.command))
@@ -189,6 +198,10 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 	switch {
 	case text == "":
+	case isCommand(line) || isServerCommand(line):
+		t.closeBlock("a command follows")
+		t.within = true
+		t.outside(line)
 	case blockEnd.MatchString(text):
 		t.closeBlock("")
 	case fence.MatchString(text):
@@ -248,6 +261,10 @@ func (t *textReader) closeBlock(why string) {
 	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool(), bare: b.bare}
 	t.around.apply(&run, b.succeeded())
 	b.setBackend(&run)
+	if len(t.around.mine) == 0 {
+		run.checkLabels(b)
+	}
+	run.open = why != "" && !b.bare
 	if why != "" {
 		run.warnf("the block of line %d has no closing line (%s): figures may be missing", b.line, why)
 	}
@@ -256,13 +273,13 @@ func (t *textReader) closeBlock(why string) {
 	}
 	t.fail(run.fill(b.entries))
 	if len(run.Other) > 0 {
-		run.warnf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
+		run.remarkf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
 	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
-		run.warnf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+		run.remarkf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
 	}
 	if n := t.engine.others; n > 0 {
-		run.warnf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
+		run.remarkf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}
 	t.runs = append(t.runs, run)
 	t.around.next()

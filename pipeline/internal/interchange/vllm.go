@@ -88,7 +88,7 @@ func (r *Run) useRecords(d *columns, opt ReadOptions, without []string) error {
 // leaveOutZeros drops the file's own figures that count requests without a token as 0: so
 // that what the client did not see makes nothing faster.
 func (r *Run) leaveOutZeros(requests int) {
-	r.warnf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
+	r.alarmf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
 	polluted := func(id string) bool {
 		return strings.HasPrefix(id, "ttft.") || strings.HasPrefix(id, "tpot.") || strings.HasPrefix(id, "sglang_tpot.")
 	}
@@ -110,7 +110,7 @@ func (r *Run) merge(computed map[string]float64) {
 		case !had:
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds && math.Abs(own-ours) > agreement(own):
-			r.warnf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
+			r.alarmf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds:
@@ -131,7 +131,7 @@ func (r *Run) recount(rec *record.Run) {
 		c.Sent, c.Failed, c.FailedKnown = t.Requests, t.Failed, true
 	}
 	if t.Succeeded != c.Succeeded {
-		r.warnf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
+		r.alarmf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
 	}
 	r.audit("records", fmt.Sprintf("%d requests, %d token events", len(rec.Requests), rec.Audit.Events))
 }

@@ -157,12 +157,12 @@ func blank(p *plan.Plan) []result.Benchmark {
 	return out
 }
 
-// mostRuns is the largest number of runs that a cell has, at least 1.
+// mostRuns is the largest number of launches that a cell has runs of, at least 1.
 func mostRuns(doc *result.Document) int {
 	most := 1
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
-			most = max(most, len(c.Runs))
+			most = max(most, interchange.Repeats(c.Runs))
 		}
 	}
 	return most
