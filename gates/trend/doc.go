@@ -34,7 +34,10 @@
 // this package 46 %. Only who looks at nothing but the newest ten points reaches 85 %.
 // TestAgainstTheOracle prints the bounds and holds the search to a share of them.
 //
-// [Otava] finds the change points that Apache Otava would, for those who compare.
+// A loss of a little each night has no change point. [Stand] therefore also compares the
+// newest values with the first ones of the level that counts, and asks of every finding that
+// it be significant among all the series that are judged together. TestFleetWithoutAChange
+// and TestLossesStayFound print the rates, with -full over ten times as many nights.
 //
 // A change point says that something changed between two sessions, not what. Out of scope:
 // the last point of a series cannot be told from an outlier (it is at most Suspected),
