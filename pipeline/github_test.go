@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -219,19 +218,8 @@ func TestLoosenedGates(t *testing.T) {
 			t.Errorf("%s: %+v", source, c)
 		}
 	}
-	for name, loose := range map[string]string{
-		"gate.latency is missing":                  strings.Replace(gate, `gate "latency"`, `gate "other"`, 1),
-		"gate.latency has another benchmark":       strings.NewReplacer(`benchmark "b"`, `benchmark "c"`, "benchmark.b", "benchmark.c").Replace(gate),
-		"the pipeline before the change cannot be": "",
-	} {
-		base := "base.pipeline.hcl"
-		if loose == "" {
-			base = "none.pipeline.hcl"
-		}
-		j.write(t, "gate.pipeline.hcl", cmp.Or(loose, gate))
-		if out := j.run(t, 3, nil, "run", "--out", "x", "--base-file", base, "--gate-source=base", "gate.pipeline.hcl"); !strings.Contains(out, name) {
-			t.Errorf("%s:\n%s", name, out)
-		}
+	if out := j.run(t, 3, nil, "run", "--out", "x", "--base-file", "none.pipeline.hcl", "--gate-source=base", "gate.pipeline.hcl"); !strings.Contains(out, "the pipeline before the change cannot be") {
+		t.Error(out)
 	}
 }
 

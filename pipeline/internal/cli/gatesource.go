@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
 )
 
-// sourceFlags say which gates judge: those of the pipeline that is run, or those of the
-// branch that a change is proposed for.
+// sourceFlags say which file judges: the pipeline that is run, or the one of the branch that
+// a change is proposed for.
 type sourceFlags struct {
 	base   string
 	source string
@@ -30,46 +33,177 @@ const (
 func (f *sourceFlags) register(cmd *cobra.Command) {
 	f.source = gatesOfHead
 	cmd.Flags().StringVar(&f.base, "base-file", "", "the pipeline `file` or folder as it was before the change: what is told of the run says how its gates differ")
-	cmd.Flags().Var(choice{&f.source, []string{gatesOfHead, gatesOfBase}}, "gate-source", "judge by the gates of the pipeline itself (head) or by those of --base-file (base)")
+	cmd.Flags().Var(choice{&f.source, []string{gatesOfHead, gatesOfBase}}, "gate-source", "judge by the pipeline itself (head) or by --base-file (base): then the change decides nothing but what the servers of its own side are")
 }
 
-// gates compares the gates of a pipeline with those before the change, and lets these
-// judge if that is wanted. It comes before the plan. What cannot be compared is an error
-// only where the gates before the change are to judge.
-func (a *app) gates(f sourceFlags, config configFlags, head *lang.Config) ([]github.GateChange, error) {
+// judged is the configuration that a run is carried out and judged by, with what the change
+// does to it.
+type judged struct {
+	*lang.Config
+	changes []github.GateChange
+	// notes are differences that have no effect, because the file before the change judges.
+	notes []string
+}
+
+// judgedBy compares a pipeline with the one before the change, and lets that one decide if
+// that is wanted. It comes before the plan. What cannot be compared is an error only where
+// the file before the change is to judge.
+func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (judged, error) {
+	out := judged{Config: head}
 	if f.base == "" {
 		if f.source == gatesOfBase {
-			return nil, errors.New("--gate-source base needs --base-file")
+			return out, errors.New("--gate-source base needs --base-file")
 		}
-		return nil, nil
+		return out, nil
 	}
 	if _, err := os.Stat(f.base); errors.Is(err, fs.ErrNotExist) && f.source == gatesOfHead {
-		return nil, nil // the change brings the first pipeline file
+		return out, nil // the change brings the first pipeline file
+	}
+	base, err := a.readBase(f, config, head)
+	if err != nil {
+		err = fmt.Errorf("the pipeline before the change cannot be read: %w", err)
+		if f.source == gatesOfBase {
+			return out, err
+		}
+		a.warn("nobody is told how the gates differ: " + err.Error())
+		return out, nil
+	}
+	out.changes = gateChanges(base, head)
+	if f.source != gatesOfBase {
+		return out, nil
+	}
+	differences := lang.Differences(base, head)
+	if err := base.TakeHead(head); err != nil {
+		return out, fmt.Errorf("the file before the change judges (--gate-source base): %w", err)
+	}
+	for _, d := range differences {
+		if !strings.HasPrefix(d.Addr, "gate.") { // those are compared by what they mean
+			out.changes = append(out.changes, github.GateChange{Gate: d.Addr, Setting: d.Argument, Old: d.Old, New: d.New})
+		}
+	}
+	out.Config, out.notes = base, noEffect(out.changes)
+	placeGates(base, head)
+	return out, nil
+}
+
+// ownHistory refuses stored baselines from below the working directory where the change
+// must not judge itself: it can bring files there.
+func (a *app) ownHistory(f sourceFlags, h historyFlag, cfg *lang.Config) error {
+	location, stated := a.place(h)
+	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
+	if f.source != gatesOfBase || !stored || stated {
+		return nil
+	}
+	return fmt.Errorf("%s is in the checkout of the change, which could write its own baseline there: name the history with --history or $%s", location, historyEnv)
+}
+
+// readBase reads the pipeline before the change. Variables that it does not declare are the
+// change's own. A relative file of variables belongs to the checkout that it lies in: the
+// change could set what judges it there, so that of the base is read in its place.
+func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*lang.Config, error) {
+	vars, err := splitVars(config.vars)
+	if err != nil {
+		return nil, err
+	}
+	if f.source == gatesOfBase {
+		if config.varFiles, err = baseVarFiles(config.varFiles, folder(head), baseFolder(f.base)); err != nil {
+			return nil, err
+		}
+	}
+	declared, err := a.declared(f.base)
+	if err != nil {
+		return nil, err
+	}
+	config.vars = nil
+	for _, v := range vars {
+		if slices.Contains(declared, v.Name) {
+			config.vars = append(config.vars, v.Name+"="+v.Text)
+		}
 	}
 	base, diags, err := a.read(config, []string{f.base})
 	if err == nil && diags.HasErrors() {
 		err = errors.New(diags.Errs()[0].Error())
 	}
-	if err != nil {
-		err = fmt.Errorf("the pipeline before the change cannot be read: %w", err)
-		if f.source == gatesOfBase {
+	return base, err
+}
+
+// declared are the names of the variables of a pipeline.
+func (a *app) declared(path string) ([]string, error) {
+	src, diags := syntax.Load([]string{path}, a.In)
+	if diags.HasErrors() {
+		return nil, errors.New(diags.Errs()[0].Error())
+	}
+	var out []string
+	for _, f := range src.Files {
+		body, ok := f.HCL.Body.(*hclsyntax.Body)
+		if !ok {
+			continue
+		}
+		for _, b := range body.Blocks {
+			if b.Type == "variable" && len(b.Labels) == 1 {
+				out = append(out, b.Labels[0])
+			}
+		}
+	}
+	return out, nil
+}
+
+// baseFolder is the folder of a pipeline that is named as a file or a folder.
+func baseFolder(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
+}
+
+// baseVarFiles are files of variables as they were before the change. An absolute path
+// outside of the change's folder is the job's own and stays.
+func baseVarFiles(files []string, head, base string) ([]string, error) {
+	var out []string
+	for _, name := range files {
+		abs, err := filepath.Abs(name)
+		if err != nil {
 			return nil, err
 		}
-		a.warn("nobody is told how the gates differ: " + err.Error())
-		return nil, nil
+		below, err := filepath.Rel(head, abs)
+		if err != nil || !filepath.IsLocal(below) {
+			if !filepath.IsAbs(name) {
+				return nil, fmt.Errorf("--var-file %s is not in the folder of the pipeline, so that the one before the change cannot be found: name a file outside of the checkout by its absolute path, or use --var", name)
+			}
+			out = append(out, name)
+			continue
+		}
+		out = append(out, filepath.Join(base, below))
 	}
-	changes := gateChanges(base, head)
-	if f.source == gatesOfBase {
-		return changes, judgeByBase(base, head)
+	return out, nil
+}
+
+// noEffect tells of differences that do not count.
+func noEffect(changes []github.GateChange) []string {
+	var out []string
+	for _, c := range changes {
+		text := c.Gate + " " + c.Setting
+		if c.Old != "" || c.New != "" {
+			text += fmt.Sprintf(": %s before the change, %s now", cmp.Or(c.Old, "unset"), cmp.Or(c.New, "unset"))
+		}
+		out = append(out, "the file before the change judges, and the pull request changes "+text)
 	}
-	return changes, nil
+	return out
+}
+
+// placeGates makes gates point at their lines in the file of the change, where that still
+// has them: the other file is not part of the pull request.
+func placeGates(base, head *lang.Config) {
+	for _, g := range base.Gates {
+		if now := gateOf(head, g.Addr); now != nil {
+			g.Range = now.Range
+		}
+	}
 }
 
 // setting of a gate, as text.
 type setting struct {
 	name, value string
-	// fixed settings say what is judged rather than how strictly.
-	fixed bool
 }
 
 func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
@@ -79,11 +213,11 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 	}
 	slices.Sort(metrics)
 	return []setting{
-		{"benchmark", g.Benchmark, true}, {"baseline", g.Baseline, true}, {"cells", cellsOf(cfg, g), true}, {"assert", assertOf(cfg, g), true},
-		{"metrics", strings.Join(metrics, ", "), false}, {"margin", share(g.Margin), false}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha)), false},
-		{"test", g.Test, false}, {"strict", strconv.FormatBool(g.Strict), false}, {"allow_overload", strconv.FormatBool(g.AllowOverload), false},
-		{"on_regression", string(g.OnRegression), false}, {"on_inconclusive", string(g.OnInconclusive), false}, {"on_missing", string(g.OnMissing), false},
-		{"on_invalid", string(g.OnInvalid), false}, {"on_unproven_transport", string(g.OnUnprovenTransport), false},
+		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", assertOf(cfg, g)},
+		{"metrics", strings.Join(metrics, ", ")}, {"margin", share(g.Margin)}, {"suite_margin", share(g.SuiteMargin)}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
+		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
+		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
+		{"on_invalid", string(g.OnInvalid)}, {"on_unproven_transport", string(g.OnUnprovenTransport)},
 	}
 }
 
@@ -154,29 +288,4 @@ func gateChanges(base, head *lang.Config) []github.GateChange {
 		}
 	}
 	return out
-}
-
-// judgeByBase lets the gates be as strict as they were before the change. What they judge
-// has to be the same: there is no telling whether another benchmark, other cells or another
-// limit say as much.
-func judgeByBase(base, head *lang.Config) error {
-	for _, before := range base.Gates {
-		after := gateOf(head, before.Addr)
-		if after == nil {
-			return fmt.Errorf("%s is missing, and the gates before the change judge (--gate-source base): keep it, or merge its removal first", before.Addr)
-		}
-		now := settingsOf(head, after)
-		for i, was := range settingsOf(base, before) {
-			if was.fixed && was.value != now[i].value {
-				return fmt.Errorf("%s has another %s than before the change (%q, now %q), and the gates before the change judge (--gate-source base): merge that first",
-					before.Addr, was.name, was.value, now[i].value)
-			}
-		}
-		after.Metrics, after.Margin, after.Alpha, after.Test = before.Metrics, before.Margin, before.Alpha, before.Test
-		after.Strict, after.AllowOverload = before.Strict, before.AllowOverload
-		after.OnRegression, after.OnInconclusive, after.OnMissing = before.OnRegression, before.OnInconclusive, before.OnMissing
-		after.OnInvalid, after.OnUnprovenTransport = before.OnInvalid, before.OnUnprovenTransport
-	}
-	head.Settings.Alpha = base.Settings.Alpha
-	return nil
 }

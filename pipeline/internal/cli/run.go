@@ -37,6 +37,8 @@ type planFlags struct {
 	attempt int
 	// noise is what is known of the cells' spread; no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
+	// notes to warn of; no flag.
+	notes []string
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -60,7 +62,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Attempt: f.attempt, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -135,10 +137,12 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	changed, err := a.gates(f.gates, f.config, cfg)
-	if err := errors.Join(err, failOn(cfg, f.failOn)); err != nil {
+	dir := folder(cfg)
+	judged, err := a.judgedBy(f.gates, f.config, cfg)
+	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), failOn(judged.Config, f.failOn)); err != nil {
 		return exit(exitUsage, err)
 	}
+	cfg, f.plan.notes = judged.Config, judged.notes
 	past, err := a.past(ctx, f.history, cfg)
 	if err != nil {
 		return err
@@ -168,9 +172,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return exit(exitUsage, err)
 	}
 	redact := event.NewRedactor(append(cfg.Secrets(), event.EnvironSecrets(a.Environ())...))
-	publish := a.publishers(f.post.settings(cfg.Reports), changed, f.plan.simulate != "", redact.String)
+	publish := a.publishers(f.post.settings(cfg.Reports), judged.changes, f.plan.simulate != "", redact.String)
 	res, err := session.Run(ctx, session.Options{
-		Config: cfg, Plan: p, History: past, Dir: folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,

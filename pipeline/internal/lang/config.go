@@ -32,6 +32,9 @@ type Config struct {
 	prog    *program
 	values  map[string]cty.Value // of variables, by address
 	secrets []string
+	// taken are the files that say what servers of the head's side are, by their address;
+	// see TakeHead.
+	taken map[string]*Config
 }
 
 // Sources are the files that a pipeline was loaded from.

@@ -25,7 +25,7 @@ func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string
 		if s.Late {
 			return steps.ServerSpec{}, stillLate(addr, s.DependsOn, s.Range)
 		}
-		return s.Spec, nil
+		return c.resolveTaken(addr, s.Spec, outputs)
 	}
 	return steps.ServerSpec{}, notFound(addr, "server")
 }
@@ -40,7 +40,8 @@ func (c *Config) ResolveDeployment(addr string, outputs map[string]map[string]st
 		if d.Late {
 			return steps.DeploymentSpec{}, stillLate(addr, d.DependsOn, d.Range)
 		}
-		return d.Spec, nil
+		diags := c.resolveMembers(d, outputs)
+		return d.Spec, diags
 	}
 	return steps.DeploymentSpec{}, notFound(addr, "deployment")
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Noise func(cell, metric string) (Noise, bool)
 	// Attempt counts the tries of the same change; see Plan.Attempt.
 	Attempt int
+	// Notes to warn of beside what the plan itself shows.
+	Notes []string
 	// IgnoreNoise plans gates whose noise is above their margin, too.
 	IgnoreNoise bool
 	// Argv renders a server's command line for display; it may be nil.
@@ -62,7 +64,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
 	p.Estimate = estimate(p)
-	p.Attempt = opt.Attempt
+	p.Attempt, p.Notes = opt.Attempt, opt.Notes
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags
@@ -70,7 +72,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	var out []string
+	out := slices.Clone(p.Notes)
 	if p.Attempt > 1 {
 		out = append(out, fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g; --resume goes on with a run instead", p.Attempt, p.PassAlpha(), p.Alpha))
 	}

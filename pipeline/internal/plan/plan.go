@@ -37,6 +37,8 @@ type Plan struct {
 	// one list for each time.
 	Before   [][]int  `json:"looks_before,omitempty"`
 	Estimate Estimate `json:"estimate"`
+	// Notes are what was known of the plan before it was made; they are among the Warnings.
+	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
 	// of this one: a pass then needs Alpha/Attempt. 0 means 1.

@@ -1,0 +1,317 @@
+package lang
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
+)
+
+// headSays are the fields of a server that a change may set in a file that it does not
+// judge by: they say what program is measured and how it is configured. All other fields
+// say what work it does, on what machine, or how it is watched.
+var headSays = []string{"Version", "Image", "Executable", "Args", "Env", "Dir"}
+
+// slowdownSetting of a simulate block is the one that a change can plant, and not remove.
+const slowdownSetting = "slowdown"
+
+// TakeHead lets the servers on the head's side be what another file says of them, as far as
+// a change may say it: their image or executable, arguments and environment. c is the file
+// before the change and head the file after it; everything else stays as c has it, so that a
+// change is not judged by what it says of the judgement itself.
+//
+// The servers on the base's side are those that a paired baseline compares others with. An
+// error says which difference of the head's servers cannot be taken over.
+func (c *Config) TakeHead(head *Config) error {
+	base, targets := c.sides()
+	taken := map[string]*Config{}
+	for _, addr := range targets {
+		if slices.Contains(base, addr) {
+			continue
+		}
+		if err := c.takeTarget(head, addr, taken); err != nil {
+			return err
+		}
+	}
+	before := map[string]steps.ServerSpec{}
+	for _, s := range c.serversOf(targets) {
+		before[s.Addr] = s.Spec
+	}
+	c.taken = taken
+	for _, s := range c.Servers {
+		c.takeServer(s, &s.Spec)
+	}
+	for _, d := range c.Deployments {
+		for i, s := range d.Servers {
+			c.takeServer(s, &s.Spec)
+			m := &d.Spec.Members[i]
+			m.Spec = s.Spec
+			m.Spec.Version = s.Spec.EngineVersion() // as in members
+			d.Late = d.Late || s.Late
+		}
+	}
+	c.secrets = append(c.secrets, head.secrets...)
+	return c.stillDiffer(base, before)
+}
+
+// sides are the targets of all cells, and those among them that a paired baseline compares
+// others with.
+func (c *Config) sides() (base, all []string) {
+	for _, b := range c.Benchmarks {
+		for _, cell := range b.Cells {
+			if cell.Target == "" {
+				continue
+			}
+			all = append(all, cell.Target)
+			if slices.ContainsFunc(c.Gates, func(g *Gate) bool { return g.Benchmark == b.Addr && c.isBase(g, cell) }) {
+				base = append(base, cell.Target)
+			}
+		}
+	}
+	slices.Sort(base)
+	slices.Sort(all)
+	return slices.Compact(base), slices.Compact(all)
+}
+
+// isBase reports whether a gate compares other cells with this one.
+func (c *Config) isBase(g *Gate, cell Cell) bool {
+	i := slices.IndexFunc(c.Baselines, func(b *Baseline) bool { return b.Addr == g.Baseline && b.Kind == pairedBaseline })
+	if i < 0 {
+		return false
+	}
+	value, _ := split(cell, c.Baselines[i].Axis)
+	return value == c.Baselines[i].Value
+}
+
+// takeTarget checks that a target of the head can be taken over, and lists its servers.
+func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config) error {
+	ours, theirs := c.serversOf([]string{addr}), head.serversOf([]string{addr})
+	for _, s := range ours {
+		i := slices.IndexFunc(theirs, func(t *Server) bool { return t.Addr == s.Addr })
+		if i < 0 {
+			return fmt.Errorf("%s is what the file before the change measures, and the change removes it: keep it, or merge its removal first", s.Addr)
+		}
+		if _, name := merged(s.Spec, theirs[i].Spec); name != "" {
+			return fmt.Errorf("%s has another %s than before the change, which decides what is measured: merge that first", s.Addr, name)
+		}
+		taken[s.Addr] = head
+	}
+	if d, e := c.deployment(addr), head.deployment(addr); d != nil {
+		if e == nil || len(theirs) != len(ours) || !samePaths(d.Spec, e.Spec) {
+			return fmt.Errorf("%s has other parts than before the change: merge that first", addr)
+		}
+	}
+	return nil
+}
+
+// samePaths reports whether two deployments have the same services, transfer and router.
+func samePaths(a, b steps.DeploymentSpec) bool {
+	a.Members, b.Members = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func (c *Config) deployment(addr string) *Deployment {
+	i := slices.IndexFunc(c.Deployments, func(d *Deployment) bool { return d.Addr == addr })
+	if i < 0 {
+		return nil
+	}
+	return c.Deployments[i]
+}
+
+// serversOf are the servers that targets consist of.
+func (c *Config) serversOf(targets []string) []*Server {
+	var out []*Server
+	for _, s := range c.Servers {
+		if slices.Contains(targets, s.Addr) {
+			out = append(out, s)
+		}
+	}
+	for _, d := range c.Deployments {
+		if slices.Contains(targets, d.Addr) {
+			out = append(out, d.Servers...)
+		}
+	}
+	return out
+}
+
+// takeServer merges the head's part into a server.
+func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
+	from := c.taken[s.Addr]
+	if from == nil {
+		return
+	}
+	for _, t := range from.serversOf(from.targets()) {
+		if t.Addr == s.Addr {
+			*spec, _ = merged(*spec, t.Spec)
+			s.Late = s.Late || t.Late
+			return
+		}
+	}
+}
+
+// targets are the addresses of everything that could be measured.
+func (c *Config) targets() []string {
+	var out []string
+	for _, s := range c.Servers {
+		out = append(out, s.Addr)
+	}
+	for _, d := range c.Deployments {
+		out = append(out, d.Addr)
+	}
+	return out
+}
+
+// merged is a server with what a change may say of it. name is an argument that it may not
+// change and does, "" if there is none.
+func merged(base, head steps.ServerSpec) (out steps.ServerSpec, name string) {
+	out = base
+	into, from := reflect.ValueOf(&out).Elem(), reflect.ValueOf(head)
+	for i := range into.NumField() {
+		field := into.Type().Field(i).Name
+		switch {
+		case slices.Contains(headSays, field):
+			into.Field(i).Set(from.Field(i))
+		case field == "Simulate":
+			out.Simulate = planted(base.Simulate, head.Simulate)
+		case field == "Container":
+			if !reflect.DeepEqual(withoutImage(base.Container), withoutImage(head.Container)) {
+				name = "container"
+			}
+			out.Container = head.Container
+		case !reflect.DeepEqual(into.Field(i).Interface(), from.Field(i).Interface()):
+			name = argumentOf(field)
+		}
+	}
+	return out, name
+}
+
+func withoutImage(c *steps.ContainerSpec) *steps.ContainerSpec {
+	if c == nil {
+		return nil
+	}
+	bare := *c
+	bare.Image = ""
+	return &bare
+}
+
+// argumentOf is what a field of a server is called in the file.
+func argumentOf(field string) string {
+	switch field {
+	case "Engine":
+		return "kind"
+	case "ServedName":
+		return "served_name"
+	case "APIKey":
+		return "api_key"
+	case "StopGrace":
+		return "stop_grace"
+	}
+	return strings.ToLower(field)
+}
+
+// planted are the settings of a simulated server, with the larger of both slow-downs: a
+// change can show in a rehearsal what it would cost, and cannot make its server faster.
+func planted(base, head map[string]any) map[string]any {
+	if number(head[slowdownSetting]) <= number(base[slowdownSetting]) {
+		return base
+	}
+	out := map[string]any{slowdownSetting: head[slowdownSetting]}
+	for name, value := range base {
+		if name != slowdownSetting {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func number(v any) float64 {
+	switch x := v.(type) {
+	case float64:
+		return x
+	case int64:
+		return float64(x)
+	}
+	return 0
+}
+
+// stillDiffer refuses a change that takes away what made a server of the head's side
+// another one than that of the base's side: nothing would be measured then.
+func (c *Config) stillDiffer(base []string, before map[string]steps.ServerSpec) error {
+	others := c.serversOf(base)
+	for _, s := range c.serversOf(c.targets()) {
+		if c.taken[s.Addr] == nil {
+			continue
+		}
+		was, is := differing(before[s.Addr]), differing(s.Spec)
+		for _, other := range others {
+			than := differing(other.Spec)
+			for _, name := range slices.Concat(union(was, is), union(than, nil)) {
+				if was[name] != than[name] && is[name] == than[name] {
+					return fmt.Errorf("%s has the %s of %s, from which it differed before the change: the comparison would not look at the change. Merge that first", s.Addr, name, other.Addr)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// differing are the arguments by which the servers of two sides can differ, as text.
+func differing(s steps.ServerSpec) map[string]string {
+	out := map[string]string{}
+	put := func(name string, value any) { out[name] = fmt.Sprintf("%#v", value) }
+	put("image", s.Image)
+	put("executable", s.Executable)
+	for _, a := range s.Args {
+		put("args."+a.Name, a.Value)
+	}
+	for _, e := range s.Env {
+		put("env."+e.Name, e.Value)
+	}
+	return out
+}
+
+// resolveTaken merges what the head's file says of a server after its steps have run.
+func (c *Config) resolveTaken(addr string, spec steps.ServerSpec, outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
+	from := c.taken[addr]
+	if from == nil {
+		return spec, nil
+	}
+	theirs, diags := from.ResolveServer(addr, outputs)
+	if diags.HasErrors() {
+		return spec, diags
+	}
+	return mergedLate(spec, theirs)
+}
+
+// resolveMembers does so for the servers of a deployment.
+func (c *Config) resolveMembers(d *Deployment, outputs map[string]map[string]string) hcl.Diagnostics {
+	if len(d.Servers) == 0 || c.taken[d.Servers[0].Addr] == nil {
+		return nil
+	}
+	theirs, diags := c.taken[d.Servers[0].Addr].ResolveDeployment(d.Addr, outputs)
+	if diags.HasErrors() {
+		return diags
+	}
+	for i := range d.Spec.Members {
+		m := &d.Spec.Members[i]
+		j := slices.IndexFunc(theirs.Members, func(t steps.Member) bool { return t.Name == m.Name })
+		if m.Spec, diags = mergedLate(m.Spec, theirs.Members[j].Spec); diags.HasErrors() {
+			return diags
+		}
+	}
+	return nil
+}
+
+func mergedLate(base, head steps.ServerSpec) (steps.ServerSpec, hcl.Diagnostics) {
+	out, name := merged(base, head)
+	if name != "" {
+		return base, hcl.Diagnostics{{
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: fmt.Sprintf("%s has another %s than before the change", base.Addr, name),
+			Detail: "It decides what is measured, and the file before the change judges. Merge that first.",
+		}}
+	}
+	return out, nil
+}
