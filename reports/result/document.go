@@ -194,7 +194,10 @@ type Cell struct {
 	Target string      `json:"target"`
 	// Workload in one line for people ("poisson 4/s, 200 requests, random 256→16").
 	Workload string `json:"workload"`
-	Runs     []Run  `json:"runs"`
+	// Work is what all runs of the cell were asked to do, and by what: the facts that say
+	// whether another cell did the same, by the names that package comparability gives them.
+	Work map[string]string `json:"work,omitempty"`
+	Runs []Run             `json:"runs"`
 	// Summary holds the geometric mean of each metric over valid runs.
 	Summary map[string]float64 `json:"summary,omitempty"`
 }
@@ -238,6 +241,10 @@ type Run struct {
 	Server map[string]float64 `json:"server,omitempty"`
 	// Series of the run's time, few hundred points each.
 	Series []Series `json:"series,omitempty"`
+	// Work is, of an imported run, what its load generator was asked to do, as in Cell.Work.
+	Work map[string]string `json:"work,omitempty"`
+	// Started is, of an imported run, when its measurement began, where the result tells it.
+	Started time.Time `json:"started,omitzero"`
 	// Transport is what is known of the KV transfer; nil where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
 	Records   string     `json:"records,omitempty"` // path below OUT

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -80,7 +81,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printComparison(compared, format, f.metrics)
+	return a.printComparison(compared, format, f.metrics, declaredBy(sides))
 }
 
 // against resolves the names that sides are to be compared with.
@@ -141,7 +142,7 @@ var compareFormats = map[string]reports.Format{
 
 // printComparison prints the table, and below it what keeps the sides from being like;
 // beside it, on the standard error, where a program reads the table.
-func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string) error {
+func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string, declared comparability.Declared) error {
 	options := reports.Options{Metrics: metrics, Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
 	if err := reports.Compare(a.Out, sides, format, options); err != nil {
 		return exit(exitUsage, err)
@@ -149,7 +150,7 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 	var notes []string
 	for i, s := range sides {
 		if i > 0 {
-			notes = append(notes, interchange.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i))...)
+			notes = append(notes, interchange.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
 		}
 	}
 	for _, s := range sides {
@@ -275,20 +276,34 @@ func sideLabels(arg string) (name, against, rest string) {
 	return name, against, rest
 }
 
-// loadKeys say how much was asked of a server: what differs in one of them is no partner.
-var loadKeys = []string{"dataset_name", "input_len", "output_len", "seq_length", "request_rate", "max_concurrency", "num_prompts"}
+// selected lists the parameters by which an argument chooses its results.
+func selected(arg string) []string {
+	_, selector := interchange.ParseLabels(arg)
+	sel, err := interchange.ParseSelector(selector)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(sel.Where))
+}
+
+// declaredBy is what sides are meant to differ in: the parameters that choose one.
+func declaredBy(sides []side) comparability.Declared {
+	var names []string
+	for _, s := range sides {
+		names = append(names, selected(s.arg)...)
+	}
+	return comparability.Declare(names...)
+}
 
 // tellsSides says that a parameter tells the sides apart and not the cells: it was used to
 // select one, or each side has one value of it and it is nothing of the load.
 func tellsSides(key string, sides []side) bool {
 	for _, s := range sides {
-		if _, selector := interchange.ParseLabels(s.arg); selector != "" {
-			if sel, err := interchange.ParseSelector(selector); err == nil && sel.Names(key) {
-				return true
-			}
+		if slices.ContainsFunc(selected(s.arg), func(name string) bool { return interchange.SameParam(name, key) }) {
+			return true
 		}
 	}
-	if slices.Contains(loadKeys, key) {
+	if slices.Contains(comparability.Load(), key) {
 		return false
 	}
 	for _, s := range sides {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -62,7 +63,7 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 	}
 	for _, c := range b.Cells {
 		cell := result.Cell{
-			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload),
+			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload), Work: comparability.OfWorkload(c.Workload),
 			Runs: append([]result.Run{}, runs[c.Hash]...),
 		}
 		slices.SortStableFunc(cell.Runs, func(x, y result.Run) int { return cmp.Compare(x.Repeat, y.Repeat) })

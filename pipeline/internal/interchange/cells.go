@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // usualKeys are the parameters that may tell cells apart when none are declared.
-var usualKeys = []string{
-	"model", "dataset_name", "input_len", "output_len", "seq_length", "request_rate", "max_concurrency",
-	"num_prompts", "backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label",
-}
+var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(),
+	[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
 
 // group chooses the parameters that tell cells apart, if nobody did, and sorts the results
 // into cells, in the order of their first result. What else results of a cell differ in is

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Check says what a comparison of two documents must not hide: figures that are not
 // compared because their definitions differ, and cells in which the two sides did not do
-// the same work. The sides are called by the names that the comparison gives them. It is
+// the same work or were measured elsewhere or otherwise. The sides are called by the names
+// that the comparison gives them, and declared is what they are meant to differ in. It is
 // empty when there is nothing to say.
-func Check(a, b *result.Document, nameA, nameB string) []string {
+func Check(a, b *result.Document, nameA, nameB string, declared comparability.Declared) []string {
 	other := map[string]*result.Cell{}
 	for i := range b.Benchmarks {
 		for j := range b.Benchmarks[i].Cells {
@@ -28,7 +30,7 @@ func Check(a, b *result.Document, nameA, nameB string) []string {
 			notes = append(notes, n)
 		}
 	}
-	checkSettings(a, b, nameA, nameB, add)
+	var cells unlikeCells
 	for i := range a.Benchmarks {
 		for j := range a.Benchmarks[i].Cells {
 			x := &a.Benchmarks[i].Cells[j]
@@ -36,29 +38,59 @@ func Check(a, b *result.Document, nameA, nameB string) []string {
 			if y == nil {
 				continue
 			}
+			cells.add(x.Values, comparability.Compare(comparability.OfCell(a, x), comparability.OfCell(b, y), declared), nameA, nameB)
 			checkDefinitions(x, y, nameA, nameB, add)
 			checkTools(x, y, add)
-			checkWork(x, y, nameA, nameB, add)
 		}
 	}
-	return notes
+	return append(cells.notes(nameA, nameB), notes...)
 }
 
-// likeKeys are the parameters that a comparison wants alike on both sides, or meant.
-var likeKeys = []string{"model", "tokenizer", "dataset_name", "ignore_eos", "temperature", "burstiness", "endpoint_type", "seed"}
+// unlikeCells collects in what the cells of two documents differ.
+type unlikeCells struct {
+	all    int
+	texts  []string
+	places map[string][]string // of a text
+	untold []string
+}
 
-// checkSettings names what the sides were given differently, of what all results of a side
-// share.
-func checkSettings(a, b *result.Document, nameA, nameB string, add func(string, ...any)) {
-	if len(a.Targets) != 1 || len(b.Targets) != 1 {
-		return
+func (u *unlikeCells) add(values []result.AxisValue, found comparability.Differences, nameA, nameB string) {
+	u.all++
+	for _, d := range found.Invalid() {
+		text := comparability.Differences{d}.Text(nameA, nameB)
+		if u.places == nil {
+			u.places = map[string][]string{}
+		}
+		if !slices.Contains(u.texts, text) {
+			u.texts = append(u.texts, text)
+		}
+		u.places[text] = append(u.places[text], place(values))
 	}
-	for _, key := range likeKeys {
-		x, y := a.Targets[0].Describe[key], b.Targets[0].Describe[key]
-		if x != "" && y != "" && x != y {
-			add("%s is %s in %s and %s in %s", key, clip(x), nameA, clip(y), nameB)
+	for _, label := range found.Untold().Labels() {
+		if !slices.Contains(u.untold, label) {
+			u.untold = append(u.untold, label)
 		}
 	}
+}
+
+// notes are one for each difference, with the cells that have it where not all do.
+func (u *unlikeCells) notes(nameA, nameB string) []string {
+	const most = 8
+	var out []string
+	for _, text := range u.texts {
+		where := ""
+		if at := u.places[text]; len(at) < u.all {
+			where = at[0]
+			if n := len(at) - 1; n > 0 {
+				where += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		out = append(out, fmt.Sprintf("not like for like%s: %s", where, text))
+	}
+	if n := len(u.untold); n > 0 {
+		out = append(out, fmt.Sprintf("not compared, since %s or %s does not tell it: %s", nameA, nameB, strings.Join(u.untold[:min(n, most)], ", ")))
+	}
+	return out
 }
 
 // checkDefinitions finds quantities that both cells have, under different definitions.
@@ -145,51 +177,12 @@ func meaning(group string) string {
 	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
 }
 
-// checkWork compares what both sides were given to do, and what came of it.
-func checkWork(x, y *result.Cell, nameA, nameB string, add func(string, ...any)) {
-	a, b := workOf(x), workOf(y)
-	for _, w := range []struct {
-		what string
-		a, b float64
-	}{
-		{"requests", a.sent, b.sent}, {"input tokens", a.input, b.input}, {"output tokens", a.output, b.output},
-	} {
-		if w.a > 0 && w.b > 0 && w.a != w.b {
-			add("the work differs%s: %s had %.6g %s per run, %s %.6g (%+.2f %%)", place(x.Values), nameA, w.a, w.what, nameB, w.b, 100*(w.b/w.a-1))
-		}
-	}
-}
-
 // place says where in a table a cell is, nothing where it is the only one.
 func place(values []result.AxisValue) string {
 	if len(values) == 0 {
 		return ""
 	}
 	return " at " + name(values)
-}
-
-type amount struct{ sent, input, output float64 }
-
-// workOf is the mean work of a run of a cell; a unit of several passes counts as many.
-func workOf(c *result.Cell) amount {
-	var w amount
-	n := 0.0
-	for _, r := range c.Runs {
-		w.sent += float64(r.Sent)
-		in, _ := r.Audit["input_tokens"].(float64)
-		out, _ := r.Audit["output_tokens"].(float64)
-		w.input += in
-		w.output += out
-		passes, ok := r.Audit["passes"].(float64)
-		if !ok || passes < 1 {
-			passes = 1
-		}
-		n += passes
-	}
-	if n == 0 {
-		return amount{}
-	}
-	return amount{w.sent / n, w.input / n, w.output / n}
 }
 
 // Selector names results of a file: "night.log?h3=RDMA&qps=2" are those of night.log with
@@ -222,15 +215,8 @@ func ParseSelector(s string) (Selector, error) {
 	return sel, nil
 }
 
-// Names says whether the selector chooses by a parameter.
-func (s Selector) Names(key string) bool {
-	for name := range s.Where {
-		if canonicalKey(name) == canonicalKey(key) {
-			return true
-		}
-	}
-	return false
-}
+// SameParam reports whether two names are of one parameter.
+func SameParam(a, b string) bool { return canonicalKey(a) == canonicalKey(b) }
 
 // Select keeps the runs that have the parameters of the selector. It is an error when none
 // has.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -342,6 +343,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
 		Duration: r.Duration, Sent: max(r.Counts.Sent, r.Counts.Succeeded), Failed: r.Counts.Failed,
 		Series: engineSeries(r.Engine, u.points), Metrics: maps.Clone(r.Metrics),
+		Work: comparability.Read(r.Param),
 	}
 	maps.Copy(out.Audit, r.Audit)
 	maps.Copy(out.Audit, engineAudit(r.Engine))

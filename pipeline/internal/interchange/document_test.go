@@ -65,7 +65,7 @@ func TestCompareTransports(t *testing.T) {
 	by := interchange.Options{By: []string{"input_len", "qps"}}
 	rdma := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with RDMA backend", by)
 	tcp := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend", by)
-	if notes := interchange.Check(rdma, tcp, "A", "B"); len(notes) > 0 {
+	if notes := interchange.Check(rdma, tcp, "A", "B", nil); len(notes) > 0 {
 		t.Errorf("the sides did the same work by the same definitions, but: %q", notes)
 	}
 	var out bytes.Buffer
@@ -213,10 +213,10 @@ func TestUnlikeIsNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := strings.Join(interchange.Check(vllm, sglang, "A", "B"), "\n")
+	notes := strings.Join(interchange.Check(vllm, sglang, "A", "B", nil), "\n")
 	for _, want := range []string{
 		"e2el is not compared: A has e2el (", "B has sglang_e2el (end-to-end latency until the last line",
-		"tpot is not compared", "itl is not compared: A has itl (", "the work differs at seed=0: A had 4762 requests per run, B 200",
+		"tpot is not compared", "itl is not compared: A has itl (", "not like for like: requests: A 4762, B 200",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)

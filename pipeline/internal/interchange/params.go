@@ -4,20 +4,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
 // maxParams bounds what is kept from around a result.
 const maxParams = 500
 
 // synonyms are other names of parameters.
-var synonyms = map[string]string{
-	"qps": "request_rate", "rps": "request_rate", "rate": "request_rate", "traffic_request_rate": "request_rate",
-	"concurrency": "max_concurrency", "maximum_request_concurrency": "max_concurrency", "max_request_concurrency": "max_concurrency",
-	"dataset": "dataset_name", "model_id": "model", "model_name": "model", "tokenizer_id": "tokenizer",
-	"burstiness_factor": "burstiness", "isl": "input_len", "osl": "output_len",
-	"input_length": "input_len", "output_length": "output_len", "num_prompt": "num_prompts",
-	"prompts": "num_prompts",
-}
+var synonyms = comparability.Synonyms()
 
 // canonicalKey is the name under which a parameter is kept: snake case, synonyms joined.
 func canonicalKey(key string) string {

@@ -29,7 +29,8 @@ func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decisi
 
 // fill writes what the gates decided into the document's decision.
 func fill(d *result.Decision, from gates.Decision, alpha float64) {
-	d.Verdict, d.Reason, d.Warnings = result.Verdict(from.Verdict), from.Reason, from.Warnings
+	d.Verdict, d.Reason = result.Verdict(from.Verdict), from.Reason
+	d.Warnings = append(d.Warnings, from.Warnings...)
 	d.N, d.BaseValue, d.HeadValue, d.Change = from.N, from.Base, from.Head, from.Change
 	d.Infrastructure = from.Infrastructure
 	if d.Kind == result.KindSuccess {

@@ -26,10 +26,10 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 		d := c.blank(g, cmp, id)
 		d.BaseCell = cmp.Head
 		describe(&d, base, head, id)
-		if (doc.Simulated != "") != (c.doc.Simulated != "") {
-			d.Verdict, d.Reason = result.Invalid, "a simulated run and a real one are never compared"
-		} else if (doc.Simulated == result.SimulatedVirtual) != (c.doc.Simulated == result.SimulatedVirtual) {
-			d.Verdict, d.Reason = result.Invalid, "a session in virtual time and one of servers are never compared"
+		if base != nil {
+			if other := c.apartFromFile(g, doc, base, head); other != "" {
+				d.Verdict, d.Reason = result.Invalid, other
+			}
 		}
 		if invalid := transportDoubt(g, base, head).reason; invalid != "" {
 			d.Verdict, d.Reason = result.Invalid, invalid

@@ -78,6 +78,9 @@ type court struct {
 	opt       Options
 	cells     map[string]*result.Cell // by benchmark and hash
 	baselines map[string]*result.Document
+	compared  map[setAgainst]doubt // what keeps two cells from being compared
+	untold    map[setAgainst]string
+	refused   map[place]string // comparisons of success rates that are invalid
 
 	family      gates.Family
 	comparisons []place
@@ -91,7 +94,8 @@ func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
 	doc.Looks, doc.LooksTaken, doc.Attempt = nil, nil, p.Attempt
 	return &court{
-		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{},
+		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[setAgainst]doubt{},
+		untold: map[setAgainst]string{}, refused: map[place]string{},
 		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
 	}
 }
@@ -171,7 +175,11 @@ func (c *court) decide() error {
 		}
 	}
 	for i, d := range j.Success {
-		fill(c.at(c.success[i]), d, c.plan.Alpha)
+		at := c.at(c.success[i])
+		fill(at, d, c.plan.Alpha)
+		if why, refused := c.refused[c.success[i]]; refused {
+			at.Verdict, at.Reason = result.Invalid, why
+		}
 	}
 	return nil
 }

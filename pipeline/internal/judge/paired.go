@@ -42,6 +42,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		for _, p := range comparison.Pairs {
 			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: comparison.Blocks[p.Repeat]})
 		}
+		d.Warnings = c.remarks(g, cmp, base, head)
 		c.comparisons = append(c.comparisons, c.add(gate, d))
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
@@ -51,7 +52,11 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	c.family.Success = append(c.family.Success, success)
 	d := c.blank(g, cmp, "success.rate")
 	d.Kind = result.KindSuccess
-	c.success = append(c.success, c.add(gate, d))
+	at := c.add(gate, d)
+	c.success = append(c.success, at)
+	if why := c.incomparable(g, cmp, base, head).reason; why != "" {
+		c.refused[at] = why
+	}
 	return nil
 }
 
@@ -60,7 +65,7 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), doubt{}
 	}
-	d = earliest(c.unequalWork(cmp, base, head), otherNodes(base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.incomparable(g, cmp, base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}
@@ -88,34 +93,6 @@ func voided(base, head *result.Cell, pairs int) doubt {
 		return doubt{}
 	}
 	return doubt{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from}
-}
-
-// unequalWork is set when two sides that were planned to do the same did not: other
-// prompts, lengths or arrival times. Sides whose workloads differ by declaration are
-// compared as they are.
-func (c *court) unequalWork(cmp plan.Comparison, base, head *result.Cell) doubt {
-	_, planned, _ := c.plan.Cell(cmp.Base)
-	_, other, _ := c.plan.Cell(cmp.Head)
-	if planned.WorkKey != other.WorkKey {
-		return doubt{}
-	}
-	work := map[pass]result.Run{}
-	for _, r := range base.Current() {
-		if r.Status == result.RunOK {
-			work[passOf(r)] = r
-		}
-	}
-	var first doubt
-	for _, r := range head.Current() {
-		b, both := work[passOf(r)]
-		if !both || r.Status != result.RunOK {
-			continue
-		}
-		if differs := unlike(b, r); differs != "" {
-			first = earliest(first, doubt{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), differs), r.Pair()})
-		}
-	}
-	return first
 }
 
 func noPairs(base, head *result.Cell) string {

@@ -1,9 +1,11 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -25,22 +27,23 @@ func TestUnlike(t *testing.T) {
 		"a hair of difference":   {foreign(100, 0, 12850, 1605), ""},
 		"failures":               {foreign(100, 50, 6400, 800), ""},
 		"three passes":           {passes, ""},
-		"fewer requests":         {foreign(99, 0, 12672, 1584), "99 requests against 100"},
-		"longer prompts":         {foreign(100, 0, 25600, 1600), "256 input tokens per request against 128"},
-		"cut answers":            {foreign(100, 0, 12800, 1500), "15 output tokens per request against 16"},
+		"fewer requests":         {foreign(99, 0, 12672, 1584), "requests: base 100, head 99"},
+		"longer prompts":         {foreign(100, 0, 25600, 1600), "input tokens per request: base 128, head 256"},
+		"cut answers":            {foreign(100, 0, 12800, 1500), "output tokens per request: base 16, head 15"},
 		"tokens are not told":    {result.Run{Status: result.RunOK, Sent: 100, Audit: map[string]any{"source": "b:1"}}, ""},
-		"ours by hash":           {result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x"}}, "work_hash differs"},
+		"ours by hash":           {result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x"}}, "requests sent: base none, head x"},
 		"all failed, no measure": {foreign(100, 100, 0, 0), ""},
 	} {
-		if got := unlike(base, tt.head); got != tt.want {
+		got := comparability.Compare(comparability.OfRun(&result.Cell{}, base), comparability.OfRun(&result.Cell{}, tt.head), nil).Invalid().Text("base", "head")
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 	ours := result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x", "schedule_hash": "y"}}
 	more := ours
 	more.Sent = 200
-	if got := unlike(ours, more); got != "" {
-		t.Errorf("equal hashes: %q", got)
+	if got := comparability.Compare(comparability.OfRun(&result.Cell{}, ours), comparability.OfRun(&result.Cell{}, more), nil); len(got) > 0 {
+		t.Errorf("equal hashes: %v", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -20,11 +21,11 @@ const (
 func baselineArguments(kind string) (all []string, required int) {
 	switch kind {
 	case pairedBaseline:
-		return []string{"axis", "value"}, 2
+		return []string{"axis", "value", "differ"}, 2
 	case storedBaseline:
 		return []string{"branch", "sessions", "match"}, 0
 	case fileBaseline:
-		return []string{"path"}, 1
+		return []string{"path", "differ"}, 1
 	}
 	return nil, 0
 }
@@ -95,6 +96,12 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 		out.Sessions = n
 	}
 	out.Match = textsOf(o.Object, "match")
+	out.Differ = textsOf(o.Object, "differ")
+	for _, name := range out.Differ {
+		if !slices.Contains(comparability.Declarable(), name) {
+			e.report(problem(codeValue, o.at([]string{"differ"}), fmt.Sprintf("nothing that two sides can differ in is called %q", name), choose(name, comparability.Declarable(), "names")))
+		}
+	}
 }
 
 // textsOf is an argument that is a list of strings.

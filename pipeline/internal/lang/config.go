@@ -158,7 +158,10 @@ type Baseline struct {
 	Branch   string
 	Sessions int
 	Match    []string
-	Range    hcl.Range
+	// Differ lists what the sides may differ in besides the axis, by the names of package
+	// comparability.
+	Differ []string
+	Range  hcl.Range
 }
 
 // Action is what a verdict does: "fail", "warn" or "ignore".

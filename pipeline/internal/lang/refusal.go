@@ -3,12 +3,12 @@ package lang
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -58,10 +58,11 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 			continue
 		}
 		pairs++
-		if why := otherWork(partner.Workload, bm.Cells[i].Workload); why != "" {
+		if found := otherWork(base, partner.Workload, bm.Cells[i].Workload); len(found) > 0 {
+			text := found.Text(base.Axis+"="+base.Value, base.Axis+"="+value)
 			e.report(problem(codeBaseline, b.at("baseline"), "the two sides do not do the same work",
-				fmt.Sprintf("%s=%s and %s=%s differ in %s. A comparison says something about the server only where both sides get the same requests at the same times.",
-					base.Axis, base.Value, base.Axis, value, why)))
+				fmt.Sprintf("They differ in the %s. A comparison says something about the server only where both sides get the same requests at the same times. Where it is meant, say differ = [%q] in %s.",
+					text, found[0].Field, base.Addr)))
 			return
 		}
 	}
@@ -87,31 +88,15 @@ func split(c Cell, axis string) (value, rest string) {
 	return value, rest
 }
 
-// otherWork says in what two workloads differ that must be equal on both sides. The bound
-// on concurrency may be the very thing compared.
-func otherWork(a, b steps.Workload) string {
-	la, lb := a.Load, b.Load
-	la.MaxConcurrency, lb.MaxConcurrency = 0, 0
-	switch {
-	case a.Dataset.Kind != b.Dataset.Kind || a.Dataset.Sum != b.Dataset.Sum || a.Dataset.Sum == "" && a.Dataset.Path != b.Dataset.Path ||
-		!reflect.DeepEqual(a.Dataset.Options, b.Dataset.Options):
-		return "their dataset"
-	case a.Dataset.InputMin != b.Dataset.InputMin || a.Dataset.InputMax != b.Dataset.InputMax:
-		return "their input_len"
-	case a.Dataset.OutputMin != b.Dataset.OutputMin || a.Dataset.OutputMax != b.Dataset.OutputMax:
-		return "their output_len"
-	case a.Dataset.PrefixLen != b.Dataset.PrefixLen:
-		return "their prefix_len"
-	case la != lb:
-		return "their load"
-	case a.Endpoint != b.Endpoint && (a.Endpoint == embeddings || b.Endpoint == embeddings):
-		return "their endpoint"
-	case a.Goodput != b.Goodput:
-		return "the limits of their goodput"
-	case !reflect.DeepEqual(a.Driver, b.Driver):
-		return "the command of their driver"
+// otherWork is what two workloads differ in although the baseline does not declare it. The
+// bound on concurrency may be the very thing compared, and so may be the way of asking.
+func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
+	declared := comparability.Declare(base.Differ...).And(comparability.MaxConcurrency)
+	if a.Endpoint != embeddings && b.Endpoint != embeddings {
+		declared = declared.And("endpoint")
 	}
-	return ""
+	found := comparability.Compare(comparability.OfWorkload(a), comparability.OfWorkload(b), declared)
+	return slices.DeleteFunc(found, func(d comparability.Difference) bool { return d.Declared || d.Shown })
 }
 
 // refuse reports gates that could not decide anything with what the file plans.

@@ -23,6 +23,7 @@ func baselineType() *blockType {
 		schema: steps.Schema{Attrs: []steps.Attr{
 			{Name: "axis", Type: cty.String, Doc: "Kind paired: the axis whose values are compared."},
 			{Name: "value", Type: cty.DynamicPseudoType, Doc: "Kind paired: the value of the axis that the others are compared with."},
+			{Name: "differ", Type: cty.List(cty.String), Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any other difference is invalid."},
 			{Name: "path", Type: cty.String, Doc: "Kind file: the result file, relative to the pipeline file."},
 			{Name: "branch", Type: cty.String, Doc: "Kind stored: the branch whose sessions count; main unless set."},
 			{Name: "sessions", Type: cty.Number, Doc: "Kind stored: how many of the last sessions count; 10 unless set."},

@@ -30,6 +30,7 @@ func (b *builder) gates(p *Plan) []Gate {
 		}
 		if base, ok := b.baseline(src.Baseline); ok {
 			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = base.Kind, base.Path, base.Axis, base.Value
+			g.Differ = base.Differ
 			if base.Kind == stored {
 				g.Stored = &Stored{Branch: base.Branch, Sessions: base.Sessions, Match: base.Match}
 			}
@@ -183,4 +184,12 @@ func (p *Plan) share(g Gate) float64 {
 // launch it.
 func (p *Plan) Attached(addr string) bool {
 	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && strings.Contains(t.Source, "://") })
+}
+
+// ModelOf is the model of a target, "" if it is not told.
+func (p *Plan) ModelOf(addr string) string {
+	if i := slices.IndexFunc(p.Targets, func(t Target) bool { return t.Addr == addr }); i >= 0 {
+		return p.Targets[i].Model
+	}
+	return ""
 }

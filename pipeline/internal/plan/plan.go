@@ -112,11 +112,13 @@ type Gate struct {
 	BaselineKind string `json:"baseline_kind,omitempty"`
 	BaselinePath string `json:"baseline_path,omitempty"`
 	// Stored says which sessions of the history count, nil without such a baseline.
-	Stored    *Stored  `json:"stored,omitempty"`
-	Axis      string   `json:"axis,omitempty"`
-	BaseValue string   `json:"base_value,omitempty"`
-	Metrics   []string `json:"metrics,omitempty"`
-	Margin    float64  `json:"margin,omitempty"`
+	Stored    *Stored `json:"stored,omitempty"`
+	Axis      string  `json:"axis,omitempty"`
+	BaseValue string  `json:"base_value,omitempty"`
+	// Differ lists what the baseline lets the sides differ in besides the axis.
+	Differ  []string `json:"differ,omitempty"`
+	Metrics []string `json:"metrics,omitempty"`
+	Margin  float64  `json:"margin,omitempty"`
 	// SuiteMargin is that of all cells together, 0 where they are not compared so.
 	SuiteMargin    float64 `json:"suite_margin,omitempty"`
 	Alpha          float64 `json:"alpha,omitempty"`

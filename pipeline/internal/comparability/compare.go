@@ -1,0 +1,194 @@
+package comparability
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// Difference is a field in which two sides differ.
+type Difference struct {
+	Field string // name in Fields, or of the machine's fact
+	Label string
+	// Base and Head are the two values; "" is not told.
+	Base, Head string
+	// Declared says that the sides are meant to differ in it.
+	Declared bool
+	// Shown says that it does not keep the sides from being compared.
+	Shown bool
+}
+
+// Unknown reports whether one side does not tell the field.
+func (d Difference) Unknown() bool { return d.Base == "" || d.Head == "" }
+
+// Differences are those of two sides, in the order of Fields.
+type Differences []Difference
+
+// Declared is what two sides are meant to differ in.
+type Declared map[string]bool
+
+// Declare collects names of parameters; what is no field declares nothing.
+func Declare(names ...string) Declared {
+	out := Declared{}
+	for _, name := range names {
+		if f := Lookup(name); f != nil {
+			out[f.Name] = true
+		}
+	}
+	return out
+}
+
+// And is d with further declarations.
+func (d Declared) And(names ...string) Declared {
+	out := Declare(names...)
+	for name := range d {
+		out[name] = true
+	}
+	return out
+}
+
+// Compare lists every field in which two sides differ. Where they are declared to differ in
+// the work, and do, what came of the work is not compared. A bound on concurrency is no
+// work: the same requests arrive at the same times.
+func Compare(base, head Facts, declared Declared) Differences {
+	var out Differences
+	meant := false
+	for i := range Fields {
+		f := &Fields[i]
+		d, differs := f.compare(base, head)
+		if !differs || f.Outcome && meant {
+			continue
+		}
+		d.Declared = declared[f.Name]
+		meant = meant || d.Declared && f.Name != MaxConcurrency
+		out = append(out, d)
+	}
+	return append(out, compareMachines(base.machine(), head.machine())...)
+}
+
+// compare reports whether the sides differ in a field.
+func (f *Field) compare(base, head Facts) (Difference, bool) {
+	b, h := base[f.Name], head[f.Name]
+	if b == "" && h == "" || f.equal(b, h) {
+		return Difference{}, false
+	}
+	d := Difference{Field: f.Name, Label: f.Label, Base: b, Head: h, Shown: f.Rule == Shown}
+	if !d.Unknown() {
+		return d, true
+	}
+	if f.Absent != "" {
+		d.Base, d.Head = orElse(b, f.Absent), orElse(h, f.Absent)
+		return d, true
+	}
+	if f.Default != "" && f.equal(b+h, f.Default) {
+		return Difference{}, false // the other one most likely means it too
+	}
+	if f.Default != "" && base[Tool] != "" && base[Tool] == head[Tool] {
+		unset := f.Default + " (not given)"
+		d.Base, d.Head = orElse(b, unset), orElse(h, unset)
+	}
+	return d, true
+}
+
+func orElse(v, otherwise string) string {
+	if v == "" {
+		return otherwise
+	}
+	return v
+}
+
+// equal compares two known values: as numbers where both are.
+func (f *Field) equal(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX != nil || errY != nil || math.IsInf(x, 0) || math.IsInf(y, 0) {
+		return false
+	}
+	return math.Abs(x-y) <= f.Tolerance*math.Min(math.Abs(x), math.Abs(y))
+}
+
+// compareMachines compares machines of which something is known.
+func compareMachines(base, head map[string]string) Differences {
+	if len(base) == 0 || len(head) == 0 {
+		return nil
+	}
+	hard, soft := probe.Differences(base, head)
+	var out Differences
+	add := func(name string, shown bool) {
+		out = append(out, Difference{
+			Field: machinePrefix + name, Label: "machine's " + name, Shown: shown,
+			Base: orElse(base[name], probe.Unavailable), Head: orElse(head[name], probe.Unavailable),
+		})
+	}
+	for _, name := range hard {
+		add(name, false)
+	}
+	for _, name := range soft {
+		add(name, true)
+	}
+	return out
+}
+
+func (d Differences) filter(keep func(Difference) bool) Differences {
+	return slices.DeleteFunc(slices.Clone(d), func(x Difference) bool { return !keep(x) })
+}
+
+// Invalid are the differences that keep the sides from being compared: fields that both
+// tell, must agree in and are not declared to differ in.
+func (d Differences) Invalid() Differences {
+	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
+}
+
+// Meant are the declared differences.
+func (d Differences) Meant() Differences {
+	return d.filter(func(x Difference) bool { return x.Declared })
+}
+
+// Untold are the fields that must agree and that one side does not tell.
+func (d Differences) Untold() Differences {
+	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })
+}
+
+// Within are the differences of two measurements of one side: what may change from repeat
+// to repeat is none.
+func (d Differences) Within() Differences {
+	return d.filter(func(x Difference) bool { f := Lookup(x.Field); return f == nil || !f.PerRepeat })
+}
+
+// Text names the differences with both values, "" for none.
+func (d Differences) Text(base, head string) string {
+	const most = 4
+	var parts []string
+	for _, x := range d[:min(len(d), most)] {
+		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, orElse(clip(x.Base), "not told"), head, orElse(clip(x.Head), "not told")))
+	}
+	if n := len(d) - most; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Labels lists the labels of the differences.
+func (d Differences) Labels() []string {
+	var out []string
+	for _, x := range d {
+		out = append(out, x.Label)
+	}
+	return out
+}
+
+// clip shortens a value that comes from a file.
+func clip(v string) string {
+	const most = 120
+	if runes := []rune(v); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return v
+}

@@ -1,0 +1,213 @@
+package comparability
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Rule is how strictly two sides must agree in a field.
+type Rule int
+
+const (
+	// Same fields must agree, unless the sides are declared to differ in them.
+	Same Rule = iota
+	// Shown fields may differ, and a difference is shown.
+	Shown
+)
+
+// Field is one thing in which two measurements can differ.
+type Field struct {
+	Name  string // under which it is kept in Facts, and declared
+	Label string // for people
+	Rule  Rule
+	// Tolerance is the relative difference of two numbers that is no difference.
+	Tolerance float64
+	// Default is what a load generator means that does not mention the field. It holds
+	// where both sides are of one tool; otherwise the field is unknown.
+	Default string
+	// Absent is what it means that a field is not there, where that is a value of its own.
+	Absent string
+	// Also are other names of the same parameter in results of load generators, and From are
+	// parameters of other names and wider meaning that tell the field where that one does not.
+	Also, From []string
+	// Load fields say how much was asked of a server. Results that differ in one are of
+	// different cells.
+	Load bool
+	// PerRepeat fields may change from repeat to repeat, but not between the sides of one.
+	PerRepeat bool
+	// Session fields are known of a session and its servers: no parameter tells them.
+	Session bool
+	// Outcome fields follow from the others: where the sides are declared to differ in their
+	// work, they say nothing.
+	Outcome bool
+	// read brings a value into the form in which values are compared; nil leaves it.
+	read func(string) string
+}
+
+// workTolerance is how far the tokens of a request may differ between two sides of which
+// only the totals are known. Real tokenizers count the same prompts alike, but another load
+// generator may draw them anew for each run.
+const workTolerance = 0.01
+
+// Names of fields that code refers to.
+const (
+	Model          = "model"
+	Tokenizer      = "tokenizer"
+	Tool           = "tool"
+	Seed           = "seed"
+	MaxConcurrency = "max_concurrency"
+	Engine         = "engine"
+	Simulated      = "simulated"
+	Nodes          = "nodes"
+	Transport      = "transport"
+)
+
+// Fields is the table: everything in which two measurements are compared, apart from the
+// facts of the machine, whose own table is in package probe.
+var Fields = []Field{
+	// By whom it was measured.
+	{Name: Tool, Label: "load generator"},
+	{Name: "tool_version", Label: "version of the load generator", Rule: Shown},
+	{Name: Simulated, Label: "simulation", Session: true, Absent: "none"},
+
+	// What was asked for.
+	{Name: Model, Label: "model", Also: []string{"model_id", "model_name"}, read: trimSlash},
+	{Name: Tokenizer, Label: "tokenizer", Also: []string{"tokenizer_id"}, read: trimSlash},
+	{Name: "tokenizer_mode", Label: "tokenizer mode"},
+	{Name: "lora_modules", Label: "LoRA modules"},
+	{Name: "dataset_name", Label: "dataset", Also: []string{"dataset"}, Load: true, read: datasetName},
+	{Name: "dataset_path", Label: "dataset file", read: path.Base},
+	{Name: "dataset_sum", Label: "content of the dataset file"},
+	{Name: "dataset_options", Label: "options of the dataset"},
+	{Name: "input_len", Label: "input length", Also: []string{"isl", "input_length"}, Load: true},
+	{Name: "output_len", Label: "output length", Also: []string{"osl", "output_length"}, Load: true},
+	{Name: "seq_length", Label: "sequence length", Load: true},
+	{Name: "prefix_len", Label: "prefix length"},
+	{Name: "range_ratio", Label: "range of lengths"},
+	{Name: "arrival", Label: "arrivals"},
+	{Name: "request_rate", Label: "request rate", Also: []string{"qps", "rps", "rate", "traffic_request_rate"}, Load: true},
+	{Name: MaxConcurrency, Label: "max concurrency", Also: []string{"concurrency", "maximum_request_concurrency", "max_request_concurrency"}, Default: "unlimited", Load: true},
+	{Name: "num_prompts", Label: "number of prompts", Also: []string{"num_prompt", "prompts"}, Load: true},
+	{Name: "time_limit", Label: "length of the run", From: []string{"max_seconds", "max_duration"}},
+	{Name: "burstiness", Label: "burstiness", Also: []string{"burstiness_factor"}, Default: "1"},
+	{Name: "ramp_up_strategy", Label: "ramp-up"},
+	{Name: "ramp_up_start_rps", Label: "rate at the start of the ramp-up"},
+	{Name: "ramp_up_end_rps", Label: "rate at the end of the ramp-up"},
+	{Name: "ramp", Label: "ramp-up"},
+	{Name: "think_time", Label: "think time"},
+	{Name: "warmup", Label: "warm-up requests", Rule: Shown, From: []string{"num_warmups", "warmup_requests"}},
+	{Name: "request_timeout", Label: "request timeout"},
+	{Name: "goodput_slo", Label: "limits of a good request"},
+	{Name: "driver", Label: "command of the driver"},
+	{Name: Seed, Label: "seed", PerRepeat: true, From: []string{"random_seed"}},
+
+	// To which endpoint, with which sampling.
+	{Name: "endpoint", Label: "endpoint", From: []string{"endpoint_type", "backend", "api_type"}, read: endpoint},
+	{Name: "no_stream", Label: "answers in one piece", Default: "false", From: []string{"disable_stream"}},
+	{Name: "ignore_eos", Label: "ignore_eos"},
+	{Name: "disable_ignore_eos", Label: "disable_ignore_eos", Default: "false"},
+	{Name: "temperature", Label: "temperature"},
+	{Name: "top_p", Label: "top_p"},
+	{Name: "top_k", Label: "top_k"},
+	{Name: "min_p", Label: "min_p"},
+	{Name: "frequency_penalty", Label: "frequency penalty"},
+	{Name: "presence_penalty", Label: "presence penalty"},
+	{Name: "repetition_penalty", Label: "repetition penalty"},
+	{Name: "use_beam_search", Label: "beam search", Default: "false"},
+	{Name: "logprobs", Label: "logprobs"},
+	{Name: "apply_chat_template", Label: "chat template", Default: "false"},
+	{Name: "extra_body", Label: "extra fields of the request", From: []string{"extra_request_body"}},
+
+	// What came of it.
+	{Name: "schedule_hash", Label: "arrival times", Absent: "none", PerRepeat: true, Outcome: true},
+	{Name: "work_hash", Label: "requests sent", Absent: "none", PerRepeat: true, Outcome: true},
+	{Name: "requests", Label: "requests", PerRepeat: true, Outcome: true},
+	{Name: "input_tokens", Label: "input tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
+	{Name: "output_tokens", Label: "output tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
+
+	// Of what, where and over what.
+	{Name: Engine, Label: "engine", Session: true},
+	{Name: Nodes, Label: "nodes", Session: true, Absent: "this machine", PerRepeat: true},
+	{Name: Transport, Label: "KV transport", Session: true},
+}
+
+var byName = index()
+
+// index finds a field by each of its names.
+func index() map[string]*Field {
+	out := map[string]*Field{}
+	for i := range Fields {
+		f := &Fields[i]
+		out[f.Name] = f
+		for _, name := range slices.Concat(f.Also, f.From) {
+			out[name] = f
+		}
+	}
+	return out
+}
+
+// Lookup finds the field of a name in snake case, or of another name that load generators
+// have for it; nil for none.
+func Lookup(name string) *Field { return byName[name] }
+
+// Synonyms maps the other names of parameters to the names of their fields.
+func Synonyms() map[string]string {
+	out := map[string]string{}
+	for _, f := range Fields {
+		for _, name := range f.Also {
+			out[name] = f.Name
+		}
+	}
+	return out
+}
+
+// Load lists the fields that say how much was asked of a server.
+func Load() []string {
+	var out []string
+	for _, f := range Fields {
+		if f.Load {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// Declarable lists what the sides of a comparison can be declared to differ in.
+func Declarable() []string {
+	var out []string
+	for _, f := range Fields {
+		if f.Rule == Same && !f.Outcome {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func trimSlash(v string) string { return strings.TrimRight(v, "/") }
+
+// datasetName joins the names of one generator of prompts.
+func datasetName(v string) string {
+	if v = strings.ReplaceAll(strings.ToLower(v), "_", "-"); v == "random-ids" {
+		return "random"
+	}
+	return v
+}
+
+// endpoint is the kind of request behind a path, or behind the name that a load generator
+// has for the client that it uses.
+func endpoint(v string) string {
+	v = strings.ToLower(strings.TrimRight(v, "/"))
+	switch {
+	case strings.HasSuffix(v, "chat"), strings.HasSuffix(v, "chat/completions"), strings.HasSuffix(v, "chat_completions"):
+		return "chat"
+	case strings.HasSuffix(v, "/completions"), slices.Contains([]string{"completions", "openai", "openai-comp", "vllm", "sglang-oai", "lmdeploy", "text_completions"}, v):
+		return "completions"
+	case strings.HasSuffix(v, "/generate"), slices.Contains([]string{"generate", "sglang", "sglang-native"}, v):
+		return "generate"
+	case strings.Contains(v, "embedding"):
+		return "embeddings"
+	}
+	return v
+}

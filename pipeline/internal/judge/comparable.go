@@ -1,0 +1,128 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// setAgainst are two cells under the declarations of a gate.
+type setAgainst struct {
+	gate       string
+	base, head *result.Cell
+}
+
+// incomparable is set when the runs of two cells must not be set against each other: the
+// sides of a repeat, or the repeats of a side, did other work, were measured by another load
+// generator or ran elsewhere, and the file does not declare that they differ in it.
+func (c *court) incomparable(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) doubt {
+	at := setAgainst{g.Addr, base, head}
+	if d, known := c.compared[at]; known {
+		return d
+	}
+	sides, untold := otherSides(base, head, c.declared(g, cmp))
+	d := earliest(sides, otherRepeats("base", base), otherRepeats("head", head))
+	c.compared[at], c.untold[at] = d, untold
+	return d
+}
+
+// remarks are what a reader of a comparison should know of how alike the sides are.
+func (c *court) remarks(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) []string {
+	if untold := c.untold[setAgainst{g.Addr, base, head}]; untold != "" {
+		return []string{"one side alone tells its " + untold + ": whether the other's is the same is not known"}
+	}
+	return nil
+}
+
+// declared is what the file lets the sides of a comparison differ in: the axis, what the
+// baseline lists, what their workloads differ in by the file, and the model where they are
+// servers of two.
+func (c *court) declared(g plan.Gate, cmp plan.Comparison) comparability.Declared {
+	out := comparability.Declare(g.Axis).And(g.Differ...)
+	_, base, okBase := c.plan.Cell(cmp.Base)
+	_, head, okHead := c.plan.Cell(cmp.Head)
+	if !okBase || !okHead {
+		return out
+	}
+	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
+		out = out.And(d.Field)
+	}
+	if base.WorkKey != head.WorkKey { // prompts and arrivals are drawn by it
+		out = out.And("schedule_hash")
+	}
+	if base.Target != head.Target {
+		out = out.And(comparability.Engine, comparability.Transport)
+		if c.plan.ModelOf(base.Target) != c.plan.ModelOf(head.Target) {
+			out = out.And(comparability.Model, comparability.Tokenizer)
+		}
+	}
+	return out
+}
+
+// otherSides compares the two runs of each repeat, and lists what only one of them tells.
+func otherSides(base, head *result.Cell, declared comparability.Declared) (first doubt, untold string) {
+	of := map[pass]result.Run{}
+	for _, r := range base.Current() {
+		if r.Status == result.RunOK {
+			of[passOf(r)] = r
+		}
+	}
+	var labels []string
+	for _, r := range head.Current() {
+		b, both := of[passOf(r)]
+		if !both || r.Status != result.RunOK {
+			continue
+		}
+		found := comparability.Compare(comparability.OfRun(base, b), comparability.OfRun(head, r), declared)
+		if invalid := found.Invalid(); len(invalid) > 0 {
+			first = earliest(first, doubt{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), invalid.Text("base", "head")), r.Pair()})
+		}
+		for _, label := range found.Untold().Labels() {
+			if !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+	}
+	return first, strings.Join(labels, ", ")
+}
+
+// otherRepeats compares the repeats of a side with its first one, pass by pass.
+func otherRepeats(side string, cell *result.Cell) (first doubt) {
+	type one struct {
+		facts  comparability.Facts
+		repeat int
+	}
+	of := map[int]one{} // by pass
+	for _, r := range cell.Current() {
+		if r.Status != result.RunOK {
+			continue
+		}
+		facts := comparability.OfRun(cell, r)
+		before, seen := of[r.Pass]
+		if !seen {
+			of[r.Pass] = one{facts, r.Pair()}
+			continue
+		}
+		found := comparability.Compare(before.facts, facts, nil).Invalid().Within()
+		if len(found) > 0 {
+			names := [2]string{fmt.Sprintf("repeat %d", before.repeat), fmt.Sprintf("repeat %d", r.Pair())}
+			first = earliest(first, doubt{fmt.Sprintf("the repeats of the %s did not do the same work: %s", side, found.Text(names[0], names[1])), r.Pair()})
+		}
+	}
+	return first
+}
+
+// apartFromFile is set when a cell and that of a baseline file are not alike. The file may be
+// another load generator's, and of other draws.
+func (c *court) apartFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
+	declared := comparability.Declare(comparability.Tool, comparability.Seed).And(g.Differ...)
+	found := comparability.Compare(comparability.OfCell(doc, base), comparability.OfCell(c.doc, head), declared).Invalid()
+	if len(found) == 0 {
+		return ""
+	}
+	return "the baseline file is of other work: " + found.Text("file", "head")
+}

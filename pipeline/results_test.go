@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// resultGates judge results that were handed over, by the label side.
+const resultGates = `
+benchmark "nightly" {
+  matrix { side = ["base", "head"] }
+  driver "results" {}
+}
+
+baseline "paired" "base" {
+  axis   = "side"
+  value  = "base"
+  differ = [%s]
+}
+
+gate "night" {
+  benchmark = benchmark.nightly
+  baseline  = baseline.paired.base
+  metrics   = [metric.ttft.p50]
+  margin    = "5%%"
+}
+`
+
+// vllmResult is what vllm bench serve --save-result writes of one launch: base and head
+// alternate, ten minutes apart.
+func vllmResult(side string, launch int) map[string]any {
+	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC).Add(time.Duration(launch) * 20 * time.Minute)
+	ttft := 100 + float64(launch%3)/10
+	if side == "head" {
+		at = at.Add(10 * time.Minute)
+		ttft += 0.05
+	}
+	return map[string]any{
+		"date": at.Format("20060102-150405"), "endpoint_type": "openai", "backend": "openai", "model_id": "m", "tokenizer_id": "m",
+		"num_prompts": 200, "request_rate": 4.0, "burstiness": 1.0, "max_concurrency": nil, "duration": 50.0,
+		"completed": 200, "failed": 0, "total_input_tokens": 204800, "total_output_tokens": 25600,
+		"mean_ttft_ms": ttft, "median_ttft_ms": ttft, "p99_ttft_ms": 2 * ttft,
+	}
+}
+
+// sglangResult is what sglang.bench_serving writes of the same.
+func sglangResult(launch int) map[string]any {
+	return map[string]any{
+		"tag": nil, "backend": "vllm", "dataset_name": "random", "request_rate": 4.0, "max_concurrency": nil, "random_input_len": 1024,
+		"random_output_len": 128, "random_range_ratio": 1.0, "duration": 50.0, "completed": 200, "total_input_tokens": 204800,
+		"total_output_tokens": 25600, "total_output_tokens_retokenized": 25600, "median_ttft_ms": 150 + float64(launch%3)/10, "mean_ttft_ms": 150,
+	}
+}
+
+// writeResult writes one file of a launch.
+func writeResult(t *testing.T, path string, content map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeGates writes the pipeline file, in which the sides may differ in what is given.
+func writeGates(t *testing.T, dir string, differ ...string) {
+	t.Helper()
+	for i, name := range differ {
+		differ[i] = fmt.Sprintf("%q", name)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gates.hcl"), fmt.Appendf(nil, resultGates, strings.Join(differ, ", ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func gateResults(t *testing.T, dir string, more ...string) (string, int) {
+	t.Helper()
+	args := []string{"gate", "gates.hcl", "--one-launch-per-file", "--results", "side=base:base*.json", "--results", "side=head:head*.json"}
+	return pipeline(t, dir, append(args, more...)...)
+}
+
+// A side that did other work, or that another load generator measured, gets no verdict,
+// whatever the figures are: both values are named.
+func TestResultsOfOtherWorkAreInvalid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change map[string]any // of the head; nil removes
+		differ []string
+		want   string // in the output; "" for a pass
+	}{
+		"the same":                 {nil, nil, ""},
+		"a rate":                   {map[string]any{"request_rate": 2.0}, nil, "request rate: base 4, head 2"},
+		"a declared rate":          {map[string]any{"request_rate": 2.0}, []string{"request_rate"}, ""},
+		"a model":                  {map[string]any{"model_id": "n"}, nil, "model: base m, head n"},
+		"a tokenizer":              {map[string]any{"tokenizer_id": "n"}, nil, "tokenizer: base m, head n"},
+		"a burstiness":             {map[string]any{"burstiness": 0.5}, nil, "burstiness: base 1, head 0.5"},
+		"a bound on concurrency":   {map[string]any{"max_concurrency": 8}, nil, "max concurrency: base unlimited (not given), head 8"},
+		"a number of prompts":      {map[string]any{"num_prompts": 100, "completed": 100, "total_input_tokens": 102400, "total_output_tokens": 12800}, nil, "number of prompts: base 200, head 100"},
+		"a chat endpoint":          {map[string]any{"backend": "openai-chat", "endpoint_type": "openai-chat"}, nil, "endpoint: base completions, head chat"},
+		"shorter answers":          {map[string]any{"total_output_tokens": 12800}, nil, "output tokens per request: base 128, head 64"},
+		"a slower head":            {map[string]any{"median_ttft_ms": 150.0, "request_rate": 2.0}, nil, "request rate: base 4, head 2"},
+		"a head that fails, slow":  {map[string]any{"completed": 100, "failed": 100, "request_rate": 2.0, "total_input_tokens": 102400, "total_output_tokens": 12800}, nil, "request rate: base 4, head 2"},
+		"a version of vLLM":        {map[string]any{"vllm_version": "0.33"}, nil, ""},
+		"another load generator":   {map[string]any{"sglang": true}, nil, "load generator: base vllm, head sglang"},
+		"two declared differences": {map[string]any{"model_id": "n", "tokenizer_id": "n"}, []string{"model", "tokenizer"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeGates(t, dir, tt.differ...)
+			for launch := range 5 {
+				writeResult(t, filepath.Join(dir, fmt.Sprintf("base%d.json", launch+1)), vllmResult("base", launch))
+				head := vllmResult("head", launch)
+				maps.Copy(head, tt.change)
+				if head["sglang"] != nil {
+					head = sglangResult(launch)
+				}
+				writeResult(t, filepath.Join(dir, fmt.Sprintf("head%d.json", launch+1)), head)
+			}
+			out, code := gateResults(t, dir)
+			if tt.want == "" && code != 0 || tt.want != "" && (code != 5 || !strings.Contains(strings.Join(strings.Fields(out), " "), tt.want)) {
+				t.Errorf("exit status %d, want %q:\n%s", code, tt.want, out)
+			}
+		})
+	}
+}
