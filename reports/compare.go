@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -113,6 +114,13 @@ func BuildComparison(sides []Side, o Options) *Report {
 		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{comparisonTable(first, rows, sides)}})
 	} else {
 		r.Lead = append(r.Lead, plain("No cell is in both, or none of them has a metric in both."))
+	}
+	found := outcomes(cells, sides)
+	if s := lostRequests(first, found, sides); s != nil {
+		r.Sections = append(r.Sections, *s)
+	}
+	if slices.ContainsFunc(found, outcome.failsMore) {
+		r.Icon = IconRegression
 	}
 	if s := unmatched(first, alone, sides); s != nil {
 		r.Sections = append(r.Sections, *s)
@@ -404,30 +412,77 @@ func (r comparedRow) changeText(side, against int, s scale) string {
 }
 
 // comparedMetrics are those of A that another side has, of those asked for, else of the
-// key metrics; where there is none of those, all.
+// key metrics, or what the tool of the results has of the same quantity; where there is none
+// of those, all.
 func comparedMetrics(o Options, c comparedCell) []metric.Metric {
-	ids := o.Metrics
-	if len(ids) == 0 {
-		ids = keyMetrics
-	}
 	shared := func(id string) bool {
 		return len(samples(c.sides[0], id)) > 0 && slices.ContainsFunc(c.sides[1:], func(b *result.Cell) bool { return b != nil && len(samples(b, id)) > 0 })
 	}
 	var out []metric.Metric
-	for _, id := range ids {
-		if shared(id) {
-			out = append(out, describe(id))
+	add := func(ids ...string) {
+		for _, id := range ids {
+			if shared(id) && !slices.ContainsFunc(out, func(m metric.Metric) bool { return m.ID == id }) {
+				out = append(out, describe(id))
+			}
 		}
 	}
-	if len(out) > 0 || len(o.Metrics) > 0 {
+	if len(o.Metrics) > 0 {
+		for _, id := range o.Metrics {
+			add(cmp.Or(describe(id).ID, id))
+		}
 		return out
 	}
-	for _, m := range metric.All() {
-		if shared(m.ID) {
-			out = append(out, m)
+	for _, id := range keyMetrics {
+		if shared(id) {
+			add(id)
+		} else {
+			add(likeIDs(id)...)
 		}
 	}
+	measured := func(m metric.Metric) bool { return m.ID != successRate }
+	if slices.ContainsFunc(out, measured) {
+		return out
+	}
+	out = nil
+	add(allIDs(c)...)
 	return out
+}
+const successRate = "success.rate"
+
+// likeIDs are the ids of other load generators for what a metric of the registry is to ours.
+func likeIDs(id string) []string {
+	own := describe(id)
+	var ids []string
+	for _, g := range metric.Foreign() {
+		if g.Quantity == own.Group {
+			ids = append(ids, g.Name+"."+own.Stat)
+		}
+	}
+	return ids
+}
+
+// allIDs are the metrics of a cell's first side, in the order of the registry, then those of
+// other load generators, then those that nobody has described.
+func allIDs(c comparedCell) []string {
+	var ids []string
+	for _, m := range metric.All() {
+		ids = append(ids, m.ID)
+	}
+	for _, g := range metric.Foreign() {
+		for _, m := range g.Metrics {
+			ids = append(ids, m.ID)
+		}
+	}
+	other := map[string]bool{}
+	for id := range c.sides[0].Summary {
+		other[id] = true
+	}
+	for _, r := range c.sides[0].Current() {
+		for id := range r.Metrics {
+			other[id] = true
+		}
+	}
+	return append(ids, slices.Sorted(maps.Keys(other))...)
 }
 
 // samples are the values of a metric over the valid runs, those of the passes of a launch

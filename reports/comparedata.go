@@ -19,6 +19,8 @@ type compareDocument struct {
 	Schema string           `json:"schema"`
 	Sides  []compareSide    `json:"sides"`
 	Rows   []compareDataRow `json:"rows"`
+	// Failures are what became of the requests of cells in which some failed.
+	Failures []compareFailures `json:"failures,omitempty"`
 	Alone  []compareAlone   `json:"alone,omitempty"`
 }
 
@@ -48,6 +50,19 @@ type compareValue struct {
 	Change *float64 `json:"change"` // against the side that it is compared with; null for the first
 }
 
+// compareFailures are the failed requests of a cell on a side and on the one that it is
+// compared with, and the p value of the side failing more.
+type compareFailures struct {
+	Values  []result.AxisValue `json:"values"`
+	Side    string             `json:"side"`
+	Sent    int                `json:"sent"`
+	Failed  int                `json:"failed"`
+	Against string             `json:"against"`
+	SentA   int                `json:"against_sent"`
+	FailedA int                `json:"against_failed"`
+	P       float64            `json:"p"`
+}
+
 type compareAlone struct {
 	Side      string             `json:"side"`
 	Benchmark string             `json:"benchmark"`
@@ -67,6 +82,11 @@ func comparisonData(sides []Side, o Options) compareDocument {
 		for _, c := range alone[i] {
 			out.Alone = append(out.Alone, compareAlone{s.Title(i), c.benchmark.Addr, c.cell.Values})
 		}
+	}
+	for _, f := range outcomes(cells, sides) {
+		out.Failures = append(out.Failures, compareFailures{
+			f.cell.sides[0].Values, sides[f.side].Title(f.side), f.sent, f.failed, sides[f.against].Title(f.against), f.sentA, f.failedA, f.p,
+		})
 	}
 	for _, r := range comparedRows(cells, o) {
 		out.Rows = append(out.Rows, dataRow(r, sides))

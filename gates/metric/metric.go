@@ -131,4 +131,7 @@ type Metric struct {
 	Definition string
 	// Source is the tool (with version) or paper whose definition this is.
 	Source string
+	// Tool is the load generator whose figure this is, where it is not measured here; "" for the
+	// metrics of the registry. See Foreign.
+	Tool string
 }

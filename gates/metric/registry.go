@@ -16,6 +16,9 @@ type Group struct {
 	// Definition of one value before a statistic is taken.
 	Definition string
 	Source     string
+	// Tool is the load generator whose figures these are, and Quantity what the registry calls
+	// its own of them; "" for those of the registry. See Foreign.
+	Tool, Quantity string
 	// Metrics in the order of All.
 	Metrics []Metric
 }
@@ -39,10 +42,13 @@ func Groups() []Group {
 	return groups
 }
 
-// Lookup finds a metric by its ID. The statistic "median" is another name of "p50".
+// Lookup finds a metric by its ID: one of the registry, or a figure of another load generator
+// ("guidellm_ttft.p99"), which has a Tool. The statistic "median" is another name of "p50".
 func Lookup(id string) (Metric, bool) {
-	m, ok := byID[canonical(id)]
-	return m, ok
+	if m, ok := byID[canonical(id)]; ok {
+		return m, true
+	}
+	return foreignOf(canonical(id))
 }
 
 // The registry is built once from the tables in latency.go and single.go and is never

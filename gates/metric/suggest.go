@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -23,14 +24,14 @@ func Suggest(id string) string {
 	if m, ok := byID[fromTool(id)]; ok {
 		return m.ID
 	}
-	for _, g := range registry {
+	for _, g := range slices.Concat(registry, foreign) {
 		if g.Name == id {
 			return preferred(g).ID
 		}
 	}
 	// A third of the letters may be wrong; beyond that a guess would mislead.
 	best, bestDistance := "", len(id)/3+1
-	for _, m := range All() {
+	for _, m := range slices.Concat(All(), foreignMetrics()) {
 		if d := levenshtein.Distance(canonical(id), m.ID, nil); d < bestDistance {
 			best, bestDistance = m.ID, d
 		}

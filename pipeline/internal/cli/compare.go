@@ -78,6 +78,13 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
+	for i, id := range f.metrics {
+		id = strings.TrimPrefix(id, "metric.")
+		if m, ok := metric.Lookup(id); ok {
+			id = m.ID // metric.guidellm.ttft.p99 is another name
+		}
+		f.metrics[i] = id
+	}
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}

@@ -120,7 +120,7 @@ func (r *Run) storeID(id, text string) error {
 		r.Metrics = map[string]float64{}
 	}
 	r.Metrics[id] = v
-	if _, ok := metric.Lookup(id); !ok {
+	if m, ok := metric.Lookup(id); !ok || m.Tool != "" {
 		group, stat, _ := strings.Cut(id, ".")
 		r.define(id, foreignDefinition(r.Tool, group, stat))
 	}

@@ -14,47 +14,27 @@ const (
 	toolAiperf        = "aiperf"
 	toolInferencePerf = "inference-perf"
 	toolHF            = "inference-benchmarker"
+	toolGenAIPerf     = "genai-perf"
+	toolLLMPerf       = "llmperf"
+	toolTRTLLM        = "trtllm-bench"
 	toolPipeline      = "pipeline"
 )
 
-// unlike says where a tool defines a group of figures otherwise than the registry does:
-// the name the figures get here, and how they differ. What is not listed is alike.
-//
-// Read from the sources of vLLM 0.33, SGLang 0.5.23, guidellm (August 2026), aiperf 0.13,
-// inference-perf (August 2026) and inference-benchmarker (April 2026).
-var unlike = map[string]map[string]struct{ group, why string }{
-	toolSGLang: {
-		"e2el": {"sglang_e2el", "end-to-end latency until the last line of the stream, usage and [DONE] included"},
-		"tpot": {"sglang_tpot", "(end-to-end latency until the last line of the stream − TTFT) / (output tokens − 1)"},
-	},
-	toolGuidellm: {
-		"e2el":               {"guidellm_e2el", "request latency until the end of the response; percentiles without interpolation"},
-		"ttft":               {"guidellm_ttft", "time to first token by the wall clock; percentiles without interpolation"},
-		"tpot":               {"guidellm_tpot", "(last token − start) / output tokens, so the first token is in it; weighted by output tokens"},
-		"itl":                {"guidellm_itl", "(last − first token) / (output tokens − 1) per request, weighted by output tokens − 1"},
-		"request_throughput": {"guidellm_request_throughput", "rate of completions averaged over time, not successes / duration"},
-		"output_throughput":  {"guidellm_output_throughput", "output tokens per second averaged over time, not tokens / duration"},
-		"total_throughput":   {"guidellm_total_throughput", "tokens per second averaged over time, not tokens / duration"},
-		"concurrency":        {"guidellm_concurrency", "requests in flight, weighted by time"},
-	},
-	toolAiperf: {
-		"itl":               {"aiperf_itl", "(request latency − TTFT) / (output tokens − tokens of the first chunk), one value per request"},
-		"input_throughput":  {"aiperf_input_throughput", "prompt tokens by the client's tokenizer / duration"},
-		"output_throughput": {"aiperf_output_throughput", "output tokens by the client's tokenizer / duration"},
-		"total_throughput":  {"aiperf_total_throughput", "tokens by the client's tokenizer / duration"},
-		"icl":               {"aiperf_icl", "gap between chunks; percentiles estimated by a t-digest"},
-	},
-	toolInferencePerf: {
-		"e2el":  {"inference_perf_e2el", "request latency until the end of the response"},
-		"itl":   {"inference_perf_itl", "gap between tokens where the tokens of one chunk are 0 apart"},
-		"ntpot": {"inference_perf_ntpot", "request latency / output tokens, so the first token is in it"},
-	},
-	toolHF: {
-		"e2el":               {"hf_e2el", "end-to-end latency until [DONE] or the finish reason"},
-		"itl":                {"hf_itl", "sum of gaps / (output tokens − 1), one value per request"},
-		"request_throughput": {"hf_request_throughput", "successes / time from the start of the first completed to the end of the last completed request"},
-		"output_throughput":  {"hf_output_throughput", "tokens counted by a tokenizer on each delta / time from the first completed to the last completed request"},
-	},
+// unlike says where a tool defines a group of figures otherwise than the registry does: the
+// name the figures get here, and how they differ. What is not listed is alike.
+var unlike = unlikeGroups()
+
+type unlikeGroup struct{ group, why string }
+
+func unlikeGroups() map[string]map[string]unlikeGroup {
+	out := map[string]map[string]unlikeGroup{}
+	for _, g := range metric.Foreign() {
+		if out[g.Tool] == nil {
+			out[g.Tool] = map[string]unlikeGroup{}
+		}
+		out[g.Tool][g.Quantity] = unlikeGroup{g.Name, g.Definition}
+	}
+	return out
 }
 
 // nearly says where a tool's figure is taken for the registry's although its requests may

@@ -143,7 +143,7 @@ func prints(block, file *Run) bool {
 			continue
 		}
 		digit := 1e-2
-		if unitOf(id) == metric.Seconds || strings.HasPrefix(id, "sglang_") {
+		if unitOf(id) == metric.Seconds {
 			digit = 1e-5 // a hundredth of a millisecond
 		}
 		if math.Abs(v-w) > 0.501*digit {

@@ -11,7 +11,8 @@ import (
 func checkDefined(t *testing.T, r *interchange.Run) {
 	t.Helper()
 	for id, v := range r.Metrics {
-		if _, ok := metric.Lookup(id); ok == (r.Definitions[id] != "") {
+		m, ok := metric.Lookup(id)
+		if ok = ok && m.Tool == ""; ok == (r.Definitions[id] != "") {
 			t.Errorf("%s: %s is in the registry: %v, and its definition is %q", r.At(), id, ok, r.Definitions[id])
 		}
 		if !finite(v) || v < 0 {

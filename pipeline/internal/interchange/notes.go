@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
 // weight of a note: how much of what a reader would conclude depends on it.
@@ -121,6 +123,9 @@ func definitions(r *Run) []string {
 	var out []string
 	for id, definition := range r.Definitions {
 		group, stat, _ := strings.Cut(id, ".")
+		if m, ok := metric.Lookup(group + ".mean"); ok && m.Tool == "" && stat != "peak_second" && group != "itl_token" {
+			continue // another statistic of what the registry has
+		}
 		if why, ok := strings.CutPrefix(definition, stat+" of "); ok {
 			id, definition = group, strings.TrimPrefix(why, r.Tool+": ")
 		}

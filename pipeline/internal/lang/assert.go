@@ -125,7 +125,7 @@ func selfValues(metrics map[string]float64, counts map[string]int) map[string]ct
 			self[name] = cty.NumberIntVal(int64(n))
 		}
 	}
-	for _, g := range metric.Groups() {
+	for _, g := range allGroups() {
 		stats := map[string]cty.Value{}
 		for _, m := range g.Metrics {
 			stats[m.Stat] = cty.UnknownVal(cty.Number).RefineNotNull()

@@ -3,8 +3,10 @@ package lang
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -64,6 +66,9 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 	c.object = e.evaluate([]layer{{b, s}}, drivenSchema(kind), false)
 	d := e.evaluate([]layer{{src, s.with("driver", driverValue())}}, src.typ.schema, false)
 	w.Driver = &steps.Driver{Kind: kind, Tool: d.Text("tool")}
+	if tool := w.Driver.Tool; tool != "" && !slices.Contains(metric.Tools(), tool) {
+		e.report(problem(codeValue, d.at([]string{"tool"}), fmt.Sprintf("there is no tool %q", tool), choose(tool, metric.Tools(), "tools")))
+	}
 	if kind == steps.DriverExec {
 		e.driverCommand(d, w.Driver)
 	}

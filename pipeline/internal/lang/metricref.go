@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
@@ -10,19 +11,29 @@ import (
 
 // findMetric returns the problem of a reference to a metric that does not exist.
 func findMetric(r reference) *hcl.Diagnostic {
-	group := r.path[1]
-	if !metricGroup(group) {
-		return noMetric(r.full, group+restText(r.rest))
+	group, rest := r.path[1], r.rest
+	if _, ok := metric.ForeignTool(group); ok { // metric.guidellm.ttft.p99
+		if len(rest) == 0 {
+			return nil
+		}
+		quantity, ok := stepName(rest[0])
+		if !ok {
+			return nil
+		}
+		group, rest = group+"_"+quantity, rest[1:]
 	}
-	if len(r.rest) == 0 {
+	if !metricGroup(group) {
+		return noMetric(r.full, group+restText(rest))
+	}
+	if len(rest) == 0 {
 		return nil // the whole group, for metric.ttft[var.stat]
 	}
-	stat, ok := stepName(r.rest[0])
+	stat, ok := stepName(rest[0])
 	if !ok {
 		return nil
 	}
 	if _, ok := metric.Lookup(group + "." + stat); !ok {
-		return noMetric(r.full[:3], group+"."+stat)
+		return noMetric(r.full[:len(r.full)-len(rest)+1], group+"."+stat)
 	}
 	return nil
 }
@@ -46,13 +57,11 @@ func restText(rest hcl.Traversal) string {
 }
 
 func metricGroup(name string) bool {
-	for _, g := range metric.Groups() {
-		if g.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(allGroups(), func(g metric.Group) bool { return g.Name == name })
 }
+
+// allGroups are those of the registry and of other load generators.
+func allGroups() []metric.Group { return slices.Concat(metric.Groups(), metric.Foreign()) }
 
 func metricGroups() []string {
 	var names []string
@@ -62,10 +71,20 @@ func metricGroups() []string {
 	return names
 }
 
-// metricValue is the value of a group of metrics: an object of its statistics.
+// metricValue is the value of a group of metrics: an object of its statistics; of a tool, one
+// of its groups.
 func metricValue(group string) cty.Value {
+	if tool, ok := metric.ForeignTool(group); ok {
+		groups := map[string]cty.Value{}
+		for _, g := range metric.Foreign() {
+			if g.Tool == tool {
+				groups[g.Quantity] = metricValue(g.Name)
+			}
+		}
+		return cty.ObjectVal(groups)
+	}
 	stats := map[string]cty.Value{}
-	for _, g := range metric.Groups() {
+	for _, g := range allGroups() {
 		if g.Name != group {
 			continue
 		}

@@ -137,6 +137,12 @@ func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
 	l := w.Load
 	switch {
+	case m.Tool != "" && w.Driver == nil:
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
+			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", bm.Addr))
+	case m.Tool != "" && w.Driver.Tool != "" && w.Driver.Tool != m.Tool:
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
+			fmt.Sprintf("The driver of %s is of %s, so it would always be missing.", bm.Addr, w.Driver.Tool))
 	case m.Group == "goodput" && w.Driver == nil && w.Goodput == (steps.Goodput{}):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s needs the limits of a good request", m.ID),
 			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", bm.Addr))

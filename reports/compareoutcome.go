@@ -1,0 +1,104 @@
+package reports
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// outcome is what became of the requests of a cell on two sides, of which at least one lost
+// some.
+type outcome struct {
+	cell           comparedCell
+	side, against  int
+	sent, failed   int // of the side
+	sentA, failedA int // of the one that it is compared with
+	// p is that of Fisher's exact test of the requests that the side fails more, and better
+	// that it fails less.
+	p, better float64
+}
+
+// failsMore reports that one of the two fails significantly more requests.
+func (o outcome) failsMore() bool  { return o.p < significant }
+func (o outcome) failsFewer() bool { return o.better < significant }
+
+const significant = 0.05
+
+// outcomes are those of all cells and sides in which requests failed. A table of what
+// succeeded does not show them: the requests that are lost first are the slow ones.
+func outcomes(cells []comparedCell, sides []Side) []outcome {
+	var out []outcome
+	for _, c := range cells {
+		for i := range sides {
+			if i == 0 || c.sides[i] == nil || c.sides[sides[i].Against] == nil {
+				continue
+			}
+			o := outcome{cell: c, side: i, against: sides[i].Against}
+			o.sent, o.failed = requestsOf(c.sides[i])
+			o.sentA, o.failedA = requestsOf(c.sides[o.against])
+			if o.failed+o.failedA == 0 || o.sent == 0 || o.sentA == 0 {
+				continue
+			}
+			o.p, o.better = 1, 1
+			if p, err := gates.FisherExact(o.failed, o.sent, o.failedA, o.sentA); err == nil {
+				o.p = p
+			}
+			if p, err := gates.FisherExact(o.failedA, o.sentA, o.failed, o.sent); err == nil {
+				o.better = p
+			}
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// requestsOf counts the requests of a cell, and those that failed.
+func requestsOf(c *result.Cell) (sent, failed int) {
+	for _, r := range c.Current() {
+		if r.Status == result.RunOK || r.Status == result.RunFailed {
+			sent, failed = sent+r.Sent, failed+min(r.Failed, r.Sent)
+		}
+	}
+	return sent, failed
+}
+
+// lostRequests lists the outcomes, those that are no accident first.
+func lostRequests(v *view, found []outcome, sides []Side) *Section {
+	if len(found) == 0 {
+		return nil
+	}
+	s := &Section{Kind: Warnings, Title: plain("Requests that failed")}
+	for _, significantly := range []bool{true, false} {
+		for _, o := range found {
+			if (o.failsMore() || o.failsFewer()) == significantly {
+				s.Notes = append(s.Notes, o.line(v, sides))
+			}
+		}
+	}
+	return s
+}
+
+func (o outcome) line(v *view, sides []Side) Line {
+	a, b := sides[o.against].Title(o.against), sides[o.side].Title(o.side)
+	text := fmt.Sprintf("%d of %d requests of %s failed, %d of %d of %s", o.failed, o.sent, b, o.failedA, o.sentA, a)
+	switch {
+	case o.failsMore():
+		text += fmt.Sprintf(": %s fails more (%s), a regression whatever the latencies are, which are those of requests that succeeded", b, pText(o.p))
+	case o.failsFewer():
+		text += fmt.Sprintf(": %s fails fewer (%s)", b, pText(o.better))
+	default:
+		text += ": no difference that chance does not make"
+	}
+	if name := v.valuesName(o.cell.sides[0].Values); name != "" {
+		return join(": ", code(name), plain(text))
+	}
+	return plain(text)
+}
+
+func pText(p float64) string {
+	if p < 0.0001 {
+		return "p < 0.0001"
+	}
+	return fmt.Sprintf("p = %.4f", p)
+}

@@ -1,0 +1,54 @@
+package reports_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestCompareTellsOfFailures: a side that loses requests is told of, whatever the figures of
+// those that came through.
+func TestCompareTellsOfFailures(t *testing.T) {
+	side := func(sent, failed int, name string) reports.Side {
+		metrics := map[string]float64{"ttft.p50": 0.1, "success.rate": float64(sent-failed) / float64(sent)}
+		if sent == failed {
+			metrics = nil
+		}
+		status := result.RunOK
+		if metrics == nil {
+			status = result.RunFailed
+		}
+		return reports.Side{Name: name, Doc: &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.x", Cells: []result.Cell{{
+			Hash: "h", Values: []result.AxisValue{{Name: "qps", Value: "4"}}, Runs: []result.Run{{Repeat: 1, Status: status, Sent: sent, Failed: failed, Metrics: metrics}},
+		}}}}}}
+	}
+	for name, tt := range map[string]struct {
+		a, b         reports.Side
+		want, absent string
+	}{
+		"none":   {side(100, 0, "a"), side(100, 0, "b"), "Success rate", "failed"},
+		"many":   {side(100, 0, "a"), side(100, 40, "b"), "40 of 100 requests of b failed, 0 of 100 of a: b fails more (p < 0.0001), a regression", "chance"},
+		"all":    {side(100, 0, "a"), side(100, 100, "b"), "100 of 100 requests of b failed", "chance"},
+		"few":    {side(100, 1, "a"), side(100, 2, "b"), "2 of 100 requests of b failed, 1 of 100 of a: no difference", "regression"},
+		"better": {side(100, 40, "a"), side(100, 0, "b"), "b fails fewer", "regression"},
+	} {
+		var text, data bytes.Buffer
+		sides := []reports.Side{tt.a, tt.b}
+		if err := reports.Compare(&text, sides, reports.FormatText, reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := reports.Compare(&data, sides, reports.FormatJSON, reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(text.String()), " ")
+		if !strings.Contains(words, tt.want) || strings.Contains(words, tt.absent) {
+			t.Errorf("%s: want %q and no %q:\n%s", name, tt.want, tt.absent, text.String())
+		}
+		if failures := strings.Contains(data.String(), `"failures"`); failures != (name != "none") {
+			t.Errorf("%s: failures in the data: %v", name, failures)
+		}
+	}
+}
