@@ -39,7 +39,7 @@ func reductions(full string) []func(*Report) {
 	for n := maxFindings; n > 0; n /= 2 {
 		steps = append(steps, limitRows(n))
 	}
-	for _, k := range []Kind{Warnings, Failures, Findings} {
+	for _, k := range []Kind{Warnings, Failures, MoreFound, Findings} {
 		steps = append(steps, dropBody(full, k))
 	}
 	return append(steps, func(r *Report) { r.Legend = nil })

@@ -88,11 +88,30 @@ func (r verdictRow) group() int {
 
 // findings are the rows that did not pass.
 func (v *view) findings() *Section {
-	rows := v.where(func(r verdictRow) bool { return !r.passed() })
+	rows, _ := v.found()
 	if len(rows) == 0 {
 		return nil
 	}
 	return &Section{Kind: Findings, Tables: []Table{v.verdictTable(rows)}}
+}
+
+// found are the rows that did not pass: those that are shown, and those that are folded.
+func (v *view) found() (shown, folded []verdictRow) {
+	rows := v.where(func(r verdictRow) bool { return !r.passed() })
+	if n := v.o.Unfolded; n > 0 && len(rows) > n {
+		return rows[:n], rows[n:]
+	}
+	return rows, nil
+}
+
+// moreFound are the rows that did not pass beyond those that are shown.
+func (v *view) moreFound() *Section {
+	_, rows := v.found()
+	if len(rows) == 0 {
+		return nil
+	}
+	title := count(len(rows), "more comparison") + " that did not pass"
+	return &Section{Kind: MoreFound, Title: plain(title), Folded: true, Tables: []Table{v.verdictTable(rows)}}
 }
 
 // passes are the rows that passed, folded.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
@@ -32,19 +33,56 @@ func Markdown(w io.Writer, doc *result.Document, o Options) error {
 	return nil
 }
 
+// Parts of a markdown report, for those who put something between them. Each ends with a
+// line break unless it is empty.
+type Parts struct {
+	// Heading is the verdict.
+	Heading string
+	// Banner says that the run was simulated, as a line without the mark of a quotation.
+	Banner string
+	Lead   string
+	Rest   string
+}
+
+// MarkdownParts is Markdown in parts. The budget holds for all of them together.
+func MarkdownParts(doc *result.Document, o Options) (Parts, error) {
+	r := Build(doc, o)
+	if _, err := fit(r, o); err != nil {
+		return Parts{}, fmt.Errorf("render markdown: %w", err)
+	}
+	p := Parts{Heading: markdownHeading(r), Lead: markdownLead(r), Rest: markdownRest(r)}
+	if len(r.Banner) > 0 {
+		p.Banner = inline(r.Banner, maxLine) + "\n"
+	}
+	return p, nil
+}
+
 // markdown draws r.
 func markdown(r *Report) string {
-	var b strings.Builder
+	banner := ""
 	if len(r.Banner) > 0 {
-		b.WriteString("> " + inline(r.Banner, maxLine) + "\n\n")
+		banner = "> " + inline(r.Banner, maxLine) + "\n\n"
 	}
-	b.WriteString("### " + r.Icon.Emoji() + " " + inline(r.Heading, maxCell) + "\n")
+	return banner + markdownHeading(r) + markdownLead(r) + markdownRest(r)
+}
+
+func markdownHeading(r *Report) string {
+	return "### " + r.Icon.Emoji() + " " + inline(r.Heading, maxCell) + "\n"
+}
+
+func markdownLead(r *Report) string {
+	var b strings.Builder
 	for i, l := range r.Lead {
 		if i > 0 {
 			b.WriteString("\n")
 		}
 		b.WriteString(guard(inline(l, maxLine)) + "\n")
 	}
+	return b.String()
+}
+
+func markdownRest(r *Report) string {
+	var b strings.Builder
 	for i := range r.Sections {
 		b.WriteString("\n" + strings.TrimRight(markdownSection(&r.Sections[i]), "\n") + "\n")
 	}
@@ -139,19 +177,27 @@ func hasIcons(t *Table) bool {
 	return false
 }
 
+// markdownLegend folds the legend, which is the same each time. Its last line, which names
+// the run, stays.
 func markdownLegend(b *strings.Builder, legend []Line) {
-	first := true
-	for _, l := range legend {
-		if len(l) == 0 {
-			continue
-		}
-		b.WriteString(map[bool]string{true: "\n<sub>", false: "<br>\n"}[first])
-		b.WriteString(inline(l, maxLine))
-		first = false
+	legend = slices.DeleteFunc(slices.Clone(legend), func(l Line) bool { return len(l) == 0 })
+	if n := len(legend); n > 1 {
+		b.WriteString("\n<details><summary>How to read this</summary>\n\n")
+		markdownSmall(b, legend[:n-1])
+		b.WriteString("\n</details>\n")
+		legend = legend[n-1:]
 	}
-	if !first {
-		b.WriteString("</sub>\n")
+	if len(legend) > 0 {
+		b.WriteString("\n")
+		markdownSmall(b, legend)
 	}
+}
+
+func markdownSmall(b *strings.Builder, lines []Line) {
+	for i, l := range lines {
+		b.WriteString(map[bool]string{true: "<sub>", false: "<br>\n"}[i == 0] + inline(l, maxLine))
+	}
+	b.WriteString("</sub>\n")
 }
 
 // inline draws a line of markdown; each span is bounded by limit runes.

@@ -35,8 +35,9 @@ type Kind string
 
 // The kinds of sections, in the order of a report.
 const (
-	Findings    Kind = "findings" // regressions and what could not be told
-	Failures    Kind = "failures" // servers and steps that failed
+	Findings    Kind = "findings"      // regressions and what could not be told
+	MoreFound   Kind = "more findings" // folded, where there are many
+	Failures    Kind = "failures"      // servers and steps that failed
 	Warnings    Kind = "warnings"
 	Passes      Kind = "passes"
 	Gates       Kind = "gates"

@@ -15,6 +15,9 @@ type Options struct {
 	// Budget bounds the size of markdown in bytes; 0 means no bound. What does not fit is
 	// left out in whole rows and sections, and counted.
 	Budget int
+	// Unfolded is how many rows that did not pass are shown before the rest is folded; 0
+	// folds none.
+	Unfolded int
 	// Full says where what was left out can be read, e.g. "the run's summary".
 	Full string
 	// Color allows ANSI colours in text; Width is the columns of the terminal, 120 if 0.

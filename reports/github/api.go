@@ -6,6 +6,7 @@ import "context"
 // answered.
 type API interface {
 	// Viewer is the login that the token stands for, as it is shown ("github-actions[bot]").
+	// An app whose server has no GraphQL cannot be told.
 	Viewer(ctx context.Context) (string, error)
 
 	PullRequest(ctx context.Context, number int) (PullRequest, error)
@@ -24,11 +25,15 @@ type API interface {
 	HideComment(ctx context.Context, nodeID string) error
 
 	Checks(ctx context.Context, sha, name string) ([]Check, error)
+	// Check reads one check run, without its annotations.
+	Check(ctx context.Context, id int64) (Check, error)
 	CreateCheck(ctx context.Context, c Check) (Check, error)
 	// UpdateCheck adds the annotations to those that are there.
 	UpdateCheck(ctx context.Context, c Check) (Check, error)
 
 	CreateStatus(ctx context.Context, sha string, s Status) error
+	// Statuses lists the latest one of each context.
+	Statuses(ctx context.Context, sha string) ([]Status, error)
 
 	// Issues lists those that somebody opened, closed ones as well, and no pull requests.
 	Issues(ctx context.Context, author string) ([]Issue, error)
@@ -67,7 +72,11 @@ type Check struct {
 	Title       string
 	Summary     string
 	Annotations []Annotation
-	URL         string
+	// Annotated is how many annotations GitHub has of it.
+	Annotated int
+	// Author is the login of the app that made it, "" if GitHub did not say.
+	Author string
+	URL    string
 }
 
 // The conclusions in use.

@@ -1,9 +1,9 @@
 package github
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -17,61 +17,146 @@ import (
 // make the text a little longer.
 const bodyBudget = 60_000
 
+// minSection is what a section gets in any case, in bytes. Where many do not fit together,
+// they lose their rests.
+const minSection = 4_000
+
+// unfolded is how many rows that did not pass a comment shows before it folds the rest.
+const unfolded = 20
+
 // surroundings are what a comment says beside the result.
 type surroundings struct {
 	event Event
-	// head is the commit that the pull request is at now, "" if unknown.
-	head string
+	// head is the commit that the pull request is at now, "" if unknown; base the one that
+	// the head was measured against.
+	head, base string
 	// judges are the files of the pull request that decide what is measured and how.
 	judges    []string
 	changed   []GateChange
 	untrusted bool
 	checkURL  string
+	command   string
+	leg       Leg
 }
 
-// body is the text of a comment within a budget. Everything in it that is not ours has
-// been escaped.
-func body(m marker, doc *result.Document, o reports.Options, s surroundings, budget int) (string, error) {
-	start := m.String() + "\n" + strings.Join(s.banners(), "\n\n")
-	end := s.links()
-	if len(s.banners()) > 0 {
-		start += "\n\n"
+// render draws the section of a result within a budget, and the banner of the whole
+// comment. Everything in it that is not ours has been escaped.
+func (s surroundings) render(doc *result.Document, o reports.Options, budget int) (section, string, error) {
+	actions, links := s.actions(doc, o), s.links()
+	o.Budget, o.Full, o.Unfolded = max(budget-len(actions)-len(links)-1000, minSection), "the run's summary", unfolded
+	parts, err := reports.MarkdownParts(doc, o)
+	if err != nil {
+		return section{}, "", err
 	}
-	o.Budget, o.Full = budget-len(start)-len(end), "the run's summary"
-	var text bytes.Buffer
-	if err := reports.Markdown(&text, doc, o); err != nil {
-		return "", err
+	out := s.section(doc)
+	out.title, out.lead, out.rest = inert(strings.TrimSuffix(parts.Heading, "\n")), inert(parts.Lead+actions), inert(parts.Rest+links)
+	return out, s.banner(strings.TrimSpace(parts.Banner)), nil
+}
+
+// section is the one of a result without its text.
+func (s surroundings) section(doc *result.Document) section {
+	return section{
+		leg: s.leg.id(), label: escape.Text(s.leg.label(), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
+		attempt: max(s.event.Run.Attempt, 1), rank: rankOf(doc),
 	}
-	return start + text.String() + end, nil
+}
+
+func rankOf(doc *result.Document) rank {
+	switch conclusion(doc) {
+	case Success:
+		return passed
+	case Neutral:
+		return undecided
+	}
+	return failed
+}
+
+// compose puts the sections of a comment together, the worst first. Where they do not fit,
+// those that matter least lose what is below their lead.
+func compose(m marker, file, banner string, sections []section, full string, budget int) string {
+	several := len(sections) > 1
+	start := m.String() + "\n"
+	if several {
+		start += overview(file, sections) + banner + "\n"
+		banner = ""
+	}
+	short := make([]bool, len(sections))
+	for cut := len(sections); ; cut-- {
+		text := start
+		for i, s := range sections {
+			if i > 0 {
+				text += "\n"
+			}
+			text += s.text(several, short[i], banner, full)
+		}
+		if len(text) <= budget || cut == 0 {
+			return text
+		}
+		short[cut-1] = true
+	}
+}
+
+// overview is the verdict over several sections.
+func overview(file string, sections []section) string {
+	n := map[rank]int{}
+	for _, s := range sections {
+		n[s.rank]++
+	}
+	icon, parts := reports.IconPass, []string(nil)
+	for _, r := range []struct {
+		rank rank
+		icon reports.Icon
+		what string
+	}{{failed, reports.IconRegression, "failed"}, {undecided, reports.IconWarning, "not decided"}, {passed, reports.IconPass, "passed"}} {
+		if n[r.rank] == 0 {
+			continue
+		}
+		if len(parts) == 0 {
+			icon = r.icon
+			parts = append(parts, fmt.Sprintf("%d of %d jobs %s", n[r.rank], len(sections), r.what))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d %s", n[r.rank], r.what))
+		}
+	}
+	text := "### " + icon.Emoji() + " Performance: " + strings.Join(parts, ", ")
+	if file != "" {
+		text += " — " + escape.Code(file, 160)
+	}
+	return text + "\n"
 }
 
 // short is the form of a commit that people know.
 func short(sha string) string { return sha[:min(7, len(sha))] }
 
-// banners are what a reader must know before any figure.
-func (s surroundings) banners() []string {
-	var out []string
+// banner is what a reader must know beside the verdict, in one line after it: "" if there is
+// nothing.
+func (s surroundings) banner(simulated string) string {
+	var parts []string
+	if simulated != "" {
+		parts = append(parts, simulated)
+	}
 	if s.head != "" && s.head != s.event.SHA {
-		out = append(out, alert("NOTE", fmt.Sprintf("These results are for %s; the head of the pull request is %s by now.",
-			escape.Code(short(s.event.SHA), 0), escape.Code(short(s.head), 0))))
+		parts = append(parts, fmt.Sprintf("These results are for %s; the head of the pull request is %s by now.",
+			escape.Code(short(s.event.SHA), 0), escape.Code(short(s.head), 0)))
 	}
 	switch {
 	case len(s.changed) > 0:
-		out = append(out, alert("WARNING", "This pull request changes the gates that judge it: "+s.changes()+"."))
+		parts = append(parts, "This pull request changes the gates that judge it: "+s.changes()+".")
 	case len(s.judges) > 0:
-		out = append(out, alert("WARNING", "This pull request changes what judges it: "+s.list()+"."))
+		parts = append(parts, "This pull request changes what judges it: "+s.list()+".")
 	}
 	if s.untrusted {
-		out = append(out, alert("NOTE", "Measured by code of this pull request, in a run without secrets: the figures are its own."))
+		parts = append(parts, "Measured by code of this pull request, in a run without secrets: the figures are its own.")
 	}
-	return out
+	if len(parts) == 0 {
+		return ""
+	}
+	return "> ⚠️ " + strings.Join(parts, " ") + "\n\n"
 }
-
-func alert(kind, text string) string { return "> [!" + kind + "]\n> " + text }
 
 // list names the files that judge, a few of them.
 func (s surroundings) list() string {
-	const most = 5
+	const most = 3
 	var names []string
 	for _, f := range s.judges[:min(most, len(s.judges))] {
 		names = append(names, escape.Code(f, 100))
@@ -84,7 +169,7 @@ func (s surroundings) list() string {
 
 // changes says what becomes of the gates, a few settings of them.
 func (s surroundings) changes() string {
-	const most = 8
+	const most = 4
 	var parts []string
 	for _, c := range s.changed[:min(most, len(s.changed))] {
 		text := escape.Code(c.Gate, 100) + " " + escape.Inline(c.Setting, 30)
@@ -99,6 +184,66 @@ func (s surroundings) changes() string {
 	return strings.Join(parts, ", ")
 }
 
+// actions are what the reader can do next about a result that is not green.
+func (s surroundings) actions(doc *result.Document, o reports.Options) string {
+	if rankOf(doc) == passed {
+		return ""
+	}
+	var lines []string
+	if gates := s.gates(doc, o); gates != "" {
+		lines = append(lines, "**Gate:** "+gates)
+	}
+	if s.command != "" {
+		lines = append(lines, "**Reproduce:** "+escape.Code("git checkout "+short(s.event.SHA)+" && "+s.command, 1000))
+	}
+	if s.event.Number > 0 || s.event.Name == "workflow_run" {
+		lines = append(lines, "**Measure again or accept:** somebody who can push comments `/pipeline run`, or `/pipeline accept REASON` "+
+			"(<sub>the workflow of `pipeline init --github` carries them out</sub>)")
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(lines, "<br>\n") + "\n"
+}
+
+// gates links the lines of the gates that did not pass at the commit that was measured, a
+// few of them.
+func (s surroundings) gates(doc *result.Document, o reports.Options) string {
+	const most = 3
+	var out []string
+	more := 0
+	for _, a := range annotations(doc, o) {
+		if len(out) == most {
+			more++
+			continue
+		}
+		place := fmt.Sprintf("%s:%d", a.Path, a.StartLine)
+		link := s.fileURL(a)
+		if link == "" {
+			out = append(out, escape.Code(place, 200))
+			continue
+		}
+		out = append(out, "["+escape.Code(place, 200)+"]("+link+")")
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// fileURL is the page of a place in a file at the commit that was measured.
+func (s surroundings) fileURL(a Annotation) string {
+	if s.event.ServerURL == "" {
+		return ""
+	}
+	segments := strings.Split(a.Path, "/")
+	for i := range segments {
+		segments[i] = url.PathEscape(segments[i])
+	}
+	return fmt.Sprintf("%s/%s/blob/%s/%s#L%d-L%d", s.event.ServerURL, cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA,
+		strings.Join(segments, "/"), a.StartLine, a.EndLine)
+}
+
 // links lead to the evidence. The addresses are made of parts that were checked.
 func (s surroundings) links() string {
 	var parts []string
@@ -108,8 +253,19 @@ func (s surroundings) links() string {
 	if s.checkURL != "" {
 		parts = append(parts, "[check]("+s.checkURL+")")
 	}
-	parts = append(parts, "commit "+escape.Code(short(s.event.SHA), 0))
-	return "\n<sub>" + strings.Join(parts, " · ") + "</sub>\n"
+	commits := "commit " + s.commit(cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA)
+	if s.base != "" {
+		commits += " against base " + s.commit(s.event.Repo, s.base)
+	}
+	return "\n<sub>" + strings.Join(append(parts, commits), " · ") + "</sub>\n"
+}
+
+func (s surroundings) commit(repo, sha string) string {
+	text := escape.Code(short(sha), 0)
+	if s.event.ServerURL == "" {
+		return text
+	}
+	return fmt.Sprintf("[%s](%s/%s/commit/%s)", text, s.event.ServerURL, repo, sha)
 }
 
 // judging picks the files that decide what is measured and how it is judged: the pipeline

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -140,64 +141,113 @@ func repoPath(name string) (string, bool) {
 	return name, filepath.IsLocal(name) && name != "." && len(name) <= 1000
 }
 
+// checker writes the check run of one run of the workflow.
+type checker struct {
+	api   API
+	clock Clock
+}
+
 // begin creates the check run while the run is still going on, which takes the place of
 // an earlier verdict on the same commit.
-func begin(ctx context.Context, api API, k Check) (Check, error) {
+func (c checker) begin(ctx context.Context, k Check) (Check, bool, error) {
 	k.Title, k.Summary = "Measuring", "The run is going on."
-	return createCheck(ctx, api, k)
+	return c.create(ctx, k)
 }
 
-// createCheck creates a check run, at most one for each run of the workflow: when no reply
-// came, it looks whether it is there.
-func createCheck(ctx context.Context, api API, k Check) (Check, error) {
-	const tries = 3
-	var failed error
-	for range tries {
-		made, err := api.CreateCheck(ctx, k)
-		if err == nil || !uncertain(err) || ctx.Err() != nil {
-			return made, err
-		}
-		failed = err
-		if made, ok := findCheck(ctx, api, k); ok {
-			return made, nil
-		}
-	}
-	return Check{}, failed
+// create creates a check run, at most one for each leg of a run of the workflow. It reports
+// whether there may be a second one all the same.
+func (c checker) create(ctx context.Context, k Check) (Check, bool, error) {
+	return createOnce(ctx, c.clock,
+		func() (Check, error) { return c.api.CreateCheck(ctx, k) },
+		func() (Check, bool) { return c.find(ctx, k) })
 }
 
-// findCheck finds the check run that this run of the workflow has created.
-func findCheck(ctx context.Context, api API, k Check) (Check, bool) {
-	found, err := api.Checks(ctx, k.SHA, k.Name)
-	if err != nil {
+// find finds the check run that this leg of this run of the workflow has created.
+func (c checker) find(ctx context.Context, k Check) (Check, bool) {
+	own, err := c.own(ctx, k)
+	if err != nil || len(own) == 0 {
 		return Check{}, false
 	}
-	i := slices.IndexFunc(found, func(f Check) bool { return f.ExternalID == k.ExternalID })
-	if i < 0 {
-		return Check{}, false
-	}
-	return found[i], true
+	return own[0], true
 }
 
-// finish completes a check run, creating it first if it is not there. The annotations go
-// in parts: the verdict comes with the first.
-func finish(ctx context.Context, api API, k Check) (Check, error) {
-	rest := k.Annotations
-	part := func() Check {
-		next := k
-		n := min(perRequest, len(rest))
-		next.Annotations, rest = rest[:n], rest[n:]
-		return next
-	}
-	var made Check
-	var err error
-	if first := part(); k.ID == 0 {
-		made, err = createCheck(ctx, api, first)
+// own lists the check runs of this leg, the newest first: the newest of a name is the one
+// that GitHub shows.
+func (c checker) own(ctx context.Context, k Check) ([]Check, error) {
+	found, err := c.api.Checks(ctx, k.SHA, k.Name)
+	own := slices.DeleteFunc(found, func(f Check) bool { return f.ExternalID != k.ExternalID })
+	slices.SortFunc(own, func(a, b Check) int { return cmp.Compare(b.ID, a.ID) })
+	return own, err
+}
+
+// finish completes a check run, creating it first if it is not there. The verdict comes
+// first, in a request that can be repeated; the annotations follow.
+func (c checker) finish(ctx context.Context, k Check) (made Check, unsure bool, err error) {
+	verdict := k
+	verdict.Annotations = nil
+	if k.ID == 0 {
+		made, unsure, err = c.create(ctx, verdict)
+		if err == nil && made.Conclusion != k.Conclusion { // one that was found, as it began
+			verdict.ID = made.ID
+			made, err = c.api.UpdateCheck(ctx, verdict)
+		}
 	} else {
-		made, err = api.UpdateCheck(ctx, first)
+		made, err = c.api.UpdateCheck(ctx, verdict)
 	}
-	for err == nil && len(rest) > 0 {
-		k.ID = made.ID
-		made, err = api.UpdateCheck(ctx, part())
+	if err != nil {
+		return made, unsure, err
 	}
-	return made, err
+	k.ID = made.ID
+	return made, unsure, c.annotate(ctx, k, made.Annotated)
+}
+
+// annotate adds the annotations after the first so many, in parts. GitHub adds what is sent
+// to what is there, so that a part whose reply was lost is not sent again before GitHub has
+// said how many there are.
+func (c checker) annotate(ctx context.Context, k Check, there int) error {
+	const tries = 4
+	for failed := 0; there < len(k.Annotations); {
+		part := k
+		part.Annotations = k.Annotations[there:min(there+perRequest, len(k.Annotations))]
+		_, err := c.api.UpdateCheck(ctx, part)
+		if err == nil {
+			there += len(part.Annotations)
+			continue
+		}
+		if failed++; !uncertain(err) || failed == tries {
+			return err
+		}
+		if waited := pause(ctx, c.clock, max(jittered(looksAfterLoss[0]), retryWait(err))); waited != nil {
+			return err
+		}
+		now, asked := c.api.Check(ctx, k.ID)
+		if asked != nil {
+			return err
+		}
+		there = max(there, now.Annotated)
+	}
+	return nil
+}
+
+// settle completes the check runs that this leg has created a second time, because a reply
+// was lost while the list lagged. A check run cannot be deleted.
+func (c checker) settle(ctx context.Context, k Check) error {
+	own, err := settled(ctx, c.clock, func() ([]Check, bool, error) {
+		own, err := c.own(ctx, k)
+		return own, slices.ContainsFunc(own, func(o Check) bool { return o.ID == k.ID }), err
+	})
+	if err != nil || len(own) < 2 {
+		return err
+	}
+	var errs []error
+	for _, twin := range own {
+		if twin.ID == k.ID {
+			continue
+		}
+		twin.Name, twin.Conclusion = k.Name+" (duplicate)", Neutral
+		twin.Title, twin.Summary = "Duplicate", "GitHub lost the reply to the request that made this check run; another one has the result."
+		_, err := c.api.UpdateCheck(ctx, twin)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

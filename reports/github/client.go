@@ -16,7 +16,7 @@ import (
 // The bounds of what is listed.
 const (
 	perPage  = 100
-	maxPages = 50
+	maxPages = 1000
 )
 
 // Options of a client.
@@ -65,7 +65,7 @@ func NewClient(o Options) (API, error) {
 	if t.clock == nil {
 		t.clock = systemClock{}
 	}
-	c := gh.NewClient(&http.Client{Transport: t, Timeout: maxWait + time.Minute})
+	c := gh.NewClient(&http.Client{Transport: t}) // the transport bounds the time
 	c.BaseURL = base
 	c.DisableRateLimitCheck = true // the transport waits
 	return &client{c, graphqlURL(base), owner, repo}, nil
@@ -106,7 +106,8 @@ func fault(op string, err error) error {
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	return &Error{Op: op, Code: resp.StatusCode, Message: oneLine(message)}
+	wait, _ := retryAfter(resp, time.Now())
+	return &Error{Op: op, Code: resp.StatusCode, Message: oneLine(message), Wait: wait}
 }
 
 func oneLine(s string) string {
@@ -154,7 +155,21 @@ func (c *client) query(ctx context.Context, op, query string, variables map[stri
 	return nil
 }
 
+// Viewer asks the two ways that there are: GraphQL, which some servers and tokens do not
+// have, and the REST API, which knows users and no apps.
 func (c *client) Viewer(ctx context.Context) (string, error) {
+	login, err := c.viewer(ctx)
+	if err == nil || ctx.Err() != nil {
+		return login, err
+	}
+	user, _, restErr := c.gh.Users.Get(ctx, "")
+	if restErr != nil || user.GetLogin() == "" {
+		return "", err
+	}
+	return user.GetLogin(), nil
+}
+
+func (c *client) viewer(ctx context.Context) (string, error) {
 	var data struct {
 		Viewer struct {
 			Login string `json:"login"`
@@ -272,9 +287,19 @@ func (c *client) Checks(ctx context.Context, sha, name string) ([]Check, error) 
 }
 
 func check(c *gh.CheckRun) Check {
-	return Check{
+	out := Check{
 		ID: c.GetID(), Name: c.GetName(), SHA: c.GetHeadSHA(), ExternalID: c.GetExternalID(), Conclusion: c.GetConclusion(), URL: c.GetHTMLURL(),
+		Annotated: c.GetOutput().GetAnnotationsCount(),
 	}
+	if slug := c.GetApp().GetSlug(); slug != "" {
+		out.Author = slug + "[bot]"
+	}
+	return out
+}
+
+func (c *client) Check(ctx context.Context, id int64) (Check, error) {
+	one, _, err := c.gh.Checks.GetCheckRun(ctx, c.owner, c.repo, id)
+	return check(one), fault("reading the check run", err)
 }
 
 func (c *client) CreateCheck(ctx context.Context, k Check) (Check, error) {
@@ -288,6 +313,9 @@ func (c *client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 
 func (c *client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
+	if len(k.Annotations) > 0 {
+		ctx = notTwice(ctx) // they would be there twice
+	}
 	made, _, err := c.gh.Checks.UpdateCheckRun(ctx, c.owner, c.repo, k.ID, gh.UpdateCheckRunOptions{
 		Name: k.Name, DetailsURL: optional(k.DetailsURL), ExternalID: optional(k.ExternalID),
 		Status: &status, Conclusion: conclusion, Output: output(k),
@@ -328,4 +356,19 @@ func (c *client) CreateStatus(ctx context.Context, sha string, s Status) error {
 		State: &s.State, Context: &s.Context, Description: &s.Description, TargetURL: optional(s.URL),
 	})
 	return fault("writing the commit status", err)
+}
+
+func (c *client) Statuses(ctx context.Context, sha string) ([]Status, error) {
+	list, err := pages("listing the commit statuses", func(page int) ([]*gh.RepoStatus, *gh.Response, error) {
+		found, resp, err := c.gh.Repositories.GetCombinedStatus(ctx, c.owner, c.repo, sha, &gh.ListOptions{Page: page, PerPage: perPage})
+		if err != nil {
+			return nil, resp, err
+		}
+		return found.Statuses, resp, nil
+	})
+	var out []Status
+	for _, one := range list {
+		out = append(out, Status{State: one.GetState(), Context: one.GetContext(), Description: one.GetDescription(), URL: one.GetTargetURL()})
+	}
+	return out, err
 }

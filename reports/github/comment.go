@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Mode is what becomes of the comments of earlier runs.
@@ -23,14 +24,11 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Update, HideAndNew, DeleteAndNew, New, Never} }
 
-// actionsBot is who GITHUB_TOKEN stands for.
-const actionsBot = "github-actions[bot]"
-
 // errSuperseded says that a newer run has reported already.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
 
-// errOverwritten says that an older run has written over the comment at the same time.
-var errOverwritten = errors.New("an older run has written over the comment, again and again")
+// errOverwritten says that somebody has written over the comment at the same time.
+var errOverwritten = errors.New("other runs have written over the comment, again and again")
 
 // untidyError says that the comment was written, and the earlier ones not dealt with.
 type untidyError struct{ err error }
@@ -39,15 +37,27 @@ func (e *untidyError) Error() string { return e.err.Error() }
 
 func (e *untidyError) Unwrap() error { return e.err }
 
-// commenter writes the comment of one run on one pull request.
+// commenter writes what one leg of a run has to say into the comment of the run on one pull
+// request.
 type commenter struct {
 	api    API
+	clock  Clock
 	number int
 	mode   Mode
 	mark   marker
 	author string
-	// render makes the body within a budget.
-	render func(budget int) (string, error)
+	file   string // for the overview of several legs
+	full   string // where what was left out for size can be read
+	// render draws this leg's section within a budget, and the banner of the comment.
+	render func(budget int) (section, string, error)
+
+	// seen are the sections of other legs that some look has shown: what was there once and
+	// was not replaced is never lost, whoever writes over it.
+	seen []section
+	// mine is this leg's section, of which at first only what tells it apart is known.
+	mine section
+	// unsure says that a comment may be there which no look has shown yet.
+	unsure bool
 }
 
 // owned is a comment of ours.
@@ -56,35 +66,88 @@ type owned struct {
 	marker
 }
 
+// waitForOthers is how long the legs of a matrix that end together are given to write, before
+// each of them looks whether all are in the comment. It is much longer than the instant
+// between another one's look and its edit.
+const waitForOthers = 3 * time.Second
+
 // post writes the comment and puts the earlier ones in order. At most one comment of this
 // run is left, whatever becomes of replies: before something is created a second time, the
-// comments are listed again. What an older run writes over it in the same instant, between
-// its own look and its edit, is mended by the look afterwards. An older run that takes even
+// comments are listed again. GitHub knows no edit on a condition, so that two that edit at
+// once overwrite each other: each looks afterwards whether what it wrote, and what it has
+// seen of other legs, is there, and writes again if it is not. An older run that takes even
 // longer cannot be seen from here; what it leaves says that the head has moved on, since it
 // asked for the head after this run had begun.
 func (c *commenter) post(ctx context.Context) (Comment, error) {
-	const tries = 3
+	const tries = 6
 	var failed error
-	for range tries {
+	for try := range tries {
+		if try > 0 {
+			if err := pause(ctx, c.clock, max(jittered(time.Second<<try), retryWait(failed))); err != nil {
+				return Comment{}, failed
+			}
+		}
 		own, err := c.own(ctx)
 		if err != nil {
 			return Comment{}, err
 		}
-		if len(own) > 0 && own[0].run.compare(c.mark.run) > 0 && !c.mark.single {
+		if len(own) > 0 && c.superseded(own[0]) {
 			return own[0].Comment, errSuperseded
 		}
-		made, err := c.write(ctx, c.target(own))
+		c.see(own)
+		target := c.target(own)
+		made, err := c.write(ctx, target)
 		if err == nil {
 			if made, err = c.tidy(ctx, made); !errors.Is(err, errOverwritten) {
 				return made, err
 			}
 		}
-		if !gone(err) && !uncertain(err) || ctx.Err() != nil {
+		deleted := gone(err) && target != nil
+		if !deleted && !errors.Is(err, errOverwritten) || ctx.Err() != nil {
 			return Comment{}, err
 		}
 		failed = err
 	}
 	return Comment{}, failed
+}
+
+// superseded reports that a newer run has reported already, or a newer attempt of this leg.
+func (c *commenter) superseded(newest owned) bool {
+	switch {
+	case c.mark.single || newest.run.compare(c.mark.run) <= 0:
+		return false
+	case newest.run.ID > c.mark.run.ID:
+		return true
+	}
+	sections := parseSections(newest.Body)
+	return len(sections) == 0 || slices.ContainsFunc(sections, func(s section) bool { return s.leg == c.mine.leg && s.attempt > c.mine.attempt })
+}
+
+// see notes the sections of other legs of this run.
+func (c *commenter) see(own []owned) {
+	for _, o := range own {
+		if o.run.ID != c.mark.run.ID {
+			continue
+		}
+		c.mark.run.Attempt = max(c.mark.run.Attempt, o.run.Attempt)
+		for _, s := range parseSections(o.Body) {
+			if !s.same(c.mine) {
+				c.seen = append(slices.DeleteFunc(c.seen, s.same), s)
+			}
+		}
+	}
+	c.seen = merge(c.seen)
+}
+
+// lost reports that a comment lacks something that it must hold.
+func (c *commenter) lost(in owned) bool {
+	there := parseSections(in.Body)
+	for _, s := range merge(append(slices.Clone(c.seen), c.mine)) {
+		if !slices.ContainsFunc(there, func(o section) bool { return o.same(s) || o.replaces(s) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // own lists the comments of this report that are ours, the newest first. A marker alone
@@ -106,8 +169,17 @@ func (c *commenter) own(ctx context.Context) ([]owned, error) {
 }
 
 func (c *commenter) ours(one Comment, m marker) bool {
-	return m.key == c.mark.key && m.single == c.mark.single &&
-		strings.EqualFold(one.Author, c.author) && one.Bot == strings.HasSuffix(c.author, "[bot]")
+	return m.key == c.mark.key && m.single == c.mark.single && wroteAs(c.author, one.Author, one.Bot)
+}
+
+// wroteAs reports whether an account is the one that the token stands for. Where GitHub does
+// not say which that is, it may be any bot: unlike a user, a bot writes only where somebody
+// with rights has installed it.
+func wroteAs(viewer, login string, bot bool) bool {
+	if viewer == "" {
+		return bot
+	}
+	return strings.EqualFold(login, viewer) && bot == strings.HasSuffix(viewer, "[bot]")
 }
 
 // newest orders by run, and comments of one run by their age, so that two that write at
@@ -137,22 +209,68 @@ func (c *commenter) write(ctx context.Context, target *owned) (Comment, error) {
 }
 
 func (c *commenter) writeWithin(ctx context.Context, target *owned, budget int) (Comment, error) {
-	text, err := c.render(budget)
+	text, err := c.compose(budget)
 	switch {
 	case err != nil:
 		return Comment{}, err
 	case target == nil:
-		return c.api.CreateComment(ctx, c.number, text)
+		made, unsure, err := createOnce(ctx, c.clock,
+			func() (Comment, error) { return c.api.CreateComment(ctx, c.number, text) },
+			func() (Comment, bool) { return c.find(ctx) })
+		c.unsure = c.unsure || unsure
+		return made, err
 	case target.Body == text:
 		return target.Comment, nil
 	}
 	return c.api.EditComment(ctx, target.ID, text)
 }
 
+// compose draws the whole comment.
+func (c *commenter) compose(budget int) (string, error) {
+	mine, banner, err := c.render(budget / (1 + len(c.seen)))
+	if err != nil {
+		return "", err
+	}
+	c.mine = mine
+	return compose(c.mark, c.file, banner, merge(append(slices.Clone(c.seen), mine)), c.full, budget), nil
+}
+
+// find finds the comment that this leg has created.
+func (c *commenter) find(ctx context.Context) (Comment, bool) {
+	own, err := c.own(ctx)
+	if err != nil {
+		return Comment{}, false
+	}
+	i := slices.IndexFunc(own, func(o owned) bool {
+		return o.run.ID == c.mark.run.ID && slices.ContainsFunc(parseSections(o.Body), c.mine.same)
+	})
+	if i < 0 {
+		return Comment{}, false
+	}
+	return own[i].Comment, true
+}
+
+// look lists the comments after one was written. Where others may be writing, or a reply was
+// lost, it waits first until what was written before can be seen.
+func (c *commenter) look(ctx context.Context, made Comment) ([]owned, error) {
+	if c.mine.matrix || len(c.seen) > 0 {
+		if err := pause(ctx, c.clock, waitForOthers+jittered(time.Second)); err != nil {
+			return nil, err
+		}
+	}
+	if !c.unsure {
+		return c.own(ctx)
+	}
+	return settled(ctx, c.clock, func() ([]owned, bool, error) {
+		own, err := c.own(ctx)
+		return own, slices.ContainsFunc(own, func(o owned) bool { return o.ID == made.ID }), err
+	})
+}
+
 // tidy looks again after the comment was written: a run that wrote at the same time has
 // made a second one, and the mode may ask to hide or delete the earlier ones.
 func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
-	own, err := c.own(ctx)
+	own, err := c.look(ctx, made)
 	if err != nil {
 		return made, &untidyError{err}
 	}
@@ -164,6 +282,18 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 		own = append(own, owned{made, c.mark}) // a list may lag behind
 		slices.SortFunc(own, newest)
 	}
+	c.see(own)
+	if own[0].run.ID == c.mark.run.ID && c.lost(own[0]) {
+		return made, errOverwritten
+	}
+	if err := c.remove(ctx, own); err != nil {
+		return own[0].Comment, &untidyError{err}
+	}
+	return own[0].Comment, nil
+}
+
+// remove deletes or hides the comments after the first, as the mode asks.
+func (c *commenter) remove(ctx context.Context, own []owned) error {
 	var errs []error
 	hidden := 0
 	for _, one := range own[1:] {
@@ -178,10 +308,7 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 			errs = append(errs, c.api.HideComment(ctx, one.NodeID))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return own[0].Comment, &untidyError{err}
-	}
-	return own[0].Comment, nil
+	return errors.Join(errs...)
 }
 
 // maxHidden bounds how many earlier comments are hidden: those before them were hidden by

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Error is an answer of GitHub that is no success.
@@ -13,6 +14,8 @@ type Error struct {
 	Op      string // "listing the comments"
 	Code    int
 	Message string // as GitHub says it
+	// Wait is how long GitHub asks to wait before the next try, 0 if it does not say.
+	Wait time.Duration
 }
 
 // Error is one line.
@@ -41,6 +44,27 @@ func uncertain(err error) bool {
 	return err != nil && (!ok || e.Code >= http.StatusInternalServerError)
 }
 
+// permanent reports an answer that will be the same the next time: a permission that is
+// missing, a request that is not accepted. A rate limit, a fault of the server and a lost
+// connection pass.
+func permanent(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code < http.StatusInternalServerError && !e.limited()
+}
+
+// limited reports that too many requests were made.
+func (e *Error) limited() bool {
+	return e.Code == http.StatusTooManyRequests || strings.Contains(strings.ToLower(e.Message), "rate limit")
+}
+
+// retryWait is how long GitHub asked to wait, 0 if it did not.
+func retryWait(err error) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Wait
+	}
+	return 0
+}
+
 // advice is what to do about an error, "" if there is nothing to say: a missing permission
 // names the line of the workflow that grants it.
 func advice(err error, permission string) string {
@@ -54,7 +78,7 @@ func advice(err error, permission string) string {
 		return "the conversation is locked; unlock it or read the report in the run's summary"
 	case e.Code == http.StatusUnauthorized:
 		return "the token is not valid (any more); pass github-token: ${{ github.token }}"
-	case e.Code == http.StatusTooManyRequests || strings.Contains(message, "rate limit"):
+	case e.limited():
 		return "too many requests were made with this token; give each matrix leg less to post, or post from one job"
 	case e.Code == http.StatusForbidden || e.Code == http.StatusNotFound:
 		return "the token may lack a permission: add `" + permission + ": write` to `permissions:` of the job" +

@@ -23,6 +23,9 @@ type Event struct {
 	SHA string
 	// Number of the pull request, 0 if the event does not say it.
 	Number int
+	// BaseSHA is the tip of the branch that the pull request goes into, "" if the event does
+	// not say it.
+	BaseSHA string
 	// HeadRepo and HeadBranch are where the commit comes from.
 	HeadRepo   string
 	HeadBranch string
@@ -69,6 +72,7 @@ type payload struct {
 	PullRequest *struct {
 		Number int  `json:"number"`
 		Head   head `json:"head"`
+		Base   head `json:"base"`
 	} `json:"pull_request"`
 	WorkflowRun *struct {
 		ID         int64      `json:"id"`
@@ -111,6 +115,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	case p.PullRequest != nil:
 		e.Number, e.SHA = cmp.Or(p.PullRequest.Number, p.Number), p.PullRequest.Head.SHA
 		e.HeadRepo, e.HeadBranch = p.PullRequest.Head.Repo.FullName, p.PullRequest.Head.Ref
+		e.BaseSHA = p.PullRequest.Base.SHA
 	case p.WorkflowRun != nil:
 		w := p.WorkflowRun
 		e.SHA, e.HeadRepo, e.HeadBranch, e.Workflow = w.SHA, w.Repository.FullName, w.Branch, w.Name
@@ -140,6 +145,8 @@ func (e Event) check() error {
 	switch {
 	case !repoName.MatchString(e.Repo):
 		return fmt.Errorf("repository %q is not of the form owner/name", e.Repo)
+	case e.BaseSHA != "" && !commitHash.MatchString(e.BaseSHA):
+		return fmt.Errorf("the event's base %q is no hash of a commit", e.BaseSHA)
 	case e.HeadRepo != "" && !repoName.MatchString(e.HeadRepo):
 		return fmt.Errorf("head repository %q of the event is not of the form owner/name", e.HeadRepo)
 	case !commitHash.MatchString(e.SHA):

@@ -27,19 +27,19 @@ func TestFaults(t *testing.T) {
 		slept    time.Duration // at most
 	}{
 		"reply of the comment lost": {
-			faults: map[string][]githubtest.Fault{"POST comments": {githubtest.LoseReply}}, comments: 1, check: "failure",
+			faults: map[string][]githubtest.Fault{"POST comments": {githubtest.LoseReply}}, comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"request of the comment lost": {
-			faults: map[string][]githubtest.Fault{"POST comments": {githubtest.LoseRequest}}, comments: 1, check: "failure",
+			faults: map[string][]githubtest.Fault{"POST comments": {githubtest.LoseRequest}}, comments: 1, check: "failure", slept: 9 * time.Second,
 		},
 		"every reply of the comment lost": {
-			always: map[string]githubtest.Fault{"POST comments": githubtest.LoseReply}, comments: 1, check: "failure",
+			always: map[string]githubtest.Fault{"POST comments": githubtest.LoseReply}, comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"comment done, answered 502": {
-			faults: map[string][]githubtest.Fault{"POST comments": {{Status: 502, Done: true}}}, comments: 1, check: "failure",
+			faults: map[string][]githubtest.Fault{"POST comments": {{Status: 502, Done: true}}}, comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"reply of the check lost": {
-			faults: map[string][]githubtest.Fault{"POST check": {githubtest.LoseReply}}, comments: 1, check: "failure",
+			faults: map[string][]githubtest.Fault{"POST check": {githubtest.LoseReply}}, comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"reply of the check's end lost": {
 			faults: map[string][]githubtest.Fault{"PATCH check": {githubtest.LoseReply, githubtest.LoseRequest}}, comments: 1, check: "failure",
@@ -95,7 +95,7 @@ func TestFaults(t *testing.T) {
 			faults: map[string][]githubtest.Fault{
 				"GET comments": {githubtest.BadGateway, githubtest.BadGateway}, "POST comments": {githubtest.BadGateway}, "PATCH check": {githubtest.BadGateway},
 			},
-			comments: 1, check: "failure", slept: 4 * time.Second,
+			comments: 1, check: "failure", slept: 13 * time.Second,
 		},
 		"5xx without end": {
 			always:   map[string]githubtest.Fault{"GET comments": githubtest.BadGateway},

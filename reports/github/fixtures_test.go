@@ -65,7 +65,7 @@ func publisher(t *testing.T, s *githubtest.Server, c *clock, e github.Event, set
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &github.Publisher{API: api, Event: e, Settings: set}
+	return &github.Publisher{API: api, Event: e, Settings: set, Clock: c}
 }
 
 // everything is one of each.

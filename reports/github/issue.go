@@ -28,6 +28,8 @@ type Tracker struct {
 	DryRun bool
 	// Mask hides secrets in what is posted; nil hides nothing.
 	Mask func(string) string
+	// Clock is the system's if nil.
+	Clock Clock
 
 	author string
 	own    map[string][]ownedIssue // by the key of the series, the oldest first
@@ -64,6 +66,7 @@ type ownedIssue struct {
 // something is written a second time, GitHub is asked what is there.
 func (k *Tracker) Sync(ctx context.Context, h *reports.History) Tracked {
 	k.out, k.opened = Tracked{}, 0
+	ctx = within(ctx, issuesPatience)
 	if err := k.list(ctx); err != nil {
 		k.warn("the issues were not looked at", err)
 		return k.out
@@ -91,6 +94,13 @@ func stops(err error) bool {
 	return !ok || e.Code != 422 && !strings.Contains(strings.ToLower(e.Message), "locked")
 }
 
+func (k *Tracker) clock() Clock {
+	if k.Clock == nil {
+		return systemClock{}
+	}
+	return k.Clock
+}
+
 func (k *Tracker) warn(what string, err error) {
 	k.out.Warnings = append(k.out.Warnings, k.mask(warning(what, err, "issues")))
 }
@@ -103,11 +113,7 @@ func (k *Tracker) list(ctx context.Context) error {
 		return nil
 	}
 	if k.author == "" {
-		author, err := k.API.Viewer(ctx)
-		if err != nil {
-			author = actionsBot
-		}
-		k.author = author
+		k.author, _ = k.API.Viewer(ctx) // "": any bot's may be ours
 	}
 	all, err := k.API.Issues(ctx, k.author)
 	if err != nil {
@@ -115,7 +121,7 @@ func (k *Tracker) list(ctx context.Context) error {
 	}
 	for _, i := range all {
 		m, ok := parseIssueMarker(i.Body)
-		if ok && strings.EqualFold(i.Author, k.author) && i.Bot == strings.HasSuffix(k.author, "[bot]") {
+		if ok && wroteAs(k.author, i.Author, i.Bot) {
 			k.own[m.key] = append(k.own[m.key], ownedIssue{i, m})
 		}
 	}
@@ -171,30 +177,30 @@ func (k *Tracker) open(ctx context.Context, h *reports.History, t *reports.Trend
 		k.done("opened", t, want)
 		return nil
 	}
-	const tries = 3
-	for try := 1; ; try++ {
-		made, err := k.API.CreateIssue(ctx, want)
-		if err == nil {
-			k.done("opened", t, made)
-			return k.after(ctx, made, m)
-		}
-		if !uncertain(err) || try == tries || ctx.Err() != nil {
-			return err
-		}
-		if listed := k.list(ctx); listed != nil {
-			return errors.Join(err, listed)
-		}
-		if own := k.own[t.Key]; len(own) > 0 {
-			k.done("opened", t, own[0].Issue)
-			return nil
-		}
+	made, unsure, err := createOnce(ctx, k.clock(),
+		func() (Issue, error) { return k.API.CreateIssue(ctx, want) },
+		func() (Issue, bool) {
+			if k.list(ctx) != nil || len(k.own[t.Key]) == 0 {
+				return Issue{}, false
+			}
+			return k.own[t.Key][0].Issue, true
+		})
+	if err != nil {
+		return err
 	}
+	k.done("opened", t, made)
+	return k.after(ctx, made, m, unsure)
 }
 
 // after looks whether another run has opened an issue on the series at the same time. The
 // older one stays.
-func (k *Tracker) after(ctx context.Context, made Issue, m issueMarker) error {
-	if err := k.list(ctx); err != nil {
+func (k *Tracker) after(ctx context.Context, made Issue, m issueMarker, unsure bool) error {
+	_, err := settled(ctx, k.clock(), func() ([]ownedIssue, bool, error) {
+		err := k.list(ctx)
+		shown := slices.ContainsFunc(k.own[m.key], func(o ownedIssue) bool { return o.Number == made.Number })
+		return k.own[m.key], shown || !unsure, err
+	})
+	if err != nil {
 		return nil //nolint:nilerr // the issue is there; the next night closes a twin
 	}
 	own := k.own[m.key]
@@ -312,21 +318,16 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 	if k.DryRun {
 		return nil
 	}
-	const tries = 3
-	for try := 1; ; try++ {
-		said, err := k.said(ctx, number, state)
-		if err != nil || said {
-			return err
-		}
-		_, err = k.API.CreateComment(ctx, number, text)
-		if err == nil || !uncertain(err) || ctx.Err() != nil {
-			return err
-		}
-		if try == tries {
-			// The last request may have been carried out; the next night sees it.
-			return err
-		}
+	if said, err := k.said(ctx, number, state); err != nil || said {
+		return err
 	}
+	_, _, err := createOnce(ctx, k.clock(),
+		func() (Comment, error) { return k.API.CreateComment(ctx, number, text) },
+		func() (Comment, bool) {
+			said, err := k.said(ctx, number, state)
+			return Comment{}, said && err == nil
+		})
+	return err // the last request may have been carried out; the next night sees it
 }
 
 // said reports whether a comment of ours tells of a state.
@@ -334,7 +335,7 @@ func (k *Tracker) said(ctx context.Context, number int, state string) (bool, err
 	list, err := k.API.Comments(ctx, number)
 	for _, c := range list {
 		parts := commentLine.FindStringSubmatch(c.Body)
-		if parts != nil && parts[1] == state && strings.EqualFold(c.Author, k.author) && c.Bot == strings.HasSuffix(k.author, "[bot]") {
+		if parts != nil && parts[1] == state && wroteAs(k.author, c.Author, c.Bot) {
 			return true, nil
 		}
 	}

@@ -69,7 +69,7 @@ func tracker(t *testing.T, s *githubtest.Server) *github.Tracker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &github.Tracker{API: api, Server: "https://github.com", RunURL: "https://github.com/o/r/actions/runs/8123", Labels: []string{"performance"}}
+	return &github.Tracker{API: api, Clock: newClock(), Server: "https://github.com", RunURL: "https://github.com/o/r/actions/runs/8123", Labels: []string{"performance"}}
 }
 
 func sync1(t *testing.T, s *githubtest.Server, h *reports.History) github.Tracked {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -28,6 +30,12 @@ type Settings struct {
 	Untrusted bool
 	// Changed is what the pull request does to the gates that judge it.
 	Changed []GateChange
+	// Leg is the job that reports.
+	Leg Leg
+	// Base is the commit that the head was measured against, "" if only the event says one.
+	Base string
+	// Command repeats the run at a shell, "" if it is not known.
+	Command string
 }
 
 // GateChange is a setting of a gate before and after a change; without values the setting
@@ -39,17 +47,24 @@ func (s Settings) Nothing() bool {
 	return (s.Comment == "" || s.Comment == Never) && s.Check == "" && s.Status == ""
 }
 
-// Publisher tells a pull request of one run. Its methods return warnings, one line each.
+// Publisher tells a pull request of one run. Its methods return warnings, one line each,
+// and may be called from several goroutines.
 type Publisher struct {
 	API      API
 	Event    Event
 	Settings Settings
 	// Mask hides secrets in what is posted; nil hides nothing.
 	Mask func(string) string
+	// Clock is the system's if nil.
+	Clock Clock
 
+	mu    sync.Mutex
 	check Check
-	// off are the parts that failed at the start: one warning is enough.
-	off map[string]bool
+	// unsure says that a check run may be there of which check knows nothing, or a second.
+	unsure bool
+	// begun are the parts that Start has written; off those that GitHub will not take, of
+	// which one warning is enough.
+	begun, off map[string]bool
 }
 
 // Posted is what was written.
@@ -70,16 +85,20 @@ const (
 
 var permissions = map[string]string{partCheck: "checks", partStatus: "statuses", partComment: "pull-requests"}
 
-// failed records that a part is not possible.
+// failed turns an error into a warning. A part that GitHub refuses is not tried again.
 func (p *Publisher) failed(part string, err error) []string {
-	if p.off == nil {
-		p.off = map[string]bool{}
-	}
 	if err == nil || p.off[part] {
 		return nil
 	}
-	p.off[part] = true
+	p.set(&p.off, part)
 	return []string{p.mask(warning("the "+part+" was not written", err, permissions[part]))}
+}
+
+func (p *Publisher) set(parts *map[string]bool, part string) {
+	if *parts == nil {
+		*parts = map[string]bool{}
+	}
+	(*parts)[part] = true
 }
 
 func (p *Publisher) mask(text string) string {
@@ -89,46 +108,101 @@ func (p *Publisher) mask(text string) string {
 	return p.Mask(text)
 }
 
-// newCheck is the check run of this run of the workflow.
-func (p *Publisher) newCheck() Check {
-	return Check{
-		Name: p.Settings.Check, SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(),
-		ExternalID: fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt),
+func (p *Publisher) clock() Clock {
+	if p.Clock == nil {
+		return systemClock{}
 	}
+	return p.Clock
 }
 
-// Start says that the run has begun: check run and commit status wait for it.
+func (p *Publisher) checker() checker { return checker{p.API, p.clock()} }
+
+// newCheck is the check run of this leg of this run of the workflow.
+func (p *Publisher) newCheck() Check {
+	external := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
+	if id := p.Settings.Leg.id(); id != "" {
+		external += "." + id
+	}
+	return Check{Name: p.Settings.Leg.named(p.Settings.Check), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
+}
+
+func (p *Publisher) newStatus(state, description string) Status {
+	return Status{State: state, Context: p.Settings.Leg.named(p.Settings.Status), Description: description, URL: p.Event.RunURL()}
+}
+
+// Start says that the run has begun: check run and commit status wait for it. What GitHub
+// refuses is a warning; what it could not do now is tried again by the next Start, see
+// Pending, and in any case by Finish.
 func (p *Publisher) Start(ctx context.Context) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ctx = within(ctx, startPatience)
 	var warnings []string
-	if p.Settings.Check != "" {
-		made, err := begin(ctx, p.API, p.newCheck())
-		warnings = append(warnings, p.failed(partCheck, err)...)
-		p.check = made
+	part := func(name, setting string, begin func() error) {
+		if setting == "" || p.begun[name] || p.off[name] {
+			return
+		}
+		err := begin()
+		if err == nil {
+			p.set(&p.begun, name)
+		}
+		if permanent(err) {
+			warnings = append(warnings, p.failed(name, err)...)
+		}
 	}
-	if p.Settings.Status != "" {
-		err := p.API.CreateStatus(ctx, p.Event.SHA, Status{State: "pending", Context: p.Settings.Status, Description: "Measuring", URL: p.Event.RunURL()})
-		warnings = append(warnings, p.failed(partStatus, err)...)
-	}
+	part(partCheck, p.Settings.Check, func() error {
+		if p.unsure {
+			if found, ok := p.checker().find(ctx, p.newCheck()); ok {
+				p.check = found
+				return nil
+			}
+		}
+		made, unsure, err := p.checker().begin(ctx, p.newCheck())
+		p.check, p.unsure = made, p.unsure || unsure || uncertain(err)
+		return err
+	})
+	part(partStatus, p.Settings.Status, func() error {
+		return p.API.CreateStatus(ctx, p.Event.SHA, p.newStatus("pending", "Measuring"))
+	})
 	return warnings
 }
 
-// Finish posts the result.
+// Pending reports whether Start has something left to do.
+func (p *Publisher) Pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := func(name, setting string) bool { return setting != "" && !p.begun[name] && !p.off[name] }
+	return left(partCheck, p.Settings.Check) || left(partStatus, p.Settings.Status)
+}
+
+// CannotWrite reports that there is no check run, because GitHub refuses one or because none
+// is wanted.
+func (p *Publisher) CannotWrite() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Settings.Check == "" || p.off[partCheck]
+}
+
+// Finish posts the result. Each part has a time of its own: one that hangs does not take
+// the others with it.
 func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var posted Posted
 	warn := func(part string, err error) { posted.Warnings = append(posted.Warnings, p.failed(part, err)...) }
 	if p.Settings.Check != "" && !p.off[partCheck] {
-		made, err := p.finishCheck(ctx, doc)
+		made, err := p.finishCheck(within(ctx, checkPatience), doc)
 		posted.CheckURL = webLink(made.URL, p.Event.ServerURL)
 		warn(partCheck, err)
 	}
 	if p.Settings.Status != "" && !p.off[partStatus] {
-		s := status(p.Settings.Status, p.Event.RunURL(), doc, p.Settings.Report)
+		s := status(p.newStatus("", ""), doc, p.Settings.Report)
 		s.Description = p.mask(s.Description)
-		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
+		warn(partStatus, p.API.CreateStatus(within(ctx, statusPatience), p.Event.SHA, s))
 	}
 	// An interrupted run has seconds left, and no verdict to comment on.
 	if m := p.Settings.Comment; m != "" && m != Never && doc.Status != result.StatusInterrupted {
-		url, err := p.comment(ctx, doc, posted.CheckURL)
+		url, err := p.comment(within(ctx, commentPatience), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
 		switch untidy, ok := errors.AsType[*untidyError](err); {
 		case errors.Is(err, errSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
@@ -144,7 +218,6 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 
 func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Check, error) {
 	k := p.newCheck()
-	k.ID = p.check.ID
 	k, err := completed(k, doc, p.Settings.Report)
 	if err != nil {
 		return k, err
@@ -154,7 +227,20 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 		a := &k.Annotations[i]
 		a.Path, a.Title, a.Message = p.mask(a.Path), p.mask(a.Title), p.mask(a.Message)
 	}
-	return finish(ctx, p.API, k)
+	k.ID = p.check.ID
+	if k.ID == 0 && p.unsure {
+		found, _ := p.checker().find(ctx, k)
+		k.ID = found.ID
+	}
+	made, unsure, err := p.checker().finish(ctx, k)
+	if made.ID != 0 {
+		p.check = made
+	}
+	if (p.unsure || unsure) && made.ID != 0 {
+		k.ID = made.ID
+		err = errors.Join(err, p.checker().settle(ctx, k))
+	}
+	return made, err
 }
 
 // Cancel says that the run was interrupted. It makes one attempt with what it knows.
@@ -169,7 +255,13 @@ func (p *Publisher) Fail(ctx context.Context, reason string) []string {
 
 // end completes what Start began.
 func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ctx = within(ctx, startPatience)
 	var warnings []string
+	if p.check.ID == 0 && p.unsure {
+		p.check, _ = p.checker().find(ctx, p.newCheck())
+	}
 	if p.check.ID != 0 {
 		k := p.newCheck()
 		k.ID, k.Conclusion, k.Title, k.Summary = p.check.ID, conclusion, title, summary
@@ -177,23 +269,42 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 		warnings = append(warnings, p.failed(partCheck, err)...)
 	}
 	if p.Settings.Status != "" && !p.off[partStatus] {
-		err := p.API.CreateStatus(ctx, p.Event.SHA, Status{State: "error", Context: p.Settings.Status, Description: title, URL: p.Event.RunURL()})
+		err := p.API.CreateStatus(ctx, p.Event.SHA, p.newStatus("error", title))
 		warnings = append(warnings, p.failed(partStatus, err)...)
 	}
 	return warnings
 }
 
-// Abandon completes the check run of a program that was killed before it could.
+// Abandon completes the check run and the commit status of a program that was killed before
+// it could. What has its verdict keeps it.
 func (p *Publisher) Abandon(ctx context.Context) []string {
-	if p.Settings.Check == "" {
+	ctx = within(ctx, startPatience)
+	left := *p.abandoned(ctx)
+	if left.Check == "" && left.Status == "" {
 		return nil
 	}
-	k, ok := findCheck(ctx, p.API, p.newCheck())
-	if !ok || k.Conclusion != "" {
-		return nil
+	rest := &Publisher{API: p.API, Event: p.Event, Settings: left, Mask: p.Mask, Clock: p.Clock, check: p.check}
+	return rest.Cancel(ctx)
+}
+
+// abandoned keeps of the settings what is still under way.
+func (p *Publisher) abandoned(ctx context.Context) *Settings {
+	left := p.Settings
+	if left.Check != "" {
+		k, ok := p.checker().find(ctx, p.newCheck())
+		if p.check = k; !ok || k.Conclusion != "" {
+			left.Check, p.check = "", Check{}
+		}
 	}
-	p.check = k
-	return p.Cancel(ctx)
+	if left.Status != "" {
+		want := p.newStatus("pending", "")
+		all, err := p.API.Statuses(ctx, p.Event.SHA)
+		ours := func(s Status) bool { return s.Context == want.Context && s.State == want.State && s.URL == want.URL }
+		if err != nil || !slices.ContainsFunc(all, ours) {
+			left.Status = ""
+		}
+	}
+	return &left
 }
 
 // webLink is an address of the API's answer if it is one of the server, else "".
@@ -210,26 +321,37 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	if err != nil {
 		return "", err
 	}
-	around := surroundings{event: p.Event, head: pr.HeadSHA, untrusted: p.Settings.Untrusted, checkURL: checkURL, changed: p.Settings.Changed}
+	around := surroundings{
+		event: p.Event, head: pr.HeadSHA, base: cmp.Or(p.Settings.Base, p.Event.BaseSHA), untrusted: p.Settings.Untrusted, checkURL: checkURL,
+		changed: p.Settings.Changed, command: p.Settings.Command, leg: p.Settings.Leg,
+	}
 	// The banner is worth a request, and its lack no failure.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {
 		around.judges = judging(files, doc)
 	}
-	author, err := p.API.Viewer(ctx)
-	if err != nil {
-		author = actionsBot
-	}
 	mode := p.Settings.Comment
 	c := &commenter{
-		api: p.API, number: pr.Number, mode: mode, author: author,
+		api: p.API, clock: p.clock(), number: pr.Number, mode: mode, author: p.author(ctx),
 		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: mode == New},
 	}
-	c.render = func(budget int) (string, error) {
-		text, err := body(c.mark, doc, p.Settings.Report, around, budget)
-		return p.mask(text), err
+	c.file, c.full, c.mine = p.mask(doc.File), "the run's summary", around.section(doc)
+	c.render = func(budget int) (section, string, error) {
+		own, banner, err := around.render(doc, p.Settings.Report, budget)
+		own.label, own.title, own.lead, own.rest = p.mask(own.label), p.mask(own.title), p.mask(own.lead), p.mask(own.rest)
+		return own, p.mask(banner), err
 	}
 	made, err := c.post(ctx)
 	return made.URL, err
+}
+
+// author is the login that the token stands for, or "" where GitHub does not say: then the
+// app that made the check run is taken, which is the same token's.
+func (p *Publisher) author(ctx context.Context) string {
+	login, err := p.API.Viewer(ctx)
+	if err != nil {
+		return p.check.Author
+	}
+	return login
 }
 
 // key names the report. Without a name of its own it goes by what made it: the file, or

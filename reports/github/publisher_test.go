@@ -199,7 +199,7 @@ func TestBudget(t *testing.T) {
 	if len(text) > 60_000 {
 		t.Errorf("%d bytes", len(text))
 	}
-	contains(t, text, "3000 of 3000 gates regressed", "more rows", "the run's summary", "commit `1a2b3c4`</sub>")
+	contains(t, text, "3000 of 3000 gates regressed", "more rows", "the run's summary", "commit [`1a2b3c4`](")
 	if strings.Count(text, "<details>") != strings.Count(text, "</details>") {
 		t.Error("a section is not closed")
 	}
@@ -266,7 +266,7 @@ func TestEnds(t *testing.T) {
 // TestHostileFileNames: a pull request chooses the names of its files.
 func TestHostileFileNames(t *testing.T) {
 	s := fake(t)
-	s.SetFiles("a`</code><img src=x onerror=alert(1)> @everyone.hcl", "line\n\n# heading.hcl", "b|c https://evil.example #1.hcl", "1.hcl", "2.hcl", "3.hcl", "4.hcl")
+	s.SetFiles("a`</code><img src=x onerror=alert(1)> @everyone.hcl", "line\n\n# heading.hcl", "b|c https://evil.example #1.hcl", "x.hcl", "y.hcl")
 	publisher(t, s, newClock(), pullRequest(), everything()).Finish(t.Context(), document(result.Pass, 1))
 	text := one(t, s).Body
 	contains(t, text, "changes what judges it", "and 2 more")
@@ -288,7 +288,7 @@ func TestChangedGates(t *testing.T) {
 	}
 	publisher(t, s, newClock(), pullRequest(), settings).Finish(t.Context(), document(result.Pass, 1))
 	text := one(t, s).Body
-	contains(t, text, "changes the gates that judge it: `gate.a` margin `5 %` → `50 %`, `gate.b` removed, `gate.c` alpha unset → `1 %`, ", "and 2 more.")
+	contains(t, text, "changes the gates that judge it: `gate.a` margin `5 %` → `50 %`, `gate.b` removed, `gate.c` alpha unset → `1 %`, ", "and 6 more.")
 	for _, bad := range []string{"<img", "@everyone", "\n# h", "https://evil"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("%q is in:\n%s", bad, text)

@@ -11,8 +11,8 @@ const maxDescription = 140
 
 // status is the commit status of a result. It has no neutral state: what does not fail the
 // run is a success.
-func status(name, url string, doc *result.Document, o reports.Options) Status {
-	s := Status{Context: name, URL: url, Description: escape.Text(title(doc, o), maxDescription)}
+func status(s Status, doc *result.Document, o reports.Options) Status {
+	s.Description = escape.Text(title(doc, o), maxDescription)
 	switch {
 	case doc.Status != result.StatusComplete && doc.ExitCode != result.ExitRegression, doc.ExitCode == result.ExitInfrastructure:
 		s.State = "error"

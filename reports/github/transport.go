@@ -11,16 +11,13 @@ import (
 	"time"
 )
 
-// The bounds of waiting for GitHub: a gate that has its verdict does not hold a GPU for
-// the sake of a comment.
 const (
 	maxTries = 5
-	maxWait  = 3 * time.Minute
 	// The first wait after a fault without a time of its own; it doubles.
 	firstWait = time.Second
 	maxBody   = 32 << 20 // of an answer
 	// oneTry bounds a single request: GitHub itself gives up after 10 seconds.
-	oneTry = 30 * time.Second
+	oneTry = 15 * time.Second
 )
 
 // Clock is the time, and waiting for it.
@@ -53,9 +50,6 @@ type transport struct {
 	host  string
 	token string
 	clock Clock
-	// waited is what all requests have waited together: the bound is one of the program,
-	// not of each request. Requests are made one after the other.
-	waited time.Duration
 }
 
 type repeatable struct{}
@@ -65,23 +59,35 @@ func mayRepeat(ctx context.Context) context.Context {
 	return context.WithValue(ctx, repeatable{}, true)
 }
 
+// notTwice marks the requests of a context as unsafe to send twice although they PATCH.
+func notTwice(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repeatable{}, false)
+}
+
+func safeTwice(req *http.Request) bool {
+	if marked, ok := req.Context().Value(repeatable{}).(bool); ok {
+		return marked
+	}
+	return req.Method != http.MethodPost
+}
+
 // RoundTrip is of http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)
 	if err != nil {
 		return nil, err
 	}
-	safe := req.Method != http.MethodPost || req.Context().Value(repeatable{}) != nil
+	safe, left := safeTwice(req), patienceOf(req.Context())
 	for try := 1; ; try++ {
-		resp, err := t.send(req, body)
+		resp, err := t.send(req, body, left)
 		wait, again := t.again(resp, err, safe, try)
-		if !again || req.Context().Err() != nil || t.waited+wait > maxWait {
+		if !again || req.Context().Err() != nil || wait >= left.remaining() {
 			return resp, err
 		}
 		if resp != nil {
 			_ = resp.Body.Close() // read already
 		}
-		t.waited += wait
+		left.spend(wait)
 		if err := t.clock.Sleep(req.Context(), wait); err != nil {
 			return nil, fmt.Errorf("waiting for GitHub: %w", err)
 		}
@@ -98,9 +104,20 @@ func readBody(req *http.Request) ([]byte, error) {
 
 // send sends once and reads the whole answer, so that a connection that breaks within it
 // counts as one that broke before.
-func (t *transport) send(req *http.Request, body []byte) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), oneTry)
+func (t *transport) send(req *http.Request, body []byte, left *patience) (resp *http.Response, err error) {
+	limit := min(oneTry, left.remaining())
+	if limit <= 0 {
+		return nil, errPatience
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	defer cancel()
+	start := t.clock.Now()
+	defer func() {
+		left.spend(t.clock.Now().Sub(start))
+		if err != nil && ctx.Err() != nil && req.Context().Err() == nil {
+			err = fmt.Errorf("no answer within %s: %w", limit.Round(time.Second), context.DeadlineExceeded)
+		}
+	}()
 	clone := req.Clone(ctx)
 	if body != nil {
 		clone.Body = io.NopCloser(bytes.NewReader(body))
@@ -109,7 +126,7 @@ func (t *transport) send(req *http.Request, body []byte) (*http.Response, error)
 	if clone.URL.Host == t.host {
 		clone.Header.Set("Authorization", "Bearer "+t.token)
 	}
-	resp, err := t.next.RoundTrip(clone)
+	resp, err = t.next.RoundTrip(clone)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +144,7 @@ func (t *transport) again(resp *http.Response, err error, safe bool, try int) (t
 	if try >= maxTries {
 		return 0, false
 	}
-	backoff := firstWait << (try - 1)
+	backoff := jittered(firstWait << (try - 1))
 	switch {
 	case err != nil:
 		return backoff, safe
@@ -157,7 +174,7 @@ func (t *transport) limited(resp *http.Response) (time.Duration, bool) {
 		if err != nil {
 			return 0, true
 		}
-		return max(time.Unix(reset, 0).Sub(t.clock.Now()), 0) + time.Second, true
+		return max(time.Unix(reset, 0).Sub(serverTime(resp, t.clock.Now())), 0) + time.Second, true
 	}
 	return 0, resp.StatusCode == http.StatusTooManyRequests || strings.Contains(peek(resp), "secondary rate limit")
 }
@@ -176,7 +193,16 @@ func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 		return time.Duration(seconds) * time.Second, true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0), true
+		return max(at.Sub(serverTime(resp, now)), 0), true
 	}
 	return 0, false
+}
+
+// serverTime is the time by the clock that wrote the answer. The times in an answer are
+// meant by that clock, and the one of this machine may be wrong by hours.
+func serverTime(resp *http.Response, now time.Time) time.Time {
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		return at
+	}
+	return now
 }

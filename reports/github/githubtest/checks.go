@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -49,7 +50,7 @@ func readCheck(w http.ResponseWriter, r *http.Request) (checkInput, bool) {
 
 // apply takes over what was sent.
 func (c *Check) apply(in checkInput) {
-	c.Status, c.Conclusion = in.Status, in.Conclusion
+	c.Name, c.Status, c.Conclusion = in.Name, in.Status, in.Conclusion
 	if in.Output != nil {
 		c.Title, c.Summary = in.Output.Title, in.Output.Summary
 		c.Annotations = append(c.Annotations, in.Output.Annotations...)
@@ -68,7 +69,8 @@ func (s *Server) createCheck(w http.ResponseWriter, r *http.Request) {
 	c.ID, c.HTMLURL = s.next, fmt.Sprintf("https://github.com/o/r/runs/%d", s.next)
 	c.apply(in)
 	s.checks = append(s.checks, &c)
-	answer(w, http.StatusCreated, c)
+	s.note()
+	answer(w, http.StatusCreated, s.checkJSON(c))
 }
 
 func (s *Server) updateCheck(w http.ResponseWriter, r *http.Request) {
@@ -84,16 +86,60 @@ func (s *Server) updateCheck(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.checks[i].apply(in)
-	answer(w, http.StatusOK, s.checks[i])
+	s.note()
+	answer(w, http.StatusOK, s.checkJSON(*s.checks[i]))
+}
+
+func (s *Server) getCheck(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.checks {
+		if c.ID == pathInt(r, "id") {
+			answer(w, http.StatusOK, s.checkJSON(*c))
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "Not Found")
+}
+
+// checkJSON is a check run as answers show it.
+func (s *Server) checkJSON(c Check) map[string]any {
+	return map[string]any{
+		"id": c.ID, "name": c.Name, "head_sha": c.SHA, "external_id": c.ExternalID, "status": c.Status, "conclusion": c.Conclusion,
+		"details_url": c.DetailsURL, "html_url": c.HTMLURL,
+		"output": map[string]any{"title": c.Title, "summary": c.Summary, "annotations_count": len(c.Annotations)},
+		"app":    map[string]any{"slug": strings.TrimSuffix(s.Viewer, "[bot]")},
+	}
+}
+
+// listStatuses is the combined status: the latest of each context.
+func (s *Server) listStatuses(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	latest := map[string]Status{}
+	var order []string
+	for _, one := range s.statuses {
+		if one.SHA == r.PathValue("sha") {
+			if _, ok := latest[one.Context]; !ok {
+				order = append(order, one.Context)
+			}
+			latest[one.Context] = one
+		}
+	}
+	all := []Status{}
+	for _, name := range order {
+		all = append(all, latest[name])
+	}
+	answer(w, http.StatusOK, map[string]any{"statuses": page(s, w, r, all)})
 }
 
 func (s *Server) listChecks(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*Check
-	for _, c := range s.checks {
+	var all []map[string]any
+	for _, c := range s.shown().checks {
 		if c.SHA == r.PathValue("sha") && c.Name == r.URL.Query().Get("check_name") {
-			all = append(all, c)
+			all = append(all, s.checkJSON(c))
 		}
 	}
 	answer(w, http.StatusOK, map[string]any{"total_count": len(all), "check_runs": page(s, w, r, all)})

@@ -24,7 +24,7 @@ func (s *Server) listComments(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []map[string]any
-	for _, c := range s.comments {
+	for _, c := range s.shown().comments {
 		if int64(c.Number) == pathInt(r, "n") {
 			all = append(all, s.commentJSON(c))
 		}
@@ -62,6 +62,7 @@ func (s *Server) createComment(w http.ResponseWriter, r *http.Request) {
 	s.next++
 	c := Comment{ID: s.next, Number: int(pathInt(r, "n")), Author: s.Viewer, Body: text}
 	s.comments = append(s.comments, c)
+	s.note()
 	answer(w, http.StatusCreated, s.commentJSON(c))
 }
 
@@ -80,6 +81,7 @@ func (s *Server) editComment(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "Unable to update comment because issue is locked.")
 	default:
 		s.comments[i].Body = text
+		s.note()
 		answer(w, http.StatusOK, s.commentJSON(s.comments[i]))
 	}
 }
@@ -93,6 +95,7 @@ func (s *Server) deleteComment(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "Not Found")
 		return
 	}
+	s.note()
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -108,6 +111,10 @@ func (s *Server) graphql(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.NoGraphQL {
+		refuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
 	if strings.Contains(in.Query, "viewer{login}") {
 		answer(w, http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": s.Viewer}}})
 		return
@@ -120,4 +127,15 @@ func (s *Server) graphql(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer(w, http.StatusOK, map[string]any{"errors": []any{map[string]any{"message": "Could not resolve to a node"}}})
+}
+
+// getUser knows users; an installation of an app is none.
+func (s *Server) getUser(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if accountType(s.Viewer) == "Bot" {
+		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"login": s.Viewer, "type": "User"})
 }

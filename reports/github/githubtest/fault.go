@@ -14,12 +14,15 @@ type Fault struct {
 	Header  map[string]string
 	// Done carries the request out before.
 	Done bool
+	// Hang answers nothing until the client gives up.
+	Hang bool
 }
 
 // The faults that tests ask for.
 var (
 	LoseReply   = Fault{Done: true}
 	LoseRequest = Fault{}
+	Hang        = Fault{Hang: true}
 	Forbidden   = Fault{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	NotFound    = Fault{Status: http.StatusNotFound, Message: "Not Found"}
 	BadGateway  = Fault{Status: http.StatusBadGateway, Message: "Server Error"}
@@ -73,6 +76,9 @@ func (s *Server) wrap(op string, h http.HandlerFunc) http.HandlerFunc {
 		}
 		if f.Done {
 			h(discard{http.Header{}}, r)
+		}
+		if f.Hang {
+			<-r.Context().Done()
 		}
 		if f.Status == 0 {
 			panic(http.ErrAbortHandler) // breaks the connection without a word

@@ -38,6 +38,7 @@ func (s *Server) AddIssue(i Issue) int {
 	s.next++
 	i.Number = int(s.next)
 	s.issues = append(s.issues, i)
+	s.note()
 	return i.Number
 }
 
@@ -77,7 +78,7 @@ func (s *Server) listIssues(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	state, creator := r.URL.Query().Get("state"), r.URL.Query().Get("creator")
 	var all []map[string]any
-	for _, i := range s.issues {
+	for _, i := range s.shown().issues {
 		if (creator == "" || i.Author == creator) && (state == "all" || i.Closed == (state == "closed")) {
 			all = append(all, issueJSON(i))
 		}
@@ -149,5 +150,6 @@ func (s *Server) editIssue(w http.ResponseWriter, r *http.Request) {
 	if in.State != "" {
 		i.Closed, i.Reason = in.State == "closed", in.Reason
 	}
+	s.note()
 	answer(w, http.StatusOK, issueJSON(*i))
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Token is the one that the server takes.
@@ -25,7 +26,14 @@ type Server struct {
 	Page int
 	// Before is called with the operation of each request, on the goroutine that serves it.
 	Before func(op string)
+	// Now is the clock of the server, that of the machine if nil. Its answers are dated by it.
+	Now func() time.Time
+	// Lag is by how much lists of comments, check runs and issues are behind.
+	Lag time.Duration
+	// NoGraphQL refuses GraphQL, as some proxies and servers do.
+	NoGraphQL bool
 
+	mux      http.Handler
 	mu       sync.Mutex
 	faults   map[string][]Fault
 	always   map[string]Fault
@@ -38,6 +46,8 @@ type Server struct {
 	files    []string
 	issues   []Issue
 	locked   bool
+	// past is what there was, for lists that are behind.
+	past []moment
 }
 
 // PullRequest of the repository.
@@ -94,7 +104,15 @@ type Status struct {
 
 // New starts a server on the loopback interface.
 func New() *Server {
-	s := &Server{Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, next: 1000}
+	s := NewVirtual()
+	s.Server = httptest.NewServer(s.dated())
+	return s
+}
+
+// NewVirtual returns a server that is reached by its Transport alone. It has no socket that
+// somebody waits for, so that time passes where it is virtual (testing/synctest).
+func NewVirtual() *Server {
+	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, next: 1000}
 	mux := http.NewServeMux()
 	repo := "/repos/{owner}/{repo}/"
 	for pattern, h := range map[string]struct {
@@ -112,6 +130,9 @@ func New() *Server {
 		"POST " + repo + "check-runs":              {"POST check", s.createCheck},
 		"PATCH " + repo + "check-runs/{id}":        {"PATCH check", s.updateCheck},
 		"GET " + repo + "commits/{sha}/check-runs": {"GET checks", s.listChecks},
+		"GET " + repo + "check-runs/{id}":          {"GET check", s.getCheck},
+		"GET " + repo + "commits/{sha}/status":     {"GET statuses", s.listStatuses},
+		"GET /user":                                {"GET user", s.getUser},
 		"POST " + repo + "statuses/{sha}":          {"POST status", s.createStatus},
 		"GET " + repo + "issues":                   {"GET issues", s.listIssues},
 		"POST " + repo + "issues":                  {"POST issues", s.createIssue},
@@ -120,7 +141,7 @@ func New() *Server {
 	} {
 		mux.HandleFunc(pattern, s.wrap(h.op, h.h))
 	}
-	s.Server = httptest.NewServer(mux)
+	s.mux = mux
 	return s
 }
 
@@ -176,6 +197,7 @@ func (s *Server) AddComment(number int, author, body string) int64 {
 	defer s.mu.Unlock()
 	s.next++
 	s.comments = append(s.comments, Comment{ID: s.next, Number: number, Author: author, Body: body})
+	s.note()
 	return s.next
 }
 

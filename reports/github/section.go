@@ -1,0 +1,164 @@
+package github
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
+)
+
+// section is what one leg of a workflow run says in the comment of all. It is kept in the
+// comment itself between marks that no reader sees: a leg that comes later cannot render
+// what another one has measured, and must not lose it.
+type section struct {
+	leg     string // see Leg.id
+	label   string // names the leg where there are several
+	matrix  bool   // the label is shown in any case
+	session string // of the program's run, so that two runs of one job are two sections
+	attempt int    // of the workflow's run
+	rank    rank
+	// title is the verdict, a heading; lead what everybody reads; rest the tables.
+	title, lead, rest string
+}
+
+// rank orders sections, the worst first.
+type rank int
+
+const (
+	failed rank = iota
+	undecided
+	passed
+)
+
+var (
+	sectionLine = regexp.MustCompile(`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,9}) rank=([012]) -->$`)
+)
+
+// The marks within a section. What stands between title and lead, and between lead and rest,
+// is of the comment and not of the section.
+const (
+	leadLine = "<!-- pipeline:lead -->"
+	foldLine = "<!-- pipeline:fold -->"
+	restLine = "<!-- pipeline:rest -->"
+	endLine  = "<!-- pipeline:end -->"
+)
+
+func (s section) String() string {
+	matrix := ""
+	if s.matrix {
+		matrix = " matrix"
+	}
+	return fmt.Sprintf("<!-- pipeline:leg v1 leg=%s label=%s%s session=%s attempt=%d rank=%d -->",
+		s.leg, hex.EncodeToString([]byte(s.label)), matrix, s.session, s.attempt, s.rank)
+}
+
+// inert breaks marks in text that may quote a stranger, such as a line of a log.
+func inert(text string) string {
+	return strings.ReplaceAll(text, "<!-- pipeline:", "<!-\u200b- pipeline:")
+}
+
+// parseSections reads the sections of a comment. A comment that somebody has edited may hold
+// fewer than it held.
+func parseSections(body string) []section {
+	var out []section
+	var s *section
+	var into *string
+	for line := range strings.Lines(strings.ReplaceAll(body, "\r\n", "\n")) {
+		bare := strings.TrimSuffix(line, "\n")
+		if found, ok := parseSection(bare); ok {
+			s, into = &found, &found.title
+			continue
+		}
+		if s == nil {
+			continue
+		}
+		switch bare {
+		case leadLine:
+			into = &s.lead
+		case restLine:
+			into = &s.rest
+		case foldLine:
+			into = nil
+		case endLine:
+			out = append(out, *s)
+			s = nil
+		default:
+			if into == nil {
+				continue
+			}
+			*into += line
+			if into == &s.title {
+				s.title, into = strings.TrimSuffix(bare, s.suffix()), nil
+			}
+		}
+	}
+	return out
+}
+
+func parseSection(line string) (section, bool) {
+	parts := sectionLine.FindStringSubmatch(line)
+	if parts == nil {
+		return section{}, false
+	}
+	label, _ := hex.DecodeString(parts[2]) // an odd digit is no mark of ours, and loses its label alone
+	attempt, _ := strconv.Atoi(parts[5])
+	number, _ := strconv.Atoi(parts[6])
+	return section{leg: parts[1], label: string(label), matrix: parts[3] != "", session: parts[4], attempt: attempt, rank: rank(number)}, true
+}
+
+// same reports that both are what one leg has said of one measurement.
+func (s section) same(o section) bool {
+	return s.leg == o.leg && s.session == o.session && s.attempt == o.attempt
+}
+
+// replaces reports that s takes the place of o: the same, or of an earlier attempt.
+func (s section) replaces(o section) bool {
+	return s.same(o) || s.leg == o.leg && s.attempt > o.attempt
+}
+
+// merge puts sections together, without those that others replace, the worst first.
+func merge(all []section) []section {
+	var out []section
+	for i, s := range all {
+		replaced := slices.ContainsFunc(all[i+1:], func(o section) bool { return o.replaces(s) }) ||
+			slices.ContainsFunc(all[:i], func(o section) bool { return o.replaces(s) && !o.same(s) })
+		if !replaced {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b section) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label), cmp.Compare(a.session, b.session))
+	})
+	return out
+}
+
+// suffix is what a title says of the leg. It is not kept with the title, because whether it
+// is shown depends on whether there are others.
+func (s section) suffix() string {
+	if s.label == "" {
+		return ""
+	}
+	return " — " + escape.Code(s.label, 100)
+}
+
+// text draws a section, one of several or the only one. Short leaves out its rest, and says
+// that it can be read at full.
+func (s section) text(several, short bool, banner, full string) string {
+	title := s.title
+	if several || s.matrix {
+		title += s.suffix()
+	}
+	text := s.String() + "\n" + title + "\n" + banner + leadLine + "\n" + s.lead
+	switch {
+	case short:
+		return text + foldLine + "\n\n_The rest was left out for size: see " + full + "._\n" + endLine + "\n"
+	case several && s.rank == passed:
+		return text + foldLine + "\n\n<details><summary>Report</summary>\n\n" + restLine + "\n" + s.rest + endLine + "\n\n</details>\n"
+	}
+	return text + restLine + "\n" + s.rest + endLine + "\n"
+}
