@@ -71,7 +71,7 @@ func oneLine(s string, limit int) string {
 
 // next is the first character of s as it may be shown, and how many bytes it stands for.
 func next(s string) (r rune, size int) {
-	if n := ansi(s); n > 0 {
+	if n := Sequence(s); n > 0 {
 		return dropped, n
 	}
 	r, size = utf8.DecodeRuneInString(s)
@@ -82,47 +82,72 @@ func next(s string) (r rune, size int) {
 		return r, size
 	case unicode.Is(unicode.Cc, r):
 		return utf8.RuneError, size
-	case invisible(r):
+	case Invisible(r):
 		return dropped, size
 	}
 	return r, size
 }
 
-// invisible reports characters that change what is seen around them without being seen:
+// Invisible reports characters that change what is seen around them without being seen:
 // format characters (bidirectional controls, zero-width joiners, tags), variation
 // selectors, fillers, private use and noncharacters.
-func invisible(r rune) bool {
+func Invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
 		unicode.Noncharacter_Code_Point)
 }
 
-// ansi is the length of the ANSI escape sequence at the beginning of s, 0 if there is
+// maxSequence bounds an escape sequence, so that whoever reads a stream knows how much
+// may still belong to one.
+const maxSequence = 4096
+
+// Sequence is the length of the ANSI escape sequence at the beginning of s, 0 if there is
 // none. Sequences that introduce a string (OSC, DCS, …) reach to their terminator; one
-// that is never terminated is only its first two bytes, so that it cannot hide the rest.
-func ansi(s string) int {
-	if len(s) < 2 || s[0] != 0x1b {
-		return 0
+// that is not terminated within 4,096 bytes is only its first two, so that it cannot hide
+// the rest.
+func Sequence(s string) int {
+	n, _ := SequencePrefix(s)
+	return n
+}
+
+// SequencePrefix is Sequence of a text that goes on beyond s. It says whether that could
+// be longer than n: s ends within a sequence.
+func SequencePrefix(s string) (n int, open bool) {
+	if s == "" || s[0] != 0x1b {
+		return 0, false
 	}
+	if len(s) < 2 {
+		return 0, true
+	}
+	cut := len(s) < maxSequence
+	s = s[:min(len(s), maxSequence)]
 	switch s[1] {
 	case '[':
 		for i := 2; i < len(s); i++ {
 			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
+				return i + 1, false
 			}
 			if s[i] < 0x20 || s[i] > 0x3f {
-				break
+				return 2, false
 			}
 		}
+		return 2, cut
 	case ']', 'P', 'X', '^', '_':
-		if end := strings.IndexAny(s, "\a\n"); end > 0 && s[end] == '\a' {
-			return end + 1
-		}
-		if end := strings.Index(s, "\x1b\\"); end > 0 {
-			return end + 2
-		}
+		return stringSequence(s, cut)
 	}
-	return 2
+	return 2, false
+}
+
+// stringSequence is the length of a sequence that holds a string.
+func stringSequence(s string, cut bool) (n int, open bool) {
+	end := strings.IndexAny(s, "\a\n")
+	if end > 0 && s[end] == '\a' {
+		return end + 1, false
+	}
+	if end := strings.Index(s, "\x1b\\"); end > 0 {
+		return end + 2, false
+	}
+	return 2, cut
 }
 
 // cut keeps at most limit runes of s.

@@ -250,7 +250,7 @@ func (p *Publisher) Cancel(ctx context.Context) []string {
 
 // Fail says that the run ended without a result.
 func (p *Publisher) Fail(ctx context.Context, reason string) []string {
-	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.mask(escape.Inline(reason, maxMessage)))
+	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.mask(escape.Inline(p.mask(reason), maxMessage)))
 }
 
 // end completes what Start began.

@@ -3,10 +3,11 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/secret"
 )
 
 const (
@@ -21,10 +22,6 @@ var ofTheStart = []string{"engine_id", "instance_id"}
 // comes from a server is not trusted.
 type Facts map[string]string
 
-// secretKey matches names whose values must not be stored. "tokenizer" and "max_tokens"
-// are no secrets, "hf_token" is one.
-var secretKey = regexp.MustCompile(`(?i)(api_?key|secret|passw|credential|authorization|(^|[._-])token$|access_token|auth_token|hf_token)`)
-
 // Set stores one fact. Empty values and those beyond the bounds are dropped or cut, and
 // values under a name that looks like a secret are replaced.
 func (f Facts) Set(key, value string) {
@@ -32,7 +29,7 @@ func (f Facts) Set(key, value string) {
 	if value == "" || len(f) >= maxFacts {
 		return
 	}
-	if secretKey.MatchString(key) {
+	if secret.Name(key) {
 		value = "(redacted)"
 	}
 	if len(value) > maxFact {
@@ -102,7 +99,7 @@ func scrub(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if secretKey.MatchString(name) {
+			if secret.Name(name) {
 				v[name] = "(redacted)"
 				continue
 			}

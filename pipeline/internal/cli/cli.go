@@ -15,8 +15,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -127,10 +129,28 @@ func exit(code int, err error) error {
 
 // Main runs one command and returns the exit code.
 func Main(args []string, s Streams) int {
-	app := &app{Streams: s}
+	app := newApp(s)
 	root := app.root()
 	root.SetArgs(args)
-	return app.exitCode(root.ExecuteContext(context.Background()))
+	code := app.exitCode(root.ExecuteContext(context.Background()))
+	for _, w := range app.doors {
+		_ = w.Close() // what it cannot write any more nobody reads
+	}
+	return code
+}
+
+// newApp masks the secrets of the environment in all that a command prints.
+func newApp(s Streams) *app {
+	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
+	a := &app{Streams: s, redact: redact, verbatim: s.Out}
+	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
+		if *w == nil {
+			continue
+		}
+		door := redact.Writer(*w)
+		a.doors, *w = append(a.doors, door), door
+	}
+	return a
 }
 
 // shown is an error as a terminal may get it: it can quote a server, a file or a program.
@@ -164,6 +184,11 @@ func (a *app) exitCode(err error) int {
 
 type app struct {
 	Streams
+	// redact masks secrets: those of the environment, and of each file that is read.
+	redact *event.Redactor
+	doors  []*event.Writer
+	// verbatim is Out without masks, for what a user's file becomes.
+	verbatim io.Writer
 	noColor bool
 	// posted is what the last run wrote on GitHub, for the outputs of an action.
 	posted github.Posted

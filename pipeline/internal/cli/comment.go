@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
@@ -66,11 +65,10 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	redact := event.NewRedactor(event.EnvironSecrets(a.Environ()))
-	redact.Value(doc)
+	a.redact.Value(doc)
 	for _, s := range f.post.settings(nil) {
 		s.Untrusted = ev.Name == "workflow_run"
-		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: redact.String}
+		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: a.redact.String}
 		a.posted = p.Finish(ctx, doc)
 	}
 	if a.posted.CommentURL != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 )
 
@@ -37,6 +38,9 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	if err != nil {
 		return nil, nil, exit(exitUsage, err)
 	}
+	for _, v := range vars {
+		a.redact.Learn(secret.Values(v.Name, v.Text)...)
+	}
 	registry, err := kinds()
 	if err != nil {
 		return nil, nil, exit(exitUsage, err)
@@ -47,6 +51,9 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
 	})
+	if cfg != nil {
+		a.redact.Learn(cfg.Secrets()...)
+	}
 	if cfg != nil && !diags.HasErrors() {
 		diags = append(diags, session.Validate(cfg, engines())...)
 	}

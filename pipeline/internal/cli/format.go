@@ -81,7 +81,7 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 		fmt.Fprintln(a.Out, name)
 	}
 	if name == "-" && !check && !diff {
-		_, err = a.Out.Write(out)
+		_, err = a.verbatim.Write(out)
 	} else if changed && !check && name != "-" {
 		err = renameio.WriteFile(name, out, 0o644, renameio.WithExistingPermissions())
 	}

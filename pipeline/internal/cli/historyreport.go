@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports"
@@ -168,7 +167,8 @@ func (a *app) writeTrends(doc *reports.History, dir string) error {
 	for _, format := range slices.Sorted(maps.Keys(historyFiles)) {
 		file, err := renameio.NewPendingFile(historyFiles[format], renameio.WithRoot(root), renameio.WithPermissions(0o644))
 		if err == nil {
-			err = errors.Join(a.historyFormats()[format](file, doc), file.CloseAtomicallyReplace())
+			w := a.redact.FileWriter(historyFiles[format], file)
+			err = errors.Join(a.historyFormats()[format](w, doc), w.Close(), file.CloseAtomicallyReplace())
 		}
 		if err != nil {
 			return exit(exitInfrastructure, fmt.Errorf("writing %s: %w", historyFiles[format], err))
@@ -197,8 +197,7 @@ func (a *app) historyIssues() *cobra.Command {
 }
 
 func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool) error {
-	redact := event.NewRedactor(event.EnvironSecrets(a.Environ()))
-	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: redact.String}
+	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: a.redact.String}
 	if err := a.connect(ctx, k); err != nil {
 		return exit(exitUsage, err)
 	}

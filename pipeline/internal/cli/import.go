@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -107,7 +108,8 @@ func (a *app) export(path string, write func(io.Writer) error) error {
 		return exit(exitInfrastructure, err)
 	}
 	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
-	if err := write(file); err != nil {
+	w := a.redact.FileWriter(path, file)
+	if err := errors.Join(write(w), w.Close()); err != nil {
 		return exit(exitUsage, err)
 	}
 	if err := file.CloseAtomicallyReplace(); err != nil {

@@ -171,14 +171,13 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	redact := event.NewRedactor(append(cfg.Secrets(), event.EnvironSecrets(a.Environ())...))
-	publish := a.publishers(f.post.settings(cfg.Reports), judged.changes, f.plan.simulate != "", redact.String)
+	publish := a.publishers(f.post.settings(cfg.Reports), judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
-		Publisher: publish, Redactor: redact,
+		Publisher: publish, Redactor: a.redact,
 	})
 	tries.note(a, res)
 	a.posted = publish.posted
@@ -186,8 +185,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		err = closed
 	}
 	if res != nil && !f.json {
-		out := redact.Writer(a.Out)
-		if err := errors.Join(reports.Text(out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}), out.Close()); err != nil {
+		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
 			return exit(exitInfrastructure, err)
 		}
 		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)

@@ -37,6 +37,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
+			a.redact.Value(doc)
 			if err := render(a.Out, doc, reports.Options{Color: format == "text" && a.outColor(), Width: a.OutWidth()}); err != nil {
 				return exit(exitInfrastructure, err)
 			}

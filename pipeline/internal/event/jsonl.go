@@ -59,7 +59,7 @@ func (j *Journal) Handle(e Event) {
 		j.err = fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Type, err)
 		return
 	}
-	if _, err := j.file.Write(append(j.redact.Bytes(line), '\n')); err != nil {
+	if _, err := j.file.Write(append(j.redact.JSON(line), '\n')); err != nil {
 		j.err = fmt.Errorf("write the journal: %w", err)
 		return
 	}

@@ -2,7 +2,11 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Mask stands where a secret was.
@@ -13,48 +17,55 @@ const Mask = "(redacted)"
 const minSecret = 6
 
 // Redactor masks secrets in everything that leaves the program: the journal, logs,
-// reports, the terminal. It finds each secret as it is and as programs write it into
-// addresses, JSON, HTML, headers (base64 at any alignment) and dumps (hexadecimal); of a
-// secret of several lines it finds each line. Beside the secrets that it is given it masks
-// what looks like a token of a well-known service. A nil Redactor masks nothing.
+// reports, the terminal. It finds each secret as it is, with anything in it that is not
+// seen (escape sequences, control, format and zero-width characters, combining marks), as
+// programs escape it (entities, addresses, JSON, Go, shells, one within another), and in
+// headers (base64 at any alignment) and dumps (hexadecimal); of a secret of several lines
+// it finds each line. Beside the secrets that it is given it masks what looks like a token
+// of a well-known service. A nil Redactor masks nothing. It is safe for concurrent use.
 //
 // It does not find a secret that was cut, reversed, hashed or spread over lines.
 type Redactor struct {
-	patterns [][]byte
-	first    [256]bool // bytes that some pattern or token starts with
-	tokens   bool
+	mu      sync.Mutex
+	secrets map[string]bool
+	set     atomic.Pointer[patterns]
 }
 
 // NewRedactor returns a redactor of the secrets that have at least 6 bytes, and of tokens.
 func NewRedactor(secrets []string) *Redactor {
-	r := &Redactor{tokens: true}
-	for i := range shapes {
-		r.first[shapes[i].prefix[0]] = true
+	r := &Redactor{secrets: map[string]bool{}}
+	r.set.Store(newPatterns(nil, true))
+	r.Learn(secrets...)
+	return r
+}
+
+// Learn adds secrets: those of a file that is read, or of a registry that is logged in to.
+// What has been written before stays as it is.
+func (r *Redactor) Learn(secrets ...string) {
+	if r == nil {
+		return
 	}
-	seen := map[string]bool{}
-	for _, secret := range secrets {
-		for _, form := range forms(secret) {
-			if len(form) < minSecret || seen[form] {
-				continue
-			}
-			seen[form] = true
-			r.patterns = append(r.patterns, []byte(form))
-			r.first[form[0]] = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.secrets)
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			r.secrets[s] = true
 		}
 	}
-	// A fixed order, so that equal secrets make equal redactors.
-	slices.SortFunc(r.patterns, bytes.Compare)
-	return r
+	if len(r.secrets) > before {
+		r.set.Store(newPatterns(r.secrets, true))
+	}
 }
 
 // Bytes returns p with its secrets masked, p itself if it has none.
 func (r *Redactor) Bytes(p []byte) []byte {
-	if r.nothing() {
+	if r == nil || len(p) == 0 {
 		return p
 	}
 	var s masker
-	out, _ := s.scan(r, nil, p, true)
-	if len(out) == len(p) && bytes.Equal(out, p) {
+	out := s.all(r.set.Load(), p)
+	if bytes.Equal(out, p) {
 		return p
 	}
 	return out
@@ -62,61 +73,153 @@ func (r *Redactor) Bytes(p []byte) []byte {
 
 // String returns s with its secrets masked.
 func (r *Redactor) String(s string) string {
-	if r.nothing() {
+	if r == nil {
 		return s
 	}
 	return string(r.Bytes([]byte(s)))
 }
 
-// nothing reports that it masks nothing.
-func (r *Redactor) nothing() bool { return r == nil || len(r.patterns) == 0 && !r.tokens }
-
-// masker is the state of a scan. Secrets that overlap share one mask.
-type masker struct {
-	// covered is the number of bytes, from the next one on, that belong to a secret
-	// whose mask is written already.
-	covered int
-	before  byte // the last one that was dealt with
+// patterns are the texts to find. They are not changed once they are made.
+type patterns struct {
+	list    [][]byte
+	index   map[[indexed]byte][][]byte // by their first bytes
+	first   [256][][]byte
+	begins  [256]bool // bytes that some pattern or token starts with
+	tokens  bool
+	unquote bool // some secret has quotes, which shells split words at
+	spaces  bool // some secret has white space
 }
 
-// scan appends buf with its secrets masked to dst and returns how many bytes of buf it
-// has dealt with: unless buf is final, it stops at the first byte where a secret may
-// begin that goes on beyond buf. Fewer bytes than the longest secret has are left then.
-func (m *masker) scan(r *Redactor, dst, buf []byte, final bool) ([]byte, int) {
-	for i := range buf {
-		n, wait := r.match(m.before, buf[i:], final)
-		if wait {
-			return dst, i
+// indexed is the number of bytes that patterns are found by; none is shorter.
+const indexed = 4
+
+func newPatterns(secrets map[string]bool, tokens bool) *patterns {
+	ps := &patterns{tokens: tokens, index: map[[indexed]byte][][]byte{}}
+	if tokens {
+		for i := range shapes {
+			ps.begins[shapes[i].prefix[0]] = true
 		}
-		m.before = buf[i]
+	}
+	seen := map[string]bool{}
+	for secret := range secrets {
+		for _, form := range forms(secret) {
+			ps.add(form, seen)
+			quoted := strings.ContainsAny(form, "'\"`\\")
+			ps.unquote = ps.unquote || quoted
+			for _, how := range []reading{{}, {bare: true}, {unquote: true}} {
+				if text := strings.TrimSpace(string(canonical(form, how))); !how.unquote || quoted {
+					ps.add(text, seen)
+				}
+			}
+		}
+	}
+	// A fixed order, so that equal secrets make equal redactors.
+	slices.SortFunc(ps.list, bytes.Compare)
+	return ps
+}
+
+func (ps *patterns) add(text string, seen map[string]bool) {
+	if len(text) < minSecret-1 || seen[text] {
+		return
+	}
+	seen[text] = true
+	p := []byte(text)
+	ps.list = append(ps.list, p)
+	ps.spaces = ps.spaces || strings.ContainsAny(text, " \t\n")
+	ps.begins[p[0]] = true
+	ps.first[p[0]] = append(ps.first[p[0]], p)
+	key := [indexed]byte(p)
+	ps.index[key] = append(ps.index[key], p)
+}
+
+// span is a part of a text that is to be masked.
+type span struct{ from, to int }
+
+// find returns the secrets of a text, and where one may begin that goes on beyond it: the
+// length of a text that is final. before is the byte in front of the text, seen that of
+// its view.
+func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []span, keep int) {
+	raw := view{text: text, open: int32(len(text))}
+	spans, keep = ps.search(nil, &raw, before, final)
+	if ps.plain(text) {
+		return spans, keep
+	}
+	for _, how := range ps.readings(text) {
+		v := newView(text, how, final)
+		var open int
+		spans, open = ps.search(spans, &v, seen, final)
+		keep = min(keep, open, int(v.open))
+	}
+	return spans, keep
+}
+
+// plain reports whether the views of a text have nothing that it does not have itself.
+func (ps *patterns) plain(text []byte) bool {
+	for i, c := range text {
 		switch {
-		case n > 0 && m.covered == 0:
-			dst = append(dst, Mask...)
-			m.covered = n
-		case n > 0:
-			m.covered = max(m.covered, n)
+		case !ps.spaces && (c == ' ' || c == '\n'):
+		case !plainBytes[c], c == ' ' && i > 0 && text[i-1] == ' ', ps.unquote && (c == '"' || c == '\'' || c == '`'):
+			return false
 		}
-		if m.covered > 0 {
-			m.covered--
+	}
+	return true
+}
+
+// readings are the ways to read a text that can differ.
+func (ps *patterns) readings(text []byte) []reading {
+	escaped := bytes.IndexByte(text, '\\') >= 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, '%') >= 0
+	out := []reading{{}}
+	if escaped || bytes.IndexByte(text, 0x1b) >= 0 {
+		out = append(out, reading{bare: true})
+	}
+	if escaped || bytes.IndexByte(text, '\b') >= 0 {
+		out = append(out, reading{erase: true})
+	}
+	if ps.unquote && bytes.ContainsAny(text, "'\"`\\&%") {
+		out = append(out, reading{unquote: true})
+	}
+	return out
+}
+
+// search looks for patterns in a view.
+func (ps *patterns) search(spans []span, v *view, before byte, final bool) (found []span, keep int) {
+	at := func(i int) span {
+		if v.from == nil {
+			return span{i, i + 1}
+		}
+		return span{int(v.from[i]), int(v.to[i])}
+	}
+	for i := range v.text {
+		if i > 0 {
+			before = v.text[i-1]
+		}
+		if !ps.begins[v.text[i]] {
 			continue
 		}
-		dst = append(dst, buf[i])
+		n, wait := ps.match(before, v.text[i:], final)
+		if wait {
+			return spans, at(i).from
+		}
+		if n > 0 {
+			spans = append(spans, span{at(i).from, at(i + n - 1).to})
+		}
 	}
-	return dst, len(buf)
+	return spans, int(v.open)
 }
 
 // match returns the length of the longest secret that rest starts with. It says to wait
 // if rest is only the beginning of one.
-func (r *Redactor) match(before byte, rest []byte, final bool) (n int, wait bool) {
-	if !r.first[rest[0]] {
-		return 0, false
-	}
-	if r.tokens {
+func (ps *patterns) match(before byte, rest []byte, final bool) (n int, wait bool) {
+	if ps.tokens {
 		if n, wait = token(before, rest, final); wait {
 			return 0, true
 		}
 	}
-	for _, p := range r.patterns {
+	candidates := ps.first[rest[0]]
+	if len(rest) >= indexed {
+		candidates = ps.index[[indexed]byte(rest)]
+	}
+	for _, p := range candidates {
 		switch {
 		case len(p) <= len(rest):
 			if len(p) > n && bytes.HasPrefix(rest, p) {
@@ -127,4 +230,88 @@ func (r *Redactor) match(before byte, rest []byte, final bool) (n int, wait bool
 		}
 	}
 	return n, false
+}
+
+// masker is the state of a scan.
+type masker struct {
+	before, seen byte // the last ones that were dealt with, of the text and of its view
+}
+
+const (
+	// piece is how much of a text is read at once.
+	piece = 128 << 10
+	// maxHeld bounds how much of a stream waits for its end.
+	maxHeld = 64 << 10
+)
+
+// all masks a whole text, piece by piece.
+func (m *masker) all(ps *patterns, text []byte) []byte {
+	if len(text) <= piece {
+		out, _ := m.scan(ps, nil, text, true)
+		return out
+	}
+	out := make([]byte, 0, len(text))
+	for from, end := 0, 0; from < len(text); {
+		end = min(len(text), max(end, from)+piece)
+		var n int
+		out, n = m.scan(ps, out, text[from:end], end == len(text))
+		from += n
+	}
+	return out
+}
+
+// scan appends text with its secrets masked to dst and returns how many bytes of it it has
+// dealt with: unless text is final, it stops where a secret may begin that goes on beyond
+// it. Secrets that overlap share one mask.
+func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) {
+	spans, keep := ps.find(m.before, m.seen, text, final)
+	spans = merge(spans)
+	for _, s := range slices.Backward(spans) {
+		if s.from < keep && s.to > keep {
+			keep = s.from
+		}
+	}
+	if !final && keep == 0 && len(text) > maxHeld {
+		return m.scan(ps, dst, text, true)
+	}
+	at := 0
+	for _, s := range spans {
+		if s.to > keep {
+			break
+		}
+		dst = append(append(dst, text[at:s.from]...), Mask...)
+		at = s.to
+	}
+	dst = append(dst, text[at:keep]...)
+	m.remember(text[:keep])
+	return dst, keep
+}
+
+// remember keeps what stands before the rest of a stream.
+func (m *masker) remember(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	m.before = text[len(text)-1]
+	if m.seen = m.before; plainBytes[m.before] && bytes.IndexByte(text, 0x1b) < 0 || m.before == '\n' {
+		return
+	}
+	tail := text[max(0, len(text)-maxToken):]
+	if v := canonical(string(tail), reading{}); len(v) > 0 {
+		m.seen = v[len(v)-1]
+	}
+}
+
+// merge joins the spans that overlap, in order.
+func merge(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	var out []span
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from < out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }

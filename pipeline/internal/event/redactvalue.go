@@ -6,7 +6,7 @@ import "reflect"
 // values of maps. It is for documents that are rendered afterwards, in forms that this
 // package does not know. Texts of a type of their own (enumerations) stay.
 func (r *Redactor) Value(v any) {
-	if r.nothing() {
+	if r == nil {
 		return
 	}
 	r.value(reflect.ValueOf(v))

@@ -1,7 +1,9 @@
 package event
 
 import (
+	"bytes"
 	"io"
+	"path"
 	"slices"
 	"sync"
 )
@@ -20,9 +22,6 @@ type Writer struct {
 
 // Writer returns a stream to w. Close it to write out what it holds back; w stays open.
 func (r *Redactor) Writer(w io.Writer) *Writer {
-	if r == nil {
-		r = &Redactor{}
-	}
 	return &Writer{redact: r, w: w}
 }
 
@@ -44,12 +43,52 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) pass(p []byte, final bool) error {
-	buf := slices.Concat(w.pending, p)
-	out, n := w.state.scan(w.redact, make([]byte, 0, len(buf)), buf, final)
-	w.pending = buf[n:]
+	out := p
+	if w.redact != nil {
+		out = w.masked(p, final)
+	}
 	if len(out) == 0 {
 		return nil
 	}
 	_, err := w.w.Write(out)
+	return err
+}
+
+func (w *Writer) masked(p []byte, final bool) []byte {
+	buf := slices.Concat(w.pending, p)
+	var out []byte
+	for len(buf) > 0 {
+		last := len(buf) <= piece
+		var n int
+		out, n = w.state.scan(w.redact.set.Load(), out, buf[:min(len(buf), piece)], final && last)
+		buf = buf[n:]
+		if last || n == 0 {
+			break
+		}
+	}
+	w.pending = buf
+	return out
+}
+
+// FileWriter returns a stream to w for a file of this name. JSON is masked text by text,
+// so that it stays JSON whatever a secret looks like; it is written when the stream is
+// closed.
+func (r *Redactor) FileWriter(name string, w io.Writer) io.WriteCloser {
+	if path.Ext(name) == ".json" {
+		return &jsonWriter{redact: r, w: w}
+	}
+	return r.Writer(w)
+}
+
+type jsonWriter struct {
+	redact *Redactor
+	w      io.Writer
+	text   bytes.Buffer
+}
+
+func (j *jsonWriter) Write(p []byte) (int, error) { return j.text.Write(p) }
+
+func (j *jsonWriter) Close() error {
+	_, err := j.w.Write(j.redact.JSON(j.text.Bytes()))
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps/secret"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -59,8 +60,31 @@ func secretTexts(v cty.Value, within bool, into map[string]bool) {
 	}
 }
 
+// namedSecrets collects what is a secret by its name or form, though nobody marked it: a
+// key that is written into env, the password of an address.
+func namedSecrets(name string, v cty.Value, into map[string]bool) {
+	v, _ = v.Unmark()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+	case v.Type() == cty.String:
+		for _, text := range secret.Values(name, v.AsString()) {
+			into[text] = true
+		}
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			k, e := it.Element()
+			inner := name
+			if k, _ = k.Unmark(); k.Type() == cty.String && k.IsKnown() {
+				inner = k.AsString()
+			}
+			namedSecrets(inner, e, into)
+		}
+	}
+}
+
 // Secrets returns every secret text of the pipeline, for the redactor: the values of
-// sensitive variables and whatever the file makes of them for sensitive arguments.
+// sensitive variables, whatever the file makes of them for sensitive arguments, and what
+// stands there as a secret by its name.
 func (c *Config) Secrets() []string {
 	return slices.Clone(c.secrets)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/secret"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -155,12 +156,14 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 	var out []steps.EnvVar
 	for it := bare.ElementIterator(); it.Next(); { // maps iterate sorted by key
 		k, v := it.Element()
-		secret := v.ContainsMarked() || len(all) > 0
+		hidden := v.ContainsMarked() || len(all) > 0
 		v, _ = v.UnmarkDeep()
 		if v.IsNull() {
 			continue
 		}
-		out = append(out, steps.EnvVar{Name: k.AsString(), Value: e.textOr(v, o, "env"), Secret: secret})
+		value := e.textOr(v, o, "env")
+		hidden = hidden || slices.Contains(secret.Values(k.AsString(), value), value)
+		out = append(out, steps.EnvVar{Name: k.AsString(), Value: value, Secret: hidden})
 	}
 	return out
 }

@@ -31,6 +31,7 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 	}
 	if a.Sensitive {
 		secretTexts(v, false, s.eval.secrets)
+		namedSecrets(a.Name, v, s.eval.secrets)
 	}
 	return v, true
 }

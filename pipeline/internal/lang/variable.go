@@ -52,6 +52,8 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 			secretTexts(v, true, e.secrets)
 			e.warnOfShort(d, v)
 			v = v.Mark(sensitive)
+		} else {
+			namedSecrets(d.name, v, e.secrets)
 		}
 		e.vars["var."+d.name] = v
 		out = append(out, Variable{Name: d.name, Value: v, Origin: origin, Sensitive: d.sensitive, Range: d.block.header})

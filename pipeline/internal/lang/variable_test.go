@@ -202,7 +202,7 @@ server "vllm" "sut" {
 	if len(diags) != 1 || diags.HasErrors() || !strings.Contains(diags[0].Summary, "var.keys is too short to be hidden") {
 		t.Fatal(diags)
 	}
-	want := "Basic aHVudGVyMi1odW50ZXIy|first-key-of-two|hunter2-hunter2"
+	want := "Basic aHVudGVyMi1odW50ZXIy|aHVudGVyMi1odW50ZXIy|first-key-of-two|hunter2-hunter2"
 	if got := strings.Join(cfg.Secrets(), "|"); got != want {
 		t.Errorf("secrets %q, want %q", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -62,7 +63,7 @@ func newContainers(opt Options, runID string, log *slog.Logger) (*containers, er
 	for _, h := range c.hosts {
 		h.launcher, err = docker.New(docker.Options{
 			Host: h.url, Address: h.address, RunID: runID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),
-			Dir: dir, Allow: opt.Allow, Credentials: registryCredentials(getenv), Log: log,
+			Dir: dir, Allow: opt.Allow, Credentials: learning(opt.Redactor, registryCredentials(getenv)), Log: log,
 		})
 		if err != nil {
 			return nil, err
@@ -233,6 +234,15 @@ func lookup(environ []string) func(string) string {
 			}
 		}
 		return value
+	}
+}
+
+// learning has credentials masked from the moment that they are read.
+func learning(redact *event.Redactor, find func(string) (docker.Credentials, error)) func(string) (docker.Credentials, error) {
+	return func(registry string) (docker.Credentials, error) {
+		c, err := find(registry)
+		redact.Learn(c.Password, c.IdentityToken)
+		return c, err
 	}
 }
 

@@ -20,7 +20,7 @@ func (m masked) Handle(e event.Event) {
 		return
 	}
 	var clean event.Event
-	if json.Unmarshal(m.redact.Bytes(text), &clean) == nil {
+	if json.Unmarshal(m.redact.JSON(text), &clean) == nil {
 		m.next.Handle(clean)
 	}
 }

@@ -141,7 +141,7 @@ func (s *session) blockFile(r *lang.Report, name string, doc *result.Document, o
 		return "", err
 	}
 	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
-	w := s.redact.Writer(file)
+	w := s.redact.FileWriter(path, file)
 	if err := errors.Join(f.write(w, doc, opt), w.Close()); err != nil {
 		return "", err
 	}

@@ -130,6 +130,7 @@ func open(opt Options) (*session, error) {
 	if s.redact == nil {
 		s.redact = event.NewRedactor(opt.Config.Secrets())
 	}
+	opt.Redactor = s.redact
 	if err := s.openDir(); err != nil {
 		return nil, err
 	}

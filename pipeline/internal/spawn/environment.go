@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/secret"
 )
 
 // Policy says which variables of our own environment a child inherits: those on the
-// allow-list, less those that look like a secret. What the command itself sets is always
+// allow-list, less those whose names have to do with a secret (see [secret.Mentions]). What the command itself sets is always
 // passed.
 //
 // The list is short on purpose. A runner's environment differs from machine to machine,
@@ -34,12 +35,6 @@ var allowed = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
 }
-
-// denied parts and prefixes of names, in upper case.
-var (
-	deniedParts    = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY"}
-	deniedPrefixes = []string{"ACTIONS_", "GITHUB_", "RUNNER_", "INPUT_"}
-)
 
 // Environment returns the variables a child gets: the inherited ones in the order of
 // environ, then set; a later value of a name replaces an earlier one.
@@ -70,25 +65,10 @@ func (p Policy) inherits(name string) bool {
 	if slices.Contains(p.Also, name) {
 		return true
 	}
-	if looksSecret(name) {
+	if secret.Mentions(name) {
 		return false
 	}
 	return matches(allowed, name) || matches(p.Also, name)
-}
-
-func looksSecret(name string) bool {
-	upper := strings.ToUpper(name)
-	for _, part := range deniedParts {
-		if strings.Contains(upper, part) {
-			return true
-		}
-	}
-	for _, prefix := range deniedPrefixes {
-		if strings.HasPrefix(upper, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 func matches(list []string, name string) bool {

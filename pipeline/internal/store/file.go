@@ -18,7 +18,7 @@ const maxFile = 256 << 20
 // Secrets are masked. name is a path below the directory.
 func (d *Dir) WriteFile(name string, write func(io.Writer) error) error {
 	return d.atomic(name, func(w io.Writer) error {
-		masked := d.redact.Writer(w)
+		masked := d.redact.FileWriter(name, w)
 		return errors.Join(write(masked), masked.Close())
 	})
 }

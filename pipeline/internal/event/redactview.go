@@ -1,0 +1,306 @@
+package event
+
+import (
+	"bytes"
+	"html"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/servegate/pipeline/reports/escape"
+	"golang.org/x/text/unicode/norm"
+)
+
+// view is a text as a reader gets it in the end: without escape sequences and invisible
+// characters, with entities, percent signs and backslashes resolved. Whatever a program
+// downstream strips or encodes, a secret is the same in the view of its output. Each byte
+// knows the part of the text that it stands for.
+type view struct {
+	text     []byte
+	from, to []int32
+	// open is where the text ends within something that cannot be read yet, the text's
+	// length if it does not.
+	open int32
+}
+
+// reading is a way to read control characters.
+type reading struct {
+	// bare drops an escape character alone, and not the sequence that it begins.
+	bare bool
+	// erase lets a backspace take the character before it.
+	erase bool
+	// unquote drops quotes, which shells put into the middle of a word.
+	unquote bool
+}
+
+// rounds bound how often a text is encoded over and over, such as JSON in HTML.
+const rounds = 4
+
+// plainBytes are the characters that are the same in every view.
+var plainBytes = func() (set [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		set[c] = !bytes.ContainsRune([]byte(`&%\+`), c)
+	}
+	return set
+}()
+
+// newView reads a text. One that is not final may go on.
+func newView(text []byte, how reading, final bool) view {
+	v := view{text: text, from: make([]int32, len(text)), to: make([]int32, len(text)), open: int32(len(text))}
+	for i := range text {
+		v.from[i], v.to[i] = int32(i), int32(i+1)
+	}
+	v = v.strip(how, final)
+	for range rounds {
+		next, changed := v.decode(final)
+		if !changed {
+			v = next
+			break
+		}
+		v = next.strip(how, final)
+	}
+	return v.tidy(how)
+}
+
+// canonical is the text of a view.
+func canonical(text string, how reading) []byte {
+	return newView([]byte(text), how, true).text
+}
+
+// empty returns a view to fill with what becomes of v.
+func (v *view) empty() view {
+	n := len(v.text)
+	return view{text: make([]byte, 0, n), from: make([]int32, 0, n), to: make([]int32, 0, n), open: v.open}
+}
+
+// put appends bytes that stand for what the bytes [i, j) of another view stand for.
+func (v *view) put(of *view, i, j int, text ...byte) {
+	for _, c := range text {
+		v.text = append(v.text, c)
+		v.from = append(v.from, of.from[i])
+		v.to = append(v.to, of.to[j-1])
+	}
+}
+
+// strip drops what is not seen: escape sequences, control and format characters, combining
+// marks. Letters lose their accents, so that it does not matter how they are composed.
+func (v *view) strip(how reading, final bool) view {
+	out := v.empty()
+	for i := 0; i < len(v.text); {
+		n, open := v.stripOne(&out, i, how, final)
+		if open {
+			out.open = min(out.open, v.from[i])
+			break
+		}
+		i += n
+	}
+	return out
+}
+
+func (v *view) stripOne(out *view, i int, how reading, final bool) (n int, open bool) {
+	c := v.text[i]
+	switch {
+	case c == 0x1b && !how.bare:
+		n, open = escape.SequencePrefix(string(v.text[i:min(len(v.text), i+maxToken)]))
+		return max(n, 1), open && !final
+	case c == '\b' && how.erase:
+		out.drop()
+		return 1, false
+	case c == '\n' || c == '\t':
+		out.put(v, i, i+1, ' ')
+		return 1, false
+	case c < ' ' || c == 0x7f:
+		return 1, false
+	case c < utf8.RuneSelf:
+		out.put(v, i, i+1, c)
+		return 1, false
+	case !final && !utf8.FullRune(v.text[i:]):
+		return 0, true
+	}
+	r, n := utf8.DecodeRune(v.text[i:])
+	switch {
+	case unseen(r):
+	case unicode.IsSpace(r):
+		out.put(v, i, i+n, ' ')
+	default:
+		for _, r := range norm.NFKD.String(string(r)) {
+			if !unseen(r) {
+				out.put(v, i, i+n, utf8.AppendRune(nil, r)...)
+			}
+		}
+	}
+	return n, false
+}
+
+// unseen reports characters beyond ASCII that stand for nothing or for a control character,
+// and marks on the character before them.
+func unseen(r rune) bool {
+	return r == utf8.RuneError || r >= 0x2400 && r <= 0x2426 || unicode.In(r, unicode.Cc, unicode.Mn, unicode.Me) || escape.Invisible(r)
+}
+
+// drop takes back the last character.
+func (v *view) drop() {
+	_, n := utf8.DecodeLastRune(v.text)
+	end := len(v.text) - n
+	v.text, v.from, v.to = v.text[:end], v.from[:end], v.to[:end]
+}
+
+// decode resolves one layer of entities, percent signs and backslashes.
+func (v *view) decode(final bool) (out view, changed bool) {
+	out = v.empty()
+	for i := 0; i < len(v.text); {
+		var text []byte
+		n, open := 0, false
+		switch v.text[i] {
+		case '&':
+			text, n, open = entity(v.text[i:])
+		case '%':
+			text, n, open = hexByte(v.text[i:], 1)
+		case '\\':
+			text, n, open = backslash(v.text[i:])
+		}
+		if open && !final {
+			out.open = min(out.open, v.from[i])
+			break
+		}
+		if n == 0 {
+			out.put(v, i, i+1, v.text[i])
+			i++
+			continue
+		}
+		out.put(v, i, i+n, text...)
+		changed = true
+		i += n
+	}
+	return out, changed
+}
+
+// maxEntity is more than the longest name of an entity has.
+const maxEntity = 34
+
+// entity reads &lt; and &#60; and &#x3C;. It says whether s ends within one.
+func entity(s []byte) (text []byte, n int, open bool) {
+	for n = 1; n < min(len(s), maxEntity); n++ {
+		c := s[n]
+		if c == ';' {
+			if got := html.UnescapeString(string(s[:n+1])); got != string(s[:n+1]) {
+				return []byte(got), n + 1, false
+			}
+			return nil, 0, false
+		}
+		if !alnum[c] && !(c == '#' && n == 1) {
+			return nil, 0, false
+		}
+	}
+	return nil, 0, n < maxEntity
+}
+
+// hexByte reads two digits at a position: %3C, \x3c.
+func hexByte(s []byte, at int) (text []byte, n int, open bool) {
+	code, open := digits(s, at, 2, 16)
+	if code < 0 {
+		return nil, 0, open
+	}
+	return []byte{byte(code)}, at + 2, false
+}
+
+// digits reads a number of that many digits, -1 if there is none. It says whether s ends
+// within one.
+func digits(s []byte, at, count, base int) (code int, open bool) {
+	end := min(len(s), at+count)
+	for i := at; i < end; i++ {
+		if _, err := strconv.ParseUint(string(s[i:i+1]), base, 8); err != nil {
+			return -1, false
+		}
+	}
+	if end < at+count {
+		return -1, true
+	}
+	value, err := strconv.ParseUint(string(s[at:end]), base, 32)
+	if err != nil {
+		return -1, false
+	}
+	return int(value), false
+}
+
+// controls are what a backslash makes of a letter.
+var controls = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'b': '\b', 'e': 0x1b}
+
+// backslash reads the escapes of JSON, JavaScript, Go, Python and shells.
+func backslash(s []byte) (text []byte, n int, open bool) {
+	if len(s) < 2 {
+		return nil, 0, true
+	}
+	c := s[1]
+	switch {
+	case c == 'u':
+		return unicodeEscape(s)
+	case c == 'U':
+		code, open := digits(s, 2, 8, 16)
+		if code < 0 {
+			return nil, 0, open
+		}
+		return utf8.AppendRune(nil, rune(code)), 10, false
+	case c == 'x':
+		return hexByte(s, 2)
+	case c >= '0' && c <= '7':
+		code, open := digits(s, 1, 3, 8)
+		if code < 0 || code > 0xff {
+			return nil, 0, open
+		}
+		return []byte{byte(code)}, 4, false
+	case controls[c] != 0:
+		return []byte{controls[c]}, 2, false
+	case c < utf8.RuneSelf && !alnum[c]:
+		return []byte{c}, 2, false
+	}
+	return nil, 0, false
+}
+
+// unicodeEscape reads \u00e4, or two of them for what is beyond 16 bits.
+func unicodeEscape(s []byte) (text []byte, n int, open bool) {
+	code, open := digits(s, 2, 4, 16)
+	if code < 0 {
+		return nil, 0, open
+	}
+	if !utf16.IsSurrogate(rune(code)) {
+		return utf8.AppendRune(nil, rune(code)), 6, false
+	}
+	rest := s[6:]
+	if len(rest) < 2 && bytes.HasPrefix([]byte(`\u`), rest) {
+		return nil, 0, true
+	}
+	if !bytes.HasPrefix(rest, []byte(`\u`)) {
+		return utf8.AppendRune(nil, utf8.RuneError), 6, false
+	}
+	low, open := digits(rest, 2, 4, 16)
+	if open {
+		return nil, 0, true
+	}
+	r := utf16.DecodeRune(rune(code), rune(low))
+	if r == utf8.RuneError {
+		return utf8.AppendRune(nil, r), 6, false
+	}
+	return utf8.AppendRune(nil, r), 12, false
+}
+
+// tidy makes one space of each run of them, also of a plus sign, which is a space in a
+// query.
+func (v *view) tidy(how reading) view {
+	out := v.empty()
+	for i, c := range v.text {
+		switch {
+		case how.unquote && bytes.IndexByte([]byte("'\"`\\"), c) >= 0:
+			continue
+		case c == '+':
+			c = ' '
+		}
+		if c == ' ' && len(out.text) > 0 && out.text[len(out.text)-1] == ' ' {
+			out.to[len(out.to)-1] = v.to[i]
+			continue
+		}
+		out.put(v, i, i+1, c)
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// strength is how sure a word makes us that a value is a secret.
+type strength int
+
+const (
+	none strength = iota
+	// weak words also name things that are public: a value must look random as well.
+	weak
+	// strong words name what a machine made: a key or a token.
+	strong
+	// chosen words name what a person may have chosen: a value can be a plain word.
+	chosen
+)
+
+// words are the parts of a name that mean a secret.
+var words = map[string]strength{
+	"TOKEN": strong, "TOKENS": weak, "SECRET": chosen, "SECRETS": chosen,
+	"PASSWORD": chosen, "PASSWORDS": chosen, "PASSWD": chosen, "PASSPHRASE": chosen, "PASSCODE": chosen, "PWD": chosen, "PASS": chosen, "PW": chosen,
+	"CREDENTIAL": strong, "CREDENTIALS": strong, "CREDS": strong, "CRED": strong,
+	"AUTH": strong, "AUTHORIZATION": strong, "AUTHENTICATION": weak, "OAUTH": strong, "BEARER": strong, "JWT": strong, "COOKIE": strong,
+	"APIKEY": strong, "PAT": strong, "DSN": strong, "SAS": strong, "WEBHOOK": strong, "OTP": strong, "TOTP": strong, "KUBECONFIG": strong,
+	"SIGNATURE": weak, "SIG": weak, "SESSION": weak, "SALT": weak, "PEM": weak, "KEY": strong, "KEYS": weak,
+}
+
+// endings are words that names run together with others: PGPASSWORD, GHTOKEN, clientsecret.
+var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "CREDENTIALS", "DBPASS", "PGPASS", "ACCOUNTKEY", "ACCESSKEY", "PRIVATEKEY", "STORAGEKEY", "SECRETKEY"}
+
+// publicKeys are the words before KEY that make it the key of a map, a table or a cache.
+var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP", "CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
+
+// qualifiers, as the last word of a name, name something about a secret.
+var qualifiers = []string{
+	"FILE", "PATH", "DIR", "DIRECTORY", "FOLDER", "NAME", "TYPE", "KIND", "PROVIDER", "HELPER", "SOCK", "SOCKET", "LENGTH", "LEN", "SIZE", "COUNT", "LIMIT",
+	"MAX", "MIN", "TTL", "TIMEOUT", "EXPIRY", "EXPIRES", "ENABLED", "DISABLED", "REQUIRED", "MODE", "METHOD", "SCHEME", "ENDPOINT", "REGION", "VERSION",
+	"ALGORITHM", "FORMAT", "PARALLELISM", "STORE", "BACKEND", "SOURCE",
+}
+
+// folders are the shell's own names for where it is.
+var folders = []string{"PWD", "OLDPWD"}
+
+// runners are the prefixes of what a workflow's runner gives to its steps, tokens among it.
+var runners = []string{"ACTIONS_", "GITHUB_", "RUNNER_", "INPUT_"}
+
+// Name reports whether a variable, header or field of this name holds a secret, whatever
+// its value looks like.
+func Name(name string) bool { return strengthOf(name) > weak }
+
+// Mentions reports whether a variable is better not handed to others: its name has to do
+// with a secret, or with the workflow that this program runs in.
+func Mentions(name string) bool {
+	upper := strings.ToUpper(name)
+	if slices.ContainsFunc(runners, func(prefix string) bool { return strings.HasPrefix(upper, prefix) }) {
+		return true
+	}
+	s, _ := strongest(split(name))
+	return s > none && !slices.Contains(folders, upper)
+}
+
+func strengthOf(name string) strength {
+	parts := split(name)
+	if len(parts) == 0 || slices.Contains(folders, strings.ToUpper(name)) || slices.Contains(qualifiers, parts[len(parts)-1]) {
+		return none
+	}
+	s, _ := strongest(parts)
+	return s
+}
+
+// strongest is the strongest word of a name and its position.
+func strongest(parts []string) (s strength, at int) {
+	for i, part := range parts {
+		if found := wordStrength(parts, i, strings.TrimRight(part, "0123456789")); found > s {
+			s, at = found, i
+		}
+	}
+	return s, at
+}
+
+func wordStrength(parts []string, i int, part string) strength {
+	switch {
+	case part == "KEY" || part == "KEYS":
+		if i > 0 && slices.Contains(publicKeys, parts[i-1]) || i == 0 && len(parts) == 1 {
+			return none
+		}
+	case part == "STRING" && i > 0 && (parts[i-1] == "CONNECTION" || parts[i-1] == "CONN"), part == "STR" && i > 0 && parts[i-1] == "CONN":
+		return strong
+	case words[part] == none:
+		if slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(part, e) }) {
+			return chosen
+		}
+	}
+	return words[part]
+}
+
+// split breaks a name into its words in upper case: at everything that is neither letter
+// nor digit, and where a small letter is followed by a large one.
+func split(name string) []string {
+	var b strings.Builder
+	var before rune
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = ' '
+		}
+		b.WriteRune(unicode.ToUpper(r))
+		before = r
+	}
+	return strings.Fields(b.String())
+}

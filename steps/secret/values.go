@@ -1,0 +1,127 @@
+package secret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// FromEnviron returns the secrets of an environment: the values of variables whose names
+// mean one, and what stands as a password in an address or a connection string, whatever
+// its variable is called (HTTPS_PROXY, DATABASE_URL).
+func FromEnviron(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			out = append(out, Values(name, value)...)
+		}
+	}
+	return out
+}
+
+// Values returns the secrets in a value of a variable, header or field of this name: the
+// value itself if it is one, and what is one within it.
+func Values(name, value string) []string {
+	var out []string
+	s := strengthOf(name)
+	if s > none && !harmless(value, s) {
+		out = append(out, value)
+	}
+	return append(out, Within(value)...)
+}
+
+// harmless reports whether a value is plainly no secret, as sure as its name is.
+func harmless(value string, s strength) bool {
+	value = strings.TrimSpace(value)
+	switch {
+	case len(value) < 6, slices.Contains(switches, strings.ToLower(value)):
+		return true
+	case number.MatchString(value):
+		return s != chosen || len(value) < 8 || strings.ContainsAny(value, ".,+- ")
+	case version.MatchString(value):
+		return true
+	case isURL(value), isPath(value, s):
+		return true // what is secret in an address is found within it
+	case s == chosen:
+		return len(value) < 8 && lower.MatchString(value)
+	case s == strong:
+		return len(value) < 8 || modelName.MatchString(value) && !random(value)
+	}
+	return !random(value)
+}
+
+// switches are values that stand for no secret at all, and words of our own reports.
+var switches = []string{
+	"true", "false", "none", "null", "undefined", "unset", "empty", "dummy", "enabled", "disabled", "default", "auto", "automatic", "required", "optional",
+	"always", "never", "anonymous", "public", "private", "internal", "external", "inherit", "password", "secret", "token", "bearer", "redacted", "(redacted)",
+	"server", "pipeline", "benchmark", "baseline", "regression", "inconclusive", "throughput", "localhost", "production", "staging", "development",
+}
+
+var (
+	number    = regexp.MustCompile(`^[-+]?[0-9][0-9., _-]*$`)
+	version   = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
+	lower     = regexp.MustCompile(`^[a-z]+$`)
+	modelName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
+	address   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+)
+
+// leastDrawn is the length from which on a random segment makes an address a secret as a
+// whole, as those of webhooks are.
+const leastDrawn = 20
+
+// isURL reports whether a value is an address that is no secret as a whole.
+func isURL(value string) bool {
+	if !address.MatchString(value) {
+		return false
+	}
+	_, rest, _ := strings.Cut(value, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	path, _, _ = strings.Cut(path, "?")
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) >= leastDrawn && random(part) })
+}
+
+// isPath reports whether a value is the path of a file. It is judged by its words: one in
+// 64 secrets in base64 begins with a slash.
+func isPath(value string, s strength) bool {
+	rest := strings.TrimLeft(value, ".~")
+	if !strings.HasPrefix(rest, "/") || random(value) || strings.ContainsAny(value, "+=%&$#!;\"'<>`\n") {
+		return false
+	}
+	// A password that a person chose can begin with a slash; a path has folders.
+	return s != chosen || strings.Count(rest, "/") > 1
+}
+
+// random reports whether text looks like something that a machine drew: its letters and
+// digits change kind far more often than words and version numbers do.
+func random(value string) bool {
+	changes, count := 0, 0
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		changes += kindChanges(word)
+		count += len(word)
+	}
+	return count >= 8 && changes*6 >= count
+}
+
+// kindChanges counts where a word goes from one kind of characters to another, besides the
+// capital that a word begins with.
+func kindChanges(word string) int {
+	kind := func(r rune) int {
+		switch {
+		case unicode.IsDigit(r):
+			return 1
+		case unicode.IsUpper(r):
+			return 2
+		}
+		return 3
+	}
+	runes := []rune(word)
+	n := 0
+	for i := 1; i < len(runes); i++ {
+		before, at := kind(runes[i-1]), kind(runes[i])
+		if before != at && !(before == 2 && at == 3) {
+			n++
+		}
+	}
+	return n
+}
