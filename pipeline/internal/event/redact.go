@@ -189,8 +189,12 @@ func (ps *patterns) search(spans []span, v *view, before byte, final bool) (foun
 		}
 		return span{int(v.from[i]), int(v.to[i])}
 	}
+	masked := -1 // where the last one ended
 	for i := range v.text {
-		if i > 0 {
+		switch {
+		case i == masked:
+			before = Mask[len(Mask)-1]
+		case i > 0:
 			before = v.text[i-1]
 		}
 		if !ps.begins[v.text[i]] {
@@ -201,7 +205,7 @@ func (ps *patterns) search(spans []span, v *view, before byte, final bool) (foun
 			return spans, at(i).from
 		}
 		if n > 0 {
-			spans = append(spans, span{at(i).from, at(i + n - 1).to})
+			spans, masked = append(spans, span{at(i).from, at(i + n - 1).to}), max(masked, i+n)
 		}
 	}
 	return spans, int(v.open)
@@ -283,7 +287,9 @@ func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) 
 		at = s.to
 	}
 	dst = append(dst, text[at:keep]...)
-	m.remember(text[:keep])
+	if m.remember(text[:keep]); at == keep && at > 0 {
+		m.before, m.seen = Mask[len(Mask)-1], Mask[len(Mask)-1]
+	}
 	return dst, keep
 }
 

@@ -308,12 +308,14 @@ func TestRedactorProperty(t *testing.T) {
 	})
 }
 
-// TestRedactorStreamProperty: the pieces of a stream do not matter, whatever is in it.
+// TestRedactorStreamProperty: nothing is left of a stream, whatever its pieces are.
 func TestRedactorStreamProperty(t *testing.T) {
 	pieces := []string{"secret", "s", "e", "\x1b[31m", "\x1b[", "\x1b", "\u200b", "\u0301", "&lt;", "&#60;", "&#x3C;", "&", "#", ";", "%3C", "%", "3", "C", `\u003c`, `\`, "u", "<", "<two", " ", "\n", "+", "\"", "x"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 16).Draw(t, "pieces"), "")
-		checkStream(t, exact([]string{"secret<two", "one two", `a"secret`}), []byte(text), func(left int) int { return rapid.IntRange(1, left).Draw(t, "write") })
+		r := exact([]string{"secret<two", "one two", `a"secret`})
+		checkNothingLeft(t, r, r.String(text))
+		checkNothingLeft(t, r, stream(t, r, []byte(text), func(left int) int { return rapid.IntRange(1, left).Draw(t, "write") }))
 	})
 }
 
@@ -329,13 +331,29 @@ func FuzzRedactor(f *testing.F) {
 			}
 		}
 		if bytes.IndexByte(text, '\b') < 0 && !bytes.Contains(text, []byte{'\\'}) {
-			checkStream(t, r, text, func(left int) int { return min(left, 1+int(width%16)) })
+			checkNothingLeft(t, r, stream(t, r, text, func(left int) int { return min(left, 1+int(width%16)) }))
 		}
 	})
 }
 
-func checkStream(t interface{ Fatalf(string, ...any) }, r *Redactor, text []byte, next func(left int) int) {
-	want := string(r.Bytes(text))
+type failer interface{ Fatalf(string, ...any) }
+
+// checkNothingLeft masks once more, which must find nothing.
+func checkNothingLeft(t failer, r *Redactor, masked string) {
+	if again := r.String(masked); again != masked {
+		t.Fatalf("a secret is left in %q: %q", masked, again)
+	}
+}
+
+// checkStream compares a stream with the whole.
+func checkStream(t failer, r *Redactor, text []byte, next func(left int) int) {
+	if got, want := stream(t, r, text, next), string(r.Bytes(text)); got != want {
+		t.Fatalf("stream of %q = %q, want %q", text, got, want)
+	}
+}
+
+// stream masks text in writes of the lengths that next gives.
+func stream(t failer, r *Redactor, text []byte, next func(left int) int) string {
 	var out bytes.Buffer
 	w := r.Writer(&out)
 	for rest := text; len(rest) > 0; {
@@ -348,9 +366,7 @@ func checkStream(t interface{ Fatalf(string, ...any) }, r *Redactor, text []byte
 	if err := w.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	if out.String() != want {
-		t.Fatalf("stream of %q = %q, want %q", text, out.String(), want)
-	}
+	return out.String()
 }
 
 func BenchmarkRedactorLog(b *testing.B) {
