@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/spf13/cobra"
 )
 
@@ -54,13 +55,23 @@ func (a *app) format(args []string, check, diff bool) error {
 	return nil
 }
 
+// readRegular reads a file, up to one byte more than what is parsed.
+func readRegular(name string) ([]byte, error) {
+	f, err := regular.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	return io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
+}
+
 // formatFile formats one file, or standard input onto standard output for "-".
 func (a *app) formatFile(name string, check, diff bool) (changed bool, err error) {
 	var src []byte
 	if name == "-" {
 		src, err = io.ReadAll(a.In)
 	} else {
-		src, err = os.ReadFile(name)
+		src, err = readRegular(name)
 	}
 	if err != nil {
 		return false, err

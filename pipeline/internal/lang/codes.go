@@ -18,6 +18,7 @@ const (
 	codeCycle      diag.Code = "P2103" // blocks refer to each other in a circle
 	codeLate       diag.Code = "P2104" // the value exists only at run time
 	codeExpression diag.Code = "P2105" // an expression that cannot be evaluated
+	codeTooMuch    diag.Code = "P2106" // an expression that takes too much time or memory
 
 	codeType      diag.Code = "P2201" // a value of the wrong type
 	codeUnit      diag.Code = "P2202" // a quantity in the wrong unit

@@ -7,9 +7,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 )
 
 // evaluator evaluates a program, each name when it is first referred to and once. The
@@ -18,7 +21,11 @@ import (
 type evaluator struct {
 	*reporter
 	prog *program
-	vars map[string]cty.Value // by address: "var.rate"
+	// meter bounds what all expressions take together, and functions are those that pay to
+	// it.
+	meter     *meter.Meter
+	functions map[string]ctyfunction.Function
+	vars      map[string]cty.Value // by address: "var.rate"
 	// outputs of steps by address and name; nil at plan time.
 	outputs map[string]map[string]string
 
@@ -58,8 +65,10 @@ type frame struct {
 }
 
 func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *evaluator {
+	m := meter.New(meter.Default())
 	return &evaluator{
 		reporter: rep, prog: prog, vars: vars,
+		meter: m, functions: function.Table(prog.dir, m),
 		nodes: map[string]*node{}, instanced: map[*block]instances{},
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
@@ -139,12 +148,19 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 func (e *evaluator) local(addr string) (cty.Value, bool) {
 	expr := e.prog.locals[addr].Expr
 	v, ok := e.newScope().value(expr)
-	if ok && size(v, maxLocalSize) > maxLocalSize {
-		e.report(problem(codeValue, expr.Range(), fmt.Sprintf("%s is too large", addr),
-			fmt.Sprintf("A local value has at most %d characters and elements in all.", maxLocalSize)))
+	if ok && !e.keep(expr, v) {
 		return cty.DynamicVal, false
 	}
 	return v, ok
+}
+
+// keep counts a value that stays in memory, and reports the one that is too much.
+func (e *evaluator) keep(expr hcl.Expression, v cty.Value) bool {
+	if over := e.meter.Keep(v); over != nil {
+		e.report(problem(codeTooMuch, expr.Range(), over.Summary, over.Detail))
+		return false
+	}
+	return true
 }
 
 // cycle reports that the evaluation of addr needs addr.

@@ -15,17 +15,21 @@ import (
 // explain makes a diagnostic of hcl's own one of ours: with a code, in our style, and
 // with "did you mean" where hcl has none.
 func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) {
-	_ = diag.WithCode(hcl.Diagnostics{d}, codeExpression) // it changes d itself
+	if e.meter.Exceeded() {
+		_ = diag.WithCode(hcl.Diagnostics{d}, codeTooMuch) // it changes d itself
+		return
+	}
+	_ = diag.WithCode(hcl.Diagnostics{d}, codeExpression)
 	if d.Summary != "" {
 		d.Summary = strings.ToLower(d.Summary[:1]) + d.Summary[1:]
 	}
 	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
-		names := slices.Collect(maps.Keys(e.prog.functions))
+		names := slices.Collect(maps.Keys(e.functions))
 		slices.Sort(names)
 		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), choose(call.CalledFunctionName(), names, "functions"))
 		return
 	}
-	if key, names, ok := missingKey(d, expr, ctx); ok {
+	if key, names, ok := e.missingKey(d, expr, ctx); ok {
 		d.Summary = fmt.Sprintf("there is no element %q", key)
 		d.Detail = choose(key, names, "keys")
 	}
@@ -33,7 +37,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 
 // missingKey finds the index that an evaluation failed at, if it is a known key that a
 // known map does not have.
-func missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (key string, names []string, found bool) {
+func (e *evaluator) missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (key string, names []string, found bool) {
 	root, ok := expr.(hclsyntax.Node)
 	if !ok || d.Subject == nil {
 		return "", nil, false
@@ -44,8 +48,8 @@ func missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (k
 		if !ok || found || !overlap(*d.Subject, index.Range()) {
 			return nil
 		}
-		collection, diags := index.Collection.Value(ctx)
-		k, keyDiags := index.Key.Value(ctx)
+		collection, diags := e.meter.Value(e.meter.Expression(index.Collection), ctx)
+		k, keyDiags := e.meter.Value(e.meter.Expression(index.Key), ctx)
 		if diags.HasErrors() || keyDiags.HasErrors() || collection.IsMarked() || !isMap(collection) {
 			return nil
 		}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -86,7 +87,7 @@ func (e *evaluator) readVarFile(path string) []assignment {
 			e.report(problem(codeBlock, headerOf(b), fmt.Sprintf("%s holds a block", origin), "A file of variables holds lines name = value only. Is it a pipeline file?"))
 		}
 		for _, a := range (&block{attrs: body.Attributes}).sorted() {
-			v, valueDiags := a.Expr.Value(nil)
+			v, valueDiags := e.meter.Value(e.meter.Expression(a.Expr), nil)
 			if valueDiags.HasErrors() {
 				e.report(problem(codeVariableValue, a.Expr.Range(), fmt.Sprintf("value of %s is not a constant", a.Name), "A file of variables holds literal values: no references and no functions."))
 				continue
@@ -119,7 +120,7 @@ func (e *evaluator) readJSONVars(path string) []assignment {
 }
 
 func readJSONObject(path string) (map[string]json.RawMessage, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,8 @@ func parseValue(text string) (cty.Value, error) {
 	if !ok || len(body.Blocks) > 0 || len(body.Attributes) != 1 || body.Attributes["value"] == nil {
 		return cty.NilVal, errNotValue
 	}
-	v, diags := body.Attributes["value"].Expr.Value(nil)
+	m := meter.New(meter.Default())
+	v, diags := m.Value(m.Expression(body.Attributes["value"].Expr), nil)
 	if diags.HasErrors() {
 		return cty.NilVal, errNotValue
 	}

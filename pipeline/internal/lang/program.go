@@ -6,18 +6,15 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/steps"
-	ctyfunction "github.com/zclconf/go-cty/cty/function"
 )
 
 // program is the parsed pipeline: every block decoded and every name indexed, nothing
 // evaluated. It does not change after parse.
 type program struct {
-	registry  *steps.Registry
-	functions map[string]ctyfunction.Function
-	dir       string // folder that paths in the file are meant from
-	maxCells  int
+	registry *steps.Registry
+	dir      string // folder that paths in the file are meant from
+	maxCells int
 
 	settings  *block // the pipeline block, nil if there is none
 	variables []*block
@@ -36,7 +33,7 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, functions: function.Table(baseDir(src)), dir: baseDir(src), maxCells: opt.MaxCells,
+		registry: opt.Registry, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {

@@ -29,7 +29,9 @@ type scope struct {
 // prepared is an expression with its references resolved.
 type prepared struct {
 	ctx *hcl.EvalContext
-	ok  bool // all references are good
+	// metered is the expression as it is evaluated.
+	metered hcl.Expression
+	ok      bool // all references are good
 	// varies says that the value depends on matrix or self, which change from cell to cell.
 	varies  bool
 	done    bool
@@ -62,9 +64,12 @@ func (s *scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
 	if p.done && !p.varies {
 		return p.value, p.valueOK
 	}
+	if s.eval.meter.Spent() {
+		return cty.DynamicVal, false // reported where the last step was taken
+	}
 	ctx := p.ctx.NewChild()
 	ctx.Variables = s.locals
-	v, diags := expr.Value(ctx)
+	v, diags := s.eval.meter.Value(p.metered, ctx)
 	for _, d := range diags {
 		s.eval.explain(d, expr, ctx)
 		if p.varies {
@@ -101,7 +106,7 @@ func (s *scope) prepare(expr hcl.Expression) *prepared {
 	if p := s.prepared[expr]; p != nil {
 		return p
 	}
-	p := &prepared{ok: true}
+	p := &prepared{ok: true, metered: s.eval.meter.Expression(expr)}
 	s.prepared[expr] = p
 	names := tree{}
 	for _, t := range expr.Variables() {
@@ -116,7 +121,7 @@ func (s *scope) prepare(expr hcl.Expression) *prepared {
 			p.ok = s.resolve(t, names) && p.ok
 		}
 	}
-	p.ctx = &hcl.EvalContext{Functions: s.eval.prog.functions, Variables: names.objects()}
+	p.ctx = &hcl.EvalContext{Functions: s.eval.functions, Variables: names.objects()}
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -32,6 +33,9 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 	if a.Sensitive {
 		secretTexts(v, false, s.eval.secrets)
 		namedSecrets(a.Name, v, s.eval.secrets)
+	}
+	if !s.eval.keep(src.Expr, v) {
+		return cty.UnknownVal(a.Type), false
 	}
 	return v, true
 }
@@ -97,7 +101,11 @@ func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	if a.Unit != "" {
 		return convertUnit(at, a, v)
 	}
-	out, err := convert.Convert(v, a.Type)
+	err := meter.CheckConversion(v, a.Type)
+	out := v
+	if err == nil {
+		out, err = convert.Convert(v, a.Type)
+	}
 	if err != nil {
 		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)),
 			fmt.Sprintf("The value is %s: %s.", typeName(v.Type()), err))

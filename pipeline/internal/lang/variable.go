@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -45,7 +46,7 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 	var out []Variable
 	for _, d := range declared {
 		v, origin, ok := e.resolve(d, values[d.name])
-		if !ok {
+		if !ok || !e.keepGiven(d, v) {
 			continue
 		}
 		if d.sensitive {
@@ -62,6 +63,15 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 		e.validate(d)
 	}
 	return out
+}
+
+// keepGiven counts the value of a variable, wherever it came from.
+func (e *evaluator) keepGiven(d declaration, v cty.Value) bool {
+	if over := e.meter.Keep(v); over != nil {
+		e.report(problem(codeTooMuch, d.block.header, fmt.Sprintf("var.%s: %s", d.name, over.Summary), over.Detail))
+		return false
+	}
+	return true
 }
 
 // declarations decodes the variable blocks.
@@ -127,6 +137,9 @@ func (d declaration) accept(v cty.Value) (cty.Value, error) {
 			return d.def, nil
 		}
 		return v, fmt.Errorf("null is not allowed")
+	}
+	if err := meter.CheckConversion(v, d.typ); err != nil {
+		return v, err
 	}
 	if d.defaults != nil {
 		v = d.defaults.Apply(v)

@@ -10,9 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// maxProduct of elements may come out of setproduct.
-const maxProduct = 10_000
-
 func collectionEntries() []entry {
 	return []entry{
 		{name: "chunklist", f: stdlib.ChunklistFunc, doc: "Splits a list into lists of a fixed size; the last may be shorter.",
@@ -21,12 +18,12 @@ func collectionEntries() []entry {
 		{name: "coalescelist", f: stdlib.CoalesceListFunc, doc: "The first list that is not empty.", args: []string{"Lists."}},
 		{name: "compact", f: stdlib.CompactFunc, doc: "A list of strings without those that are empty or null.", args: []string{"A list of strings."}},
 		{name: "concat", f: stdlib.ConcatFunc, doc: "One list of the elements of several.", args: []string{"Lists."}},
-		{name: "contains", f: stdlib.ContainsFunc, doc: "True if a list or set holds a value.", args: []string{"The list or set.", "The value."}},
-		{name: "distinct", f: stdlib.DistinctFunc, doc: "A list without duplicates; the first of each stays.", args: []string{"The list."}},
+		{name: "contains", f: stdlib.ContainsFunc, check: checkSearch, doc: "True if a list or set holds a value.", args: []string{"The list or set.", "The value."}},
+		{name: "distinct", f: stdlib.DistinctFunc, check: checkDistinct, doc: "A list without duplicates; the first of each stays.", args: []string{"The list."}},
 		{name: "element", f: stdlib.ElementFunc, doc: "The element at a place, which wraps around at the end.",
 			args: []string{"The list, not empty.", "The place, from 0; negative from the end."}},
 		{name: "flatten", f: stdlib.FlattenFunc, doc: "A list with its inner lists replaced by their elements.", args: []string{"The list of lists."}},
-		{name: "index", f: index, doc: "The place of a value in a list, from 0; an error if it is not there.", args: []string{"The list.", "The value."}},
+		{name: "index", f: index, check: checkSearch, doc: "The place of a value in a list, from 0; an error if it is not there.", args: []string{"The list.", "The value."}},
 		{name: "keys", f: stdlib.KeysFunc, doc: "The keys of a map, sorted.", args: []string{"A map or object."}},
 		{name: "length", f: length, doc: "The number of elements of a collection, or of characters of a string.", args: []string{"A list, set, map, object or string."}},
 		{name: "lookup", f: lookup, doc: "The element of a map with a key, or a default.",
@@ -282,17 +279,3 @@ var sum = function.New(&function.Spec{
 		return total, nil
 	},
 })
-
-func checkProduct(args []cty.Value) error {
-	total := 1
-	for _, arg := range args {
-		v, _ := arg.Unmark()
-		if v.IsNull() || !v.IsKnown() || !v.CanIterateElements() {
-			return nil
-		}
-		if total *= v.LengthInt(); total > maxProduct {
-			return fmt.Errorf("more than %d combinations", maxProduct)
-		}
-	}
-	return nil
-}

@@ -48,7 +48,7 @@ func Docs() []Doc {
 }
 
 func (e entry) describe() Doc {
-	f := e.function()
+	f := e.f.WithNewDescriptions(e.doc, e.args)
 	doc := Doc{Name: e.name, Description: f.Description(), Returns: e.returns()}
 	for _, p := range f.Params() {
 		doc.Params = append(doc.Params, e.param(p, false))

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"unicode/utf8"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -61,17 +62,14 @@ var base64Decode = function.New(&function.Spec{
 	},
 })
 
-// checkJSON counts brackets outside strings.
-func checkJSON(args []cty.Value) error {
-	if len(args) == 0 {
-		return nil
+// checkJSON counts brackets and commas outside strings.
+func checkJSON(args []cty.Value) (int64, error) {
+	src, ok := stringArg(args, 0)
+	if !ok {
+		return 0, nil
 	}
-	v, _ := args[0].Unmark()
-	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return nil
-	}
-	depth, inString, escaped := 0, false, false
-	for _, c := range []byte(v.AsString()) {
+	depth, elements, inString, escaped := 0, int64(1), false, false
+	for _, c := range []byte(src) {
 		switch {
 		case escaped:
 			escaped = false
@@ -81,12 +79,15 @@ func checkJSON(args []cty.Value) error {
 		case c == '"':
 			inString = true
 		case c == '[' || c == '{':
+			elements++
 			if depth++; depth > maxJSONDepth {
-				return function.NewArgErrorf(0, "the JSON is nested more than %d deep", maxJSONDepth)
+				return 0, function.NewArgErrorf(0, "the JSON is nested more than %d deep", maxJSONDepth)
 			}
 		case c == ']' || c == '}':
 			depth--
+		case c == ',':
+			elements++
 		}
 	}
-	return nil
+	return elements, fits(elements*meter.ElementBytes + int64(len(src)))
 }

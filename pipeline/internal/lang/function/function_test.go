@@ -20,7 +20,7 @@ func eval(t *testing.T, expr, dir string) (cty.Value, hcl.Diagnostics) {
 		t.Fatalf("%s: %s", expr, diags)
 	}
 	return parsed.Value(&hcl.EvalContext{
-		Functions: Table(dir),
+		Functions: Table(dir, nil),
 		Variables: map[string]cty.Value{
 			"secret":  cty.StringVal("hunter2").Mark("sensitive"),
 			"unknown": cty.UnknownVal(cty.String),
@@ -138,14 +138,14 @@ func TestValues(t *testing.T) {
 			}
 		})
 		tested[tt.expr[:strings.IndexByte(tt.expr, '(')]] = true
-		for name := range Table(dir) {
+		for name := range Table(dir, nil) {
 			if strings.Contains(tt.want, name+"(") {
 				tested[name] = true
 			}
 		}
 	}
 	tested["tomap"] = true // inside lookup
-	for name := range Table(dir) {
+	for name := range Table(dir, nil) {
 		if !tested[name] && name != "toset" {
 			t.Errorf("%s has no case", name)
 		}
@@ -235,7 +235,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 }
 
 func TestEverythingIsDescribed(t *testing.T) {
-	table := Table(".")
+	table := Table(".", nil)
 	docs := Docs()
 	if len(docs) != len(table) {
 		t.Fatalf("%d are described of %d: is one there twice?", len(docs), len(table))

@@ -3,7 +3,9 @@ package function
 import (
 	"errors"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
@@ -15,21 +17,27 @@ var errSensitive = errors.New("an argument is not valid; what is wrong is not sh
 var errPanic = errors.New("there is no result for these arguments")
 
 // guard wraps f such that an error about marked arguments does not quote them, and such
-// that check, if there is one, is asked before f. The marks themselves are left to f:
-// some functions keep them on the element that carries them.
-func guard(f function.Function, check func(args []cty.Value) error) function.Function {
+// that m and check, if there is one, are asked before f. The marks themselves are left to
+// f: some functions keep them on the element that carries them.
+func guard(f function.Function, check checker, m *meter.Meter) function.Function {
 	spec := &function.Spec{
 		Description: f.Description(),
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if check != nil {
-				if err := check(args); err != nil {
-					return cty.NilType, redact(err, args)
-				}
+			if err := admit(f, check, m, args); err != nil {
+				return cty.NilType, redact(err, args)
+			}
+			args, err := converted(f, args)
+			if err != nil {
+				return cty.NilType, redact(err, args)
 			}
 			ty, err := f.ReturnTypeForValues(args)
 			return ty, redact(err, args)
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			args, err := converted(f, args)
+			if err != nil {
+				return cty.NilVal, redact(err, args)
+			}
 			v, err := f.Call(args)
 			return v, redact(err, args)
 		},
@@ -44,13 +52,29 @@ func guard(f function.Function, check func(args []cty.Value) error) function.Fun
 	return function.New(spec)
 }
 
-// passThrough lets everything reach the wrapped function, which has its own rules.
+// passThrough lets everything reach the wrapped function, which has its own rules. Its
+// arguments are not converted on the way: some conversions take longer than the call, and
+// admit has to see them before.
 func passThrough(p function.Parameter) function.Parameter {
+	p.Type = cty.DynamicPseudoType
 	p.AllowNull = true
 	p.AllowUnknown = true
 	p.AllowDynamicType = true
 	p.AllowMarked = true
 	return p
+}
+
+// converted gives the arguments the types of the parameters.
+func converted(f function.Function, args []cty.Value) ([]cty.Value, error) {
+	out := make([]cty.Value, len(args))
+	for i, arg := range args {
+		v, err := convert.Convert(arg, parameterType(f, i))
+		if err != nil {
+			return args, function.NewArgError(i, err)
+		}
+		out[i] = v
+	}
+	return out, nil
 }
 
 // redact keeps which argument an error is about, and its text only where that quotes

@@ -1,9 +1,7 @@
 package function
 
 import (
-	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -11,30 +9,27 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// wideVerb is a width or precision of five digits and more in a format.
-var wideVerb = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{5}`)
-
 func stringEntries() []entry {
 	return []entry{
 		{name: "basename", f: pathFunc(path.Base), doc: "The last element of a path.", args: []string{"A path."}},
 		{name: "dirname", f: pathFunc(path.Dir), doc: "A path without its last element.", args: []string{"A path."}},
 		{name: "endswith", f: affix("suffix", strings.HasSuffix), doc: "True if a string ends with another.", args: []string{"The string.", "What it may end with."}},
 		{name: "format", f: stdlib.FormatFunc, check: checkFormat, doc: "A string made of a format with verbs, as C's printf.", args: []string{"The format.", "The values of its verbs."}},
-		{name: "formatlist", f: stdlib.FormatListFunc, check: checkFormat, doc: "A list of strings made of a format, one for each element of the lists among the values.",
+		{name: "formatlist", f: stdlib.FormatListFunc, check: checkFormatList, doc: "A list of strings made of a format, one for each element of the lists among the values.",
 			args: []string{"The format.", "Lists, or values that are the same for each."}},
-		{name: "join", f: stdlib.JoinFunc, doc: "One string of the elements of lists, with a separator between them.", args: []string{"The separator.", "Lists of strings."}},
+		{name: "join", f: stdlib.JoinFunc, check: checkJoin, doc: "One string of the elements of lists, with a separator between them.", args: []string{"The separator.", "Lists of strings."}},
 		{name: "lower", f: stdlib.LowerFunc, doc: "The string in lower case.", args: []string{"The string."}},
-		{name: "regex", f: stdlib.RegexFunc, doc: "What a regular expression (RE2) matches first: a string, or its groups as a list or an object. No match is an error.",
+		{name: "regex", f: stdlib.RegexFunc, check: checkRegex, doc: "What a regular expression (RE2) matches first: a string, or its groups as a list or an object. No match is an error.",
 			args: []string{"The regular expression.", "The string."}},
-		{name: "regexall", f: stdlib.RegexAllFunc, doc: "A list of all that a regular expression (RE2) matches.", args: []string{"The regular expression.", "The string."}},
-		{name: "replace", f: replace, doc: "The string with a part replaced everywhere. A part between slashes is a regular expression (RE2).",
+		{name: "regexall", f: stdlib.RegexAllFunc, check: checkRegex, doc: "A list of all that a regular expression (RE2) matches.", args: []string{"The regular expression.", "The string."}},
+		{name: "replace", f: replace, check: checkReplace, doc: "The string with a part replaced everywhere. A part between slashes is a regular expression (RE2).",
 			args: []string{"The string.", "The part, or /regular expression/.", "What comes in its place; $1 is the first group."}},
-		{name: "split", f: stdlib.SplitFunc, doc: "The list of the parts of a string between separators.", args: []string{"The separator.", "The string."}},
+		{name: "split", f: stdlib.SplitFunc, check: checkSplit, doc: "The list of the parts of a string between separators.", args: []string{"The separator.", "The string."}},
 		{name: "startswith", f: affix("prefix", strings.HasPrefix), doc: "True if a string begins with another.", args: []string{"The string.", "What it may begin with."}},
 		{name: "substr", f: stdlib.SubstrFunc, doc: "A part of a string, counted in characters.",
 			args: []string{"The string.", "The first place, from 0; negative from the end.", "The number of characters; -1 for the rest."}},
 		{name: "title", f: stdlib.TitleFunc, doc: "The string with the first letter of each word in upper case.", args: []string{"The string."}},
-		{name: "trim", f: stdlib.TrimFunc, doc: "The string without certain characters at its ends.", args: []string{"The string.", "The characters to remove."}},
+		{name: "trim", f: stdlib.TrimFunc, check: checkTrim, doc: "The string without certain characters at its ends.", args: []string{"The string.", "The characters to remove."}},
 		{name: "trimprefix", f: stdlib.TrimPrefixFunc, doc: "The string without a beginning, if it has it.", args: []string{"The string.", "The beginning to remove."}},
 		{name: "trimspace", f: stdlib.TrimSpaceFunc, doc: "The string without white space at its ends.", args: []string{"The string."}},
 		{name: "trimsuffix", f: stdlib.TrimSuffixFunc, doc: "The string without an end, if it has it.", args: []string{"The string.", "The end to remove."}},
@@ -83,18 +78,3 @@ var replace = function.New(&function.Spec{
 		return stdlib.Replace(args[0], args[1], args[2])
 	},
 })
-
-// checkFormat refuses widths that serve nothing but to fill the memory.
-func checkFormat(args []cty.Value) error {
-	if len(args) == 0 {
-		return nil
-	}
-	v, _ := args[0].Unmark()
-	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return nil
-	}
-	if wideVerb.MatchString(v.AsString()) {
-		return function.NewArgError(0, fmt.Errorf("a width or precision in a format has at most 4 digits"))
-	}
-	return nil
-}

@@ -2,6 +2,7 @@ package function
 
 import (
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -14,26 +15,26 @@ type entry struct {
 	f    function.Function
 	doc  string
 	args []string
-	// check refuses arguments that would exhaust the memory. Arguments may be unknown,
-	// null or marked.
-	check func(args []cty.Value) error
+	// check refuses arguments whose result would be too large, and says how many steps the
+	// call takes beside reading them. Arguments may be unknown, null or marked.
+	check checker
 	// lazy functions take expressions instead of values, and cannot be wrapped.
 	lazy bool
 }
 
-func (e entry) function() function.Function {
+func (e entry) function(m *meter.Meter) function.Function {
 	f := e.f.WithNewDescriptions(e.doc, e.args)
 	if e.lazy {
 		return f
 	}
-	return guard(f, e.check)
+	return guard(f, e.check, m)
 }
 
-// Table is the functions by name. file reads below baseDir alone.
-func Table(baseDir string) map[string]function.Function {
+// Table is the functions by name. file reads below baseDir alone. Calls pay to m.
+func Table(baseDir string, m *meter.Meter) map[string]function.Function {
 	table := make(map[string]function.Function)
 	for _, e := range entries(baseDir) {
-		table[e.name] = e.function()
+		table[e.name] = e.function(m)
 	}
 	return table
 }
@@ -64,7 +65,7 @@ func logicEntries() []entry {
 
 func conversionEntries() []entry {
 	to := func(name string, ty cty.Type, doc string) entry {
-		return entry{name: name, f: stdlib.MakeToFunc(ty), doc: doc, args: []string{"The value to convert."}}
+		return entry{name: name, f: stdlib.MakeToFunc(ty), check: checkConversion(ty), doc: doc, args: []string{"The value to convert."}}
 	}
 	return []entry{
 		to("tobool", cty.Bool, "Converts to a bool: true, false, \"true\" or \"false\"."),
@@ -84,7 +85,7 @@ func numberEntries() []entry {
 		{name: "log", f: stdlib.LogFunc, doc: "The logarithm in a base.", args: []string{"A number.", "The base."}},
 		{name: "max", f: stdlib.MaxFunc, doc: "The greatest of the numbers. Expand a list with max(list...).", args: []string{"Numbers, at least one."}},
 		{name: "min", f: stdlib.MinFunc, doc: "The least of the numbers. Expand a list with min(list...).", args: []string{"Numbers, at least one."}},
-		{name: "parseint", f: stdlib.ParseIntFunc, doc: "The whole number that a string holds in a base.",
+		{name: "parseint", f: stdlib.ParseIntFunc, check: checkDigits, doc: "The whole number that a string holds in a base.",
 			args: []string{"The digits.", "The base, 2 to 62."}},
 		{name: "pow", f: stdlib.PowFunc, doc: "A number raised to a power.", args: []string{"The number.", "The power."}},
 		{name: "sum", f: sum, doc: "The sum of a list of numbers, which must not be empty.", args: []string{"A list of numbers."}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/regular"
 )
 
 const (
@@ -70,6 +71,9 @@ func read(name string, stdin io.Reader) ([]byte, hcl.Diagnostics) {
 	src, err := readAll(name, stdin)
 	if err != nil {
 		detail := fmt.Sprintf("%s: %s.", name, reason(err))
+		if wrong, ok := errors.AsType[*regular.Error](err); ok {
+			detail = fmt.Sprintf("%s. Write its text to a file, or to standard input with - as the name.", wrong)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			detail += " Check the spelling and the working directory."
 		}
@@ -85,7 +89,7 @@ func read(name string, stdin io.Reader) ([]byte, hcl.Diagnostics) {
 func readAll(name string, stdin io.Reader) ([]byte, error) {
 	r := stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := regular.Open(name)
 		if err != nil {
 			return nil, err
 		}
