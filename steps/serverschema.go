@@ -62,8 +62,16 @@ func readySchema() Schema {
 
 func simulateSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "profile", Type: cty.String, Doc: "Hardware to model: fast (a small imaginary device for demonstrations), a10 or h100."},
+		{Name: "profile", Type: cty.String, Doc: "Hardware to model: fast (a small imaginary device for demonstrations, which runs every model as if it had half a billion parameters), a10, a100, h100, h200 or b200. On these the model's size counts: parameters, layers, heads, experts and the format of its weights."},
 		{Name: "version", Type: cty.String, Doc: "Engine version whose flags and behaviour are simulated; the server's version unless set."},
+		{Name: "parameters", Type: cty.Number, Doc: "Parameters of the model, for example 32e9, where neither config.json in its folder nor the table of known models says them. The arguments below fill in more of its shape; what is left out has common proportions."},
+		{Name: "active_parameters", Type: cty.Number, Doc: "Parameters that one token of a mixture of experts takes part in; all of them unless set."},
+		{Name: "layers", Type: cty.Number, Doc: "Layers of the model that parameters describes."},
+		{Name: "hidden_size", Type: cty.Number, Doc: "Width between the layers of the model that parameters describes."},
+		{Name: "heads", Type: cty.Number, Doc: "Attention heads of the model that parameters describes."},
+		{Name: "kv_heads", Type: cty.Number, Doc: "Heads with keys and values of their own of the model that parameters describes."},
+		{Name: "head_dim", Type: cty.Number, Doc: "Width of a head of the model that parameters describes."},
+		{Name: "weight_bits", Type: cty.Number, Doc: "Bits of one weight of the model that parameters describes; 16 unless its name or its flags say another."},
 		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
 		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
 		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},

@@ -9,8 +9,11 @@ import (
 type Config struct {
 	Profile Profile
 	Shape   ModelShape
-	// GPUs that one replica is spread over; communication within a node is not modelled.
+	// GPUs that one replica is spread over.
 	GPUs int
+	// Stages of a pipeline that the layers are divided into; 0 means 1. The GPUs of a stage
+	// share its layers.
+	Stages int
 	// Span over nodes, zero for a server on one.
 	Span Span
 	// BlockSize in tokens of one KV block.
@@ -70,11 +73,28 @@ func (c Config) KVTokens() int { return c.KVBlocks * c.BlockSize }
 
 func (c Config) watermarkBlocks() int { return int(c.Watermark * float64(c.KVBlocks)) }
 
-// KVBlocksFor is the number of KV blocks that fit into the share utilization of the
-// memory of gpus devices, beside weights and reserve. It can be 0.
-func KVBlocksFor(p Profile, m ModelShape, gpus int, utilization float64, blockSize int) int {
-	free := float64(gpus)*(p.MemBytes*utilization-p.ReservedBytes) - m.WeightBytes
-	return max(0, int(free/(m.KVBytesPerToken*float64(blockSize))))
+// kvTokenBytes is what the KV of one token takes on all GPUs together.
+func (c Config) kvTokenBytes() float64 {
+	return c.Shape.KVBytesPerToken * c.Shape.copies(c.tensorParallel())
+}
+
+// tensorParallel is how many GPUs share each layer.
+func (c Config) tensorParallel() int { return max(c.GPUs/max(c.Stages, 1), 1) }
+
+// kvBlocksFor is the number of KV blocks that fit into the share utilization of the memory
+// of the devices, beside weights and reserve. It can be 0.
+func (c Config) kvBlocksFor(utilization float64) int {
+	p := c.Profile
+	free := float64(c.GPUs)*(p.MemBytes*utilization-p.ReservedBytes) - c.Shape.WeightBytes
+	return max(0, int(free/(c.kvTokenBytes()*float64(c.BlockSize))))
+}
+
+// contextBytes of each device are taken before anything is loaded.
+const contextBytes = 0.5e9
+
+// weightsFit reports whether the weights can be loaded at all.
+func (c Config) weightsFit() bool {
+	return c.Shape.WeightBytes <= float64(max(c.GPUs, 1))*(c.Profile.MemBytes-contextBytes)
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

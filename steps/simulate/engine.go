@@ -211,7 +211,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 		return Step{}, false
 	}
 	step := Step{Start: now, Sequences: len(e.plan)}
-	var w work
+	w := work{window: e.cfg.Shape.Window}
 	for _, sl := range e.plan {
 		if sl.seq.produced == 0 && sl.seq.computed+sl.tokens == sl.seq.total() {
 			step.Prompts = append(step.Prompts, sl.seq.req.ID)

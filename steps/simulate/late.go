@@ -16,7 +16,7 @@ func patienceOf(cfg Config, clock Clock) time.Duration {
 	}
 	var least work
 	least.addDecode(0)
-	shortest := stepTime(cfg.Profile, cfg.Shape, cfg.GPUs, least)
+	shortest := cfg.stepTime(least)
 	if f := cfg.Noise.Slowdown; f > 0 && f < 1 {
 		shortest = time.Duration(float64(shortest) * f)
 	}

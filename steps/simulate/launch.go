@@ -15,13 +15,12 @@ type launch struct {
 	version  string
 	args     *arguments
 	// raw flags as given, for log lines.
-	raw        []string
-	model      string
-	served     string
-	host       string
-	port       int
-	config     Config
-	startModel bool // the model's shape is known
+	raw    []string
+	model  string
+	served string
+	host   string
+	port   int
+	config Config
 	// legacy is vLLM before V1 (0.8): other names of metrics, log lines and error bodies.
 	legacy   bool
 	eager    bool
@@ -111,19 +110,63 @@ func (l *launch) hardware() (Profile, ModelShape, error) {
 	if err != nil {
 		return p, ModelShape{}, err
 	}
-	shape, known := ShapeOf(l.model)
-	l.startModel = known
-	if p.Model.Params > 0 {
-		length := shape.MaxModelLen
+	shape, err := l.shape()
+	if err != nil {
+		return p, shape, err
+	}
+	if p.Model.Params > 0 && l.settings.Model == nil {
+		length := min(shape.MaxModelLen, maxFastContext)
 		shape = p.Model
 		shape.Name, shape.MaxModelLen = l.model, length
 	}
+	shape = shape.withKVBits(l.kvBits())
 	if l.eager {
 		// Without CUDA graphs each kernel is launched from the host: three times the
 		// fixed cost of a step is the usual order of magnitude for dense models.
 		p.KernelOverhead *= 3
 	}
 	return p, shape, nil
+}
+
+// maxFastContext bounds the context of models on a profile with a model of its own, whose
+// memory is that of a small device.
+const maxFastContext = 131072
+
+// shape of the model: from the file's own arguments, the configuration in its folder, or
+// the table of models.
+func (l *launch) shape() (ModelShape, error) {
+	if s := l.settings.Model; s != nil {
+		m := s.Shape(l.model, l.formatOf(WeightFormat{}))
+		m.Source = "the simulate block"
+		return m, nil
+	}
+	a, ok, err := Architecture{}, false, error(nil)
+	if l.settings.Architecture != nil {
+		a, ok = *l.settings.Architecture, true
+	} else if a, ok, err = ReadArchitecture(l.model); err != nil {
+		return ModelShape{}, fmt.Errorf("the model %s: %w", l.model, err)
+	}
+	if ok {
+		m := a.Shape(l.model, l.formatOf(a.Format))
+		m.Source = configFile
+		return m, nil
+	}
+	return l.knownShape(), nil
+}
+
+// knownShape is the model's row of the table, or that of a small model.
+func (l *launch) knownShape() ModelShape {
+	var m ModelShape
+	if strings.Contains(strings.ToLower(l.model), fittedModel) {
+		m = fittedShape
+		m.Name = l.model
+	} else if known, ok := lookUpModel(l.model); ok {
+		m = known.architecture.Shape(l.model, l.formatOf(known.architecture.Format))
+	} else {
+		return demoShape(l.model)
+	}
+	m.Source = "the table of known models"
+	return m
 }
 
 func (l *launch) resolveVLLM(env func(string) string) error {
@@ -149,8 +192,8 @@ func (l *launch) resolveVLLM(env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	gpus := a.int("--tensor-parallel-size", 1) * a.int("--pipeline-parallel-size", 1)
-	c := Config{Profile: p, Shape: shape, GPUs: gpus, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
+	stages := max(a.int("--pipeline-parallel-size", 1), 1)
+	c := Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--max-model-len", shape.MaxModelLen)
 	l.schedulerVLLM(&c)
 	l.memoryVLLM(&c)
@@ -201,9 +244,9 @@ func (l *launch) memoryVLLM(c *Config) {
 		utilization = 0.92
 	}
 	utilization = l.args.float("--gpu-memory-utilization", utilization)
-	c.KVBlocks = KVBlocksFor(c.Profile, c.Shape, c.GPUs, utilization, c.BlockSize)
+	c.KVBlocks = c.kvBlocksFor(utilization)
 	if bytes := l.args.int("--kv-cache-memory-bytes", 0); bytes > 0 {
-		c.KVBlocks = int(float64(bytes*c.GPUs) / (c.Shape.KVBytesPerToken * float64(c.BlockSize)))
+		c.KVBlocks = int(float64(bytes*c.GPUs) / (c.kvTokenBytes() * float64(c.BlockSize)))
 	}
 	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
 }
@@ -225,10 +268,11 @@ func (l *launch) resolveSGLang() error {
 	if err != nil {
 		return err
 	}
-	gpus := firstInt(a, 1, "--tensor-parallel-size", "--tp-size")
+	stages := max(firstInt(a, 1, "--pipeline-parallel-size", "--pp-size"), 1)
+	gpus := max(firstInt(a, 1, "--tensor-parallel-size", "--tp-size"), 1) * stages
 	// SGLang pages are single tokens unless asked otherwise; blocks of 16 tokens change
 	// only how finely the cache is counted, and keep the simulation cheap.
-	c := Config{Profile: p, Shape: shape, GPUs: gpus, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
+	c := Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--context-length", shape.MaxModelLen)
 	c.PrefixCache = !a.bool("--disable-radix-cache", false)
 	c.Mixed = a.bool("--enable-mixed-chunk", false)
@@ -248,7 +292,7 @@ func (l *launch) resolveSGLang() error {
 	if c.Mixed {
 		c.MaxSeqs = min(c.MaxSeqs, c.Budget)
 	}
-	c.KVBlocks = KVBlocksFor(p, shape, gpus, a.float("--mem-fraction-static", 0.88), c.BlockSize)
+	c.KVBlocks = c.kvBlocksFor(a.float("--mem-fraction-static", 0.88))
 	if tokens := a.int("--max-total-tokens", 0); tokens > 0 {
 		c.KVBlocks = min(c.KVBlocks, tokens/c.BlockSize)
 	}

@@ -26,8 +26,8 @@ func TestTwoNodesAreSlowerByTheirLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape, known := ShapeOf("Qwen/Qwen2-7B-Instruct")
-	if !known {
+	shape := shapeOf("Qwen/Qwen2-7B-Instruct")
+	if !shape.sized() {
 		t.Fatal("the model is not known")
 	}
 	for _, tt := range []struct {
@@ -55,7 +55,7 @@ func TestTwoNodesAreSlowerByTheirLink(t *testing.T) {
 // What crosses the network takes longer the more there is of it and the slower the link
 // is; a pipeline's stages hand over less than tensor parallelism does.
 func TestSpanProperties(t *testing.T) {
-	shape, _ := ShapeOf("Qwen/Qwen2-7B-Instruct")
+	shape := shapeOf("Qwen/Qwen2-7B-Instruct")
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 8).Draw(t, "nodes")
 		perNode := rapid.IntRange(1, 8).Draw(t, "GPUs of a node")
@@ -277,4 +277,9 @@ func TestNodesInVirtualTime(t *testing.T) {
 			t.Errorf("%v stands beside another: %t", tt.argv, got)
 		}
 	}
+}
+
+// shapeOf a model in the table.
+func shapeOf(model string) ModelShape {
+	return (&launch{model: model, args: &arguments{}}).knownShape()
 }

@@ -39,6 +39,10 @@ type Settings struct {
 	StartupSeconds *float64 `json:"startup_seconds,omitempty"`
 	// Nodes that the server is spread over, where its command line does not say so.
 	Nodes int `json:"nodes,omitempty"`
+	// Model says what the model's size is, Architecture what its configuration says of it; nil
+	// for what its folder or the table of models says.
+	Model        *ModelSize    `json:"model,omitempty"`
+	Architecture *Architecture `json:"architecture,omitempty"`
 	// Fail lists the failures to inject, see Failures.
 	Fail []string `json:"fail,omitempty"`
 }
@@ -77,6 +81,14 @@ func (s Settings) check() error {
 	case "", engineVLLM, engineSGLang:
 	default:
 		return fmt.Errorf("%s: engine %q cannot be simulated; use vllm or sglang", SettingsEnv, s.Engine)
+	}
+	if s.Model != nil {
+		if err := s.Model.Check(); err != nil {
+			return fmt.Errorf("%s: model: %w", SettingsEnv, err)
+		}
+	}
+	if s.Architecture != nil && !s.Architecture.plausible() {
+		return fmt.Errorf("%s: architecture: it is not that of a transformer", SettingsEnv)
 	}
 	_, err := ParseFailures(s.Fail)
 	return err

@@ -40,17 +40,3 @@ func (s Span) time(m ModelShape, gpus int, w work) time.Duration {
 	}
 	return t
 }
-
-// stepTime of one forward pass, the way between the nodes included.
-func (c Config) stepTime(w work) time.Duration {
-	return stepTime(c.Profile, c.Shape, c.GPUs, w) + c.Span.time(c.Shape, c.GPUs, w)
-}
-
-// vocabulary is the number of tokens that the model can choose from; that of the Qwen
-// models where nothing is known.
-func (m ModelShape) vocabulary() int {
-	if m.Vocabulary > 0 {
-		return m.Vocabulary
-	}
-	return 152064
-}

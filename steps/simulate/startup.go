@@ -36,7 +36,7 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	if err := s.clock.SleepUntil(ctx, startup/2); err != nil {
 		return err
 	}
-	if l.fail.OutOfMemory {
+	if l.fail.OutOfMemory || !l.config.weightsFit() {
 		s.outOfMemory()
 		return errStart
 	}
@@ -58,9 +58,7 @@ func (s *Server) banner() {
 	l, g := s.launch, s.log
 	c := l.config
 	g.raw("simulated %s %s, hardware profile %s (%s), time scale %g", l.engine, l.version, c.Profile.Name, c.Profile.Device, l.settings.timeScale())
-	if !l.startModel && c.Profile.Model.Params == 0 {
-		g.raw("simulated: the shape of %s is not known, a model of half a billion parameters is assumed", l.model)
-	}
+	g.raw("simulated: %s", l.size())
 	if l.engine == engineSGLang {
 		g.api("INFO", "", "server_args=ServerArgs(model_path='%s', host='%s', port=%d, context_length=%d, chunked_prefill_size=%d, max_running_requests=%d, disable_radix_cache=%s, enable_mixed_chunk=%s)",
 			l.model, l.host, l.port, c.MaxModelLen, c.Budget, c.MaxSeqs, pythonBool(!c.PrefixCache), pythonBool(c.Mixed))

@@ -11,6 +11,11 @@ type work struct {
 	prefillPairs float64
 	// contextTokens whose KV the decode attention reads.
 	contextTokens int
+	// window bounds what some layers see, 0 where all see everything; windowPairs and
+	// windowTokens are the pairs and tokens of these layers.
+	window       int
+	windowPairs  float64
+	windowTokens int
 }
 
 // addPrefill adds a chunk of n tokens that follows done tokens of the same sequence:
@@ -19,6 +24,10 @@ func (w *work) addPrefill(done, n int) {
 	w.sequences++
 	w.prefillTokens += n
 	w.prefillPairs += float64(n)*float64(done) + float64(n)*float64(n+1)/2
+	if w.window > 0 { // query i attends to done + i + 1 keys, but to no more than the window
+		short := float64(min(max(w.window-done, 0), n))
+		w.windowPairs += short*float64(done) + short*(short+1)/2 + (float64(n)-short)*float64(w.window)
+	}
 }
 
 // addDecode adds one decoded token of a sequence with context tokens before it.
@@ -26,25 +35,58 @@ func (w *work) addDecode(context int) {
 	w.sequences++
 	w.decodeTokens++
 	w.contextTokens += context
+	if w.window > 0 {
+		w.windowTokens += min(context, w.window)
+	}
 }
 
-// stepTime is the roofline of one forward pass on p divided over gpus devices:
+// stepTime is the roofline of one forward pass on the server's devices, the ways between
+// them included:
 //
 //	overheads + max((weights + KV read) / bandwidth, 2·params·tokens / FLOPs) + 4·layers·hidden·pairs / attention FLOPs
 //
 // The linear layers need 2 operations per parameter and token; attention needs 4 per
 // layer, hidden unit and (query, key) pair, two products of one multiplication and one
 // addition each. See Kaplan et al., "Scaling Laws for Neural Language Models" (2020), table 1.
-func stepTime(p Profile, m ModelShape, gpus int, w work) time.Duration {
-	n := float64(max(gpus, 1))
-	memory := (m.WeightBytes + float64(w.contextTokens)*m.KVBytesPerToken) / (p.MemBandwidth * n)
-	compute := 2 * m.Params * float64(w.prefillTokens+w.decodeTokens) / (p.FLOPs * n)
-	attention := 4 * float64(m.Layers) * float64(m.Hidden) * w.prefillPairs / (p.AttentionFLOPs * n)
+//
+// Pipeline stages work at the same time on different sequences, as many as there are: each
+// of these batches reads the weights of all stages, one after the other.
+func (c Config) stepTime(w work) time.Duration {
+	p, m, n := c.Profile, c.Shape, float64(max(c.GPUs, 1))
+	tensor := c.tensorParallel()
+	idle := 1.0 // how many times as long it takes because stages wait for work
+	if c.Stages > 1 {
+		idle = float64(c.Stages) / float64(min(c.Stages, max(w.sequences, 1)))
+	}
+	kv := (float64(w.contextTokens)*m.KVBytesPerToken + float64(w.windowTokens)*m.WindowKVBytesPerToken) * m.copies(tensor)
+	tokens := w.prefillTokens + w.decodeTokens
+	memory := (m.streamed(tokens)*n/float64(tensor) + kv*idle) / (p.MemBandwidth * n)
+	compute := 2 * m.Params * float64(tokens) / (p.products(m.ProductBits) * n) * idle
+	attention := 4 * float64(m.Layers-m.WindowLayers) * float64(m.Hidden) * w.prefillPairs / (p.AttentionFLOPs * n) * idle
+	if m.WindowLayers > 0 {
+		attention += 4 * float64(m.WindowLayers) * float64(m.Hidden) * w.windowPairs / (p.AttentionFLOPs * n) * idle
+	}
 	t := p.KernelOverhead + time.Duration(w.sequences)*p.SequenceOverhead
 	if w.prefillTokens > 0 {
 		t += p.PrefillOverhead
 	}
-	return t + seconds(max(memory, compute)+attention)
+	return t + seconds(max(memory, compute)+attention) + c.reduceTime(tokens) + c.Span.time(m, c.GPUs, w)
+}
+
+// reduceTime is what the GPUs of a node that share each layer need to add up its results:
+// two all-reduces in each layer, in 2·(k − 1) phases on a ring that carry 1/k of the bytes
+// each. Kernels pay the link's latency once.
+func (c Config) reduceTime(tokens int) time.Duration {
+	k := c.tensorParallel()
+	if c.Span.Nodes > 1 {
+		k = min(k, max(c.GPUs/c.Span.Nodes, 1))
+	}
+	if k < 2 || tokens == 0 {
+		return 0
+	}
+	link := c.Profile.Net.NVLink
+	bytes := c.Shape.hiddenBytes() * float64(tokens) * 2 * float64(k-1) / float64(k)
+	return time.Duration(2*c.Shape.Layers+1) * link.Time(bytes)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

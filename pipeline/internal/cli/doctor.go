@@ -38,7 +38,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		if err != nil {
 			return err
 		}
-		needs, dir = doctor.NeedsOf(cfg, nil), folder(cfg)
+		needs, dir = doctor.NeedsOf(cfg, nil), session.Folder(cfg)
 		hosts = session.ExamineHosts(ctx, cfg, dir, spawner, a.Environ())
 	}
 	getenv, done, err := session.ReachedDocker(ctx, spawner, a.Environ(), a.Getenv)

@@ -15,7 +15,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -68,7 +67,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	}
 	p, diags := plan.Build(cfg, opt)
 	if !diags.HasErrors() {
-		diags = append(diags, session.CheckSimulation(cfg, p)...)
+		diags = append(diags, session.CheckSimulation(cfg, p, engines())...)
 	}
 	return p, a.report(cfg, diags)
 }
@@ -137,7 +136,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	dir := folder(cfg)
+	dir := session.Folder(cfg)
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
 	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), failOn(judged.Config, f.failOn)); err != nil {
 		return exit(exitUsage, err)
@@ -284,16 +283,4 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 		}
 	}
 	return hcl.Diagnostics{d}
-}
-
-// folder of the pipeline file; paths in it are meant from there.
-func folder(cfg *lang.Config) string {
-	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == syntax.StdinName {
-		return "."
-	}
-	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))
-	if err != nil {
-		return filepath.Dir(cfg.Sources.Files[0].Name)
-	}
-	return dir
 }

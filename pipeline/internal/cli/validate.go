@@ -27,6 +27,9 @@ func (a *app) validateCommand() *cobra.Command {
 			if _, err := a.plan(cfg, planFlags{timeScale: 1}, args); err != nil {
 				return err
 			}
+			if err := a.report(cfg, session.ValidateSimulation(cfg, engines())); err != nil {
+				return err
+			}
 			_, err = fmt.Fprintf(a.Out, "valid: %d servers, %d benchmarks, %d gates\n", len(cfg.Servers), len(cfg.Benchmarks), len(cfg.Gates))
 			return err
 		},
@@ -43,7 +46,7 @@ func (a *app) validateJSON(flags configFlags, paths []string) error {
 	}
 	if !diags.HasErrors() {
 		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, Argv: argv(false), Launch: session.Launch(engines(), "", 1)})
-		diags = append(diags, refused...)
+		diags = append(append(diags, refused...), session.ValidateSimulation(cfg, engines())...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)

@@ -251,7 +251,7 @@ func (d *deployment) renderPart(p part, extra kv.Extra, in kv.Assigned, launch s
 	}
 	rendered.Files = extra.Files
 	if d.opt.Plan.Simulated != "" {
-		return simulated(rendered, d.spec.Members[p.server].Spec, d.self(), d.opt.Plan.TimeScale, launch+" "+d.spec.Members[p.server].Name)
+		return d.simulatedProcess(rendered, d.spec.Members[p.server].Spec, launch+" "+d.spec.Members[p.server].Name)
 	}
 	return rendered, nil
 }

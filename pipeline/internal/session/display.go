@@ -58,7 +58,7 @@ func withSymbol(argv []string, symbol string) []string {
 func Launch(engines map[string]steps.Engine, simulated string, timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
 	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
 		t := targets{
-			opt:        Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated, TimeScale: timeScale}, Engines: engines, Self: "pipeline"},
+			opt:        Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated, TimeScale: timeScale}, Engines: engines, Self: "pipeline", Dir: Folder(cfg)},
 			containers: shownContainers(cfg.Settings.Docker),
 		}
 		t.cluster = shownCluster(t.opt)

@@ -40,7 +40,7 @@ type played struct {
 
 // NewRehearsal models the targets of a plan as the file declares them.
 func NewRehearsal(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) (*Rehearsal, error) {
-	r := &Rehearsal{opt: Options{Config: cfg, Plan: p, Engines: engines, Self: "pipeline", Now: epoch}, cells: map[string]played{}}
+	r := &Rehearsal{opt: Options{Config: cfg, Plan: p, Engines: engines, Self: "pipeline", Dir: Folder(cfg), Now: epoch}, cells: map[string]played{}}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
 			r.cells[c.Hash] = played{target: c.Target}

@@ -226,6 +226,9 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
+	if s.opt.Plan.Simulated != "" {
+		more = append(more, sizeNotes(s.opt)...)
+	}
 	doc.Warnings = slices.Concat(doc.Warnings, more)
 	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err

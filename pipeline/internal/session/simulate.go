@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/simulate"
@@ -13,8 +15,8 @@ import (
 // simulated turns the process of a real engine into one of its simulated double: the
 // same argv behind this program's own simulate command, the model's settings in the
 // environment.
-func simulated(p steps.Process, spec steps.ServerSpec, self string, timeScale float64, launch string) (steps.Process, error) {
-	settings, err := settingsOf(spec, timeScale, launch)
+func (t targets) simulatedProcess(p steps.Process, spec steps.ServerSpec, launch string) (steps.Process, error) {
+	settings, err := settingsOf(spec, t.opt.Dir, t.opt.Plan.TimeScale, launch)
 	if err != nil {
 		return p, err
 	}
@@ -22,12 +24,13 @@ func simulated(p steps.Process, spec steps.ServerSpec, self string, timeScale fl
 	if err != nil {
 		return p, fmt.Errorf("%s: settings of the simulator: %w", spec.Addr, err)
 	}
-	p.Argv = append([]string{self, "simulate", "--"}, p.Argv...)
+	p.Argv = append([]string{t.self(), "simulate", "--"}, p.Argv...)
 	p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(text)})
 	return p, nil
 }
 
-func settingsOf(spec steps.ServerSpec, timeScale float64, launch string) (simulate.Settings, error) {
+// settingsOf a server of a file in a folder.
+func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch string) (simulate.Settings, error) {
 	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch), Nodes: spec.Nodes}
 	for name, value := range spec.Simulate {
 		if value == nil {
@@ -36,6 +39,13 @@ func settingsOf(spec steps.ServerSpec, timeScale float64, launch string) (simula
 		if err := set(&s, name, value); err != nil {
 			return s, fmt.Errorf("%s: simulate.%s: %w", spec.Addr, name, err)
 		}
+	}
+	architecture, ok, err := simulate.ReadArchitecture(modelDir(spec, dir))
+	if err != nil {
+		return s, fmt.Errorf("%s: model: %w", spec.Addr, err)
+	}
+	if ok {
+		s.Architecture = &architecture
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -76,10 +86,63 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.LaunchSeed = uint64(number)
 	case name == "fail":
 		return setFailures(s, value)
+	case isNumber && setSize(s, name, number):
 	default:
 		return fmt.Errorf("value %v of type %T does not fit", value, value)
 	}
 	return nil
+}
+
+// setSize sets an argument on the model's size; it is false where there is none of that
+// name.
+func setSize(s *simulate.Settings, name string, number float64) bool {
+	m := s.Model
+	if m == nil {
+		m = &simulate.ModelSize{}
+	}
+	switch name {
+	case "parameters":
+		m.Parameters = number
+	case "active_parameters":
+		m.ActiveParameters = number
+	case "layers":
+		m.Layers = int(number)
+	case "hidden_size":
+		m.HiddenSize = int(number)
+	case "heads":
+		m.Heads = int(number)
+	case "kv_heads":
+		m.KVHeads = int(number)
+	case "head_dim":
+		m.HeadDim = int(number)
+	case "weight_bits":
+		m.WeightBits = number
+	default:
+		return false
+	}
+	s.Model = m
+	return true
+}
+
+// modelDir is the folder that a server's model would be in on this machine: as the process
+// would find it, from its working directory, or below what a container mounts.
+func modelDir(spec steps.ServerSpec, dir string) string {
+	if spec.Container != nil && filepath.IsAbs(spec.Model) {
+		for _, m := range spec.Container.Mounts {
+			if rest, ok := strings.CutPrefix(spec.Model+"/", strings.TrimRight(m.Target, "/")+"/"); ok && m.Source != "" {
+				return filepath.Join(fromDir(dir, m.Source), rest)
+			}
+		}
+	}
+	return fromDir(fromDir(dir, spec.Dir), spec.Model)
+}
+
+// fromDir makes a path of a file in dir one that is found from here.
+func fromDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 func setFailures(s *simulate.Settings, value any) error {

@@ -2,14 +2,17 @@ package session
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/simulate"
 )
 
 // realPart is a part of a file that a simulated run would have to take from the real world:
@@ -91,16 +94,113 @@ func confined(d *steps.Driver) error {
 }
 
 // CheckSimulation finds what keeps a plan from being carried out with simulated servers:
-// the parts of it that are real and cannot be replaced.
-func CheckSimulation(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
-	var out hcl.Diagnostics
+// the parts of it that are real and cannot be replaced, as errors. Servers that would not
+// start for want of memory, and models whose size is not known, are warned of.
+func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out problems
 	for _, r := range realParts(cfg, p) {
-		out = append(out, &hcl.Diagnostic{
-			Severity: hcl.DiagError, Summary: r.addr + " cannot be simulated", Subject: r.at.Ptr(),
-			Detail: strings.ToUpper(r.err.Error()[:1]) + r.err.Error()[1:] + ".",
-		})
+		out.add(hcl.DiagError, r.addr+" cannot be simulated", r.err.Error(), r.at)
+	}
+	if p.Simulated == "" || len(out.list) > 0 {
+		return out.list
+	}
+	opt := Options{Config: cfg, Plan: p, Engines: engines, Dir: Folder(cfg)}
+	for _, s := range plannedServers(opt) {
+		seen, ok := inspect(opt, s)
+		switch {
+		case ok && seen.Refused != nil:
+			out.add(hcl.DiagWarning, s.Addr+" would not start", seen.Refused.Error(), s.Range)
+		case ok && seen.Unknown:
+			out.add(hcl.DiagWarning, "the size of "+s.Spec.Model+" is not known",
+				seen.Size+": give simulate { parameters = 32e9 } or so, or a folder with config.json", s.Range)
+		}
+	}
+	return out.list
+}
+
+// ValidateSimulation warns of servers whose simulate block names hardware that their model
+// does not fit on.
+func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out problems
+	opt := Options{Config: cfg, Plan: &plan.Plan{Simulated: SimulateVirtual, TimeScale: 1}, Engines: engines, Dir: Folder(cfg)}
+	for _, s := range cfg.Servers {
+		if s.Spec.Simulate["profile"] == nil {
+			continue
+		}
+		if seen, ok := inspect(opt, s); ok && seen.Refused != nil {
+			out.add(hcl.DiagWarning, s.Addr+" would not start in a simulated run", seen.Refused.Error(), s.Range)
+		}
+	}
+	return out.list
+}
+
+// problems of a file. What holds of several instances of one block is reported once.
+type problems struct{ list hcl.Diagnostics }
+
+func (p *problems) add(severity hcl.DiagnosticSeverity, summary, detail string, at hcl.Range) {
+	detail = strings.ToUpper(detail[:1]) + detail[1:] + "."
+	for _, d := range p.list {
+		if d.Detail == detail && *d.Subject == at {
+			return
+		}
+	}
+	p.list = append(p.list, &hcl.Diagnostic{Severity: severity, Summary: summary, Subject: at.Ptr(), Detail: detail})
+}
+
+// plannedServers are the servers of a plan's targets, each once.
+func plannedServers(opt Options) []*lang.Server {
+	var out []*lang.Server
+	for _, t := range opt.Plan.Targets {
+		for _, s := range serversOf(opt.Config, t.Addr) {
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
 	}
 	return out
+}
+
+// inspect says what the simulator knows of a server; false where it cannot be simulated, or
+// its command line is refused, which the run itself shows.
+func inspect(opt Options, s *lang.Server) (simulate.Inspection, bool) {
+	e, known := opt.Engines[s.Kind.Name]
+	if !known || replaceable(s) != nil || dependsOnSteps(s.Spec) {
+		return simulate.Inspection{}, false
+	}
+	settings, err := settingsOf(s.Spec, opt.Dir, opt.Plan.TimeScale, "check")
+	if err != nil {
+		return simulate.Inspection{}, false
+	}
+	process, err := e.Render(bare(s.Spec), s.Spec.ListenHost(), shownPort)
+	if err != nil {
+		return simulate.Inspection{}, false
+	}
+	seen, err := simulate.Inspect(process.Argv, settings)
+	return seen, err == nil
+}
+
+// sizeNotes says for a report of which models the size was not modelled, each once.
+func sizeNotes(opt Options) []string {
+	var notes []string
+	for _, s := range plannedServers(opt) {
+		seen, ok := inspect(opt, s)
+		if note := "simulation: " + seen.Size; ok && !seen.Modelled && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// Folder is the folder of a pipeline's file: relative paths in it are meant from here.
+func Folder(cfg *lang.Config) string {
+	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == syntax.StdinName {
+		return "."
+	}
+	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))
+	if err != nil {
+		return filepath.Dir(cfg.Sources.Files[0].Name)
+	}
+	return dir
 }
 
 // simulationErrors is the same for a run that was planned by others.

@@ -189,7 +189,7 @@ func (s *spreadServer) render(launch string, taken map[engine.Port]int) (map[str
 	for _, p := range s.parts {
 		rendered, err := renderNode(s.opt.Engines[p.Spec.Engine], p, hosts, s.parts[0].Name, ports)
 		if err == nil && s.opt.Plan.Simulated != "" {
-			rendered, err = simulated(rendered, s.server.Spec, s.self(), s.opt.Plan.TimeScale, launch)
+			rendered, err = s.simulatedProcess(rendered, s.server.Spec, launch)
 		}
 		if err != nil {
 			return nil, err

@@ -95,7 +95,7 @@ func runnable(opt Options, s *lang.Server) error {
 	case opt.Plan.Simulated != "" && dependsOnSteps(s.Spec):
 		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
 	case opt.Plan.Simulated != "":
-		_, err := settingsOf(s.Spec, opt.Plan.TimeScale, "check")
+		_, err := settingsOf(s.Spec, opt.Dir, opt.Plan.TimeScale, "check")
 		return err
 	}
 	return nil

@@ -91,7 +91,7 @@ func (t targets) simulated(m engine.Member) engine.TargetSpec {
 	}
 	m.Spec.Ready = inItsOwnTime(m.Spec.Ready, t.opt.Plan.TimeScale)
 	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
-		return simulated(p, spec, t.self(), t.opt.Plan.TimeScale, launch)
+		return t.simulatedProcess(p, spec, launch)
 	})
 }
 

@@ -1,0 +1,59 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// size says what of the model's size the simulation knows, and where from.
+func (l *launch) size() string {
+	c := l.config
+	m := c.Shape
+	if !m.sized() {
+		why := "is not known"
+		if c.Profile.Model.Params > 0 {
+			why = fmt.Sprintf("is not modelled: the profile %q runs every model as if it were small", c.Profile.Name)
+		}
+		return fmt.Sprintf("the size of %s %s; a model of half a billion parameters is assumed", m.Name, why)
+	}
+	return fmt.Sprintf("the size of %s is that of %s: %.3g billion active parameters, %.1f GB of weights, %.0f KB of KV cache for a token, on %d GPU(s)",
+		m.Name, m.Source, m.Params/1e9, m.WeightBytes/1e9, m.KVBytesPerToken/1e3, c.GPUs)
+}
+
+// sized reports whether the model's own size is what is simulated.
+func (m ModelShape) sized() bool { return m.Source != "" }
+
+// Inspection is what a simulation knows of a server before it starts.
+type Inspection struct {
+	// Size is a sentence on the model's size, Modelled whether it is the model's own. Unknown
+	// is a size that the profile would model if it were known.
+	Size              string
+	Modelled, Unknown bool
+	// Refused is why the server would not start for want of memory, in the words of its log; nil
+	// if it would.
+	Refused error
+}
+
+// Inspect reads a server's command line as [StartVirtual] does, and says what it knows of the
+// model's size and whether it fits. Failures that settings plant are left out.
+func Inspect(argv []string, settings Settings) (Inspection, error) {
+	settings.Fail = nil
+	l, err := newLaunch(argv, settings, func(string) string { return "" })
+	if err != nil {
+		return Inspection{}, err
+	}
+	out := Inspection{Size: l.size(), Modelled: l.config.Shape.sized()}
+	out.Unknown = !out.Modelled && l.config.Profile.Model.Params == 0
+	switch c := l.config; {
+	case !c.weightsFit():
+		out.Refused = fmt.Errorf("its weights need %.1f GB and %d × %s have %.1f GB: CUDA out of memory while it loads",
+			c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device, float64(c.GPUs)*c.Profile.MemBytes/1e9)
+	case c.KVBlocks == 0:
+		out.Refused = fmt.Errorf("its weights (%.1f GB) leave no memory for the KV cache on %d × %s", c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device)
+	default:
+		if err := c.Validate(); errors.Is(err, ErrKVTooSmall) {
+			out.Refused = err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,75 @@
+package simulate
+
+import (
+	"path"
+	"strings"
+)
+
+// namedFormats are formats of weights by what names of checkpoints and values of
+// --quantization hold, the first that fits counts. Four bits carry a quarter of a bit of
+// scales and zeros (groups of 128), NVFP4 half a bit (a scale for 16 weights).
+var namedFormats = []struct {
+	word   string
+	format WeightFormat
+}{
+	{"experts_int8", WeightFormat{Bits: 8, ExpertsOnly: true}},
+	{"nvfp4", WeightFormat{Bits: 4.5, Products: 4}},
+	{"modelopt_fp4", WeightFormat{Bits: 4.5, Products: 4}},
+	{"mxfp4", WeightFormat{Bits: 4.25}},
+	{"fp4", WeightFormat{Bits: 4.5, Products: 4}},
+	{"w4a8", WeightFormat{Bits: 4.25, Products: 8}},
+	{"w8a8", WeightFormat{Bits: 8, Products: 8}},
+	{"fp8", WeightFormat{Bits: 8, Products: 8}},
+	{"w4a16", WeightFormat{Bits: 4.25}},
+	{"int4", WeightFormat{Bits: 4.25}},
+	{"4bit", WeightFormat{Bits: 4.25}},
+	{"4-bit", WeightFormat{Bits: 4.25}},
+	{"awq", WeightFormat{Bits: 4.25}},
+	{"w8a16", WeightFormat{Bits: 8}},
+	{"int8", WeightFormat{Bits: 8}},
+	{"8bit", WeightFormat{Bits: 8}},
+	{"8-bit", WeightFormat{Bits: 8}},
+	{"gptq", WeightFormat{Bits: 4.25}},
+	{"bitsandbytes", WeightFormat{Bits: 4.25}},
+	{"bnb", WeightFormat{Bits: 4.25}},
+	{"marlin", WeightFormat{Bits: 4.25}},
+}
+
+// formatNamed finds the format that a name or a flag's value tells.
+func formatNamed(text string) (WeightFormat, bool) {
+	text = strings.ToLower(text)
+	for _, f := range namedFormats {
+		if strings.Contains(text, f.word) {
+			return f.format, true
+		}
+	}
+	return WeightFormat{}, false
+}
+
+// formatOf the weights that a command line serves: what the name of the checkpoint or its
+// configuration says, unless flags quantize 16 bits when they are loaded.
+func (l *launch) formatOf(published WeightFormat) WeightFormat {
+	f := published
+	// Experts alone keep their four bits in checkpoints with a name such as "…-mxfp4".
+	if named, ok := formatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
+		f = named
+	}
+	if f.Bits != 0 {
+		return f
+	}
+	if named, ok := formatNamed(l.args.str("--quantization", "")); ok {
+		return named
+	}
+	if dtype := l.args.str("--dtype", "auto"); dtype == "float32" || dtype == "float" {
+		return WeightFormat{Bits: 32, Products: 32}
+	}
+	return f
+}
+
+// kvBits are the bits of one number in the KV cache.
+func (l *launch) kvBits() float64 {
+	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") {
+		return 8
+	}
+	return 16
+}
