@@ -105,8 +105,7 @@ type Family struct {
 	// worse (d ≤ 0 for all), one-sided. The same for improvements.
 	Alpha float64
 	// PassAlpha is the one-sided level of the interval, and so of pass; 0 means Alpha.
-	// A repeated attempt whose predecessors are not counted uses Alpha divided by the
-	// number of the attempt.
+	// A repeated attempt whose predecessors are not counted uses [AttemptAlpha].
 	PassAlpha float64
 	// Moderate the variance of a paired t-test across the comparisons of the same
 	// metric, where there are at least ModeratedCells of them (see Moderation).

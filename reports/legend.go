@@ -75,9 +75,13 @@ func (v *view) looksText() string {
 // special explains what only some sessions have.
 func (v *view) special() []Line {
 	var lines []Line
-	if v.doc.Attempt > 1 {
-		lines = append(lines, term(fmt.Sprintf("attempt %d", v.doc.Attempt), fmt.Sprintf(
-			"the same change was measured before, and that is not part of this result. A pass needs α/%d, so that running again until it is green does not work.", v.doc.Attempt)))
+	if k := v.doc.Attempt; k > 0 {
+		text := fmt.Sprintf("A pass needs %.2g: the first attempt at a change has 0.8·α, attempt k after it 0.2·α/(k·(k − 1)), which sums to α, so that running again until it is green does not work.",
+			gates.AttemptAlpha(v.doc.Alpha, k))
+		if k > 1 {
+			text = "the same change was measured before, and that is not part of this result. " + text
+		}
+		lines = append(lines, term(fmt.Sprintf("attempt %d", k), text))
 	}
 	if v.any(func(d *result.Decision) bool { return d.SuiteCells > 0 }) {
 		lines = append(lines, term("over several cells", fmt.Sprintf(

@@ -48,7 +48,7 @@ type Document struct {
 	Looks      []int `json:"looks,omitempty"`
 	LooksTaken []int `json:"looks_taken,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
-	// of this one: a pass then needs Alpha/Attempt. 0 means 1.
+	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
 
 	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored

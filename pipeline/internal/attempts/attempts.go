@@ -1,10 +1,11 @@
 // Package attempts counts how often the same change was measured by the same file on this
 // machine, so that running again until it is green does not work: see plan.Plan.Attempt.
+// A change is a pull request, whatever its commits: each push to it is a further attempt.
 //
 //	l := attempts.Open(folder)
-//	earlier, err := l.Earlier(attempts.Key{Head: commit, Plan: p.Essence()})
+//	earlier, err := l.Earlier(attempts.Key{Change: "owner/name#7", Base: "main", File: p.File})
 //	… run …
-//	err = l.Note(key, attempts.Run{ID: id, Dir: dir, Time: now})
+//	err = l.Note(key, attempts.Run{ID: id, Dir: dir, Time: now, Red: gates})
 //
 // It counts runs that were judged. It is a memory of the machine and no proof: whoever can
 // write to the folder can forget. What it cannot see, the runner's own count of tries and
@@ -28,9 +29,12 @@ import (
 
 // Key is what makes two runs attempts at the same.
 type Key struct {
-	// Head is the commit that is measured, File the pipeline's, and Plan the fingerprint of
-	// what is planned.
-	Head, File, Plan string
+	// Change is the pull request, or the commit where none is known.
+	Change string
+	// Base is the branch that the change is for.
+	Base string
+	// File is the pipeline's, and Leg the part of a job that has several for the same file.
+	File, Leg string
 }
 
 // Run that was judged.
@@ -38,6 +42,10 @@ type Run struct {
 	ID   string    `json:"id"`
 	Dir  string    `json:"dir"` // absolute
 	Time time.Time `json:"time"`
+	// Plan is the fingerprint of what was planned: only a run of the same can be gone on with.
+	Plan string `json:"plan,omitempty"`
+	// Red are the gates that found a regression.
+	Red []string `json:"red,omitempty"`
 }
 
 // Ledger is a folder with one file for each key.
@@ -99,6 +107,6 @@ func (l Ledger) Note(k Key, r Run) error {
 }
 
 func (l Ledger) file(k Key) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "attempt/1 %q %q %q", k.Head, k.File, k.Plan))
+	sum := sha256.Sum256(fmt.Appendf(nil, "attempt/2 %q %q %q %q", k.Change, k.Base, k.File, k.Leg))
 	return filepath.Join(l.dir, hex.EncodeToString(sum[:16])+".jsonl")
 }

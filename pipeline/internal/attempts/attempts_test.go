@@ -12,12 +12,12 @@ import (
 
 func TestEarlier(t *testing.T) {
 	l := Open(filepath.Join(t.TempDir(), "attempts"))
-	key := Key{"abc", "two.pipeline.hcl", "f00"}
+	key := Key{"o/r#7", "main", "two.pipeline.hcl", ""}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if runs, err := l.Earlier(key); len(runs) != 0 || err != nil {
 		t.Fatalf("%v, %v", runs, err)
 	}
-	want := []Run{{"1", "/runs/1", at}, {"2", "/runs/2", at}}
+	want := []Run{{ID: "1", Dir: "/runs/1", Time: at, Red: []string{"gate.g"}}, {ID: "2", Dir: "/runs/2", Time: at, Plan: "f00"}}
 	for _, r := range []Run{want[0], want[0], want[1]} { // the first was resumed once
 		if err := l.Note(key, r); err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestEarlier(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, Run{"3", "/runs/3", at})
+	want = append(want, Run{ID: "3", Dir: "/runs/3", Time: at})
 	if err := l.Note(key, want[2]); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestEarlier(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, other := range []Key{{"abd", key.File, key.Plan}, {key.Head, "three", key.Plan}, {key.Head, key.File, "f01"}} {
+	for _, other := range []Key{{"o/r#8", "main", key.File, ""}, {key.Change, "next", key.File, ""}, {key.Change, key.Base, "three", ""}, {key.Change, key.Base, key.File, "leg"}} {
 		if runs, err := l.Earlier(other); len(runs) != 0 || err != nil {
 			t.Errorf("%v: %v, %v", other, runs, err)
 		}
@@ -53,13 +53,13 @@ func TestNotesAtOnceAreAllKept(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := l.Note(Key{Head: "a"}, Run{ID: string(rune('a' + i))}); err != nil {
+			if err := l.Note(Key{Change: "a"}, Run{ID: string(rune('a' + i))}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if runs, err := l.Earlier(Key{Head: "a"}); len(runs) != 20 || err != nil {
+	if runs, err := l.Earlier(Key{Change: "a"}); len(runs) != 20 || err != nil {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 }

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/attempts"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -26,37 +27,33 @@ type tries struct {
 // pull requests and merge queues. Somebody at a machine of their own may try as often as
 // they like, a nightly job measures the same commit again on purpose, and a rehearsal
 // shows nothing of the change.
-func (a *app) tries(p *plan.Plan) tries {
-	head := a.head()
+func (a *app) tries(p *plan.Plan, f runFlags) tries {
+	c := a.change()
 	base, err := os.UserCacheDir()
-	if err != nil || head == "" || p.Simulated != "" || a.changeEvent() == "" {
+	if err != nil || p.Simulated != "" || !c.unmerged {
 		return tries{}
 	}
-	return tries{
-		ledger: attempts.Open(filepath.Join(base, "pipeline", "attempts")),
-		key:    attempts.Key{Head: head, File: p.File, Plan: p.Essence()}, known: true,
+	key := attempts.Key{
+		Change: c.head, Base: strings.TrimPrefix(c.base, "refs/heads/"), File: p.File,
+		Leg: strings.Join(append([]string{f.post.key}, f.plan.only...), "\n"),
 	}
-}
-
-// head is the commit that a workflow measures: that of the pull request, not of the merge
-// that the runner made of it, which is another one whenever its target has moved.
-func (a *app) head() string {
-	var event struct {
-		PullRequest struct {
-			Head struct {
-				SHA string `json:"sha"`
-			} `json:"head"`
-		} `json:"pull_request"`
+	switch {
+	case c.number > 0 && c.event == "merge_group": // what the queue measures was green before
+		key.Change = fmt.Sprintf("%s#%d queued", c.repo, c.number)
+	case c.number > 0:
+		key.Change = fmt.Sprintf("%s#%d", c.repo, c.number)
+	default:
+		key.Change = cmp.Or(c.head, a.Getenv("GITHUB_SHA"))
 	}
-	if text, err := os.ReadFile(a.Getenv("GITHUB_EVENT_PATH")); err == nil {
-		// What is no event names no pull request.
-		_ = json.Unmarshal(text, &event)
+	if key.Change == "" {
+		return tries{}
 	}
-	return cmp.Or(event.PullRequest.Head.SHA, a.Getenv("GITHUB_SHA"))
+	return tries{ledger: attempts.Open(filepath.Join(base, "pipeline", "attempts")), key: key, known: true}
 }
 
 // count makes a plan the attempt that it is, and says how to go on with the last one
-// instead.
+// instead. Where the runner counts more attempts than this machine remembers, it is not
+// known what became of them.
 func (t tries) count(a *app, p *plan.Plan) {
 	if !t.known {
 		return
@@ -64,28 +61,47 @@ func (t tries) count(a *app, p *plan.Plan) {
 	earlier, err := t.ledger.Earlier(t.key)
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", escape.Line(err.Error(), 400))
+	}
+	if p.Attempt > len(earlier)+1 || err != nil && p.Attempt > 1 {
+		p.AgainUnknown(p.Attempt)
 		return
 	}
+	var red []string
+	for _, r := range earlier {
+		red = append(red, r.Red...)
+	}
+	slices.Sort(red)
+	p.Again(len(earlier)+1, slices.Compact(red))
 	if len(earlier) == 0 {
 		return
 	}
-	p.Again(max(p.Attempt, len(earlier)+1))
 	last := earlier[len(earlier)-1]
-	if _, err := os.Stat(last.Dir); err == nil {
+	if _, err := os.Stat(last.Dir); err == nil && last.Plan == p.Essence() {
 		fmt.Fprintf(a.Err, "note: run %s measured this change before; --resume --out %s goes on with it, or repeats its verdict\n", escape.Line(last.ID, 80), escape.Line(last.Dir, 400))
 	}
 }
 
 // note remembers a run that was judged.
-func (t tries) note(a *app, res *session.Result) {
+func (t tries) note(a *app, p *plan.Plan, res *session.Result) {
 	if !t.known || res == nil || res.Document.Status != result.StatusComplete || res.Document.Verdict == "" {
 		return
 	}
 	dir, err := filepath.Abs(res.Dir)
 	if err == nil {
-		err = t.ledger.Note(t.key, attempts.Run{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started})
+		err = t.ledger.Note(t.key, attempts.Run{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started, Plan: p.Essence(), Red: red(res.Document)})
 	}
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", escape.Line(err.Error(), 400))
 	}
+}
+
+// red are the gates that regressed.
+func red(doc *result.Document) []string {
+	var out []string
+	for i := range doc.Gates {
+		if doc.Gates[i].Verdict == result.Regression {
+			out = append(out, doc.Gates[i].Addr)
+		}
+	}
+	return out
 }

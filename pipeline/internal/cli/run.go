@@ -118,7 +118,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
-	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt", "`number` of this try of the same change, where earlier ones are not resumed: a pass then needs alpha over it ($GITHUB_RUN_ATTEMPT)")
+	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt", "`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha ($GITHUB_RUN_ATTEMPT)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
@@ -155,9 +155,13 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	tries := a.tries(p)
-	if !stated && !f.resume {
+	tries := a.tries(p, f)
+	switch {
+	case f.resume:
+	case !stated:
 		tries.count(a, p)
+	case p.Attempt > 1:
+		p.AgainUnknown(p.Attempt)
 	}
 	if f.resume && f.out == "" {
 		f.out = filepath.Join(".pipeline", "runs", "latest")
@@ -178,7 +182,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 		Publisher: publish, Redactor: a.redact,
 	})
-	tries.note(a, res)
+	tries.note(a, p, res)
 	a.posted = publish.posted
 	if closed := view.Close(); err == nil && closed != nil {
 		err = closed

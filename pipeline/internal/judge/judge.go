@@ -126,7 +126,7 @@ func (c *court) open(g plan.Gate) result.Gate {
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
 		BaselineKind: g.BaselineKind, Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
-		OnRegression: g.OnRegression, OnInconclusive: g.OnInconclusive, OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
+		OnRegression: g.OnRegression, OnInconclusive: c.plan.OnInconclusive(g), OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
 		Range: g.Range, Decisions: []result.Decision{},
 	}
 }

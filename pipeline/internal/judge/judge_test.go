@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -219,8 +220,8 @@ func TestAttemptsShareTheErrorOfAPass(t *testing.T) {
 		d := s.doc.Gates[0].Decisions[0]
 		verdicts[attempt] = d.Verdict
 		want := 0.0
-		if attempt > 1 {
-			want = 0.05 / float64(attempt)
+		if attempt > 0 {
+			want = gates.AttemptAlpha(0.05, attempt)
 		}
 		if math.Abs(d.Level-want) > 1e-12 {
 			t.Errorf("attempt %d: the bounds have the level %g, want %g", attempt, d.Level, want)

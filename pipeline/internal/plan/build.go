@@ -73,8 +73,8 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
 	out := slices.Clone(p.Notes)
-	if p.Attempt > 1 {
-		out = append(out, fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g; --resume goes on with a run instead", p.Attempt, p.PassAlpha(), p.Alpha))
+	if text := p.attempted(); text != "" {
+		out = append(out, text)
 	}
 	if text := p.extension(); text != "" {
 		out = append(out, text)
@@ -90,6 +90,19 @@ func warnings(p *Plan) []string {
 		}
 	}
 	return out
+}
+
+// attempted says what a further attempt costs; "" for the first.
+func (p *Plan) attempted() string {
+	if p.Attempt < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g (0.2·alpha/(k·(k − 1)) at attempt k, which sums to alpha with the 0.8·alpha of the first); --resume goes on with a run instead",
+		p.Attempt, p.PassAlpha(), p.Alpha)
+	if len(p.Red) > 0 {
+		text += fmt.Sprintf("; inconclusive fails for %s, which an earlier attempt may have seen regress", strings.Join(p.Red, ", "))
+	}
+	return text
 }
 
 type builder struct {

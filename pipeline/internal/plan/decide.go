@@ -88,7 +88,7 @@ func (p *Plan) Level(g Gate) float64 {
 
 // PassAlpha is the error rate of a pass: that of the file, shared by its attempts, so that
 // running it again until it is green does not work.
-func (p *Plan) PassAlpha() float64 { return p.Alpha / float64(max(p.Attempt, 1)) }
+func (p *Plan) PassAlpha() float64 { return gates.AttemptAlpha(p.Alpha, p.Attempt) }
 
 // joint counts the comparisons of a group that are corrected by max-T.
 func (p *Plan) joint(group string) int {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
 // Continue makes a plan the continuation of the one that a run began with: the same, or
@@ -29,8 +30,7 @@ func (p *Plan) Continue(before *Plan) (bool, error) {
 		p.Looks = slices.Concat(before.Looks, added)
 		p.Before = append(slices.Clone(before.Before), before.Looks)
 	}
-	p.Attempt = before.Attempt
-	p.Warnings = warnings(p)
+	p.Again(before.Attempt, before.Red)
 	p.Seal()
 	return true, nil
 }
@@ -64,10 +64,41 @@ func (p *Plan) extension() string {
 		count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
 }
 
-// Again makes the plan a further attempt at the same change.
-func (p *Plan) Again(attempt int) {
-	p.Attempt = attempt
+// Again makes the plan a further attempt at the same change. red are the gates that an
+// earlier one saw regress. Where the plan has one of them no more, all of its gates count as
+// red: it may have another name now.
+func (p *Plan) Again(attempt int, red []string) {
+	p.Attempt, p.Red = attempt, red
+	has := func(addr string) bool {
+		return slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Addr == addr })
+	}
+	if slices.ContainsFunc(red, func(addr string) bool { return !has(addr) }) {
+		p.Red = p.addresses()
+	}
 	p.Warnings = warnings(p)
+}
+
+// AgainUnknown makes the plan a further attempt where it is not known what became of the
+// earlier ones: each gate may have been red.
+func (p *Plan) AgainUnknown(attempt int) { p.Again(attempt, p.addresses()) }
+
+// addresses of the gates.
+func (p *Plan) addresses() []string {
+	var out []string
+	for _, g := range p.Gates {
+		out = append(out, g.Addr)
+	}
+	return out
+}
+
+// OnInconclusive is what a gate does where it cannot decide. After a regression that is no
+// answer: a change that was found slower is not let in because another attempt saw too
+// little.
+func (p *Plan) OnInconclusive(g Gate) string {
+	if slices.Contains(p.Red, g.Addr) {
+		return string(lang.Fail)
+	}
+	return g.OnInconclusive
 }
 
 // Essence is the fingerprint of a plan without its largest number of repeats: that of

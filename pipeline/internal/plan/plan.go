@@ -41,8 +41,11 @@ type Plan struct {
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
-	// of this one: a pass then needs Alpha/Attempt. 0 means 1.
+	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
+	// Red are the gates that an earlier attempt saw regress, or may have seen: what is not
+	// decided there fails.
+	Red []string `json:"red,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
 }

@@ -75,7 +75,7 @@ func adopt(p, stored *plan.Plan) error {
 	for _, b := range stored.Benchmarks {
 		repeats[b.Addr] = b.RepeatMax
 	}
-	p.Attempt = stored.Attempt
+	p.Again(stored.Attempt, stored.Red)
 	p.Before = stored.Before
 	p.Looks = stored.Looks // those that were taken cannot be taken otherwise afterwards
 	for i := range p.Benchmarks {
