@@ -51,7 +51,7 @@ func (a *app) calibrateCommand() *cobra.Command {
 	f.run.history.register(cmd)
 	cmd.Flags().Var(bounded{&f.pairs, 2, maxPairs}, "pairs", "`number` of pairs of launches")
 	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes", "`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
-	cmd.Flags().StringVar(&f.run.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
+	outFlag(cmd.Flags(), &f.run.out, "run directory (a new one below .pipeline/runs unless set)")
 	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
 	cmd.Flags().StringVar(&f.run.progress, "progress", "auto", "`auto`, tty, plain or quiet")
 	return cmd

@@ -61,14 +61,23 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if !ok {
 		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
 	}
+	if err := f.results.check(); err != nil {
+		return exit(exitUsage, err)
+	}
 	sides := make([]side, len(args))
+	var unread error
 	for i, arg := range args {
 		var err error
-		if sides[i], err = readSide(arg, f.results.tool); err != nil {
+		sides[i], err = a.readSide(arg, f.results.tool)
+		if len(sides[i].runs) == 0 && err != nil {
 			return exit(exitUsage, err)
 		}
+		unread = errors.Join(unread, err)
 	}
 	if len(f.gates) > 0 {
+		if unread != nil {
+			return exit(exitUsage, unread)
+		}
 		return a.compareByGates(f, sides)
 	}
 	if err := documents(f.results, sides); err != nil {
@@ -88,7 +97,13 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printComparison(compared, format, f.metrics, declaredBy(sides))
+	if err := a.printComparison(compared, format, f.metrics, declaredBy(sides)); err != nil {
+		return err
+	}
+	if unread != nil {
+		return exit(exitUsage, fmt.Errorf("what is compared is not whole: %w", unread))
+	}
+	return nil
 }
 
 // against resolves the names that sides are to be compared with.
@@ -203,7 +218,7 @@ func (a *app) compareByGates(f compareFlags, sides []side) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printDocument(doc, f.format == "json")
+	return a.printDocument(doc, f.format)
 }
 
 // comparedAxis is the one axis that the paired baselines of a file compare, and its two values.
@@ -248,7 +263,8 @@ type side struct {
 	name, against string
 }
 
-func readSide(arg, tool string) (side, error) {
+// readSide reads a side. With results there may be an error, of files that cannot be read.
+func (a *app) readSide(arg, tool string) (side, error) {
 	s := side{}
 	s.name, s.against, s.arg = sideLabels(arg)
 	if info, err := os.Stat(s.arg); err == nil && info.IsDir() {
@@ -256,8 +272,8 @@ func readSide(arg, tool string) (side, error) {
 		return s, err
 	}
 	var err error
-	s.runs, err = session.ReadForeign(s.arg, interchange.ReadOptions{Tool: tool})
-	if errors.Is(err, interchange.ErrOurs) {
+	s.runs, err = session.ReadForeign(s.arg, interchange.ReadOptions{Tool: tool}, a.In)
+	if errors.Is(err, interchange.ErrOurs) && len(s.runs) == 0 {
 		s.doc, err = session.ReadDocument(s.arg)
 	}
 	return s, err

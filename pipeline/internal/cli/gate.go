@@ -20,6 +20,7 @@ type gateFlags struct {
 	results importFlags
 	files   []string // pipeline files
 	foreign []string // results of other tools
+	format  string
 	json    bool
 }
 
@@ -37,6 +38,12 @@ func (a *app) gateCommand() *cobra.Command {
 			"of a cell are one, and nothing is decided.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
+			if f.json {
+				f.format = "json"
+			}
+			if _, ok := session.Renderer(f.format); !ok {
+				return exit(exitUsage, noFormat(f.format))
+			}
 			if len(f.foreign) > 0 {
 				return a.gateResults(ctx, f, args)
 			}
@@ -51,7 +58,8 @@ func (a *app) gateCommand() *cobra.Command {
 	f.results.register(cmd)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document")
+	documentFormat(cmd.Flags(), &f.format, "text")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document, as --format json")
 	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
 	return cmd
 }
@@ -80,7 +88,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printDocument(doc, f.json)
+	return a.printDocument(doc, f.format)
 }
 
 // gateResults judges results of other tools. The first argument is the pipeline file,
@@ -101,16 +109,16 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if f.results.tool == "" {
 		f.results.tool = toolOf(cfg)
 	}
-	var runs []interchange.Run
-	for _, arg := range append(f.foreign, args...) {
-		more, err := session.ReadForeign(arg, interchange.ReadOptions{Tool: f.results.tool})
-		if errors.Is(err, interchange.ErrOurs) {
-			err = fmt.Errorf("%s is a result of pipeline itself: judge its run directory with pipeline gate RUN -f FILE", arg)
-		}
-		if err != nil {
-			return exit(exitUsage, err)
-		}
-		runs = append(runs, more...)
+	if err := f.results.check(); err != nil {
+		return exit(exitUsage, err)
+	}
+	// A launch that cannot be read must not be missing from a verdict without a word.
+	runs, err := a.readResults(append(f.foreign, args...), interchange.ReadOptions{Tool: f.results.tool})
+	if errors.Is(err, interchange.ErrOurs) {
+		err = fmt.Errorf("%w: judge the run directory of a result of pipeline itself with pipeline gate RUN -f FILE", err)
+	}
+	if err != nil {
+		return exit(exitUsage, err)
 	}
 	past, err := a.past(ctx, f.history, cfg)
 	if err != nil {
@@ -120,7 +128,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	return a.printDocument(doc, f.json)
+	return a.printDocument(doc, f.format)
 }
 
 // toolOf is the tool that the file says its results are from, "" if it does not.

@@ -142,7 +142,7 @@ func (a *app) historyReport() *cobra.Command {
 		}),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&out, "out", "", "write all formats into this `directory`")
+	outFlag(cmd.Flags(), &out, "write all formats into this `directory`")
 	cmd.Flags().Var(choice{&format, slices.Sorted(maps.Keys(historyFiles))}, "format", "what is printed without --out: "+strings.Join(slices.Sorted(maps.Keys(historyFiles)), ", "))
 	return cmd
 }

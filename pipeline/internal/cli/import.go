@@ -4,12 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // importFlags say how results of other tools become cells and repeats.
@@ -25,7 +30,47 @@ func (f *importFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.by, "by", nil, "parameters that tell cells apart, for example qps,input_len (chosen by what differs unless set)")
 	fl.StringVar(&f.launchBy, "launch-by", "", "`parameter` that tells launches of the server apart")
 	fl.BoolVar(&f.launchFiles, "one-launch-per-file", false, "each file holds the results of one launch")
-	fl.StringVar(&f.tool, "tool", "", "`tool` that wrote the files, where they do not say (vllm, sglang)")
+	fl.StringVar(&f.tool, "tool", "", "`tool` that wrote the files, where they do not say: "+strings.Join(metric.Tools(), ", "))
+}
+
+// check refuses what no result can have.
+func (f importFlags) check() error {
+	if f.tool != "" && !slices.Contains(metric.Tools(), f.tool) {
+		return fmt.Errorf("--tool %s is none of %s", f.tool, strings.Join(metric.Tools(), ", "))
+	}
+	return nil
+}
+
+// readResults reads the results that arguments name. What cannot be read is in the error,
+// beside which the others are there.
+func (a *app) readResults(args []string, opt interchange.ReadOptions) ([]interchange.Run, error) {
+	var runs []interchange.Run
+	var errs []error
+	for _, arg := range args {
+		more, err := session.ReadForeign(arg, opt, a.In)
+		runs = append(runs, more...)
+		errs = append(errs, err)
+	}
+	return runs, errors.Join(errs...)
+}
+
+// maxNotes is how many notes are printed; the document has all.
+const maxNotes = 12
+
+// notes prints what a reader of figures must know, the heaviest first.
+func (a *app) notes(notes []string) {
+	for i, text := range notes {
+		if i == maxNotes {
+			fmt.Fprintf(a.Err, "note: and %d more, which weigh less: import --format json lists them under warnings\n", len(notes)-i)
+			return
+		}
+		fmt.Fprintf(a.Err, "note: %s\n", escape.Line(text, 1000))
+	}
+}
+
+// outFlag is the flag for where something is written, which has one name in all commands.
+func outFlag(fl *pflag.FlagSet, out *string, usage string) {
+	fl.StringVarP(out, "out", "o", "", usage)
 }
 
 func (f importFlags) options(files string) interchange.Options {
@@ -42,25 +87,34 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import FILE...",
 		Short: "Read results of other tools and write them in another form",
 		Long: "Reads printed blocks and logs of vLLM and SGLang, their JSON, markdown tables, CSV, the files of guidellm, aiperf,\n" +
-			"inference-perf and inference-benchmarker, Benchmark Reports of llm-d, and what it writes itself. A file can be\n" +
-			"followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'.",
+			"GenAI-Perf, inference-perf, inference-benchmarker, LLMPerf and trtllm-bench, Benchmark Reports of llm-d, and what it\n" +
+			"writes itself. A file can be\n" +
+			"followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'. A dash is the\n" +
+			"standard input. Files may be compressed with gzip, and be logs of Docker's json-file driver. A file that cannot be\n" +
+			"read is told of, the others are written, and the exit status is 3.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var runs []interchange.Run
-			for _, arg := range args {
-				more, err := session.ReadForeign(arg, interchange.ReadOptions{Tool: f.tool, Records: records})
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				runs = append(runs, more...)
+			if err := f.check(); err != nil {
+				return exit(exitUsage, err)
 			}
-			return a.export(out, func(w io.Writer) error { return writeRuns(w, format, runs, f.options(args[0])) })
+			runs, unread := a.readResults(args, interchange.ReadOptions{Tool: f.tool, Records: records})
+			if len(runs) == 0 {
+				return exit(exitUsage, unread)
+			}
+			if err := a.export(out, func(w io.Writer) error { return writeRuns(w, format, runs, f.options(args[0])) }); err != nil {
+				return err
+			}
+			a.notes(interchange.Notes(runs))
+			if unread != nil {
+				return exit(exitUsage, fmt.Errorf("what is written is not whole: %w", unread))
+			}
+			return nil
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&format, "format", "json", "`json` (a result document), csv, vllm, bench (Go benchmarks), openmetrics or llm-d")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write (standard output unless set)")
-	cmd.Flags().BoolVar(&records, "records", false, "compute metrics from per-request records where a file has them")
+	outFlag(cmd.Flags(), &out, "`file` to write (standard output unless set)")
+	cmd.Flags().BoolVar(&records, "records", false, "keep the requests of detailed files: --format vllm writes them all, json their histograms")
 	return cmd
 }
 

@@ -116,7 +116,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.plan.register(cmd)
 	f.history.register(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.out, "out", "", "run directory (a new one below .pipeline/runs unless set)")
+	outFlag(fl, &f.out, "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
 	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt", "`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha ($GITHUB_RUN_ATTEMPT)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")

@@ -29,7 +29,7 @@ type realSelftest struct {
 func (r *realSelftest) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.on, "real", false, "start the file's own servers and plant slow-downs by a proxy in front of them")
 	cmd.Flags().Float64SliceVar(&r.planted, "planted", nil, "with --real: `shares` to plant, such as 0,0.1 (0 and twice the largest margin unless set)")
-	cmd.Flags().StringVar(&r.out, "out", "", "with --real: folder for a run directory of each session (new ones below .pipeline/runs unless set)")
+	outFlag(cmd.Flags(), &r.out, "with --real: folder for a run directory of each session (new ones below .pipeline/runs unless set)")
 	cmd.Flags().StringVar(&r.progress, "progress", "auto", "with --real: `auto`, tty, plain or quiet")
 }
 

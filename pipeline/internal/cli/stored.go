@@ -2,24 +2,46 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-func (a *app) printDocument(doc *result.Document, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = reports.JSON(a.Out, doc)
-	} else {
-		err = reports.Text(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
+// printDocument prints a judged document, and ends with its exit status.
+func (a *app) printDocument(doc *result.Document, format string) error {
+	if err := a.render(doc, format); err != nil {
+		return err
 	}
-	if err != nil {
-		return exit(exitInfrastructure, err)
+	if format != "text" && format != "markdown" && format != "html" { // these have the notes in them
+		a.notes(doc.Warnings)
 	}
 	return exit(doc.ExitCode, nil)
+}
+
+// render writes a document in one of the formats of session.Formats.
+func (a *app) render(doc *result.Document, format string) error {
+	write, ok := session.Renderer(format)
+	if !ok {
+		return exit(exitUsage, noFormat(format))
+	}
+	a.redact.Value(doc)
+	if err := write(a.Out, doc, reports.Options{Color: format == "text" && a.outColor(), Width: a.OutWidth()}); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	return nil
+}
+
+// documentFormat is the flag that says how a result document is printed.
+func documentFormat(fl *pflag.FlagSet, format *string, unless string) {
+	fl.StringVar(format, "format", unless, "`format`: "+strings.Join(session.Formats(), ", "))
+}
+
+func noFormat(format string) error {
+	return fmt.Errorf("--format %q is none of %s", format, strings.Join(session.Formats(), ", "))
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -29,21 +51,16 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Render a stored result again",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			render, ok := session.Renderer(format)
-			if !ok {
-				return exit(exitUsage, fmt.Errorf("--format %q is none of markdown, text, json, html, junit, csv", format))
+			if _, ok := session.Renderer(format); !ok {
+				return exit(exitUsage, noFormat(format))
 			}
 			doc, err := session.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			a.redact.Value(doc)
-			if err := render(a.Out, doc, reports.Options{Color: format == "text" && a.outColor(), Width: a.OutWidth()}); err != nil {
-				return exit(exitInfrastructure, err)
-			}
-			return nil
+			return a.render(doc, format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "markdown, `text`, json, html, junit or csv")
+	documentFormat(cmd.Flags(), &format, "text")
 	return cmd
 }

@@ -41,8 +41,8 @@ func (r *Run) add(e entry) error {
 		return r.addCount(f, e.value)
 	case duration:
 		v, err := parseNumber(e.value, f.shift)
-		if err == nil && v < 0 {
-			err = errors.New("negative")
+		if err == nil {
+			err = plausible("duration.mean", v, e.value)
 		}
 		r.Duration = v
 		return cmp.Or(err, r.once("duration", v))
@@ -105,16 +105,19 @@ func (r *Run) addCount(f figure, text string) error {
 func (r *Run) addMetric(f figure, e entry) error {
 	v, err := parseNumber(e.value, f.shift)
 	if errors.Is(err, errNoData) {
+		if strings.EqualFold(strings.TrimSpace(e.value), "nan") {
+			r.nan = append(r.nan, e)
+		}
 		r.remarkf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if v < 0 {
-		return fmt.Errorf("%s is negative", clip(e.value))
-	}
 	id, definition := r.metricID(f.group, f.stat)
+	if err := plausible(id, v, e.value); err != nil {
+		return err
+	}
 	if old, ok := r.Metrics[id]; ok && old != v {
 		return errTwice
 	}
@@ -154,6 +157,10 @@ func (r *Run) finish() error {
 	r.count()
 	r.restoreRates()
 	r.dropEmpty()
+	r.disordered()
+	if err := r.withoutNumber(); err != nil {
+		return err
+	}
 	if len(r.Metrics) == 0 && r.Counts == (Counts{}) {
 		return &Error{Source: r.Source, Line: r.Line, Err: errors.New("a result without a figure")}
 	}

@@ -107,8 +107,8 @@ func (r *Run) setID(id, text string, line int) error {
 // storeID stores the value of an id.
 func (r *Run) storeID(id, text string) error {
 	v, err := parseNumber(text, 0)
-	if err == nil && v < 0 {
-		err = fmt.Errorf("%s is negative", clip(text))
+	if err == nil {
+		err = plausible(id, v, text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)

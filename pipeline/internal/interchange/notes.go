@@ -155,3 +155,10 @@ func (d *document) warnings() []string {
 	}
 	return out
 }
+
+// Notes are what results warn of, the heaviest first, like ones together.
+func Notes(runs []Run) []string {
+	d := &document{}
+	d.distinct(runs)
+	return d.warnings()
+}

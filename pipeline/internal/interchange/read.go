@@ -1,7 +1,6 @@
 package interchange
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -59,19 +58,22 @@ var (
 	ErrOurs = errors.New("already a result document")
 )
 
-// Read reads every result in a file. The name is that of the file, for messages, and for
+// Read reads every result in a file, which may be compressed with gzip or be the log of a
+// container as Docker keeps it. The name is that of the file, for messages, and for
 // Run.Source. The error names the file and the line; its cause may be ErrNoResult,
 // ErrLimit or ErrOurs.
 func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	opt.Limits = opt.Limits.withDefaults()
-	limited := &io.LimitedReader{R: r, N: opt.Limits.Bytes + 1}
-	buf := decoded(bufio.NewReaderSize(limited, detectBytes))
+	buf, plain, limited, err := opened(r, name, opt.Limits.Bytes+1)
+	if err != nil {
+		return nil, err
+	}
 	head, err := buf.Peek(detectBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	var runs []Run
-	switch Detect(name, head) {
+	switch Detect(plain, head) {
 	case FormatResult:
 		return nil, fmt.Errorf("%s: %w: use it as it is", name, ErrOurs)
 	case FormatJSON:
@@ -87,7 +89,7 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	default:
 		return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
 	}
-	if limited.N <= 0 {
+	if limited.n <= 0 {
 		return nil, fmt.Errorf("%s: more than %d bytes: %w", name, opt.Limits.Bytes, ErrLimit)
 	}
 	if err != nil {

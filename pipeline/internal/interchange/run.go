@@ -63,6 +63,8 @@ type Run struct {
 	served bool
 	// open marks a block that nothing closed.
 	open bool
+	// nan are the figures that are said to be no number.
+	nan []entry
 	// bare marks a block that was found without its first line.
 	bare bool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +26,9 @@ import (
 // ReadForeign reads the results of other tools that an argument names: a path or a pattern
 // of paths, before it labels that its results get ("side=base,launch=1:night/*.json"),
 // behind it a selection of them ("night.log?qps=2"). A path that is there as it is written
-// is taken as it is.
-func ReadForeign(arg string, opt interchange.ReadOptions) ([]interchange.Run, error) {
+// is taken as it is, and a dash is the standard input. Of several files, those that can be read
+// are read: then there are results beside the error, which names the others.
+func ReadForeign(arg string, opt interchange.ReadOptions, stdin io.Reader) ([]interchange.Run, error) {
 	labels, selector := map[string]string(nil), interchange.Selector{Path: arg}
 	if _, err := os.Stat(arg); err != nil {
 		var rest string
@@ -40,15 +42,25 @@ func ReadForeign(arg string, opt interchange.ReadOptions) ([]interchange.Run, er
 		return nil, err
 	}
 	var runs []interchange.Run
+	var unread []error
 	for _, path := range paths {
-		more, err := readForeignFile(path, opt)
+		var more []interchange.Run
+		if path == "-" && stdin != nil {
+			more, err = interchange.Read(stdin, "standard input", opt)
+		} else {
+			more, err = readForeignFile(path, opt)
+		}
 		if err != nil {
-			return nil, err
+			unread = append(unread, err)
 		}
 		runs = append(runs, more...)
 	}
+	if len(runs) == 0 {
+		return nil, errors.Join(unread...)
+	}
 	interchange.Label(runs, labels)
-	return selector.Select(runs)
+	runs, err = selector.Select(runs)
+	return runs, errors.Join(append(unread, err)...)
 }
 
 // matching are the files that a path names, in order. Shells expand no pattern behind a
@@ -189,7 +201,7 @@ func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 			return ReadDocument(path)
 		}
 		judged := judgedBy(p, path)
-		runs, err := ReadForeign(path, interchange.ReadOptions{Tool: toolOf(judged)})
+		runs, err := ReadForeign(path, interchange.ReadOptions{Tool: toolOf(judged)}, nil)
 		if errors.Is(err, interchange.ErrOurs) {
 			return ReadDocument(path)
 		}

@@ -63,7 +63,7 @@ baseline "paired" "base" {
 			cfg := judgedFile(t, tool, tt.matrix, tt.base, tt.metrics)
 			var runs []interchange.Run
 			for _, arg := range tt.results {
-				more, err := session.ReadForeign(fmt.Sprintf(arg, published), interchange.ReadOptions{Tool: tool})
+				more, err := session.ReadForeign(fmt.Sprintf(arg, published), interchange.ReadOptions{Tool: tool}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,9 @@ func Renderer(name string) (func(io.Writer, *result.Document, reports.Options) e
 	f, ok := formats[name]
 	return f.write, ok
 }
+
+// Formats are the names of the formats, sorted.
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // ownFormats are written into every run directory.
 var ownFormats = []string{"json", "markdown", "text", "html"}
