@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,106 @@ func TestResultsOfOtherWorkAreInvalid(t *testing.T) {
 			out, code := gateResults(t, dir)
 			if tt.want == "" && code != 0 || tt.want != "" && (code != 5 || !strings.Contains(strings.Join(strings.Fields(out), " "), tt.want)) {
 				t.Errorf("exit status %d, want %q:\n%s", code, tt.want, out)
+			}
+		})
+	}
+}
+
+// pairingTest is a session of files, and what is judged of it.
+type pairingTest struct {
+	base, head func(launch int) (file string, content map[string]any) // "" is not there
+	launches   int
+	exit       int
+	want, not  []string // in results
+}
+
+// Files of launches are paired by time where they tell it, by their numbers or by their
+// order; what is lost on the way is said, and is no pass.
+func TestResultsArePairedByTheirLaunches(t *testing.T) {
+	timeless := func(r map[string]any) map[string]any { delete(r, "date"); return r }
+	usual := func(side string) func(int) (string, map[string]any) {
+		return func(launch int) (string, map[string]any) {
+			return fmt.Sprintf("%s%d.json", side, launch+1), vllmResult(side, launch)
+		}
+	}
+	without := func(side string, lost ...int) func(int) (string, map[string]any) {
+		return func(launch int) (string, map[string]any) {
+			if slices.Contains(lost, launch+1) {
+				return "", nil
+			}
+			return usual(side)(launch)
+		}
+	}
+	untimed := func(files func(int) (string, map[string]any)) func(int) (string, map[string]any) {
+		return func(launch int) (string, map[string]any) {
+			file, content := files(launch)
+			return file, timeless(content)
+		}
+	}
+	drift := func(side string, files func(int) (string, map[string]any)) func(int) (string, map[string]any) {
+		return func(launch int) (string, map[string]any) {
+			file, content := files(launch)
+			if file != "" {
+				content["median_ttft_ms"] = content["median_ttft_ms"].(float64) * (1 + 0.1*float64(launch))
+			}
+			return file, content
+		}
+	}
+	zero := func(launch int) (string, map[string]any) {
+		file, content := usual("head")(launch)
+		if launch == 2 {
+			content["median_ttft_ms"], content["mean_ttft_ms"], content["p99_ttft_ms"] = 0.0, 0.0, 0.0
+		}
+		return file, content
+	}
+	later := func(launch int) (string, map[string]any) {
+		file, content := usual("head")(launch)
+		content["date"] = time.Date(2026, 11, 21, 8, launch, 0, 0, time.UTC).Format("20060102-150405")
+		return file, content
+	}
+	shuffled := func(launch int) (string, map[string]any) {
+		_, content := usual("head")(launch)
+		return fmt.Sprintf("head%d.json", 12-launch), content
+	}
+	for name, tt := range map[string]pairingTest{
+		"all are there":           {usual("base"), usual("head"), 12, 0, []string{"12 of 12 repeats", "paired by the time of their measurement, alternated"}, []string{"no partner"}},
+		"names say another order": {drift("base", usual("base")), drift("head", shuffled), 12, 0, []string{"12 of 12 repeats"}, nil},
+		"heads are missing":       {usual("base"), without("head", 3, 5), 6, 5, []string{"4 of 6 repeats", "base3.json, base5.json", "missing"}, []string{"1 gate passed"}},
+		"missing under drift":     {drift("base", usual("base")), drift("head", without("head", 2)), 6, 5, []string{"5 of 6 repeats", "base2.json"}, []string{"regression (fails)", "+4"}},
+		"a half is missing":       {usual("base"), without("head", 9, 10, 11, 12, 13, 14, 15, 16), 16, 5, []string{"8 of 16 repeats", "8 launches have no partner"}, nil},
+		"untimed, all there":      {untimed(usual("base")), untimed(usual("head")), 12, 0, []string{"12 of 12 repeats", "tell no times", "by the number in their name"}, nil},
+		"untimed, drift":          {untimed(drift("base", usual("base"))), untimed(drift("head", usual("head"))), 12, 0, []string{"1 gate passed"}, nil},
+		"untimed, one missing":    {untimed(drift("base", usual("base"))), untimed(drift("head", without("head", 2))), 6, 5, []string{"5 of 6 repeats", "base2.json"}, nil},
+		"one side after another":  {usual("base"), later, 6, 0, []string{"not alternated"}, nil},
+		"a value of 0":            {usual("base"), zero, 6, 5, []string{"repeat 3 of the head", "missing"}, []string{"1 gate passed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeGates(t, dir)
+			for launch := range tt.launches {
+				for _, files := range []func(int) (string, map[string]any){tt.base, tt.head} {
+					if file, content := files(launch); file != "" {
+						writeResult(t, filepath.Join(dir, file), content)
+					}
+				}
+			}
+			out, code := gateResults(t, dir)
+			flat := strings.Join(strings.Fields(out), " ")
+			if code != tt.exit {
+				t.Errorf("exit status %d, want %d", code, tt.exit)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(flat, want) {
+					t.Errorf("%q is not said", want)
+				}
+			}
+			for _, not := range tt.not {
+				if strings.Contains(flat, not) {
+					t.Errorf("%q is said", not)
+				}
+			}
+			if t.Failed() {
+				t.Log(out)
 			}
 		})
 	}

@@ -253,6 +253,9 @@ func (v *view) session() Line {
 	if p := v.doc.RepeatsPlanned; p > 0 {
 		parts = append(parts, plain(v.repeats(p)))
 	}
+	if text := pairingText(v.doc.Pairings); text != "" {
+		parts = append(parts, plain(text))
+	}
 	if m := machineName(v.doc.Machine); m != "" {
 		parts = append(parts, plain(m))
 	}
@@ -265,6 +268,21 @@ func (v *view) session() Line {
 		}
 	}
 	return join(" · ", parts...)
+}
+
+// pairingText is "paired by the time of their measurement, alternated", of imported launches.
+func pairingText(pairings []result.Pairing) string {
+	var texts []string
+	for _, p := range pairings {
+		text := "paired " + p.How
+		if p.Order != result.OrderUnknown {
+			text += ", " + p.Order
+		}
+		if p.Problem == "" && p.Pairs > 0 && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, " and ")
 }
 
 // repeats is "6 of at most 12 repeats of 3 passes, judged at 2 looks of 5".

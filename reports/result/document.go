@@ -51,6 +51,9 @@ type Document struct {
 	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
 
+	// Pairings say how the launches of imported results were paired.
+	Pairings []Pairing `json:"pairings,omitempty"`
+
 	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
 	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU, and under
 	// MachineLoad.
@@ -62,6 +65,34 @@ type Document struct {
 	Steps      []Step            `json:"steps,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
 }
+
+// Pairing says which launches of two sides belong together, where their results were imported:
+// nobody planned them.
+type Pairing struct {
+	Benchmark string `json:"benchmark"`
+	Axis      string `json:"axis"` // that is compared, with the values of both sides
+	Base      string `json:"base"`
+	Head      string `json:"head"`
+	// Rule is "name", "time", "number" or "order", and How says it for people.
+	Rule string `json:"rule"`
+	How  string `json:"how"`
+	// Pairs of Launches, the number of the longer side. Alone names those without a partner,
+	// with their side.
+	Pairs    int      `json:"pairs"`
+	Launches int      `json:"launches"`
+	Alone    []string `json:"alone,omitempty"`
+	// Order is "alternated", "not alternated", or "unknown" where no times are told.
+	Order string `json:"order"`
+	// Problem is why nothing could be paired.
+	Problem string `json:"problem,omitempty"`
+}
+
+// The orders of measurement of two sides.
+const (
+	OrderAlternated    = "alternated"
+	OrderNotAlternated = "not alternated"
+	OrderUnknown       = "unknown"
+)
 
 // The keys of Document.Machine that name a machine in a heading.
 const (
@@ -108,7 +139,9 @@ type Target struct {
 
 // Launch is one start of a target.
 type Launch struct {
-	ID      string  `json:"id"`     // "r1-server.vllm.sut[\"base\"]", unique in the document
+	ID string `json:"id"` // "r1-server.vllm.sut[\"base\"]", unique in the document
+	// Name of an imported launch: its file, or what its results call it.
+	Name    string  `json:"name,omitempty"`
 	Repeat  int     `json:"repeat"` // from 1
 	Target  string  `json:"target"`
 	Attempt int     `json:"attempt,omitempty"`

@@ -291,7 +291,7 @@ func (d *document) launch(key string, repeat int) string {
 		at = len(d.doc.Launches)
 		d.launches[key] = at
 		d.doc.Launches = append(d.doc.Launches, result.Launch{
-			ID: fmt.Sprintf("launch-%d", at+1), Repeat: repeat, Target: targetAddr,
+			ID: fmt.Sprintf("launch-%d", at+1), Name: key, Repeat: repeat, Target: targetAddr,
 		})
 	}
 	return d.doc.Launches[at].ID
@@ -343,7 +343,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
 		Duration: r.Duration, Sent: max(r.Counts.Sent, r.Counts.Succeeded), Failed: r.Counts.Failed,
 		Series: engineSeries(r.Engine, u.points), Metrics: maps.Clone(r.Metrics),
-		Work: comparability.Read(r.Param),
+		Work: comparability.Read(r.Param), Started: r.Measured(),
 	}
 	maps.Copy(out.Audit, r.Audit)
 	maps.Copy(out.Audit, engineAudit(r.Engine))

@@ -19,6 +19,7 @@ func convertGuidellm(root *node, base Run) ([]Run, error) {
 		r := base
 		r.Line, r.Format, r.Tool = b.line, FormatGuidellm, toolGuidellm
 		r.fields(b.get("config"), "")
+		r.setParam("start_time", b.get("start_time").str())
 		r.fields(b.get("config", "strategy"), "strategy_")
 		r.setParam("model", b.get("config", "backend", "model").str())
 		r.setParam("request_rate", b.get("config", "strategy", "rate").str())
@@ -90,6 +91,7 @@ var aiperfSums = []struct {
 func convertAiperf(root *node, r Run) (Run, error) {
 	r.Format, r.Tool = FormatAiperf, toolAiperf
 	r.aiperfParams(root.get("input_config"))
+	r.setParam("start_time", root.get("start_time").str())
 	var e entryList
 	for _, g := range aiperfTimes {
 		tag := root.get(g.tag)

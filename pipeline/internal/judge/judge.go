@@ -81,6 +81,7 @@ type court struct {
 	compared  map[setAgainst]doubt // what keeps two cells from being compared
 	untold    map[setAgainst]string
 	refused   map[place]string // comparisons of success rates that are invalid
+	lost      map[place]string // why fewer pairs than there should be allow no pass
 
 	family      gates.Family
 	comparisons []place
@@ -95,7 +96,7 @@ func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Looks, doc.LooksTaken, doc.Attempt = nil, nil, p.Attempt
 	return &court{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[setAgainst]doubt{},
-		untold: map[setAgainst]string{}, refused: map[place]string{},
+		untold: map[setAgainst]string{}, refused: map[place]string{}, lost: map[place]string{},
 		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
 	}
 }
@@ -173,6 +174,7 @@ func (c *court) decide() error {
 		if d.Tested && c.plan.HasSuites() { // the gates' shares are no longer all there is
 			at.HolmLevel = d.Level
 		}
+		c.withoutPairs(c.comparisons[i])
 	}
 	for i, d := range j.Success {
 		at := c.at(c.success[i])
@@ -180,6 +182,7 @@ func (c *court) decide() error {
 		if why, refused := c.refused[c.success[i]]; refused {
 			at.Verdict, at.Reason = result.Invalid, why
 		}
+		c.withoutPairs(c.success[i])
 	}
 	return nil
 }

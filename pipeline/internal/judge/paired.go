@@ -43,7 +43,9 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: comparison.Blocks[p.Repeat]})
 		}
 		d.Warnings = c.remarks(g, cmp, base, head)
-		c.comparisons = append(c.comparisons, c.add(gate, d))
+		at := c.add(gate, d)
+		c.comparisons = append(c.comparisons, at)
+		c.lost[at] = c.shortage(g, m, base, head)
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
 	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
@@ -57,6 +59,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if why := c.incomparable(g, cmp, base, head).reason; why != "" {
 		c.refused[at] = why
 	}
+	c.lost[at] = c.alone(g, base, head)
 	return nil
 }
 
@@ -65,7 +68,7 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), doubt{}
 	}
-	d = earliest(c.incomparable(g, cmp, base, head), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.incomparable(g, cmp, base, head), c.unpairable(g, cmp), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}

@@ -103,6 +103,9 @@ func JudgeResults(cfg *lang.Config, runs []interchange.Run, opt interchange.FitO
 		return nil, err
 	}
 	doc.Started, doc.Ended, doc.Alpha = now, now, planned.Alpha
+	if opt.LaunchBy != "" || opt.OneLaunchPerFile {
+		pairLaunches(planned, doc, opt.LaunchBy != "")
+	}
 	// What is planned is what there is: nobody can measure more of it here.
 	repeats := mostRuns(doc)
 	p, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true, Repeat: repeats})

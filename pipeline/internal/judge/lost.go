@@ -1,0 +1,139 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// shortage says why a comparison has fewer pairs than it should, "" if it has all: launches
+// without a partner, or runs without a value.
+func (c *court) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
+	if why := c.alone(g, base, head); why != "" {
+		return why
+	}
+	return valueless(m, base, head)
+}
+
+// withoutPairs takes back what fewer pairs than there should be would say in favour of the
+// head: whatever is missing may be what spoke against it. A regression stands.
+func (c *court) withoutPairs(at place) {
+	d := c.at(at)
+	why := c.lost[at]
+	switch {
+	case why == "":
+	case d.Verdict == result.Pass || d.Verdict == result.Improvement || d.Verdict == result.Inconclusive:
+		d.Verdict, d.Reason = result.Missing, why
+	default:
+		d.Warnings = append(d.Warnings, why)
+	}
+}
+
+// alone names the launches of imported results that have no partner.
+func (c *court) alone(g plan.Gate, base, head *result.Cell) string {
+	if !slices.ContainsFunc(c.doc.Pairings, func(p result.Pairing) bool { return p.Benchmark == g.Benchmark }) {
+		return ""
+	}
+	onlyBase, all := c.unmatched(base, head)
+	onlyHead, other := c.unmatched(head, base)
+	if len(onlyBase)+len(onlyHead) == 0 || all == 0 || other == 0 {
+		return "" // that a whole side is missing is said elsewhere
+	}
+	var parts []string
+	for _, s := range []struct {
+		side  string
+		names []string
+		of    int
+	}{{"base", onlyBase, all}, {"head", onlyHead, other}} {
+		if len(s.names) > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %d launches of the %s have no partner (%s)", len(s.names), s.of, s.side, few(s.names)))
+		}
+	}
+	return strings.Join(parts, ", and ") + ": leave them out, or hand over the others"
+}
+
+// unmatched names the launches of a cell that have no number in common with the other, of all.
+func (c *court) unmatched(cell, other *result.Cell) (names []string, all int) {
+	seen := map[int]bool{}
+	for _, r := range cell.Current() {
+		if seen[r.Pair()] {
+			continue
+		}
+		seen[r.Pair()] = true
+		if !slices.ContainsFunc(other.Current(), func(o result.Run) bool { return o.Pair() == r.Pair() }) {
+			names = append(names, c.launchName(r))
+		}
+	}
+	return names, len(seen)
+}
+
+func (c *court) launchName(r result.Run) string {
+	for _, l := range c.doc.Launches {
+		if l.ID == r.Launch && l.Name != "" {
+			return l.Name
+		}
+	}
+	return fmt.Sprintf("repeat %d", r.Pair())
+}
+
+// few lists the first of some names.
+func few(names []string) string {
+	const most = 6
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// valueless is set when repeats that went well on both sides have no value of a metric that
+// others have: their pairs would drop out unseen.
+func valueless(m metric.Metric, base, head *result.Cell) string {
+	b, h := repeatsOf(base, m.ID), repeatsOf(head, m.ID)
+	var without []string
+	measured := false
+	for _, repeat := range slices.Sorted(maps.Keys(h)) {
+		inBase, both := b[repeat]
+		if !both {
+			continue
+		}
+		measured = measured || inBase && h[repeat]
+		if !inBase {
+			without = append(without, fmt.Sprintf("repeat %d of the base", repeat))
+		}
+		if !h[repeat] {
+			without = append(without, fmt.Sprintf("repeat %d of the head", repeat))
+		}
+	}
+	if len(without) == 0 || !measured {
+		return ""
+	}
+	return fmt.Sprintf("%s has no value, or one of 0 that stands for none, in %s: the pairs that are left allow no pass", m.ID, few(without))
+}
+
+// repeatsOf are the repeats in which a cell has a run that went well, and whether one of
+// those has a value of a metric.
+func repeatsOf(cell *result.Cell, id string) map[int]bool {
+	out := map[int]bool{}
+	for _, r := range cell.Current() {
+		if r.Status == result.RunOK {
+			_, has := r.Metrics[id]
+			out[r.Pair()] = out[r.Pair()] || has
+		}
+	}
+	return out
+}
+
+// unpairable is set where nothing says which launches of imported results belong together.
+func (c *court) unpairable(g plan.Gate, cmp plan.Comparison) doubt {
+	for _, p := range c.doc.Pairings {
+		if p.Benchmark == g.Benchmark && p.Axis == g.Axis && p.Head == cmp.HeadValue && p.Problem != "" {
+			return doubt{reason: p.Problem}
+		}
+	}
+	return doubt{}
+}

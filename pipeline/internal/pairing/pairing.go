@@ -1,0 +1,301 @@
+// Package pairing finds out which launches of two sides belong together, where nobody
+// planned them: results of other load generators come as files, and which of the base's was
+// measured beside which of the head's decides what a drift of the machine does to a
+// comparison.
+//
+//	m := pairing.Pair(base, head, false)
+//	for _, p := range m.Pairs {
+//		fmt.Println(base[p.Base].Name, "beside", head[p.Head].Name, "by", m.Rule)
+//	}
+//
+// It is pure, and knows neither files nor documents.
+package pairing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Launch is one start of a side's server.
+type Launch struct {
+	Name string    // the file's, or the value of the parameter that tells launches apart
+	At   time.Time // of the measurement, zero where it is not told
+}
+
+// Rule is what launches were paired by.
+type Rule string
+
+// The rules, in the order in which they are tried.
+const (
+	ByName   Rule = "name"   // both sides have the same value of the parameter that tells launches apart
+	ByTime   Rule = "time"   // the nearest in time, in order
+	ByNumber Rule = "number" // the same number in the names of their files
+	ByOrder  Rule = "order"  // the first with the first, by name
+)
+
+// Text says the rule for people.
+func (r Rule) Text() string {
+	switch r {
+	case ByName:
+		return "by their launch"
+	case ByTime:
+		return "by the time of their measurement"
+	case ByNumber:
+		return "by the number in their name"
+	}
+	return "in the order of their names"
+}
+
+// Couple is a pair, as indices of the two lists.
+type Couple struct{ Base, Head int }
+
+// Match is the result of Pair.
+type Match struct {
+	Rule Rule
+	// Pairs in the order of the base's launches.
+	Pairs []Couple
+	// AloneBase and AloneHead have no partner, as indices.
+	AloneBase, AloneHead []int
+	// Problem is why nothing could be paired, "" if it could.
+	Problem string
+	// Timed says that the times of all launches are known. Alternated then says that the
+	// sides took turns, as they must where the machine drifts.
+	Timed, Alternated bool
+}
+
+// Pair pairs the launches of two sides. Keyed says that the names are values of a parameter
+// that tells launches apart, so that equal ones belong together.
+func Pair(base, head []Launch, keyed bool) Match {
+	m := Match{Timed: timed(base) && timed(head)}
+	switch {
+	case len(base) == 0 || len(head) == 0: // a side is missing as a whole
+	case keyed && shared(names(base), names(head)):
+		m.Rule, m.Pairs = ByName, byKey(names(base), names(head))
+	case m.Timed:
+		m.Rule, m.Pairs = ByTime, byTime(base, head)
+	default:
+		m.byNames(names(base), names(head))
+	}
+	slices.SortFunc(m.Pairs, func(a, b Couple) int { return cmp.Compare(a.Base, b.Base) })
+	m.alone(len(base), len(head))
+	m.Alternated = m.Timed && alternated(base, head, m.Pairs)
+	return m
+}
+
+func timed(list []Launch) bool {
+	return !slices.ContainsFunc(list, func(l Launch) bool { return l.At.IsZero() })
+}
+
+func names(list []Launch) []string {
+	out := make([]string, len(list))
+	for i, l := range list {
+		out[i] = l.Name
+	}
+	return out
+}
+
+func shared(base, head []string) bool {
+	return slices.ContainsFunc(base, func(b string) bool { return slices.Contains(head, b) })
+}
+
+// byKey pairs equal keys.
+func byKey(base, head []string) []Couple {
+	var out []Couple
+	for i, key := range base {
+		if j := slices.Index(head, key); j >= 0 {
+			out = append(out, Couple{i, j})
+		}
+	}
+	return out
+}
+
+// byNames pairs by the number in the names, or else by their order. Lists of unequal length
+// have no order in common.
+func (m *Match) byNames(base, head []string) {
+	b, okBase := numbers(base)
+	h, okHead := numbers(head)
+	if okBase && okHead && shared(b, h) {
+		m.Rule, m.Pairs = ByNumber, byKey(b, h)
+		return
+	}
+	m.Rule = ByOrder
+	if len(base) != len(head) {
+		m.Problem = fmt.Sprintf("%d launches of the base and %d of the head cannot be paired: their results tell neither times nor numbers that both sides share; say which belong together with --launch-by KEY", len(base), len(head))
+		return
+	}
+	first, second := order(base), order(head)
+	for i := range first {
+		m.Pairs = append(m.Pairs, Couple{first[i], second[i]})
+	}
+}
+
+// alone collects what has no partner.
+func (m *Match) alone(base, head int) {
+	for i := range base {
+		if !slices.ContainsFunc(m.Pairs, func(c Couple) bool { return c.Base == i }) {
+			m.AloneBase = append(m.AloneBase, i)
+		}
+	}
+	for i := range head {
+		if !slices.ContainsFunc(m.Pairs, func(c Couple) bool { return c.Head == i }) {
+			m.AloneHead = append(m.AloneHead, i)
+		}
+	}
+}
+
+// byTime pairs every launch of the shorter side so that the sum of the distances in time is
+// as small as it can be, and no pair crosses another.
+func byTime(base, head []Launch) []Couple {
+	b, h := byClock(base), byClock(head)
+	if len(b) > len(h) {
+		out := byTime(head, base)
+		for i, c := range out {
+			out[i] = Couple{c.Head, c.Base}
+		}
+		return out
+	}
+	// cost[i][j]: the first i of the shorter side are paired within the first j of the other.
+	cost := make([][]float64, len(b)+1)
+	for i := range cost {
+		cost[i] = make([]float64, len(h)+1)
+		for j := range cost[i] {
+			switch {
+			case i == 0:
+			case j < i:
+				cost[i][j] = math.Inf(1)
+			default:
+				cost[i][j] = min(cost[i][j-1], cost[i-1][j-1]+apart(base[b[i-1]], head[h[j-1]]))
+			}
+		}
+	}
+	var out []Couple
+	for i, j := len(b), len(h); i > 0; j-- {
+		if cost[i][j] < cost[i][j-1] || j == i {
+			out = append(out, Couple{b[i-1], h[j-1]})
+			i--
+		}
+	}
+	return out
+}
+
+func apart(a, b Launch) float64 { return math.Abs(a.At.Sub(b.At).Seconds()) }
+
+// byClock are the indices of launches in the order of their times.
+func byClock(list []Launch) []int {
+	out := indices(len(list))
+	slices.SortStableFunc(out, func(a, b int) int { return list[a].At.Compare(list[b].At) })
+	return out
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// alternated reports whether the paired launches of the sides took turns, as base, head,
+// base, head or base, head, head, base: neither side is ever more than one launch ahead.
+func alternated(base, head []Launch, pairs []Couple) bool {
+	type start struct {
+		at   time.Time
+		side int
+	}
+	var all []start
+	for _, c := range pairs {
+		all = append(all, start{base[c.Base].At, 1}, start{head[c.Head].At, -1})
+	}
+	slices.SortStableFunc(all, func(a, b start) int { return a.at.Compare(b.at) })
+	ahead := 0
+	for _, s := range all {
+		if ahead += s.side; ahead > 1 || ahead < -1 {
+			return false
+		}
+	}
+	return true
+}
+
+// numbers is, for every name, the one number in which the names differ, written without
+// leading zeros; false where they differ in more than that or in nothing.
+func numbers(list []string) ([]string, bool) {
+	var split [][]string
+	for _, name := range list {
+		split = append(split, pieces(name))
+	}
+	varying := -1
+	for _, p := range split {
+		if len(p) != len(split[0]) {
+			return nil, false
+		}
+		for i := range p {
+			if p[i] == split[0][i] {
+				continue
+			}
+			if varying >= 0 && varying != i || !unicode.IsDigit(rune(p[i][0])) || !unicode.IsDigit(rune(split[0][i][0])) {
+				return nil, false
+			}
+			varying = i
+		}
+	}
+	if len(split) == 1 { // of one name, its last number
+		for i, p := range split[0] {
+			if unicode.IsDigit(rune(p[0])) {
+				varying = i
+			}
+		}
+	}
+	if varying < 0 {
+		return nil, false
+	}
+	out := make([]string, len(split))
+	for i, p := range split {
+		if out[i] = cmp.Or(strings.TrimLeft(p[varying], "0"), "0"); slices.Contains(out[:i], out[i]) {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// pieces cuts a name into digits and what is between them.
+func pieces(name string) []string {
+	var out []string
+	digits := false
+	for i, r := range name {
+		if d := r >= '0' && r <= '9'; i == 0 || d != digits {
+			out, digits = append(out, ""), d
+		}
+		out[len(out)-1] += string(r)
+	}
+	return out
+}
+
+// order is the order of names, with numbers by their size: 2 before 10.
+func order(list []string) []int {
+	out := indices(len(list))
+	slices.SortStableFunc(out, func(a, b int) int { return Natural(list[a], list[b]) })
+	return out
+}
+
+// Natural compares names, with numbers by their size.
+func Natural(a, b string) int {
+	x, y := pieces(a), pieces(b)
+	for i := range min(len(x), len(y)) {
+		p, q := strings.TrimLeft(x[i], "0"), strings.TrimLeft(y[i], "0")
+		if unicode.IsDigit(rune(x[i][0])) && unicode.IsDigit(rune(y[i][0])) {
+			if c := cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)); c != 0 {
+				return c
+			}
+			continue
+		}
+		if c := cmp.Compare(x[i], y[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}

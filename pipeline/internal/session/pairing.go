@@ -1,0 +1,259 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/pairing"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// pairLaunches numbers the runs of imported results so that those of two sides which belong
+// together have one number, and notes by which rule. keyed says that a parameter tells
+// launches apart.
+func pairLaunches(p *plan.Plan, doc *result.Document, keyed bool) {
+	done := map[string]bool{}
+	for _, g := range p.Gates {
+		if g.BaselineKind != "paired" || done[g.Benchmark] {
+			continue
+		}
+		done[g.Benchmark] = true
+		i := slices.IndexFunc(doc.Benchmarks, func(b result.Benchmark) bool { return b.Addr == g.Benchmark })
+		if i < 0 {
+			continue
+		}
+		s := sorted{doc: doc, benchmark: &doc.Benchmarks[i], axis: g.Axis, base: g.BaseValue, keyed: keyed}
+		for _, group := range s.groups() {
+			s.pair(group)
+		}
+	}
+	for _, found := range doc.Pairings {
+		for _, note := range pairingNotes(found) {
+			if !slices.Contains(doc.Warnings, note) {
+				doc.Warnings = append(doc.Warnings, note)
+			}
+		}
+	}
+	countPairs(doc)
+}
+
+// sorted are the launches of a benchmark by what they measured.
+type sorted struct {
+	doc        *result.Document
+	benchmark  *result.Benchmark
+	axis, base string
+	keyed      bool
+}
+
+// group is cells whose sides share their launches: those of all rates, say, if each launch
+// measured every rate.
+type group struct {
+	cells []*result.Cell
+}
+
+// splitAxis takes the value on an axis out of a cell's coordinates; rest is a key.
+func splitAxis(c *result.Cell, axis string) (value, rest string) {
+	for _, v := range c.Values {
+		if v.Name == axis {
+			value = v.Value
+			continue
+		}
+		rest += fmt.Sprintf("%q=%q ", v.Name, v.Value)
+	}
+	return value, rest
+}
+
+// groups are the cells by their coordinates without the axis, where no launch measured cells
+// of several: such are one group.
+func (s sorted) groups() []group {
+	var out []group
+	byRest := map[string]int{}
+	byLaunch := map[string]int{}
+	for i := range s.benchmark.Cells {
+		c := &s.benchmark.Cells[i]
+		value, rest := splitAxis(c, s.axis)
+		at, known := byRest[rest]
+		for _, r := range c.Runs {
+			if other, seen := byLaunch[value+" "+r.Launch]; seen && !known {
+				at, known = other, true
+			}
+		}
+		if !known {
+			at = len(out)
+			out = append(out, group{})
+		}
+		byRest[rest] = at
+		for _, r := range c.Runs {
+			byLaunch[value+" "+r.Launch] = at
+		}
+		out[at].cells = append(out[at].cells, c)
+	}
+	return out
+}
+
+// started are the launches of one value of the axis, in order, with their ids.
+type started struct {
+	ids      []string
+	launches []pairing.Launch
+}
+
+func (s sorted) started(g group, value string) started {
+	at := map[string]time.Time{}
+	for _, c := range g.cells {
+		if v, _ := splitAxis(c, s.axis); v != value {
+			continue
+		}
+		for _, r := range c.Runs {
+			if first, seen := at[r.Launch]; !seen || r.Started.Before(first) {
+				at[r.Launch] = r.Started
+			}
+		}
+	}
+	var out started
+	for id := range at {
+		out.ids = append(out.ids, id)
+	}
+	timed := !slices.ContainsFunc(out.ids, func(id string) bool { return at[id].IsZero() })
+	slices.SortFunc(out.ids, func(a, b string) int {
+		if c := at[a].Compare(at[b]); timed && c != 0 {
+			return c
+		}
+		return cmp.Or(pairing.Natural(s.name(a), s.name(b)), cmp.Compare(a, b))
+	})
+	for _, id := range out.ids {
+		out.launches = append(out.launches, pairing.Launch{Name: s.name(id), At: at[id]})
+	}
+	return out
+}
+
+// name is what a launch's results call it.
+func (s sorted) name(id string) string {
+	for _, l := range s.doc.Launches {
+		if l.ID == id {
+			return l.Name
+		}
+	}
+	return id
+}
+
+// values are those that the group has on the axis besides the base's, in order.
+func (s sorted) values(g group) []string {
+	var out []string
+	for _, c := range g.cells {
+		if v, _ := splitAxis(c, s.axis); v != s.base && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// pair numbers the runs of a group: those of the base in their order, or by the number that
+// the results give them, and those of the others as their partners.
+func (s sorted) pair(g group) {
+	base := s.started(g, s.base)
+	number := map[string]int{}
+	next := 1
+	for i, id := range base.ids {
+		number[id] = i + 1
+		if n, err := strconv.Atoi(base.launches[i].Name); s.keyed && err == nil && n > 0 {
+			number[id] = n
+		}
+		next = max(next, number[id]+1)
+	}
+	s.renumber(g, s.base, number)
+	for _, value := range s.values(g) {
+		head := s.started(g, value)
+		m := pairing.Pair(base.launches, head.launches, s.keyed)
+		of := map[string]int{}
+		for _, c := range m.Pairs {
+			of[head.ids[c.Head]] = number[base.ids[c.Base]]
+		}
+		for _, i := range m.AloneHead {
+			of[head.ids[i]] = next
+			next++
+		}
+		s.renumber(g, value, of)
+		s.note(value, base.launches, head.launches, m)
+	}
+}
+
+// renumber gives the runs of one value of the axis their numbers.
+func (s sorted) renumber(g group, value string, number map[string]int) {
+	for _, c := range g.cells {
+		if v, _ := splitAxis(c, s.axis); v != value {
+			continue
+		}
+		for i := range c.Runs {
+			c.Runs[i].Repeat = number[c.Runs[i].Launch]
+		}
+		slices.SortStableFunc(c.Runs, func(a, b result.Run) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	}
+	for i := range s.doc.Launches {
+		if n, ok := number[s.doc.Launches[i].ID]; ok {
+			s.doc.Launches[i].Repeat = n
+		}
+	}
+}
+
+// note keeps how the launches were paired.
+func (s sorted) note(value string, base, head []pairing.Launch, m pairing.Match) {
+	p := result.Pairing{
+		Benchmark: s.benchmark.Addr, Axis: s.axis, Base: s.base, Head: value, Rule: string(m.Rule), How: m.Rule.Text(),
+		Pairs: len(m.Pairs), Launches: max(len(base), len(head)), Order: result.OrderUnknown, Problem: m.Problem,
+	}
+	for _, i := range m.AloneBase {
+		p.Alone = append(p.Alone, s.base+" "+base[i].Name)
+	}
+	for _, i := range m.AloneHead {
+		p.Alone = append(p.Alone, value+" "+head[i].Name)
+	}
+	if m.Timed {
+		p.Order = result.OrderNotAlternated
+		if m.Alternated {
+			p.Order = result.OrderAlternated
+		}
+	}
+	s.doc.Pairings = append(s.doc.Pairings, p)
+}
+
+// pairingNotes say what is wrong with a pairing.
+func pairingNotes(p result.Pairing) []string {
+	const most = 6
+	sides := fmt.Sprintf("%s=%s and %s=%s", p.Axis, p.Base, p.Axis, p.Head)
+	if p.Problem != "" {
+		return []string{sides + ": " + p.Problem}
+	}
+	if p.Pairs == 0 {
+		return nil // the gates say which side is missing
+	}
+	var out []string
+	if n := len(p.Alone); n > 0 {
+		names := strings.Join(p.Alone[:min(n, most)], ", ")
+		if n > most {
+			names += ", …"
+		}
+		out = append(out, fmt.Sprintf("%s: %d launches have no partner and are not compared (%s); the others are paired %s", sides, n, names, p.How))
+	}
+	switch p.Order {
+	case result.OrderNotAlternated:
+		out = append(out, sides+" were not alternated: what changed on the machine between them is taken for a difference of the sides")
+	case result.OrderUnknown:
+		out = append(out, fmt.Sprintf("%s are paired %s; their results tell no times, so whether they were alternated is not known", sides, p.How))
+	}
+	return out
+}
+
+// countPairs takes as repeats the fewest pairs of a comparison, of the most that there could be.
+func countPairs(doc *result.Document) {
+	for i, p := range doc.Pairings {
+		if i == 0 || p.Pairs < doc.RepeatsDone {
+			doc.RepeatsDone = p.Pairs
+		}
+		doc.RepeatsPlanned = max(doc.RepeatsPlanned, p.Launches)
+	}
+}
