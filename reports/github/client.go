@@ -58,14 +58,15 @@ func NewClient(o Options) (API, error) {
 	if o.Token == "" {
 		return nil, errors.New("there is no token: pass github-token, or set GITHUB_TOKEN")
 	}
-	t := &transport{next: o.Transport, host: base.Host, token: o.Token, clock: o.Clock}
+	t := &transport{next: o.Transport, scheme: base.Scheme, host: base.Host, token: o.Token, clock: o.Clock}
 	if t.next == nil {
 		t.next = http.DefaultTransport
 	}
 	if t.clock == nil {
 		t.clock = systemClock{}
 	}
-	c := gh.NewClient(&http.Client{Transport: t}) // the transport bounds the time
+	// A redirect off the API is an answer: what was to be sent there is not.
+	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport bounds the time
 	c.BaseURL = base
 	c.DisableRateLimitCheck = true // the transport waits
 	return &client{c, graphqlURL(base), owner, repo}, nil

@@ -46,10 +46,20 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 // when that is right: after a rate limit, which says that nothing was done, always; after
 // a lost reply or a fault of the server only where doing it twice is doing it once.
 type transport struct {
-	next  http.RoundTripper
-	host  string
-	token string
-	clock Clock
+	next http.RoundTripper
+	// scheme and host are those of the API: nothing else is sent the token.
+	scheme, host string
+	token        string
+	clock        Clock
+}
+
+// sameOrigin follows redirects within the API alone, such as those of a repository that
+// was renamed.
+func (t *transport) sameOrigin(req *http.Request, via []*http.Request) error {
+	if len(via) > 5 || req.URL.Host != t.host || req.URL.Scheme != t.scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 type repeatable struct{}
@@ -123,7 +133,7 @@ func (t *transport) send(req *http.Request, body []byte, left *patience) (resp *
 		clone.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	clone.Header.Del("Authorization")
-	if clone.URL.Host == t.host {
+	if clone.URL.Host == t.host && clone.URL.Scheme == t.scheme {
 		clone.Header.Set("Authorization", "Bearer "+t.token)
 	}
 	resp, err = t.next.RoundTrip(clone)

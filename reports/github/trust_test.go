@@ -78,9 +78,9 @@ func TestKeyOfAStranger(t *testing.T) {
 // TestTokenStaysWithItsHost: a redirect does not carry the token away, nor does a host in
 // the clear get it.
 func TestTokenStaysWithItsHost(t *testing.T) {
-	var seen []string
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen = append(seen, r.Header.Get("Authorization"))
+	seen := 0
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		seen++
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer other.Close()
@@ -95,14 +95,38 @@ func TestTokenStaysWithItsHost(t *testing.T) {
 	if _, err := api.PullRequest(t.Context(), 1); err == nil {
 		t.Error("no error")
 	}
-	if len(seen) != 1 || seen[0] != "" {
-		t.Errorf("the other host was sent %q", seen)
+	if seen != 0 {
+		t.Errorf("the other host was sent %d requests", seen)
+	}
+	for _, to := range []string{"http://api.example/x", "http://api.example:443/x", "https://api.example:8443/x", "https://other.example/x"} {
+		wire := &wire{to: to}
+		api, err := github.NewClient(github.Options{URL: "https://api.example", Token: "secret-token", Repo: "o/r", Clock: newClock(), Transport: wire})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := api.PullRequest(t.Context(), 1); err == nil {
+			t.Errorf("redirected to %s: no error", to)
+		}
+		if len(wire.sent) != 1 {
+			t.Errorf("redirected to %s: sent to %q", to, wire.sent)
+		}
 	}
 	for _, url := range []string{"http://github.example/api/v3", "ftp://x", "::", "nonsense"} {
 		if _, err := github.NewClient(github.Options{URL: url, Token: "x", Repo: "o/r"}); err == nil {
 			t.Errorf("%s is taken", url)
 		}
 	}
+}
+
+// wire answers every request with a redirect.
+type wire struct {
+	to   string
+	sent []string
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.sent = append(w.sent, r.URL.String()+" "+r.Header.Get("Authorization"))
+	return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {w.to}}, Body: http.NoBody, Request: r}, nil
 }
 
 // TestReadEvent: the commit is the head of the pull request, never the merge commit.

@@ -165,12 +165,21 @@ func TestRedirects(t *testing.T) {
 		switch r.URL.Path {
 		case "/here":
 			http.Redirect(w, r, "/there", http.StatusFound)
+		case "/clear":
+			http.Redirect(w, r, "http://"+r.Host+"/there", http.StatusFound)
 		case "/away":
 			http.Redirect(w, r, other.URL, http.StatusFound)
 		}
 	}))
 	defer s.Close()
+	encrypted := httptest.NewTLSServer(s.Config.Handler)
+	defer encrypted.Close()
 	waits := 0
+	secure := action(&waits)
+	secure.client.Transport = encrypted.Client().Transport
+	if _, err := secure.Run(context.Background(), steps.ActionEnv{}, object(encrypted.URL+"/clear", nil, 0)); err == nil || !strings.Contains(err.Error(), "302") {
+		t.Errorf("to the same host in the clear: %v", err)
+	}
 	if _, err := action(&waits).Run(context.Background(), steps.ActionEnv{}, object(s.URL+"/here", nil, 0)); err != nil {
 		t.Errorf("on the same host: %v", err)
 	}

@@ -12,10 +12,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/protect"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/steps/secret"
@@ -87,10 +90,40 @@ func (p *pipe) Write(b []byte) (int, error) {
 // System is the process's own streams.
 func System() Streams {
 	log := open(os.Stderr)
+	environ := os.Environ()
+	withhold(environ)
 	return Streams{
-		In: os.Stdin, Out: guarded(os.Stdout, open(os.Stdout)), Err: guarded(os.Stderr, log), Log: log, Environ: os.Environ, Getenv: os.Getenv,
+		In: os.Stdin, Out: guarded(os.Stdout, open(os.Stdout)), Err: guarded(os.Stderr, log), Log: log,
+		Environ: func() []string { return slices.Clone(environ) }, Getenv: lookup(environ),
 		Width: width(os.Stderr), OutWidth: width(os.Stdout),
 	}
+}
+
+// withhold keeps the secrets of the environment from everything but this program's own
+// code: from the libraries that read it, and from the programs that it starts. A program
+// that another of ours has started stays readable to that, which finds it by its
+// environment. What the system does not allow stays as it is.
+func withhold(environ []string) {
+	_ = protect.Forget()
+	if lookup(environ)(spawn.MarkVar) == "" {
+		_ = protect.Close()
+	}
+	for _, kv := range environ {
+		if name, value, _ := strings.Cut(kv, "="); secret.Name(name) && len(secret.Values(name, value)) > 0 {
+			_ = os.Unsetenv(name)
+		}
+	}
+}
+
+// lookup returns the values of an environment by their names.
+func lookup(environ []string) func(string) string {
+	values := map[string]string{}
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			values[name] = value
+		}
+	}
+	return func(name string) string { return values[name] }
 }
 
 // guarded breaks the runner's commands in what w, which is f, writes into the log of a
@@ -189,7 +222,7 @@ type app struct {
 	doors  []*event.Writer
 	// verbatim is Out without masks, for what a user's file becomes.
 	verbatim io.Writer
-	noColor bool
+	noColor  bool
 	// posted is what the last run wrote on GitHub, for the outputs of an action.
 	posted github.Posted
 }

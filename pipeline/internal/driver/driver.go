@@ -111,7 +111,7 @@ func (d Driver) keep(name, output string, printed []byte) (string, error) {
 
 // copyMasked writes a file with secrets masked.
 func (d Driver) copyMasked(path string, source io.Reader) error {
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep what the load generator wrote: %w", err)
 	}

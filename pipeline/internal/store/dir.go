@@ -48,7 +48,7 @@ type Dir struct {
 
 // Create makes path a run directory and locks it. It must be absent or empty.
 func Create(path string, redact *event.Redactor) (*Dir, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("create the run directory: %w", misnamed(err))
 	}
 	d, err := open(path, redact)
@@ -59,7 +59,7 @@ func Create(path string, redact *event.Redactor) (*Dir, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	for _, sub := range []string{recordsDir, logsDir, sourceDir} {
-		if err := d.root.MkdirAll(sub, 0o755); err != nil {
+		if err := d.root.MkdirAll(sub, 0o700); err != nil {
 			return nil, errors.Join(fmt.Errorf("create the run directory: %w", err), d.Close())
 		}
 	}
@@ -183,7 +183,7 @@ type Journal struct {
 // Journal opens the journal for appending. A torn last line, which a crash leaves, is cut
 // off first, so that what follows is readable.
 func (d *Dir) Journal() (*Journal, error) {
-	f, err := d.root.OpenFile(EventsFile, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := d.root.OpenFile(EventsFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}

@@ -72,7 +72,7 @@ func (d *Dir) atomic(name string, write func(io.Writer) error) error {
 
 func (d *Dir) replace(name string, write func(io.Writer) error) (err error) {
 	// renameio puts its temporary file at the root of the directory, whatever the name.
-	f, err := renameio.NewPendingFile(name, renameio.WithRoot(d.root), renameio.WithPermissions(0o644))
+	f, err := renameio.NewPendingFile(name, renameio.WithRoot(d.root), renameio.WithPermissions(0o600))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const maxFolders = 10_000
 // Folder makes files/NAME, or files/NAME-2 and so on where that is there already, and
 // returns its absolute path. It is the owner's alone.
 func (d *Dir) Folder(name string) (string, error) {
-	if err := d.root.MkdirAll(filesDir, 0o755); err != nil {
+	if err := d.root.MkdirAll(filesDir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for files: %w", err)
 	}
 	for n := 1; n <= maxFolders; n++ {

@@ -40,7 +40,7 @@ type Log struct {
 // Log opens logs/NAME.log. What a killed run left there is kept; the new output follows.
 func (d *Dir) Log(name string) (*Log, error) {
 	file := path.Join(logsDir, Name(name)+".log")
-	f, err := d.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := d.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,38 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"pgregory.net/rapid"
 )
+
+// TestOnlyTheOwnerReads: a run holds logs and figures of servers that others of the machine
+// have no business with.
+func TestOnlyTheOwnerReads(t *testing.T) {
+	d := create(t, filepath.Join(t.TempDir(), "out"))
+	log, err := d.Log("server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := d.Journal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Folder("files"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.WriteRecords("run", func(io.Writer) error { return nil })
+	if err := errors.Join(err, d.WriteJSON("results.json", 1), d.WriteSource("a.hcl", nil), log.Close(), journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(d.Path(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := e.Info(); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func create(t *testing.T, path string) *Dir {
 	t.Helper()
