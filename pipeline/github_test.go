@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -366,6 +367,9 @@ func TestKilled(t *testing.T) {
 	if k := j.hub.Checks(); len(k) != 1 || k[0].Conclusion != "cancelled" {
 		t.Errorf("checks %+v", k)
 	}
+	if st := j.hub.Statuses(); len(st) != 2 || st[1].State != "error" {
+		t.Errorf("statuses %+v", st)
+	}
 	if left := processes(j.dir); len(left) > 0 {
 		t.Errorf("still running: %q", left)
 	}
@@ -394,8 +398,12 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 	j := newJob(t)
 	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
 	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
-	if out := j.run(t, 1, []string{"RUNNER_ENVIRONMENT=github-hosted"}, "action"); !strings.Contains(out, "comes from a fork") {
-		t.Errorf("no word on the fork:\n%s", out)
+	out := j.run(t, 1, []string{"RUNNER_ENVIRONMENT=github-hosted"}, "action")
+	line := 1 + strings.Count(gate[:strings.Index(gate, "gate \"latency\"")], "\n")
+	for _, part := range []string{"comes from a fork", fmt.Sprintf("::error file=gate.pipeline.hcl,line=%d,endLine=%d,title=gate.latency%%3A regression::regression: ", line, line+5)} {
+		if !strings.Contains(out, part) {
+			t.Errorf("%q is not in:\n%s", part, out)
+		}
 	}
 	if n := len(j.hub.Requests()); n > 0 {
 		t.Fatalf("%d requests from a job without rights", n)

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -45,7 +48,7 @@ func (a *app) inputFlags(names ...string) []string {
 	return out
 }
 
-var postInputs = []string{"comment", "comment-key", "check", "status"}
+var postInputs = []string{"comment", "comment-key", "check", "status", "base-commit"}
 
 func (a *app) actionRun(ctx context.Context) error {
 	file := a.input("FILE")
@@ -56,10 +59,8 @@ func (a *app) actionRun(ctx context.Context) error {
 		return exit(exitUsage, err)
 	}
 	args := append([]string{"run", "--progress", "plain"}, a.inputFlags(append(postInputs, "fail-on", "base-file", "gate-source")...)...)
-	out := a.input("RESULTS")
-	if out != "" {
-		args = append(args, "--out", out)
-	}
+	out := cmp.Or(a.input("RESULTS"), freeResults())
+	args = append(args, "--out", out)
 	for _, v := range lines(a.input("VARS")) {
 		args = append(args, "--var", v)
 	}
@@ -70,8 +71,23 @@ func (a *app) actionRun(ctx context.Context) error {
 	return exit(code, nil)
 }
 
+// freeResults is the folder for the results of a step that names none: a job that uses the
+// action twice has two.
+func freeResults() string {
+	const name = "pipeline-results"
+	for n := 1; ; n++ {
+		dir := name
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", name, n)
+		}
+		if entries, err := os.ReadDir(dir); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) || n == maxAttempts {
+			return dir
+		}
+	}
+}
+
 func (a *app) actionComment(ctx context.Context) error {
-	args := append([]string{"comment", "--results", a.input("RESULTS")}, a.inputFlags(postInputs...)...)
+	args := append([]string{"comment"}, a.inputFlags(append(postInputs, "results")...)...)
 	code := a.runAs(ctx, append(args, lines(a.input("ARGS"))...))
 	a.outputs("", code, nil)
 	return exit(code, nil)
@@ -80,7 +96,7 @@ func (a *app) actionComment(ctx context.Context) error {
 // actionCleanup does what a run that was killed could not do any more. It is tidying: it
 // never fails a job.
 func (a *app) actionCleanup(ctx context.Context) error {
-	a.abandonChecks(ctx)
+	a.abandon(ctx)
 	if code := a.runAs(ctx, []string{"cleanup"}); code != exitOK {
 		a.warn(fmt.Sprintf("cleaning up ended with exit status %d", code))
 	}

@@ -67,7 +67,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	}
 	a.redact.Value(doc)
 	for _, s := range f.post.settings(nil) {
-		s.Untrusted = ev.Name == "workflow_run"
+		s.Untrusted, s.Leg = ev.Name == "workflow_run", a.leg()
 		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: a.redact.String}
 		a.posted = p.Finish(ctx, doc)
 	}

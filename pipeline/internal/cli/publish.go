@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -18,8 +20,12 @@ import (
 // signal, and has servers to stop in them.
 const (
 	startTime     = 30 * time.Second
-	finishTime    = 5 * time.Minute
+	finishTime    = github.MaxFinish + 5*time.Second
 	interruptTime = 3 * time.Second
+	// Where the start could not be told, it is told later: after this time first, and then
+	// less and less often.
+	firstRetry = time.Minute
+	lastRetry  = 10 * time.Minute
 )
 
 // postFlags say what is posted, instead of what the file's report blocks say.
@@ -28,6 +34,10 @@ type postFlags struct {
 	key     string
 	check   string
 	status  string
+	// base is the commit that the head is measured against.
+	base string
+	// command repeats the run, "" if it is not known; no flag.
+	command string
 }
 
 func (f *postFlags) register(cmd *cobra.Command) {
@@ -39,6 +49,7 @@ func (f *postFlags) register(cmd *cobra.Command) {
 	fl.Var(choice{&f.comment, modes}, "comment", "comment on the pull request in this `way`: "+strings.Join(modes, ", "))
 	fl.StringVar(&f.key, "comment-key", "", "`name` that tells several reports on one pull request apart")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
+	fl.StringVar(&f.base, "base-commit", "", "`commit` that the head is measured against, such as the merge base, for the comment (the tip of the base branch unless set)")
 	fl.StringVar(&f.status, "status", "", "write a commit status of this `context`; none writes no status")
 }
 
@@ -67,9 +78,16 @@ func (f postFlags) settings(blocks []*lang.Report) []github.Settings {
 	}
 	for i := range out {
 		f.override(&out[i])
+		out[i].Command = f.command
+		if commitName.MatchString(f.base) {
+			out[i].Base = f.base
+		}
 	}
 	return slices.DeleteFunc(out, github.Settings.Nothing)
 }
+
+// commitName is what a commit may look like; anything else is not shown as one.
+var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func (f postFlags) override(s *github.Settings) {
 	if f.comment != "" {
@@ -94,19 +112,23 @@ type publishers struct {
 	list []*github.Publisher
 	// notice is why nothing is posted, "" if there is no need to say so.
 	notice string
-	// checks is where the names of begun check runs are kept, see checksFile.
-	checks string
+	// event of the job whose log gets annotations, nil for none.
+	event *github.Event
+	// begun is where is kept what was begun, see begunFile.
+	begun string
 	// posted is the last that Finish wrote.
 	posted github.Posted
 	// calm ends the watch for an interruption; it is false if there was one, of which
 	// GitHub knows once told is closed.
 	calm func() bool
 	told chan struct{}
+	// settle ends the tries to tell of the start, and returns their warnings.
+	settle func() []string
 }
 
 // publishers of a run: none outside of a GitHub job, and none for a simulated run.
 func (a *app) publishers(settings []github.Settings, changed []github.GateChange, simulated bool, mask func(string) string) *publishers {
-	p := &publishers{checks: a.checksFile()}
+	p := &publishers{begun: a.begunFile()}
 	if len(settings) == 0 || a.Getenv("GITHUB_ACTIONS") != "true" {
 		return p
 	}
@@ -114,19 +136,47 @@ func (a *app) publishers(settings []github.Settings, changed []github.GateChange
 	switch {
 	case err != nil:
 		p.notice = err.Error()
+		return p
 	case simulated:
 		p.notice = "the run is simulated; `pipeline comment --allow-simulated` posts it all the same"
+		return p
 	case event.Fork() && event.Name == "pull_request":
 		p.notice = "the pull request comes from a fork, whose jobs cannot write: post from a workflow_run job with `pipeline comment`"
+	}
+	if event.PullRequest() {
+		p.event = &event
 	}
 	if p.notice != "" {
 		return p
 	}
+	leg := a.leg()
 	for i := range settings {
-		settings[i].Changed = changed
+		settings[i].Changed, settings[i].Leg = changed, leg
 	}
 	p.add(a, event, settings, mask)
 	return p
+}
+
+// leg is the leg of a matrix that this job is. The runner tells a program only the name of
+// the job; action.yml hands the matrix on.
+func (a *app) leg() github.Leg {
+	leg, err := github.NewLeg(a.Getenv("GITHUB_JOB"), a.input("MATRIX"))
+	if err != nil {
+		a.warn("the comment does not tell the legs of the matrix apart: " + err.Error())
+	}
+	return leg
+}
+
+// annotate prints the gates that did not pass as annotations into the log of a job that has
+// written no check run: GitHub shows them on the lines of the pull request all the same.
+func (p *publishers) annotate(a *app, doc *result.Document) {
+	written := slices.ContainsFunc(p.list, func(one *github.Publisher) bool { return !one.CannotWrite() })
+	if p.event == nil || written {
+		return
+	}
+	for _, line := range github.LogAnnotations(doc, reports.Options{}) {
+		fmt.Fprintln(a.Log, line)
+	}
 }
 
 func (p *publishers) add(a *app, event github.Event, settings []github.Settings, mask func(string) string) {
@@ -152,12 +202,11 @@ func (p *publishers) Start(ctx context.Context) []string {
 	if p.notice != "" {
 		warnings = append(warnings, "nothing is posted to GitHub: "+p.notice)
 	}
-	started, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
 	for _, one := range p.list {
-		noteCheck(p.checks, one.Settings.Check)
-		warnings = append(warnings, one.Start(started)...)
+		noteBegun(p.begun, one.Settings)
 	}
+	warnings = append(warnings, p.start(ctx)...)
+	p.settle = p.keepStarting(ctx)
 	p.told = make(chan struct{})
 	p.calm = context.AfterFunc(ctx, func() {
 		defer close(p.told)
@@ -168,6 +217,60 @@ func (p *publishers) Start(ctx context.Context) []string {
 		}
 	})
 	return warnings
+}
+
+// start tells of the start what is not told yet.
+func (p *publishers) start(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	var warnings []string
+	for _, one := range p.list {
+		warnings = append(warnings, one.Start(ctx)...)
+	}
+	return warnings
+}
+
+// pending reports whether GitHub could not be told of the start, and may be later.
+func (p *publishers) pending() bool {
+	return slices.ContainsFunc(p.list, (*github.Publisher).Pending)
+}
+
+// keepStarting goes on trying to tell of the start while the run measures: a fault of GitHub
+// in its first second does not leave a run of hours without a check. What it returns ends
+// the tries.
+func (p *publishers) keepStarting(ctx context.Context) func() []string {
+	if !p.pending() {
+		return func() []string { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan []string, 1)
+	go func() {
+		var warnings []string
+		for wait := firstRetry; p.pending(); wait = min(2*wait, lastRetry) {
+			select {
+			case <-ctx.Done():
+				done <- warnings
+				return
+			case <-time.After(wait):
+				warnings = append(warnings, p.start(ctx)...)
+			}
+		}
+		done <- warnings
+	}()
+	return func() []string {
+		cancel()
+		return <-done
+	}
+}
+
+// settled ends the tries to tell of the start.
+func (p *publishers) settled() []string {
+	if p.settle == nil {
+		return nil
+	}
+	settle := p.settle
+	p.settle = nil
+	return settle()
 }
 
 // interrupted waits until GitHub knows of an interruption, if there was one.
@@ -182,13 +285,13 @@ func (p *publishers) interrupted() bool {
 // Finish is of session.Publisher. A verdict that is there is told even if the program is
 // interrupted now, for as long as that allows.
 func (p *publishers) Finish(ctx context.Context, doc *result.Document) []string {
+	warnings := p.settled()
 	if p.interrupted() {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(interruptTime, cancel) })()
-	var warnings []string
 	for _, one := range p.list {
 		p.posted = one.Finish(bounded, doc)
 		warnings = slices.Concat(warnings, p.posted.Notes, p.posted.Warnings)
@@ -198,12 +301,12 @@ func (p *publishers) Finish(ctx context.Context, doc *result.Document) []string 
 
 // Abort is of session.Publisher.
 func (p *publishers) Abort(ctx context.Context, err error) []string {
+	warnings := p.settled()
 	if p.interrupted() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
-	var warnings []string
 	for _, one := range p.list {
 		warnings = append(warnings, one.Fail(ctx, fmt.Sprint(err))...)
 	}

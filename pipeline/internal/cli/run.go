@@ -174,6 +174,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
+	f.post.command = reproduction(f, paths)
 	publish := a.publishers(f.post.settings(cfg.Reports), judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
@@ -184,14 +185,19 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	})
 	tries.note(a, p, res)
 	a.posted = publish.posted
-	if closed := view.Close(); err == nil && closed != nil {
-		err = closed
+	// The verdict alone sets the exit code: it is in the run directory whether or not somebody
+	// could be shown it.
+	if closed := view.Close(); closed != nil {
+		a.warn("not all of the progress was printed: " + closed.Error())
 	}
 	if res != nil && !f.json {
 		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
-			return exit(exitInfrastructure, err)
+			a.warn("the result was not printed: " + err.Error())
 		}
 		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)
+	}
+	if res != nil {
+		publish.annotate(a, res.Document)
 	}
 	if err != nil {
 		return a.runError(ctx, cfg, err)

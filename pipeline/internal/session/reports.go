@@ -49,24 +49,34 @@ var ownFormats = []string{"json", "markdown", "text", "html"}
 
 // write writes results.json and the reports into the run directory, what the file's
 // report blocks ask for, and the runner's step summary. Each is tried even if another
-// failed. It returns the paths written.
-func (s *session) write(doc *result.Document) ([]string, error) {
-	var written []string
-	var errs []error
+// failed. It returns the paths written, and warnings about reports that were not: a report
+// that cannot be written says nothing on the verdict, and does not change how the run ends.
+// An error means that the result itself is lost.
+func (s *session) write(doc *result.Document) (written, warnings []string, err error) {
+	missed := func(what string, err error) {
+		if err != nil {
+			warnings = append(warnings, fmt.Sprintf("%s was not written: %v", what, err))
+		}
+	}
 	for _, name := range ownFormats {
 		f := formats[name]
-		err := s.dir.WriteFile(f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{}) })
-		if err != nil {
-			errs = append(errs, fmt.Errorf("writing %s: %w", f.file, err))
-			continue
+		failed := s.dir.WriteFile(f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{}) })
+		switch {
+		case failed == nil:
+			written = append(written, filepath.Join(s.dir.Path(), f.file))
+		case f.file == store.ResultsFile:
+			err = fmt.Errorf("writing %s: %w", f.file, failed)
+		default:
+			missed(f.file, failed)
 		}
-		written = append(written, filepath.Join(s.dir.Path(), f.file))
 	}
 	for _, r := range s.opt.Config.Reports {
-		paths, err := s.block(r, doc)
-		written, errs = append(written, paths...), append(errs, err)
+		paths, failed := s.block(r, doc)
+		written = append(written, paths...)
+		missed("a report of "+r.Addr, failed)
 	}
-	return written, errors.Join(append(errs, s.summaries(doc))...)
+	missed("the step summary", s.summaries(doc))
+	return written, warnings, err
 }
 
 // summaries writes the runner's step summary, by the file's own blocks if it has any.

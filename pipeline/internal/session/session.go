@@ -85,7 +85,8 @@ type Result struct {
 
 // Run carries the session out. A *engine.ConfigError means that the file is at fault.
 // Everything that servers and machine do is in the document. An error beside a result
-// means that not all of its reports could be written.
+// means that the result or the journal could not be written; reports that could not are
+// warnings.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := supported(opt); err != nil {
 		return nil, err
@@ -343,7 +344,8 @@ func (s *session) finish(ctx context.Context, doc *result.Document) error {
 		g := &doc.Gates[i]
 		s.bus.Emit(event.Event{Type: event.GateResult, Addr: g.Addr, Gate: g, Verdict: g.Verdict, Range: &g.Range})
 	}
-	written, err := s.write(doc)
+	written, missed, err := s.write(doc)
+	s.warnAll(missed)
 	for _, path := range written {
 		s.bus.Emit(event.Event{Type: event.ReportDone, Path: path})
 	}

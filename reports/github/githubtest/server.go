@@ -159,6 +159,15 @@ func (s *Server) FailAlways(op string, f Fault) {
 	s.always[op] = f
 }
 
+// Recover ends what FailAlways began.
+func (s *Server) Recover(ops ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, op := range ops {
+		delete(s.always, op)
+	}
+}
+
 // Lock locks the conversations.
 func (s *Server) Lock() {
 	s.mu.Lock()

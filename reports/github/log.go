@@ -1,0 +1,36 @@
+package github
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// maxLogAnnotations is what GitHub shows of one level for each step.
+const maxLogAnnotations = 10
+
+var (
+	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// LogAnnotations are the gates that did not pass as lines that a runner turns into
+// annotations: for jobs whose token cannot write check runs.
+func LogAnnotations(doc *result.Document, o reports.Options) []string {
+	var out []string
+	count := map[string]int{}
+	for _, a := range annotations(doc, o) {
+		command := map[string]string{"failure": "error", "warning": "warning"}[a.Level]
+		if command == "" {
+			command = "notice"
+		}
+		if count[command]++; count[command] > maxLogAnnotations {
+			continue
+		}
+		out = append(out, fmt.Sprintf("::%s file=%s,line=%d,endLine=%d,title=%s::%s",
+			command, commandProperty.Replace(a.Path), a.StartLine, a.EndLine, commandProperty.Replace(a.Title), commandData.Replace(a.Message)))
+	}
+	return out
+}
