@@ -240,8 +240,11 @@ func (s surroundings) fileURL(a Annotation) string {
 	for i := range segments {
 		segments[i] = url.PathEscape(segments[i])
 	}
-	return fmt.Sprintf("%s/%s/blob/%s/%s#L%d-L%d", s.event.ServerURL, cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA,
-		strings.Join(segments, "/"), a.StartLine, a.EndLine)
+	lines := fmt.Sprintf("L%d", a.StartLine)
+	if a.EndLine > a.StartLine {
+		lines += fmt.Sprintf("-L%d", a.EndLine)
+	}
+	return fmt.Sprintf("%s/%s/blob/%s/%s#%s", s.event.ServerURL, cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA, strings.Join(segments, "/"), lines)
 }
 
 // links lead to the evidence. The addresses are made of parts that were checked.
