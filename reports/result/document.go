@@ -47,6 +47,9 @@ type Document struct {
 	// the end. LooksTaken are those that were taken.
 	Looks      []int `json:"looks,omitempty"`
 	LooksTaken []int `json:"looks_taken,omitempty"`
+	// LooksBefore are the looks as they were planned before repeats were added to the session,
+	// one list for each time.
+	LooksBefore [][]int `json:"looks_before,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
 	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
@@ -385,6 +388,20 @@ type Decision struct {
 	// Pairs behind the decision, for those who want to check it.
 	Pairs          []Pair `json:"pairs,omitempty"`
 	Infrastructure bool   `json:"infrastructure,omitempty"` // base fails too: exit 4
+	// Sessions are the values of the stored baseline, oldest first, and Earlier the requests
+	// of its sessions, in a decision on success rates.
+	Sessions []float64 `json:"sessions,omitempty"`
+	Earlier  *Requests `json:"earlier,omitempty"`
+	// Descriptive decisions were never to be decided, for Reason. InvalidFrom is the repeat
+	// from which on something was seen that must not be decided on, 0 for none or all.
+	Descriptive bool `json:"descriptive,omitempty"`
+	InvalidFrom int  `json:"invalid_from,omitempty"`
+}
+
+// Requests that were sent, and those of them that failed.
+type Requests struct {
+	Sent   int `json:"sent"`
+	Failed int `json:"failed"`
 }
 
 // Estimate describes a comparison without deciding anything.

@@ -93,7 +93,7 @@ type place struct{ gate, decision int }
 
 func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
-	doc.Looks, doc.LooksTaken, doc.Attempt = nil, nil, p.Attempt
+	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
 	return &court{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[setAgainst]doubt{},
 		untold: map[setAgainst]string{}, refused: map[place]string{}, lost: map[place]string{},

@@ -49,6 +49,6 @@ func (c *court) judgement() (gates.Judgement, error) {
 		return gates.Judge(c.family)
 	}
 	progress, err := c.sequence(true).Judge()
-	c.doc.Looks, c.doc.LooksTaken = c.plan.Looks, progress.Taken
+	c.doc.Looks, c.doc.LooksTaken, c.doc.LooksBefore = c.plan.Looks, progress.Taken, c.plan.Before
 	return progress.Judgement, err
 }

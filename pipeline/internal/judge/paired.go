@@ -39,9 +39,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, why.reason, why.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.blank(g, cmp, id)
-		for _, p := range comparison.Pairs {
-			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: comparison.Blocks[p.Repeat]})
-		}
+		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", why.from
 		d.Warnings = c.remarks(g, cmp, base, head)
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
@@ -61,6 +59,14 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	c.lost[at] = c.alone(g, base, head)
 	return nil
+}
+
+// shown are the pairs of a comparison as the document has them.
+func shown(c gates.Comparison) (out []result.Pair) {
+	for _, p := range c.Pairs {
+		out = append(out, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: c.Blocks[p.Repeat]})
+	}
+	return out
 }
 
 // doubts says why a comparison has nothing to decide on, or must not be decided.

@@ -37,6 +37,7 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 			continue
 		}
 		comparison := c.prediction(g, cmp, m, head, window)
+		d.Sessions = comparison.Unpaired.Base
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		c.comparisons = append(c.comparisons, c.add(gate, d))
 		if success == nil {
@@ -50,6 +51,9 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	c.family.Success = append(c.family.Success, *success)
 	d := c.blank(g, cmp, "success.rate")
 	d.Kind, d.BaseCell = result.KindSuccess, cmp.Head
+	if len(success.Base) > 0 {
+		d.Earlier = &result.Requests{Sent: success.Base[0].Sent, Failed: success.Base[0].Failed}
+	}
 	c.success = append(c.success, c.add(gate, d))
 	return nil
 }

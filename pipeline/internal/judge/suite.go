@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -19,9 +20,7 @@ func (c *court) suites(gate int, g plan.Gate) error {
 		d := c.blank(g, plan.Comparison{HeadValue: s.HeadValue, BaseValue: s.BaseValue, Values: []result.AxisValue{}}, s.Metric)
 		d.ID, d.Margin, d.SuiteCells = comparison.ID, g.SuiteMargin, len(s.Heads)
 		d.Label = fmt.Sprintf("%s over %d cells", d.Label, d.SuiteCells)
-		for _, p := range comparison.Pairs {
-			d.Pairs = append(d.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head})
-		}
+		d.Pairs = shown(gates.Comparison{Pairs: comparison.Pairs})
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		c.comparisons = append(c.comparisons, c.add(gate, d))
 		c.guard(g, s, comparison.ID)

@@ -1,0 +1,365 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Verify judges a document again from the evidence that is in it, and returns what does not
+// follow from that: decisions whose verdict or figures are others than those of their pairs,
+// gates whose verdict is not that of their decisions, and an exit code that is not that of
+// the gates. Whoever gets a document from somebody else can publish what it says of its runs
+// only so.
+//
+// It cannot tell whether the runs themselves are made up, and it takes the word of a document
+// that something is missing, invalid or not to be decided: such a comparison is not green. The
+// condition of a limit is not in the document, so that the verdict of a limit is taken as it
+// is, too.
+func Verify(doc *result.Document) error {
+	v := &verifier{doc: doc, cells: index(doc), family: gates.Family{
+		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
+	}}
+	v.totals()
+	v.summaries()
+	for i := range doc.Gates {
+		v.gate(&doc.Gates[i])
+	}
+	if len(v.problems) == 0 && len(v.family.Comparisons)+len(v.family.Success) > 0 {
+		v.decisions()
+	}
+	return errors.Join(v.problems...)
+}
+
+// most problems that are told.
+const mostProblems = 10
+
+// verifier puts the family of a document together again.
+type verifier struct {
+	doc      *result.Document
+	cells    map[string]*result.Cell
+	family   gates.Family
+	compared []judgedAs // by the family's comparisons
+	success  []judgedAs
+	suites   bool
+	problems []error
+}
+
+// judgedAs is a decision of the document.
+type judgedAs struct {
+	gate *result.Gate
+	*result.Decision
+}
+
+func (v *verifier) addf(format string, args ...any) {
+	if len(v.problems) < mostProblems {
+		v.problems = append(v.problems, fmt.Errorf(format, args...))
+	}
+}
+
+// totals checks what the document sums up.
+func (v *verifier) totals() {
+	for i := range v.doc.Gates {
+		if g := &v.doc.Gates[i]; g.Verdict != worst(g.Decisions) {
+			v.addf("%s is %s, and the worst of its decisions is %s", g.Addr, g.Verdict, worst(g.Decisions))
+		}
+	}
+	if want := result.Overall(v.doc.Gates); v.doc.Verdict != want {
+		v.addf("the verdict is %q, and that of the gates is %q", v.doc.Verdict, want)
+	}
+	interrupted := v.doc.Status == result.StatusInterrupted && (v.doc.ExitCode == 130 || v.doc.ExitCode == 143)
+	if want := result.Exit(v.doc); v.doc.ExitCode != want && !interrupted {
+		v.addf("the exit code is %d, and that of the gates is %d", v.doc.ExitCode, want)
+	}
+}
+
+// summaries checks the figures of cells.
+func (v *verifier) summaries() {
+	for i := range v.doc.Benchmarks {
+		b := &v.doc.Benchmarks[i]
+		for j := range b.Cells {
+			cell := &b.Cells[j]
+			means := GeoMeans(cell.Current())
+			for id, value := range cell.Summary {
+				if mean, ok := means[id]; !ok || !near(value, mean) {
+					v.addf("%s of a cell of %s is %g in the summary, and its runs have %g", id, b.Addr, value, mean)
+				}
+			}
+		}
+	}
+}
+
+// gate adds a gate's decisions to the family.
+func (v *verifier) gate(g *result.Gate) {
+	for i := range g.Decisions {
+		d := judgedAs{g, &g.Decisions[i]}
+		v.registered(d)
+		switch {
+		case d.Kind == result.KindAssert:
+			if g.BaselineKind != "" || len(d.Pairs) > 0 {
+				v.addf("%s is a limit and a comparison", d.name())
+			}
+		case g.BaselineKind == "paired":
+			v.paired(d)
+		case g.BaselineKind == "stored":
+			v.stored(d)
+		default: // of a file: described, and not decided
+			v.notGreen(d)
+		}
+	}
+	for i := range g.Decisions {
+		if d := (judgedAs{g, &g.Decisions[i]}); d.SuiteCells > 0 {
+			v.suite(d)
+		}
+	}
+}
+
+// name of a decision in a message.
+func (d judgedAs) name() string {
+	var at []string
+	for _, value := range d.Values {
+		at = append(at, value.Name+"="+value.Value)
+	}
+	return strings.Join(append([]string{d.gate.Addr, d.Metric}, at...), " ")
+}
+
+// registered checks what a decision says of its metric.
+func (v *verifier) registered(d judgedAs) {
+	if d.Kind == result.KindAssert {
+		return
+	}
+	m, ok := metric.Lookup(d.Metric)
+	switch {
+	case !ok:
+		v.addf("%s: there is no such metric", d.name())
+	case d.Unit != string(m.Unit) || d.Direction != string(m.Direction) || d.Scale != string(m.Scale) || !strings.HasPrefix(d.Label, m.Label):
+		v.addf("%s is described as %q in %q, %s is better, which the metric is not", d.name(), d.Label, d.Unit, d.Direction)
+	case d.Kind == result.KindMetric && d.SuiteCells == 0 && d.Margin != d.gate.Margin:
+		v.addf("%s has the margin %g, and its gate %g", d.name(), d.Margin, d.gate.Margin)
+	}
+}
+
+// notGreen refuses a decision that nothing in the document supports.
+func (v *verifier) notGreen(d judgedAs) {
+	if d.Verdict != result.Inconclusive && d.Verdict != result.Missing && d.Verdict != result.Invalid {
+		v.addf("%s is %s, and has nothing to be decided by", d.name(), d.Verdict)
+	}
+}
+
+// sides are the cells of a decision; one that is not there has no runs.
+func (v *verifier) sides(d judgedAs) (base, head *result.Cell) {
+	base, head = v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)]
+	if base == nil || d.BaseCell == "" {
+		base = &result.Cell{}
+	}
+	if head == nil {
+		head = &result.Cell{}
+	}
+	return base, head
+}
+
+// paired adds a comparison of two cells.
+func (v *verifier) paired(d judgedAs) {
+	base, head := v.sides(d)
+	switch {
+	case d.SuiteCells > 0:
+		return // made of the others
+	case d.Kind == result.KindSuccess:
+		v.addSuccess(d, gates.Success{Base: outcomes(base.Current()), Head: outcomes(head.Current())})
+		return
+	}
+	m, _ := metric.Lookup(d.Metric)
+	c := v.comparison(d, m)
+	c.Test = gates.Test(d.gate.Test)
+	c.Pairs, c.Blocks = pairs(m, base.Current(), head.Current()), blocks(head.Current())
+	if d.Descriptive {
+		c.Descriptive = d.Reason
+	}
+	if c.InvalidFrom = d.InvalidFrom; c.InvalidFrom > 0 && c.Invalid == "" {
+		c.Invalid = "seen after the decision"
+	}
+	v.samePairs(d, shown(c))
+	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
+}
+
+// comparison is what all comparisons of metrics have.
+func (v *verifier) comparison(d judgedAs, m metric.Metric) gates.Comparison {
+	c := gates.Comparison{
+		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == string(result.Fail),
+	}
+	switch d.Verdict {
+	case result.Missing:
+		c.Missing = d.Reason
+	case result.Invalid:
+		c.Invalid = d.Reason
+	}
+	return c
+}
+
+// stored adds a comparison with sessions of the history.
+func (v *verifier) stored(d judgedAs) {
+	_, head := v.sides(d)
+	switch {
+	case d.Kind == result.KindSuccess:
+		s := gates.Success{Head: outcomes(head.Current())}
+		if len(s.Head) > 0 && d.Earlier != nil {
+			s.Base = []gates.Run{{Repeat: s.Head[0].Repeat, Sent: d.Earlier.Sent, Failed: d.Earlier.Failed}}
+		}
+		v.addSuccess(d, s)
+		return
+	case len(d.Sessions) == 0:
+		v.notGreen(d)
+		return
+	}
+	m, _ := metric.Lookup(d.Metric)
+	c := v.comparison(d, m)
+	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: d.Sessions}
+	if value, measured := GeoMeans(head.Current())[m.ID]; measured {
+		c.Unpaired.Head = []float64{value}
+	}
+	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
+}
+
+// addSuccess adds a comparison of success rates, which guards the metrics of its cells.
+func (v *verifier) addSuccess(d judgedAs, s gates.Success) {
+	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.OnRegression == string(result.Fail)
+	for _, of := range v.compared {
+		if of.gate == d.gate && of.Cell == d.Cell && of.BaseCell == d.BaseCell {
+			s.Metrics = append(s.Metrics, of.ID)
+		}
+	}
+	v.family.Success, v.success = append(v.family.Success, s), append(v.success, d)
+}
+
+// suite adds a comparison of several cells together.
+func (v *verifier) suite(d judgedAs) {
+	var cells []gates.Comparison
+	var ids []string
+	for i, of := range v.compared {
+		if of.gate == d.gate && of.Metric == d.Metric && of.Head == d.Head && of.SuiteCells == 0 {
+			cells, ids = append(cells, v.family.Comparisons[i]), append(ids, of.ID)
+		}
+	}
+	c, err := gates.Suite(d.ID, v.doc.Alpha, d.Margin, cells)
+	if err != nil || len(cells) != d.SuiteCells {
+		v.addf("%s is over %d cells, and the gate has %d of them", d.name(), d.SuiteCells, len(cells))
+		return
+	}
+	v.suites = v.suites || d.gate.OnRegression == string(result.Fail)
+	v.samePairs(d, shown(gates.Comparison{Pairs: c.Pairs}))
+	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
+	for i := range v.family.Success {
+		s := &v.family.Success[i]
+		if slices.ContainsFunc(s.Metrics, func(id string) bool { return slices.Contains(ids, id) }) {
+			s.Metrics = append(s.Metrics, d.ID)
+		}
+	}
+}
+
+// samePairs checks the pairs of a decision against those of the runs.
+func (v *verifier) samePairs(d judgedAs, want []result.Pair) {
+	byRepeat := map[int]result.Pair{}
+	for _, p := range d.Pairs {
+		byRepeat[p.Repeat] = p
+	}
+	if len(want) != len(d.Pairs) || len(byRepeat) != len(want) {
+		v.addf("%s has %d pairs, and the runs have %d", d.name(), len(d.Pairs), len(want))
+		return
+	}
+	for _, w := range want {
+		if p, ok := byRepeat[w.Repeat]; !ok || !near(p.Base, w.Base) || !near(p.Head, w.Head) || p.Nodes != w.Nodes {
+			v.addf("%s has another pair in repeat %d than the runs", d.name(), w.Repeat)
+			return
+		}
+	}
+}
+
+// decisions judges the family and compares.
+func (v *verifier) decisions() {
+	j, taken, err := v.judge()
+	if err != nil {
+		v.addf("the gates cannot be judged again: %w", err)
+		return
+	}
+	if !slices.Equal(taken, v.doc.LooksTaken) {
+		v.addf("looks were taken after %v repeats, and the runs allow %v", v.doc.LooksTaken, taken)
+	}
+	for i, d := range j.Comparisons {
+		v.same(v.compared[i], d)
+	}
+	for i, d := range j.Success {
+		v.same(v.success[i], d)
+	}
+}
+
+func (v *verifier) judge() (gates.Judgement, []int, error) {
+	if len(v.doc.Looks) < 2 {
+		j, err := gates.Judge(v.family)
+		return j, nil, err
+	}
+	s := gates.Sequence{Family: v.family, Looks: v.doc.Looks, Ended: true}
+	for _, b := range v.doc.LooksBefore {
+		s.Before = append(s.Before, b)
+	}
+	p, err := s.Judge()
+	return p.Judgement, p.Taken, err
+}
+
+// same compares a decision with what its evidence gives.
+func (v *verifier) same(d judgedAs, from gates.Decision) {
+	if d.Verdict == result.Invalid { // for a reason that is not in the document
+		return
+	}
+	want := result.Decision{Kind: d.Kind, Margin: d.Margin, Pairs: slices.Clone(d.Pairs)}
+	fill(&want, from, v.doc.Alpha)
+	if from.Tested && v.suites && d.Kind == result.KindMetric {
+		want.HolmLevel = from.Level
+	}
+	if d.Verdict != want.Verdict || d.Infrastructure != want.Infrastructure {
+		v.addf("%s is %s, and its runs give %s (%s)", d.name(), d.Verdict, want.Verdict, want.Reason)
+		return
+	}
+	if d.Reason != want.Reason {
+		v.addf("%s: the reason %q is not that of its runs, %q", d.name(), d.Reason, want.Reason)
+	}
+	for _, f := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"n", float64(d.N), float64(want.N)},
+		{"base", d.BaseValue, want.BaseValue},
+		{"head", d.HeadValue, want.HeadValue},
+		{"change", d.Change, want.Change},
+		{"lower bound", bound(d.Lower), bound(want.Lower)},
+		{"upper bound", bound(d.Upper), bound(want.Upper)},
+		{"p", bound(d.P), bound(want.P)},
+		{"adjusted p", bound(d.PHolm), bound(want.PHolm)},
+		{"level", d.Level, want.Level},
+		{"level of Holm", d.HolmLevel, want.HolmLevel},
+		{"look", float64(d.Look), float64(want.Look)},
+		{"margin", d.Margin, want.Margin},
+	} {
+		if !near(f.got, f.want) {
+			v.addf("%s has the %s %g, and its runs give %g", d.name(), f.name, f.got, f.want)
+		}
+	}
+}
+
+// bound is a number that may not be there.
+func bound(x *float64) float64 {
+	if x == nil {
+		return math.Inf(-1)
+	}
+	return *x
+}
+
+// near reports whether two figures are the same but for the rounding of another machine.
+func near(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-9+1e-6*math.Max(math.Abs(a), math.Abs(b))
+}

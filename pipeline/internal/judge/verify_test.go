@@ -1,0 +1,213 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+	"pgregory.net/rapid"
+)
+
+// stored is a document as somebody else reads it.
+func stored(t testing.TB, doc *result.Document) *result.Document {
+	t.Helper()
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out result.Document
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
+// TestVerifyTakesWhatWasJudged: no document of this program contradicts itself, whatever was
+// measured and however it was to be judged.
+func TestVerifyTakesWhatWasJudged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := randomSession(t)
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(s.doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc result.Document
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(&doc); err != nil {
+			t.Fatalf("%v\n%s", err, bytes.TrimSpace(text))
+		}
+	})
+	p, doc, h := nightly(3, 4, 20)
+	if err := Judge(p, doc, Options{History: h}); err != nil {
+		t.Fatal(err)
+	}
+	doc.Seed = seed(p)
+	if err := Verify(stored(t, doc)); err != nil {
+		t.Errorf("against a history: %v", err)
+	}
+}
+
+// randomSession draws a plan and what was measured.
+func randomSession(t *rapid.T) session {
+	s := newSession()
+	if cells := rapid.IntRange(1, 4).Draw(t, "cells"); cells > 1 {
+		s = suiteSession(cells, 0.01)
+	}
+	g := &s.plan.Gates[0]
+	g.Metrics = rapid.SampledFrom([][]string{{"ttft.p50"}, {"ttft.p50", "ttft.p99"}}).Draw(t, "metrics")
+	g.Strict = rapid.Bool().Draw(t, "strict")
+	g.Test = rapid.SampledFrom([]string{"paired_t", "sign_flip", "max_t", "mann_whitney", "welch"}).Draw(t, "test")
+	if g.Test == "mann_whitney" || g.Test == "welch" {
+		g.SuiteMargin = 0 // suites need pairs
+	}
+	g.OnRegression = rapid.SampledFrom([]string{"fail", "warn"}).Draw(t, "on_regression")
+	s.plan.Attempt = rapid.IntRange(0, 3).Draw(t, "attempt")
+	if rapid.Bool().Draw(t, "looks") {
+		s.plan.Looks = []int{2, 4}
+		if rapid.Bool().Draw(t, "extended") {
+			s.plan.Before = [][]int{{2, 4}}
+			s.plan.Looks = []int{2, 4, 6}
+		}
+	}
+	slower := rapid.SampledFrom([]float64{0.9, 1, 1.02, 1.1, 1.3}).Draw(t, "slower")
+	for i := range s.doc.Benchmarks[0].Cells {
+		for j := range s.doc.Benchmarks[0].Cells[i].Runs {
+			r := &s.doc.Benchmarks[0].Cells[i].Runs[j]
+			noise := 1 + rapid.Float64Range(-0.05, 0.05).Draw(t, "noise")
+			if i%2 == 1 {
+				noise *= slower
+			}
+			r.Metrics["ttft.p50"] *= noise
+			r.Metrics["ttft.p99"] *= noise
+			switch rapid.IntRange(0, 40).Draw(t, "fault") {
+			case 0:
+				dead(r)
+			case 1:
+				r.Status, r.Reason = result.RunVoid, "the client was late"
+			case 2:
+				r.Failed = 5
+			case 3:
+				r.Overloaded = true
+			}
+		}
+		c := &s.doc.Benchmarks[0].Cells[i]
+		c.Summary = GeoMeans(c.Current())
+	}
+	return s
+}
+
+// TestVerifyRefusesForgeries: what does not follow from the runs of a document is refused.
+func TestVerifyRefusesForgeries(t *testing.T) {
+	slow := func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.37 }) }
+	tests := []struct {
+		name  string
+		setup func(session)
+		forge func(*result.Document)
+		want  string
+	}{
+		{"a green verdict over red gates", slow, func(d *result.Document) { d.Verdict = result.Pass }, "the verdict is"},
+		{"an exit code", slow, func(d *result.Document) { d.ExitCode = 0 }, "the exit code is 0"},
+		{"a green gate over red decisions", slow, func(d *result.Document) {
+			d.Gates[0].Verdict, d.Verdict, d.ExitCode = result.Pass, result.Pass, 0
+		}, "the worst of its decisions"},
+		{"a green decision", slow, green, "and its runs give regression"},
+		{"without its decisions", slow, func(d *result.Document) {
+			green(d)
+			d.Gates[0].Decisions = nil
+		}, "the worst of its decisions is missing"},
+		{"a margin of its own", slow, func(d *result.Document) {
+			green(d)
+			d.Gates[0].Decisions[0].Margin = 0.9
+		}, "has the margin"},
+		{"other pairs", slow, func(d *result.Document) {
+			green(d)
+			for i := range d.Gates[0].Decisions[0].Pairs {
+				d.Gates[0].Decisions[0].Pairs[i].Head = d.Gates[0].Decisions[0].Pairs[i].Base
+			}
+		}, "another pair in repeat 1"},
+		{"fewer pairs", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Pairs = d.Gates[0].Decisions[0].Pairs[1:] }, "has 3 pairs"},
+		{"a smaller change", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Change = 0.01 }, "has the change 0.01"},
+		{"another p", slow, func(d *result.Document) { d.Gates[0].Decisions[0].P = new(0.5) }, "has the p 0.5"},
+		{"another reason", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Reason = "within its margin" }, "the reason"},
+		{"a metric where more is better", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Direction = "higher" }, "is described as"},
+		{"success of a dead head", func(s session) { s.each(1, dead) }, green, "and its runs give"},
+		{"an improvement", func(session) {}, func(d *result.Document) {
+			d.Gates[0].Decisions[0].Verdict = result.Improvement
+		}, "is improvement, and its runs give pass"},
+		{"a regression", func(session) {}, func(d *result.Document) {
+			d.Gates[0].Decisions[0].Verdict, d.Gates[0].Verdict, d.Verdict, d.ExitCode = result.Regression, result.Regression, result.Regression, 1
+		}, "is regression, and its runs give pass"},
+		{"a baseline file that decides", func(s session) { s.plan.Gates[0].BaselineKind = "paired" }, func(d *result.Document) { d.Gates[0].BaselineKind = "file" }, "nothing to be decided by"},
+		{"a history that is not there", func(session) {}, func(d *result.Document) { d.Gates[0].BaselineKind = "stored" }, "nothing to be decided by"},
+		{"a limit that is a comparison", slow, func(d *result.Document) {
+			green(d)
+			d.Gates[0].Decisions[0].Kind = result.KindAssert
+		}, "a limit and a comparison"},
+		{"a loose alpha", func(s session) {
+			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.06*float64(r.Repeat%2) })
+		}, func(d *result.Document) { d.Alpha = 0.4 }, ""},
+		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} }, "in the summary"},
+	}
+	for _, tt := range tests {
+		s := newSession()
+		tt.setup(s)
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		doc := stored(t, s.doc)
+		if err := Verify(doc); err != nil {
+			t.Fatalf("%s: before the forgery: %v", tt.name, err)
+		}
+		tt.forge(doc)
+		if err := Verify(doc); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// green forges everything that says how it went.
+func green(d *result.Document) {
+	for i := range d.Gates {
+		for j := range d.Gates[i].Decisions {
+			d.Gates[i].Decisions[j].Verdict = result.Pass
+		}
+		d.Gates[i].Verdict = result.Pass
+	}
+	d.Verdict, d.ExitCode = result.Pass, 0
+}
+
+// TestVerifyFindsAnyChange: a document in which any verdict or figure that is shown was
+// changed is refused.
+func TestVerifyFindsAnyChange(t *testing.T) {
+	s := suiteSession(3, 0.01)
+	s.plan.Looks = gates.Looks{2, 4}
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, _ := json.Marshal(s.doc)
+		var doc result.Document
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		g := &doc.Gates[0]
+		d := &g.Decisions[rapid.IntRange(0, len(g.Decisions)-1).Draw(t, "decision")]
+		by := rapid.SampledFrom([]float64{-2, -0.5, 0.5, 0.99, 1.01, 2}).Draw(t, "by")
+		number := rapid.SampledFrom([]*float64{&d.BaseValue, &d.HeadValue, &d.Change, d.Lower, d.Upper, d.P, d.PHolm}).Draw(t, "number")
+		if number == nil || *number == 0 {
+			t.Skip("there is none")
+		}
+		*number *= by
+		if err := Verify(&doc); err == nil {
+			t.Fatalf("%s takes a change by %g", d.ID, by)
+		}
+	})
+}
