@@ -422,6 +422,9 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 		"deep": strings.Repeat("[", 100_000), "huge number": strings.Replace(results, `"alpha": 0.05`, `"alpha": 1e999`, 1),
 		"unknown verdict": strings.Replace(results, `"verdict": "regression"`, `"verdict": "<b>"`, 1),
 		"simulated":       strings.Replace(results, `"status": "complete"`, `"status": "complete", "simulated": "process"`, 1),
+		"green over red":  strings.Replace(strings.Replace(results, `"verdict": "regression"`, `"verdict": "pass"`, 1), `"exit_code": 1`, `"exit_code": 0`, 1),
+		"all green":       strings.NewReplacer(`"verdict": "regression"`, `"verdict": "pass"`, `"exit_code": 1`, `"exit_code": 0`).Replace(results),
+		"a wide margin":   strings.ReplaceAll(results, `"margin": 0.3`, `"margin": 30`),
 	} {
 		if bad == results {
 			t.Fatalf("%s changes nothing", name)

@@ -146,7 +146,7 @@ func (s surroundings) banner(simulated string) string {
 		parts = append(parts, "This pull request changes what judges it: "+s.list()+".")
 	}
 	if s.untrusted {
-		parts = append(parts, "Measured by code of this pull request, in a run without secrets: the figures are its own.")
+		parts = append(parts, ownFigures)
 	}
 	if len(parts) == 0 {
 		return ""

@@ -197,6 +197,9 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	}
 	if p.Settings.Status != "" && !p.off[partStatus] {
 		s := status(p.newStatus("", ""), doc, p.Settings.Report)
+		if p.Settings.Untrusted {
+			s = untrustedStatus(s)
+		}
 		s.Description = p.mask(s.Description)
 		warn(partStatus, p.API.CreateStatus(within(ctx, statusPatience), p.Event.SHA, s))
 	}
@@ -221,6 +224,9 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 	k, err := completed(k, doc, p.Settings.Report)
 	if err != nil {
 		return k, err
+	}
+	if p.Settings.Untrusted {
+		k = untrusted(k)
 	}
 	k.Title, k.Summary = p.mask(k.Title), p.mask(k.Summary)
 	for i := range k.Annotations {

@@ -202,3 +202,35 @@ func FuzzEvent(f *testing.F) {
 		}
 	})
 }
+
+// TestUntrustedNeverPasses: a result that the measured code itself has made can fail a check
+// and pass none, and says whose figures it holds wherever it is read.
+func TestUntrustedNeverPasses(t *testing.T) {
+	for verdict, want := range map[result.Verdict][2]string{
+		result.Pass: {github.Neutral, "pending"}, result.Improvement: {github.Neutral, "pending"}, result.Inconclusive: {github.Neutral, "pending"},
+		result.Regression: {github.Failure, "failure"},
+	} {
+		s := githubtest.New()
+		defer s.Close()
+		s.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: "stranger/r", HeadBranch: "fix"})
+		settings := github.Settings{Comment: github.Update, Check: "pipeline/pr", Status: "pipeline/status", Untrusted: true}
+		publisher(t, s, newClock(), workflowRun(), settings).Finish(t.Context(), document(verdict, 1))
+		checks, statuses, comments := s.Checks(), s.Statuses(), s.Comments()
+		if len(checks) != 1 || len(statuses) != 1 || len(comments) != 1 {
+			t.Fatalf("%s: %d checks, %d statuses, %d comments", verdict, len(checks), len(statuses), len(comments))
+		}
+		if checks[0].Conclusion != want[0] || statuses[0].State != want[1] {
+			t.Errorf("%s: the check is %s and the status %s, want %s and %s", verdict, checks[0].Conclusion, statuses[0].State, want[0], want[1])
+		}
+		for place, text := range map[string]string{"comment": comments[0].Body, "summary": checks[0].Summary} {
+			if !strings.Contains(text, "the figures are its own") {
+				t.Errorf("%s: the %s does not say whose figures it holds", verdict, place)
+			}
+		}
+		for place, text := range map[string]string{"title": checks[0].Title, "status": statuses[0].Description} {
+			if !strings.HasPrefix(text, "By its own figures: ") {
+				t.Errorf("%s: the %s is %q", verdict, place, text)
+			}
+		}
+	}
+}

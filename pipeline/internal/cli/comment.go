@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
@@ -33,8 +34,10 @@ func (a *app) commentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "comment",
 		Short: "Post a stored result on the pull request that it is about",
-		Long: "Reads results.json under strict limits, renders it itself and posts it. Nothing else of the folder is read, and the\n" +
-			"pull request is found by the event of the job and the commit that was measured, never by the result.\n" +
+		Long: "Reads results.json under strict limits, judges its runs again, renders it itself and posts it. A result whose verdicts\n" +
+			"and figures do not follow from its runs is refused. Nothing else of the folder is read, and the pull request is found\n" +
+			"by the event of the job and the commit that was measured, never by the result. Where the job has more rights than\n" +
+			"the one that measured, a check is neutral at most, and a status pending: the figures are those of the pull request.\n" +
 			"Exit status 0 if everything was posted, 3 for a result that is none, 4 if GitHub took not all of it.\n" +
 			"It says nothing on the verdict: the job that measured has said it.",
 		Args: cobra.NoArgs,
@@ -54,6 +57,9 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if doc.Simulated != "" && !f.simulated {
 		return exit(exitUsage, fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
 	}
+	if err := judge.Verify(doc); err != nil {
+		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
+	}
 	if f.post.comment == "" {
 		f.post.comment = string(github.Update)
 	}
@@ -66,8 +72,11 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, err)
 	}
 	a.redact.Value(doc)
+	// Where the job has other rights than the one that measured, the figures are those of
+	// whoever controls that one.
+	untrusted := a.change().rights != rightsOfMembers && a.change().rights != rightsOfChange
 	for _, s := range f.post.settings(nil) {
-		s.Untrusted, s.Leg = ev.Name == "workflow_run", a.leg()
+		s.Untrusted, s.Leg = untrusted, a.leg()
 		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: a.redact.String}
 		a.posted = p.Finish(ctx, doc)
 	}

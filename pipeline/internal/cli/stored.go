@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
@@ -57,6 +58,9 @@ func (a *app) reportCommand() *cobra.Command {
 			doc, err := session.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
+			}
+			if err := judge.Verify(doc); err != nil {
+				a.warn(fmt.Sprintf("%s says what its own runs do not: %v", args[0], err))
 			}
 			return a.render(doc, format)
 		},
