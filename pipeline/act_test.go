@@ -70,6 +70,9 @@ func TestAct(t *testing.T) {
 	}
 }
 
+// actRef is the commit of the action in the workflows.
+const actRef = "0123456789abcdef0123456789abcdef01234567"
+
 // actRepo is a checkout of somebody's repository, with our action and stubs beside it.
 type actRepo struct{ act, dir, bin, artifacts string }
 
@@ -79,7 +82,7 @@ func newActRepo(t *testing.T, act string) *actRepo {
 	t.Helper()
 	top := t.TempDir()
 	w := &actRepo{act: act, dir: filepath.Join(top, "repo"), bin: filepath.Join(top, "bin"), artifacts: filepath.Join(top, "artifacts")}
-	if out, code := pipeline(t, ".", "init", "--github", w.dir); code != 0 {
+	if out, code := pipeline(t, ".", "init", "--github", "--action-ref", actRef, w.dir); code != 0 {
 		t.Fatal(out)
 	}
 	// act 0.2.89 does not know the newest key of concurrency.
@@ -165,7 +168,7 @@ func (w *actRepo) run(t *testing.T, hub *githubtest.Server, event, workflow stri
 		event, "-W", file, "-e", filepath.Join(top, "event.json"),
 		"-P", "ubuntu-latest=-self-hosted", "-P", "self-hosted=-self-hosted", "-P", "linux=-self-hosted", "-P", "gpu=-self-hosted",
 		"-s", "GITHUB_TOKEN=" + githubtest.Token, "--env", "GITHUB_API_URL=" + hub.URL,
-		"--local-repository", "servegate/pipeline@main=" + ours,
+		"--local-repository", "servegate/pipeline@" + actRef + "=" + ours,
 	}, args...)...)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(top, "home"), "PATH="+w.bin+":"+os.Getenv("PATH"), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,24 +38,49 @@ func TestNothingIsPastedIntoScripts(t *testing.T) {
 	}
 }
 
-// TestActionsOfOthersArePinned: the workflows that users are given name actions of others
-// by commit, not by a tag that can move.
-func TestActionsOfOthersArePinned(t *testing.T) {
-	files, err := filepath.Glob("../examples/github/*.yml")
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%q, %v", files, err)
-	}
-	pinned := regexp.MustCompile(`uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v[0-9.]+`)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+// TestActionsArePinned: every workflow, ours and those that users are given, names actions
+// of others by commit, not by a tag that can move, and no branch of our own.
+func TestActionsArePinned(t *testing.T) {
+	pinned := regexp.MustCompile(`uses: [a-z-]+/[a-z/-]+@[0-9a-f]{40} # v[0-9.]+`)
+	for _, pattern := range []string{"../.github/workflows/*.yml", "../examples/github/*.yml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%q, %v", files, err)
 		}
-		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, "uses:") && !strings.Contains(line, "uses: servegate/pipeline@") && !pinned.MatchString(line) {
-				t.Errorf("%s: %s is not pinned", file, strings.TrimSpace(line))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				own := strings.Contains(line, "uses: servegate/pipeline@PIPELINE_REF")
+				if strings.Contains(line, "uses:") && !own && !pinned.MatchString(line) || strings.Contains(line, "pipeline@main") {
+					t.Errorf("%s: %s is not pinned", file, strings.TrimSpace(line))
+				}
 			}
 		}
+	}
+}
+
+// TestNotices: the licences of everything that a release links are in its archives.
+func TestNotices(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", ".ci/notices")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"github.com/spf13/cobra v", "github.com/hashicorp/hcl/v2 v", "golang.org/x/sys v", "Mozilla Public License", "Apache License", "The Go Authors"} {
+		if !strings.Contains(string(out), part) {
+			t.Errorf("%q is not in the notices", part)
+		}
+	}
+	if strings.Contains(string(out), "servegate/pipeline v") || strings.Contains(string(out), "pgregory.net/rapid") {
+		t.Error("the notices name what a release does not link")
+	}
+	config, err := os.ReadFile("../.goreleaser.yaml")
+	if err != nil || strings.Count(string(config), "THIRD_PARTY_NOTICES") != 2 {
+		t.Errorf("archives do not hold the notices: %v", err)
 	}
 }
 

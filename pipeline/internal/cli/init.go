@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/starter"
 	"github.com/spf13/cobra"
@@ -12,6 +16,7 @@ import (
 
 func (a *app) initCommand() *cobra.Command {
 	var github bool
+	var ref string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
@@ -23,7 +28,11 @@ func (a *app) initCommand() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			written, err := starter.Write(dir, github)
+			if ref != "" && !actionRef.MatchString(ref) {
+				return exit(exitUsage, fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program tomorrow", ref))
+			}
+			ref = cmp.Or(ref, ownRef())
+			written, err := starter.Write(dir, github, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
@@ -33,10 +42,41 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
+			if github && ref == "" {
+				a.warn("this program was built without its commit, and the workflows name none: replace " + starter.Unpinned +
+					" in them by the commit or the release of github.com/servegate/pipeline that they shall use, or write them with --action-ref")
+			}
 			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU:  pipeline run %s --simulate\n", filepath.Join(dir, starter.PipelineFile))
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the workflows use (its own unless set)")
 	cmd.Flags().BoolVar(&github, "github", false, "write GitHub workflows as well")
 	return cmd
+}
+
+var (
+	fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	release    = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+	actionRef  = regexp.MustCompile(fullCommit.String() + "|" + `^v[0-9]+\.[0-9]+\.[0-9]+$`)
+)
+
+// ownRef is the commit that this program was built of, or its release; "" if it does not know.
+func ownRef() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		settings := map[string]string{}
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+		if rev := settings["vcs.revision"]; fullCommit.MatchString(rev) && settings["vcs.modified"] != "true" {
+			return rev
+		}
+	}
+	switch v := Version(); {
+	case fullCommit.MatchString(v):
+		return v
+	case release.MatchString(v):
+		return "v" + strings.TrimPrefix(v, "v")
+	}
+	return ""
 }

@@ -6,6 +6,8 @@
 package starter
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -24,9 +26,18 @@ const PipelineFile = "gate.pipeline.hcl"
 // workflows are the GitHub workflows.
 var workflows = []string{"pull-request.yml", "comment.yml", "nightly.yml"}
 
+// Unpinned stands in the workflows where nobody has said which commit of this program they
+// use. GitHub has no such commit: a job that writes with rights must not take whatever a
+// branch holds on that day.
+const Unpinned = "0000000000000000000000000000000000000000"
+
+// placeholder of the commit in the files.
+const placeholder = "PIPELINE_REF"
+
 // Write writes the pipeline file, and the workflows if they are asked for, into a folder,
-// which it makes. It returns the paths written.
-func Write(dir string, github bool) ([]string, error) {
+// which it makes. The workflows use this program at ref, a commit or a release. It returns
+// the paths written.
+func Write(dir string, github bool, ref string) ([]string, error) {
 	to := map[string]string{PipelineFile: PipelineFile}
 	order := []string{PipelineFile}
 	if github {
@@ -44,7 +55,7 @@ func Write(dir string, github bool) ([]string, error) {
 	var written []string
 	for _, name := range order {
 		target := filepath.Join(dir, to[name])
-		if err := writeNew(target, name); err != nil {
+		if err := writeNew(target, name, cmp.Or(ref, Unpinned)); err != nil {
 			return written, err
 		}
 		written = append(written, target)
@@ -53,7 +64,7 @@ func Write(dir string, github bool) ([]string, error) {
 }
 
 // writeNew fails where a file has appeared in the meantime.
-func writeNew(target, name string) error {
+func writeNew(target, name, ref string) error {
 	content, err := files.ReadFile(path.Join("files", name))
 	if err != nil {
 		return err
@@ -65,6 +76,6 @@ func writeNew(target, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	_, err = f.Write(bytes.ReplaceAll(content, []byte(placeholder), []byte(ref)))
 	return errors.Join(err, f.Close())
 }

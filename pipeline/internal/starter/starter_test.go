@@ -40,16 +40,16 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(workflows, "performance-comment.yml")); err != nil {
 		t.Fatal(err)
 	}
-	if written, err := starter.Write(dir, true); err == nil || len(written) > 0 {
+	if written, err := starter.Write(dir, true, "v1"); err == nil || len(written) > 0 {
 		t.Errorf("%q, %v", written, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, starter.PipelineFile)); err == nil {
 		t.Error("the pipeline file was written all the same")
 	}
-	if written, err := starter.Write(dir, false); err != nil || len(written) != 1 {
+	if written, err := starter.Write(dir, false, ""); err != nil || len(written) != 1 {
 		t.Errorf("%q, %v", written, err)
 	}
-	if _, err := starter.Write(dir, false); err == nil {
+	if _, err := starter.Write(dir, false, ""); err == nil {
 		t.Error("no error the second time")
 	}
 }
