@@ -48,6 +48,9 @@ type Attr struct {
 	Unit Unit
 	// Enum lists the allowed strings.
 	Enum []string
+	// Blank says that an empty text has a meaning of its own. All other arguments refuse
+	// it: an empty variable must not turn a container into a process of this machine.
+	Blank bool
 	Doc  string
 }
 

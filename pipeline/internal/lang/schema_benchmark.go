@@ -97,7 +97,7 @@ func benchmarkSettings() steps.Schema {
 	}
 	return steps.Schema{
 		Attrs: []steps.Attr{
-			{Name: "description", Type: cty.String, Doc: "What is measured and why."},
+			{Name: "description", Type: cty.String, Blank: true, Doc: "What is measured and why."},
 			{Name: "seed", Type: cty.Number, Default: cty.Zero, Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws new content from it, the same on every side."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of one run; derived from the workload unless set."},
 		},

@@ -26,7 +26,7 @@ func pipelineType() *blockType {
 		name: "pipeline", max: 1,
 		doc: "Settings of the whole file. At most one, in any of its files.",
 		schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "description", Type: cty.String, Doc: "What the pipeline is for, the title of its reports."},
+			{Name: "description", Type: cty.String, Blank: true, Doc: "What the pipeline is for, the title of its reports."},
 			{Name: "required_version", Type: cty.String, Doc: "Versions of the program that the file is for, such as \">= 0.1, < 2\"."},
 			{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(defaultAlpha), Doc: "Chance of a false alarm in the whole file, one-sided: all gates that can fail share it."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
@@ -46,7 +46,7 @@ func variableType() *blockType {
 			Attrs: []steps.Attr{
 				expr("type", false, "Type constraint: string, number, bool, list(string), map(number), object({ a = string, b = optional(number, 1) }), any. Values are converted to it."),
 				expr("default", false, "Constant that is used where no value is given. Without one the variable must be set."),
-				{Name: "description", Type: cty.String, Doc: "What the variable is for."},
+				{Name: "description", Type: cty.String, Blank: true, Doc: "What the variable is for."},
 				{Name: "sensitive", Type: cty.Bool, Default: cty.False, Doc: "The value is a secret: it may reach env, headers and keys, and is never shown."},
 				{Name: "nullable", Type: cty.Bool, Default: cty.True, Doc: "Whether null is a value. If false, null means the default."},
 			},
@@ -83,8 +83,8 @@ func reportType() *blockType {
 			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
 			{Name: "comment", Type: cty.String, Doc: "Kind github: update (one comment, kept up to date; unless set), hide-and-new, delete-and-new, new or never."},
 			{Name: "key", Type: cty.String, Doc: "Kind github: tells several reports on one pull request apart; the block's name unless set."},
-			{Name: "check", Type: cty.String, Doc: "Kind github: name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
-			{Name: "status", Type: cty.String, Doc: "Kind github: context of a commit status; none unless set."},
+			{Name: "check", Type: cty.String, Blank: true, Doc: "Kind github: name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
+			{Name: "status", Type: cty.String, Blank: true, Doc: "Kind github: context of a commit status; none unless set."},
 		}},
 	}
 }

@@ -73,7 +73,31 @@ func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Val
 	if d := checkNumbers(at, a.Name, out); d != nil {
 		return out, d
 	}
+	if d := checkBlank(expr, a, out); d != nil {
+		return out, d
+	}
 	return out, checkEnum(at, a, out)
+}
+
+// checkBlank refuses an empty text, and a list that begins with one, where the schema does
+// not say that it means something. A secret may be empty: it is for pull requests of forks.
+func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic {
+	if a.Blank || a.Sensitive || len(a.Enum) > 0 {
+		return nil
+	}
+	at := expr.Range()
+	if isList(v) && v.LengthInt() > 0 {
+		first := cty.NumberIntVal(0)
+		v = v.Index(first)
+		if x, ok := expr.(hclsyntax.Expression); ok {
+			at = elementRange(x, first)
+		}
+	}
+	if v.IsMarked() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) != "" {
+		return nil
+	}
+	return problem(codeValue, at, fmt.Sprintf("%s is empty", a.Name),
+		"Write what it is, or null to leave it out. If it comes from a variable, that has no value here.")
 }
 
 func checkEnum(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
