@@ -102,7 +102,11 @@ func (g *failureGroup) note() Line {
 		what = append(what, Line{{Text: f.Class, Style: Strong}})
 	}
 	if f.Exit != "" {
-		what = append(what, join(" ", plain("exit"), code(f.Exit)))
+		exit := code(f.Exit)
+		if !strings.HasPrefix(f.Exit, "exit") { // as in "exit status 3"
+			exit = join(" ", plain("exit"), exit)
+		}
+		what = append(what, exit)
 	}
 	if f.Evidence != "" {
 		what = append(what, code(f.Evidence))

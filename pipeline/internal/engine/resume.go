@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -64,8 +65,11 @@ func (s *State) forgive() {
 // check says why a state does not belong to a plan.
 func (s *State) check(p *plan.Plan) error {
 	if s.Plan.Fingerprint != p.Fingerprint {
-		return fmt.Errorf("%w (%s then, %s now): run without --resume, or undo the change",
-			ErrPlanChanged, s.Plan.Fingerprint, p.Fingerprint)
+		what := plan.Differences(s.Plan, p)
+		if len(what) == 0 {
+			what = []string{fmt.Sprintf("its fingerprint: %s then, %s now", s.Plan.Fingerprint, p.Fingerprint)}
+		}
+		return fmt.Errorf("%w: %s; run without --resume, or undo the change", ErrPlanChanged, strings.Join(what, "; "))
 	}
 	return nil
 }

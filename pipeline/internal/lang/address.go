@@ -77,7 +77,9 @@ func form(root string) string {
 func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	detail := choose(root, roots(), "things to refer to")
-	if len(t) == 1 {
+	if how := here(root, inRoot); how != "" {
+		detail = how
+	} else if len(t) == 1 {
 		detail = fmt.Sprintf("If it is meant as text, write it in quotes: %q.", root)
 	}
 	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", traversalText(t)), detail)

@@ -99,17 +99,21 @@ func checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 		for i := range names {
 			names[i] = "self." + names[i]
 		}
-		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), choose("self."+group, names, "values of self"))
+		detail := choose("self."+group, names, "values of self")
+		if near := suggestMetric(group); near != "" && nearest("self."+group, names) == "" {
+			detail = fmt.Sprintf("Did you mean self.%s?", near)
+		}
+		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), detail)
 	}
 	if len(t) == 2 {
-		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), "Name one of its statistics, such as self."+group+".p50.")
+		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), fmt.Sprintf("Write one of them, such as self.%s.%s. %s", group, usualStat(statsOf(group)), offer(statsOf(group), "statistics of "+group)))
 	}
 	stat, ok := stepName(t[2])
 	if _, exists := metric.Lookup(group + "." + stat); !ok || exists {
 		return nil
 	}
 	detail := offer(metricGroups(), "groups of metrics")
-	if near := metric.Suggest(group + "." + stat); near != "" {
+	if near := suggestMetric(group + "." + stat); near != "" {
 		detail = fmt.Sprintf("Did you mean self.%s?", near)
 	}
 	return problem(codeReference, t[:3].SourceRange(), fmt.Sprintf("there is no self.%s.%s", group, stat), detail)

@@ -171,7 +171,9 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 
 func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	detail := choose(a.Name, t.attrNames(), "arguments of "+t.name)
-	if homes := t.homes(a.Name, true); len(homes) > 0 && nearest(a.Name, t.attrNames()) == "" {
+	if how := here(a.Name, inArgument); how != "" {
+		detail = how
+	} else if homes := t.homes(a.Name, true); len(homes) > 0 && nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Put it inside %s.", homes[0])
 	} else if name := nearest(a.Name, t.childNames()); name != "" && nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
@@ -219,6 +221,8 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 	} else if home := d.home(src.Type, parent); home != "" {
 		summary = fmt.Sprintf("%s is in the wrong place", src.Type)
 		detail = home
+	} else if how := here(src.Type, inBlock); how != "" {
+		detail = how
 	}
 	d.report(problem(codeBlock, headerOf(src), summary, detail))
 }

@@ -26,7 +26,15 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 		names := slices.Collect(maps.Keys(e.functions))
 		slices.Sort(names)
-		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), choose(call.CalledFunctionName(), names, "functions"))
+		advice := here(call.CalledFunctionName(), inCall)
+		if advice == "" {
+			advice = choose(call.CalledFunctionName(), names, "functions")
+		}
+		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), advice)
+		return
+	}
+	if how := quantityHere(d, expr, ctx); how != "" {
+		d.Detail = how
 		return
 	}
 	if key, names, ok := e.missingKey(d, expr, ctx); ok {

@@ -200,7 +200,7 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 		m, ok := metricOf(elem)
 		switch {
 		case !ok:
-			e.report(problem(codeType, at, "metrics must hold references to metrics", "Refer to them, such as metric.ttft.p99, without quotes."))
+			e.report(notMetric(elem, at))
 		case slices.ContainsFunc(g.Metrics, func(x metric.Metric) bool { return x.ID == m.ID }):
 			e.report(problem(codeDuplicate, at, fmt.Sprintf("metric.%s is listed twice", m.ID), "Each metric of a gate is one test. Remove one of them."))
 		default:

@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
@@ -40,7 +41,7 @@ func findMetric(r reference) *hcl.Diagnostic {
 
 func noMetric(t hcl.Traversal, id string) *hcl.Diagnostic {
 	var detail string
-	if near := metric.Suggest(id); near != "" {
+	if near := suggestMetric(id); near != "" {
 		detail = fmt.Sprintf("Did you mean metric.%s?", near)
 	} else {
 		detail = offer(metricGroups(), "groups of metrics")
@@ -100,4 +101,105 @@ func metricValue(group string) cty.Value {
 		stats["median"] = median
 	}
 	return cty.ObjectVal(stats)
+}
+
+// notMetric is the problem of an element of metrics that is no metric.
+func notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
+	if group, stats, ok := groupOf(v); ok {
+		return problem(codeType, at, fmt.Sprintf("metric.%s is a group of metrics", group),
+			fmt.Sprintf("Write one of them: metric.%s.%s. %s", group, usualStat(stats), offer(stats, "statistics of "+group)))
+	}
+	if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+		if near := suggestMetric(v.AsString()); near != "" {
+			return problem(codeType, at, "metrics must hold references to metrics", fmt.Sprintf("Write metric.%s, without quotes.", near))
+		}
+	}
+	return problem(codeType, at, "metrics must hold references to metrics", "Refer to them, such as metric.ttft.p99, without quotes.")
+}
+
+// groupOf is the group of metrics that a value stands for, and its statistics.
+func groupOf(v cty.Value) (group string, stats []string, ok bool) {
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
+		return "", nil, false
+	}
+	for _, elem := range v.AsValueMap() {
+		m, is := metricOf(elem)
+		if !is {
+			return "", nil, false
+		}
+		group, stats = m.Group, append(stats, m.Stat)
+	}
+	slices.Sort(stats)
+	return group, slices.Compact(stats), len(stats) > 0
+}
+
+// usualStat is the statistic of a group that is gated most often.
+func usualStat(stats []string) string {
+	for _, name := range []string{"p99", "mean", "rate", "share"} {
+		if slices.Contains(stats, name) {
+			return name
+		}
+	}
+	return stats[0]
+}
+
+// suggestMetric finds the metric that a wrong id most likely meant: by its letters, or by
+// a word that a group has in its name.
+func suggestMetric(id string) string {
+	if near := metric.Suggest(id); near != "" {
+		return near
+	}
+	group, stat, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(id, "metric.")), ".")
+	names := metricGroups()
+	if g := groupWord(group); g != "" {
+		group = g
+	} else if g := nearest(group, names); g != "" {
+		group = g
+	}
+	for _, g := range metric.Groups() {
+		if g.Name != group {
+			continue
+		}
+		stats := statsOf(group)
+		if near := nearest(stat, stats); stat != "" && near != "" {
+			return group + "." + near
+		}
+		return group + "." + usualStat(stats)
+	}
+	return ""
+}
+
+// statsOf lists the statistics of a group.
+func statsOf(group string) []string {
+	var stats []string
+	for _, g := range metric.Groups() {
+		if g.Name != group {
+			continue
+		}
+		for _, m := range g.Metrics {
+			stats = append(stats, m.Stat)
+		}
+	}
+	return stats
+}
+
+// otherNames are what other tools call groups of metrics.
+var otherNames = map[string]string{
+	"throughput": "output_throughput", "tps": "output_throughput", "tokens_per_second": "output_throughput", "tokens": "output_throughput",
+	"rps": "request_throughput", "qps": "request_throughput", "latency": "e2el", "e2e": "e2el", "e2e_latency": "e2el", "duration": "e2el",
+	"time_to_first_token": "ttft", "first_token": "ttft", "inter_token_latency": "itl", "time_per_output_token": "tpot",
+	"success": "success", "errors": "success", "error_rate": "success", "failures": "success",
+}
+
+// groupWord is the group that a word stands for.
+func groupWord(word string) string {
+	if name := otherNames[word]; name != "" && metricGroup(name) {
+		return name
+	}
+	for _, name := range metricGroups() {
+		if word != "" && slices.Contains(strings.Split(name, "_"), word) {
+			return name
+		}
+	}
+	return ""
 }

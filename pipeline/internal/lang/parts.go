@@ -88,11 +88,7 @@ func (e *evaluator) checkLayout(d *Deployment) {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), d.Addr+": ")
-	detail := text + "."
-	if first, _, _ := strings.Cut(text, " "); !strings.Contains(first, "_") { // p2p_nccl stays as it is written
-		detail = sentence(errors.New(text))
-	}
-	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", detail))
+	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", sentence(errors.New(text))))
 }
 
 // rangeOf is the place of the part that a message names.

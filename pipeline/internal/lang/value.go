@@ -202,13 +202,17 @@ func unitName(unit steps.Unit) string {
 	return "percentage"
 }
 
-// sentence makes an error a sentence.
+// sentence makes an error a sentence. A first word that is a name stays as it is written.
 func sentence(err error) string {
-	s := err.Error()
+	s := strings.TrimSuffix(err.Error(), ".")
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	first, _, _ := strings.Cut(s, " ")
+	if !strings.ContainsAny(strings.TrimRight(first, ":,;"), `._"'`+"`"+`[](){}/-0123456789`) {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s + "."
 }
 
 // checkNumbers refuses numbers that no machine number can hold. What follows counts in

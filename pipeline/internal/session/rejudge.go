@@ -2,7 +2,9 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -108,10 +110,24 @@ func keepBaselines(p, stored *plan.Plan) {
 	}
 }
 
+// notRun says what a path is instead of the directory of a run.
+func notRun(path string, err error) error {
+	info, statErr := os.Stat(path)
+	switch {
+	case errors.Is(statErr, fs.ErrNotExist):
+		return fmt.Errorf("%w: there is no %s", store.ErrNotRun, path)
+	case statErr == nil && !info.IsDir():
+		return fmt.Errorf("%w: %s is a file; name the directory that `pipeline run --out` wrote", store.ErrNotRun, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s holds no %s, which `pipeline run` writes first", store.ErrNotRun, path, store.PlanFile)
+	}
+	return fmt.Errorf("%w: %s: %w", store.ErrNotRun, path, err)
+}
+
 func readPlan(run string) (*plan.Plan, error) {
 	text, err := os.ReadFile(filepath.Join(run, store.PlanFile))
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a run directory: %w", run, err)
+		return nil, notRun(run, err)
 	}
 	var p plan.Plan
 	if err := json.Unmarshal(text, &p); err != nil {

@@ -121,8 +121,13 @@ func open(path string, redact *event.Redactor) (*Dir, error) {
 
 // misnamed marks the errors of a path that names no directory and cannot become one.
 func misnamed(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("%w: %w", ErrNotRun, err)
+	switch pathErr, _ := errors.AsType[*fs.PathError](err); {
+	case pathErr == nil:
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: there is no %s", ErrNotRun, pathErr.Path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w: %s is a file; name the directory that `pipeline run --out` wrote", ErrNotRun, pathErr.Path)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
@@ -84,10 +85,47 @@ func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 		if parsed != nil && parsed.Body != nil {
 			f.HCL = parsed
 		}
-		diags = limit(name, diag.WithCode(parseDiags, CodeSyntax))
+		diags = limit(name, diag.WithCode(first(parseDiags), CodeSyntax))
 	}
 	s.Files = append(s.Files, f)
 	return diags
+}
+
+// first leaves out the errors that follow from others: all where a quote is missing, since
+// from there on the parser takes text for code and code for text, and what it finds in a
+// line that it has misread already.
+func first(diags hcl.Diagnostics) hcl.Diagnostics {
+	lines := map[int]bool{}
+	var out hcl.Diagnostics
+	for i, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unclosed template") {
+			return diags[i : i+1]
+		}
+		if d.Summary == "Invalid multi-line string" && d.Subject != nil {
+			return hcl.Diagnostics{missingQuote(d.Subject)}
+		}
+		if d.Subject != nil && lines[d.Subject.Start.Line] {
+			continue
+		}
+		if d.Subject != nil {
+			lines[d.Subject.Start.Line] = true
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// missingQuote is the problem of a line whose last string does not end.
+func missingQuote(at *hcl.Range) *hcl.Diagnostic {
+	r := *at
+	r.Start.Byte -= r.Start.Column - 1
+	r.Start.Column = 1
+	if r.Start.Byte < 0 {
+		r.Start = at.Start
+	}
+	r.End = at.Start
+	return problemAt(CodeSyntax, r, "quote is missing in this line",
+		"A string begins in it and does not end. Texts of several lines are written <<EOT … EOT, and a quote inside a text is written \\\".")
 }
 
 // limit keeps the first of very many diagnostics of one file.

@@ -1,0 +1,39 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+)
+
+func TestDifferencesNameWhatChanged(t *testing.T) {
+	base := func() *plan.Plan {
+		return &plan.Plan{
+			Schema: plan.Schema, Alpha: 0.05,
+			Targets:    []plan.Target{{Addr: "server.vllm.a", Argv: []string{"vllm", "serve"}, Settings: "1"}, {Addr: "server.vllm.b"}},
+			Benchmarks: []plan.Benchmark{{Addr: "benchmark.x", RepeatMax: 4, Cells: []plan.Cell{{Hash: "h"}}}},
+			Gates:      []plan.Gate{{Addr: "gate.g"}},
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*plan.Plan)
+		want   string
+	}{
+		{"nothing", func(*plan.Plan) {}, ""},
+		{"what may differ", func(p *plan.Plan) { p.Fingerprint, p.Warnings = "f", []string{"w"} }, ""},
+		{"arguments", func(p *plan.Plan) { p.Targets[0].Argv = []string{"vllm", "x"} }, `targets server.vllm.a argv: ["vllm","serve"] then, ["vllm","x"] now`},
+		{"settings", func(p *plan.Plan) { p.Targets[0].Settings = "2" }, "targets server.vllm.a: its environment, container or other settings"},
+		{"a gate less", func(p *plan.Plan) { p.Gates = nil }, `gates`},
+		{"another gate", func(p *plan.Plan) { p.Gates[0].Addr = "gate.h" }, "gates gate.g is gone; gates gate.h is new"},
+		{"repeats", func(p *plan.Plan) { p.Benchmarks[0].RepeatMax = 5 }, "benchmarks benchmark.x repeat_max: 4 then, 5 now"},
+		{"alpha", func(p *plan.Plan) { p.Alpha = 0.1 }, "alpha: 0.05 then, 0.1 now"},
+	} {
+		now := base()
+		tt.change(now)
+		if got := strings.Join(plan.Differences(base(), now), "; "); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
