@@ -11,7 +11,7 @@ import (
 func TestExitIsSaidOnce(t *testing.T) {
 	for exit, want := range map[string]string{"exit status 3": "exit status 3", "3": "exit 3", "killed": "exit killed"} {
 		var b strings.Builder
-		for _, span := range (&failureGroup{failure: result.Failure{Phase: "ready", Exit: exit}}).note() {
+		for _, span := range (&failureGroup{failure: &result.Failure{Phase: "ready", Exit: exit}}).note() {
 			b.WriteString(span.Text)
 		}
 		if text := b.String(); !strings.Contains(text, want) || strings.Contains(text, "exit exit") {
