@@ -103,8 +103,8 @@ const maxSequence = 4096
 
 // Sequence is the length of the ANSI escape sequence at the beginning of s, 0 if there is
 // none. Sequences that introduce a string (OSC, DCS, …) reach to their terminator; one
-// that is not terminated within 4,096 bytes is only its first two, so that it cannot hide
-// the rest.
+// that is not terminated on its line, within 4,096 bytes, is only its first two, so that it
+// cannot hide the rest.
 func Sequence(s string) int {
 	n, _ := SequencePrefix(s)
 	return n
@@ -140,14 +140,14 @@ func SequencePrefix(s string) (n int, open bool) {
 
 // stringSequence is the length of a sequence that holds a string.
 func stringSequence(s string, cut bool) (n int, open bool) {
-	end := strings.IndexAny(s, "\a\n")
-	if end > 0 && s[end] == '\a' {
+	line, _, ended := strings.Cut(s, "\n")
+	if end := strings.IndexByte(line, '\a'); end > 0 {
 		return end + 1, false
 	}
-	if end := strings.Index(s, "\x1b\\"); end > 0 {
+	if end := strings.Index(line, "\x1b\\"); end > 0 {
 		return end + 2, false
 	}
-	return 2, cut
+	return 2, cut && !ended
 }
 
 // cut keeps at most limit runes of s.

@@ -106,7 +106,7 @@ func newPatterns(secrets map[string]bool, tokens bool) *patterns {
 			ps.add(form, seen)
 			quoted := strings.ContainsAny(form, "'\"`\\")
 			ps.unquote = ps.unquote || quoted
-			for _, how := range []reading{{}, {bare: true}, {unquote: true}} {
+			for _, how := range []reading{{}, {bare: true}, {short: true}, {unquote: true}} {
 				if text := strings.TrimSpace(string(canonical(form, how))); !how.unquote || quoted {
 					ps.add(text, seen)
 				}
@@ -170,7 +170,7 @@ func (ps *patterns) readings(text []byte) []reading {
 	escaped := bytes.IndexByte(text, '\\') >= 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, '%') >= 0
 	out := []reading{{}}
 	if escaped || bytes.IndexByte(text, 0x1b) >= 0 {
-		out = append(out, reading{bare: true})
+		out = append(out, reading{bare: true}, reading{short: true})
 	}
 	if escaped || bytes.IndexByte(text, '\b') >= 0 {
 		out = append(out, reading{erase: true})

@@ -26,8 +26,9 @@ type view struct {
 
 // reading is a way to read control characters.
 type reading struct {
-	// bare drops an escape character alone, and not the sequence that it begins.
-	bare bool
+	// bare drops an escape character alone, and not the sequence that it begins; short
+	// only those sequences that begin with a bracket, and not strings with all they hold.
+	bare, short bool
 	// erase lets a backspace take the character before it.
 	erase bool
 	// unquote drops quotes, which shells put into the middle of a word.
@@ -101,13 +102,16 @@ func (v *view) strip(how reading, final bool) view {
 func (v *view) stripOne(out *view, i int, how reading, final bool) (n int, open bool) {
 	c := v.text[i]
 	switch {
-	case c == 0x1b && !how.bare:
+	case c == 0x1b && !how.bare && !(how.short && i+1 < len(v.text) && v.text[i+1] != '['):
 		n, open = escape.SequencePrefix(string(v.text[i:min(len(v.text), i+maxToken)]))
 		return max(n, 1), open && !final
 	case c == '\b' && how.erase:
 		out.drop()
 		return 1, false
-	case c == '\n' || c == '\t':
+	case c == '\n': // a sequence does not go beyond it
+		out.put(v, i, i+1, c)
+		return 1, false
+	case c == '\t':
 		out.put(v, i, i+1, ' ')
 		return 1, false
 	case c < ' ' || c == 0x7f:
@@ -154,7 +158,7 @@ func (v *view) decode(final bool) (out view, changed bool) {
 		n, open := 0, false
 		switch v.text[i] {
 		case '&':
-			text, n, open = entity(v.text[i:])
+			text, n, open = entity(v.text[i:], final)
 		case '%':
 			text, n, open = hexByte(v.text[i:], 1)
 		case '\\':
@@ -179,21 +183,23 @@ func (v *view) decode(final bool) (out view, changed bool) {
 // maxEntity is more than the longest name of an entity has.
 const maxEntity = 34
 
-// entity reads &lt; and &#60; and &#x3C;. It says whether s ends within one.
-func entity(s []byte) (text []byte, n int, open bool) {
-	for n = 1; n < min(len(s), maxEntity); n++ {
-		c := s[n]
-		if c == ';' {
-			if got := html.UnescapeString(string(s[:n+1])); got != string(s[:n+1]) {
-				return []byte(got), n + 1, false
-			}
-			return nil, 0, false
-		}
-		if !alnum[c] && !(c == '#' && n == 1) {
-			return nil, 0, false
-		}
+// entity reads &lt; and &#60; and &#x3C;, as browsers do also where the semicolon was cut
+// off. It says whether s ends within one.
+func entity(s []byte, final bool) (text []byte, n int, open bool) {
+	n = 1
+	for n < min(len(s), maxEntity) && (alnum[s[n]] || s[n] == '#' && n == 1) {
+		n++
 	}
-	return nil, 0, n < maxEntity
+	if n == len(s) && n < maxEntity && !final {
+		return nil, 0, true
+	}
+	if n < len(s) && s[n] == ';' {
+		n++
+	}
+	if got := html.UnescapeString(string(s[:n])); got != string(s[:n]) {
+		return []byte(got), n, false
+	}
+	return nil, 0, false
 }
 
 // hexByte reads two digits at a position: %3C, \x3c.
@@ -293,7 +299,7 @@ func (v *view) tidy(how reading) view {
 		switch {
 		case how.unquote && bytes.IndexByte([]byte("'\"`\\"), c) >= 0:
 			continue
-		case c == '+':
+		case c == '+', c == '\n':
 			c = ' '
 		}
 		if c == ' ' && len(out.text) > 0 && out.text[len(out.text)-1] == ' ' {
