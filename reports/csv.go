@@ -18,7 +18,7 @@ import (
 func CSV(w io.Writer, doc *result.Document) error {
 	header := []string{
 		"gate", "benchmark", "kind", "cell", "values", "base_side", "head_side", "metric", "unit", "direction", "scale",
-		"n", "base", "head", "change", "lower", "upper", "p", "p_holm", "margin", "need_repeats", "verdict", "action", "reason",
+		"n", "base", "head", "change", "lower", "upper", "p", "p_holm", "margin", "limit_op", "limit", "need_repeats", "verdict", "action", "reason",
 	}
 	return writeCSV(w, header, func(row func(...string)) {
 		for i := range doc.Gates {
@@ -35,11 +35,16 @@ func decisionRecord(g *result.Gate, d *result.Decision) []string {
 	if d.N == 0 {
 		base, head, change = blankZero(d.BaseValue), blankZero(d.HeadValue), blankZero(d.Change)
 	}
+	if d.Kind == result.KindAssert {
+		if base, change = "", ""; d.NoValue || d.Limit == nil && d.HeadValue == 0 {
+			head = ""
+		}
+	}
 	return []string{
 		escape.CSV(g.Addr), escape.CSV(g.Benchmark), escape.CSV(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
 		escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), escape.CSV(d.Direction), escape.CSV(d.Scale),
 		strconv.Itoa(d.N), base, head, change, optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
-		float(d.Margin), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
+		float(d.Margin), escape.CSV(d.LimitOp), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
 	}
 }
 

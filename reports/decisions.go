@@ -177,11 +177,10 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	if d.N == 0 && d.HeadValue == 0 {
 		head, change = none, none
 	}
+	margin := marginText(d, s)
 	if d.Kind == result.KindAssert {
-		base, change = none, none
-		if d.HeadValue == 0 {
-			head = none
-		}
+		base = none
+		head, margin, change = limitTexts(d)
 	}
 	interval := intervalText(d, s)
 	if !commonLevel && interval != none {
@@ -189,7 +188,7 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	}
 	return []Line{
 		v.cellName(r), v.metricCell(r), plain(base), plain(head), plain(change), plain(interval),
-		plain(probability(d.PHolm)), plain(marginText(d, s)), verdictText(r),
+		plain(probability(d.PHolm)), plain(margin), verdictText(r),
 	}
 }
 

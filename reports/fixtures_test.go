@@ -244,6 +244,9 @@ func regression() *result.Document {
 	return s.close()
 }
 
+// limitOfFixture is what a gate of the passing session promises, in seconds.
+var limitOfFixture = 1.0
+
 func passing() *result.Document {
 	s := newSession(4, same)
 	s.gate("latency", "ttft.p99", "ttft.p50")
@@ -253,7 +256,7 @@ func passing() *result.Document {
 		Range: result.Range{File: "perf/gate.hcl", Line: 60, Col: 1},
 		Decisions: []result.Decision{{
 			ID: "gate.slo/0", Kind: result.KindAssert, Cell: limit.Hash, Values: limit.Values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
-			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: limit.Summary["ttft.p99"],
+			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: limit.Summary["ttft.p99"], Limit: &limitOfFixture, LimitOp: "<",
 		}},
 	})
 	return s.close()

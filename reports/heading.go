@@ -229,6 +229,9 @@ func (v *view) finding(r verdictRow, others int) Line {
 		line = append(line, Span{Text: " and " + count(others, "other cell")})
 	}
 	var notes []string
+	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != none {
+		notes = append(notes, value+", limit "+limit+", "+headroom)
+	}
 	if m := marginText(d, s); m != none {
 		notes = append(notes, "margin "+m)
 	}

@@ -32,7 +32,7 @@ func hostile() *result.Document {
 
 // closed are the fields whose text is an enumeration or refers to another one.
 var closed = map[string]bool{
-	"Schema": true, "Status": true, "Verdict": true, "Kind": true, "Direction": true, "Scale": true,
+	"Schema": true, "Status": true, "Verdict": true, "Kind": true, "Direction": true, "Scale": true, "LimitOp": true,
 	"BaselineKind": true, "OnRegression": true, "OnInconclusive": true, "OnMissing": true, "OnInvalid": true,
 	"Hash": true, "ID": true, "Launch": true, "Cell": true, "BaseCell": true, "Phase": true,
 	"Unit": true, "Metrics": true, "Summary": true, "Histograms": true, "Metric": true,

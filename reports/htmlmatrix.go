@@ -142,6 +142,8 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	text := string(d.Verdict)
 	if d.N > 0 && d.Kind != result.KindAssert {
 		text = changeText(d, scaleFor(d.Unit, d.BaseValue, d.HeadValue))
+	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != none {
+		text = headroom
 	}
 	title := join(": ", join(" at ", plain(metricLabel(d)), h.v.cellName(r)), join(" ", plain(text), verdictText(r)))
 	return &svg.Tile{

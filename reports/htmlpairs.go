@@ -200,6 +200,8 @@ func (v *view) verdictSentence(r verdictRow) Line {
 	line := Line{{Text: string(d.Verdict), Style: Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
 		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.value(d.BaseValue), s.value(d.HeadValue), changeText(d, s))})
+	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != none {
+		line = append(line, Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
 	} else if d.HeadValue != 0 {
 		line = append(line, Span{Text: ": " + s.value(d.HeadValue)})
 	}

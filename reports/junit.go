@@ -140,7 +140,9 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 	}
 	sc := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
 	detail := none
-	if d.N > 0 {
+	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert {
+		detail = fmt.Sprintf("value %s, limit %s, headroom %s", value, limit, headroom)
+	} else if d.N > 0 {
 		detail = fmt.Sprintf("base %s, head %s, change %s, interval %s, p (Holm) %s, margin %s",
 			sc.value(d.BaseValue), sc.value(d.HeadValue), changeText(d, sc), intervalText(d, sc), probability(d.PHolm), marginText(d, sc))
 	}

@@ -379,9 +379,15 @@ type Decision struct {
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
 	HolmLevel float64 `json:"holm_level,omitempty"`
 	// P one-sided for "worse", PHolm adjusted over the family.
-	P          *float64 `json:"p"`
-	PHolm      *float64 `json:"p_holm"`
-	Margin     float64  `json:"margin"`
+	P      *float64 `json:"p"`
+	PHolm  *float64 `json:"p_holm"`
+	Margin float64  `json:"margin"`
+	// Limit is what HeadValue is set against in an assert, and LimitOp how: "<", "<=", ">", ">=",
+	// "==" or "!="; nil where its condition is no comparison of numbers. NoValue is a limit on
+	// what was not measured.
+	Limit      *float64 `json:"limit,omitempty"`
+	LimitOp    string   `json:"limit_op,omitempty"`
+	NoValue    bool     `json:"no_value,omitempty"`
 	NeedPairs  int      `json:"need_pairs,omitempty"` // repeats that would decide an inconclusive one
 	Detectable float64  `json:"detectable,omitempty"` // smallest change found with 80 % power at this n and spread
 	Warnings   []string `json:"warnings,omitempty"`

@@ -194,6 +194,7 @@ func (v *validator) decision(d *Decision, at string) {
 	oneOf(v, d.Verdict, at+".verdict", severity...)
 	oneOf(v, d.Direction, at+".direction", "lower", "higher", "")
 	oneOf(v, d.Scale, at+".scale", "log", "difference", "proportion", "")
+	oneOf(v, d.LimitOp, at+".limit_op", "<", "<=", ">", ">=", "==", "!=", "")
 	v.count(d.N, "%s.n", at)
 	v.count(d.SuiteCells, "%s.suite_cells", at)
 	v.count(d.NeedPairs, "%s.need_pairs", at)

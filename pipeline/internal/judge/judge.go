@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Assert evaluates the condition of a gate that is a limit. It may be nil when no
 	// gate is one.
-	Assert func(gate string, cell plan.Cell, in AssertInput) (ok bool, message string, err error)
+	Assert func(gate string, cell plan.Cell, in AssertInput) (AssertResult, error)
 	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
 	Baseline func(path string) (*result.Document, error)
 	// Descriptive, if not empty, is why the comparisons of the session are described and
@@ -27,6 +27,23 @@ type Options struct {
 	Descriptive string
 	// History is what stored baselines are taken from; nil is an empty one.
 	History *history.History
+}
+
+// AssertResult is what a limit says of one cell.
+type AssertResult struct {
+	Holds bool
+	// Message says why it does not hold.
+	Message string
+	// Limits are the comparisons that the condition consists of.
+	Limits []AssertLimit
+}
+
+// AssertLimit is one comparison of a condition, see lang.Limit.
+type AssertLimit struct {
+	Metric, Text string
+	Op           string // "" where it is no comparison of numbers
+	Value, Limit float64
+	Known, Holds bool
 }
 
 // AssertInput is what the condition of a limit sees of one cell.

@@ -165,8 +165,11 @@ func TestLimits(t *testing.T) {
 	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
 	below := func(limit float64) Options {
-		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (bool, string, error) {
-			return in.Metrics["ttft.p50"] < limit, "too slow", nil
+		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
+			value, known := in.Metrics["ttft.p50"]
+			slow := AssertLimit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
+			errors := AssertLimit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
+			return AssertResult{Holds: slow.Holds && errors.Holds, Message: "too slow", Limits: []AssertLimit{slow, errors}}, nil
 		}}
 	}
 	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
@@ -181,6 +184,45 @@ func TestLimits(t *testing.T) {
 	}
 	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Regression || d.Reason != "too slow" || s.doc.ExitCode != 1 {
 		t.Errorf("%+v, exit %d: the limit is broken", d, s.doc.ExitCode)
+	}
+	// Each comparison of the condition has its own row with value and limit.
+	decisions := s.doc.Gates[0].Decisions
+	if len(decisions) != 2 || decisions[0].ID == decisions[1].ID || decisions[1].Label != "errors" || decisions[1].Verdict != result.Pass {
+		t.Fatalf("%+v: want a decision on the time and one on errors", decisions)
+	}
+	if d := decisions[0]; d.Limit == nil || *d.Limit != 0.1 || d.LimitOp != "<" || d.HeadValue < 0.1 || d.Unit != "s" || d.NoValue {
+		t.Errorf("%+v: want the value and the limit of 0.1 s", d)
+	}
+
+	// A server that never answered is not worse than anything: it was not measured.
+	for name, run := range map[string]result.Run{
+		"did not start":    {Status: result.RunFailed, Reason: "exit status 1"},
+		"refused all":      {Status: result.RunFailed, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
+		"refused, as ever": {Status: result.RunOK, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
+	} {
+		runs := s.doc.Benchmarks[0].Cells[1].Runs
+		for i := range runs {
+			repeat := runs[i].Repeat
+			runs[i] = run
+			runs[i].Repeat = repeat
+		}
+		if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Missing || !d.Infrastructure || s.doc.ExitCode != 4 || !strings.Contains(d.Reason, "answered no request") {
+			t.Errorf("%s: %+v, exit %d; want missing, infrastructure, 4", name, d, s.doc.ExitCode)
+		}
+	}
+	// One that answered and failed requests is beyond its limit on errors.
+	for i := range s.doc.Benchmarks[0].Cells[1].Runs {
+		r := &s.doc.Benchmarks[0].Cells[1].Runs[i]
+		r.Status, r.Sent, r.Failed, r.Failures = result.RunFailed, 40, 40, map[string]int{"status": 40}
+	}
+	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.doc.Gates[0].Decisions; d[0].Verdict != result.Missing || d[1].Verdict != result.Regression || s.doc.ExitCode != 1 {
+		t.Errorf("%+v, exit %d: failed requests break the limit on errors, and leave no time to judge", d, s.doc.ExitCode)
 	}
 }
 

@@ -1,66 +1,129 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // limit judges an assert on one cell: on the geometric means over the valid runs, with
-// the single runs beyond the limit listed.
-func (c *court) limit(gate int, g plan.Gate, cmp plan.Comparison) error {
-	cell := c.cells[key(g.Benchmark, cmp.Head)]
-	_, planned, ok := c.plan.Cell(cmp.Head)
+// the single runs beyond the limit listed. Each comparison of the condition is a decision
+// with its own value and limit.
+func (c *court) limit(gate int, g plan.Gate, on plan.Comparison) error {
+	cell := c.cells[key(g.Benchmark, on.Head)]
+	_, planned, ok := c.plan.Cell(on.Head)
 	if cell == nil || !ok {
-		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+		return fmt.Errorf("cell %s is in the plan but not in the document", on.Head)
 	}
 	runs := cell.Current()
-	d := c.blank(g, cmp, "")
-	d.Kind, d.Label, d.N, d.Margin = "assert", "limit", valid(runs), 0
+	d := c.blank(g, on, "")
+	d.Kind, d.Label, d.N, d.Margin = result.KindAssert, "limit", valid(runs), 0
 	in := assertInput(runs)
-	if d.N == 0 && in.Requests == 0 {
-		d.Verdict, d.Reason = result.Missing, "the cell has no valid run"
+	if reason, infrastructure := unanswered(runs, in); reason != "" {
+		d.Verdict, d.Reason, d.Infrastructure = result.Missing, reason, infrastructure
 		c.add(gate, d)
 		return nil
 	}
-	holds, message, err := c.opt.Assert(g.Addr, planned, in)
+	found, err := c.opt.Assert(g.Addr, planned, in)
 	if err != nil {
 		return err
 	}
-	beyond, err := c.runsBeyond(g, planned, runs)
+	beyond, err := c.runsBeyond(g, planned, runs, len(found.parts()))
 	if err != nil {
 		return err
 	}
-	d.Verdict, d.Reason = result.Pass, ""
-	if !holds {
-		d.Verdict, d.Reason = result.Regression, message
+	invalid := transportDoubt(g, cell).reason
+	for i, l := range found.parts() {
+		part := limitDecision(d, l, i)
+		switch {
+		case invalid != "":
+			part.Verdict, part.Reason = result.Invalid, invalid
+		case l.Holds:
+			part.Verdict = result.Pass
+		case d.N == 0 && part.NoValue: // no run has a value, so none is beyond the limit
+			part.Verdict, part.Reason = result.Missing, found.Message
+		default:
+			part.Verdict, part.Reason = result.Regression, found.Message
+		}
+		if len(beyond[i]) > 0 {
+			part.Warnings = append(part.Warnings, "beyond the limit in repeat "+strings.Join(beyond[i], ", "))
+		}
+		c.add(gate, part)
 	}
-	if invalid := transportDoubt(g, cell).reason; invalid != "" {
-		d.Verdict, d.Reason = result.Invalid, invalid
-	}
-	if len(beyond) > 0 {
-		d.Warnings = append(d.Warnings, "beyond the limit in repeat "+strings.Join(beyond, ", "))
-	}
-	c.add(gate, d)
 	return nil
 }
 
-// runsBeyond lists the repeats whose own values break the limit.
-func (c *court) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run) ([]string, error) {
-	var out []string
+// parts are the comparisons of a condition, or the condition itself where it is none.
+func (r AssertResult) parts() []AssertLimit {
+	if len(r.Limits) == 0 {
+		return []AssertLimit{{Holds: r.Holds}}
+	}
+	return r.Limits
+}
+
+// limitDecision is the decision on the i-th comparison of a condition.
+func limitDecision(d result.Decision, l AssertLimit, i int) result.Decision {
+	if i > 0 {
+		d.ID += "/" + strconv.Itoa(i+1)
+	}
+	if m, ok := metric.Lookup(l.Metric); ok {
+		d.Metric, d.Label, d.Unit, d.Direction, d.Scale = m.ID, m.Label, string(m.Unit), string(m.Direction), string(m.Scale)
+	} else if l.Text != "" {
+		d.Label = strings.ReplaceAll(l.Text, "self.", "")
+	}
+	if l.Op != "" {
+		d.Limit, d.LimitOp, d.HeadValue, d.NoValue = &l.Limit, l.Op, l.Value, !l.Known
+	}
+	return d
+}
+
+// unanswered says why a limit has nothing to be set against: "" where it has. A server that
+// answered no request at all has not been measured, so nothing is known to be worse: what
+// failed is the infrastructure.
+func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructure bool) {
+	if in.Requests == 0 {
+		return "the cell has no valid run", false
+	}
+	why := ""
+	for _, r := range runs {
+		if r.Status != result.RunOK && r.Status != result.RunFailed {
+			continue
+		}
+		if r.Sent > r.Failures[failedConnect] {
+			return "", false
+		}
+		why = cmp.Or(why, r.Reason)
+	}
+	if why == "" {
+		return "the server answered no request", true
+	}
+	return "the server answered no request: " + why, true
+}
+
+// failedConnect is the class of requests that found nobody to answer.
+const failedConnect = "connect"
+
+// runsBeyond lists, for each comparison of a condition, the repeats whose own values break
+// it.
+func (c *court) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run, limits int) ([][]string, error) {
+	out := make([][]string, limits)
 	for _, r := range runs {
 		if r.Status != result.RunOK {
 			continue
 		}
-		holds, _, err := c.opt.Assert(g.Addr, cell, assertInput([]result.Run{r}))
+		found, err := c.opt.Assert(g.Addr, cell, assertInput([]result.Run{r}))
 		if err != nil {
 			return nil, err
 		}
-		if !holds {
-			out = append(out, strconv.Itoa(r.Repeat))
+		for i, l := range found.parts()[:min(limits, len(found.parts()))] {
+			if !l.Holds {
+				out[i] = append(out[i], strconv.Itoa(r.Repeat))
+			}
 		}
 	}
 	return out, nil

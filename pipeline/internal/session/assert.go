@@ -11,7 +11,7 @@ import (
 // asserter evaluates the conditions of limits with the configuration's own expressions.
 type asserter struct{ cfg *lang.Config }
 
-func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (bool, string, error) {
+func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (judge.AssertResult, error) {
 	for _, g := range a.cfg.Gates {
 		if g.Addr != gate {
 			continue
@@ -27,15 +27,19 @@ func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (bool,
 			}
 		}
 	}
-	return false, "", fmt.Errorf("no cell %s for %s in the file", cell.Hash, gate)
+	return judge.AssertResult{}, fmt.Errorf("no cell %s for %s in the file", cell.Hash, gate)
 }
 
-func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (bool, string, error) {
+func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (judge.AssertResult, error) {
 	ok, message, diags := a.cfg.EvalAssert(g, c, in.Metrics, in.Errors, in.Requests)
 	if diags.HasErrors() {
-		return false, "", diags
+		return judge.AssertResult{}, diags
 	}
-	return ok, message, nil
+	out := judge.AssertResult{Holds: ok, Message: message}
+	for _, l := range a.cfg.AssertLimits(g, c, in.Metrics, in.Errors, in.Requests) {
+		out.Limits = append(out.Limits, judge.AssertLimit(l))
+	}
+	return out, nil
 }
 
 func sameCell(c lang.Cell, planned plan.Cell) bool {

@@ -1,0 +1,32 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+func TestLimitTexts(t *testing.T) {
+	at := func(v float64) *float64 { return &v }
+	for _, tt := range []struct {
+		d                      result.Decision
+		value, limit, headroom string
+	}{
+		{result.Decision{Unit: "s", HeadValue: 0.45, Limit: at(0.5), LimitOp: "<"}, "450 ms", "< 500 ms", "10.0 % left"},
+		{result.Decision{Unit: "s", HeadValue: 0.62, Limit: at(0.5), LimitOp: "<="}, "620 ms", "≤ 500 ms", "24.0 % beyond"},
+		{result.Decision{Unit: "tok/s", HeadValue: 1100, Limit: at(1000), LimitOp: ">"}, "1100 tok/s", "> 1000 tok/s", "10.0 % left"},
+		{result.Decision{Unit: "tok/s", HeadValue: 900, Limit: at(1000), LimitOp: ">="}, "900 tok/s", "≥ 1000 tok/s", "10.0 % beyond"},
+		{result.Decision{HeadValue: 0, Limit: at(0), LimitOp: "=="}, "0", "= 0", none},
+		{result.Decision{HeadValue: 3, Limit: at(0), LimitOp: "=="}, "3", "= 0", "+3.00"},
+		{result.Decision{HeadValue: 3, Limit: at(0), LimitOp: "<="}, "3.00", "≤ 0", "3.00 beyond"},
+		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<", NoValue: true}, none, "< 500 ms", none},
+		{result.Decision{Unit: "fraction", HeadValue: 0.98, Limit: at(0.99), LimitOp: ">"}, "98.0 %", "> 99 %", "1.01 % beyond"},
+		{result.Decision{}, none, none, none},
+	} {
+		value, limit, headroom := limitTexts(&tt.d)
+		if strings.TrimSuffix(value, ".00") != strings.TrimSuffix(tt.value, ".00") || limit != tt.limit || headroom != tt.headroom {
+			t.Errorf("%+v: %q %q %q, want %q %q %q", tt.d, value, limit, headroom, tt.value, tt.limit, tt.headroom)
+		}
+	}
+}
