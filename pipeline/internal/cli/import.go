@@ -112,7 +112,7 @@ func (a *app) importCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "json", "`json` (a result document), csv, vllm, bench (Go benchmarks), openmetrics or llm-d")
+	cmd.Flags().StringVar(&format, "format", "json", "`json` (a result document), csv, vllm (an object a line), bench (Go benchmarks), openmetrics or llm-d (a report, of several results one a line)")
 	outFlag(cmd.Flags(), &out, "`file` to write (standard output unless set)")
 	cmd.Flags().BoolVar(&records, "records", false, "keep the requests of detailed files: --format vllm writes them all, json their histograms")
 	return cmd
@@ -126,12 +126,7 @@ func writeRuns(w io.Writer, format string, runs []interchange.Run, opt interchan
 	case "vllm":
 		return interchange.WriteVLLM(w, runs)
 	case "llm-d":
-		for i := range runs {
-			if err := interchange.WriteLLMD(w, &runs[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return interchange.WriteLLMD(w, runs)
 	}
 	doc, err := interchange.Document(runs, opt)
 	if err != nil {

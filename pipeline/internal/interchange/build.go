@@ -175,6 +175,9 @@ func (r *Run) count() {
 		c.Sent = c.Succeeded + c.Failed
 		return
 	}
+	if _, told := r.seen["succeeded"]; !told {
+		return // what is not told has not failed
+	}
 	n, err := parseCount(r.Params["num_prompts"])
 	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
 		return

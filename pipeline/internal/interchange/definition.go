@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
 )
@@ -64,6 +65,9 @@ func (r *Run) metricID(group, stat string) (id, definition string) {
 	}
 	if u, ok := unlike[r.Tool][group]; ok {
 		return u.group + "." + stat, fmt.Sprintf("%s of %s: %s", stat, r.Tool, u.why)
+	}
+	if r.Tool != "" && !slices.Contains(metric.Tools(), r.Tool) {
+		return slug(r.Tool) + "_" + group + "." + stat, describeForeign(r.Tool, group, stat)
 	}
 	id = group + "." + stat
 	if _, ok := metric.Lookup(id); ok {

@@ -350,6 +350,9 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	if !r.Counts.FailedKnown {
 		out.Audit[auditFailures] = "not told by the tool"
 	}
+	if out.Sent == 0 {
+		out.Audit[auditRequests] = "not told by the tool"
+	}
 	if out.Failed > 0 {
 		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
 	}

@@ -128,7 +128,7 @@ var (
 func TestLLMD(t *testing.T) {
 	runs := readFile(t, "published/sglang-random.txt", interchange.ReadOptions{})
 	var b bytes.Buffer
-	if err := interchange.WriteLLMD(&b, &runs[0]); err != nil {
+	if err := interchange.WriteLLMD(&b, runs[:1]); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "llmd.json", b.Bytes())

@@ -129,6 +129,10 @@ var works = []work{
 	{"duration-s", "pipeline_duration_seconds",
 		func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 },
 		func(r *Run, v float64) { r.Duration = v }},
+	// The format wants a number of requests.
+	{"requests-not-told", "",
+		func(r *result.Run) (float64, bool) { return 1, r.Sent == 0 },
+		func(r *Run, _ float64) { r.Counts.Sent = 0 }},
 	// Lines of one name are repeats in their order, unless a launch has several.
 	{launchNumber, "",
 		func(r *result.Run) (float64, bool) { return float64(r.Repeat), true },
@@ -161,6 +165,9 @@ const requestsFamily = "pipeline_requests"
 
 // auditFailures is where a run says that its tool tells no failures.
 const auditFailures = "failures"
+
+// auditRequests is where a run says that its tool tells no number of requests.
+const auditRequests = "requests"
 
 // measuredBy is the tool that measured all runs, "" if it is not one or a run does not tell.
 func measuredBy(doc *result.Document) string {
@@ -214,7 +221,9 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 				families[name] = append(families[name], fmt.Sprintf("%s{%s,stat=%s} %s\n", name, at, labelValue(stat), number(v)))
 			}
 		}
-		families[requestsFamily] = append(families[requestsFamily], fmt.Sprintf("%s{%s} %d\n", requestsFamily, at, r.Sent))
+		if r.Sent > 0 {
+			families[requestsFamily] = append(families[requestsFamily], fmt.Sprintf("%s{%s} %d\n", requestsFamily, at, r.Sent))
+		}
 		for _, w := range works {
 			if v, ok := w.of(r); ok && w.family != "" {
 				families[w.family] = append(families[w.family], fmt.Sprintf("%s{%s} %s\n", w.family, at, number(v)))
@@ -223,7 +232,7 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 	})
 	// The requests first, which every run has: so who reads has the runs in their order.
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(families)), func(name string) bool { return name == requestsFamily })
-	if len(families) > 0 {
+	if len(families[requestsFamily]) > 0 {
 		names = append([]string{requestsFamily}, names...)
 	}
 	for _, name := range names {

@@ -12,12 +12,26 @@ import (
 	"strings"
 )
 
-// WriteLLMD writes a run as a Benchmark Report of llm-d, version 0.2 (JSON, which is YAML
-// too). A report is about one run. Its fields take every tool's figures under one name
-// and leave the definition to the tool, so figures of all definitions are written, and the
-// tool beside them. What it has no field for stands among the observations, which its
-// schema leaves open, so that Read reads the run again without loss.
-func WriteLLMD(w io.Writer, r *Run) error {
+// WriteLLMD writes runs as Benchmark Reports of llm-d, version 0.2, in JSON, which is YAML too. A
+// report is about one run: several are JSON lines, a report each. Its fields take every tool's
+// figures under one name and leave the definition to the tool, so figures of all definitions are
+// written, and the tool beside them. What it has no field for stands among the observations,
+// which its schema leaves open, so that Read reads the run again without loss.
+func WriteLLMD(w io.Writer, runs []Run) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if len(runs) == 1 {
+		encoder.SetIndent("", "  ")
+	}
+	for i := range runs {
+		if err := encoder.Encode(llmdReport(&runs[i])); err != nil {
+			return fmt.Errorf("export %s: %w", runs[i].At(), err)
+		}
+	}
+	return nil
+}
+
+func llmdReport(r *Run) map[string]any {
 	report := map[string]any{
 		"version": "0.2",
 		"run":     llmdRun(r),
@@ -29,14 +43,7 @@ func WriteLLMD(w io.Writer, r *Run) error {
 	if scenario := llmdScenario(r); scenario != nil {
 		report["scenario"] = scenario
 	}
-	b, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return fmt.Errorf("export %s: %w", r.At(), err)
-	}
-	if _, err := w.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("write export: %w", err)
-	}
-	return nil
+	return report
 }
 
 // llmdOwn is the name of our own figures in a report.
@@ -44,15 +51,21 @@ const llmdOwn = "pipeline"
 
 // ownFigures are what a report has no field for, or under another name.
 func ownFigures(r *Run) map[string]any {
-	own := map[string]any{
-		"tool": r.Tool, "metrics": r.Metrics, "parameters": r.Params, "duration_s": r.Duration, "succeeded": r.Counts.Succeeded,
-		"input_tokens": r.Counts.InputTokens, "output_tokens": r.Counts.OutputTokens,
+	own := map[string]any{"metrics": r.Metrics}
+	if r.Tool != "" {
+		own["tool"] = r.Tool
+	}
+	if len(r.Params) > 0 {
+		own["parameters"] = r.Params
+	}
+	if len(r.Definitions) > 0 {
+		own["definitions"] = r.Definitions
+	}
+	for _, c := range r.told() {
+		own[c.own] = c.value
 	}
 	if r.Counts.Sent > 0 {
 		own["sent"] = r.Counts.Sent
-	}
-	if r.Counts.FailedKnown {
-		own["failed"] = r.Counts.Failed
 	}
 	return own
 }
@@ -134,11 +147,18 @@ func llmdAggregate(r *Run) map[string]any {
 			throughput[t.name] = map[string]any{"units": t.unit, "mean": stats["mean"]}
 		}
 	}
-	requests := map[string]any{"total": max(r.Counts.Sent, r.Counts.Succeeded)}
+	aggregate := map[string]any{"latency": latency, "throughput": throughput}
+	requests := map[string]any{}
+	if n := max(r.Counts.Sent, r.Counts.Succeeded); n > 0 {
+		requests["total"] = n
+	}
 	if r.Counts.FailedKnown {
 		requests["failures"] = r.Counts.Failed
 	}
-	return map[string]any{"requests": requests, "latency": latency, "throughput": throughput}
+	if len(requests) > 0 {
+		aggregate["requests"] = requests
+	}
+	return aggregate
 }
 
 // preferred settles which of two definitions of a quantity is written: the registry's own.

@@ -98,11 +98,9 @@ func vllmAggregates(r *Run) map[string]any {
 			m[key] = json.Number(v)
 		}
 	}
-	m["duration"], m["completed"] = r.Duration, r.Counts.Succeeded
-	if r.Counts.FailedKnown {
-		m["failed"] = r.Counts.Failed
+	for _, c := range r.told() {
+		m[c.vllm] = c.value
 	}
-	m["total_input_tokens"], m["total_output_tokens"] = r.Counts.InputTokens, r.Counts.OutputTokens
 	for id, v := range r.Metrics {
 		if key, ok := vllmKeys[id]; ok {
 			m[key] = v
@@ -132,6 +130,35 @@ func shifted(v float64, shift int) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return mantissa + "e" + strconv.Itoa(e+shift)
+}
+
+// counted is what a result tells of what was done, under the names that exports give it.
+type counted struct {
+	vllm, csv, own string
+	value          any
+}
+
+// told lists what a result tells. What its source did not say is not there: a zero would be a
+// figure.
+func (r *Run) told() []counted {
+	c := r.Counts
+	all := []struct {
+		counted
+		told bool
+	}{
+		{counted{"completed", "successful_requests", "succeeded", c.Succeeded}, c.Succeeded > 0 || c.FailedKnown},
+		{counted{"failed", "failed_requests", "failed", c.Failed}, c.FailedKnown},
+		{counted{"total_input_tokens", "total_input_tokens", "input_tokens", c.InputTokens}, c.InputTokens > 0},
+		{counted{"total_output_tokens", "total_generated_tokens", "output_tokens", c.OutputTokens}, c.OutputTokens > 0},
+		{counted{"duration", "benchmark_duration_s", "duration_s", json.Number(number(r.Duration))}, r.Duration > 0},
+	}
+	var out []counted
+	for _, x := range all {
+		if x.told {
+			out = append(out, x.counted)
+		}
+	}
+	return out
 }
 
 // csvCounts are the columns of the counts in our CSV.
@@ -170,12 +197,13 @@ func csvRow(r *Run, keys, metrics []string) []string {
 	for _, key := range keys {
 		row = append(row, r.Params[key])
 	}
-	failed := ""
-	if r.Counts.FailedKnown {
-		failed = strconv.Itoa(r.Counts.Failed)
+	told := map[string]string{}
+	for _, c := range r.told() {
+		told[c.csv] = fmt.Sprint(c.value)
 	}
-	row = append(row, strconv.Itoa(r.Counts.Succeeded), failed,
-		strconv.FormatInt(r.Counts.InputTokens, 10), strconv.FormatInt(r.Counts.OutputTokens, 10), number(r.Duration))
+	for _, column := range csvCounts {
+		row = append(row, told[column])
+	}
 	for _, id := range metrics {
 		cell := ""
 		if v, ok := r.Metrics[id]; ok {

@@ -21,6 +21,7 @@ const (
 	FormatAiperf        Format = "aiperf"         // profile_export_aiperf.json
 	FormatInferencePerf Format = "inference-perf" // *_lifecycle_metrics.json
 	FormatHF            Format = "hf"             // inference-benchmarker's results
+	FormatYAML          Format = "yaml"           // YAML; its keys tell which
 	FormatLLMD          Format = "llm-d"          // a Benchmark Report of llm-d
 	FormatBench         Format = "bench"          // a line of our Go benchmarks
 	FormatOpenMetrics   Format = "openmetrics"    // our OpenMetrics text
@@ -55,6 +56,9 @@ func Detect(name string, head []byte) Format {
 	}
 	if benchHead.Match(trimmed) {
 		return FormatBench
+	}
+	if len(yamlHead.FindAll(trimmed, -1)) >= 2 {
+		return FormatYAML
 	}
 	if line, _, _ := bytes.Cut(trimmed, []byte("\n")); isCSVHeader(string(line), strings.HasSuffix(name, ".csv")) {
 		return FormatCSV

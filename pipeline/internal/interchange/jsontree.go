@@ -3,6 +3,7 @@ package interchange
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -201,6 +202,8 @@ func convert(root *node, d *columns, source string, opt ReadOptions) ([]Run, err
 		return convertGuidellm(root, base)
 	case root.has("metrics") && root.get("metadata", "aggregation_type").str() == "confidence":
 		return one(convertAiperfAggregate(root, base))
+	case isServerMetrics(root):
+		return nil, &Error{source, root.line, fmt.Errorf("%w: what a server said of itself while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json beside it", ErrNoResult)}
 	case root.has("aiperf_version"), root.get("time_to_first_token", "unit") != nil, root.get("request_latency", "unit") != nil:
 		return one(convertAiperf(root, base))
 	case root.has("successes") && (root.has("load_summary") || root.has("failures")):
@@ -212,6 +215,8 @@ func convert(root *node, d *columns, source string, opt ReadOptions) ([]Run, err
 	case root.get("results", "request_performance") != nil && root.has("run"):
 		return one(convertLLMD(root, base))
 	case root.has("completed") && (root.has("duration") || root.has("request_throughput")):
+		return one(convertVLLM(root, d, base, opt))
+	case hasMeasured(root):
 		return one(convertVLLM(root, d, base, opt))
 	case root.has("metrics", "metadata"):
 		return nil, &Error{source, root.line, errors.New("records of single requests (aiperf's profile_export.jsonl): import profile_export_aiperf.json beside it")}
@@ -225,4 +230,31 @@ func one(r Run, err error) ([]Run, error) {
 		return nil, err
 	}
 	return []Run{r}, nil
+}
+
+// isServerMetrics recognises the metrics of servers that aiperf collects beside its own: each has
+// series.
+func isServerMetrics(root *node) bool {
+	metrics := root.get("metrics")
+	if metrics == nil || metrics.kind != '{' {
+		return root.has("endpoint_url", "metrics")
+	}
+	for _, m := range metrics.items {
+		if m.get("series") != nil {
+			return true
+		}
+	}
+	return root.has("summary", "input_config") && root.get("summary", "endpoints_configured") != nil
+}
+
+// hasMeasured reports that an object has a figure of vLLM's result files among its fields: those
+// of a result that tells neither how many requests it had nor how long it took.
+func hasMeasured(root *node) bool {
+	for i, key := range root.keys {
+		f, ok := figureOf(key)
+		if _, number := root.items[i].number(); ok && number && (f.kind == latency && f.shift != 0 || f.kind == rate) {
+			return true
+		}
+	}
+	return false
 }

@@ -25,7 +25,11 @@ func convertLLMD(root *node, r Run) (Run, error) {
 		return r, &Error{r.Source, r.Line, fmt.Errorf("a Benchmark Report of version %s: only 0.2 is read", clip(version))}
 	}
 	load := root.get("scenario", "load")
-	r.Tool = llmdTools[load.get("standardized", "tool").str()]
+	name := load.get("standardized", "tool").str()
+	r.Tool = llmdTools[name]
+	if r.Tool == "" && name != "" && name != "unknown" {
+		r.Tool = slug(name) // whose definitions are not known, and so not vLLM's
+	}
 	if own := root.get("results", "observability", llmdOwn); own != nil {
 		return r, r.takeOwn(own)
 	}
@@ -142,6 +146,13 @@ func (r *Run) takeOwn(own *node) error {
 		}
 		if err := r.setID(id, metrics.items[i].str(), metrics.items[i].line); err != nil {
 			return err
+		}
+	}
+	if definitions := own.get("definitions"); definitions != nil && definitions.kind == '{' {
+		for i, id := range definitions.keys {
+			if _, ok := r.Definitions[id]; ok {
+				r.define(id, definitions.items[i].str())
+			}
 		}
 	}
 	var e entryList

@@ -80,6 +80,8 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 		runs, err = readJSON(buf, name, opt)
 	case FormatCSV:
 		runs, err = readCSV(buf, name, opt)
+	case FormatYAML:
+		runs, err = readYAML(buf, name, opt)
 	case FormatOpenMetrics:
 		runs, err = readOpenMetrics(buf, name, opt)
 	case FormatBench:

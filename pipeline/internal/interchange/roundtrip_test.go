@@ -34,12 +34,7 @@ func TestRoundTripRuns(t *testing.T) {
 		"CSV":  {"x.csv", func(b *bytes.Buffer, runs []interchange.Run) error { return interchange.WriteCSV(b, runs) }, nil},
 		"vLLM": {"x.json", func(b *bytes.Buffer, runs []interchange.Run) error { return interchange.WriteVLLM(b, runs) }, []string{"vllm"}},
 		"llm-d": {"x.json", func(b *bytes.Buffer, runs []interchange.Run) error {
-			for i := range runs {
-				if err := interchange.WriteLLMD(b, &runs[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return interchange.WriteLLMD(b, runs)
 		}, nil},
 	} {
 		for _, source := range exchanged {
