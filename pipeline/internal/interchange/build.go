@@ -29,6 +29,7 @@ func (r *Run) fill(entries []entry) error {
 
 // add reads one figure.
 func (r *Run) add(e entry) error {
+	e.label, e.value = unitInValue(e.label, e.value)
 	f, ok := figureOf(e.label)
 	if !ok {
 		return r.addOther(e)

@@ -24,6 +24,12 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 		return nil, csvError(name, 1, err)
 	}
 	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
+	if isSections(header) {
+		return readSections(r, header, name, opt)
+	}
+	if err := noResultCSV(header, name); err != nil {
+		return nil, err
+	}
 	if slices.Contains(header, "metric") && slices.Contains(header, "value") {
 		return readLong(r, header, name, opt)
 	}

@@ -75,6 +75,9 @@ func looksLikeJSON(rest []byte) bool {
 // isCSVHeader reports that a line names at least two figures between delimiters.
 func isCSVHeader(line string, named bool) bool {
 	fields := strings.Split(strings.TrimSpace(line), string(delimiter(line)))
+	if isSections(fields) {
+		return true
+	}
 	figures := 0
 	for _, f := range fields {
 		f = strings.Trim(f, ` "`)

@@ -74,12 +74,20 @@ func (t *textReader) closeTable() {
 	if table.pointed() {
 		table.ungroup()
 	}
+	var first []string
+	if len(table.rows) > 0 {
+		first = table.rows[0].cells
+	}
+	values := make([]string, len(table.rows))
+	for i, r := range table.rows {
+		values[i] = r.cells[min(1, len(r.cells)-1)]
+	}
 	switch {
-	case areFigures(table.header):
+	case areFigures(table.header, first):
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
 		}
-	case areFigures(labels):
+	case areFigures(labels, values):
 		t.turned(table)
 	}
 }
@@ -94,7 +102,7 @@ var (
 // left for an error.
 func (t *openTable) pointed() bool {
 	for _, row := range t.rows {
-		if slices.ContainsFunc(row.cells, decimalPoint.MatchString) {
+		if slices.ContainsFunc(row.cells, func(c string) bool { return decimalPoint.MatchString(withoutUnit(c)) }) {
 			return true
 		}
 	}
@@ -105,7 +113,7 @@ func (t *openTable) pointed() bool {
 func (t *openTable) ungroup() {
 	for _, row := range t.rows {
 		for i, c := range row.cells {
-			if grouped.MatchString(c) {
+			if grouped.MatchString(withoutUnit(c)) {
 				row.cells[i] = strings.ReplaceAll(c, ",", "")
 			}
 		}
@@ -113,10 +121,13 @@ func (t *openTable) ungroup() {
 }
 
 // areFigures reports that the labels make a table of results: two figures, one of them
-// measured and not counted.
-func areFigures(labels []string) bool {
+// measured and not counted. Units may stand beside the values.
+func areFigures(labels, values []string) bool {
 	figures, measured := 0, false
-	for _, l := range labels {
+	for i, l := range labels {
+		if i < len(values) {
+			l, _ = unitInValue(l, values[i])
+		}
 		f, ok := figureOf(l)
 		if ok && f.kind != param {
 			figures++
@@ -143,14 +154,14 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 func (r *Run) columns(header, cells []string, line int) []entry {
 	var entries []entry
 	for i, h := range header {
-		cell := strings.TrimSpace(cells[i])
+		h, cell := unitInValue(h, strings.TrimSpace(cells[i]))
 		f, ok := figureOf(h)
 		switch {
 		case ok && f.kind != param && !isSetting(f, cell):
 			if cell == "" {
 				continue
 			}
-			entries = append(entries, entry{h, withoutUnit(strings.Trim(cell, "`")), line})
+			entries = append(entries, entry{h, strings.Trim(cell, "`"), line})
 		default:
 			r.setParam(h, strings.ReplaceAll(cell, "`", ""))
 		}
@@ -165,14 +176,36 @@ func isSetting(f figure, cell string) bool {
 	return err == nil && f.group == "concurrency" && f.stat == "mean"
 }
 
-var cellUnit = regexp.MustCompile(`^([-+.\deE]+)\s*(?:tok/s|req/s)$`)
+// valueUnit is a number with its unit behind it: "20 ms", "1.5s", "12.1 tok/s".
+var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|sec|seconds|ms|us|µs|μs|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
 
-// withoutUnit takes a rate's unit off a cell; times must have theirs in the heading.
+// withoutUnit is the number of a cell.
 func withoutUnit(cell string) string {
-	if m := cellUnit.FindStringSubmatch(cell); m != nil {
+	if m := valueUnit.FindStringSubmatch(strings.TrimSpace(cell)); m != nil {
 		return m[1]
 	}
 	return cell
+}
+
+// unitInValue moves the unit of a value to its label, where there is one: "Mean TTFT" of "20 ms"
+// is "Mean TTFT (ms)" of 20. The unit beside the figure is nearer than one in a heading. What is
+// no figure then either stays as it is.
+func unitInValue(label, value string) (string, string) {
+	m := valueUnit.FindStringSubmatch(strings.Trim(strings.TrimSpace(value), "`*"))
+	if m == nil {
+		return label, value
+	}
+	unit := strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s").Replace(m[2])
+	words, _ := labelWords(label)
+	if with := words + " (" + unit + ")"; words != "" {
+		if _, ok := figureOf(with); ok {
+			return with, m[1]
+		}
+	}
+	if f, ok := figureOf(label); ok && f.kind == rate && timeShift[unit] == 0 && unit != "s" && unit != "sec" && unit != "seconds" {
+		return label, m[1]
+	}
+	return label, value
 }
 
 var derived = regexp.MustCompile(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
