@@ -7,7 +7,7 @@
 //
 // Read understands the printed blocks of vLLM and SGLang wherever they stand (logs,
 // markdown, shell scripts), markdown tables, CSV, the JSON files of vLLM, SGLang,
-// guidellm, aiperf, inference-perf and Hugging Face's inference-benchmarker, Benchmark
+// guidellm, aiperf, GenAI-Perf, inference-perf, LLMPerf, trtllm-bench and Hugging Face's inference-benchmarker, Benchmark
 // Reports of llm-d, and all that is written here. It is liberal in what surrounds a result
 // and strict inside it: a figure that cannot be read is an error with its line, never a
 // zero, and a figure without data is absent. Lines of an engine's log between results

@@ -23,6 +23,8 @@ const (
 	FormatHF            Format = "hf"             // inference-benchmarker's results
 	FormatYAML          Format = "yaml"           // YAML; its keys tell which
 	FormatLLMD          Format = "llm-d"          // a Benchmark Report of llm-d
+	FormatLLMPerf       Format = "llmperf"        // LLMPerf's summary
+	FormatTRTLLM        Format = "trtllm-bench"   // trtllm-bench's --report_json
 	FormatBench         Format = "bench"          // a line of our Go benchmarks
 	FormatOpenMetrics   Format = "openmetrics"    // our OpenMetrics text
 	FormatResult        Format = "result"         // our own result document

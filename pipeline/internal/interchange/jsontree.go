@@ -216,6 +216,12 @@ func convert(root *node, d *columns, source string, opt ReadOptions) ([]Run, err
 		return one(convertLLMD(root, base))
 	case root.has("completed") && (root.has("duration") || root.has("request_throughput")):
 		return one(convertVLLM(root, d, base, opt))
+	case root.has("results_num_completed_requests"), root.has("results_ttft_s_mean"):
+		return one(convertLLMPerf(root, base))
+	case root.has("performance", "request_info") && root.get("performance").has("request_throughput_req_s"):
+		return one(convertTRTLLM(root, base))
+	case root.has("error_code", "ttft_s"):
+		return nil, &Error{source, root.line, fmt.Errorf("%w: records of single requests (LLMPerf's individual_responses.json): import the summary beside it", ErrNoResult)}
 	case hasMeasured(root):
 		return one(convertVLLM(root, d, base, opt))
 	case root.has("metrics", "metadata"):

@@ -83,6 +83,24 @@ func TestToolFiles(t *testing.T) {
 			counts:  interchange.Counts{Sent: 120, Succeeded: 118, Failed: 2, FailedKnown: true},
 			absent:  []string{"itl", "e2el"},
 		}},
+		"tools/llmperf.json": {{
+			format: interchange.FormatLLMPerf, line: 1,
+			metrics: map[string]float64{
+				"llmperf_ttft.p99": 0.75, "llmperf_ttft.mean": 0.375, "llmperf_itl.p50": 0.0212, "llmperf_e2el.max": 4.2, "llmperf_output_throughput.mean": 181.25, "llmperf_request_throughput.mean": 1.2125,
+			},
+			params: map[string]string{"model": "meta-llama/Llama-3-8B", "max_concurrency": "4", "input_len": "550", "output_len": "150"},
+			counts: interchange.Counts{Sent: 150, Succeeded: 147, Failed: 3, FailedKnown: true},
+			absent: []string{"ttft", "itl", "e2el", "output_throughput"},
+		}},
+		"tools/trtllm-bench.json": {{
+			format: interchange.FormatTRTLLM, line: 1,
+			metrics: map[string]float64{
+				"trtllm_ttft.p99": 2.9, "trtllm_tpot.mean": 0.08025, "trtllm_e2el.p50": 9.40025, "trtllm_output_throughput.mean": 5000, "trtllm_request_throughput.mean": 50,
+			},
+			params: map[string]string{"model": "meta-llama/Llama-3.1-8B", "world_tp_size": "2", "input_len": "128", "output_len": "100", "machine_name": "NVIDIA H200"},
+			counts: interchange.Counts{Succeeded: 1000, InputTokens: 128000, OutputTokens: 100000},
+			absent: []string{"ttft", "tpot", "e2el", "itl", "request_throughput"},
+		}},
 		"tools/hf.json": {{
 			format: interchange.FormatHF, line: 3,
 			metrics: map[string]float64{"ttft.p99": 0.04, "ttft.p60": 0.021, "hf_itl.mean": 0.0091, "hf_e2el.p50": 0.21, "hf_output_throughput.mean": 40.5},
