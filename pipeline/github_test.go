@@ -443,6 +443,26 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 	}
 }
 
+// TestCommands: a comment is carried out for those who can push, and nobody's job fails for
+// one that is not.
+func TestCommands(t *testing.T) {
+	j := newJob(t)
+	j.hub.SetPermission("wim", "write")
+	j.hub.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: headSHA, Status: "completed", Conclusion: "failure"})
+	env := []string{"GITHUB_EVENT_NAME=issue_comment", "GITHUB_SHA=" + headSHA, "PIPELINE_ACTION_COMMAND=respond"}
+	for _, tt := range []struct{ author, body, says string }{
+		{"mallory", "/pipeline run", "mallory cannot write"}, {"wim", "/pipeline run please", "is no command"}, {"wim", "/pipeline run", "goes again as attempt 2"},
+	} {
+		j.write(t, "event.json", fmt.Sprintf(`{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":%q,"user":{"login":%q}}}`, tt.body, tt.author))
+		if out := j.run(t, 0, env, "action"); !strings.Contains(out, tt.says) {
+			t.Errorf("%s of %s: %s", tt.body, tt.author, out)
+		}
+	}
+	if r := j.hub.Runs(); r[0].Attempt != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestSimulatedIsNotPosted unless somebody asks for it.
 func TestSimulatedIsNotPosted(t *testing.T) {
 	j := newJob(t)

@@ -54,7 +54,7 @@ func TestActionsArePinned(t *testing.T) {
 			}
 			for line := range strings.Lines(string(text)) {
 				own := strings.Contains(line, "uses: servegate/pipeline@PIPELINE_REF")
-				if strings.Contains(line, "uses:") && !own && !pinned.MatchString(line) || strings.Contains(line, "pipeline@main") {
+				if regexp.MustCompile(`^\s*(- )?uses:`).MatchString(line) && !own && !pinned.MatchString(line) || strings.Contains(line, "pipeline@main") {
 					t.Errorf("%s: %s is not pinned", file, strings.TrimSpace(line))
 				}
 			}

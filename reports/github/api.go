@@ -24,6 +24,7 @@ type API interface {
 	// HideComment folds a comment as outdated.
 	HideComment(ctx context.Context, nodeID string) error
 
+	// Checks lists those of a name, or all if it is "".
 	Checks(ctx context.Context, sha, name string) ([]Check, error)
 	// Check reads one check run, without its annotations.
 	Check(ctx context.Context, id int64) (Check, error)
@@ -34,6 +35,13 @@ type API interface {
 	CreateStatus(ctx context.Context, sha string, s Status) error
 	// Statuses lists the latest one of each context.
 	Statuses(ctx context.Context, sha string) ([]Status, error)
+
+	// MayWrite reports whether a user can push to the repository.
+	MayWrite(ctx context.Context, login string) (bool, error)
+	React(ctx context.Context, commentID int64, content string) error
+	// WorkflowRuns lists the runs of a workflow's file on a commit.
+	WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error)
+	RunAgain(ctx context.Context, id int64) error
 
 	// Issues lists those that somebody opened, closed ones as well, and no pull requests.
 	Issues(ctx context.Context, author string) ([]Issue, error)

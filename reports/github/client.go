@@ -273,7 +273,7 @@ func (c *client) DeleteComment(ctx context.Context, id int64) error {
 func (c *client) Checks(ctx context.Context, sha, name string) ([]Check, error) {
 	list, err := pages("listing the check runs", func(page int) ([]*gh.CheckRun, *gh.Response, error) {
 		found, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.owner, c.repo, sha, &gh.ListCheckRunsOptions{
-			CheckName: &name, Filter: optional("all"), ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
+			CheckName: optional(name), Filter: optional("all"), ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
 		})
 		if err != nil {
 			return nil, resp, err
@@ -290,7 +290,7 @@ func (c *client) Checks(ctx context.Context, sha, name string) ([]Check, error) 
 func check(c *gh.CheckRun) Check {
 	out := Check{
 		ID: c.GetID(), Name: c.GetName(), SHA: c.GetHeadSHA(), ExternalID: c.GetExternalID(), Conclusion: c.GetConclusion(), URL: c.GetHTMLURL(),
-		Annotated: c.GetOutput().GetAnnotationsCount(),
+		DetailsURL: c.GetDetailsURL(), Title: c.GetOutput().GetTitle(), Summary: c.GetOutput().GetSummary(), Annotated: c.GetOutput().GetAnnotationsCount(),
 	}
 	if slug := c.GetApp().GetSlug(); slug != "" {
 		out.Author = slug + "[bot]"

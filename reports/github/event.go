@@ -34,6 +34,16 @@ type Event struct {
 	Run Run
 	// ServerURL is "https://github.com".
 	ServerURL string
+	// Comment is that of the event issue_comment, else nil.
+	Comment *EventComment
+}
+
+// EventComment is a comment that an event is about.
+type EventComment struct {
+	Action string // "created", "edited" or "deleted"
+	ID     int64
+	Author string // login
+	Body   string
 }
 
 // Run of a workflow.
@@ -74,6 +84,18 @@ type payload struct {
 		Head   head `json:"head"`
 		Base   head `json:"base"`
 	} `json:"pull_request"`
+	Action string `json:"action"`
+	Issue  *struct {
+		Number      int       `json:"number"`
+		PullRequest *struct{} `json:"pull_request"`
+	} `json:"issue"`
+	Comment *struct {
+		ID   int64  `json:"id"`
+		Body string `json:"body"`
+		User struct {
+			Login string `json:"login"`
+		} `json:"user"`
+	} `json:"comment"`
 	WorkflowRun *struct {
 		ID         int64      `json:"id"`
 		Attempt    int        `json:"run_attempt"`
@@ -120,6 +142,11 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 		w := p.WorkflowRun
 		e.SHA, e.HeadRepo, e.HeadBranch, e.Workflow = w.SHA, w.Repository.FullName, w.Branch, w.Name
 		e.Run = Run{w.ID, max(w.Attempt, 1)}
+	case e.Name == "issue_comment" && p.Issue != nil && p.Comment != nil:
+		e.Comment = &EventComment{Action: p.Action, ID: p.Comment.ID, Author: p.Comment.User.Login, Body: p.Comment.Body}
+		if p.Issue.PullRequest != nil {
+			e.Number = p.Issue.Number
+		}
 	}
 	return e, e.check()
 }

@@ -25,10 +25,12 @@ func (a *app) actionCommand() *cobra.Command {
 				return a.actionRun(cmd.Context())
 			case "comment":
 				return a.actionComment(cmd.Context())
+			case "respond":
+				return a.actionRespond(cmd.Context())
 			case "cleanup":
 				return a.actionCleanup(cmd.Context())
 			default:
-				return exit(exitUsage, fmt.Errorf("the input command is %q; it is run or comment", command))
+				return exit(exitUsage, fmt.Errorf("the input command is %q; it is run or comment, or respond in a workflow on issue_comment", command))
 			}
 		},
 	}

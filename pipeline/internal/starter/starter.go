@@ -24,7 +24,7 @@ var files embed.FS
 const PipelineFile = "gate.pipeline.hcl"
 
 // workflows are the GitHub workflows.
-var workflows = []string{"pull-request.yml", "comment.yml", "nightly.yml"}
+var workflows = []string{"pull-request.yml", "comment.yml", "commands.yml", "nightly.yml"}
 
 // Unpinned stands in the workflows where nobody has said which commit of this program they
 // use. GitHub has no such commit: a job that writes with rights must not take whatever a

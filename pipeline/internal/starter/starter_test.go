@@ -12,7 +12,7 @@ import (
 // TestExamplesAreWhatInitWrites: examples/github shows what users get.
 func TestExamplesAreWhatInitWrites(t *testing.T) {
 	own, err := filepath.Glob(filepath.Join("files", "*"))
-	if err != nil || len(own) != 4 {
+	if err != nil || len(own) != 5 {
 		t.Fatalf("%q, %v", own, err)
 	}
 	for _, file := range own {

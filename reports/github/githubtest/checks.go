@@ -138,7 +138,7 @@ func (s *Server) listChecks(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	var all []map[string]any
 	for _, c := range s.shown().checks {
-		if c.SHA == r.PathValue("sha") && c.Name == r.URL.Query().Get("check_name") {
+		if c.SHA == r.PathValue("sha") && (r.URL.Query().Get("check_name") == "" || c.Name == r.URL.Query().Get("check_name")) {
 			all = append(all, s.checkJSON(c))
 		}
 	}

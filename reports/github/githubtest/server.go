@@ -33,19 +33,22 @@ type Server struct {
 	// NoGraphQL refuses GraphQL, as some proxies and servers do.
 	NoGraphQL bool
 
-	mux      http.Handler
-	mu       sync.Mutex
-	faults   map[string][]Fault
-	always   map[string]Fault
-	requests []string
-	next     int64
-	comments []Comment
-	checks   []*Check
-	statuses []Status
-	pulls    []PullRequest
-	files    []string
-	issues   []Issue
-	locked   bool
+	mux       http.Handler
+	mu        sync.Mutex
+	faults    map[string][]Fault
+	always    map[string]Fault
+	requests  []string
+	next      int64
+	comments  []Comment
+	checks    []*Check
+	statuses  []Status
+	pulls     []PullRequest
+	files     []string
+	issues    []Issue
+	locked    bool
+	runs      []WorkflowRun
+	rights    map[string]string
+	reactions []string
 	// past is what there was, for lists that are behind.
 	past []moment
 }
@@ -119,25 +122,29 @@ func NewVirtual() *Server {
 		op string
 		h  http.HandlerFunc
 	}{
-		"GET " + repo + "issues/{n}/comments":      {"GET comments", s.listComments},
-		"POST " + repo + "issues/{n}/comments":     {"POST comments", s.createComment},
-		"PATCH " + repo + "issues/comments/{id}":   {"PATCH comment", s.editComment},
-		"DELETE " + repo + "issues/comments/{id}":  {"DELETE comment", s.deleteComment},
-		"GET " + repo + "pulls/{n}":                {"GET pull", s.getPull},
-		"GET " + repo + "pulls":                    {"GET pulls", s.listPulls},
-		"GET " + repo + "commits/{sha}/pulls":      {"GET commit pulls", s.commitPulls},
-		"GET " + repo + "pulls/{n}/files":          {"GET files", s.listFiles},
-		"POST " + repo + "check-runs":              {"POST check", s.createCheck},
-		"PATCH " + repo + "check-runs/{id}":        {"PATCH check", s.updateCheck},
-		"GET " + repo + "commits/{sha}/check-runs": {"GET checks", s.listChecks},
-		"GET " + repo + "check-runs/{id}":          {"GET check", s.getCheck},
-		"GET " + repo + "commits/{sha}/status":     {"GET statuses", s.listStatuses},
-		"GET /user":                                {"GET user", s.getUser},
-		"POST " + repo + "statuses/{sha}":          {"POST status", s.createStatus},
-		"GET " + repo + "issues":                   {"GET issues", s.listIssues},
-		"POST " + repo + "issues":                  {"POST issues", s.createIssue},
-		"PATCH " + repo + "issues/{n}":             {"PATCH issue", s.editIssue},
-		"POST /graphql":                            {"POST graphql", s.graphql},
+		"GET " + repo + "issues/{n}/comments":             {"GET comments", s.listComments},
+		"POST " + repo + "issues/{n}/comments":            {"POST comments", s.createComment},
+		"PATCH " + repo + "issues/comments/{id}":          {"PATCH comment", s.editComment},
+		"DELETE " + repo + "issues/comments/{id}":         {"DELETE comment", s.deleteComment},
+		"GET " + repo + "pulls/{n}":                       {"GET pull", s.getPull},
+		"GET " + repo + "pulls":                           {"GET pulls", s.listPulls},
+		"GET " + repo + "commits/{sha}/pulls":             {"GET commit pulls", s.commitPulls},
+		"GET " + repo + "pulls/{n}/files":                 {"GET files", s.listFiles},
+		"POST " + repo + "check-runs":                     {"POST check", s.createCheck},
+		"PATCH " + repo + "check-runs/{id}":               {"PATCH check", s.updateCheck},
+		"GET " + repo + "commits/{sha}/check-runs":        {"GET checks", s.listChecks},
+		"GET " + repo + "check-runs/{id}":                 {"GET check", s.getCheck},
+		"GET " + repo + "commits/{sha}/status":            {"GET statuses", s.listStatuses},
+		"GET /user":                                       {"GET user", s.getUser},
+		"GET " + repo + "collaborators/{user}/permission": {"GET permission", s.getPermission},
+		"GET " + repo + "actions/workflows/{file}/runs":   {"GET runs", s.listRuns},
+		"POST " + repo + "actions/runs/{id}/rerun":        {"POST rerun", s.rerun},
+		"POST " + repo + "issues/comments/{id}/reactions": {"POST reaction", s.react},
+		"POST " + repo + "statuses/{sha}":                 {"POST status", s.createStatus},
+		"GET " + repo + "issues":                          {"GET issues", s.listIssues},
+		"POST " + repo + "issues":                         {"POST issues", s.createIssue},
+		"PATCH " + repo + "issues/{n}":                    {"PATCH issue", s.editIssue},
+		"POST /graphql":                                   {"POST graphql", s.graphql},
 	} {
 		mux.HandleFunc(pattern, s.wrap(h.op, h.h))
 	}

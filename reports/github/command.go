@@ -1,0 +1,224 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
+)
+
+// Command is what somebody asks for in a comment.
+type Command struct {
+	Name   string // "run" or "accept"
+	Commit string // that it is about, as it was written; "" for the head
+	Reason string // of an acceptance
+}
+
+var (
+	runCommand    = regexp.MustCompile(`^/pipeline run(?: ([0-9a-f]{7,64}))?$`)
+	acceptCommand = regexp.MustCompile(`^/pipeline accept(?: (\S.{0,499}))?$`)
+)
+
+// ParseCommand reads a comment that is a command and nothing else. One that only quotes a
+// command, or goes on after it, is none.
+func ParseCommand(body string) (Command, bool) {
+	line := strings.TrimRight(body, " \t\r\n")
+	if m := runCommand.FindStringSubmatch(line); m != nil {
+		return Command{Name: "run", Commit: m[1]}, true
+	}
+	if m := acceptCommand.FindStringSubmatch(line); m != nil {
+		return Command{Name: "accept", Reason: m[1]}, true
+	}
+	return Command{}, false
+}
+
+// Responder carries out the commands in comments of pull requests. It runs in a job with
+// rights, which therefore runs nothing of the pull request: what it does is to ask GitHub to
+// run again what has run before with the rights that it had, and to mark a verdict as
+// accepted.
+type Responder struct {
+	API   API
+	Event Event
+	// Workflow is the file name of the one that measures pull requests.
+	Workflow string
+	Mask     func(string) string
+	Clock    Clock
+}
+
+// Response is what became of a command.
+type Response struct {
+	// Done says what was done, "" if nothing; Refused why not.
+	Done, Refused string
+}
+
+// respondPatience bounds all that a command asks of GitHub.
+const respondPatience = commentPatience
+
+// Respond carries out the command of the event's comment. An error means that GitHub did not
+// do what it was asked.
+func (r *Responder) Respond(ctx context.Context) (Response, error) {
+	ctx = within(ctx, respondPatience)
+	c := r.Event.Comment
+	switch {
+	case r.Event.Name != "issue_comment" || c == nil:
+		return Response{}, fmt.Errorf("the event %q is no comment: respond belongs into a workflow on issue_comment", r.Event.Name)
+	case c.Action != "created":
+		return Response{Refused: "only a new comment is a command: this one was " + c.Action}, nil
+	case r.Event.Number == 0:
+		return Response{Refused: "the comment is not on a pull request"}, nil
+	}
+	command, ok := ParseCommand(c.Body)
+	if !ok {
+		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT` or `/pipeline accept REASON`, and nothing else"}, nil
+	}
+	may, err := r.API.MayWrite(ctx, c.Author)
+	if err != nil {
+		return Response{}, err
+	}
+	if !may {
+		_ = r.API.React(ctx, c.ID, "-1") // a courtesy
+		return Response{Refused: c.Author + " cannot write to the repository"}, nil
+	}
+	pr, err := r.API.PullRequest(ctx, r.Event.Number)
+	if err != nil {
+		return Response{}, err
+	}
+	done, err := r.carryOut(ctx, command, pr)
+	if refusal, ok := errors.AsType[*refusalError](err); ok {
+		_ = r.API.React(ctx, c.ID, "confused") // a courtesy
+		return Response{Refused: refusal.reason}, nil
+	}
+	if err == nil {
+		_ = r.API.React(ctx, c.ID, "+1") // a courtesy
+	}
+	return Response{Done: done}, err
+}
+
+// refusalError is a command that is not carried out, and nobody's failure.
+type refusalError struct{ reason string }
+
+func (e *refusalError) Error() string { return e.reason }
+
+func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (string, error) {
+	fork := pr.HeadRepo != r.Event.Repo
+	switch {
+	case !pr.Open:
+		return "", &refusalError{"the pull request is closed"}
+	case c.Commit != "" && !strings.HasPrefix(pr.HeadSHA, c.Commit):
+		return "", &refusalError{fmt.Sprintf("the head of the pull request is %s by now, not %s", short(pr.HeadSHA), c.Commit)}
+	case c.Name == "run" && fork && c.Commit == "":
+		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after somebody has looked at it: write /pipeline run %s if that is the commit you mean", short(pr.HeadSHA))}
+	case c.Name == "run":
+		return r.runAgain(ctx, pr)
+	case c.Reason == "":
+		return "", &refusalError{"an acceptance needs a reason: /pipeline accept REASON"}
+	}
+	return r.accept(ctx, pr, c.Reason)
+}
+
+// runAgain has GitHub run the measuring workflow of the head again, with the rights that it
+// had.
+func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error) {
+	runs, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
+	if err != nil {
+		return "", err
+	}
+	runs = slices.DeleteFunc(runs, func(w WorkflowRun) bool { return w.Event != "pull_request" || w.SHA != pr.HeadSHA })
+	if len(runs) == 0 {
+		return "", &refusalError{fmt.Sprintf("%s has not run for %s: push a commit, or look at its conditions", r.Workflow, short(pr.HeadSHA))}
+	}
+	last := slices.MaxFunc(runs, func(a, b WorkflowRun) int { return a.Run.compare(b.Run) })
+	switch {
+	case last.Conclusion == "action_required":
+		return "", &refusalError{"the run waits for an approval, which is given on its page"}
+	case last.Status != "completed":
+		return "", &refusalError{"the run is still going on"}
+	}
+	if err := r.API.RunAgain(ctx, last.Run.ID); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("run %d of %s goes again as attempt %d", last.Run.ID, short(pr.HeadSHA), last.Run.Attempt+1), nil
+}
+
+// externalID is that of our check runs.
+var externalID = regexp.MustCompile(`^[0-9]{1,18}\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
+
+// accept marks the failed check runs of the head, and the statuses of the same runs, as
+// accepted. The measured result stays in them, and a new commit is judged anew.
+func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (string, error) {
+	all, err := r.API.Checks(ctx, pr.HeadSHA, "")
+	if err != nil {
+		return "", err
+	}
+	byWhom := "Accepted by " + r.Event.Comment.Author
+	runs := map[string]bool{}
+	n := 0
+	for _, k := range all {
+		if !externalID.MatchString(k.ExternalID) || k.Conclusion != Failure {
+			continue
+		}
+		k.Annotations = nil
+		k.Conclusion = Success
+		k.Summary = r.mask("**"+escape.Inline(byWhom, 100)+":** "+escape.Inline(reason, 500)) + "\n\n" + k.Summary
+		k.Title = r.mask(escape.Text(byWhom+": "+reason+". It was: "+k.Title, maxTitle))
+		if len(k.Summary) > checkBudget {
+			k.Summary = k.Summary[:strings.LastIndexByte(k.Summary[:checkBudget], '\n')+1]
+		}
+		if _, err := r.API.UpdateCheck(ctx, k); err != nil {
+			return "", err
+		}
+		runs[k.DetailsURL] = true
+		n++
+	}
+	if n == 0 {
+		return "", &refusalError{fmt.Sprintf("no failed check run of this program is on %s: there is nothing to accept", short(pr.HeadSHA))}
+	}
+	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
+	for _, s := range statuses {
+		if runs[s.URL] && s.State == "failure" {
+			s.State, s.Description = "success", r.mask(escape.Text(byWhom+": "+reason, maxDescription))
+			err = errors.Join(err, r.API.CreateStatus(ctx, pr.HeadSHA, s))
+		}
+	}
+	err = errors.Join(err, r.noteAccepted(ctx, pr, byWhom, reason))
+	return fmt.Sprintf("%s: %s, for %s", byWhom, reason, short(pr.HeadSHA)), err
+}
+
+// noteAccepted says in the comment on the head that it was accepted.
+func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, reason string) error {
+	list, err := r.API.Comments(ctx, pr.Number)
+	if err != nil {
+		return err
+	}
+	viewer, _ := r.API.Viewer(ctx) // "": any bot's may be ours
+	note := r.mask("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " + escape.Inline(reason, 500) + "\n")
+	for _, c := range list {
+		m, ok := parseMarker(c.Body)
+		if !ok || m.sha != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, note) {
+			continue
+		}
+		at := strings.Index(c.Body, "\n### ")
+		if at < 0 {
+			continue
+		}
+		end := at + 1 + strings.IndexByte(c.Body[at+1:]+"\n", '\n') + 1
+		if end > len(c.Body) || len(c.Body)+len(note) > bodyBudget+2000 {
+			continue
+		}
+		if _, edited := r.API.EditComment(ctx, c.ID, c.Body[:end]+note+"\n"+c.Body[end:]); edited != nil {
+			err = errors.Join(err, edited)
+		}
+	}
+	return err
+}
+
+func (r *Responder) mask(text string) string {
+	if r.Mask == nil {
+		return text
+	}
+	return r.Mask(text)
+}

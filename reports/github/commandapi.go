@@ -1,0 +1,65 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	gh "github.com/google/go-github/v84/github"
+)
+
+// WorkflowRun is one run of a workflow.
+type WorkflowRun struct {
+	Run        Run
+	Event      string
+	SHA        string
+	Status     string // "completed", "in_progress", …
+	Conclusion string
+}
+
+// MayWrite asks for the permission itself: the association of a comment's author, which the
+// event carries, says nothing on rights.
+func (c *client) MayWrite(ctx context.Context, login string) (bool, error) {
+	level, _, err := c.gh.Repositories.GetPermissionLevel(ctx, c.owner, c.repo, login)
+	if err := fault("asking for the rights of "+oneLine(login), err); err != nil {
+		if refused(err, http.StatusNotFound) {
+			return false, nil // a user that is gone
+		}
+		return false, err
+	}
+	switch level.GetPermission() {
+	case "admin", "maintain", "write":
+		return true, nil
+	}
+	return false, nil
+}
+
+func (c *client) React(ctx context.Context, commentID int64, content string) error {
+	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(mayRepeat(ctx), c.owner, c.repo, commentID, content)
+	return fault("reacting to the comment", err)
+}
+
+func (c *client) WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error) {
+	list, err := pages("listing the runs of "+file, func(page int) ([]*gh.WorkflowRun, *gh.Response, error) {
+		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file, &gh.ListWorkflowRunsOptions{
+			HeadSHA: sha, ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
+		})
+		if err != nil {
+			return nil, resp, err
+		}
+		return found.WorkflowRuns, resp, nil
+	})
+	var out []WorkflowRun
+	for _, w := range list {
+		out = append(out, WorkflowRun{
+			Run: Run{w.GetID(), w.GetRunAttempt()}, Event: w.GetEvent(), SHA: w.GetHeadSHA(), Status: w.GetStatus(), Conclusion: w.GetConclusion(),
+		})
+	}
+	return out, err
+}
+
+// RunAgain is not sent twice: an attempt more would be measured and counted.
+func (c *client) RunAgain(ctx context.Context, id int64) error {
+	_, err := c.gh.Actions.RerunWorkflowByID(ctx, c.owner, c.repo, id)
+	return fault(fmt.Sprintf("running %d again", id), err)
+}
