@@ -35,7 +35,7 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	}
 	key := attempts.Key{
 		Change: c.head, Base: strings.TrimPrefix(c.base, "refs/heads/"), File: p.File,
-		Leg: strings.Join(append([]string{f.post.key}, f.plan.only...), "\n"),
+		Leg: strings.Join(append([]string{f.post.key, a.Getenv("GITHUB_JOB"), a.input("MATRIX")}, f.plan.only...), "\n"),
 	}
 	switch {
 	case c.number > 0 && c.event == "merge_group": // what the queue measures was green before

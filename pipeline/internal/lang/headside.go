@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -185,7 +186,7 @@ func merged(base, head steps.ServerSpec) (out steps.ServerSpec, name string) {
 			name = argumentOf(field)
 		}
 	}
-	return out, name
+	return out, cmp.Or(name, steps.OtherWork(base, head))
 }
 
 func withoutImage(c *steps.ContainerSpec) *steps.ContainerSpec {
