@@ -1,6 +1,6 @@
 # Chunked prefill off against on: the same server twice, one flag apart.
 #
-#   pipeline run quickstart.pipeline.hcl --simulate
+#   pipeline run quickstart.pipeline.hcl --simulate=virtual
 #
 # Chunked prefill cuts long prompts into pieces that share their steps with running
 # answers. Rare long stalls become many short delays: the mean time per output token
