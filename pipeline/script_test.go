@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":    status,
+			"decided":   decided,
 			"noprocess": noProcess,
 			"interrupt": interrupt,
 			"waithttp":  waitHTTP,
