@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -57,7 +59,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if doc.Simulated != "" && !f.simulated {
 		return exit(exitUsage, fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
 	}
-	if err := judge.Verify(doc); err != nil {
+	if err := verify(ctx, doc); err != nil {
 		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
@@ -90,6 +92,24 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitInfrastructure, nil)
 	}
 	return nil
+}
+
+// verifyTime bounds how long a result is judged again. It is much more than the largest one
+// needs that this program writes.
+const verifyTime = 2 * time.Minute
+
+// verify judges a result again, for a bounded time: a stranger could make one that takes days.
+func verify(ctx context.Context, doc *result.Document) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, verifyTime, errors.New("it takes too long to judge it again"))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- judge.Verify(doc) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // warn says something on standard error, in a job such that GitHub shows it above the log.

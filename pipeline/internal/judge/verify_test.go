@@ -3,6 +3,8 @@ package judge
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,4 +212,35 @@ func TestVerifyFindsAnyChange(t *testing.T) {
 			t.Fatalf("%s takes a change by %g", d.ID, by)
 		}
 	})
+}
+
+// TestVerifyOfAnyNumbers: whatever numbers a document holds, who reads it does not fall over.
+func TestVerifyOfAnyNumbers(t *testing.T) {
+	s := newSession()
+	s.doc.Schema, s.plan.Looks = result.Schema, gates.Looks{2, 4}
+	for i := range s.plan.Targets {
+		s.doc.Targets = append(s.doc.Targets, result.Target{Addr: s.plan.Targets[i].Addr})
+	}
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s.doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := regexp.MustCompile(`[:,[](-?[0-9][0-9.e+-]*)`).FindAllSubmatchIndex(text, -1)
+	read := 0
+	for _, at := range numbers {
+		for _, value := range []string{"0", "-1", "3", "0.4999999", "1e300", "1e-300", "9223372036854775807"} {
+			doc, err := result.Decode(bytes.NewReader(slices.Concat(text[:at[2]], []byte(value), text[at[3]:])), result.Limits{})
+			if err != nil {
+				continue
+			}
+			read++
+			_ = Verify(doc)
+		}
+	}
+	if read < len(numbers) {
+		t.Errorf("%d documents were read: the test shows little", read)
+	}
 }
