@@ -111,3 +111,86 @@ func TestScriptsAreFound(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// step is the script of a named step of action.yml.
+func step(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "- name: "+name+"\n")
+	if !ok {
+		t.Fatalf("there is no step %q", name)
+	}
+	_, script, ok := strings.Cut(scripts(rest)[0], "run: |\n")
+	if !ok {
+		t.Fatalf("step %q has no script", name)
+	}
+	return script
+}
+
+// TestActionInstalls: on a runner that lacks what the installation needs it says what to do,
+// two uses in one job do not get in each other's way, and the program knows the ref that the
+// action was named by.
+func TestActionInstalls(t *testing.T) {
+	script, temp := step(t, "Install pipeline"), t.TempDir()
+	tools := filepath.Join(temp, "tools")
+	link := func(name, target string) {
+		t.Helper()
+		if err := os.MkdirAll(tools, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"mktemp", "ln", "sed", "sh", "cat", "touch"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		link(name, path)
+	}
+	output := filepath.Join(temp, "output")
+	install := func(want int, install, ref string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "/bin/bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script)
+		cmd.Dir = ".."
+		cmd.Env = []string{"PATH=" + tools, "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "PIPELINE_ACTION_INSTALL=" + install, "PIPELINE_ACTION_REF=" + ref}
+		out, err := cmd.CombinedOutput()
+		if got := exitStatus(t, err); got != want {
+			t.Errorf("%s: exit status %d, want %d: %s", install, got, want, out)
+		}
+		return string(out)
+	}
+	for kind, hint := range map[string]string{"source": "actions/setup-go", "path": "there is none", "binary": "must be source or path"} {
+		if out := install(3, kind, ""); !strings.HasPrefix(out, "::error") || !strings.Contains(out, hint) {
+			t.Errorf("%s: %s", kind, out)
+		}
+	}
+	// A go that notes how it is called.
+	fake := filepath.Join(temp, "go")
+	if err := os.WriteFile(fake, []byte("#!/bin/sh\necho \"$*\" >> "+temp+"/calls\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link("go", fake)
+	link("pipeline", fake)
+	install(0, "source", "v1.2.3")
+	install(0, "source", "$(touch "+temp+"/pwned)")
+	install(0, "path", "")
+	install(0, "path", "")
+	calls, err := os.ReadFile(filepath.Join(temp, "calls"))
+	if err != nil || !strings.Contains(string(calls), "cli.version=v1.2.3 ") || strings.Contains(string(calls), "pwned") {
+		t.Errorf("%s, %v", calls, err)
+	}
+	if _, err := os.Stat(filepath.Join(temp, "pwned")); err == nil {
+		t.Error("the ref was carried out")
+	}
+	text, err := os.ReadFile(output)
+	bins := strings.Fields(string(text))
+	slices.Sort(bins)
+	if err != nil || len(bins) != 4 || len(slices.Compact(bins)) != 4 {
+		t.Errorf("%q, %v", bins, err)
+	}
+}

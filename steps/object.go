@@ -169,7 +169,7 @@ func scalarText(v cty.Value) (string, error) {
 		}
 		return "false", nil
 	case v.Type() == cty.Number:
-		return v.AsBigFloat().Text('f', -1), nil
+		return NumberText(v.AsBigFloat()), nil
 	}
 	return "", fmt.Errorf("is %s; it must be a string, a number or a bool", v.Type().FriendlyName())
 }

@@ -87,7 +87,13 @@ func TestContract(t *testing.T) {
 			_, err := api.EditIssue(ctx, github.Issue{Number: 1, Title: "title", Body: "text", Reason: "completed"})
 			return err
 		},
-		"checks": func() error { _, err := api.Checks(ctx, sha, "pipeline"); return err },
+		"check":         func() error { _, err := api.Check(ctx, 1); return err },
+		"statuses":      func() error { _, err := api.Statuses(ctx, sha); return err },
+		"permission":    func() error { _, err := api.MayWrite(ctx, "octocat"); return err },
+		"reaction":      func() error { return api.React(ctx, 1, "+1") },
+		"workflow runs": func() error { _, err := api.WorkflowRuns(ctx, "performance-pull-request.yml", sha); return err },
+		"run again":     func() error { return api.RunAgain(ctx, 1) },
+		"checks":        func() error { _, err := api.Checks(ctx, sha, "pipeline"); return err },
 		"update check": func() error {
 			_, err := api.UpdateCheck(ctx, github.Check{ID: 1, Name: "pipeline", Conclusion: github.Cancelled})
 			return err
@@ -97,7 +103,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(seen) < 14 {
+	if len(seen) < 20 {
 		t.Errorf("only %d kinds of requests were checked: %v", len(seen), seen)
 	}
 }

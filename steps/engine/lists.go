@@ -253,7 +253,7 @@ func describe(v cty.Value) string {
 	case v.Type() == cty.String:
 		return fmt.Sprintf("the string %q", v.AsString())
 	case v.Type() == cty.Number:
-		return "the number " + v.AsBigFloat().Text('f', -1)
+		return "the number " + steps.NumberText(v.AsBigFloat())
 	case v.Type().IsObjectType() || v.Type().IsMapType():
 		return "an object"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -126,7 +127,7 @@ func keyText(key cty.Value) string {
 	case key.Type() == cty.String:
 		return strconv.Quote(key.AsString())
 	case key.Type() == cty.Number:
-		return key.AsBigFloat().Text('f', -1)
+		return steps.NumberText(key.AsBigFloat())
 	}
 	return "…"
 }

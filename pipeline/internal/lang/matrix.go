@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -129,7 +130,7 @@ func (e *evaluator) valueText(v cty.Value) (string, bool) {
 	case v.Type() == cty.Bool:
 		return fmt.Sprint(v.True()), true
 	case v.Type() == cty.Number:
-		return v.AsBigFloat().Text('f', -1), true
+		return steps.NumberText(v.AsBigFloat()), true
 	}
 	if id, ok := e.refID(v); ok {
 		return id, true

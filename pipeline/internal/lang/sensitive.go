@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -57,6 +58,7 @@ func secretTexts(v cty.Value, within bool, into map[string]bool) {
 		into[v.AsString()] = true
 	case within && v.Type() == cty.Number:
 		into[v.AsBigFloat().Text('f', -1)] = true
+		into[steps.NumberText(v.AsBigFloat())] = true
 	}
 }
 
