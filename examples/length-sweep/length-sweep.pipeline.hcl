@@ -11,7 +11,7 @@ pipeline {
 variable "base" {
   type        = string
   description = "Image of the base, best by its digest."
-  default     = "vllm/vllm-openai:v0.11.0"
+  default     = "vllm/vllm-openai:v0.10.2"
 }
 
 variable "head" {

@@ -17,7 +17,7 @@ variable "base" {
 variable "head" {
   type        = string
   description = "Image of the head."
-  default     = "vllm/vllm-openai:v0.8.5"
+  default     = "vllm/vllm-openai:v0.9.2"
 }
 
 variable "minutes" {

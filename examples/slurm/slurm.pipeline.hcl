@@ -39,7 +39,7 @@ variable "images" {
   description = "Images of both sides, best by their digests. A squash file is named by its path, which all nodes must see."
 
   default = {
-    base = "vllm/vllm-openai:v0.11.0"
+    base = "vllm/vllm-openai:v0.10.2"
     head = "vllm/vllm-openai:v0.11.0"
   }
 }

@@ -54,6 +54,8 @@ type Document struct {
 	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
 
+	// Sides say how the sides of paired baselines differ.
+	Sides []Sides `json:"sides,omitempty"`
 	// Pairings say how the launches of imported results were paired.
 	Pairings []Pairing `json:"pairings,omitempty"`
 

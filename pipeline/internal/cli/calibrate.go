@@ -63,6 +63,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 		return err
 	}
 	f.run.plan.ignoreNoise = true // it is what is to be found out
+	f.run.plan.allowIdentical = true
 	p, err := a.plan(cfg, f.run.plan, paths)
 	if err != nil {
 		return err

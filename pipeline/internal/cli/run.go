@@ -32,10 +32,14 @@ type planFlags struct {
 	timeScale float64
 	// ignoreNoise plans gates that are known to be too noisy.
 	ignoreNoise bool
+	// allowIdentical plans comparisons of a server with itself.
+	allowIdentical bool
 	// attempt counts the tries of the same change.
 	attempt int
 	// noise is what is known of the cells' spread; no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
+	// anySimulation counts what differs in simulate blocks alone; no flag.
+	anySimulation bool
 	// notes to warn of; no flag.
 	notes []string
 }
@@ -47,7 +51,12 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, container with a Docker daemon, or virtual for its model alone, in seconds")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
 	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
+	allowIdenticalFlag(cmd, &f.allowIdentical)
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
+}
+
+func allowIdenticalFlag(cmd *cobra.Command, allow *bool) {
+	cmd.Flags().BoolVar(allow, "allow-identical", false, "go on where the sides of a comparison are the same server with the same work: an A/A run")
 }
 
 // plan makes the plan of a configuration and prints its diagnostics.
@@ -61,7 +70,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -147,6 +156,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return err
 	}
 	f.plan.noise = a.noise(ctx, past, f.plan)
+	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the run that is gone on with was allowed
 	stated := f.plan.attempt > 0
 	if !stated && !f.resume {
 		f.plan.attempt = a.attempt()

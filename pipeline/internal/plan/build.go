@@ -33,6 +33,11 @@ type Options struct {
 	Notes []string
 	// IgnoreNoise plans gates whose noise is above their margin, too.
 	IgnoreNoise bool
+	// RefuseIdentical makes sides that do not differ an error: a run of such is green
+	// whatever happens.
+	RefuseIdentical bool
+	// AnySimulation counts differences of simulate blocks although nothing is simulated.
+	AnySimulation bool
 	// Argv renders a server's command line for display; it may be nil.
 	Argv func(s *lang.Server) ([]string, error)
 	// Launch describes the processes of a target for display; it may be nil.
@@ -58,6 +63,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Benchmarks = b.benchmarks()
 	p.Targets = b.targets(p.Benchmarks)
 	p.Gates = b.gates(p)
+	p.Sides = b.sides(p)
 	p.FamilySize = p.familySize()
 	p.Cluster = b.cluster(p)
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
@@ -80,6 +86,11 @@ func warnings(p *Plan) []string {
 		out = append(out, text)
 	}
 	out = append(out, p.apartOnNodes()...)
+	for _, s := range p.Sides {
+		if text := s.Title() + ": the same in everything, so that this compares a server with itself"; s.Identical && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
 	for _, b := range p.Benchmarks {
 		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
 		if judged && b.RepeatMax < 2 {

@@ -29,7 +29,9 @@ type Plan struct {
 	Targets     []Target          `json:"targets"`
 	Benchmarks  []Benchmark       `json:"benchmarks"`
 	Gates       []Gate            `json:"gates"`
-	Repeats     []Repeat          `json:"repeats"`
+	// Sides say how the sides of paired baselines differ.
+	Sides   []result.Sides `json:"sides,omitempty"`
+	Repeats []Repeat       `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
 	Looks []int `json:"looks,omitempty"`

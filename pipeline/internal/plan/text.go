@@ -35,6 +35,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	fmt.Fprintln(tw)
 	p.writeSteps(tw)
 	p.writeTargets(tw)
+	p.writeSides(tw)
 	for _, b := range p.Benchmarks {
 		writeBenchmark(tw, b)
 	}

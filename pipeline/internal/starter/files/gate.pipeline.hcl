@@ -16,7 +16,7 @@ variable "base" {
 
 variable "head" {
   description = "Image of the change."
-  default     = "vllm/vllm-openai:v0.10.2"
+  default     = "vllm/vllm-openai:v0.11.0"
 }
 
 variable "model" {
