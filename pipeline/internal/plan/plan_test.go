@@ -37,7 +37,7 @@ func config(repeats int, rates ...float64) *lang.Config {
 	for _, side := range []string{"base", "head"} {
 		addr := fmt.Sprintf("server.vllm.sut[%q]", side)
 		cfg.Servers = append(cfg.Servers, &lang.Server{
-			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m"},
+			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m", Args: []steps.Arg{{Name: "side", Value: side}}},
 		})
 		for _, rate := range rates {
 			cells = append(cells, lang.Cell{
