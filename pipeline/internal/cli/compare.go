@@ -175,9 +175,17 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 			notes = append(notes, interchange.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
 		}
 	}
+	var explained []string
 	for _, s := range sides {
-		notes = append(notes, s.Doc.Warnings...)
+		for _, note := range s.Doc.Warnings {
+			if interchange.Explains(note) {
+				explained = append(explained, note)
+			} else {
+				notes = append(notes, note)
+			}
+		}
 	}
+	notes = append(notes, explained...)
 	seen := map[string]bool{}
 	for _, note := range notes {
 		if note = escape.Line(note, 1000); seen[note] {

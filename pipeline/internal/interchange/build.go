@@ -176,7 +176,7 @@ func (r *Run) count() {
 		c.Sent = c.Succeeded + c.Failed
 		return
 	}
-	if _, told := r.seen["succeeded"]; !told {
+	if _, told := r.seen["succeeded"]; !told || r.counted {
 		return // what is not told has not failed
 	}
 	n, err := parseCount(r.Params["num_prompts"])

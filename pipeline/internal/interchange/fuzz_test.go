@@ -84,3 +84,28 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("tool,request_rate,ttft.mean,sglang_e2el.mean\nsglang,'=1,0.5,1\n")
 	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.csv", text) })
 }
+
+// FuzzReadPacked: reports in YAML, sections of CSV, and logs of containers are results or
+// errors.
+func FuzzReadPacked(f *testing.F) {
+	f.Add(reportYAML)
+	f.Add("Metric,avg,min\nTime to First Token (ms),\"1,000.5\",1\n\nMetric,Value\nRequest Count (count),3.00\n")
+	f.Add(`{"log":"` + "============ Serving Benchmark Result ============" + `\n","stream":"stdout","time":"2026"}` + "\n" + `{"log":"Mean TTFT (ms): 20 ms\n","stream":"stdout","time":"2026"}` + "\n")
+	f.Add("results: &a\n  x: *a\nrun:\n")
+	f.Add("\x1f\x8b\x08\x00")
+	f.Add("num_prompts: 1, 2\nseq_length: 10\n" + printedBlock(1, 10, 5) + printedBlock(1, 999, 5) + "vllm serve m --tp 2\n" + printedBlock(2, 20, 6))
+	f.Fuzz(func(t *testing.T, text string) {
+		runs, err := interchange.Read(strings.NewReader(text), "x.txt", interchange.ReadOptions{Limits: interchange.Limits{Bytes: 1 << 20, Depth: 16}})
+		if err != nil {
+			return
+		}
+		for i := range runs {
+			checkDefined(t, &runs[i])
+		}
+		if doc, err := interchange.Document(runs, interchange.Options{}); err == nil {
+			if err := result.Validate(doc); err != nil {
+				t.Errorf("%v of %q", err, text)
+			}
+		}
+	})
+}

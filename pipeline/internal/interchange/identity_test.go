@@ -88,6 +88,9 @@ func TestLabelOfMeasured(t *testing.T) {
 			t.Errorf("block %d: seq_length is %q, want %q", i, got, want)
 		}
 	}
+	if runs[2].Counts.FailedKnown || !runs[1].Counts.FailedKnown {
+		t.Errorf("failures of a block whose number of prompts nobody told: %+v", runs[2].Counts)
+	}
 	if got, _ := runs[2].Param("num_prompts"); got != "1" || len(doc.Warnings) == 0 || !strings.Contains(doc.Warnings[0], `seq_length = "10000" does not fit its 128000 input tokens in 1 requests`) {
 		t.Errorf("num_prompts %q, warnings %q", got, doc.Warnings)
 	}

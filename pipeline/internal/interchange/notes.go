@@ -114,7 +114,7 @@ func (d *document) passOnDefinitions() {
 	slices.Sort(tools)
 	for _, tool := range tools {
 		slices.Sort(byTool[tool])
-		d.notef(light, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
+		d.notef(light, notDefined+", in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
 	}
 }
 
@@ -155,6 +155,13 @@ func (d *document) warnings() []string {
 	}
 	return out
 }
+
+// Explains reports that a note of a document only explains: it comes after those of other
+// documents that say what a figure is not.
+func Explains(text string) bool { return strings.HasPrefix(text, notDefined) }
+
+// notDefined begins the note on definitions.
+const notDefined = "not defined as the metrics of the registry are"
 
 // Notes are what results warn of, the heaviest first, like ones together.
 func Notes(runs []Run) []string {
