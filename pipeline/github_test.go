@@ -215,7 +215,8 @@ func TestLoosenedGates(t *testing.T) {
 	const told = "changes the gates that judge it: `gate.latency` margin `30 %` → `90 %`, `gate.latency` on_regression `fail` → `warn`."
 	for source, want := range map[string]int{"head": 0, "base": 1} {
 		j.run(t, want, []string{"PIPELINE_ACTION_GATE_SOURCE=" + source, "PIPELINE_ACTION_RESULTS=" + source}, "action")
-		if c := j.hub.Comments(); len(c) != 1 || !strings.Contains(c[0].Body, told) {
+		c := j.hub.Comments()
+		if len(c) != 1 || !strings.Contains(c[0].Body, told) || strings.Contains(c[0].Body, "The file of the base judged") != (source == "base") {
 			t.Errorf("%s: %+v", source, c)
 		}
 	}

@@ -34,9 +34,11 @@ type surroundings struct {
 	judges    []string
 	changed   []GateChange
 	untrusted bool
-	checkURL  string
-	command   string
-	leg       Leg
+	// baseJudges says that what the pull request changes of its judgement has no effect.
+	baseJudges bool
+	checkURL   string
+	command    string
+	leg        Leg
 }
 
 // render draws the section of a result within a budget, and the banner of the whole
@@ -144,6 +146,9 @@ func (s surroundings) banner(simulated string) string {
 		parts = append(parts, "This pull request changes the gates that judge it: "+s.changes()+".")
 	case len(s.judges) > 0:
 		parts = append(parts, "This pull request changes what judges it: "+s.list()+".")
+	}
+	if s.baseJudges && len(s.changed) > 0 {
+		parts = append(parts, "The file of the base judged: only what it says of the head's own servers had an effect.")
 	}
 	if s.untrusted {
 		parts = append(parts, ownFigures)

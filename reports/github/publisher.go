@@ -30,6 +30,8 @@ type Settings struct {
 	Untrusted bool
 	// Changed is what the pull request does to the gates that judge it.
 	Changed []GateChange
+	// BaseJudges says that the file of the base judged, so that Changed had no effect.
+	BaseJudges bool
 	// Leg is the job that reports.
 	Leg Leg
 	// Base is the commit that the head was measured against, "" if only the event says one.
@@ -329,7 +331,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	}
 	around := surroundings{
 		event: p.Event, head: pr.HeadSHA, base: cmp.Or(p.Settings.Base, p.Event.BaseSHA), untrusted: p.Settings.Untrusted, checkURL: checkURL,
-		changed: p.Settings.Changed, command: p.Settings.Command, leg: p.Settings.Leg,
+		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, leg: p.Settings.Leg,
 	}
 	// The banner is worth a request, and its lack no failure.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {

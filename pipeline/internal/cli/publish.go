@@ -140,7 +140,7 @@ func (a *app) publishers(settings []github.Settings, changed []github.GateChange
 	case simulated:
 		p.notice = "the run is simulated; `pipeline comment --allow-simulated` posts it all the same"
 		return p
-	case event.Fork() && event.Name == "pull_request":
+	case event.Fork() && a.change().rights == rightsOfChange:
 		p.notice = "the pull request comes from a fork, whose jobs cannot write: post from a workflow_run job with `pipeline comment`"
 	}
 	if event.PullRequest() {

@@ -185,7 +185,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return exit(exitUsage, err)
 	}
 	f.post.command = reproduction(f, paths)
-	publish := a.publishers(f.post.settings(cfg.Reports), judged.changes, f.plan.simulate != "", a.redact.String)
+	settings := f.post.settings(cfg.Reports)
+	for i := range settings {
+		settings[i].BaseJudges = f.gates.source == gatesOfBase
+	}
+	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
