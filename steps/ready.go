@@ -2,6 +2,16 @@ package steps
 
 import "time"
 
+// RefusedError is an answer that more patience does not change: the server runs, and it
+// has no such path, does not know the key, or cannot read the request.
+type RefusedError struct{ Err error }
+
+// Error is what the server said.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the answer's error.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // StatePreparing is the state of a server before its start, while its launcher gets what
 // it needs, such as its image.
 const StatePreparing = "preparing"
@@ -21,6 +31,8 @@ const (
 const (
 	DefaultReadyTimeout  = 10 * time.Minute
 	DefaultReadyInterval = time.Second
+	// DefaultAttachTimeout is that of a server which is said to run already.
+	DefaultAttachTimeout = time.Minute
 	DefaultStopGrace     = 30 * time.Second
 )
 
@@ -33,4 +45,14 @@ func (r Readiness) WithDefaults() Readiness {
 		r.Interval = DefaultReadyInterval
 	}
 	return r
+}
+
+// Readiness returns how long and how often to look at the server: one that is given by its
+// address is there already, and not waited for as one that loads a model.
+func (s ServerSpec) Readiness() Readiness {
+	r := s.Ready
+	if s.URL != "" && r.Timeout <= 0 {
+		r.Timeout = DefaultAttachTimeout
+	}
+	return r.WithDefaults()
 }

@@ -55,7 +55,7 @@ func settingAttrs() []Attr {
 func readySchema() Schema {
 	return Schema{Attrs: []Attr{
 		{Name: "path", Type: cty.String, Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
-		{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed."},
+		{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed. A server given by its url is waited for a minute unless this is set."},
 		{Name: "interval", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
 	}}
 }

@@ -54,7 +54,18 @@ func (a Answer) OK() bool { return a.Status == http.StatusOK }
 
 // Err describes an answer that was not wanted, with the begin of its body.
 func (a Answer) Err(what string) error {
-	return fmt.Errorf("%s: status %d%s", what, a.Status, excerpt(a.Body))
+	err := fmt.Errorf("%s: status %d%s", what, a.Status, excerpt(a.Body))
+	if refuses(a.Status) {
+		return &steps.RefusedError{Err: err}
+	}
+	return err
+}
+
+// refuses reports whether a status will be the same however often one asks. Servers that
+// are loading, and proxies in front of them, answer with others (5xx, 408, 425, 429).
+func refuses(status int) bool {
+	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests ||
+		status == http.StatusNotImplemented
 }
 
 // Get fetches a path of the server.

@@ -39,7 +39,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 			return err
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), session.Folder(cfg)
-		hosts = session.ExamineHosts(ctx, cfg, dir, spawner, a.Environ())
+		hosts = append(session.ExamineAttached(ctx, cfg, engines()), session.ExamineHosts(ctx, cfg, dir, spawner, a.Environ())...)
 	}
 	getenv, done, err := session.ReachedDocker(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {

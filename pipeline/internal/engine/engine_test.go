@@ -277,6 +277,18 @@ func TestFailurePolicy(t *testing.T) {
 			status: "complete", launches: "bhhb", base: "1 ok, 2 ok", head: "1 failed, 2 failed",
 		},
 		{
+			name: "answers garbage in each of many repeats", repeats: 6, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
+			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhb", base: "1 ok, 2 ok", head: "1 failed, 2 failed",
+		},
+		{
+			name: "one of its cells is answered with garbage", rates: []float64{2, 4}, repeats: 3, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
+			status: "complete", launches: "bhhbbh", base: "1 ok, 1 ok, 2 ok, 2 ok, 3 ok, 3 ok", head: "1 failed, 1 ok, 2 failed, 2 ok, 3 failed, 3 ok",
+		},
+		{
+			name: "all answer garbage", repeats: 6, behave: func(string, int) behaviour { return behaviour{runs: map[int]string{1: "garbage"}} },
+			status: "failed", reason: "no target works", launches: "bhhb", base: "1 failed, 2 failed", head: "1 failed, 2 failed",
+		},
+		{
 			name: "drops a request", repeats: 2, behave: trouble(head, behaviour{runs: map[int]string{1: "drop"}}),
 			status: "complete", launches: "bhhb", base: "1 ok, 2 ok", head: "1 ok, 2 ok",
 		},

@@ -305,7 +305,7 @@ func (w *world) respond(ctx context.Context, s *fakeServer, trouble string) (loa
 		run.Requests[0].Failure = record.FailCut
 	case "die late", "sick", "garbage":
 		for i := range run.Requests {
-			run.Requests[i].Failure = record.FailGarbage
+			run.Requests[i].Failure, run.Requests[i].Error = record.FailGarbage, "status 400: \x1b[31mno such key top-secret"
 		}
 		s.sick = trouble != "garbage"
 	case "late":

@@ -35,6 +35,7 @@ func phaseText(phase string) string {
 var (
 	errDied          = errors.New("the process has ended")
 	errNotReady      = errors.New("not ready in time")
+	errRefused       = errors.New("the server at this url does not serve what is asked of it")
 	errCanary        = errors.New("a request through the router failed")
 	errDriverTimeout = errors.New("the load generator did not end in time: raise the benchmark's timeout, or have it send less")
 	errHung          = errors.New("the run did not end in time")
@@ -51,6 +52,8 @@ func classOf(err error) string {
 		return "exited"
 	case errors.Is(err, errNotReady):
 		return "not_ready"
+	case errors.Is(err, errRefused):
+		return "refused"
 	case errors.Is(err, errCanary):
 		return "canary_failed"
 	case errors.Is(err, errHung):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
@@ -34,7 +35,7 @@ func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) re
 	case err != nil:
 		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
 	case out.Failed == out.Sent:
-		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)
+		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)+r.words(run)
 	case void != "":
 		out.Status, out.Reason = result.RunVoid, void
 	default:
@@ -76,6 +77,45 @@ func classes(failures map[string]int) string {
 		names[i] = fmt.Sprintf("%d × %s", failures[name], name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// maxSaid bounds what a server's words take in a reason.
+const maxSaid = 300
+
+// words are said, masked before they are cut, and in between fit for one line.
+func (r *runner) words(run record.Run) string {
+	return escape.Text(r.o.Redact.String(said(run)), maxSaid)
+}
+
+// tellFailures warns of failed requests among others that succeeded, once for a cell: a
+// class alone says nothing of what the server had against them.
+func (r *runner) tellFailures(target, label string, run record.Run) {
+	failed, classes := record.Failures(run)
+	if failed == 0 || failed == len(run.Requests) {
+		return
+	}
+	if words := r.words(run); words != "" && r.first(r.warned, target+" failures "+label+words) {
+		r.warn(fmt.Sprintf("%s, %s: %d of %d requests failed (%s), most often with%s", target, label, failed, len(run.Requests), strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
+	}
+}
+
+// said are the words that failed requests were most often answered with, as the server or
+// the connection put them.
+func said(run record.Run) string {
+	counts, most := map[string]int{}, ""
+	for i := range run.Requests {
+		text := run.Requests[i].Error
+		if run.Requests[i].Failure == "" || text == "" {
+			continue
+		}
+		if counts[text]++; counts[text] > counts[most] || counts[text] == counts[most] && text < most {
+			most = text
+		}
+	}
+	if most == "" {
+		return ""
+	}
+	return ": " + most
 }
 
 // audit flattens the client's account of itself; times in seconds. All numbers are

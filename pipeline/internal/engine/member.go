@@ -160,14 +160,26 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	return context.Cause(ctx)
 }
 
+// patientLooks is how often in a row a server that runs already may refuse to answer. A
+// server that is started here is another matter: what is in front of it can come up first.
+const patientLooks = 3
+
+// again counts the looks in a row that a server has refused.
+func again(before int, err error) int {
+	if _, ok := errors.AsType[*steps.RefusedError](err); ok {
+		return before + 1
+	}
+	return 0
+}
+
 // awaitMember polls until a member serves, the context ends, or no time is left.
 func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
-	ready := m.Spec.Ready.WithDefaults()
+	ready := m.Spec.Readiness()
 	ctx, cancel := context.WithTimeoutCause(ctx, ready.Timeout, errNotReady)
 	defer cancel()
 	tick := time.NewTicker(ready.Interval)
 	defer tick.Stop()
-	state, why := "", error(nil)
+	state, why, refused := "", error(nil), 0
 	for {
 		now, ok, err := r.poll(ctx, m, ready)
 		// A look that the end of the time cut off says nothing about the server: the one
@@ -186,6 +198,9 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		}
 		if errors.Is(err, steps.ErrWrongModel) {
 			return &memberError{m, err}
+		}
+		if refused = again(refused, err); m.Spec.URL != "" && refused == patientLooks {
+			return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
 		}
 		select {
 		case <-tick.C:

@@ -46,6 +46,19 @@ type CellRun struct {
 // failed says whether any attempt of the launch failed.
 func (l Launched) failed() bool { return l.failures() > 0 }
 
+// refusal is why none of the launch's requests succeeded, in any of its runs, though the
+// server ran: "" if one did.
+func (l Launched) refusal() string {
+	reason := ""
+	for _, r := range l.Runs {
+		if r.Run.Sent == 0 || r.Run.Failed < r.Run.Sent || r.Run.Status != result.RunFailed {
+			return ""
+		}
+		reason = r.Run.Reason
+	}
+	return reason
+}
+
 func (l Launched) failures() int {
 	n := 0
 	for _, a := range l.Attempts {

@@ -52,6 +52,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
 	}
 	r.tellLate(s.Target, plan.Label(cell.Values), measured, w.scale)
+	r.tellFailures(s.Target, plan.Label(cell.Values), got.records)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
@@ -151,7 +152,7 @@ func anyFailed(run record.Run) bool {
 func (r *runner) alive(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, errUnhealthy)
 	defer cancel()
-	ready := s.front.Spec.Ready.WithDefaults()
+	ready := s.front.Spec.Readiness()
 	tick := time.NewTicker(min(ready.Interval, healthTimeout/5))
 	defer tick.Stop()
 	for {

@@ -12,15 +12,15 @@ import (
 const patience = 2
 
 // failures counts how often a target has failed: the repeats in which any of its
-// launches did, since a second try within a repeat meets the same conditions. A plan of
+// launches did, or in which none of its requests succeeded, since a second try within a repeat meets the same conditions. A plan of
 // one repeat has nothing else to count than the tries.
 func failures(p *plan.Plan, done []Launched, target string) int {
 	n := 0
 	for _, l := range done {
 		switch {
-		case l.Target != target || !l.failed():
+		case l.Target != target || !l.failed() && l.refusal() == "":
 		case len(p.Repeats) == 1:
-			n += l.failures()
+			n += max(l.failures(), 1)
 		default:
 			n++
 		}
@@ -94,6 +94,9 @@ func lastClass(done []Launched, targets []string) string {
 			if a.Failure != nil {
 				return a.Failure.Class
 			}
+		}
+		if reason := l.refusal(); reason != "" {
+			return reason
 		}
 	}
 	return "unknown"

@@ -183,7 +183,7 @@ func (r *runner) sendCanaries(ctx context.Context, s *server) error {
 	}
 	ctx, cancel := s.while(ctx)
 	defer cancel()
-	ctx, stop := context.WithTimeoutCause(ctx, s.front.Spec.Ready.WithDefaults().Timeout, errNotReady)
+	ctx, stop := context.WithTimeoutCause(ctx, s.front.Spec.Readiness().Timeout, errNotReady)
 	defer stop()
 	r.reached(s, s.front, statePairs)
 	for n := range s.spec.Canaries {
@@ -204,7 +204,7 @@ const canaryTries = 3
 
 // canary sends one request through the front, again if it fails.
 func (s *server) canary(ctx context.Context, n int) error {
-	pause := s.front.Spec.Ready.WithDefaults().Interval
+	pause := s.front.Spec.Readiness().Interval
 	for try := 1; ; try++ {
 		err := s.spec.Canary(ctx, s.front.endpoint, n)
 		if err == nil || try == canaryTries || ctx.Err() != nil {
