@@ -17,8 +17,13 @@
 // and its author say so, the pull request comes from the event and the API, and
 // everything that is shown is rendered here from the result document.
 //
-// [Tracker] keeps one issue for each series of a history that regressed. It knows its issues
-// by the same two signs, and says something when there is news and not every night.
+// The jobs of one run of a workflow that report on the same file, such as the legs of a
+// matrix, share the comment: each keeps a section of it, and none loses another's.
+//
+// [Tracker] keeps one issue for the series of a history that regressed in one night. It knows
+// its issues by the same two signs, and says something when there is news and not every night.
+//
+// [Responder] carries out commands in comments, for those who can push.
 //
 // It does not write the step summary and the outputs of a job, which are files (package
 // reports and the command line do).

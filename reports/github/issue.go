@@ -12,11 +12,12 @@ import (
 	"github.com/servegate/pipeline/reports"
 )
 
-// maxNew bounds the issues that one night opens: where a whole matrix is slower, more of
-// them say nothing more.
-const maxNew = 10
+// maxSeries bounds the series of one issue. Where more are slower, an issue of the next night
+// names them.
+const maxSeries = 100
 
-// Tracker keeps one issue for each series of a history that regressed.
+// Tracker keeps issues for the series of a history that regressed: one for all that are found
+// in one night, because one commit makes a whole matrix slower.
 type Tracker struct {
 	// API is nil in a dry run that looks at nothing.
 	API API
@@ -32,8 +33,7 @@ type Tracker struct {
 	Clock Clock
 
 	author string
-	own    map[string][]ownedIssue // by the key of the series, the oldest first
-	opened int
+	own    []*ownedIssue // the oldest first
 	out    Tracked
 }
 
@@ -55,36 +55,86 @@ type IssueDone struct {
 	URL    string
 }
 
-// ownedIssue is an issue of ours.
+// ownedIssue is an issue of ours, on one series or several.
 type ownedIssue struct {
 	Issue
-	issueMarker
+	series []issueMarker
+}
+
+func (o *ownedIssue) has(key string) bool {
+	return slices.ContainsFunc(o.series, func(m issueMarker) bool { return m.key == key })
 }
 
 // Sync brings the issues of the repository in line with a history. Whatever becomes of
 // replies there is one issue for a series at most, and one comment for a state: before
 // something is written a second time, GitHub is asked what is there.
 func (k *Tracker) Sync(ctx context.Context, h *reports.History) Tracked {
-	k.out, k.opened = Tracked{}, 0
+	k.out = Tracked{}
 	ctx = within(ctx, issuesPatience)
 	if err := k.list(ctx); err != nil {
 		k.warn("the issues were not looked at", err)
 		return k.out
 	}
-	trends := slices.Clone(h.Trends)
-	slices.SortStableFunc(trends, func(a, b reports.Trend) int { return cmp.Compare(b.Excess(), a.Excess()) })
-	for i := range trends {
-		if err := k.one(ctx, h, &trends[i]); err != nil {
-			k.warn("the issue on "+issueTitle(&trends[i])+" was not written", err)
-			if stops(err) || ctx.Err() != nil {
-				break
-			}
+	trends := k.sorted(h)
+	attempt := func(what string, err error) (goOn bool) {
+		if err != nil {
+			k.warn(what+" was not written", err)
+		}
+		return err == nil || !stops(err) && ctx.Err() == nil
+	}
+	for _, is := range slices.Clone(k.own) {
+		done, err := k.closeTwin(ctx, is)
+		if err == nil && !done {
+			err = k.update(ctx, h, trends, is)
+		}
+		if !attempt(fmt.Sprintf("issue %d", is.Number), err) {
+			return k.out
 		}
 	}
-	if more := k.opened - maxNew; more > 0 {
-		k.out.Notes = append(k.out.Notes, fmt.Sprintf("%d more series regressed, for which no issue was opened tonight: more than %d at once say nothing more", more, maxNew))
+	if fresh := k.fresh(trends); len(fresh) > 0 {
+		attempt("the issue on "+groupTitle(fresh), k.open(ctx, h, fresh))
 	}
 	return k.out
+}
+
+// sorted are the series of a history, the worst first, without those whose key is none.
+func (k *Tracker) sorted(h *reports.History) []*reports.Trend {
+	var out []*reports.Trend
+	for i := range h.Trends {
+		t := &h.Trends[i]
+		if !seriesKey.MatchString(t.Key) {
+			k.warn("the issue on "+issueTitle(t)+" was not written", fmt.Errorf("%q is no key of a series: it has 16 hexadecimal digits", t.Key))
+			continue
+		}
+		out = append(out, t)
+	}
+	slices.SortStableFunc(out, func(a, b *reports.Trend) int { return cmp.Compare(b.Excess(), a.Excess()) })
+	return out
+}
+
+// fresh are the series that regressed and that no issue is on.
+func (k *Tracker) fresh(trends []*reports.Trend) []*reports.Trend {
+	var out []*reports.Trend
+	for _, t := range trends {
+		if stand, _ := wanted(t); stand == worse && k.on(t.Key) == nil {
+			out = append(out, t)
+		}
+	}
+	if more := len(out) - maxSeries; more > 0 {
+		k.out.Notes = append(k.out.Notes, fmt.Sprintf("%d more series regressed, which the issue of the next night names", more))
+		out = out[:maxSeries]
+	}
+	return out
+}
+
+// on is the oldest issue on a series, nil if there is none.
+func (k *Tracker) on(key string) *ownedIssue {
+	for _, o := range k.own {
+		if o.has(key) {
+			return o
+		}
+	}
+	return nil
 }
 
 // stops reports errors after which nothing else will succeed either: a permission that is
@@ -108,7 +158,7 @@ func (k *Tracker) warn(what string, err error) {
 // list finds the issues of ours: by their first line, which anyone can write, and by their
 // author, who writes other issues as well.
 func (k *Tracker) list(ctx context.Context) error {
-	k.own = map[string][]ownedIssue{}
+	k.own = nil
 	if k.API == nil {
 		return nil
 	}
@@ -120,165 +170,202 @@ func (k *Tracker) list(ctx context.Context) error {
 		return err
 	}
 	for _, i := range all {
-		m, ok := parseIssueMarker(i.Body)
-		if ok && wroteAs(k.author, i.Author, i.Bot) {
-			k.own[m.key] = append(k.own[m.key], ownedIssue{i, m})
+		if markers := parseIssueMarkers(i.Body); len(markers) > 0 && wroteAs(k.author, i.Author, i.Bot) {
+			k.own = append(k.own, &ownedIssue{i, markers})
 		}
 	}
-	for _, list := range k.own {
-		slices.SortFunc(list, func(a, b ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
-	}
+	slices.SortFunc(k.own, func(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
 	return nil
 }
 
-// one brings the issue of one series in line.
-func (k *Tracker) one(ctx context.Context, h *reports.History, t *reports.Trend) error {
-	if !seriesKey.MatchString(t.Key) {
-		return fmt.Errorf("%q is no key of a series: it has 16 hexadecimal digits", t.Key)
+// open creates one issue for all series that are newly worse. Where no answer comes, the
+// issues are listed again.
+func (k *Tracker) open(ctx context.Context, h *reports.History, fresh []*reports.Trend) error {
+	var markers []issueMarker
+	for _, t := range fresh {
+		_, m := wanted(t)
+		markers = append(markers, m)
 	}
-	stand, m := wanted(t)
-	own := k.own[t.Key]
-	if len(own) == 0 {
-		if stand != worse {
-			return nil
-		}
-		if k.opened++; k.opened > maxNew {
-			return nil
-		}
-		return k.open(ctx, h, t, m)
-	}
-	if err := k.closeTwins(ctx, own); err != nil {
-		return err
-	}
-	is := own[0]
-	switch {
-	case stand == worse && is.Open && is.state == m.state:
-		return k.refresh(ctx, h, t, is, m)
-	case stand == worse && is.Open:
-		return k.tell(ctx, h, t, is, m, "News:", "updated")
-	case stand == worse && is.state != m.state: // closed by us, or in an earlier state
-		return k.tell(ctx, h, t, is, m, "Regressed again:", "reopened")
-	case stand == fine && is.Open:
-		return k.recovered(ctx, h, t, is, m)
-	case stand == unknown && is.Open:
-		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", is.Number, k.mask(reports.TrendPlain(t))))
-	}
-	return nil
-}
-
-// open creates the issue. Where no answer comes, the issues are listed again.
-func (k *Tracker) open(ctx context.Context, h *reports.History, t *reports.Trend, m issueMarker) error {
-	body, err := k.issueBody(m, h, t)
+	body, err := k.issueBody(markers, h, fresh)
 	if err != nil {
 		return err
 	}
-	want := Issue{Title: k.mask(issueTitle(t)), Body: body, Open: true, Labels: k.Labels}
+	want := Issue{Title: k.mask(groupTitle(fresh)), Body: body, Open: true, Labels: k.Labels}
 	if k.DryRun {
-		k.done("opened", t, want)
+		k.done("opened", fresh[0].Key, want)
 		return nil
 	}
 	made, unsure, err := createOnce(ctx, k.clock(),
 		func() (Issue, error) { return k.API.CreateIssue(ctx, want) },
 		func() (Issue, bool) {
-			if k.list(ctx) != nil || len(k.own[t.Key]) == 0 {
+			if k.list(ctx) != nil {
 				return Issue{}, false
 			}
-			return k.own[t.Key][0].Issue, true
+			if found := k.on(fresh[0].Key); found != nil {
+				return found.Issue, true
+			}
+			return Issue{}, false
 		})
 	if err != nil {
 		return err
 	}
-	k.done("opened", t, made)
-	return k.after(ctx, made, m, unsure)
+	k.done("opened", fresh[0].Key, made)
+	return k.after(ctx, &ownedIssue{made, markers}, unsure)
 }
 
 // after looks whether another run has opened an issue on the series at the same time. The
 // older one stays.
-func (k *Tracker) after(ctx context.Context, made Issue, m issueMarker, unsure bool) error {
-	_, err := settled(ctx, k.clock(), func() ([]ownedIssue, bool, error) {
+func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) error {
+	_, err := settled(ctx, k.clock(), func() ([]*ownedIssue, bool, error) {
 		err := k.list(ctx)
-		shown := slices.ContainsFunc(k.own[m.key], func(o ownedIssue) bool { return o.Number == made.Number })
-		return k.own[m.key], shown || !unsure, err
+		shown := slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number })
+		return k.own, shown || !unsure, err
 	})
 	if err != nil {
 		return nil //nolint:nilerr // the issue is there; the next night closes a twin
 	}
-	own := k.own[m.key]
-	if !slices.ContainsFunc(own, func(o ownedIssue) bool { return o.Number == made.Number }) {
-		own = append(own, ownedIssue{made, m}) // a list may lag behind
-		slices.SortFunc(own, func(a, b ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
-		k.own[m.key] = own
+	if !slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number }) {
+		k.own = append(k.own, made) // a list may lag behind
+		slices.SortFunc(k.own, func(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
 	}
-	return k.closeTwins(ctx, own)
-}
-
-// closeTwins closes all issues of a series but the oldest.
-func (k *Tracker) closeTwins(ctx context.Context, own []ownedIssue) error {
-	for _, twin := range own[1:] {
-		if !twin.Open {
-			continue
-		}
-		twin.Open, twin.Reason = false, "not_planned"
-		if err := k.edit(ctx, twin.Issue); err != nil {
+	for _, o := range k.own {
+		if _, err := k.closeTwin(ctx, o); err != nil {
 			return err
 		}
-		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d is closed: issue %d is on the same series", twin.Number, own[0].Number))
 	}
 	return nil
 }
 
-// refresh updates the figures of an issue of which there is no news.
-func (k *Tracker) refresh(ctx context.Context, h *reports.History, t *reports.Trend, is ownedIssue, m issueMarker) error {
-	m.machine, m.reference = is.machine, is.reference
-	body, err := k.issueBody(m, h, t)
-	if err != nil || body == is.Body {
-		return err
+// closeTwin closes an issue all of whose series an older one is on. It reports whether the
+// issue is such a twin.
+func (k *Tracker) closeTwin(ctx context.Context, is *ownedIssue) (bool, error) {
+	older := 0
+	for _, m := range is.series {
+		first := k.on(m.key)
+		if first.Number == is.Number {
+			return false, nil
+		}
+		older = first.Number
 	}
-	is.Body = body
-	return k.edit(ctx, is.Issue)
-}
-
-// tell comments on a state, and lets the issue say it and be open.
-func (k *Tracker) tell(ctx context.Context, h *reports.History, t *reports.Trend, is ownedIssue, m issueMarker, headline, action string) error {
-	body, err := k.issueBody(m, h, t)
-	if err != nil {
-		return err
+	if !is.Open {
+		return true, nil
 	}
-	if err := k.comment(ctx, is.Number, m.state, k.news(m.state, headline, t)); err != nil {
-		return err
-	}
-	is.Body, is.Title, is.Open = body, k.mask(issueTitle(t)), true
+	is.Open, is.Reason = false, "not_planned"
 	if err := k.edit(ctx, is.Issue); err != nil {
-		return err
+		return true, err
 	}
-	k.done(action, t, is.Issue)
-	return nil
+	k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d is closed: issue %d is on the same series", is.Number, older))
+	return true, nil
 }
 
-// recovered closes an issue, if its series is as good as before the regression or what it
-// is now was accepted. A change point that is not found any more is no recovery.
-func (k *Tracker) recovered(ctx context.Context, h *reports.History, t *reports.Trend, is ownedIssue, m issueMarker) error {
-	headline := "Accepted:"
-	if !accepted(t, is.machine) {
-		headline = "Recovered:"
-		if !asBefore(t, is.issueMarker) {
-			k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays open: the last sessions are still worse than before the regression", is.Number))
-			return nil
+// item is news of one series.
+type item struct {
+	headline string
+	t        *reports.Trend
+}
+
+// update brings an issue in line with its series: it tells what is new of each, and is open
+// as long as one of them is worse.
+func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*reports.Trend, is *ownedIssue) error {
+	next := *is
+	next.series = slices.Clone(is.series)
+	var news []item
+	unresolved, reopen := 0, false
+	for i := range next.series {
+		if k.on(next.series[i].key) != is {
+			continue // an older issue tells of it
+		}
+		one, resolved := k.look(trends, is.Open, &next.series[i], is.Number)
+		if one != nil {
+			news = append(news, *one)
+			reopen = reopen || !is.Open
+		}
+		if !resolved {
+			unresolved++
 		}
 	}
-	m.machine, m.reference = is.machine, is.reference
-	body, err := k.issueBody(m, h, t)
+	if !is.Open && !reopen {
+		return nil // as it was left, by us or by hand
+	}
+	next.Open = unresolved > 0
+	if !next.Open {
+		next.Reason = "completed"
+	}
+	return k.rewrite(ctx, h, trends, is, &next, news)
+}
+
+// look compares one series with what its issue says, and updates that. It returns what is to
+// be told, and whether the series is as good as before.
+func (k *Tracker) look(trends []*reports.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
+	i := slices.IndexFunc(trends, func(t *reports.Trend) bool { return t.Key == m.key })
+	if i < 0 {
+		return nil, false // not measured any more: nothing can be said
+	}
+	t := trends[i]
+	stand, now := wanted(t)
+	switch {
+	case stand == worse && m.state == now.state:
+		return nil, false
+	case stand == worse:
+		*m = now
+		return &item{map[bool]string{true: "News:", false: "Regressed again:"}[open], t}, false
+	case !open:
+		return nil, true
+	case stand == unknown:
+		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", number, k.mask(reports.TrendPlain(t))))
+		return nil, false
+	case m.state == now.state:
+		return nil, true
+	case accepted(t, m.machine):
+		m.state = now.state
+		return &item{"Accepted:", t}, true
+	case asBefore(t, *m):
+		m.state = now.state
+		return &item{"Recovered:", t}, true
+	}
+	k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays open: the last sessions are still worse than before the regression", number))
+	return nil, false
+}
+
+// rewrite comments on what is new and lets the issue say it.
+func (k *Tracker) rewrite(ctx context.Context, h *reports.History, trends []*reports.Trend, was, is *ownedIssue, news []item) error {
+	var about []*reports.Trend
+	for _, t := range trends {
+		if is.has(t.Key) {
+			about = append(about, t)
+		}
+	}
+	if len(about) == 0 {
+		return nil // none of its series is measured any more
+	}
+	body, err := k.issueBody(is.series, h, about)
 	if err != nil {
 		return err
 	}
-	if err := k.comment(ctx, is.Number, m.state, k.news(m.state, headline, t)); err != nil {
-		return err
+	if len(news) > 0 {
+		state := stateOf(is.series)
+		if err := k.comment(ctx, is.Number, state, k.news(state, news)); err != nil {
+			return err
+		}
 	}
-	is.Body, is.Open, is.Reason = body, false, "completed"
+	if len(is.series) == 1 {
+		is.Title = k.mask(issueTitle(about[0]))
+	}
+	if len(news) == 0 && is.Open == was.Open && body == was.Body {
+		return nil
+	}
+	is.Body = body
 	if err := k.edit(ctx, is.Issue); err != nil {
 		return err
 	}
-	k.done("closed", t, is.Issue)
+	switch {
+	case is.Open && !was.Open:
+		k.done("reopened", about[0].Key, is.Issue)
+	case !is.Open:
+		k.done("closed", about[0].Key, is.Issue)
+	case len(news) > 0:
+		k.done("updated", about[0].Key, is.Issue)
+	}
 	return nil
 }
 
@@ -350,6 +437,6 @@ func (k *Tracker) edit(ctx context.Context, i Issue) error {
 	return err
 }
 
-func (k *Tracker) done(action string, t *reports.Trend, i Issue) {
-	k.out.Done = append(k.out.Done, IssueDone{Action: action, Key: t.Key, Title: k.mask(issueTitle(t)), Number: i.Number, URL: webLink(i.URL, k.Server)})
+func (k *Tracker) done(action, key string, i Issue) {
+	k.out.Done = append(k.out.Done, IssueDone{Action: action, Key: key, Title: i.Title, Number: i.Number, URL: webLink(i.URL, k.Server)})
 }

@@ -339,16 +339,74 @@ func TestIssueDryRun(t *testing.T) {
 	}
 }
 
-// A night on which everything is slower opens a few issues, the worst first.
-func TestIssuesAreBounded(t *testing.T) {
-	s := server(t)
+// many is a history in which so many series have the same course.
+func many(t *testing.T, n int, levels ...float64) *reports.History {
+	t.Helper()
 	h := &reports.History{Schema: reports.HistorySchema}
-	for i := range 14 {
-		h.Trends = append(h.Trends, aSeries(t, fmt.Sprintf("%016x", i), fmt.Sprintf("rate=%d", i), -1, slices.Concat(times(0.4, 20), times(0.5+float64(i)/100, 5))...))
+	for i := range n {
+		values := slices.Clone(levels)
+		for j := range values {
+			if values[j] > 0.45 {
+				values[j] += float64(i) / 100
+			}
+		}
+		h.Trends = append(h.Trends, aSeries(t, fmt.Sprintf("%016x", i), fmt.Sprintf("rate=%d", i), -1, values...))
 	}
+	return h
+}
+
+// TestOneIssueForOneCommit: a night on which a whole matrix is slower opens one issue, the
+// worst first, which lives as long as one of its series is worse.
+func TestOneIssueForOneCommit(t *testing.T) {
+	s := server(t)
+	slow := slices.Concat(times(0.4, 20), times(0.5, 5))
+	for range 2 {
+		sync1(t, s, many(t, 14, slow...))
+		i := oneIssue(t, s)
+		if i.Closed || i.Title != "Performance regression: TTFT p99 of chat rate=13 and 13 more" || len(s.Comments()) != 0 {
+			t.Fatalf("%+v, %d comments", i, len(s.Comments()))
+		}
+		for n := range 14 {
+			contains(t, i.Body, fmt.Sprintf("rate=%d", n))
+		}
+	}
+	// A series that joins later, for another reason, has another issue.
+	more := many(t, 14, slow...)
+	more.Trends = append(more.Trends, aSeries(t, "00000000000000ff", "rate=99", -1, slow...))
+	sync1(t, s, more)
+	if all := s.Issues(); len(all) != 2 || !strings.Contains(all[1].Title, "rate=99") {
+		t.Fatalf("%+v", all)
+	}
+	// Some recover: it is told, and the issue stays. All recover: it is closed.
+	back := many(t, 14, slices.Concat(slow, times(0.4, 6))...)
+	some := many(t, 14, slices.Concat(slow, times(0.5, 6))...)
+	copy(some.Trends[3:6], back.Trends[3:6])
+	sync1(t, s, some)
+	if c := s.Comments(); len(c) != 1 || strings.Count(c[0].Body, "**Recovered:**") != 3 || s.Issues()[0].Closed {
+		t.Fatalf("%+v, closed %v", c, s.Issues()[0].Closed)
+	}
+	sync1(t, s, back)
+	if c := s.Comments(); len(c) != 2 || strings.Count(c[1].Body, "**Recovered:**") != 11 || !s.Issues()[0].Closed {
+		t.Fatalf("%d comments, closed %v", len(c), s.Issues()[0].Closed)
+	}
+	sync1(t, s, back)
+	if len(s.Comments()) != 2 || len(s.Issues()) != 2 {
+		t.Errorf("%d comments, %d issues", len(s.Comments()), len(s.Issues()))
+	}
+}
+
+// TestIssueIsBounded: more series than an issue can name are named by the next night's.
+func TestIssueIsBounded(t *testing.T) {
+	s := server(t)
+	h := many(t, 105, slices.Concat(times(0.4, 20), times(0.5, 5))...)
 	got := sync1(t, s, h)
-	if all := s.Issues(); len(all) != 10 || !strings.Contains(all[0].Title, "rate=13") || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "4 more") {
+	if all := s.Issues(); len(all) != 1 || len(all[0].Body) > 65_000 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "5 more") {
 		t.Errorf("%d issues, %q", len(all), got.Notes)
+	}
+	sync1(t, s, h)
+	sync1(t, s, h)
+	if all := s.Issues(); len(all) != 2 {
+		t.Errorf("%d issues", len(all))
 	}
 }
 

@@ -14,20 +14,46 @@ const maxIssueTitle = 200
 // issueTitle names the series, and no figures: it stays as it is.
 func issueTitle(t *reports.Trend) string { return escape.Text(reports.TrendTitle(t), maxIssueTitle) }
 
-// issueBody is the text of an issue. Everything in it that is not ours has been escaped.
-func (k *Tracker) issueBody(m issueMarker, h *reports.History, t *reports.Trend) (string, error) {
-	start, end := m.String()+"\n", k.footer()
+// groupTitle names the worst of several series.
+func groupTitle(series []*reports.Trend) string {
+	title := issueTitle(series[0])
+	if n := len(series) - 1; n > 0 {
+		title += fmt.Sprintf(" and %d more", n)
+	}
+	return title
+}
+
+// maxDetailed is of how many series an issue shows tables.
+const maxDetailed = 5
+
+// issueBody is the text of an issue on some series, the worst first. Everything in it that is
+// not ours has been escaped.
+func (k *Tracker) issueBody(markers []issueMarker, h *reports.History, series []*reports.Trend) (string, error) {
+	start, end := "", k.footer()
+	for _, m := range markers {
+		start += m.String() + "\n"
+	}
 	var text bytes.Buffer
-	o := reports.Options{Budget: bodyBudget - len(start) - len(end), Full: "the report of the night"}
-	if err := reports.TrendMarkdown(&text, h, t, o); err != nil {
-		return "", err
+	if len(series) > 1 {
+		fmt.Fprintf(&text, "%d series regressed in one night, the worst first:\n\n", len(series))
+		for _, t := range series {
+			fmt.Fprintf(&text, "- %s: %s\n", escape.Inline(reports.TrendTitle(t)[len("Performance regression: "):], 200), reports.TrendNews(t))
+		}
+		text.WriteString("\n")
+	}
+	shown := series[:min(len(series), maxDetailed)]
+	o := reports.Options{Budget: max((bodyBudget-len(start)-len(end)-text.Len())/len(shown), minSection), Full: "the report of the night"}
+	for _, t := range shown {
+		if err := reports.TrendMarkdown(&text, h, t, o); err != nil {
+			return "", err
+		}
 	}
 	return start + k.mask(text.String()) + end, nil
 }
 
 // footer says how the issue lives, and where the evidence is.
 func (k *Tracker) footer() string {
-	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when the series " +
+	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when every series of it " +
 		"recovers or when somebody lets the new level count with `pipeline accept`. Closed by hand it stays closed until the next regression.</sub>\n"
 	if k.RunURL != "" {
 		text += "\n<sub>[Run](" + k.RunURL + ") · [artifacts](" + k.RunURL + "#artifacts)</sub>\n"
@@ -36,8 +62,18 @@ func (k *Tracker) footer() string {
 }
 
 // news is the comment that tells of a state.
-func (k *Tracker) news(state, headline string, t *reports.Trend) string {
-	text := fmt.Sprintf("%s\n**%s** %s\n", stateMarker(state), headline, k.mask(reports.TrendNews(t)))
+func (k *Tracker) news(state string, news []item) string {
+	text := stateMarker(state) + "\n"
+	for _, n := range news {
+		name := ""
+		if len(news) > 1 {
+			name = escape.Inline(reports.TrendTitle(n.t)[len("Performance regression: "):], 200) + ": "
+		}
+		text += fmt.Sprintf("**%s** %s%s\n", n.headline, k.mask(name), k.mask(reports.TrendNews(n.t)))
+		if len(news) > 1 {
+			text += "\n"
+		}
+	}
 	if k.RunURL != "" {
 		text += "\n<sub>[Run](" + k.RunURL + ")</sub>\n"
 	}

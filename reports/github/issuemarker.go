@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports"
 )
 
-// issueMarker is the first line of an issue of ours: the series that it is about, the
+// issueMarker is one of the first lines of an issue of ours: a series that it is about, the
 // state that it tells of, and what it was held against when it was opened.
 type issueMarker struct {
 	key   string
@@ -31,14 +31,32 @@ func (m issueMarker) String() string {
 	return fmt.Sprintf("<!-- pipeline:issue v1 key=%s state=%s on=%s ref=%s -->", m.key, m.state, m.machine, strconv.FormatFloat(m.reference, 'g', -1, 64))
 }
 
-// parseIssueMarker reads the marker that a body starts with.
-func parseIssueMarker(body string) (issueMarker, bool) {
-	parts := issueLine.FindStringSubmatch(body)
-	if parts == nil {
-		return issueMarker{}, false
+// parseIssueMarkers reads the markers that a body starts with, one line for each series.
+func parseIssueMarkers(body string) []issueMarker {
+	var out []issueMarker
+	for {
+		parts := issueLine.FindStringSubmatch(body)
+		if parts == nil {
+			return out
+		}
+		ref, err := strconv.ParseFloat(parts[4], 64)
+		if err == nil {
+			out = append(out, issueMarker{key: parts[1], state: parts[2], machine: parts[3], reference: ref})
+		}
+		body = body[len(parts[0]):]
 	}
-	ref, err := strconv.ParseFloat(parts[4], 64)
-	return issueMarker{key: parts[1], state: parts[2], machine: parts[3], reference: ref}, err == nil
+}
+
+// stateOf is the state of an issue: that of its series.
+func stateOf(series []issueMarker) string {
+	if len(series) == 1 {
+		return series[0].state
+	}
+	parts := []any{"several"}
+	for _, m := range series {
+		parts = append(parts, m.key, m.state)
+	}
+	return digest(parts...)
 }
 
 // stateMarker is the first line of a comment that tells of a state.

@@ -183,9 +183,10 @@ func (a *app) historyIssues() *cobra.Command {
 	var labels []string
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "issues", Short: "Keep one GitHub issue for each series that regressed", Args: cobra.NoArgs,
-		Long: "Opens an issue for a series when it has regressed as `history report` says, comments on it when there is news and not every\n" +
-			"night, closes it when the series recovers or its level is accepted with `accept`, and opens it again when it regresses again.\n" +
+		Use: "issues", Short: "Keep a GitHub issue on the series that regressed", Args: cobra.NoArgs,
+		Long: "Opens one issue for all series that have newly regressed as `history report` says, comments on it when there is news and not\n" +
+			"every night, closes it when all of them recover or their level is accepted with `accept`, and opens it again when one\n" +
+			"regresses again.\n" +
 			"It runs in a workflow of the default branch with `permissions: issues: write`. Exit status 0 if everything was done, 4 if\n" +
 			"GitHub took not all of it.",
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.issues(ctx, f, labels, dry) }),
