@@ -51,7 +51,7 @@ type Attr struct {
 	// Blank says that an empty text has a meaning of its own. All other arguments refuse
 	// it: an empty variable must not turn a container into a process of this machine.
 	Blank bool
-	Doc  string
+	Doc   string
 }
 
 // Unit is how a quantity is written in the file.

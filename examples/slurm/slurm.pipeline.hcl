@@ -85,6 +85,7 @@ deployment "pd" {
 
   kv_transfer "nixl" {
     transport = "rdma"
+    devices   = ["mlx5_0"]
   }
 
   server "vllm" "prefill" {

@@ -135,7 +135,9 @@ func enumerate(list []string) string {
 // hint says what may have been meant, and which versions have the argument.
 func (l Lists) hint(name, flag string) string {
 	var parts []string
-	if near := l.nearest(flag); near != "" {
+	if long := l.short(name); long != "" {
+		parts = append(parts, fmt.Sprintf("Write %s: flags of one dash are written in full.", long))
+	} else if near := l.nearest(flag); near != "" {
 		parts = append(parts, fmt.Sprintf("Did you mean %s?", argOf(near)))
 	}
 	if having := flags.Having(l.name, flag); len(having) > 0 {
@@ -154,6 +156,23 @@ func (l Lists) hint(name, flag string) string {
 		parts = append(parts, "Remove it, or state the version that has it.")
 	}
 	return strings.Join(parts, " ")
+}
+
+// unlisted are flags of one dash that a parser of the engine reads before its own list:
+// vLLM's -O3.
+var unlisted = map[string][]string{"O": {"--optimization-level", "--compilation-config"}}
+
+// short is the argument that a flag of one dash stands for: -tp, -O, -q. It is "" if the
+// engine has no such flag.
+func (l Lists) short(name string) string {
+	for _, t := range l.known.Tables {
+		for _, flag := range append([]string{"-" + name}, unlisted[name]...) {
+			if def, ok := t.Lookup(flag); ok && strings.HasPrefix(def.Name, "--") {
+				return argOf(def.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // nearest finds the flag that a misspelt one most likely meant, "" if none is near.

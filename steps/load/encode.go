@@ -50,13 +50,6 @@ func (e endpoint) path() string {
 	return "/v1/completions"
 }
 
-// reserved are the fields of a body that the generator must write itself, because what
-// it records depends on them.
-var reserved = []string{
-	"model", "prompt", "messages", "input", "input_ids", "text", "max_tokens", "max_completion_tokens",
-	"stream", "ignore_eos", "temperature", "n", "best_of",
-}
-
 // encoder renders requests as the bytes that go over the wire.
 type encoder struct {
 	endpoint endpoint
@@ -97,20 +90,9 @@ func parseTarget(base string) (target, error) {
 	return t, nil
 }
 
-// CheckBody says which further field of a request's body is the generator's own, nil if
-// none is.
-func CheckBody(body map[string]any) error {
-	for _, k := range slices.Sorted(maps.Keys(body)) {
-		if slices.Contains(reserved, k) {
-			return fmt.Errorf("load: body must not set %q, it is written from the workload", k)
-		}
-	}
-	return nil
-}
-
 func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
-	if err := CheckBody(opt.Workload.Body); err != nil {
-		return nil, err
+	if err := steps.CheckBody(opt.Workload.Body); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
 	}
 	enc := &encoder{endpoint: e, model: opt.Model, workload: opt.Workload, target: t}
 	for _, name := range slices.Sorted(maps.Keys(opt.Headers)) {

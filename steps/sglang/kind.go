@@ -27,5 +27,6 @@ func validate(o steps.Object) []steps.Problem {
 	version := engine.VersionOf(o)
 	found = append(found, engine.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)
+	found = append(found, engine.CheckSense(o)...)
 	return append(found, lists(version).Check(o, style(version))...)
 }

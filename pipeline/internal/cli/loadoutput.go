@@ -33,7 +33,7 @@ func (f loadFlags) setBody(w *steps.Workload) error {
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			return errors.New("--body must be one JSON object, and has more behind it")
 		}
-		if err := load.CheckBody(w.Body); err != nil {
+		if err := steps.CheckBody(w.Body); err != nil {
 			return err
 		}
 	}

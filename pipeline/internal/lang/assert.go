@@ -35,6 +35,10 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	for n, i := range g.Cells {
 		cell := cellScope(s, bm.Cells[i])
 		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
+		if v, ok := cell.value(g.Assert.Condition); ok {
+			e.checkDecides(v, g.Assert.Condition)
+			e.adviseUnits(cell, g.Assert.Condition)
+		}
 		if n < checkedMessages {
 			e.checkResult(cell, g.Assert.ErrorMessage, "error_message", cty.String)
 		}

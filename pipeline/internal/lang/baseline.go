@@ -1,7 +1,10 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -81,6 +84,10 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	}
 	if path := o.Text("path"); path != "" {
 		out.Path = e.besideFile(path)
+		if _, err := os.Stat(out.Path); errors.Is(err, fs.ErrNotExist) {
+			e.report(warning(codeBaseline, o.at([]string{"path"}), "the file of the baseline is not there",
+				fmt.Sprintf("%s does not exist now. Gates that compare with it are missing until it does.", path)))
+		}
 	}
 	if out.Kind == storedBaseline {
 		out.Branch, out.Sessions = defaultBranch, defaultSessions

@@ -55,6 +55,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 	e.checkDuplicateParts(d)
 	if e.problems() == before { // what is broken already would only be told twice
 		e.checkLayout(d)
+		e.checkTransport(d, b)
 	}
 	own := object{layers: []layer{{b, s}}}
 	d.DependsOn = e.dependencies(own)

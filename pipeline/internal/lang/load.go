@@ -52,8 +52,11 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	prog := parse(src, opt, rep)
 	e := newEvaluator(prog, map[string]cty.Value{}, rep)
 	// A file for another version is told so, and nothing else.
-	if d := newEvaluator(prog, nil, &reporter{}).checkVersion(opt.Version); d != nil {
+	if d := newEvaluator(prog, nil, rep).checkVersion(opt.Version); d != nil {
 		return cfg, hcl.Diagnostics{d}
+	}
+	if d := prog.empty(src); d != nil && !rep.diags.HasErrors() {
+		return cfg, sorted(append(rep.diags, d))
 	}
 	e.load(cfg, opt)
 	cfg.prog, cfg.values, cfg.secrets = prog, e.vars, secretList(e.secrets)
@@ -79,6 +82,11 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	}
 	for _, ent := range e.prog.of("gate") {
 		cfg.Gates = append(cfg.Gates, e.gate(ent))
+	}
+	for _, ent := range e.prog.of("benchmark") {
+		if bm := e.benchmarks[ent.addr]; bm != nil {
+			e.warnOfUnusedAxes(bm, ent.block)
+		}
 	}
 	e.checkShares(cfg.Gates, cfg.Settings.Alpha)
 	e.fill(cfg)

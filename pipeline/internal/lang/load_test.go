@@ -135,7 +135,7 @@ func TestNoInputIsAProblemNotAPanic(t *testing.T) {
 		t.Errorf("got %v, %v", cfg, diags)
 	}
 	cfg, diags = lang.Load(lang.Options{Paths: []string{"-"}, Stdin: strings.NewReader(""), Registry: testRegistry(t)})
-	if len(diags) > 0 || cfg.Settings.Alpha != 0.05 {
+	if len(diags) != 1 || diags[0].Subject == nil || cfg.Settings.Alpha != 0.05 {
 		t.Errorf("an empty file: got %+v, %v", cfg.Settings, diags)
 	}
 }

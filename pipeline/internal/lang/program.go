@@ -51,6 +51,15 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	return p
 }
 
+// empty is the problem of a pipeline without a block.
+func (p *program) empty(src *Sources) *hcl.Diagnostic {
+	if len(p.order)+len(p.locals)+len(p.variables) > 0 || p.settings != nil || len(src.Files) == 0 {
+		return nil
+	}
+	at := hcl.Range{Filename: src.Files[0].Name, Start: hcl.InitialPos, End: hcl.InitialPos}
+	return problem(codeMissing, at, "the file holds no block", "Nothing would be measured. `pipeline init` writes a file to begin with.")
+}
+
 // baseDir is the folder that paths in the file are meant from.
 func baseDir(src *Sources) string {
 	if len(src.Files) == 0 {

@@ -105,6 +105,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
 			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most changes of their margin.", bm.Addr)))
 	}
+	e.adviseRepeats(g, b, base, bm)
 	for _, m := range g.Metrics {
 		at := e.rangeOfMetric(b, m)
 		for _, i := range g.Cells {
@@ -150,6 +151,10 @@ func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hc
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
 			fmt.Sprintf("%s measures embeddings, so it would always be missing. Gate metric.e2el or metric.request_throughput.", bm.Addr))
 	}
+	if w.Driver == nil && w.Dataset.OutputMax == 1 && betweenTokens(m.Group) {
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of the tokens after the first", m.ID),
+			fmt.Sprintf("%s asks for one token of output, so it would always be missing. Raise output_len, or gate metric.ttft.", bm.Addr))
+	}
 	if m.FixedByRate && l.Rate > 0 {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is fixed by the rate", m.ID),
 			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", bm.Addr, l.Rate))
@@ -169,6 +174,11 @@ func ofTokens(group string) bool {
 		return true
 	}
 	return false
+}
+
+// betweenTokens reports whether a group of metrics needs answers of two tokens or more.
+func betweenTokens(group string) bool {
+	return group == "tpot" || group == "itl" || group == "itl_token"
 }
 
 // whyRequests says where the least number of requests comes from.

@@ -25,6 +25,8 @@ func (e *evaluator) pipelineSettings() Settings {
 		if !(s.Alpha > 0 && s.Alpha < 0.5) {
 			e.report(problem(codeValue, o.at([]string{"alpha"}), "alpha must be above 0 and below 0.5", fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
 			s.Alpha = defaultAlpha
+		} else if !e.checkAlpha(s.Alpha, o.at([]string{"alpha"})) {
+			s.Alpha = defaultAlpha
 		}
 	}
 	if o.Known("timeout") && s.Timeout <= 0 {
@@ -69,8 +71,12 @@ func (e *evaluator) checkVersion(have string) *hcl.Diagnostic {
 		return problem(codeVersion, src.Expr.Range(), "required_version is not a version constraint", "Write it such as \">= 0.1, < 2\".")
 	}
 	running, err := version.NewVersion(have)
+	if err != nil && have != "" {
+		e.report(warning(codeVersion, src.Expr.Range(), "required_version is not checked",
+			fmt.Sprintf("This build has no version (%s), so it may be too old or too new for the file.", have)))
+	}
 	if err != nil {
-		return nil // a build without a version: it may be any
+		return nil
 	}
 	if !want.Check(running.Core()) {
 		return problem(codeVersion, src.Expr.Range(), "the file is for another version of pipeline",

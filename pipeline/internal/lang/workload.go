@@ -42,6 +42,9 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 		w.Goodput = c.goodput(g, w.Endpoint)
 	}
 	c.checkTimes(w)
+	if c.ok {
+		c.checkSense(target, w)
+	}
 	return target, w
 }
 

@@ -48,7 +48,7 @@ benchmark "serving" {
   input_len   = matrix.len.tokens
   output_len  = { min = 8, max = 32 }
   temperature = 0.5
-  body        = { top_p = 0.9, stop = ["x"], n = 1 }
+  body        = { top_p = 0.9, stop = ["x"], min_p = 1 }
 
   warmup {
     requests = 20

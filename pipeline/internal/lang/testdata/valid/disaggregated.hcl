@@ -11,7 +11,10 @@ server "vllm" "base" {
   args     = { max_model_len = 8192 }
 
   container {
-    ipc = "host"
+    ipc     = "host"
+    network = "host"
+    ulimits = { memlock = "-1" }
+    devices = ["/dev/infiniband"]
   }
 }
 

@@ -1,0 +1,251 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// This file finds what is well formed and cannot be meant: what no machine can do, and
+// what decides nothing.
+
+// Bounds of a workload that no client and no server goes beyond.
+const (
+	maxRate = 100_000 // requests per second
+	// leastTimeout of a request is below what a round trip and a token take; usualTimeout
+	// is below what a first token takes under load.
+	leastTimeout = 10 * time.Millisecond
+	usualTimeout = time.Second
+)
+
+// contextArguments are what engines call the longest sequence.
+var contextArguments = []string{"max_model_len", "context_length"}
+
+// checkSense finds a cell that no server can answer.
+func (c cell) checkSense(target string, w steps.Workload) {
+	if w.Load.Rate > maxRate {
+		c.fail("rate is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", w.Load.Rate, maxRate), "load", "rate")
+	}
+	switch t := w.RequestTimeout; {
+	case c.Known("request_timeout") && t < leastTimeout:
+		c.fail("request_timeout leaves no time for an answer", fmt.Sprintf("It is %s, so every request would fail. Write for example \"30s\".", t), "request_timeout")
+	case c.Known("request_timeout") && t < usualTimeout && c.block.has("request_timeout"):
+		c.report(warning(codeLoad, c.at([]string{"request_timeout"}), "request_timeout is short",
+			fmt.Sprintf("A request that is not answered in full within %s has failed. Is the unit right?", t)))
+	}
+	if err := steps.CheckBody(w.Body); err != nil {
+		c.fail("body sets what the load generator writes", sentence(err), "body")
+	}
+	c.checkContext(target, w)
+}
+
+// checkContext compares the longest request with the longest sequence of the servers.
+func (c cell) checkContext(target string, w steps.Workload) {
+	longest := w.Dataset.InputMax + w.Dataset.OutputMax
+	servers := []*Server{c.servers[target]}
+	if d := c.deployments[target]; d != nil {
+		servers = d.Servers
+	}
+	for _, s := range servers {
+		if s == nil || w.Dataset.InputMax == 0 {
+			continue
+		}
+		for _, a := range s.Spec.Args {
+			limit, ok := a.Value.(int64)
+			name := strings.ReplaceAll(a.Name, "-", "_")
+			if !ok || !slices.Contains(contextArguments, name) || int64(longest) <= limit {
+				continue
+			}
+			path := []string{"dataset"}
+			if c.Has(inputLen) {
+				path = []string{inputLen}
+			}
+			c.fail(fmt.Sprintf("requests are longer than %s of %s", a.Name, s.Addr),
+				fmt.Sprintf("The longest has %d tokens of prompt and %d of answer, and %s at %s is %d. The server would refuse it.", w.Dataset.InputMax, w.Dataset.OutputMax, a.Name, place(s.Range), limit), path...)
+			return
+		}
+	}
+}
+
+// warnOfUnusedAxes tells of axes that nothing refers to: their cells are measured again
+// and again under other names. The axis of a paired baseline is judged by what the sides
+// differ in.
+func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
+	m := b.one("matrix")
+	if m == nil {
+		return
+	}
+	used := map[string]bool{}
+	all := false
+	take := func(exprs []hcl.Expression) {
+		for _, x := range exprs {
+			for _, t := range x.Variables() {
+				if t.RootName() != "matrix" {
+					continue
+				}
+				name, ok := "", false
+				if len(t) > 1 {
+					name, ok = stepName(t[1])
+				}
+				used[name] = true
+				all = all || !ok
+			}
+		}
+	}
+	take(expressionsOf(b))
+	for _, ent := range e.prog.of("gate") {
+		take(expressionsOf(ent.block))
+	}
+	for _, base := range e.baselines {
+		used[base.Axis] = true
+	}
+	for _, a := range bm.Axes {
+		if all || used[a.Name] || len(a.Values) < 2 || b.one("driver") != nil {
+			continue
+		}
+		e.report(warning(codeMatrix, a.Range, fmt.Sprintf("axis %s changes nothing", a.Name),
+			fmt.Sprintf("Nothing refers to matrix.%s, so each of its %d values measures the same and the run takes %d times as long. Refer to it, or remove it; to measure more often, raise repeat.", a.Name, len(a.Values), len(a.Values))))
+	}
+}
+
+// usualLimit is the largest value that a limit on a metric has in practice, in the unit in
+// which it is stored. It is 0 for metrics that have none.
+func usualLimit(m metric.Metric) float64 {
+	switch {
+	case m.Unit == metric.Fraction:
+		return 1
+	case m.Unit != metric.Seconds:
+		return 0
+	}
+	switch m.Group {
+	case "tpot", "itl", "itl_token":
+		return 10
+	case "ttft", "ttft_from_schedule", "queue":
+		return 90
+	}
+	return 3600
+}
+
+// adviseUnits warns of limits in the wrong unit: self.ttft.p99 < 500 is 500 seconds.
+func (e *evaluator) adviseUnits(s *scope, condition hcl.Expression) {
+	root, ok := condition.(hclsyntax.Node)
+	if !ok {
+		return
+	}
+	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics { // it cannot fail
+		op, ok := n.(*hclsyntax.BinaryOpExpr)
+		if !ok || !compares(op.Op) {
+			return nil
+		}
+		for _, sides := range [][2]hclsyntax.Expression{{op.LHS, op.RHS}, {op.RHS, op.LHS}} {
+			if m, ok := selfMetric(sides[0]); ok {
+				e.adviseLimit(s, m, sides[1])
+			}
+		}
+		return nil
+	})
+}
+
+func compares(op *hclsyntax.Operation) bool {
+	return op == hclsyntax.OpLessThan || op == hclsyntax.OpLessThanOrEqual || op == hclsyntax.OpGreaterThan || op == hclsyntax.OpGreaterThanOrEqual
+}
+
+// selfMetric is the metric that an expression is, if it is self.GROUP.STAT.
+func selfMetric(expr hclsyntax.Expression) (metric.Metric, bool) {
+	x, ok := expr.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || len(x.Traversal) < 3 || x.Traversal.RootName() != "self" {
+		return metric.Metric{}, false
+	}
+	group, _ := stepName(x.Traversal[1])
+	stat, _ := stepName(x.Traversal[2])
+	return metric.Lookup(group + "." + stat)
+}
+
+func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expression) {
+	for _, t := range expr.Variables() {
+		if t.RootName() == "self" {
+			return // compared with what was measured
+		}
+	}
+	v, ok := s.value(expr)
+	most := usualLimit(m)
+	if !ok || v.IsMarked() || v.IsNull() || !v.IsKnown() || v.Type() != cty.Number || most == 0 {
+		return
+	}
+	x, _ := v.AsBigFloat().Float64()
+	if x <= most {
+		return
+	}
+	if m.Unit == metric.Fraction {
+		e.report(warning(codeGate, expr.Range(), fmt.Sprintf("self.%s is a fraction of one", m.ID), fmt.Sprintf("It never reaches %g. Write percent(\"%g%%\").", x, x)))
+		return
+	}
+	e.report(warning(codeGate, expr.Range(), fmt.Sprintf("self.%s is in seconds", m.ID),
+		fmt.Sprintf("%g seconds is %s. If milliseconds are meant, write duration(\"%gms\").", x, time.Duration(x*float64(time.Second)), x)))
+}
+
+// checkDecides refuses a condition that is the same whatever was measured.
+func (e *evaluator) checkDecides(v cty.Value, condition hcl.Expression) {
+	bare, marks := v.Unmark()
+	if len(marks) > 0 || bare.IsNull() || !bare.IsKnown() || bare.Type() != cty.Bool {
+		return
+	}
+	e.report(problem(codeRefused, condition.Range(), fmt.Sprintf("condition is %t whatever is measured", bare.True()),
+		"An assert is a limit on metrics. Refer to one, such as self.ttft.p99 < duration(\"500ms\")."))
+}
+
+// leastRepeats of a paired comparison that is worth its time: the bound of three pairs is
+// twice as wide as that of five.
+const leastRepeats = 4
+
+// adviseRepeats warns of sessions that find only changes that nobody overlooks.
+func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+	if base.Kind != pairedBaseline || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
+		return
+	}
+	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats decide next to nothing", bm.RepeatMax),
+		fmt.Sprintf("With so few pairs %s finds only changes of many times the noise, and passes hardly anything. Give %s %d repeats or more; `pipeline plan` shows what each number finds.", g.Addr, bm.Addr, leastRepeats)))
+}
+
+// leastAlpha is the smallest chance of a false alarm that any number of repeats reaches.
+const leastAlpha = 1e-6
+
+// checkAlpha refuses a chance that no test gets below.
+func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
+	if alpha <= 0 || alpha >= leastAlpha {
+		return true
+	}
+	e.report(problem(codeValue, at, "alpha is too small", fmt.Sprintf("It is %g, which no session of affordable length can show. Write at least %g; 0.01 to 0.05 is usual.", alpha, leastAlpha)))
+	return false
+}
+
+// checkTransport reports transports that the servers of a deployment cannot use.
+func (e *evaluator) checkTransport(d *Deployment, b *block) {
+	slurm := e.prog.settings != nil && e.prog.settings.one("slurm") != nil
+	for _, p := range steps.CheckTransport(d.Spec, !slurm) {
+		at := d.Range
+		for _, nested := range b.blocks {
+			own := nested.typ.name == p.Path[0] && (p.Path[0] != "server" || nested.label() == p.Path[1])
+			if !own {
+				continue
+			}
+			rest := p.Path[1:]
+			if p.Path[0] == "server" {
+				rest = p.Path[2:]
+			}
+			at = object{layers: []layer{{block: nested}}}.at(rest)
+		}
+		found := problem(codeCheck, at, p.Summary, p.Detail)
+		if p.Warning {
+			found.Severity = hcl.DiagWarning
+		}
+		e.report(found)
+	}
+}
