@@ -1,7 +1,7 @@
 # Base against head: the image of the merge base and that of a pull request, launched in
 # turn on one machine and compared pair by pair.
 #
-#   pipeline run gate.pipeline.hcl --simulate                       # without a GPU
+#   pipeline run gate.pipeline.hcl --simulate=virtual --var rehearsal=10%   # a second, without a GPU
 #   pipeline run gate.pipeline.hcl --var base=IMAGE --var head=IMAGE
 
 pipeline {

@@ -103,6 +103,21 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	}
 }
 
+// launchTime is how long the sessions of this machine took to launch what measured a plan's
+// cells.
+func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
+	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Session && r.Simulated == "" }) {
+		return nil
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	q := history.Query{Machine: session.Machine(ctx, sp)}
+	return func(cells []string) float64 {
+		seconds, _ := h.LaunchTime(q, cells)
+		return seconds
+	}
+}
+
 // provenance is the code that was measured, as the runner or git says, and the default
 // branch of its repository.
 type provenance struct {

@@ -40,6 +40,8 @@ type planFlags struct {
 	noise func(cell, metric string) (plan.Noise, bool)
 	// anySimulation counts what differs in simulate blocks alone; no flag.
 	anySimulation bool
+	// launchTime is what is known of the time of launches; no flag.
+	launchTime func(cells []string) float64
 	// notes to warn of; no flag.
 	notes []string
 }
@@ -70,7 +72,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -155,7 +157,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.plan.noise = a.noise(ctx, past, f.plan)
+	f.plan.noise, f.plan.launchTime = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan)
 	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the run that is gone on with was allowed
 	stated := f.plan.attempt > 0
 	if !stated && !f.resume {

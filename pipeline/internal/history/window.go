@@ -193,6 +193,32 @@ func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
 	return Noise{}, time.Time{}, false
 }
 
+// startupMetric is the time from the start of a launch to its readiness.
+const startupMetric = "startup.time"
+
+// LaunchTime is how long launches took in the newest sessions on machines like this one that
+// measured one of the cells: their median in seconds, and how many sessions it is of.
+func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions int) {
+	var found []float64
+	for _, r := range slices.Backward(h.Records) {
+		if r.Kind != Session || len(found) == launchSessions {
+			continue
+		}
+		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return slices.Contains(cells, c.Hash) && c.Metrics[startupMetric] > 0 })
+		if i >= 0 && q.differs(r, r.Cells[i]) == "" {
+			found = append(found, r.Cells[i].Metrics[startupMetric])
+		}
+	}
+	if len(found) == 0 {
+		return 0, 0
+	}
+	slices.Sort(found)
+	return found[len(found)/2], len(found)
+}
+
+// launchSessions are enough to know how long a launch takes.
+const launchSessions = 10
+
 // SimulatedAs is how a document's servers were replaced: "" or, for example, "process×10".
 func SimulatedAs(doc *result.Document) string { return Simulated(doc.Simulated, doc.TimeScale) }
 

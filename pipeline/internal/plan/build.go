@@ -27,6 +27,9 @@ type Options struct {
 	TimeScale float64
 	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
 	Noise func(cell, metric string) (Noise, bool)
+	// LaunchTime is how long launches of a target took that measured these cells (hashes), in
+	// seconds; 0 where nothing is known. It may be nil.
+	LaunchTime func(cells []string) float64
 	// Attempt counts the tries of the same change; see Plan.Attempt.
 	Attempt int
 	// Notes to warn of beside what the plan itself shows.
@@ -69,6 +72,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
+	b.launchTimes(p)
 	p.Estimate = estimate(p)
 	p.Attempt, p.Notes = opt.Attempt, opt.Notes
 	p.Warnings = warnings(p)
@@ -271,6 +275,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 		s := b.cfg.Servers[i]
 		t := Target{
 			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
+			Images: images(s.Spec.Image), GPUs: gpusOf(s),
 		}
 		if b.opt.Argv == nil || s.Spec.URL != "" {
 			return t
@@ -290,6 +295,43 @@ func (b *builder) target(addr string, at result.Range) Target {
 		return t
 	}
 	return Target{Addr: addr, Source: "unknown", Range: at}
+}
+
+// images are those that are named, each once.
+func images(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// gpusOf is how many GPUs a server that is launched holds.
+func gpusOf(s *lang.Server) int {
+	if s.Spec.URL != "" {
+		return 0
+	}
+	return s.Spec.GPUs
+}
+
+// launchTimes notes how long the launches of each target took before.
+func (b *builder) launchTimes(p *Plan) {
+	if b.opt.LaunchTime == nil {
+		return
+	}
+	for i := range p.Targets {
+		var cells []string
+		for _, bm := range p.Benchmarks {
+			for _, c := range bm.Cells {
+				if c.Target == p.Targets[i].Addr {
+					cells = append(cells, c.Hash)
+				}
+			}
+		}
+		p.Targets[i].StartSeconds = b.opt.LaunchTime(cells)
+	}
 }
 
 // launch describes the processes of a target.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -62,18 +63,18 @@ func runTimeout(cells []Cell) float64 {
 	return max(600, 10*longest)
 }
 
+// estimate is what a plan costs. Launches take as long as they did before, or as assumed.
 func estimate(p *Plan) Estimate {
-	e := Estimate{Basis: fmt.Sprintf("assumed %d s a launch, runs from their schedules", launchAssumed)}
-	launch := float64(launchAssumed)
-	if p.Simulated != "" {
-		launch = simulatedLaunch
-		e.Basis = "simulated launches, runs from their schedules"
-	}
+	e := Estimate{Basis: launchBasis(p)}
 	seconds := map[string]float64{}
 	for _, bm := range p.Benchmarks {
 		for _, c := range bm.Cells {
 			seconds[c.Hash] = c.Seconds / p.TimeScale
 		}
+	}
+	targets := map[string]Target{}
+	for _, t := range p.Targets {
+		targets[t.Addr] = t
 	}
 	all := 0.0
 	for _, round := range p.Rounds() {
@@ -83,22 +84,77 @@ func estimate(p *Plan) Estimate {
 			for _, l := range r.Launches {
 				e.Launches++
 				e.Runs += len(l.Runs)
-				if !p.Attached(l.Target) {
-					long += launch
-				}
+				start, runs := p.startSeconds(targets[l.Target], l.Target), 0.0
 				for _, run := range l.Runs {
-					long += seconds[run.Cell]
+					runs += seconds[run.Cell]
 				}
+				long += start + runs
+				gpus := float64(targets[l.Target].GPUs)
+				e.GPUHours += gpus * (start + runs) / 3600
+				e.StartHours += gpus * start / 3600
 			}
 			longest = max(longest, long)
 			all += long
 		}
 		e.Seconds += longest
 	}
+	if p.Simulated != "" { // which holds none
+		e.GPUHours, e.StartHours = 0, 0
+	}
 	if p.lanes() > 1 {
 		e.Sequential = all
 	}
 	return e
+}
+
+// startSeconds is how long a launch of a target takes.
+func (p *Plan) startSeconds(t Target, addr string) float64 {
+	switch {
+	case p.Attached(addr):
+		return 0
+	case p.Simulated != "":
+		return simulatedLaunch
+	case t.StartSeconds > 0:
+		return t.StartSeconds
+	}
+	return launchAssumed
+}
+
+// launchBasis says where the time of launches comes from.
+func launchBasis(p *Plan) string {
+	if p.Simulated != "" {
+		return "simulated launches, runs from their schedules"
+	}
+	var known []float64
+	launched := 0
+	for _, t := range p.Targets {
+		if p.Attached(t.Addr) {
+			continue
+		}
+		launched++
+		if t.StartSeconds > 0 {
+			known = append(known, t.StartSeconds)
+		}
+	}
+	assumed := fmt.Sprintf("assumed %d s a launch", launchAssumed)
+	switch {
+	case launched == 0:
+		assumed = "nothing is launched"
+	case len(known) == launched:
+		assumed = fmt.Sprintf("launches of %s as in stored sessions", secondsRange(known))
+	case len(known) > 0:
+		assumed = fmt.Sprintf("launches of %s as in stored sessions, others assumed at %d s", secondsRange(known), launchAssumed)
+	}
+	return assumed + ", runs from their schedules"
+}
+
+// secondsRange is "60 s", or "60 to 90 s" of several.
+func secondsRange(list []float64) string {
+	low, high := slices.Min(list), slices.Max(list)
+	if text := fmt.Sprintf("%.0f s", high); fmt.Sprintf("%.0f s", low) == text {
+		return text
+	}
+	return fmt.Sprintf("%.0f to %.0f s", low, high)
 }
 
 // fingerprint is a hash of everything that a resumed run must find unchanged: what is

@@ -105,6 +105,12 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
+	for _, s := range d.Servers {
+		t.Images, t.GPUs = images(append(t.Images, s.Spec.Image)...), t.GPUs+gpusOf(s)
+	}
+	for _, s := range d.Spec.Services {
+		t.Images = images(append(t.Images, s.Image)...)
+	}
 	return t
 }
 

@@ -69,6 +69,12 @@ type Target struct {
 	Argv   []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
 	// Settings is a hash of the environment, the container and the like.
 	Settings string `json:"settings,omitempty"`
+	// Images of its containers, each once; none where all runs as processes.
+	Images []string `json:"images,omitempty"`
+	// GPUs that it holds while it is launched, 0 where the file does not say.
+	GPUs int `json:"gpus,omitempty"`
+	// StartSeconds is how long a launch of it takes, as stored sessions say; 0 if none does.
+	StartSeconds float64 `json:"start_s,omitempty"`
 	// Launch lists the processes in the order of their start; empty for a server that
 	// answers already.
 	Launch []Process    `json:"launch,omitempty"`
@@ -199,6 +205,9 @@ type Estimate struct {
 	// Sequential is what it would take one repeat after another, where several run side by
 	// side; else 0.
 	Sequential float64 `json:"sequential_s,omitempty"`
+	// GPUHours that launches hold, of which StartHours go by until servers are ready.
+	GPUHours   float64 `json:"gpu_hours,omitempty"`
+	StartHours float64 `json:"start_gpu_hours,omitempty"`
 	// Basis says where the figure comes from.
 	Basis string `json:"basis"`
 }

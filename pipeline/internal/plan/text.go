@@ -69,6 +69,13 @@ func (p *Plan) writeTargets(w io.Writer) {
 		if len(t.Argv) > 0 {
 			line = strings.Join(t.Argv, " ")
 		}
+		switch images := strings.Join(t.Images, ", "); {
+		case images == "" || p.Simulated != "" || images == line:
+		case len(t.Argv) > 0:
+			line = images + ": " + line
+		default: // a deployment
+			line += ", " + strings.TrimPrefix(count(len(t.Images), "image"), "1 ") + " " + images
+		}
 		fmt.Fprintf(w, "%s\t%s\n", clean(t.Addr), clean(line))
 	}
 	fmt.Fprintln(w)
@@ -111,6 +118,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), count(least, "repeat"))
 	}
 	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", count(p.Estimate.Launches, "launch"), count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
+	if hours := p.Estimate.GPUHours; hours > 0 {
+		fmt.Fprintf(w, "GPUs\t%s, %.0f %% of them until servers are ready\n", gpuHours(hours), 100*p.Estimate.StartHours/hours)
+	}
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
 	}
@@ -118,6 +128,15 @@ func (p *Plan) writeSchedule(w io.Writer) {
 		fmt.Fprintf(w, "load\t%s\n", text)
 	}
 	fmt.Fprintln(w)
+}
+
+// gpuHours is "0.42 GPU-hours", with two digits.
+func gpuHours(hours float64) string {
+	digits := 0
+	for limit := 10.0; hours < limit && digits < 3; limit /= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f GPU-hours", digits, hours)
 }
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {
