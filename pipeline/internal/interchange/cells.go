@@ -29,6 +29,9 @@ func (d *document) group() error {
 	if d.by = d.opt.By; !declared && !d.opt.Chosen {
 		d.by = cellKeys(d.opt, [][]*Run{d.runs})
 	}
+	if declared {
+		tellAsked(d.by, d.runs)
+	}
 	index := map[string]*cell{}
 	for _, r := range d.runs {
 		if declared {

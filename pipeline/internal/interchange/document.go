@@ -323,6 +323,14 @@ func Repeats(runs []result.Run) int {
 // passes are the results of the unit as runs of the document: each for itself, so that
 // nothing of it is lost, and numbered where there are several. Who compares takes their mean.
 func (u *unit) passes() ([]result.Run, error) {
+	// What was given up is no pass: it comes after those that are, whose numbers pair both sides.
+	whole := func(r *Run) int {
+		if r.Cut != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(u.runs, func(a, b *Run) int { return whole(a) - whole(b) })
 	out := make([]result.Run, len(u.runs))
 	for i, r := range u.runs {
 		run, err := u.run(r)

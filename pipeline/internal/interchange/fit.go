@@ -60,10 +60,13 @@ func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Doc
 // levelPasses numbers the passes of every launch from 1 where some launch has several: the
 // gates pair the passes of both sides by their number.
 func (f *fitting) levelPasses() {
-	fewest, most := map[int]int{}, 0
+	fewest, most, numbered := map[int]int{}, 0, false
 	for _, s := range f.slots {
 		passes := map[int]int{}
 		for _, r := range s.cell.Runs {
+			if numbered = numbered || r.Pass > 0; r.Status == result.RunVoid {
+				continue
+			}
 			passes[r.Repeat]++
 			most = max(most, passes[r.Repeat])
 		}
@@ -73,7 +76,7 @@ func (f *fitting) levelPasses() {
 			}
 		}
 	}
-	if most < 2 {
+	if !numbered {
 		return
 	}
 	for _, s := range f.slots {

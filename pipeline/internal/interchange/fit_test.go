@@ -163,3 +163,31 @@ func TestParseLabels(t *testing.T) {
 		}
 	}
 }
+
+// What is left of an attempt is no pass, and a launch with one pass pairs with the first of a
+// launch with several.
+func TestFitPairsWholePasses(t *testing.T) {
+	cut := measured("head.log", map[string]string{"side": "head", "qps": "2"}, 9)
+	cut.Cut = "the block is cut"
+	retry := measured("head.log", map[string]string{"side": "head", "qps": "2"}, 1.5)
+	retry.Line = 50
+	base := measured("base.log", map[string]string{"side": "base", "qps": "2"}, 1)
+	doc, err := interchange.Fit([]interchange.Run{cut, retry, base}, grid([]string{"base", "head"}, 2), interchange.FitOptions{Options: interchange.Options{OneLaunchPerFile: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes := map[float64]int{}
+	for _, c := range doc.Benchmarks[0].Cells {
+		for _, r := range c.Runs {
+			if r.Status == result.RunOK {
+				passes[r.Metrics["ttft.p50"]] = r.Pass
+			}
+		}
+	}
+	if len(passes) != 2 || passes[1] != 1 || passes[1.5] != 1 {
+		t.Errorf("passes by value: %v, want the first on both sides", passes)
+	}
+	if w := strings.Join(doc.Warnings, "\n"); strings.Contains(w, "only the passes that both sides have") {
+		t.Errorf("warnings %q", w)
+	}
+}

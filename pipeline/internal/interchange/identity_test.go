@@ -96,6 +96,14 @@ func TestLabelOfMeasured(t *testing.T) {
 	}
 }
 
+// TestWorkByName: what was measured of the work can be named, too.
+func TestWorkByName(t *testing.T) {
+	_, doc := documentOf(t, printedBlock(4, 320, 50)+printedBlock(8, 640, 60), interchange.Options{By: []string{"requests"}})
+	if cells := perCell(doc); len(cells) != 2 || len(cells["requests=8"]) != 1 {
+		t.Errorf("%v", cells)
+	}
+}
+
 // TestRepeatsStayTogether: what differs by chance is one cell.
 func TestRepeatsStayTogether(t *testing.T) {
 	for name, text := range map[string]string{
