@@ -54,6 +54,8 @@ type Document struct {
 	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
 
+	// NotSelected lists what of the gates was left out on purpose and not judged.
+	NotSelected []NotSelected `json:"not_selected,omitempty"`
 	// Sides say how the sides of paired baselines differ.
 	Sides []Sides `json:"sides,omitempty"`
 	// Pairings say how the launches of imported results were paired.
@@ -69,6 +71,13 @@ type Document struct {
 	Gates      []Gate            `json:"gates"`
 	Steps      []Step            `json:"steps,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
+}
+
+// NotSelected is a gate of which comparisons were left out on purpose.
+type NotSelected struct {
+	Gate        string `json:"gate"`
+	Comparisons int    `json:"comparisons"` // left out
+	Of          int    `json:"of"`
 }
 
 // Pairing says which launches of two sides belong together, where their results were imported:

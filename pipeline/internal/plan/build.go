@@ -59,6 +59,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 		TimeScale: max(opt.TimeScale, 1),
 		Timeout:   cfg.Settings.Timeout.Seconds(),
 		Variables: variables(cfg.Variables),
+		Only:      opt.Only,
 	}
 	for _, s := range cfg.Steps {
 		p.Steps = append(p.Steps, Step{Addr: s.Addr, Kind: s.Kind.Name, Range: Range(s.Range)})
@@ -90,6 +91,9 @@ func warnings(p *Plan) []string {
 		out = append(out, text)
 	}
 	out = append(out, p.apartOnNodes()...)
+	if text := notSelectedText(p.NotSelected); text != "" {
+		out = append(out, text)
+	}
 	for _, s := range p.Sides {
 		if text := s.Title() + ": the same in everything, so that this compares a server with itself"; s.Identical && !slices.Contains(out, text) {
 			out = append(out, text)
@@ -179,7 +183,7 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 	keep := map[string]bool{}
 	for i, c := range src.Cells {
 		all[i] = b.cell(src, c)
-		keep[all[i].Hash] = b.keep(src.Addr, all[i])
+		keep[all[i].Hash] = b.selected(src.Addr, all[i])
 	}
 	for _, g := range b.cfg.Gates {
 		base, ok := b.baseline(g.Baseline)
@@ -233,17 +237,19 @@ func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
 	}
 }
 
-// keep says whether --only leaves a cell in: any pattern may match the benchmark's
-// address, the whole label, or one axis=value pair.
-func (b *builder) keep(addr string, c Cell) bool {
-	if len(b.opt.Only) == 0 {
-		return true
-	}
+// selected reports whether --only leaves a cell in.
+func (b *builder) selected(addr string, c Cell) bool {
+	return len(b.opt.Only) == 0 || matches(b.opt.Only, addr, c)
+}
+
+// matches reports whether a pattern matches the benchmark's address, the whole label, or one
+// axis=value pair of a cell.
+func matches(patterns []string, addr string, c Cell) bool {
 	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), Label(c.Values), addr + "[" + Label(c.Values) + "]"}
 	for _, v := range c.Values {
 		names = append(names, v.Name+"="+v.Value)
 	}
-	for _, pattern := range b.opt.Only {
+	for _, pattern := range patterns {
 		for _, name := range names {
 			// A malformed pattern matches literally at most.
 			if ok, err := path.Match(pattern, name); pattern == name || (err == nil && ok) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,28 +36,39 @@ func (b *builder) gates(p *Plan) []Gate {
 				g.Stored = &Stored{Branch: base.Branch, Sessions: base.Sessions, Match: base.Match}
 			}
 		}
-		g.Comparisons = b.comparisons(src, g, p)
-		out = append(out, g)
+		var left int
+		g.Comparisons, left = b.comparisons(src, g, p)
+		if left > 0 {
+			p.NotSelected = append(p.NotSelected, result.NotSelected{Gate: g.Addr, Comparisons: left, Of: left + len(g.Comparisons)})
+		}
+		if left == 0 || len(g.Comparisons) > 0 {
+			out = append(out, g)
+		}
 	}
 	return out
 }
 
-func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) []Comparison {
+// comparisons are those of a gate, and the number of those that --only leaves out: nothing is
+// measured for them on purpose, so they are not judged.
+func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison, left int) {
 	source := slices.IndexFunc(b.cfg.Benchmarks, func(x *lang.Benchmark) bool { return x.Addr == src.Benchmark })
 	planned := slices.IndexFunc(p.Benchmarks, func(x Benchmark) bool { return x.Addr == src.Benchmark })
 	if source < 0 || planned < 0 {
-		return nil
+		return nil, 0
 	}
 	kept := map[string]Cell{}
 	for _, c := range p.Benchmarks[planned].Cells {
 		kept[c.Hash] = c
 	}
-	var out []Comparison
 	launches := map[[2]string]bool{} // that comparisons so far are of
 	for _, i := range src.Cells {
 		head := b.cell(b.cfg.Benchmarks[source], b.cfg.Benchmarks[source].Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
-			continue // left out by --only
+			value, _ := without(head.Values, g.Axis)
+			if isBase := g.BaselineKind == "paired" && value == g.BaseValue; !isBase && !b.selected(src.Benchmark, head) {
+				left++
+			}
+			continue
 		}
 		c := Comparison{Head: head.Hash, Values: head.Values}
 		if g.BaselineKind == "paired" {
@@ -72,7 +84,23 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) []Comparison {
 		launches[targets] = true
 		out = append(out, c)
 	}
-	return out
+	return out, left
+}
+
+// notSelectedText says what --only leaves out of the gates, "" for nothing.
+func notSelectedText(list []result.NotSelected) string {
+	var parts []string
+	for _, n := range list {
+		part := n.Gate
+		if n.Comparisons < n.Of {
+			part += fmt.Sprintf(" (%d of %d comparisons)", n.Comparisons, n.Of)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not selected by --only, so neither measured nor judged: " + strings.Join(parts, ", ")
 }
 
 // Of lists the metrics by which a comparison of the gate is judged: all of them, but for

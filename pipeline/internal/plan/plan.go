@@ -29,6 +29,10 @@ type Plan struct {
 	Targets     []Target          `json:"targets"`
 	Benchmarks  []Benchmark       `json:"benchmarks"`
 	Gates       []Gate            `json:"gates"`
+	// Only are the patterns that cells were selected by, and NotSelected lists what of the gates
+	// they left out.
+	Only        []string             `json:"only,omitempty"`
+	NotSelected []result.NotSelected `json:"not_selected,omitempty"`
 	// Sides say how the sides of paired baselines differ.
 	Sides   []result.Sides `json:"sides,omitempty"`
 	Repeats []Repeat       `json:"repeats"`

@@ -46,7 +46,7 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	if err != nil {
 		return nil, err
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: stored.File, IgnoreNoise: true, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: measured(stored)})
+	p, diags := plan.Build(cfg, plan.Options{File: stored.File, IgnoreNoise: true, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: stored.Only})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -57,17 +57,6 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 		keepBaselines(p, stored)
 	}
 	return doc, Judge(cfg, p, doc, past)
-}
-
-// measured are the patterns that keep just the cells a plan has.
-func measured(stored *plan.Plan) []string {
-	var only []string
-	for _, b := range stored.Benchmarks {
-		for _, c := range b.Cells {
-			only = append(only, b.Addr+"["+plan.Label(c.Values)+"]")
-		}
-	}
-	return only
 }
 
 // adopt takes over what was decided when the run was planned, and refuses gates on what
@@ -85,7 +74,7 @@ func adopt(p, stored *plan.Plan) error {
 		b.RepeatMin, b.RepeatMax = min(b.RepeatMin, repeats[b.Addr]), repeats[b.Addr]
 		for _, c := range b.Cells {
 			if _, _, ok := stored.Cell(c.Hash); !ok {
-				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since", b.Addr, plan.Label(c.Values))
+				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since; leave it out of the gates that judge by where, or measure it", b.Addr, plan.Label(c.Values))
 			}
 		}
 	}
