@@ -171,7 +171,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		if _, err := r.API.UpdateCheck(ctx, k); err != nil {
 			return "", err
 		}
-		runs[k.DetailsURL] = true
+		runs[k.DetailsURL+"/attempts/"+strings.Split(k.ExternalID, ".")[1]] = true
 		n++
 	}
 	if n == 0 {

@@ -67,6 +67,14 @@ func (e Event) RunURL() string {
 	return fmt.Sprintf("%s/%s/actions/runs/%d", e.ServerURL, e.Repo, e.Run.ID)
 }
 
+// AttemptURL is the page of the attempt of the run.
+func (e Event) AttemptURL() string {
+	if url := e.RunURL(); url != "" {
+		return fmt.Sprintf("%s/attempts/%d", url, max(e.Run.Attempt, 1))
+	}
+	return ""
+}
+
 var (
 	repoName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
 	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)

@@ -59,9 +59,14 @@ type Publisher struct {
 	Mask func(string) string
 	// Clock is the system's if nil.
 	Clock Clock
+	// ID tells this program from another one that reports in the same job, "" for the only one.
+	ID string
 
-	mu    sync.Mutex
-	check Check
+	mu sync.Mutex
+	// name and context are those of check run and status, once it is known that no other
+	// report of the same run has them: a green one must not hide a red one.
+	name, context string
+	check         Check
 	// unsure says that a check run may be there of which check knows nothing, or a second.
 	unsure bool
 	// begun are the parts that Start has written; off those that GitHub will not take, of
@@ -122,14 +127,62 @@ func (p *Publisher) checker() checker { return checker{p.API, p.clock()} }
 // newCheck is the check run of this leg of this run of the workflow.
 func (p *Publisher) newCheck() Check {
 	external := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
-	if id := p.Settings.Leg.id(); id != "" {
-		external += "." + id
+	if id := p.Settings.Leg.id(); id != "" || p.ID != "" {
+		external += "." + digest("check", id, p.ID)
 	}
-	return Check{Name: p.Settings.Leg.named(p.Settings.Check), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
+	return Check{Name: cmp.Or(p.name, p.Settings.Leg.named(p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
 }
 
 func (p *Publisher) newStatus(state, description string) Status {
-	return Status{State: state, Context: p.Settings.Leg.named(p.Settings.Status), Description: description, URL: p.Event.RunURL()}
+	return Status{State: state, Context: cmp.Or(p.context, p.Settings.Leg.named(p.Settings.Status)), Description: description, URL: p.Event.AttemptURL()}
+}
+
+// otherNames are the names to take instead of one that another report of the run has.
+func (p *Publisher) otherNames(name string) []string {
+	out := []string{name}
+	if job := p.Settings.Leg.Job; job != "" && p.Settings.Leg.Matrix == "" {
+		out = append(out, name+" ("+job+")")
+	}
+	for n := 2; n < 10; n++ {
+		out = append(out, fmt.Sprintf("%s %d", out[min(1, len(out)-1)], n))
+	}
+	return out
+}
+
+// nameCheck chooses the name of the check run: GitHub shows the newest of a name alone.
+func (p *Publisher) nameCheck(ctx context.Context) {
+	k := p.newCheck()
+	run := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
+	for _, name := range p.otherNames(k.Name) {
+		found, err := p.API.Checks(ctx, k.SHA, name)
+		taken := slices.ContainsFunc(found, func(f Check) bool {
+			return f.ExternalID != k.ExternalID && (f.ExternalID == run || strings.HasPrefix(f.ExternalID, run+"."))
+		})
+		if err != nil || !taken {
+			p.name = name
+			return
+		}
+	}
+}
+
+// nameStatus chooses the context of the commit status: a newer one replaces it.
+func (p *Publisher) nameStatus(ctx context.Context) {
+	if p.context != "" {
+		return
+	}
+	s := p.newStatus("", "")
+	p.context = s.Context
+	all, err := p.API.Statuses(ctx, p.Event.SHA)
+	if err != nil {
+		return
+	}
+	for _, name := range p.otherNames(s.Context) {
+		taken := slices.ContainsFunc(all, func(o Status) bool { return o.Context == name && o.URL == s.URL })
+		if !taken {
+			p.context = name
+			return
+		}
+	}
 }
 
 // Start says that the run has begun: check run and commit status wait for it. What GitHub
@@ -159,11 +212,17 @@ func (p *Publisher) Start(ctx context.Context) []string {
 				return nil
 			}
 		}
+		if p.ID != "" && !p.unsure {
+			p.nameCheck(ctx)
+		}
 		made, unsure, err := p.checker().begin(ctx, p.newCheck())
 		p.check, p.unsure = made, p.unsure || unsure || uncertain(err)
 		return err
 	})
 	part(partStatus, p.Settings.Status, func() error {
+		if p.ID != "" {
+			p.nameStatus(ctx)
+		}
 		return p.API.CreateStatus(ctx, p.Event.SHA, p.newStatus("pending", "Measuring"))
 	})
 	return warnings
@@ -198,12 +257,16 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		warn(partCheck, err)
 	}
 	if p.Settings.Status != "" && !p.off[partStatus] {
+		ctx := within(ctx, statusPatience)
+		if p.ID != "" {
+			p.nameStatus(ctx)
+		}
 		s := status(p.newStatus("", ""), doc, p.Settings.Report)
 		if p.Settings.Untrusted {
 			s = untrustedStatus(s)
 		}
 		s.Description = p.mask(s.Description)
-		warn(partStatus, p.API.CreateStatus(within(ctx, statusPatience), p.Event.SHA, s))
+		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
 	}
 	// An interrupted run has seconds left, and no verdict to comment on.
 	if m := p.Settings.Comment; m != "" && m != Never && doc.Status != result.StatusInterrupted {
@@ -222,6 +285,10 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 }
 
 func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Check, error) {
+	if p.ID != "" {
+		p.name = ""
+		p.nameCheck(ctx) // two that began at once did not see each other
+	}
 	k := p.newCheck()
 	k, err := completed(k, doc, p.Settings.Report)
 	if err != nil {
@@ -291,7 +358,7 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 	if left.Check == "" && left.Status == "" {
 		return nil
 	}
-	rest := &Publisher{API: p.API, Event: p.Event, Settings: left, Mask: p.Mask, Clock: p.Clock, check: p.check}
+	rest := &Publisher{API: p.API, Event: p.Event, Settings: left, Mask: p.Mask, Clock: p.Clock, ID: p.ID, check: p.check, name: p.name, context: p.context}
 	return rest.Cancel(ctx)
 }
 
@@ -299,17 +366,25 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 func (p *Publisher) abandoned(ctx context.Context) *Settings {
 	left := p.Settings
 	if left.Check != "" {
-		k, ok := p.checker().find(ctx, p.newCheck())
+		want := p.newCheck()
+		want.Name = "" // it may have taken another one
+		k, ok := p.checker().find(ctx, want)
 		if p.check = k; !ok || k.Conclusion != "" {
 			left.Check, p.check = "", Check{}
 		}
+		p.name = k.Name
 	}
 	if left.Status != "" {
 		want := p.newStatus("pending", "")
 		all, err := p.API.Statuses(ctx, p.Event.SHA)
-		ours := func(s Status) bool { return s.Context == want.Context && s.State == want.State && s.URL == want.URL }
-		if err != nil || !slices.ContainsFunc(all, ours) {
+		names := p.otherNames(want.Context)
+		i := slices.IndexFunc(all, func(s Status) bool {
+			return slices.Contains(names, s.Context) && s.State == want.State && s.URL == want.URL
+		})
+		if err != nil || i < 0 {
 			left.Status = ""
+		} else {
+			p.context = all[i].Context
 		}
 	}
 	return &left

@@ -15,6 +15,7 @@ import (
 type begun struct {
 	Check  string `json:"check,omitempty"`
 	Status string `json:"status,omitempty"`
+	ID     string `json:"id,omitempty"` // of the publisher
 }
 
 // begunFile lists what this job has begun on GitHub, as JSON lines, for the step that cleans
@@ -28,7 +29,7 @@ func (a *app) begunFile() string {
 }
 
 // noteBegun remembers what is begun. If that fails, a killed run leaves it in progress.
-func noteBegun(file string, s github.Settings) {
+func noteBegun(file string, s github.Settings, id string) {
 	if file == "" || s.Check == "" && s.Status == "" {
 		return
 	}
@@ -36,7 +37,7 @@ func noteBegun(file string, s github.Settings) {
 	if err != nil {
 		return
 	}
-	_ = json.NewEncoder(f).Encode(begun{s.Check, s.Status})
+	_ = json.NewEncoder(f).Encode(begun{s.Check, s.Status, id})
 	_ = f.Close()
 }
 
@@ -64,7 +65,7 @@ func (a *app) abandon(ctx context.Context) {
 		if json.Unmarshal(s.Bytes(), &b) != nil {
 			continue
 		}
-		p := &github.Publisher{API: api, Event: event, Settings: github.Settings{Check: b.Check, Status: b.Status, Leg: leg}}
+		p := &github.Publisher{API: api, Event: event, Settings: github.Settings{Check: b.Check, Status: b.Status, Leg: leg}, ID: b.ID}
 		for _, w := range p.Abandon(ctx) {
 			a.warn(w)
 		}

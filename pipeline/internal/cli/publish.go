@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"regexp"
 	"slices"
@@ -190,7 +191,7 @@ func (p *publishers) add(a *app, event github.Event, settings []github.Settings,
 			s.Comment = github.Never // a push or a nightly run has nobody to tell
 		}
 		if !s.Nothing() {
-			p.list = append(p.list, &github.Publisher{API: api, Event: event, Settings: s, Mask: mask})
+			p.list = append(p.list, &github.Publisher{API: api, Event: event, Settings: s, Mask: mask, ID: rand.Text()})
 		}
 	}
 }
@@ -203,7 +204,7 @@ func (p *publishers) Start(ctx context.Context) []string {
 		warnings = append(warnings, "nothing is posted to GitHub: "+p.notice)
 	}
 	for _, one := range p.list {
-		noteBegun(p.begun, one.Settings)
+		noteBegun(p.begun, one.Settings, one.ID)
 	}
 	warnings = append(warnings, p.start(ctx)...)
 	p.settle = p.keepStarting(ctx)
