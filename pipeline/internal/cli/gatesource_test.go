@@ -349,7 +349,7 @@ func TestHeadSays(t *testing.T) {
 		{"what made it differ", even, "BUILD = each.key", `BUILD = "base"`, nil, exitUsage, "from which it differed"},
 		{"another model", even, `model      = "tiny"`, `model = "tinier"`, nil, exitUsage, "another model"},
 		{"more GPUs", even, "gpus     = 1", "gpus = 2", nil, exitUsage, "another gpus"},
-		{"more GPUs by an argument", even, "max_num_seqs = 64", "tensor-parallel-size = 2", nil, exitUsage, "another tensor_parallel_size"},
+		{"more GPUs by an argument", strings.Replace(even, "  gpus     = 1\n", "", 1), "max_num_seqs = 64", "tensor-parallel-size = 2", nil, exitUsage, "another tensor_parallel_size"},
 		{"a smaller model by an argument", even, "max_num_seqs = 64", "hf_overrides = { num_hidden_layers = 1 }", nil, exitUsage, "another hf_overrides"},
 		{"another GPU", even, "BUILD = each.key", `BUILD = each.key, CUDA_VISIBLE_DEVICES = "1"`, nil, exitUsage, "another CUDA_VISIBLE_DEVICES"},
 		{"a gate less", judgedFile, `gate "latency"`, `gate "other"`, nil, exitRegression, "gate.latency removed"},
