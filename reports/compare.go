@@ -447,6 +447,7 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	add(allIDs(c)...)
 	return out
 }
+
 const successRate = "success.rate"
 
 // likeIDs are the ids of other load generators for what a metric of the registry is to ours.

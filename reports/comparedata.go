@@ -21,7 +21,7 @@ type compareDocument struct {
 	Rows   []compareDataRow `json:"rows"`
 	// Failures are what became of the requests of cells in which some failed.
 	Failures []compareFailures `json:"failures,omitempty"`
-	Alone  []compareAlone   `json:"alone,omitempty"`
+	Alone    []compareAlone    `json:"alone,omitempty"`
 }
 
 type compareSide struct {

@@ -142,6 +142,9 @@ func TestServerCommandIsAnAxis(t *testing.T) {
 			}
 		})
 	}
+	if runs, _ := documentOf(t, "vllm bench serve \\\n  m\n"+printedBlock(8, 640, 50), interchange.Options{}); len(runs) != 1 {
+		t.Errorf("a command that is none: %d results", len(runs))
+	}
 	if _, doc := documentOf(t, "vllm serve m --port 1\n"+client+printedBlock(8, 640, 50)+"vllm serve m --port 2\n"+client+printedBlock(8, 640, 40), interchange.Options{}); len(doc.Benchmarks[0].Cells) != 1 {
 		t.Errorf("another port is another server: %v", perCell(doc))
 	}

@@ -27,7 +27,11 @@ func isServerCommand(line string) bool {
 // serverArgs are the arguments of a server's command that say what it is, and not where it
 // listens.
 func serverArgs(line string) map[string]string {
-	_, after, _ := cutMatch(line, serverPattern)
+	at := serverPattern.FindStringIndex(line)
+	if at == nil {
+		return nil
+	}
+	after := line[at[1]:]
 	args := map[string]string{}
 	for key, value := range commandArgs(after) {
 		if !volatile.MatchString(key) {
@@ -45,15 +49,6 @@ func serverArgs(line string) map[string]string {
 
 // environment finds the variables that are set for a command.
 var environment = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z0-9_]+)=(\S+)`)
-
-// cutMatch splits a line around the first match of a pattern.
-func cutMatch(line string, p *regexp.Regexp) (before, after string, ok bool) {
-	at := p.FindStringIndex(line)
-	if at == nil {
-		return line, "", false
-	}
-	return line[:at[0]], line[at[1]:], true
-}
 
 // serverKeys are the arguments of servers that results have.
 func serverKeys(runs []*Run) []string {

@@ -176,7 +176,7 @@ func (t *textReader) inCommand(line string) {
 	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
 		return
 	}
-	if !commandPattern.MatchString(t.command) {
+	if serverPattern.MatchString(t.command) && !commandPattern.MatchString(t.command) {
 		t.around.server = serverArgs(t.command)
 		t.command = ""
 		return
