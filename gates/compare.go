@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
 // measure turns a comparison's data into estimates and uncorrected p values. It settles
@@ -101,7 +104,7 @@ func (e *entry) estimate(set settings) {
 // decide gives the verdict on a comparison whose p values are corrected.
 func (c Comparison) decide(e *entry, set settings) {
 	if e.Tested {
-		found := set.plan.noncentrality(e.stat.noise.df(e.N), e.Level/float64(e.GroupSize), Power) * e.stat.noise.se(e.N)
+		found := set.plan.noncentrality(e.stat.noise.df(e.N), e.first, Power) * e.stat.noise.se(e.N)
 		e.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
@@ -110,7 +113,10 @@ func (c Comparison) decide(e *entry, set settings) {
 	m, floor := toScale(c.Metric.Scale, c.Margin), e.sample.floor
 	beyond := func(x float64) bool { return x > m+floor }
 	within := e.stat.upper < m-floor
+	voided := within && c.voidedMatter(m, set)
 	switch {
+	case voided:
+		e.settle(Inconclusive, fmt.Sprintf("runs of the head were void in %s and measured again, more often than the base's; with what was measured at first the interval does not exclude the margin", repeats(len(c.Voided))))
 	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
@@ -124,6 +130,30 @@ func (c Comparison) decide(e *entry, set settings) {
 		e.settle(Inconclusive, c.undecided(e, m))
 		c.need(e, m, set)
 	}
+}
+
+// voidedMatter reports whether the upper bound is not below the margin with the voided runs
+// in place of those that replaced them.
+func (c Comparison) voidedMatter(m float64, set settings) bool {
+	if len(c.Voided) == 0 {
+		return false
+	}
+	first := map[int]Pair{}
+	for _, p := range c.Voided {
+		first[p.Repeat] = p
+	}
+	c.Pairs = slices.Clone(c.Pairs)
+	for i, p := range c.Pairs {
+		if v, ok := first[p.Repeat]; ok {
+			c.Pairs[i] = v
+		}
+	}
+	x, _, _, err := c.sample()
+	if err != nil {
+		return true
+	}
+	s, err := c.test().statistic(x, set)
+	return err != nil || s.upper >= m-x.floor
 }
 
 // undecided says what kept a tested comparison from a decision.
@@ -145,43 +175,56 @@ func (c Comparison) undecided(e *entry, m float64) string {
 
 // need fills in how much more would decide.
 func (c Comparison) need(e *entry, m float64, set settings) {
-	need := func(effect, alpha float64) (int, bool) {
-		n, ok := set.plan.need(effect, e.stat.noise, alpha, Power)
-		return max(n, leastRepeats(e.Test, alpha)), ok
-	}
-	least, unit := e.N+1, "repeats"
 	if e.Test == Prediction {
-		h := len(e.sample.base)
-		need = func(effect, alpha float64) (int, bool) {
-			return set.plan.needSessions(effect, e.stat.noise.sd, h, alpha)
+		if n := c.needSessions(e, m, set); n > 0 {
+			e.NeedSessions = max(n, len(e.sample.head)+1)
+			e.Reason += fmt.Sprintf("; about %d sessions of the head would decide", e.NeedSessions)
 		}
-		least, unit = len(e.sample.head)+1, "sessions of the head"
+		return
 	}
-	n := max(c.decisive(e, m, set.alpha, need), 0)
+	if e.stat.rounded {
+		return // more of the same rounding decides nothing
+	}
+	n := least(e.N+1, func(n int) bool { return c.decides(e, n, m, set) >= Power })
 	if n == 0 {
 		return
 	}
-	n = max(n, least)
-	e.Reason += fmt.Sprintf("; about %d %s would decide", n, unit)
-	if e.Test == Prediction {
-		e.NeedSessions = n
-	} else {
-		e.NeedPairs = n
-	}
+	e.NeedPairs = max(n, leastRepeats(e.Test, e.step))
+	e.Reason += fmt.Sprintf("; about %d repeats would decide", e.NeedPairs)
 }
 
-// decisive is the number that decides by need: for a regression if the estimate is
-// beyond the margin, for a pass otherwise. It is 0 if none is known.
-func (c Comparison) decisive(e *entry, m, alpha float64, need func(effect, alpha float64) (int, bool)) int {
+// decides is the chance that n repeats in all decide, one way or the other, given those
+// that there are: the mean of all is then that of these, plus what is not known of the
+// truth and of the repeats to come, which is Student's t with the variance s²·(1/N − 1/n).
+func (c Comparison) decides(e *entry, n int, m float64, set settings) float64 {
+	v := e.stat.noise
+	spread := v.sd * math.Sqrt(1/float64(e.N)-1/float64(n))
+	bound := set.plan.critical(v.df(n), set.alpha) * v.se(n)
+	worse := max(m, set.plan.critical(v.df(n), e.step)*v.se(n))
+	if c.Strict {
+		worse = max(worse, m+bound)
+	}
+	above := func(x float64) float64 { return tSurvival((x-e.D)/spread, v.df(e.N)) }
+	return 1 - above(m-bound) + above(worse)
+}
+
+// needSessions is the number of sessions of the head that decides with Power, if the
+// estimate is the true one: for a regression if it is beyond the margin, for a pass
+// otherwise. It is 0 if none is known.
+func (c Comparison) needSessions(e *entry, m float64, set settings) int {
+	h := len(e.sample.base)
+	need := func(effect, alpha float64) (int, bool) {
+		return set.plan.needSessions(effect, e.stat.noise.sd, h, alpha)
+	}
 	n, ok := 0, false
 	switch floor := e.sample.floor; {
 	case e.D < m-floor:
-		n, ok = need(m-e.D, alpha)
+		n, ok = need(m-e.D, set.alpha)
 	case !c.Strict:
 		n, ok = need(e.D, e.step)
 	case e.D > m+floor:
 		worse, ok1 := need(e.D, e.step)
-		beyond, ok2 := need(e.D-m, alpha)
+		beyond, ok2 := need(e.D-m, set.alpha)
 		n, ok = max(worse, beyond), ok1 && ok2
 	}
 	if !ok {
@@ -190,20 +233,68 @@ func (c Comparison) decisive(e *entry, m, alpha float64, need func(effect, alpha
 	return n
 }
 
+// least is the smallest number from first to MaxPairs that is enough, 0 if none is, for
+// enough that stays true once it is.
+func least(first int, enough func(n int) bool) int {
+	low, high := first, first
+	for !enough(high) {
+		if high >= MaxPairs {
+			return 0
+		}
+		low, high = high+1, min(2*high, MaxPairs)
+	}
+	for low < high {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return high
+}
+
 // warn adds what a reader should know beside the verdict.
 func (e *entry) warn(c Comparison) {
 	if e.N < c.Planned {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
-	if e.Exact {
+	if e.Exact && !e.stat.rounded {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
+	}
+	if e.stat.rounded {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("values repeat exactly, as rounded ones do: a step between them, of %s, is taken for what they can be off", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.step), "+")))
 	}
 	if differs := c.between(); differs != "" {
 		e.Warnings = append(e.Warnings, differs)
 	}
 	for _, i := range outliers(e.sample.d) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others; it is kept", e.sample.repeats[i]))
+		others := slices.Delete(slices.Clone(e.sample.d), i, i+1)
+		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
+			e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(mean(others))))
 	}
+}
+
+// farther names the side whose value of a repeat is farther from the median of its side.
+func (c Comparison) farther(repeat int) string {
+	distance := func(value func(Pair) float64) float64 {
+		var all []float64
+		at := 0.0
+		for _, p := range c.Pairs {
+			all = append(all, value(p))
+			if p.Repeat == repeat {
+				at = value(p)
+			}
+		}
+		median := Quantile(slices.Sorted(slices.Values(all)), 0.5)
+		if c.Metric.Scale == metric.Log {
+			return math.Abs(math.Log(at / median))
+		}
+		return math.Abs(at - median)
+	}
+	if distance(func(p Pair) float64 { return p.Base }) > distance(func(p Pair) float64 { return p.Head }) {
+		return "base"
+	}
+	return "head"
 }
 
 // outliers are the indices of values more than 3.5 robust standard deviations (1.4826

@@ -73,9 +73,9 @@ type Decision struct {
 	GroupSize int
 	// Margin as it was asked for.
 	Margin float64
-	// NeedPairs, for an inconclusive decision, is the number of repeats with which a
-	// decision is reached with 80 % power if the estimate and the spread are the true
-	// ones; 0 if no number up to MaxPairs is enough or none is known.
+	// NeedPairs, for an inconclusive decision, is the number of repeats in all that decides
+	// with a chance of 80 %, given those that there are; 0 if no number up to MaxPairs is
+	// enough or none is known.
 	NeedPairs int
 	// NeedSessions is the same in sessions of the head, for a stored baseline.
 	NeedSessions int
@@ -101,6 +101,12 @@ type Estimate struct {
 // Requests are the counts behind a success decision.
 type Requests struct {
 	Base, Head Failures
+	// Launches of the two sides, in all cells that they serve.
+	Launches Launches
+	// HeadSuspect is set where the head fails more often than the base in more than one
+	// run, by Fisher's test of the requests or by its servers alone. That is not enough
+	// to call it a regression, but too much to believe that it is as fast as it seems.
+	HeadSuspect bool
 }
 
 // Failures of one side, over all its runs.
@@ -129,7 +135,7 @@ type Judgement struct {
 type Group struct {
 	// Gate is empty for the common group.
 	Gate string
-	// Alpha is the one-sided error rate of the group, Level what is left of it for each
+	// Alpha is the one-sided error rate of the group, Level what is left of it for this
 	// look: the same without a sequence.
 	Alpha, Level float64
 	// IDs of the members.

@@ -69,6 +69,12 @@ type Comparison struct {
 	// Blocks name, by repeat, the conditions that the pair was measured under and others were
 	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
 	Blocks map[int]string
+	// Voided is what was measured at first in repeats whose pair was measured again because
+	// the head's run was void for a cause that can depend on the side, where that befell the
+	// head more often than the base. A pass must hold with these in place of what replaced
+	// them, or slow runs could be measured until they are fast. A Head that is NaN was not
+	// measured, and no pass holds with it.
+	Voided []Pair
 	// Unpaired values in place of Pairs, for tests that pair nothing, in the order of
 	// measurement. Welch, MannWhitney and Permutation without it take the two sides of Pairs
 	// apart.
@@ -89,8 +95,14 @@ type Comparison struct {
 type Success struct {
 	// ID is unique in the family, comparisons included.
 	ID, Gate string
-	// Runs of both sides, in any order. Runs of the same repeat are paired.
+	// Runs of both sides, in any order. Runs of the same repeat are paired, unless Unpaired:
+	// then the repeats of one side have nothing to do with those of the other.
 	Base, Head []Run
+	Unpaired   bool
+	// Sides name what the runs are launches of, "" for those of the gate. Comparisons with
+	// the same Sides are other cells of the same launches, and their servers are compared
+	// together (see Launches).
+	Sides string
 	// Alpha and CanFail as in Comparison.
 	Alpha   float64
 	CanFail bool

@@ -44,17 +44,19 @@ func (e *entry) alone(alpha float64, l stage) {
 	if e.Test != Prediction {
 		e.Level = l.Level(alpha, 1)
 	}
-	e.step = e.Level
+	e.step, e.first = e.Level, e.Level
 }
 
 // adjust corrects the p values of one group and returns the members' IDs.
 //
 // Holm's procedure takes the p values as they are, whatever their dependence. Members
 // tested by max-T are corrected among themselves instead, with the part of the level
-// that is theirs by number; so are the others then.
+// that is theirs by number; so are the others then. Where the group compares launches,
+// LaunchShare of the level is theirs.
 func adjust(members []*entry, g Group, seed uint64) []string {
 	ids := make([]string, len(members))
 	var joint, rest []*entry
+	share := testShare(members)
 	for i, e := range members {
 		ids[i] = e.ID
 		e.Level, e.GroupSize = g.Level, len(members)
@@ -67,7 +69,7 @@ func adjust(members []*entry, g Group, seed uint64) []string {
 	holm(rest, g)
 	maxT(joint, seed)
 	for _, block := range [][]*entry{joint, rest} {
-		whole := float64(len(members)) / float64(max(len(block), 1))
+		whole := float64(len(members)) / float64(max(len(block), 1)) / share
 		open := 0
 		for _, e := range block {
 			e.PHolm, e.PBetterHolm = min(1, whole*e.PHolm), min(1, whole*e.PBetterHolm)
@@ -79,7 +81,21 @@ func adjust(members []*entry, g Group, seed uint64) []string {
 			e.step = g.Level / whole / float64(max(open, 1))
 		}
 	}
+	for _, e := range members {
+		e.first = g.Level * share / float64(len(members))
+	}
 	return ids
+}
+
+// testShare is the part of a group's level that its tests of values and requests have: all
+// of it, or what LaunchShare leaves. It follows from the plan.
+func testShare(members []*entry) float64 {
+	for _, e := range members {
+		if e.Requests != nil {
+			return 1 - LaunchShare
+		}
+	}
+	return 1
 }
 
 // holm fills in Holm's adjusted p values of a block. What an earlier look has rejected

@@ -9,7 +9,7 @@ func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
-	entries, groups := f.look(stage{Looks{1}, 1}, nil, newPlanner())
+	entries, groups := f.look(single, nil, newPlanner())
 	j := assemble(f, entries, groups)
 	guard(f, &j)
 	return j, nil
@@ -38,6 +38,7 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	for _, e := range entries {
 		e.rejected = rejected[e.ID]
 	}
+	f.launches(entries)
 	groups := f.correct(l, entries)
 	for i, c := range f.Comparisons {
 		if c.test() == Prediction {
@@ -79,9 +80,14 @@ type entry struct {
 	// fisher is the p value of the head's failed requests before anything that a
 	// success comparison demands beside it.
 	fisher float64
+	// launched are the repeats behind the comparison of launches of a success comparison.
+	launched *launched
 	// step is the uncorrected level that this entry would have to reach next in
 	// Holm's procedure, given those of its group that are rejected already.
 	step float64
+	// first is the uncorrected level that is enough for this entry whatever the others of
+	// its group come to.
+	first float64
 	// rejected is what an earlier look decided, Regression or Improvement, if it did.
 	rejected Verdict
 }
@@ -112,11 +118,11 @@ func guard(f Family, j *Judgement) {
 			if d.Verdict != Pass && d.Verdict != Improvement {
 				continue
 			}
-			switch success.Verdict {
-			case Regression:
+			switch {
+			case success.Verdict == Regression, success.Requests.HeadSuspect:
 				d.Verdict, d.NeedPairs = Inconclusive, 0
 				d.Reason = fmt.Sprintf("the head fails where the base does not (%s), and a failure never looks like a speed-up", s.ID)
-			case Inconclusive, Invalid:
+			case success.Verdict == Inconclusive, success.Verdict == Invalid:
 				d.Warnings = append(d.Warnings, fmt.Sprintf("success rates are %s (%s): %s", success.Verdict, s.ID, success.Reason))
 			}
 		}

@@ -3,6 +3,7 @@ package gates
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Looks are the numbers of repeats after which a sequence is judged, ascending.
@@ -33,47 +34,119 @@ func (l Looks) check() error {
 	return nil
 }
 
-// Level is the nominal one-sided level of each look for members comparisons that share
-// the overall level alpha by Holm's procedure: with it the chance that one of them, which
-// is no worse, is ever called worse is at most alpha, over all looks together. It is the
-// level to compare with Holm's adjusted p value.
+// Level is the nominal one-sided level of the k-th look, from 0, for members comparisons
+// that share the overall level alpha by Holm's procedure: with it the chance that one of
+// them, which is no worse, is ever called worse is at most alpha, over all looks together.
+// It is the level to compare with Holm's adjusted p value.
 //
-// The level is alpha over a divisor that depends on the number of looks and, because
-// smaller levels make looks less alike, on alpha/members. Divisors come from the joint
-// law of the t statistics after 4, 6, 8, … pairs; sequences that begin later or look
-// closer together make looks more alike and err on the safe side. One look needs no
-// correction. Sequences that begin below 4 pairs, more than ten looks and levels
-// below 1e-4 are divided by the number of looks (Bonferroni).
+// Alpha, but for a reserve, is spent linearly in the repeats (K. K. G. Lan and D. L.
+// DeMets, Biometrika 70, 1983): after n of N repeats n/N of it is gone. A flat level spends most of it early,
+// where few pairs decide little. The levels come from the joint law of the t statistics
+// after 4, 6, 8, … pairs, and depend on alpha/members, because smaller levels make looks
+// less alike; sequences that begin later or look closer together make looks more alike and
+// err on the safe side. Sequences that begin below 4 pairs or look more than 2 pairs apart,
+// more than ten looks and levels below 1e-4 share the level equally (Bonferroni).
 //
-// For 0.05 and five looks the level is 0.0125 for up to 20 comparisons.
-func (l Looks) Level(alpha float64, members int) float64 {
-	return alpha / l.divisor(alpha/float64(max(members, 1)))
+// For 0.05, one comparison and five looks the levels are 0.0153, 0.0108,
+// 0.0121, 0.0140 and 0.0163.
+func (l Looks) Level(k int, alpha float64, members int) float64 {
+	if len(l) == 1 {
+		return alpha
+	}
+	return (1 - reserve) * alpha * l.spent(alpha / float64(max(members, 1)))[k]
 }
 
-// divisor is the α of one comparison over the nominal level of its looks.
-func (l Looks) divisor(alpha float64) float64 {
-	looks := len(l)
-	if looks <= 1 {
-		return 1
-	}
-	if l[0] >= 4 && looks <= len(divisors[0].byLooks) {
-		for _, row := range divisors {
+// reserve is the part of alpha that the planned looks of a sequence leave for repeats that
+// are added to it when it ends undecided.
+const reserve = 0.08
+
+// Last is the level of the last look.
+func (l Looks) Last(alpha float64, members int) float64 {
+	return l.Level(len(l)-1, alpha, members)
+}
+
+// spent are the nominal levels of the looks over the overall level alpha of one comparison.
+func (l Looks) spent(alpha float64) []float64 {
+	if l.tabled() {
+		for _, row := range spending {
 			if alpha >= row.least {
-				return row.byLooks[looks-1]
+				return row.byLooks[len(l)-1]
 			}
 		}
 	}
-	return float64(looks)
+	return slices.Repeat([]float64{1 / float64(len(l))}, len(l))
 }
 
-// divisors are the quotients of the overall and the nominal level after 4, 6, 8, … pairs,
-// rounded up, for overall levels from least on. TestDivisorsFollowFromTheJointLaw derives
-// them; testdata/looks.py checks that law by simulation.
-var divisors = []struct {
+// tabled reports whether the looks are at most as different as those of the table.
+func (l Looks) tabled() bool {
+	if len(l) == 1 {
+		return true
+	}
+	if l[0] < 4 || len(l) > len(spending[0].byLooks) {
+		return false
+	}
+	for k, n := range l[1:] {
+		if n-l[k] > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// spending are the nominal levels after 4, 6, 8, … pairs over the overall level, rounded
+// down, for overall levels from least on, by the number of looks.
+// TestSpendingFollowsFromTheJointLaw holds them; testdata/looks.py checks that law by
+// simulation.
+var spending = []struct {
 	least   float64
-	byLooks [10]float64
+	byLooks [][]float64
 }{
-	{0.0025, [10]float64{1, 1.9, 2.65, 3.35, 4, 4.5, 5, 5.5, 5.9, 6.3}},
-	{0.0005, [10]float64{1, 1.95, 2.8, 3.6, 4.3, 4.9, 5.5, 6, 6.5, 6.95}},
-	{0.0001, [10]float64{1, 2, 2.95, 3.75, 4.5, 5.2, 5.85, 6.45, 7, 7.5}},
+	{0.02, [][]float64{
+		{1},
+		{0.666, 0.511},
+		{0.5, 0.369, 0.417},
+		{0.4, 0.287, 0.323, 0.377},
+		{0.333, 0.235, 0.262, 0.305, 0.354},
+		{0.285, 0.198, 0.221, 0.256, 0.296, 0.34},
+		{0.25, 0.17, 0.189, 0.22, 0.254, 0.29, 0.328},
+		{0.222, 0.15, 0.166, 0.192, 0.222, 0.253, 0.286, 0.32},
+		{0.2, 0.134, 0.147, 0.17, 0.196, 0.224, 0.253, 0.283, 0.313},
+		{0.181, 0.121, 0.132, 0.153, 0.177, 0.201, 0.227, 0.253, 0.28, 0.307},
+	}},
+	{0.0025, [][]float64{
+		{1},
+		{0.666, 0.415},
+		{0.5, 0.3, 0.33},
+		{0.4, 0.239, 0.259, 0.293},
+		{0.333, 0.199, 0.212, 0.24, 0.272},
+		{0.285, 0.169, 0.18, 0.203, 0.23, 0.257},
+		{0.25, 0.146, 0.157, 0.176, 0.199, 0.223, 0.247},
+		{0.222, 0.128, 0.138, 0.155, 0.174, 0.195, 0.218, 0.24},
+		{0.2, 0.114, 0.123, 0.139, 0.155, 0.174, 0.193, 0.213, 0.233},
+		{0.181, 0.103, 0.112, 0.125, 0.14, 0.158, 0.173, 0.192, 0.209, 0.228},
+	}},
+	{0.0005, [][]float64{
+		{1},
+		{0.666, 0.37},
+		{0.5, 0.278, 0.295},
+		{0.4, 0.223, 0.234, 0.259},
+		{0.333, 0.188, 0.192, 0.214, 0.238},
+		{0.285, 0.162, 0.165, 0.182, 0.202, 0.224},
+		{0.25, 0.138, 0.142, 0.158, 0.175, 0.194, 0.213},
+		{0.222, 0.119, 0.126, 0.14, 0.154, 0.171, 0.188, 0.205},
+		{0.2, 0.106, 0.114, 0.125, 0.138, 0.153, 0.168, 0.183, 0.2},
+		{0.181, 0.095, 0.104, 0.113, 0.124, 0.138, 0.151, 0.165, 0.18, 0.192},
+	}},
+	{0.0001, [][]float64{
+		{1},
+		{0.666, 0.349},
+		{0.5, 0.266, 0.281},
+		{0.4, 0.22, 0.221, 0.241},
+		{0.333, 0.179, 0.184, 0.199, 0.217},
+		{0.285, 0.149, 0.156, 0.171, 0.183, 0.201},
+		{0.25, 0.128, 0.136, 0.149, 0.16, 0.175, 0.191},
+		{0.222, 0.113, 0.121, 0.131, 0.141, 0.154, 0.168, 0.184},
+		{0.2, 0.103, 0.108, 0.116, 0.127, 0.138, 0.15, 0.163, 0.176},
+		{0.181, 0.093, 0.098, 0.105, 0.115, 0.125, 0.137, 0.147, 0.161, 0.169},
+	}},
 }

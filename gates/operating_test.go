@@ -3,6 +3,7 @@ package gates_test
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -13,7 +14,7 @@ import (
 func characteristics() []chart {
 	return []chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		storedBaselines(), addedRepeats(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(),
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(),
 	}
 }
 
@@ -125,6 +126,121 @@ func quietFiles() chart {
 	return c
 }
 
+// troubles are what befalls a side: the failed requests of a run of 200, and whether its
+// server fails in a launch.
+type troubles struct {
+	requests func(s *simulator) int
+	crashes  float64
+}
+
+// bursts are runs that lose 10 requests at once.
+func bursts(share float64) func(*simulator) int {
+	return func(s *simulator) int {
+		if s.rng.Float64() < share {
+			return 10
+		}
+		return 0
+	}
+}
+
+// scattered are requests that fail one by one.
+func scattered(share float64) func(*simulator) int {
+	return func(s *simulator) int {
+		failed := 0
+		for range 200 {
+			if s.rng.Float64() < share {
+				failed++
+			}
+		}
+		return failed
+	}
+}
+
+// troubled is a file of 5 cells without a change of its one metric, in which something
+// befalls each side.
+func (s *simulator) troubled(base, head troubles) gates.Family {
+	f := s.quiet(5, 1, 0.02)
+	for i := range f.Comparisons {
+		f.Success = append(f.Success, gates.Success{ID: fmt.Sprint("success ", i), Gate: "gate.g", CanFail: true, Metrics: []string{f.Comparisons[i].ID}})
+	}
+	for repeat := range 12 {
+		dead := [2]bool{s.rng.Float64() < base.crashes, s.rng.Float64() < head.crashes}
+		for i := range f.Success {
+			success := &f.Success[i]
+			for k, side := range []troubles{base, head} {
+				r := gates.Run{Repeat: repeat, Sent: 200, ServerFailed: dead[k]}
+				if side.requests != nil {
+					r.Failed = side.requests(s)
+				}
+				if k == 0 {
+					success.Base = append(success.Base, r)
+				} else {
+					success.Head = append(success.Head, r)
+				}
+			}
+			if dead[0] || dead[1] {
+				c := &f.Comparisons[i]
+				c.Pairs = slices.DeleteFunc(c.Pairs, func(p gates.Pair) bool { return p.Repeat == repeat })
+			}
+		}
+	}
+	return f
+}
+
+// isFailing says that any comparison, of values or of failures, is a regression.
+func isFailing(e ending) bool {
+	return isRed(e) || slices.ContainsFunc(e.Success, func(d gates.Decision) bool { return d.Verdict == gates.Regression })
+}
+
+func failuresOfBoth() chart {
+	c := chart{
+		title:   "**Failures of equal sides**: files of 5 cells without a change in which any comparison is called a regression, % of files.",
+		columns: []string{"on both sides", "regression"},
+	}
+	for _, tt := range []struct {
+		label string
+		both  troubles
+	}{
+		{"10 of 200 requests lost in 2 % of runs", troubles{requests: bursts(0.02)}},
+		{"10 of 200 requests lost in 5 % of runs", troubles{requests: bursts(0.05)}},
+		{"10 of 200 requests lost in 10 % of runs", troubles{requests: bursts(0.10)}},
+		{"10 of 200 requests lost in 50 % of runs", troubles{requests: bursts(0.50)}},
+		{"1 % of requests lost", troubles{requests: scattered(0.01)}},
+		{"a crash in 5 % of launches", troubles{crashes: 0.05}},
+		{"a crash in 10 % of launches", troubles{crashes: 0.10}},
+		{"a crash in 20 % of launches", troubles{crashes: 0.20}},
+		{"a crash in 50 % of launches", troubles{crashes: 0.50}},
+		{"a crash in 10 % of launches, and 10 of 200 requests lost in 10 % of runs", troubles{bursts(0.10), 0.10}},
+	} {
+		sc := looked("both fail, "+tt.label, func(s *simulator) gates.Family { return s.troubled(tt.both, tt.both) })
+		c.lines = append(c.lines, line{tt.label, []cell{{sc, isFailing, atMostPercent(5)}}})
+	}
+	return c
+}
+
+func failuresOfTheHead() chart {
+	c := chart{
+		title:   "**Failures of the head**: the same files where the head alone fails, or more often than a base that loses 1 % of its requests.",
+		columns: []string{"on the head", "called a regression, %", "mean pairs"},
+	}
+	for _, tt := range []struct {
+		label      string
+		base, head troubles
+		least      float64
+	}{
+		{"1 % of requests lost", troubles{}, troubles{requests: scattered(0.01)}, 99},
+		{"3 % of requests lost, 1 % on the base", troubles{requests: scattered(0.01)}, troubles{requests: scattered(0.03)}, 99},
+		{"10 of 200 requests lost in half of the runs", troubles{}, troubles{requests: bursts(0.5)}, 0},
+		{"never starts", troubles{}, troubles{crashes: 1}, 100},
+		{"a crash in three of four launches", troubles{}, troubles{crashes: 0.75}, 0},
+		{"a crash in half of the launches", troubles{}, troubles{crashes: 0.5}, 0},
+	} {
+		sc := looked("head fails, "+tt.label, func(s *simulator) gates.Family { return s.troubled(tt.base, tt.head) })
+		c.lines = append(c.lines, line{tt.label, []cell{{sc, isFailing, atLeastPercent(tt.least)}, {sc, nil, bound{}}}})
+	}
+	return c
+}
+
 func storedBaselines() chart {
 	c := chart{
 		title:   "**Stored baselines**: one session against 10 of the history, % of files.",
@@ -159,7 +275,7 @@ func addedRepeats() chart {
 			label = "4 to 6, then to 10"
 		}
 		sc := func(shift, sd float64) *scenario {
-			return inStages(fmt.Sprintf("added to %s, SD %g, shift %.3f", label, sd, shift), func(s *simulator) gates.Sequence {
+			return inStages(fmt.Sprintf("a quarter added to %s, SD %g, shift %.3f", label, sd, shift), func(s *simulator) gates.Sequence {
 				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 16, shift, sd)}}
 				return gates.Sequence{Family: f, Looks: gates.LooksBetween(4, 16), Before: before}
 			})

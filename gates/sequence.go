@@ -7,7 +7,7 @@ import (
 )
 
 // Sequence is a family that is judged several times while its repeats come in. Alpha and
-// PassAlpha are those of the whole sequence; each look is judged at [Looks.Level] of them.
+// PassAlpha are those of the whole sequence; each look is judged at its [Looks.Level] of them.
 //
 // The family keeps every member at every look. The first look at which a comparison is
 // pass, improvement or regression decides it: later data are shown and not judged. The
@@ -19,7 +19,7 @@ type Sequence struct {
 	Looks Looks
 	// Before are the looks as they were planned before repeats were added to the sequence,
 	// one list for each time. A look keeps the level it was planned with; the looks added by
-	// the k-th extension have the level of all of them for Alpha/(k+1). So what an undecided
+	// the k-th extension have the level of all of them for Alpha·4⁻ᵏ. So what an undecided
 	// sequence is given in addition costs: see [Sequence.Extendable].
 	Before []Looks
 	// Taken are the looks that were taken; nil means all planned looks that the
@@ -61,7 +61,7 @@ func (s Sequence) Judge() (Progress, error) {
 	c := &course{Sequence: s, repeats: s.Family.repeats(), plan: newPlanner(), final: map[string]Decision{}}
 	var p Progress
 	for _, n := range c.due() {
-		c.look(n, false)
+		c.look(len(p.Taken), n, false)
 		p.Taken = append(p.Taken, n)
 		if len(c.open) == 0 {
 			break
@@ -72,9 +72,9 @@ func (s Sequence) Judge() (Progress, error) {
 	p.Stop = s.Ended || taken && (len(c.open) == 0 || p.Taken[len(p.Taken)-1] >= last)
 	switch {
 	case taken && p.Stop:
-		c.look(p.Taken[len(p.Taken)-1], true)
+		c.look(len(p.Taken)-1, p.Taken[len(p.Taken)-1], true)
 	case p.Stop:
-		c.look(0, true) // nothing was measured
+		c.look(0, 0, true) // nothing was measured
 	}
 	if taken || p.Stop {
 		p.Judgement = c.judgement()
@@ -144,9 +144,9 @@ func (c *course) next(taken []int) int {
 	return 0
 }
 
-// look judges the first n repeats. Sessions are judged at the end only, when the last look
+// look judges the first n repeats, as the k-th look. Sessions are judged at the end only, when the last look
 // is repeated with them: as one look, so that what it has rejected is not yet settled.
-func (c *course) look(n int, end bool) {
+func (c *course) look(k, n int, end bool) {
 	if !end {
 		c.rejected = map[string]Verdict{}
 		for id, d := range c.final {
@@ -155,7 +155,7 @@ func (c *course) look(n int, end bool) {
 	}
 	f := c.Family.upTo(c.repeats[:n], end)
 	c.open = nil
-	c.entries, c.groups = f.look(c.stage(n), c.rejected, c.plan)
+	c.entries, c.groups = f.look(c.stage(k, n), c.rejected, c.plan)
 	for i, e := range c.entries {
 		if _, decided := c.final[e.ID]; decided {
 			continue
@@ -211,7 +211,11 @@ func (f Family) repeats() []int {
 		}
 	}
 	for _, s := range f.Success {
-		for _, r := range slices.Concat(s.Base, s.Head) {
+		runs := s.Head
+		if !s.Unpaired { // the base's repeats are those of this session
+			runs = slices.Concat(s.Base, s.Head)
+		}
+		for _, r := range runs {
 			all = append(all, r.Repeat)
 		}
 	}
@@ -245,6 +249,7 @@ func (f Family) upTo(repeats []int, end bool) Family {
 	for i := range f.Comparisons {
 		c := &f.Comparisons[i]
 		c.Pairs = slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !among[p.Repeat] })
+		c.Voided = slices.DeleteFunc(slices.Clone(c.Voided), func(p Pair) bool { return !among[p.Repeat] })
 		switch {
 		case c.test() == Prediction && !end && c.Missing == "":
 			c.Missing = "sessions are judged once, when the session ends"
@@ -261,7 +266,10 @@ func (f Family) upTo(repeats []int, end bool) Family {
 	}
 	for i := range f.Success {
 		s := &f.Success[i]
-		s.Base, s.Head = keep(s.Base), keep(s.Head)
+		s.Head = keep(s.Head)
+		if !s.Unpaired {
+			s.Base = keep(s.Base)
+		}
 	}
 	return f
 }

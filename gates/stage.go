@@ -3,33 +3,47 @@ package gates
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
-// stage is a plan of looks with its part of alpha: 1 as it was planned before there were
-// data, less where repeats were added afterwards.
+// stage is a look of a plan of looks, from 0, with the plan's part of alpha: 1 as it was
+// planned before there were data, less where repeats were added afterwards.
 type stage struct {
 	Looks
+	look int
 	part float64
 }
 
-// Level is the nominal level of each look of the stage.
+// single is the one look of a judgement without a sequence.
+var single = stage{Looks{1}, 0, 1}
+
+// Level is the nominal level of the look.
 func (s stage) Level(alpha float64, members int) float64 {
-	return s.Looks.Level(alpha*s.part, members)
+	return s.Looks.Level(s.look, alpha*s.part, members)
 }
 
-// stage is the plan that a look belongs to: the first one that has it.
-func (s Sequence) stage(n int) stage {
-	for k, looks := range s.Before {
+// stage is the k-th look that is taken, after n repeats: a look of the first plan that has
+// it.
+func (s Sequence) stage(k, n int) stage {
+	for i, looks := range s.Before {
 		if slices.Contains(looks, n) {
-			return stage{looks, 1 / float64(k+1)}
+			return stage{looks, min(k, len(looks)-1), part(i)}
 		}
 	}
-	return s.last()
+	last := s.last()
+	last.look = min(k, len(s.Looks)-1)
+	return last
 }
 
-// last is the plan as it is now.
-func (s Sequence) last() stage { return stage{s.Looks, 1 / float64(len(s.Before)+1)} }
+// last is the last look of the plan as it is now.
+func (s Sequence) last() stage {
+	return stage{s.Looks, len(s.Looks) - 1, part(len(s.Before))}
+}
+
+// part of alpha that the looks of the i-th extension have, 0 for those planned before there
+// were data. These spend all but a tenth of it, so what is added has little.
+func part(i int) float64 { return math.Pow(4, -float64(i)) }
 
 // Extendable says whether repeats may be added to a sequence with these looks after its
 // data were seen. A sequence of several looks spends less than alpha on a wrong pass or a

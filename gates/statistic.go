@@ -15,7 +15,7 @@ type statistic struct {
 	// n is the number of repeats, or of the smaller side's values.
 	n                int
 	shift, se, df, t float64
-	exact            bool
+	exact, rounded   bool
 	greater, less    float64
 	lower, upper     float64
 	// noise extrapolates to other numbers of repeats.
@@ -42,8 +42,9 @@ type sample struct {
 	repeats []int
 	// base and head are the two sides of an unpaired comparison.
 	base, head []float64
-	// floor is the size of what float64 rounds off in them.
-	floor float64
+	// floor is the size of what float64 rounds off in them, and step that of what whoever
+	// measured has rounded off; 0 if nothing shows that.
+	floor, step float64
 }
 
 // unpaired says that the test sets the two sides against each other as wholes.
@@ -61,6 +62,9 @@ func (c Comparison) sample() (x sample, base, head []float64, err error) {
 	}
 	if !c.test().unpaired() {
 		x.d, x.floor, err = differences(c.Metric, pairs)
+		if err == nil {
+			x.step = stepOf(c.Metric, base, head)
+		}
 		return x, base, head, err
 	}
 	if c.Unpaired != nil {
@@ -111,13 +115,14 @@ func (t Test) statistic(x sample, set settings) (statistic, error) {
 	if err != nil {
 		return statistic{}, err
 	}
+	test.rounded(x.step)
 	return test.statistic(set.plan.critical(test.DF, set.alpha)), nil
 }
 
 // statistic of a t-test with the critical value of its bounds.
 func (r TTest) statistic(critical float64) statistic {
 	s := statistic{
-		n: r.N, shift: r.Mean, se: r.SE, df: r.DF, t: r.T, exact: r.Exact,
+		n: r.N, shift: r.Mean, se: r.SE, df: r.DF, t: r.T, exact: r.Exact, rounded: r.Bias > 0,
 		greater: r.Greater, less: r.Less, noise: paired(r.SD),
 	}
 	s.lower, s.upper = r.bounds(critical)

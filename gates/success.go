@@ -3,12 +3,13 @@ package gates
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// twice is how often a failure must show to count as the head's: once is an accident.
+// twice is in how many runs requests must fail to count as a side's: once is an accident.
 const twice = 2
 
 // count turns the runs of both sides into counts and uncorrected p values.
@@ -32,33 +33,53 @@ func count(s Success, alpha float64) *entry {
 	e.D = head.fraction() - base.fraction()
 	e.Change, e.Worse = -e.D, e.D > 0
 	e.fisher = fisher(head, base)
-	e.P, e.PBetter = evidence(head, base), evidence(base, head)
-	if base.Failed > 0 && head.Failed > 0 {
-		e.replicated(s)
-	}
+	e.P, e.PBetter = e.evidence(s)
 	return e
 }
 
-// replicated demands, where both sides fail, that the failures differ from run to run
-// as well as in the pool: failures come in clusters, which Fisher's test takes for
-// independent.
-func (e *entry) replicated(s Success) {
-	test, err := PairedT(fractions(s))
+// evidence are the one-sided p values that the head fails more often than the base, and
+// less often. The run is the unit: whatever befalls a run befalls many of its requests,
+// which Fisher's test takes for independent. So the larger p value counts, of the
+// requests' and of the runs'.
+func (e *entry) evidence(s Success) (more, fewer float64) {
+	more, fewer = 1, 1
+	t, b, h, err := s.overRuns()
 	if err != nil {
-		e.P, e.PBetter = 1, 1 // one pair replicates nothing
-		return
+		return more, fewer // one run is no evidence
 	}
-	e.SE, e.DF, e.T, e.Exact = test.SE, test.DF, test.T, test.Exact
-	e.P, e.PBetter = max(e.P, test.Greater), max(e.PBetter, test.Less)
+	e.SE, e.DF, e.T, e.Exact = t.se, t.df, t.t, t.exact
+	if e.Requests.Head.WithFailures >= twice {
+		more = max(e.fisher, t.greater, runFloor(h, b))
+	}
+	if base := e.Requests.Base; base.WithFailures >= twice {
+		fewer = max(fisher(base, e.Requests.Head), t.less, runFloor(b, h))
+	}
+	return more, fewer
 }
 
-// evidence is the one-sided p value that side a fails more often than b. Failures in a
-// single run are no evidence: whatever befell that run befell all its requests.
-func evidence(a, b Failures) float64 {
-	if a.WithFailures < twice {
-		return 1
+// overRuns is the t-test of the failed fractions of runs: of their differences by repeat,
+// or of both sides where the runs of one belong to none of the other. It returns how many
+// runs of base and head it rests on.
+func (s Success) overRuns() (t statistic, base, head int, err error) {
+	if s.Unpaired {
+		x := sample{base: failedFractions(s.Base), head: failedFractions(s.Head)}
+		t, err = welch(x, settings{alpha: 0.5, plan: newPlanner()})
+		return t, len(x.base), len(x.head), err
 	}
-	return fisher(a, b)
+	d := fractions(s)
+	r, err := PairedT(d)
+	if err != nil {
+		return statistic{}, 0, 0, err
+	}
+	return r.statistic(0), len(d), len(d), nil
+}
+
+// runFloor is the smallest p value that runs can have in which each of head's fails and
+// none of the base's, or the reverse: the chance of it where either kind of run fails at
+// the rate that makes it largest. It is 4⁻ⁿ for n of each side.
+func runFloor(head, base int) float64 {
+	n := float64(head + base)
+	return math.Pow(float64(head)/n, float64(head)) * math.Pow(float64(base)/n, float64(base))
 }
 
 // fisher is Fisher's exact test of the requests of side a against those of b.
@@ -95,6 +116,17 @@ func tally(runs []Run, alpha float64) Failures {
 // fraction of the requests that failed.
 func (f Failures) fraction() float64 { return float64(f.Failed) / float64(f.Sent) }
 
+// failedFractions are those of the runs whose server did not fail.
+func failedFractions(runs []Run) []float64 {
+	var out []float64
+	for _, r := range runs {
+		if !r.ServerFailed && r.Sent > 0 {
+			out = append(out, float64(r.Failed)/float64(r.Sent))
+		}
+	}
+	return out
+}
+
 // fractions are head − base of the failed fractions of the repeats that both sides have,
 // by repeat.
 func fractions(s Success) []float64 {
@@ -118,7 +150,8 @@ func fractions(s Success) []float64 {
 // decide gives the verdict on success rates from servers and requests. Where the two
 // disagree, what speaks against the head wins.
 func (s Success) decide(e *entry) {
-	v, reason := servers(*e.Requests)
+	e.Requests.HeadSuspect = e.suspect()
+	v, reason := e.servers()
 	if v == Regression || v == Invalid {
 		e.settle(v, reason)
 		e.Infrastructure = v == Invalid
@@ -134,23 +167,11 @@ func (s Success) decide(e *entry) {
 	}
 }
 
-// servers decides on launches that failed and servers that crashed; "" means that none
-// did.
-func servers(r Requests) (Verdict, string) {
-	base, head := r.Base.ServerFailed, r.Head.ServerFailed
-	switch {
-	case base > 0 && head > 0:
-		return Invalid, fmt.Sprintf("base fails too: the server failed in %d of %d runs of the base and %d of %d of the head", base, r.Base.Runs, head, r.Head.Runs)
-	case head >= twice:
-		return Regression, fmt.Sprintf("the head's server failed in %d of %d runs, the base's in none", head, r.Head.Runs)
-	case base >= twice:
-		return Improvement, fmt.Sprintf("the base's server failed in %d of %d runs, the head's in none", base, r.Base.Runs)
-	case head > 0:
-		return Inconclusive, fmt.Sprintf("the head's server failed in 1 of %d runs; a second time would be a regression", r.Head.Runs)
-	case base > 0:
-		return Inconclusive, fmt.Sprintf("the base's server failed in 1 of %d runs, the head's in none", r.Base.Runs)
-	}
-	return "", ""
+// suspect reports whether the head fails too often to be believed.
+func (e *entry) suspect() bool {
+	base, head := e.Requests.Base, e.Requests.Head
+	return head.ServerFailed >= twice && head.ServerFailed > base.ServerFailed ||
+		e.Tested && e.Worse && head.WithFailures >= twice && e.fisher <= e.Level
 }
 
 // requests decides on requests that failed. There is no margin: a head that fails more
@@ -162,9 +183,9 @@ func requests(e *entry) {
 	case !e.Tested:
 		e.settle(Missing, "no requests were sent on both sides")
 	case e.significantlyWorse():
-		e.settle(Regression, counts+": significantly more after Holm, in more than one run")
+		e.settle(Regression, counts+": significantly more after Holm, run by run")
 	case e.significantlyBetter():
-		e.settle(Improvement, counts+": significantly fewer after Holm, in more than one run")
+		e.settle(Improvement, counts+": significantly fewer after Holm, run by run")
 	case !e.Worse:
 		e.settle(Pass, counts)
 	case base.Failed > 0 && e.fisher > e.Level:
@@ -173,6 +194,6 @@ func requests(e *entry) {
 	case head.WithFailures < twice:
 		e.settle(Inconclusive, counts+", in one run only")
 	default:
-		e.settle(Inconclusive, counts+": not significant after Holm")
+		e.settle(Inconclusive, fmt.Sprintf("%s, in %d of %d runs of the head and %d of %d of the base: not significant after Holm", counts, head.WithFailures, head.Runs-head.ServerFailed, base.WithFailures, base.Runs-base.ServerFailed))
 	}
 }

@@ -29,26 +29,30 @@ func TestSuccess(t *testing.T) {
 		reason     string
 	}{
 		"no failures":                 {side(0, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, "0 of 4000"},
-		"head fails in two runs":      {side(0, 0, 0, 0), side(4, 0, 5, 0), gates.Regression, "more than one run"},
+		"head fails in two runs":      {side(0, 0, 0, 0), side(4, 0, 5, 0), gates.Inconclusive, "in 2 of 4 runs of the head and 0 of 4 of the base"},
+		"head fails in all runs":      {side(0, 0, 0, 0), side(4, 6, 5, 5), gates.Regression, "run by run"},
 		"head fails in one run":       {side(0, 0, 0, 0), side(200, 0, 0, 0), gates.Inconclusive, "one run only"},
 		"two requests":                {side(0, 0, 0, 0), side(1, 1, 0, 0), gates.Inconclusive, "not significant"},
 		"both alike":                  {side(3, 2, 4, 3), side(3, 3, 3, 4), gates.Pass, "both sides fail"},
 		"both, head far more":         {side(3, 2, 4, 3), side(30, 34, 28, 31), gates.Regression, ""},
 		"both, head in one run":       {side(3, 2, 4, 3), side(90, 0, 0, 0), gates.Inconclusive, "one run only"},
 		"both, clustered in the head": {side(0, 3, 0, 0), side(1, 90, 0, 0), gates.Inconclusive, "not significant"},
-		"base fails more":             {side(4, 0, 5, 0), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
+		"base fails more":             {side(4, 5, 5, 6), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"base fails once":             {side(4, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, ""},
 
-		"head does not start":                      {side(0, 0, 0), side(-1, -1, -1), gates.Regression, "3 of 3 runs"},
-		"head crashes twice":                       {side(0, 0, 0, 0), side(0, -1, 0, -1), gates.Regression, "2 of 4 runs"},
-		"head crashes once":                        {side(0, 0, 0, 0), side(0, -1, 0, 0), gates.Inconclusive, "a second time would be a regression"},
+		"head does not start":                      {side(0, 0, 0, 0), side(-1, -1, -1, -1), gates.Regression, "4 of 4 repeats, the base's in none: significantly"},
+		"head did not start three times":           {side(0, 0, 0), side(-1, -1, -1), gates.Inconclusive, "a regression if it fails in the next repeat as well"},
+		"head crashes in most repeats":             {side(0, 0, 0, 0, 0, 0), side(-1, -1, 0, -1, -1, -1), gates.Regression, "5 of 6 repeats"},
+		"head never starts, the base once not":     {side(0, 0, -1, 0, 0, 0, 0, 0), side(-1, -1, -1, -1, -1, -1, -1, -1), gates.Regression, "the base's in 1"},
+		"head crashes twice":                       {side(0, 0, 0, 0), side(0, -1, 0, -1), gates.Inconclusive, "in 2 of 4 repeats"},
+		"head crashes once":                        {side(0, 0, 0, 0), side(0, -1, 0, 0), gates.Inconclusive, "in each of the next 5 repeats as well"},
 		"base fails too":                           {side(-1, 0, 0), side(-1, -1, 0), gates.Invalid, "base fails too"},
-		"only the base does not":                   {side(-1, -1, 0), side(0, 0, 0), gates.Improvement, "base's server failed in 2 of 3"},
-		"base crashes once":                        {side(-1, 0, 0), side(0, 0, 0), gates.Inconclusive, "base's server failed in 1 of 3"},
-		"one crash and many failures":              {side(0, 0, 0, 0), side(-1, 40, 30, 20), gates.Regression, "90 of 3000"},
-		"base crashed twice, head's requests fail": {side(-1, 0, -1, 0), side(40, 30, 0, 20), gates.Regression, "90 of 4000"},
-		"base crashed twice, head in doubt":        {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "one run only"},
-		"base crashed and fails requests":          {side(-1, 30, 20, 0), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
+		"only the base does not":                   {side(-1, -1, -1, -1), side(0, 0, 0, 0), gates.Improvement, "the base's in 4"},
+		"base crashes once":                        {side(-1, 0, 0), side(0, 0, 0), gates.Inconclusive, "the base's in 1"},
+		"one crash and many failures":              {side(0, 0, 0, 0), side(-1, 32, 30, 28), gates.Regression, "90 of 3000"},
+		"base crashed twice, head's requests fail": {side(-1, 0, 0, -1, 0, 0), side(30, 35, 28, 32, 31, 34), gates.Regression, "190 of 6000"},
+		"base crashed twice, head in doubt":        {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "the base's in 2"},
+		"base crashed and fails requests":          {side(-1, 30, 28, 31, 29), side(0, 0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"head crashed, base fails requests":        {side(0, 30, 20, 0), side(-1, 0, 0, 0), gates.Inconclusive, "head's server failed in 1"},
 
 		"nothing ran":     {nil, nil, gates.Missing, "no requests"},
@@ -86,7 +90,7 @@ func TestSuccessCounts(t *testing.T) {
 }
 
 func TestSuccessIsPartOfTheFamily(t *testing.T) {
-	f := gates.Family{Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0), Head: side(3, 4), CanFail: true}}}
+	f := gates.Family{Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: side(3, 4, 3), CanFail: true}}}
 	if d := judge(t, f).Success[0]; d.Verdict != gates.Regression {
 		t.Fatalf("alone: %s, p = %g", d.Verdict, d.P)
 	}

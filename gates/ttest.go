@@ -29,6 +29,9 @@ type TTest struct {
 	// and the p values are their limits, 0 and 1 by the sign of the mean, both 1 for
 	// a mean of zero.
 	Exact bool
+	// Bias is by how much the mean can be off because values were rounded, where they spread
+	// by less than that; 0 otherwise. The p values hold for the least favourable one.
+	Bias float64
 }
 
 // PairedT tests the mean of the differences d against zero by Student's t with n − 1
@@ -72,7 +75,7 @@ func (r *TTest) exact(floor float64) {
 // bounds are the one-sided bounds of the mean, critical standard errors from it. With
 // tCritical of alpha each has confidence 1 − alpha.
 func (r TTest) bounds(critical float64) (lower, upper float64) {
-	return r.Mean - critical*r.SE, r.Mean + critical*r.SE
+	return r.Mean - r.Bias - critical*r.SE, r.Mean + r.Bias + critical*r.SE
 }
 
 // meanSD returns the mean and the standard deviation with divisor n − 1, in two passes.

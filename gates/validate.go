@@ -11,7 +11,7 @@ import (
 // corrected level whatever the data. All problems are reported, joined, each with the
 // numbers that would work.
 func Validate(f Family) error {
-	return f.validate(stage{Looks{1}, 1})
+	return f.validate(single)
 }
 
 // leastFlips is the least number of pairs for tests by sign flips: with fewer their p
@@ -33,11 +33,11 @@ func (f Family) validate(l stage) error {
 		level := l.Level(f.Alpha, 1)
 		switch {
 		case c.Alpha > 0 && c.CanFail:
-			level = l.Level(c.Alpha, size[c.Gate]) / float64(size[c.Gate])
+			level = f.testShare(c.Gate) * l.Level(c.Alpha, size[c.Gate]) / float64(size[c.Gate])
 		case c.Alpha > 0:
 			level = l.Level(c.Alpha, 1)
 		case c.CanFail:
-			level = l.Level(rest, size[""]) / float64(size[""])
+			level = f.testShare("") * l.Level(rest, size[""]) / float64(size[""])
 		}
 		if err := CanReject(c.test(), c.Planned, level); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", c.ID, err))

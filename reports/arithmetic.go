@@ -195,6 +195,9 @@ func (v *view) rules(r verdictRow, s scale) []sum {
 		m, of := marginOf(d), "the margin itself"
 		if onLog(d) {
 			of = "ln(1 + " + plainPercent(d.Margin) + ")"
+			if d.Direction == "higher" {
+				of += ", a change of " + reciprocal(d.Margin)
+			}
 		}
 		need := "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
 		if r.gate.Strict {

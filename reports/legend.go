@@ -2,7 +2,9 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates"
@@ -22,7 +24,7 @@ func (v *view) legend() []Line {
 	}
 	lines := []Line{
 		plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
-			"The margin is the smallest change that anyone would act on."),
+			"The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
 	if level, common := v.level(v.rows); common && level > 0 {
 		lines = append(lines, plain(fmt.Sprintf(
@@ -39,13 +41,56 @@ func (v *view) legend() []Line {
 			"A change between nothing and the margin is called a regression with a chance that rises to %s at the margin.",
 			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
 		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
-			"one row that passed has an error of its own of %[1]s.", alpha)),
+			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes())),
 		term("improvement", "the mirror of a regression."),
-		term("inconclusive", "neither could be shown; it is not a pass."),
+		term("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of five sessions like this one."),
 		term("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
 		v.footer(),
 	)
 	return lines
+}
+
+// higherMargins says which change is a margin of metrics of which more is better: a margin
+// is a ratio, and the reciprocal of 1.05 is 4.76 % less.
+func (v *view) higherMargins() string {
+	var margins []float64
+	for _, r := range v.rows {
+		if r.d.Kind == result.KindMetric && onLog(r.d) && r.d.Direction == "higher" && r.d.Margin > 0 && !slices.Contains(margins, r.d.Margin) {
+			margins = append(margins, r.d.Margin)
+		}
+	}
+	if len(margins) == 0 {
+		return ""
+	}
+	slices.Sort(margins)
+	const most = 3
+	words := make([]string, min(most, len(margins)))
+	for i := range words {
+		words[i] = fmt.Sprintf("%s is reached at %s", plainPercent(margins[i]), reciprocal(margins[i]))
+	}
+	return " It is a ratio, so that for ↑ a margin of " + strings.Join(words, ", of ") + "."
+}
+
+// reciprocal is the change of a metric of which more is better that a margin stands for.
+func reciprocal(margin float64) string {
+	return minus(strconv.FormatFloat(100*(1/(1+margin)-1), 'f', 2, 64)) + " %"
+}
+
+// rareModes says how rare a slower mode of launches may be to be missed by the repeats of
+// the rows that passed. A mean over a few launches knows nothing of what one in ten does.
+func (v *view) rareModes() string {
+	fewest := 0
+	for _, r := range v.rows {
+		if r.d.Verdict == result.Pass && r.d.Kind == result.KindMetric && (fewest == 0 || r.d.N < fewest) {
+			fewest = r.d.N
+		}
+	}
+	if fewest == 0 {
+		return ""
+	}
+	const missed = 0.05
+	return fmt.Sprintf(" A slower mode that fewer than %.0f %% of the head's launches fall into can be missed by %s (with a chance of %s and more).",
+		100*(1-math.Pow(missed, 1/float64(fewest))), count(fewest, "repeat"), plainPercent(missed))
 }
 
 // holm says how the error rate is shared.
@@ -97,13 +142,10 @@ func (v *view) any(has func(*result.Decision) bool) bool {
 	return slices.ContainsFunc(v.rows, func(r verdictRow) bool { return has(r.d) })
 }
 
-// regressionAtMargin is the chance of a regression verdict at a true change of exactly the
-// margin, in percent by the number of looks, where the noise is well below the margin. An
-// estimate is beyond it in one of two sessions, and at one of several looks more often.
-var regressionAtMargin = []int{50, 60, 65, 69, 71, 73, 75, 76, 77, 78}
-
-// atMargin is that chance in words. A strict gate demands that the whole interval is
-// beyond the margin, which then happens as seldom as any false alarm.
+// atMargin is the chance of a regression verdict at a true change of exactly the margin, in
+// words, where the noise is well below the margin. An estimate is beyond it in one of two
+// sessions, and at one of several looks more often. A strict gate demands that the whole
+// interval is beyond the margin, which then happens as seldom as any false alarm.
 func (v *view) atMargin() string {
 	strict := 0
 	for _, g := range v.gates {
@@ -111,10 +153,11 @@ func (v *view) atMargin() string {
 			strict++
 		}
 	}
-	looks := max(len(v.doc.Looks), 1)
 	text := "about ½"
-	if looks > 1 {
-		text = fmt.Sprintf("about %d %%", regressionAtMargin[min(looks, len(regressionAtMargin))-1])
+	if looks := min(len(v.doc.Looks), 10); looks > 1 {
+		const alpha, margin, noise = 0.05, 0.05, 0.005 // any, if the noise is small
+		in := gates.NewProspect(gates.LooksBetween(4, 2+2*looks), alpha, alpha, 1, false)
+		text = fmt.Sprintf("about %.0f %%", 100*in.Found(margin, noise, margin))
 	}
 	switch strict {
 	case 0:

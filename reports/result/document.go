@@ -406,9 +406,9 @@ type Decision struct {
 	Pairs          []Pair `json:"pairs,omitempty"`
 	Infrastructure bool   `json:"infrastructure,omitempty"` // base fails too: exit 4
 	// Sessions are the values of the stored baseline, oldest first, and Earlier the requests
-	// of its sessions, in a decision on success rates.
-	Sessions []float64 `json:"sessions,omitempty"`
-	Earlier  *Requests `json:"earlier,omitempty"`
+	// of each of its sessions, in a decision on success rates.
+	Sessions []float64  `json:"sessions,omitempty"`
+	Earlier  []Requests `json:"earlier,omitempty"`
 	// Descriptive decisions were never to be decided, for Reason. InvalidFrom is the repeat
 	// from which on something was seen that must not be decided on, 0 for none or all.
 	Descriptive bool `json:"descriptive,omitempty"`

@@ -179,14 +179,14 @@ func TestFailurePolicy(t *testing.T) {
 		class          string // of the first failure
 	}{
 		{
-			name: "head never starts", repeats: 4, behave: trouble(head, oom),
-			status: "complete", reason: "ended early after repeat 2 of 4", launches: "bhhb",
-			base: "1 ok, 2 ok", head: "1 failed, 2 failed", class: "oom",
+			name: "head never starts", repeats: 6, behave: trouble(head, oom),
+			status: "complete", reason: "ended early after repeat 4 of 6", launches: "bhhbbhhb",
+			base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed, 3 failed, 4 failed", class: "oom",
 		},
 		{
-			name: "head never starts, keep going", repeats: 4, keepGoing: true, behave: trouble(head, oom),
-			status: "complete", launches: "bhhbbb",
-			base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed", class: "oom",
+			name: "head never starts, keep going", repeats: 5, keepGoing: true, behave: trouble(head, oom),
+			status: "complete", launches: "bhhbbhhbb",
+			base: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok", head: "1 failed, 2 failed, 3 failed, 4 failed", class: "oom",
 		},
 		{
 			name: "head fails once", repeats: 3, behave: trouble(head, oom, 1),
@@ -195,8 +195,8 @@ func TestFailurePolicy(t *testing.T) {
 		},
 		{
 			name: "head fails in two repeats that are apart", repeats: 4, behave: trouble(head, oom, 1, 3),
-			status: "complete", reason: "ended early after repeat 3 of 4", launches: "bhhbbh",
-			base: "1 ok, 2 ok, 3 ok", head: "1 failed, 2 ok, 3 failed", class: "oom",
+			status: "complete", launches: "bhhbbhhb",
+			base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 ok, 3 failed, 4 ok", class: "oom",
 		},
 		{
 			name: "both fail", repeats: 4, behave: both(oom),
@@ -219,9 +219,9 @@ func TestFailurePolicy(t *testing.T) {
 			base: "1 failed, 2 failed", head: "1 ok, 2 ok, 3 ok", class: "oom",
 		},
 		{
-			name: "one of three fails", sides: []string{base, same, head}, repeats: 4, behave: trouble(head, oom),
-			status: "complete", reason: "ended early", launches: "bshhsb",
-			base: "1 ok, 2 ok", head: "1 failed, 2 failed", class: "oom",
+			name: "one of three fails", sides: []string{base, same, head}, repeats: 6, behave: trouble(head, oom),
+			status: "complete", reason: "ended early after repeat 5 of 6", launches: "bshhsbbshhsbbsh",
+			base: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok", head: "1 failed, 2 failed, 3 failed, 4 failed, 5 failed", class: "oom",
 		},
 		{
 			name: "one repeat, head fails once", repeats: 1, behave: trouble(head, oom, 1),
@@ -248,8 +248,8 @@ func TestFailurePolicy(t *testing.T) {
 			status: "complete", launches: "bhhhb", base: "1 ok, 1 ok, 2 ok, 2 ok", head: "1 failed, 1 ok, 2 ok, 2 ok", class: "exited",
 		},
 		{
-			name: "dies in every run", rates: []float64{2, 4, 8}, repeats: 3, behave: trouble(head, die),
-			status: "complete", reason: "ended early after repeat 2 of 3", launches: "bhhhhb",
+			name: "dies in every run", rates: []float64{2, 4, 8}, repeats: 2, behave: trouble(head, die),
+			status: "complete", launches: "bhhhhb",
 			base: "1 ok, 1 ok, 1 ok, 2 ok, 2 ok, 2 ok", head: "1 failed, 1 failed, 1 failed, 2 failed, 2 failed, 2 failed", class: "exited",
 		},
 		{

@@ -69,7 +69,7 @@ type Options struct {
 
 	// Redact masks secrets in what servers say of themselves; nil masks nothing.
 	Redact *event.Redactor
-	// KeepGoing measures the other targets to the end when one has failed twice.
+	// KeepGoing measures the other targets to the end when one is given up.
 	KeepGoing bool
 	// Resume is what an earlier part of this run has done; nil starts from the beginning.
 	Resume *State

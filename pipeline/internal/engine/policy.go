@@ -2,13 +2,17 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// patience is the number of failures of a target after which it is not launched again.
+// patience is the number of failures of a target after which it is not launched again. A
+// target that is compared with others is launched until that comparison is decided, since
+// servers that are alike fail as well.
 const patience = 2
 
 // failures counts how often a target has failed: the repeats in which any of its
@@ -28,9 +32,40 @@ func failures(p *plan.Plan, done []Launched, target string) int {
 	return n
 }
 
-// givenUp says whether a target has failed as often as it may.
+// givenUp reports whether a target has failed as often as it may.
 func givenUp(p *plan.Plan, done []Launched, target string) bool {
-	return failures(p, done, target) >= patience
+	if failures(p, done, target) < patience {
+		return false
+	}
+	bases := p.Bases(target)
+	if len(p.Repeats) == 1 || len(bases) == 0 || firstBase(p, []string{target}) != "" {
+		return true
+	}
+	level := p.LaunchLevel()
+	return !slices.ContainsFunc(bases, func(base string) bool {
+		b, h := outcomes(done, base, target)
+		return failures(p, done, base) < patience && gates.LaunchTest(b, h) > level
+	})
+}
+
+// outcomes are the repeats in which both targets were launched, in their order, with
+// whether each failed.
+func outcomes(done []Launched, base, head string) (b, h []bool) {
+	type repeat struct{ launched, failed map[string]bool }
+	repeats := map[int]repeat{}
+	for _, l := range done {
+		if repeats[l.Repeat].launched == nil {
+			repeats[l.Repeat] = repeat{map[string]bool{}, map[string]bool{}}
+		}
+		repeats[l.Repeat].launched[l.Target] = true
+		repeats[l.Repeat].failed[l.Target] = repeats[l.Repeat].failed[l.Target] || l.failed()
+	}
+	for _, n := range slices.Sorted(maps.Keys(repeats)) {
+		if r := repeats[n]; r.launched[base] && r.launched[head] {
+			b, h = append(b, r.failed[base]), append(h, r.failed[head])
+		}
+	}
+	return b, h
 }
 
 // stop says why a run must not go on after what was done so far.
@@ -61,7 +96,11 @@ func decideStop(p *plan.Plan, done []Launched) *stop {
 	if len(dead) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%s failed %d times (%s)", strings.Join(dead, " and "), patience, lastClass(done, dead))
+	times := failures(p, done, dead[0])
+	for _, target := range dead {
+		times = min(times, failures(p, done, target))
+	}
+	what := fmt.Sprintf("%s failed %d times (%s)", strings.Join(dead, " and "), times, lastClass(done, dead))
 	if len(dead) == len(p.Targets) {
 		return &stop{infrastructure: true, final: true, reason: what + ": no target works"}
 	}

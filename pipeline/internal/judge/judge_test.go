@@ -66,6 +66,21 @@ func run(repeat int, ttft float64) result.Run {
 	}
 }
 
+// again makes the third run of a cell void, with a value or without one, and measures its
+// repeat again.
+func (s session) again(cell int, reason string, ttft float64) {
+	r := &s.doc.Benchmarks[0].Cells[cell].Runs[2]
+	r.Status, r.Reason = result.RunVoid, reason
+	if r.Metrics["ttft.p50"] = ttft; ttft == 0 {
+		delete(r.Metrics, "ttft.p50")
+	}
+	for cell := range 2 {
+		next := run(repeats+1, 0.1)
+		next.Replaces = 3
+		s.add(cell, next)
+	}
+}
+
 func dead(r *result.Run) {
 	r.Status, r.Metrics, r.Sent, r.Reason = result.RunFailed, nil, 0, "the server did not start"
 }
@@ -101,6 +116,11 @@ func TestVerdicts(t *testing.T) {
 				s.add(cell, again)
 			}
 		}, result.Pass, 0, ""},
+		{"a slow head is void and measured again", func(s session) { s.again(1, "the client was late", 0.2) }, result.Inconclusive, 0, "void in 1 repeat and measured again"},
+		{"a head as fast as ever is void and measured again", func(s session) { s.again(1, "the client was late", 0.1) }, result.Pass, 0, ""},
+		{"a head without a value is void and measured again", func(s session) { s.again(1, "the client was late", 0) }, result.Inconclusive, 0, "void in 1 repeat"},
+		{"a slow base is void and measured again", func(s session) { s.again(0, "the client was late", 0.2) }, result.Pass, 0, ""},
+		{"a clock is stepped under a slow head", func(s session) { s.again(1, "the clock was stepped by 1s", 0.2) }, result.Pass, 0, ""},
 		{"a repeat with a failed head is measured again", func(s session) {
 			s.doc.Benchmarks[0].Cells[0].Runs[2].Status = result.RunVoid
 			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
@@ -109,13 +129,17 @@ func TestVerdicts(t *testing.T) {
 				again.Replaces = 3
 				s.add(cell, again)
 			}
-		}, result.Inconclusive, 0, "failed in 1 of 5 runs"},
+		}, result.Inconclusive, 0, "failed in 1 of 4 repeats"},
 		{"the head fails in both tries of a repeat", func(s session) {
 			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
 			again := run(3, 0.1)
 			dead(&again)
 			s.add(1, again)
-		}, result.Regression, 1, "failed in 2 of 5 runs"},
+		}, result.Inconclusive, 0, "failed in 1 of 4 repeats"},
+		{"the head fails in two repeats", func(s session) {
+			dead(&s.doc.Benchmarks[0].Cells[1].Runs[0])
+			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
+		}, result.Inconclusive, 0, "failed in 2 of 4 repeats"},
 		{"other work on one side", func(s session) {
 			s.each(1, func(r *result.Run) { r.Audit["work_hash"] = "other" })
 		}, result.Invalid, 5, "same work"},

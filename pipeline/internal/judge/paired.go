@@ -22,7 +22,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	success := gates.Success{
 		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
-		Base: outcomes(base.Current()), Head: outcomes(head.Current()),
+		Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target,
 	}
 	for _, id := range g.Of(cmp) {
 		m, ok := metric.Lookup(id)
@@ -32,7 +32,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
-			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()),
+			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()), Voided: voided(m, base, head),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
 		missing, why := c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
@@ -78,15 +78,15 @@ func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, 
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}
-	if d = earliest(d, voided(base, head, pairs)); d.reason == "" && pairs == 0 {
+	if d = earliest(d, lostToVoids(base, head, pairs)); d.reason == "" && pairs == 0 {
 		return noPairs(base, head), doubt{}
 	}
 	return "", d
 }
 
-// voided is set when pairs were lost to causes outside of the system under test and
+// lostToVoids is set when pairs were lost to causes outside of the system under test and
 // measuring them again did not bring them back.
-func voided(base, head *result.Cell, pairs int) doubt {
+func lostToVoids(base, head *result.Cell, pairs int) doubt {
 	measured := map[int]bool{}
 	var first result.Run
 	from := 0

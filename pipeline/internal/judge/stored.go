@@ -51,8 +51,8 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	c.family.Success = append(c.family.Success, *success)
 	d := c.blank(g, cmp, "success.rate")
 	d.Kind, d.BaseCell = result.KindSuccess, cmp.Head
-	if len(success.Base) > 0 {
-		d.Earlier = &result.Requests{Sent: success.Base[0].Sent, Failed: success.Base[0].Failed}
+	for _, r := range success.Base {
+		d.Earlier = append(d.Earlier, result.Requests{Sent: r.Sent, Failed: r.Failed})
 	}
 	c.success = append(c.success, c.add(gate, d))
 	return nil
@@ -110,20 +110,17 @@ func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, he
 	return out
 }
 
-// failures compares how often requests fail now and did in all sessions of the history,
-// which stand for one run: there is no repeat of theirs to pair with.
+// failures compares how often requests fail now and did in the sessions of the history.
+// Each of those is one run, since the history does not keep the runs of a session apart, and
+// there is no repeat of theirs to pair with. Their launches are not compared: a session
+// whose server failed is no baseline.
 func (c *court) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
 	out := &gates.Success{
 		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
-		Head: outcomes(head.Current()),
+		Head: outcomes(head.Current()), Unpaired: true, Sides: g.Baseline + " and " + head.Target,
 	}
-	base := gates.Run{}
-	for _, p := range w.Points {
-		base.Sent, base.Failed = base.Sent+p.Cell.Sent, base.Failed+p.Cell.Failed
-	}
-	if len(out.Head) > 0 {
-		base.Repeat = out.Head[0].Repeat
-		out.Base = []gates.Run{base}
+	for i, p := range w.Points {
+		out.Base = append(out.Base, gates.Run{Repeat: i + 1, Sent: p.Cell.Sent, Failed: p.Cell.Failed})
 	}
 	return out
 }

@@ -171,13 +171,13 @@ func (v *verifier) paired(d judgedAs) {
 	case d.SuiteCells > 0:
 		return // made of the others
 	case d.Kind == result.KindSuccess:
-		v.addSuccess(d, gates.Success{Base: outcomes(base.Current()), Head: outcomes(head.Current())})
+		v.addSuccess(d, gates.Success{Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target})
 		return
 	}
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
 	c.Test = gates.Test(d.gate.Test)
-	c.Pairs, c.Blocks = pairs(m, base.Current(), head.Current()), blocks(head.Current())
+	c.Pairs, c.Blocks, c.Voided = pairs(m, base.Current(), head.Current()), blocks(head.Current()), voided(m, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}
@@ -207,9 +207,9 @@ func (v *verifier) stored(d judgedAs) {
 	_, head := v.sides(d)
 	switch {
 	case d.Kind == result.KindSuccess:
-		s := gates.Success{Head: outcomes(head.Current())}
-		if len(s.Head) > 0 && d.Earlier != nil {
-			s.Base = []gates.Run{{Repeat: s.Head[0].Repeat, Sent: d.Earlier.Sent, Failed: d.Earlier.Failed}}
+		s := gates.Success{Head: outcomes(head.Current()), Unpaired: true, Sides: d.gate.Baseline + " and " + head.Target}
+		for i, r := range d.Earlier {
+			s.Base = append(s.Base, gates.Run{Repeat: i + 1, Sent: r.Sent, Failed: r.Failed})
 		}
 		v.addSuccess(d, s)
 		return

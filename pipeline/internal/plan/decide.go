@@ -53,7 +53,7 @@ func (b *builder) decide(p *Plan) {
 			b.fail(src.Range, "gate has no suite", "suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
 			continue
 		}
-		g.Power = b.power(p, *g, level)
+		g.Power = b.power(p, *g)
 		for _, w := range g.Power {
 			if w.Metric != "" {
 				b.refuseNoise(p, *g, w, level, src)
@@ -67,8 +67,8 @@ func (b *builder) source(addr string) *lang.Gate {
 	return b.cfg.Gates[i]
 }
 
-// Level is the strictest level that a comparison of a gate has to meet: that of a look,
-// over the size of the family.
+// Level is the strictest level that a comparison of a gate has to meet in the end: that of
+// the last look, over the size of the family, after what the comparison of launches has of it.
 func (p *Plan) Level(g Gate) float64 {
 	l := gates.Looks(p.Looks)
 	if g.OnRegression != string(lang.Fail) {
@@ -76,10 +76,10 @@ func (p *Plan) Level(g Gate) float64 {
 		if g.Alpha > 0 {
 			alpha = g.Alpha
 		}
-		return l.Level(alpha, 1)
+		return l.Last(alpha, 1)
 	}
 	size := max(1, p.families()[g.group()])
-	level := l.Level(p.share(g), size) / float64(size)
+	level := (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
 	if g.Test == string(gates.MaxT) { // corrected jointly: only its part of the group counts
 		level *= float64(p.joint(g.group()))
 	}
@@ -121,40 +121,73 @@ func (p *Plan) undecidable(g Gate, level float64) string {
 
 // power of a gate by metric where the noise is known for all of them, else for assumed
 // spreads.
-func (b *builder) power(p *Plan, g Gate, level float64) []Power {
+func (b *builder) power(p *Plan, g Gate) []Power {
 	var out []Power
 	for _, id := range g.Metrics {
 		noise, ok := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
 		if !ok {
 			continue
 		}
-		out = append(out, p.powerAt(g, id, noise.SD(p.PassesOf(g.Benchmark)), noise.Basis, level))
+		out = append(out, p.powerAt(g, id, noise.SD(p.PassesOf(g.Benchmark)), noise.Basis))
 	}
 	if len(out) == len(g.Metrics) {
 		return out
 	}
 	for _, sd := range assumedSpreads {
-		out = append(out, p.powerAt(g, "", sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd), level))
+		out = append(out, p.powerAt(g, "", sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd)))
 	}
 	return out
 }
 
-func (p *Plan) powerAt(g Gate, id string, sd float64, basis string, level float64) Power {
-	atMin, atMax := p.finds(g, sd, level, g.Margin)
+func (p *Plan) powerAt(g Gate, id string, sd float64, basis string) Power {
+	atMin, atMax := finds(p.prospect(g), sd, g.Margin)
 	return Power{Metric: id, SD: sd, Basis: basis, AtMin: atMin, AtMax: atMax}
 }
 
-// finds are the smallest changes beyond a margin that a gate finds at min and max repeats
-// when its pairs spread by sd; 0 for none.
-func (p *Plan) finds(g Gate, sd, level, margin float64) (atMin, atMax float64) {
-	at := func(n int) float64 {
-		if change := found(n, sd, level, margin); !math.IsInf(change, 0) {
+// finds are the smallest changes that a gate calls a regression with gates.Power, at its
+// first look and over all of them, when its pairs spread by sd; 0 for none.
+func finds(in gates.Prospect, sd, margin float64) (atMin, atMax float64) {
+	at := func(in gates.Prospect) float64 {
+		if change := math.Expm1(in.Detectable(sd, math.Log1p(margin), gates.Power)); !math.IsInf(change, 0) {
 			return change
 		}
 		return 0
 	}
-	least, most := p.least(), p.repeatsOf(g.Benchmark)
-	return at(min(least, most)), at(most)
+	return at(in.First()), at(in)
+}
+
+// prospect is how the strictest comparison of a gate is judged.
+func (p *Plan) prospect(g Gate) gates.Prospect {
+	looks := p.looksOf(g)
+	alpha, size := p.share(g), max(1, p.families()[g.group()])
+	if g.OnRegression != string(lang.Fail) {
+		if alpha, size = p.Alpha, 1; g.Alpha > 0 {
+			alpha = g.Alpha
+		}
+		return gates.NewProspect(looks, alpha, p.PassAlpha(), size, g.Strict)
+	}
+	in := gates.NewProspect(looks, alpha, p.PassAlpha(), size, g.Strict)
+	for k := range in.Levels {
+		in.Levels[k] *= 1 - gates.LaunchShare
+		if g.Test == string(gates.MaxT) {
+			in.Levels[k] *= float64(p.joint(g.group()))
+		}
+	}
+	return in
+}
+
+// looksOf a gate are those of the session that its repeats reach, or all its repeats where
+// they reach none.
+func (p *Plan) looksOf(g Gate) gates.Looks {
+	repeats := max(1, p.repeatsOf(g.Benchmark))
+	n := 0
+	for n < len(p.Looks) && p.Looks[n] <= repeats {
+		n++
+	}
+	if n == 0 {
+		return gates.Looks{repeats}
+	}
+	return p.Looks[:n]
 }
 
 // least is the number of repeats at the first look.

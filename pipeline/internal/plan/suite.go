@@ -104,14 +104,12 @@ func (p *Plan) suiteText(g Gate) string {
 	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), count(cells, "cell"), 100*g.SuiteMargin, level)
 }
 
-// suiteLevel is the strictest level that a suite of a gate has to meet, as Level is for a
-// comparison.
-func (p *Plan) suiteLevel(g Gate) float64 {
-	size := 1
+// suiteSize is the size of the family of the suites of a gate.
+func (p *Plan) suiteSize(g Gate) int {
 	if g.OnRegression == string(lang.Fail) {
-		size = max(1, p.suites())
+		return max(1, p.suites())
 	}
-	return gates.Looks(p.Looks).Level(gates.SuiteShare*p.Alpha, size) / float64(size)
+	return 1
 }
 
 // suitePowers say how small a change of all cells the suites of a gate find, one line for
@@ -141,7 +139,8 @@ func (p *Plan) suitePowers(g Gate) []string {
 
 // suitePower is what a suite finds at min and max repeats when its pairs spread by sd.
 func (p *Plan) suitePower(g Gate, w Power, sd float64) string {
-	w.AtMin, w.AtMax = p.finds(g, sd, p.suiteLevel(g), g.SuiteMargin)
+	in := gates.NewProspect(p.looksOf(g), gates.SuiteShare*p.Alpha, p.PassAlpha(), p.suiteSize(g), g.Strict)
+	w.AtMin, w.AtMax = finds(in, sd, g.SuiteMargin)
 	return w.text(p.least(), p.repeatsOf(g.Benchmark))
 }
 

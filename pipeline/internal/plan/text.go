@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,7 +11,6 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // assumedSpreads are the standard deviations of ln(head/base) over pairs for which the
@@ -177,14 +176,6 @@ func (w Power) what() string {
 	return fmt.Sprintf("%s spreads by %.2g %% (%s)", w.Metric, 100*w.SD, w.Basis)
 }
 
-// found is the smallest change that is called a regression with gates.Power: large enough
-// to be significant, and so far beyond the margin that the estimate reaches it.
-func found(n int, sd, level, margin float64) float64 {
-	significant := gates.DetectableChange(n, sd, level, gates.Power)
-	reaches := math.Log1p(margin) + distuv.UnitNormal.Quantile(gates.Power)*sd/math.Sqrt(float64(n))
-	return math.Expm1(math.Max(significant, reaches))
-}
-
 // writeLevel says what the comparisons of a gate are corrected over, and when they are
 // judged.
 func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
@@ -193,10 +184,13 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, numbers(p.Looks))
 	}
 	if g.OnRegression != string(lang.Fail) {
-		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, p.Level(g))
+		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, cmp.Or(g.Alpha, p.Alpha))
 		return
 	}
 	fmt.Fprintf(w, "  \t%s, Holm over a family of %d at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
+	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
+		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", count(n, "repeat"), repeats)
+	}
 }
 
 // numbers is "4, 6 and 8".

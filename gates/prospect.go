@@ -1,0 +1,100 @@
+package gates
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Prospect is a paired comparison as it is planned: when it is judged, and at which levels.
+type Prospect struct {
+	Looks Looks
+	// Levels are the uncorrected levels at which d ≤ 0 must be rejected, and PassLevels
+	// those of the bounds, one for each look.
+	Levels, PassLevels []float64
+	Strict             bool
+}
+
+// NewProspect is the prospect of the strictest comparison of a Holm group: its first step
+// alone is to reject, however the other members come out. Alpha is the group's, passAlpha
+// that of a pass.
+func NewProspect(l Looks, alpha, passAlpha float64, members int, strict bool) Prospect {
+	p := Prospect{Looks: l, Strict: strict}
+	for k := range l {
+		p.Levels = append(p.Levels, l.Level(k, alpha, members)/float64(max(members, 1)))
+		p.PassLevels = append(p.PassLevels, l.Level(k, passAlpha, 1))
+	}
+	return p
+}
+
+// First is the prospect of the first look alone.
+func (p Prospect) First() Prospect {
+	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict}
+}
+
+// prospects is how many sessions stand for all. The error of a chance of 80 % is 0.4 %.
+const prospects = 10_000
+
+// Detectable is the smallest true difference, on the scale of the test, that is called a
+// regression with the given power where pairs have standard deviation sd: significant,
+// with an estimate of at least the margin, at some look, and not passed before. It is
+// simulated with a fixed seed, and +Inf where no test is possible.
+func (p Prospect) Detectable(sd, margin, power float64) float64 {
+	least := p.thresholds(sd, margin)
+	return least[min(int(math.Ceil(power*float64(len(least)))), len(least))-1]
+}
+
+// Found is the chance that a true difference is called a regression.
+func (p Prospect) Found(difference, sd, margin float64) float64 {
+	least := p.thresholds(sd, margin)
+	n, _ := slices.BinarySearch(least, difference+rounding)
+	return float64(n) / float64(len(least))
+}
+
+// thresholds are, ascending, the smallest true differences that simulated sessions call a
+// regression. All a session sees of the true difference is a shift of its estimates, so it
+// is a regression from some difference on: from where the estimate of a look is large
+// enough, and no look before it passes.
+func (p Prospect) thresholds(sd, margin float64) []float64 {
+	rng := rand.New(rand.NewPCG(20261122, 0)) //nolint:gosec // a simulation
+	least := make([]float64, prospects)
+	critical, bound := make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
+	for k, n := range p.Looks {
+		if n < 2 {
+			critical[k], bound[k] = math.Inf(1), math.Inf(1)
+			continue
+		}
+		critical[k], bound[k] = tCritical(p.Levels[k], float64(n-1)), tCritical(p.PassLevels[k], float64(n-1))
+	}
+	for i := range least {
+		least[i] = p.threshold(rng, critical, bound, sd, margin)
+	}
+	slices.Sort(least)
+	return least
+}
+
+// threshold is that of one session.
+func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margin float64) float64 {
+	least, passed := math.Inf(1), math.Inf(-1)
+	sum, squares, k := 0.0, 0.0, 0
+	for n := 1; k < len(p.Looks); n++ {
+		z := rng.NormFloat64()
+		sum, squares = sum+z, squares+z*z
+		if n != p.Looks[k] {
+			continue
+		}
+		shift := sd * sum / float64(n)
+		se := 0.0
+		if n > 1 {
+			se = sd * math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)/float64(n))
+		}
+		from := max(margin, critical[k]*se)
+		if p.Strict {
+			from = max(from, margin+bound[k]*se)
+		}
+		least = min(least, max(from-shift, passed))
+		passed = max(passed, margin-bound[k]*se-shift)
+		k++
+	}
+	return least
+}

@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// otherCauses begin the reasons of void runs that have nothing to do with how fast a side
+// is: they befall both alike. All others can depend on the side, since a slow server keeps
+// the client busy and a hungry one is throttled.
+var otherCauses = []string{"the clock was stepped", "the load generator was lost"}
+
+// sideCan reports whether the cause of a void run can depend on its side.
+func sideCan(r result.Run) bool {
+	return r.Status == result.RunVoid &&
+		!slices.ContainsFunc(otherCauses, func(cause string) bool { return strings.HasPrefix(r.Reason, cause) })
+}
+
+// tryOf is one try of a pass of a repeat: the first, or one that measured it again.
+type tryOf struct{ repeat, pair, pass int }
+
+// voided are the pairs of repeats whose head's run was void for a cause that can depend on
+// the side, as they were measured at first, if that befell the head in more tries than the
+// base: gates ask them before they pass. A run without a value is one of NaN.
+func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
+	bases, heads := tries(base), tries(head)
+	more := 0
+	first := map[int]gates.Pair{}
+	for at, h := range heads {
+		b, both := bases[at]
+		switch void := sideCan(h); {
+		case void && both && sideCan(b):
+			continue
+		case void:
+			more++
+		default:
+			continue
+		}
+		p := gates.Pair{Repeat: at.pair, Base: math.NaN(), Head: math.NaN()}
+		if v, ok := h.Metrics[m.ID]; ok {
+			p.Head = v
+		}
+		if v, ok := b.Metrics[m.ID]; ok && both {
+			p.Base = v
+		}
+		if before, seen := first[at.pair]; !seen || slower(m, p, before) {
+			first[at.pair] = p
+		}
+	}
+	for at, b := range bases {
+		if h, both := heads[at]; sideCan(b) && !(both && sideCan(h)) {
+			more--
+		}
+	}
+	if more <= 0 {
+		return nil
+	}
+	var out []gates.Pair
+	for _, p := range first {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b gates.Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	return out
+}
+
+// slower reports whether the first of two tries of a repeat speaks more against the head.
+// What was not measured speaks most.
+func slower(m metric.Metric, p, than gates.Pair) bool {
+	if math.IsNaN(than.Head) || math.IsNaN(than.Base) {
+		return false
+	}
+	worse := p.Head/p.Base > than.Head/than.Base
+	if m.Direction == metric.HigherIsBetter {
+		worse = p.Head/p.Base < than.Head/than.Base
+	}
+	return worse || math.IsNaN(p.Head) || math.IsNaN(p.Base)
+}
+
+func tries(cell *result.Cell) map[tryOf]result.Run {
+	runs := map[tryOf]result.Run{}
+	for _, r := range cell.Runs {
+		if r.Status == result.RunOK || r.Status == result.RunVoid {
+			runs[tryOf{r.Repeat, r.Pair(), r.Pass}] = r
+		}
+	}
+	return runs
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+// Bases are the targets that a target is compared with by gates that pair them.
+func (p *Plan) Bases(target string) []string {
+	var bases []string
+	for _, g := range p.Gates {
+		for _, s := range p.sides(g) {
+			if s.head == target && !slices.Contains(bases, s.base) {
+				bases = append(bases, s.base)
+			}
+		}
+	}
+	return bases
+}
+
+// sides are the targets of a paired comparison.
+type sides struct{ base, head string }
+
+// sides are those of a gate, each once.
+func (p *Plan) sides(g Gate) []sides {
+	var out []sides
+	if g.BaselineKind != "paired" {
+		return nil
+	}
+	for _, c := range g.Comparisons {
+		_, base, ok := p.Cell(c.Base)
+		_, head, ok2 := p.Cell(c.Head)
+		if s := (sides{base.Target, head.Target}); ok && ok2 && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// LaunchLevel is the strictest level at which launches of two targets are compared: the
+// share that launches have of a group's level, over the pairs of targets of the group.
+func (p *Plan) LaunchLevel() float64 {
+	groups := map[string][]sides{}
+	level := map[string]float64{}
+	for _, g := range p.Gates {
+		name, alpha := g.group(), p.share(g)
+		if g.OnRegression != string(lang.Fail) {
+			name, alpha = "alone "+g.Addr, p.Alpha
+			if g.Alpha > 0 {
+				alpha = g.Alpha
+			}
+		}
+		for _, s := range p.sides(g) {
+			if !slices.Contains(groups[name], s) {
+				groups[name] = append(groups[name], s)
+			}
+			level[name] = gates.LaunchShare * alpha / float64(len(groups[name]))
+		}
+	}
+	strictest := gates.LaunchShare * p.Alpha
+	for _, l := range level {
+		strictest = min(strictest, l)
+	}
+	return strictest
+}
