@@ -366,9 +366,10 @@ func (v *view) decisionLevel(r verdictRow) float64 {
 	return cmp.Or(r.d.Level, v.doc.Alpha)
 }
 
-// level is the level of the rows that have an interval, and whether they share it.
+// level is the level of the rows that have an interval, 0 where none has, and whether they
+// share it.
 func (v *view) level(rows []verdictRow) (level float64, common bool) {
-	level, common = v.doc.Alpha, true
+	common = true
 	first := true
 	for _, r := range rows {
 		if r.d.Lower == nil && r.d.Upper == nil {

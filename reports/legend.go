@@ -26,12 +26,7 @@ func (v *view) legend() []Line {
 		plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
 			"The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
-	if level, common := v.level(v.rows); common && level > 0 {
-		lines = append(lines, plain(fmt.Sprintf(
-			"The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), plainPercent(1-level))))
-	} else {
-		lines = append(lines, plain("The interval decides: each of its two ends is a one-sided bound, at the level of its row."))
-	}
+	lines = append(lines, v.intervalLegend()...)
 	if len(v.doc.Looks) > 1 {
 		lines = append(lines, term("looks", v.looksText()))
 	}
@@ -99,6 +94,37 @@ func (v *view) holm() string {
 		return "without a correction, since no gate of this file can fail the run"
 	}
 	return "after Holm over the family of " + count(v.doc.FamilySize, "comparison") + " of this file"
+}
+
+// intervalLegend explains the intervals of the rows, and why some are not those of the file's
+// own error rate.
+func (v *view) intervalLegend() []Line {
+	var names []string
+	own := true
+	for _, r := range v.rows {
+		if r.d.Lower == nil && r.d.Upper == nil {
+			continue
+		}
+		l := v.decisionLevel(r)
+		own = own && l == v.doc.Alpha
+		if name := plainPercent(1 - 2*l); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	text := ""
+	switch level, common := v.level(v.rows); {
+	case len(names) == 0:
+		return nil
+	case common && level > 0:
+		text = fmt.Sprintf("The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), plainPercent(1-level))
+	default:
+		text = "The interval decides: each of its two ends is a one-sided bound, at the level of its row (" + strings.Join(names, ", ") + ")."
+	}
+	if !own {
+		text += fmt.Sprintf(" One that is not of %s has the stricter level of a look or of a further attempt, so that the file as a whole keeps to %s.",
+			plainPercent(1-2*v.doc.Alpha), exact(v.doc.Alpha))
+	}
+	return []Line{plain(text)}
 }
 
 // looksText says when the gates were judged.
