@@ -534,7 +534,7 @@ func spread(values []float64) string {
 	if !finite(cv) {
 		return none
 	}
-	return fmt.Sprintf("%.1f %%", cv*100)
+	return strings.TrimPrefix(percent(cv), "+")
 }
 
 // variation is the coefficient of variation (standard deviation with divisor n − 1 over the

@@ -153,12 +153,12 @@ func (v *view) verdictTable(rows []verdictRow) Table {
 	t := Table{Columns: []Column{
 		{Title: "cell", Wrap: true},
 		{Title: "metric", Wrap: true},
-		{Title: "base", Align: Right},
-		{Title: "head", Align: Right},
+		{Title: "base", Align: Right, Aside: true},
+		{Title: "head", Align: Right, Aside: true},
 		{Title: "change", Align: Right},
-		{Title: interval, Align: Center},
-		{Title: "p (Holm)", Align: Right},
-		{Title: "margin", Align: Right},
+		{Title: interval, Align: Center, Aside: true},
+		{Title: "p (Holm)", Align: Right, Aside: true},
+		{Title: "margin", Align: Right, Aside: true},
 		{Title: "verdict", Wrap: true},
 	}}
 	for _, r := range rows {

@@ -112,7 +112,7 @@ func exact(v float64) string {
 func commas(s string) string {
 	digits := strings.TrimPrefix(s, "-")
 	sign := s[:len(s)-len(digits)]
-	if strings.Contains(digits, ".") || len(digits) < 5 {
+	if strings.ContainsAny(digits, ".e") || len(digits) < 5 {
 		return s
 	}
 	var parts []string

@@ -23,6 +23,24 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// TestExact: what labels ticks has no comma within an exponent.
+func TestExact(t *testing.T) {
+	for in, want := range map[float64]string{0: "0", 1e-12: "1e-12", -2.5e-7: "−2.5e-07", 1e15: "1e+15", 12345: "12,345", 0.05: "0.05"} {
+		if got := exact(in); got != want {
+			t.Errorf("exact(%g) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestSpread: a spread beyond all bounds is a number that people read.
+func TestSpread(t *testing.T) {
+	for want, values := range map[string][]float64{"10.7 %": {1, 1.1, 1.2, 1.05, 1.3}, "141 %": {0, 1}, none: {1}} {
+		if got := spread(values); got != want {
+			t.Errorf("spread(%v) = %s, want %s", values, got, want)
+		}
+	}
+}
+
 func TestNumberKeepsThreeDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Float64Range(1e-4, 1e12).Draw(t, "v")

@@ -171,3 +171,16 @@ func TestHostilePageShowsPayloads(t *testing.T) {
 		}
 	}
 }
+
+// TestPhonesShowChangeAndVerdict: what is left out on a narrow page is not what matters.
+func TestPhonesShowChangeAndVerdict(t *testing.T) {
+	var page strings.Builder
+	if err := reports.HTML(&page, regression(), reports.HTMLOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<th scope="col" class="num">change</th>`, `<th scope="col">verdict</th>`, `<th scope="col" class="num aside">base</th>`, `.aside { display: none; }`, "<title>#1 base: "} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}

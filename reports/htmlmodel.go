@@ -117,7 +117,7 @@ func htmlTableOf(t Table, rows int) htmlTable {
 	out := htmlTable{Title: spans(t.Title, maxLine), Icons: hasIcons(&t)}
 	columns := t.Columns[:min(len(t.Columns), maxColumns)]
 	for _, c := range columns {
-		out.Columns = append(out.Columns, htmlColumn{clean(c.Title, maxCell), alignClass(c.Align)})
+		out.Columns = append(out.Columns, htmlColumn{clean(c.Title, maxCell), columnClass(c)})
 	}
 	shown := t.Rows[:min(len(t.Rows), rows)]
 	for _, r := range shown {
@@ -137,13 +137,22 @@ func htmlTableOf(t Table, rows int) htmlTable {
 func htmlRowOf(r Row, columns []Column) htmlRow {
 	row := htmlRow{Icon: iconView(r.Icon)}
 	for i, c := range r.Cells[:min(len(r.Cells), len(columns))] {
-		cell := htmlCell{Line: spans(c, maxCell), Class: alignClass(columns[i].Align), Head: i == 0}
+		cell := htmlCell{Line: spans(c, maxCell), Class: columnClass(columns[i]), Head: i == 0}
 		if i == 0 {
 			cell.Anchor = r.Anchor
 		}
 		row.Cells = append(row.Cells, cell)
 	}
 	return row
+}
+
+// columnClass is what the style sheet knows a column by.
+func columnClass(c Column) string {
+	class := alignClass(c.Align)
+	if c.Aside {
+		class = strings.TrimSpace(class + " aside")
+	}
+	return class
 }
 
 func alignClass(a Align) string {

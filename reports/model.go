@@ -62,6 +62,9 @@ type Column struct {
 	Align Align
 	// Wrap allows the text renderer to break the column's cells into lines.
 	Wrap bool
+	// Aside leaves the column out on the page of a phone, where it would push the ones that
+	// matter most off the screen.
+	Aside bool
 }
 
 // Row has one cell for each column, and the icon of its verdict.

@@ -45,7 +45,7 @@ func (v *view) gateList() *Section {
 		return nil
 	}
 	t := Table{Columns: []Column{
-		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true}, {Title: "place", Wrap: true},
+		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true}, {Title: "place", Wrap: true, Aside: true},
 	}}
 	for _, g := range v.gates {
 		gate := code(g.Addr)

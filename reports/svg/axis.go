@@ -81,7 +81,7 @@ func (s scale) widen(lo, hi float64) (float64, float64) {
 		return 1, 10
 	case s.axis.Kind == Percentile && hi <= lo:
 		return 0, math.Max(hi, 0.99) // -Inf where there is no value at all
-	case lo > hi:
+	case lo > hi, s.axis.Kind == Linear && lo == 0 && hi == 0: // no value, or nothing but zeros
 		return 0, 1
 	case s.axis.Kind == Log && hi/lo < 1.2:
 		return lo / 1.1, hi * 1.1
@@ -132,6 +132,9 @@ func (s scale) label(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
+
+// exact is a value between the ticks, with the digits that readers compare.
+func (s scale) exact(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // niceTicks are about n round numbers, 1, 2 or 5 times a power of ten apart, that cover
 // lo … hi (P. Heckbert, Nice Numbers for Graph Labels, Graphics Gems, 1990).

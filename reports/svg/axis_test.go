@@ -64,3 +64,13 @@ func TestScalesAreMonotone(t *testing.T) {
 		}
 	})
 }
+
+// TestZerosHaveAScale: nothing but zeros is drawn on an axis that can be read.
+func TestZerosHaveAScale(t *testing.T) {
+	for _, a := range []Axis{{}, {Zero: true}} {
+		s := layout(a, []float64{0, 0, 0}, 0, 100, 4)
+		if lo, hi := s.ticks[0], s.ticks[len(s.ticks)-1]; lo != 0 || hi != 1 || s.at(0) != 0 {
+			t.Errorf("%+v: ticks %v, zero at %g", a, s.ticks, s.at(0))
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package svg
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The size of charts with axes, in units of the drawing; a page scales them to its
 // columns, down to the width of a phone.
@@ -78,6 +81,25 @@ type legendEntry struct {
 
 // marker is a dot of a series: the base's is hollow by the style sheet, so that the
 // sides differ in more than colour.
-func marker(c *canvas, class string, x, y float64) {
-	c.shape("circle", "class", "dot "+class, "cx", x, "cy", y, "r", 3.5)
+func marker(c *canvas, class string, x, y float64) { tippedMarker(c, class, x, y, "") }
+
+// tippedMarker is a marker with a text for those who point at it.
+func tippedMarker(c *canvas, class string, x, y float64, tip string) {
+	c.tipped("circle", tip, "class", "dot "+class, "cx", x, "cy", y, "r", 3.5)
+}
+
+// tip is a value of a series for those who point at it.
+func (f frame) tip(name string, value float64) string {
+	return strings.TrimSpace(name + ": " + f.y.exact(value) + unitOf(f.y.axis.Title))
+}
+
+// unitOf is what stands last in a title such as "TTFT, ms".
+func unitOf(title string) string {
+	if at := strings.LastIndex(title, ", "); at >= 0 {
+		title = title[at+2:]
+	}
+	if title == "" || len(title) > 6 {
+		return ""
+	}
+	return " " + title
 }

@@ -71,7 +71,7 @@ func (f frame) series(c *canvas, s Series) {
 	if s.Dots {
 		for i := range xs {
 			if finite(xs[i]) && finite(ys[i]) {
-				marker(c, s.Class, xs[i], ys[i])
+				tippedMarker(c, s.Class, xs[i], ys[i], f.tip(s.Name, s.Points[i].Y))
 			}
 		}
 	}
