@@ -16,11 +16,26 @@ import (
 type configFlags struct {
 	vars     []string
 	varFiles []string
+	// gates to keep, by --gate; all without it.
+	gates []string
 }
 
 func (f *configFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.vars, "var", nil, "set a variable, `name=value` (repeatable)")
 	cmd.Flags().StringArrayVar(&f.varFiles, "var-file", nil, "read variables from an HCL or JSON `file` (repeatable)")
+}
+
+// registerGates adds the choice of gates, for the commands that judge or plan to.
+func (f *configFlags) registerGates(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.gates, "gate", nil, "keep only the gates whose name or address matches this `pattern`, and the benchmarks that they are about (repeatable)")
+}
+
+// leftOut says which gates --gate has left out, for the reports.
+func leftOut(cfg *lang.Config) []string {
+	if len(cfg.LeftOut) == 0 {
+		return nil
+	}
+	return []string{"not selected by --gate, and not judged: " + strings.Join(cfg.LeftOut, ", ")}
 }
 
 // load reads a pipeline and prints its diagnostics. An error means that it cannot be used.
@@ -55,6 +70,9 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		a.redact.Learn(cfg.Secrets()...)
 	}
 	if cfg != nil && !diags.HasErrors() {
+		if err := cfg.SelectGates(f.gates); err != nil {
+			return nil, nil, exit(exitUsage, err)
+		}
 		diags = append(diags, session.Validate(cfg, engines())...)
 	}
 	return cfg, diags, nil

@@ -54,6 +54,7 @@ func (a *app) gateCommand() *cobra.Command {
 		}),
 	}
 	f.config.register(cmd)
+	f.config.registerGates(cmd)
 	f.history.register(cmd)
 	f.results.register(cmd)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
@@ -88,6 +89,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
+	doc.Warnings = append(doc.Warnings, leftOut(cfg)...)
 	return a.printDocument(doc, f.format)
 }
 
@@ -128,6 +130,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return exit(exitUsage, err)
 	}
+	doc.Warnings = append(doc.Warnings, leftOut(cfg)...)
 	return a.printDocument(doc, f.format)
 }
 

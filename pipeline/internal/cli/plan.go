@@ -38,6 +38,7 @@ func (a *app) planCommand() *cobra.Command {
 		}),
 	}
 	flags.register(cmd)
+	flags.registerGates(cmd)
 	place.register(cmd)
 	options.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")

@@ -72,7 +72,7 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: f.notes, Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
@@ -124,6 +124,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: interruptible(func(ctx context.Context, args []string) error { return a.run(ctx, f, args) }),
 	}
 	f.config.register(cmd)
+	f.config.registerGates(cmd)
 	f.plan.register(cmd)
 	f.history.register(cmd)
 	fl := cmd.Flags()

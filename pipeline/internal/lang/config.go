@@ -25,6 +25,8 @@ type Config struct {
 	Baselines   []*Baseline
 	Gates       []*Gate
 	Reports     []*Report
+	// LeftOut are the addresses of gates that SelectGates has left out.
+	LeftOut []string
 	// Files opens the files of datasets.
 	Files *datasets.Files
 

@@ -38,7 +38,7 @@ func (d Doc) Signature() string {
 
 // Docs describes all functions, sorted by name.
 func Docs() []Doc {
-	all := entries(".")
+	all := entries(".", nil)
 	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	docs := make([]Doc, 0, len(all))
 	for _, e := range all {

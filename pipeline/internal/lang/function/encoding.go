@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
+	"regexp"
 	"unicode/utf8"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
+	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -21,6 +23,8 @@ func encodingEntries() []entry {
 		{name: "base64decode", f: base64Decode, doc: "The text that base64 (RFC 4648, section 4) stands for; it must be UTF-8.", args: []string{"Base64 with padding."}},
 		{name: "base64encode", f: text("string", base64Encode), doc: "The UTF-8 bytes of a string in base64 (RFC 4648, section 4).", args: []string{"The string."}},
 		{name: "jsondecode", f: stdlib.JSONDecodeFunc, check: checkJSON, doc: "The value that JSON stands for.", args: []string{"JSON, nested at most 100 deep."}},
+		{name: "yamldecode", f: ctyyaml.YAMLDecodeFunc, check: checkYAML, doc: "The value that YAML 1.2 stands for, without anchors and aliases.", args: []string{"YAML of one document."}},
+		{name: "yamlencode", f: ctyyaml.YAMLEncodeFunc, doc: "A value as YAML.", args: []string{"The value."}},
 		{name: "jsonencode", f: stdlib.JSONEncodeFunc, doc: "A value as JSON.", args: []string{"The value."}},
 		{name: "sha256", f: text("string", sha256Hex), doc: "The SHA-256 of the UTF-8 bytes of a string, in hexadecimal.", args: []string{"The string."}},
 		{name: "urlencode", f: text("string", url.QueryEscape), doc: "A string escaped for the query of a URL.", args: []string{"The string."}},
@@ -61,6 +65,35 @@ var base64Decode = function.New(&function.Spec{
 		return cty.StringVal(string(decoded)), nil
 	},
 })
+
+// maxYAML elements are decoded: the decoder recurses with them.
+const maxYAML = 10_000
+
+// yamlAlias is what may be an anchor or an alias: a few of them stand for any number of
+// elements.
+var yamlAlias = regexp.MustCompile(`(?m)(^|[\s\[{,:-])[&*][^\s,\]}]`)
+
+// checkYAML counts what may begin an element.
+func checkYAML(args []cty.Value) (int64, error) {
+	src, ok := stringArg(args, 0)
+	if !ok {
+		return 0, nil
+	}
+	if yamlAlias.MatchString(src) {
+		return 0, function.NewArgErrorf(0, "anchors and aliases are not read; put a text that begins with & or * in quotes")
+	}
+	elements := int64(0)
+	for _, c := range []byte(src) {
+		switch c {
+		case '[', '{', ',', ':', '-', '?':
+			elements++
+		}
+	}
+	if elements > maxYAML {
+		return 0, function.NewArgErrorf(0, "the YAML has more than %d elements", maxYAML)
+	}
+	return elements * 16, nil
+}
 
 // checkJSON counts brackets and commas outside strings.
 func checkJSON(args []cty.Value) (int64, error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -16,10 +17,12 @@ import (
 // MaxFile is the size of the largest file that file reads, in bytes.
 const MaxFile = 1 << 20
 
-func fileEntries(baseDir string) []entry {
+func fileEntries(baseDir string, m *meter.Meter) []entry {
 	return []entry{
 		{name: "file", f: fileFunc(baseDir), doc: "The text of a file in the directory of the pipeline file or below it, at most 1 MiB of UTF-8.",
 			args: []string{"The path, relative to the pipeline file."}},
+		{name: "templatefile", f: templateFunc(baseDir, m), doc: "The text of a file with its ${ } and %{ } evaluated, where the names of a map are known. All functions but file and templatefile can be called.",
+			args: []string{"The path, relative to the pipeline file.", "A map or object of the names that the template uses."}},
 	}
 }
 

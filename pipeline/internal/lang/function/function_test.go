@@ -33,6 +33,17 @@ func TestValues(t *testing.T) {
 	tests := []struct{ expr, want string }{
 		{`startswith("vllm/vllm", "vllm")`, `true`},
 		{`startswith("vllm", "sglang")`, `false`},
+		{`strcontains("vllm", "ll")`, `true`},
+		{`strrev("abc")`, `"cba"`},
+		{`chomp("a\n")`, `"a"`},
+		{`signum(-3)`, `-1`},
+		{`setunion(toset(["a"]), toset(["b"]))`, `toset(["a", "b"])`},
+		{`setintersection(toset(["a", "b"]), toset(["b"]))`, `toset(["b"])`},
+		{`setsubtract(toset(["a", "b"]), toset(["b"]))`, `toset(["a"])`},
+		{`yamldecode("a: [1, x]\nb: {c: true}\n")`, `{ a = [1, "x"], b = { c = true } }`},
+		{`yamldecode("a: \"x&b\"")`, `{ a = "x&b" }`},
+		{`yamlencode({ a = 1 })`, `"\"a\": 1\n"`},
+		{`templatefile("hello.tmpl", { names = ["a", "b"] })`, `"Hello a, b: 2"`},
 		{`endswith("image:latest", ":latest")`, `true`},
 		{`alltrue([true, true])`, `true`},
 		{`alltrue([])`, `true`},
@@ -120,6 +131,7 @@ func TestValues(t *testing.T) {
 		{`file("sub/../prompt.txt")`, `"hello\n"`},
 	}
 	dir := t.TempDir()
+	write(t, filepath.Join(dir, "hello.tmpl"), "Hello %{for i, n in names}${i > 0 ? \", \" : \"\"}${n}%{endfor}: ${length(names)}")
 	write(t, filepath.Join(dir, "prompt.txt"), "hello\n")
 	write(t, filepath.Join(dir, "sub", "x.txt"), "x")
 	tested := map[string]bool{}

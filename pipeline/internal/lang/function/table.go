@@ -33,17 +33,17 @@ func (e entry) function(m *meter.Meter) function.Function {
 // Table is the functions by name. file reads below baseDir alone. Calls pay to m.
 func Table(baseDir string, m *meter.Meter) map[string]function.Function {
 	table := make(map[string]function.Function)
-	for _, e := range entries(baseDir) {
+	for _, e := range entries(baseDir, m) {
 		table[e.name] = e.function(m)
 	}
 	return table
 }
 
-func entries(baseDir string) []entry {
+func entries(baseDir string, m *meter.Meter) []entry {
 	var all []entry
 	for _, group := range [][]entry{
 		logicEntries(), conversionEntries(), collectionEntries(), stringEntries(),
-		numberEntries(), encodingEntries(), unitEntries(), fileEntries(baseDir),
+		numberEntries(), encodingEntries(), unitEntries(), fileEntries(baseDir, m),
 	} {
 		all = append(all, group...)
 	}
@@ -88,6 +88,7 @@ func numberEntries() []entry {
 		{name: "parseint", f: stdlib.ParseIntFunc, check: checkDigits, doc: "The whole number that a string holds in a base.",
 			args: []string{"The digits.", "The base, 2 to 62."}},
 		{name: "pow", f: stdlib.PowFunc, doc: "A number raised to a power.", args: []string{"The number.", "The power."}},
+		{name: "signum", f: stdlib.SignumFunc, doc: "-1, 0 or 1: the sign of a number.", args: []string{"A number."}},
 		{name: "sum", f: sum, doc: "The sum of a list of numbers, which must not be empty.", args: []string{"A list of numbers."}},
 	}
 }
