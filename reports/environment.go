@@ -17,7 +17,7 @@ const maxTargetColumns = 4
 // routers add, in what they differ, the steps before and the machine.
 func (v *view) environment() *Section {
 	s := &Section{Kind: Environment, Folded: true}
-	for _, t := range []Table{v.targets(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
+	for _, t := range []Table{v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
@@ -66,6 +66,27 @@ func (v *view) targets() Table {
 			code(target.Addr), plain(target.Engine), plain(cmp.Or(target.Describe["version"], none)),
 			plain(cmp.Or(target.Model, none)), plain(number), plain(mid), plain(slowest), place(target.Range),
 		}})
+	}
+	return t
+}
+
+// comparedSides are what the sides of comparisons differ in by the plan: what a change is
+// the effect of.
+func (v *view) comparedSides() Table {
+	const most = 100
+	t := Table{Title: plain("What the compared sides differ in"), Columns: []Column{
+		{Title: "sides", Wrap: true}, {Title: "what", Wrap: true}, {Title: "base", Wrap: true}, {Title: "head", Wrap: true},
+	}}
+	for _, s := range v.doc.Sides {
+		for _, d := range s.Differences {
+			if len(t.Rows) == most {
+				return t
+			}
+			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), code(d.What), plain(cmp.Or(d.Base, none)), plain(cmp.Or(d.Head, none))}})
+		}
+		if s.Identical {
+			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), plain("nothing: a server is compared with itself"), plain(none), plain(none)}})
+		}
 	}
 	return t
 }

@@ -224,7 +224,8 @@ func TestWindow(t *testing.T) {
 	if len(w.Points) != 10 || w.Points[9].ID != "run-013" {
 		t.Errorf("%d points, the last %+v", len(w.Points), w.Points[len(w.Points)-1])
 	}
-	want := "left out: 1 of another branch, 1 simulated in another way, 1 on another machine (gpu_name), 1 of another model, 1 dropped"
+	want := "left out: 1 of another branch, 1 not like this one (simulation: then process, now none), " +
+		"1 not like this one (machine's gpu_name: then NVIDIA A10, now NVIDIA H100), 1 not like this one (model: then other, now m), 1 dropped"
 	if w.Note != want {
 		t.Errorf("note %q, want %q", w.Note, want)
 	}

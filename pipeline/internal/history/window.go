@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -98,16 +99,18 @@ func (h *History) Window(q Query) Window {
 
 // differs says what keeps a session from being set beside the query's, "" for nothing.
 func (q Query) differs(r Record, c Cell) string {
-	switch {
-	case q.Branch != "" && r.Source.Branch != q.Branch:
+	if q.Branch != "" && r.Source.Branch != q.Branch {
 		return "of another branch"
-	case r.Simulated != q.Simulated:
-		return "simulated in another way"
-	case q.Model != "" && c.Model != q.Model:
-		return "of another model"
 	}
-	if hard, _ := probe.Differences(r.Machine, q.Machine); len(hard) > 0 {
-		return "on another machine (" + strings.Join(hard, ", ") + ")"
+	found := comparability.Compare(facts(r.Machine, r.Simulated, c.Model), facts(q.Machine, q.Simulated, q.Model), nil).Invalid()
+	if len(found) > 0 {
+		return "not like this one (" + found.Text("then", "now") + ")"
+	}
+	switch {
+	case (len(r.Machine) == 0) != (len(q.Machine) == 0):
+		return "on a machine of which nothing is known"
+	case q.Model != "" && c.Model == "":
+		return "of a model that is not known"
 	}
 	for _, fact := range q.Match {
 		if r.Machine[fact] != q.Machine[fact] {
@@ -115,6 +118,15 @@ func (q Query) differs(r Record, c Cell) string {
 		}
 	}
 	return ""
+}
+
+// facts are what a session shares with those that it may be set beside. The work is part of
+// the cell's identity.
+func facts(machine map[string]string, simulated, model string) comparability.Facts {
+	out := comparability.OfMachine(machine)
+	out.Set(comparability.Simulated, simulated)
+	out.Set(comparability.Model, model)
+	return out
 }
 
 // begin is the session from which on a baseline counts: the last one whose change was
