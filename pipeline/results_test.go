@@ -231,3 +231,38 @@ func TestResultsArePairedByTheirLaunches(t *testing.T) {
 		})
 	}
 }
+
+// A baseline file of other work is invalid, with both values; one of the same work, or of
+// another load generator, is described.
+func TestBaselineFilesOfOtherWorkAreInvalid(t *testing.T) {
+	gates := strings.NewReplacer(`"paired" "base"`, `"file" "base"`, `axis   = "side"`, "", `value  = "base"`, `path = "base1.json"`, "baseline.paired", "baseline.file",
+		`matrix { side = ["base", "head"] }`, "").Replace(resultGates)
+	for name, tt := range map[string]struct {
+		change map[string]any
+		differ string
+		exit   int
+		want   string
+	}{
+		"the same":        {nil, "", 0, "described, not decided"},
+		"a rate":          {map[string]any{"request_rate": 2.0}, "", 5, "request rate: file 2, head 4"},
+		"a declared rate": {map[string]any{"request_rate": 2.0}, `"request_rate"`, 0, "described, not decided"},
+		"a model":         {map[string]any{"model_id": "n"}, "", 5, "model: file n, head m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "gates.hcl"), fmt.Appendf(nil, gates, tt.differ), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			base := vllmResult("base", 0)
+			maps.Copy(base, tt.change)
+			writeResult(t, filepath.Join(dir, "base1.json"), base)
+			for launch := range 3 {
+				writeResult(t, filepath.Join(dir, fmt.Sprintf("head%d.json", launch+1)), vllmResult("head", launch))
+			}
+			out, code := pipeline(t, dir, "gate", "gates.hcl", "--one-launch-per-file", "--results", "head*.json")
+			if flat := strings.Join(strings.Fields(out), " "); code != tt.exit || !strings.Contains(flat, tt.want) {
+				t.Errorf("exit status %d, want %d with %q:\n%s", code, tt.exit, tt.want, out)
+			}
+		})
+	}
+}
