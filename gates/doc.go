@@ -37,6 +37,11 @@
 // all is decided. Each look has a nominal level from the joint law of the looks
 // ([Looks.Level]), so that α holds for all looks together; the first crossing is final.
 //
+// Failures have units too. Requests that fail must be more in the pool and run by run
+// ([Success]); launches that fail are compared by a test that may be looked at any time
+// ([LaunchTest]) and has [LaunchShare] of each group's level. A [Prospect] says what a plan
+// can find, by simulation of the looks to come.
+//
 // Other tests are there for other data: [SignFlip] and [MaxT] where differences are
 // symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where nothing is paired, and
 // [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric

@@ -149,3 +149,11 @@ func TestPassesInAPlan(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
+
+// A percentage of what can be zero is no ratio; the plan says what it is instead.
+func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
+	got := absoluteMargins(Gate{Metrics: []string{"ttft.p99", "queue.p99"}, Margin: 0.05})
+	if len(got) != 1 || got[0] != "queue.p99 can be zero and has no ratio: its margin is a difference of 50 ms" {
+		t.Errorf("%q", got)
+	}
+}

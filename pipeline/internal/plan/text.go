@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -145,6 +146,9 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 	fmt.Fprintf(w, "%s\t%s on %s, margin %.3g %%\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
 		count(len(g.Comparisons), "comparison"), 100*g.Margin)
+	for _, text := range absoluteMargins(g) {
+		fmt.Fprintf(w, "  \t%s\n", text)
+	}
 	if g.BaselineKind != "paired" {
 		what := "described, not decided"
 		if g.Stored != nil {
@@ -166,6 +170,24 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	for _, line := range p.suitePowers(g) {
 		fmt.Fprintf(w, "  \t%s\n", clean(line))
 	}
+}
+
+// absoluteMargins say what the margin of a gate is of metrics that can be zero, and so have
+// no ratio: that many of their unit.
+func absoluteMargins(g Gate) []string {
+	var lines []string
+	for _, id := range g.Metrics {
+		m, ok := metric.Lookup(id)
+		if !ok || m.Scale != metric.Difference {
+			continue
+		}
+		margin := fmt.Sprintf("%.3g %s", g.Margin, m.Unit)
+		if m.Unit == metric.Seconds {
+			margin = fmt.Sprintf("%.3g ms", 1000*g.Margin)
+		}
+		lines = append(lines, fmt.Sprintf("%s can be zero and has no ratio: its margin is a difference of %s", id, margin))
+	}
+	return lines
 }
 
 // what says what a power is of.
