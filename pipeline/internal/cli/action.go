@@ -131,7 +131,7 @@ func (a *app) outputs(dir string, code int, before *result.Document) {
 			doc = d
 		}
 	}
-	if err := writeOutputs(a.Getenv("GITHUB_OUTPUT"), outputsOf(dir, code, doc, a.posted)); err != nil {
+	if err := writeOutputs(a.Getenv("GITHUB_OUTPUT"), outputsOf(dir, code, doc, a.posted), a.redact.String); err != nil {
 		a.warn("outputs were not written: " + err.Error())
 	}
 }

@@ -59,8 +59,9 @@ func summaryJSON(doc *result.Document) string {
 	return string(text)
 }
 
-// writeOutputs appends to the file that the runner names, if it does.
-func writeOutputs(path string, values []output) error {
+// writeOutputs appends to the file that the runner names, if it does, with secrets masked:
+// later steps print what they find there.
+func writeOutputs(path string, values []output, mask func(string) string) error {
 	if path == "" {
 		return nil
 	}
@@ -71,7 +72,7 @@ func writeOutputs(path string, values []output) error {
 	for _, v := range values {
 		// The form with a random delimiter takes any text.
 		mark := delimiter()
-		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v.name, mark, v.value, mark); err != nil {
+		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v.name, mark, mask(v.value), mark); err != nil {
 			return errors.Join(err, f.Close())
 		}
 	}
