@@ -61,7 +61,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # Error rates and power of the decision, 2,000 files each: some minutes. They are compared with
-# the README's; ARGS=-update rewrites those.
+# docs/statistics.md; ARGS=-update rewrites those.
 operating-characteristics:
 	$(GO) test ./gates -run OperatingCharacteristics -v -full -timeout 60m $(ARGS)
 

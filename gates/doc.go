@@ -48,7 +48,7 @@
 // means of many cells. [Family.Moderate] lets the cells of a session share what they know
 // of their variances. [Bootstrap] describes percentiles and decides nothing.
 //
-// What these promise is simulated by TestOperatingCharacteristics, and the README carries
+// What these promise is simulated by TestOperatingCharacteristics, and docs/statistics.md carries
 // the numbers, which every run of the tests checks. To see all of it:
 //
 //	go test ./gates -run OperatingCharacteristics -v -full

@@ -22,7 +22,7 @@ func coins() chart {
 	}
 }
 
-// The check of the README fails for each way in which a table can be wrong.
+// The check of the page fails for each way in which a table can be wrong.
 func TestAWrongTableIsNoticed(t *testing.T) {
 	c := coins()
 	right := c.render(c.simulate(t, 0, fullFiles))

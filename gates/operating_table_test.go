@@ -13,24 +13,24 @@ import (
 	"github.com/servegate/pipeline/gates"
 )
 
-var update = flag.Bool("update", false, "with -full, rewrite the operating characteristics in README.md")
+var update = flag.Bool("update", false, "with -full, rewrite the operating characteristics in docs/statistics.md")
 
 const (
-	// fullFiles are the files behind each number of the README, shortFiles those of the test
+	// fullFiles are the files behind each number of the page, shortFiles those of the test
 	// that checks it, which are others.
 	fullFiles, shortFiles = 2000, 300
-	// wrongly is the chance that the check fails though every number of the README has the
+	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers.
 	wrongly = 1e-6
 
-	readme  = "../README.md"
+	page    = "../docs/statistics.md"
 	begin   = "<!-- operating characteristics: written by go test ./gates -run OperatingCharacteristics -full -update -->\n"
 	end     = "<!-- end of operating characteristics -->\n"
 	rewrite = "see what changed, and rewrite it: make operating-characteristics ARGS=-update"
 )
 
 // The promises of the decision, simulated: with -full all 2,000 files behind each number of
-// the README, otherwise as many others as show whether the README still tells the truth.
+// the page, otherwise as many others as show whether the page still tells the truth.
 func TestOperatingCharacteristics(t *testing.T) {
 	charts := characteristics()
 	checkNames(t, charts)
@@ -58,7 +58,7 @@ func TestOperatingCharacteristics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, problem := range compareTables(stated, table.String(), charts, values) {
-		t.Errorf("README.md: %s; %s", problem, rewrite)
+		t.Errorf("docs/statistics.md: %s; %s", problem, rewrite)
 	}
 }
 
@@ -139,16 +139,16 @@ func numbers(looks gates.Looks) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// readSection is what the README has between its two marks.
+// readSection is what the page has between its two marks.
 func readSection() (string, error) {
-	data, err := os.ReadFile(readme)
+	data, err := os.ReadFile(page)
 	if err != nil {
 		return "", err
 	}
 	_, rest, ok := strings.Cut(string(data), begin)
 	section, _, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return "", fmt.Errorf("README.md has no section between %q and %q", begin, end)
+		return "", fmt.Errorf("docs/statistics.md has no section between %q and %q", begin, end)
 	}
 	return section, nil
 }
@@ -159,12 +159,12 @@ func rewriteReadme(t *testing.T, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(readme)
+	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data = bytes.Replace(data, []byte(begin+section+end), []byte(begin+table+end), 1)
-	if err := os.WriteFile(readme, data, 0o644); err != nil { //nolint:gosec // a document of the repository
+	if err := os.WriteFile(page, data, 0o644); err != nil { //nolint:gosec // a document of the repository
 		t.Fatal(err)
 	}
 }

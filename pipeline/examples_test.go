@@ -58,32 +58,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestReadme: the file that the README shows is a whole and valid pipeline, and every
-// piece of HCL in it is formatted.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := strings.Split(string(text), "```hcl\n")[1:]
-	if len(blocks) == 0 {
-		t.Fatal("the README shows no HCL")
-	}
-	for i, block := range blocks {
-		source, _, _ := strings.Cut(block, "```")
-		file := filepath.Join(t.TempDir(), "readme.pipeline.hcl")
-		if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, code := pipeline(t, ".", "fmt", "--check", "--diff", file); code != 0 {
-			t.Errorf("block %d is not formatted: %s", i, out)
-		}
-		if out, code := pipeline(t, ".", "validate", file); code != 0 {
-			t.Errorf("block %d is not valid: %s", i, out)
-		}
-	}
-}
-
 // skipOrFail skips a test that lacks what it needs, unless PIPELINE_TEST_REQUIRE names it.
 func skipOrFail(t *testing.T, need, why string) {
 	t.Helper()

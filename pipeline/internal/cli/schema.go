@@ -1,27 +1,97 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/pipeline/internal/reference"
 	"github.com/spf13/cobra"
 )
 
+type schemaFlags struct{ functions, markdown, json bool }
+
 func (a *app) schemaCommand() *cobra.Command {
-	var functions bool
+	var f schemaFlags
 	cmd := &cobra.Command{
-		Use: "schema", Short: "Print the language's blocks and arguments, or its functions, as JSON", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			registry, err := kinds()
-			if err != nil {
-				return exit(exitUsage, err)
-			}
-			if functions {
-				return a.writeJSON(function.Docs())
-			}
-			return a.writeJSON(lang.Schema(registry))
-		},
+		Use: "schema [BLOCK...]", Short: "Print the language's blocks and arguments, metrics or functions",
+		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
+			"people, with all that is nested in it:\n\n" +
+			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.schema(cmd, f, args) },
 	}
-	cmd.Flags().BoolVar(&functions, "functions", false, "print the functions instead of the blocks")
-	cmd.Flags().Bool("json", true, "print JSON (the only form there is)")
+	cmd.Flags().BoolVar(&f.functions, "functions", false, "print the functions instead of the blocks")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print the reference: blocks, metrics, functions and commands")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON (what is printed without a block and without --markdown)")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
+}
+
+func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
+	registry, err := kinds()
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	doc := lang.Schema(registry)
+	switch {
+	case len(path) > 0 && (f.functions || f.markdown || f.json):
+		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))
+	case len(path) > 0:
+		return a.schemaBlock(doc, path)
+	case f.markdown && f.functions:
+		return reference.Functions(a.Out, function.Docs())
+	case f.markdown:
+		return writePages(a.Out, referencePages(doc, cmd.Root()))
+	case f.functions:
+		return a.writeJSON(function.Docs())
+	}
+	return a.writeJSON(doc)
+}
+
+// schemaBlock prints the block that a path names.
+func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
+	found, err := reference.Block(a.Out, doc, path)
+	if err != nil || found {
+		return err
+	}
+	var names []string
+	for _, b := range doc.Blocks {
+		if !slices.Contains(names, b.Type) {
+			names = append(names, b.Type)
+		}
+	}
+	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s", strings.Join(path, " "), strings.Join(names, ", ")))
+}
+
+// page is one page of the reference.
+type page struct {
+	name  string // of its file below docs/reference
+	write func(io.Writer) error
+}
+
+func referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
+	return []page{
+		{"blocks.md", func(w io.Writer) error { return reference.Blocks(w, doc) }},
+		{"metrics.md", func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
+		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
+		{"commands.md", func(w io.Writer) error { return reference.Commands(w, root) }},
+	}
+}
+
+func writePages(w io.Writer, pages []page) error {
+	for i, p := range pages {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := p.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }

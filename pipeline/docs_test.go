@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pages are the README and what it leads to.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	return append(found, filepath.Join("..", "README.md"))
+}
+
+// shown are the whole pieces of HCL of a page; a fragment is marked as one.
+func shown(t *testing.T, page, mark string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, block := range strings.Split(string(text), "```"+mark+"\n")[1:] {
+		source, _, _ := strings.Cut(block, "```")
+		out = append(out, source)
+	}
+	return out
+}
+
+// TestPagesShowValidFiles: every file that a page shows is a valid pipeline, and formatted.
+func TestPagesShowValidFiles(t *testing.T) {
+	for _, page := range pages(t) {
+		for i, source := range shown(t, page, "hcl") {
+			file := filepath.Join(t.TempDir(), "shown.pipeline.hcl")
+			if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, code := pipeline(t, ".", "fmt", "--check", "--diff", file); code != 0 {
+				t.Errorf("%s, block %d is not formatted: %s", page, i, out)
+			}
+			if out, code := pipeline(t, ".", "validate", file); code != 0 {
+				t.Errorf("%s, block %d is not valid: %s", page, i, out)
+			}
+		}
+	}
+	if len(shown(t, filepath.Join("..", "README.md"), "hcl")) == 0 {
+		t.Error("the README shows no HCL")
+	}
+}
+
+// TestReadmeIsShort: what is longer belongs into docs.
+func TestReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Fields(string(text))); n > 1300 {
+		t.Errorf("the README has %d words, want at most 1,300", n)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+// TestLinks: a page leads to files that exist.
+func TestLinks(t *testing.T) {
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s leads to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
+
+// TestTutorial does what the tutorial says up to the step that needs GPUs.
+func TestTutorial(t *testing.T) {
+	page := filepath.Join("..", "docs", "tutorial.md")
+	file, planted := shown(t, page, "hcl")[0], shown(t, page, "hcl fragment")[0]
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "gate.pipeline.hcl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := func(want int, args ...string) {
+		t.Helper()
+		if out, code := pipeline(t, dir, args...); code != want {
+			t.Errorf("pipeline %s: exit status %d, want %d:\n%s", strings.Join(args, " "), code, want, out)
+		}
+	}
+	write(file)
+	do(0, "validate", "gate.pipeline.hcl")
+	do(0, "plan", "gate.pipeline.hcl")
+	do(0, "run", "gate.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", "rehearsal")
+	before, after, found := strings.Cut(file, "  gpus     = 2\n")
+	if !found {
+		t.Fatal("the tutorial's server is another one")
+	}
+	write(before + "  gpus     = 2\n\n" + planted + after)
+	do(0, "validate", "gate.pipeline.hcl")
+	do(1, "run", "gate.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", "planted")
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+var updateReference = flag.Bool("update", false, "rewrite the pages of docs/reference")
+
+// TestReference: the pages of the reference say what the program does.
+func TestReference(t *testing.T) {
+	registry, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Streams: System()}
+	for _, p := range referencePages(lang.Schema(registry), a.root()) {
+		var out bytes.Buffer
+		if err := p.write(&out); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("..", "..", "..", "docs", "reference", p.name)
+		if *updateReference {
+			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			t.Errorf("%s is not current; go test ./pipeline/internal/cli -run Reference -update rewrites it (-page +program):\n%s", path, diff)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+// Blocks writes every block with its arguments and nested blocks, and the forms of references.
+func Blocks(w io.Writer, doc lang.SchemaDoc) error {
+	var p page
+	p.line("# Blocks", "")
+	p.line(generated, "")
+	p.line("A file is made of these blocks, in any order. Arguments in bold are required. `pipeline schema BLOCK` prints one of them.", "")
+	for _, b := range doc.Blocks {
+		p.line("* " + link(title(nil, b)))
+	}
+	p.line("* " + link("References"))
+	for _, b := range doc.Blocks {
+		p.line("")
+		p.block(nil, b)
+	}
+	p.line("", "## References", "", "| form | is |", "|---|---|")
+	for _, r := range doc.References {
+		p.row(code(r.Form), r.Doc)
+	}
+	return p.write(w)
+}
+
+// Block writes the blocks that a path names, such as ["server", "vllm", "container"] or
+// ["benchmark", "load"], with all that is nested in them. It reports whether there is one.
+func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err error) {
+	var p page
+	for _, b := range doc.Blocks {
+		p.find(nil, b, path)
+	}
+	return len(p.lines) > 0, p.write(w)
+}
+
+// find writes what a path names, below a block that may be its first part.
+func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
+	if b.Type != path[0] {
+		return
+	}
+	rest := path[1:]
+	if b.Kind != "" && len(rest) > 0 {
+		if rest[0] != b.Kind {
+			return
+		}
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		if len(p.lines) > 0 {
+			p.line("")
+		}
+		p.block(parents, b)
+		return
+	}
+	for _, nested := range b.Blocks {
+		p.find(append(parents, title(nil, b)), nested, rest)
+	}
+}
+
+// block writes a block and what is nested in it, as sections of one depth: a path in the
+// title says where each belongs.
+func (p *page) block(parents []string, b lang.BlockDoc) {
+	p.line(strings.Repeat("#", min(2+len(parents), 4))+" "+title(parents, b), "", b.Doc)
+	if b.Unsupported != "" {
+		p.line("", "Not available yet: "+b.Unsupported+".")
+	}
+	if text := occurs(b); text != "" && len(parents) > 0 {
+		p.line("", text)
+	}
+	if len(b.Arguments) > 0 || b.AnyArgument != "" {
+		p.line("", "| argument | type | default | meaning |", "|---|---|---|---|")
+	}
+	for _, a := range b.Arguments {
+		p.row(argument(a), typeOf(a), defaultOf(a), meaning(a))
+	}
+	if b.AnyArgument != "" {
+		p.row("*any name*", "", "", b.AnyArgument)
+	}
+	for _, nested := range b.Blocks {
+		p.line("")
+		p.block(append(parents, title(nil, b)), nested)
+	}
+}
+
+// title is how a block is opened, behind the blocks that it is in.
+func title(parents []string, b lang.BlockDoc) string {
+	text := b.Type
+	if b.Kind != "" {
+		text += " " + b.Kind
+	}
+	for i, label := range b.Labels {
+		if i == 0 && b.Kind != "" {
+			continue // the kind itself
+		}
+		text += " " + strings.ToUpper(label)
+	}
+	return strings.Join(append(append([]string(nil), parents...), text), " › ")
+}
+
+// occurs says how often a nested block may stand.
+func occurs(b lang.BlockDoc) string {
+	switch {
+	case b.Min > 0 && b.Max == b.Min && b.Min == 1:
+		return "Exactly one."
+	case b.Min > 0 && b.Max == 0:
+		return fmt.Sprintf("At least %d.", b.Min)
+	case b.Max == 1:
+		return "At most one."
+	case b.Max > 1:
+		return fmt.Sprintf("At most %d.", b.Max)
+	}
+	return ""
+}
+
+func argument(a lang.ArgumentDoc) string {
+	if a.Required {
+		return "**" + code(a.Name) + "**"
+	}
+	return code(a.Name)
+}
+
+func typeOf(a lang.ArgumentDoc) string {
+	if a.Unit != "" {
+		return a.Unit
+	}
+	return code(a.Type)
+}
+
+// defaultOf is a default as a file would write it.
+func defaultOf(a lang.ArgumentDoc) string {
+	if len(a.Default) == 0 {
+		return ""
+	}
+	var number float64
+	if err := json.Unmarshal(a.Default, &number); err != nil {
+		return code(string(a.Default))
+	}
+	switch a.Unit {
+	case "duration":
+		return code(fmt.Sprintf("%q", short(time.Duration(number))))
+	case "percent":
+		return code(fmt.Sprintf(`"%g%%"`, 100*number))
+	}
+	return code(string(a.Default))
+}
+
+// short writes a duration without its zero parts: "10m", not "10m0s".
+func short(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m", "h"} {
+		if rest, ok := strings.CutSuffix(text, unit+"0s"); ok {
+			text = rest + unit
+		}
+		if rest, ok := strings.CutSuffix(text, unit+"0m"); ok {
+			text = rest + unit
+		}
+	}
+	return text
+}
+
+func meaning(a lang.ArgumentDoc) string {
+	text := a.Doc
+	if len(a.Enum) > 0 {
+		quoted := make([]string, len(a.Enum))
+		for i, value := range a.Enum {
+			quoted[i] = code(value)
+		}
+		text += " One of " + strings.Join(quoted, ", ") + "."
+	}
+	if a.Sensitive {
+		text += " May be sensitive."
+	}
+	return text
+}
