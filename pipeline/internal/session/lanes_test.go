@@ -237,7 +237,7 @@ func TestSidesOnDifferentNodes(t *testing.T) {
 		t.Errorf("%d of 40 files with their sides apart are called a regression: the simulation has no effect of nodes", alarms)
 	}
 	doc := nodesOfAFile{cfg, p, apart, func(node int) string { return fmt.Sprintf("n%d", node) }}.play(t, 1)
-	if doc.Verdict != result.Invalid || !strings.Contains(doc.Gates[0].Decisions[0].Reason, "the sides of repeat 1 ran on different nodes (n0 and n1)") {
+	if doc.Verdict != result.Invalid || !strings.Contains(doc.Gates[0].Decisions[0].Reason, "in repeat 1: nodes: base n0, head n1") {
 		t.Errorf("%s: %s", doc.Verdict, doc.Gates[0].Decisions[0].Reason)
 	}
 }
