@@ -61,7 +61,6 @@ func (p Prospect) thresholds(sd, margin float64) []float64 {
 	critical, bound := make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
 	for k, n := range p.Looks {
 		if n < 2 {
-			critical[k], bound[k] = math.Inf(1), math.Inf(1)
 			continue
 		}
 		critical[k], bound[k] = tCritical(p.Levels[k], float64(n-1)), tCritical(p.PassLevels[k], float64(n-1))
@@ -83,11 +82,12 @@ func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margi
 		if n != p.Looks[k] {
 			continue
 		}
-		shift := sd * sum / float64(n)
-		se := 0.0
-		if n > 1 {
-			se = sd * math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)/float64(n))
+		if n < 2 { // no test is possible
+			k++
+			continue
 		}
+		shift := sd * sum / float64(n)
+		se := sd * math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)/float64(n))
 		from := max(margin, critical[k]*se)
 		if p.Strict {
 			from = max(from, margin+bound[k]*se)

@@ -55,3 +55,10 @@ func TestAPlansDetectableChangeIsFoundWithItsPower(t *testing.T) {
 		}
 	}
 }
+
+func TestOneRepeatFindsNothing(t *testing.T) {
+	in := gates.NewProspect(gates.Looks{1}, 0.05, 0.05, 1, false)
+	if change := in.Detectable(0.02, 0.05, gates.Power); !math.IsInf(change, 1) {
+		t.Errorf("one repeat finds %g", change)
+	}
+}

@@ -278,7 +278,7 @@ func TestFailurePolicy(t *testing.T) {
 		},
 		{
 			name: "answers garbage in each of many repeats", repeats: 6, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
-			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhb", base: "1 ok, 2 ok", head: "1 failed, 2 failed",
+			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhbbhhb", base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed, 3 failed, 4 failed",
 		},
 		{
 			name: "one of its cells is answered with garbage", rates: []float64{2, 4}, repeats: 3, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),

@@ -16,8 +16,9 @@ import (
 const patience = 2
 
 // failures counts how often a target has failed: the repeats in which any of its
-// launches did, or in which none of its requests succeeded, since a second try within a repeat meets the same conditions. A plan of
-// one repeat has nothing else to count than the tries.
+// launches did, or in which none of its requests succeeded, since a second try within a
+// repeat meets the same conditions. A plan of one repeat has nothing else to count than the
+// tries.
 func failures(p *plan.Plan, done []Launched, target string) int {
 	n := 0
 	for _, l := range done {
@@ -58,7 +59,7 @@ func outcomes(done []Launched, base, head string) (b, h []bool) {
 			repeats[l.Repeat] = repeat{map[string]bool{}, map[string]bool{}}
 		}
 		repeats[l.Repeat].launched[l.Target] = true
-		repeats[l.Repeat].failed[l.Target] = repeats[l.Repeat].failed[l.Target] || l.failed()
+		repeats[l.Repeat].failed[l.Target] = repeats[l.Repeat].failed[l.Target] || l.failed() || l.refusal() != ""
 	}
 	for _, n := range slices.Sorted(maps.Keys(repeats)) {
 		if r := repeats[n]; r.launched[base] && r.launched[head] {
