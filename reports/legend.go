@@ -111,7 +111,7 @@ func (v *view) intervalLegend() []Line {
 			names = append(names, name)
 		}
 	}
-	text := ""
+	var text string
 	switch level, common := v.level(v.rows); {
 	case len(names) == 0:
 		return nil

@@ -84,13 +84,15 @@ func compose(m marker, file, banner string, sections []section, full string, bud
 	}
 	short := make([]bool, len(sections))
 	for cut := len(sections); ; cut-- {
-		text := start
+		var b strings.Builder
+		b.WriteString(start)
 		for i, s := range sections {
 			if i > 0 {
-				text += "\n"
+				b.WriteByte('\n')
 			}
-			text += s.text(several, short[i], banner, full)
+			b.WriteString(s.text(several, short[i], banner, full))
 		}
+		text := b.String()
 		if len(text) <= budget || cut == 0 {
 			return text
 		}

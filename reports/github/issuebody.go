@@ -3,6 +3,7 @@ package github
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -63,21 +64,22 @@ func (k *Tracker) footer() string {
 
 // news is the comment that tells of a state.
 func (k *Tracker) news(state string, news []item) string {
-	text := stateMarker(state) + "\n"
+	var b strings.Builder
+	b.WriteString(stateMarker(state) + "\n")
 	for _, n := range news {
 		name := ""
 		if len(news) > 1 {
 			name = escape.Inline(reports.TrendTitle(n.t)[len("Performance regression: "):], 200) + ": "
 		}
-		text += fmt.Sprintf("**%s** %s%s\n", n.headline, k.mask(name), k.mask(reports.TrendNews(n.t)))
+		fmt.Fprintf(&b, "**%s** %s%s\n", n.headline, k.mask(name), k.mask(reports.TrendNews(n.t)))
 		if len(news) > 1 {
-			text += "\n"
+			b.WriteByte('\n')
 		}
 	}
 	if k.RunURL != "" {
-		text += "\n<sub>[Run](" + k.RunURL + ")</sub>\n"
+		b.WriteString("\n<sub>[Run](" + k.RunURL + ")</sub>\n")
 	}
-	return text
+	return b.String()
 }
 
 func (k *Tracker) mask(text string) string {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -39,9 +40,7 @@ func TestNonsenseIsFound(t *testing.T) {
 		{"O", vllm.Kind(), nil, map[string]cty.Value{"O": num(3)}, "Write "},
 	} {
 		attrs := map[string]cty.Value{"executable": text("x"), "model": text("m"), "args": cty.ObjectVal(tt.args)}
-		for name, v := range tt.attrs {
-			attrs[name] = v
-		}
+		maps.Copy(attrs, tt.attrs)
 		var said strings.Builder
 		for _, p := range tt.kind.Validate(steps.Object{Attrs: attrs}) {
 			said.WriteString(p.Summary + " " + p.Detail + "\n")

@@ -59,8 +59,7 @@ func Mentions(name string) bool {
 	if slices.ContainsFunc(runners, func(prefix string) bool { return strings.HasPrefix(upper, prefix) }) {
 		return true
 	}
-	s, _ := strongest(split(name))
-	return s > none && !slices.Contains(folders, upper)
+	return strongest(split(name)) > none && !slices.Contains(folders, upper)
 }
 
 func strengthOf(name string) strength {
@@ -68,18 +67,16 @@ func strengthOf(name string) strength {
 	if len(parts) == 0 || slices.Contains(folders, strings.ToUpper(name)) || slices.Contains(qualifiers, parts[len(parts)-1]) {
 		return none
 	}
-	s, _ := strongest(parts)
-	return s
+	return strongest(parts)
 }
 
-// strongest is the strongest word of a name and its position.
-func strongest(parts []string) (s strength, at int) {
+// strongest is how strongly any word of a name means a secret.
+func strongest(parts []string) strength {
+	most := none
 	for i, part := range parts {
-		if found := wordStrength(parts, i, strings.TrimRight(part, "0123456789")); found > s {
-			s, at = found, i
-		}
+		most = max(most, wordStrength(parts, i, strings.TrimRight(part, "0123456789")))
 	}
-	return s, at
+	return most
 }
 
 func wordStrength(parts []string, i int, part string) strength {

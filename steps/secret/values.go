@@ -119,7 +119,7 @@ func kindChanges(word string) int {
 	n := 0
 	for i := 1; i < len(runes); i++ {
 		before, at := kind(runes[i-1]), kind(runes[i])
-		if before != at && !(before == 2 && at == 3) {
+		if before != at && (before != 2 || at != 3) {
 			n++
 		}
 	}

@@ -140,7 +140,11 @@ func (l *launch) shape() (ModelShape, error) {
 		m.Source = "the simulate block"
 		return m, nil
 	}
-	a, ok, err := Architecture{}, false, error(nil)
+	var (
+		a   Architecture
+		ok  bool
+		err error
+	)
 	if l.settings.Architecture != nil {
 		a, ok = *l.settings.Architecture, true
 	} else if a, ok, err = ReadArchitecture(l.model); err != nil {

@@ -28,7 +28,7 @@ func ReadArchitecture(dir string) (Architecture, bool, error) {
 	case err != nil:
 		return Architecture{}, false, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // opened for reading
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return Architecture{}, false, nil //nolint:nilerr // a folder or a pipe of that name says nothing
 	}

@@ -52,8 +52,8 @@ func llama4(experts, denseLayers, context int) Architecture {
 		Experts: experts, ExpertsPerToken: 1, ExpertIntermediate: 8192, SharedIntermediate: 8192, DenseLayers: denseLayers}
 }
 
-func mistral(layers, hidden, heads, headDim, intermediate, vocabulary, context int) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: headDim, Intermediate: intermediate, Vocabulary: vocabulary, Context: context}
+func mistral(layers, hidden, heads, intermediate, vocabulary, context int) Architecture {
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate, Vocabulary: vocabulary, Context: context}
 }
 
 func mixtral(layers, hidden, heads, width, vocabulary, context int) Architecture {
@@ -140,11 +140,11 @@ var knownModels = []knownModel{
 	{"llama-4-maverick-17b-128e", 400, 17, llama4(128, 24, 1048576)},
 	{"tinyllama-1.1b", 1.1, 1.1, Architecture{Layers: 22, Hidden: 2048, Heads: 32, KVHeads: 4, Intermediate: 5632, Vocabulary: 32000, Context: 2048}},
 
-	{"mistral-7b", 7.25, 7.25, mistral(32, 4096, 32, 128, 14336, 32768, 32768)},
-	{"mistral-nemo", 12.2, 12.2, mistral(40, 5120, 32, 128, 14336, 131072, 131072)},
-	{"mistral-small-24b", 23.6, 23.6, mistral(40, 5120, 32, 128, 32768, 131072, 32768)},
-	{"mistral-small-3.1-24b", 23.6, 23.6, mistral(40, 5120, 32, 128, 32768, 131072, 131072)},
-	{"mistral-large", 123, 123, mistral(88, 12288, 96, 128, 28672, 32768, 131072)},
+	{"mistral-7b", 7.25, 7.25, mistral(32, 4096, 32, 14336, 32768, 32768)},
+	{"mistral-nemo", 12.2, 12.2, mistral(40, 5120, 32, 14336, 131072, 131072)},
+	{"mistral-small-24b", 23.6, 23.6, mistral(40, 5120, 32, 32768, 131072, 32768)},
+	{"mistral-small-3.1-24b", 23.6, 23.6, mistral(40, 5120, 32, 32768, 131072, 131072)},
+	{"mistral-large", 123, 123, mistral(88, 12288, 96, 28672, 32768, 131072)},
 	{"mixtral-8x7b", 46.7, 12.9, mixtral(32, 4096, 32, 14336, 32000, 32768)},
 	{"mixtral-8x22b", 141, 39, mixtral(56, 6144, 48, 16384, 32768, 65536)},
 

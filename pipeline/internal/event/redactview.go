@@ -102,7 +102,7 @@ func (v *view) strip(how reading, final bool) view {
 func (v *view) stripOne(out *view, i int, how reading, final bool) (n int, open bool) {
 	c := v.text[i]
 	switch {
-	case c == 0x1b && !how.bare && !(how.short && i+1 < len(v.text) && v.text[i+1] != '['):
+	case c == 0x1b && !how.bare && (!how.short || i+1 >= len(v.text) || v.text[i+1] == '['):
 		n, open = escape.SequencePrefix(string(v.text[i:min(len(v.text), i+maxToken)]))
 		return max(n, 1), open && !final
 	case c == '\b' && how.erase:
@@ -274,7 +274,7 @@ func unicodeEscape(s []byte) (text []byte, n int, open bool) {
 		return utf8.AppendRune(nil, rune(code)), 6, false
 	}
 	rest := s[6:]
-	if len(rest) < 2 && bytes.HasPrefix([]byte(`\u`), rest) {
+	if len(rest) == 0 || len(rest) == 1 && rest[0] == '\\' {
 		return nil, 0, true
 	}
 	if !bytes.HasPrefix(rest, []byte(`\u`)) {

@@ -21,7 +21,7 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	r.Comma = delimiter(line)
 	header, err := r.Read()
 	if err != nil {
-		return nil, csvError(name, 1, err)
+		return nil, csvError(name, err)
 	}
 	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
 	if isSections(header) {
@@ -40,7 +40,7 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			return runs, nil
 		}
 		if err != nil {
-			return nil, csvError(name, 1, err) // which knows its line
+			return nil, csvError(name, err) // which knows its line
 		}
 		line, _ := r.FieldPos(0)
 		run := Run{Source: name, Line: line, Format: FormatCSV, Tool: opt.Tool}
@@ -56,7 +56,8 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	}
 }
 
-func csvError(name string, line int, err error) error {
+func csvError(name string, err error) error {
+	line := 1
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		line, err = parse.Line, parse.Err
 	}
@@ -163,7 +164,7 @@ func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]R
 			return runs, nil
 		}
 		if err != nil {
-			return nil, csvError(name, 1, err) // which knows its line
+			return nil, csvError(name, err) // which knows its line
 		}
 		line, _ := r.FieldPos(0)
 		var key strings.Builder

@@ -70,7 +70,7 @@ func TestPackedInput(t *testing.T) {
 		{"\xfd7zXZ\x00\x01", "compressed with xz"},
 		{gzipped(t, block)[:40], "unexpected EOF"},
 		{"\x1f\x8b\x00\x00", "x.log: "},
-		{strings.Replace(dockerised(t, block), `"stream":"stdout"`, `"stream":"stdout`, -1), "x.log"},
+		{strings.ReplaceAll(dockerised(t, block), `"stream":"stdout"`, `"stream":"stdout`), "x.log"},
 	} {
 		if _, err := interchange.Read(strings.NewReader(tt.text), "x.log", interchange.ReadOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.text[:4], err, tt.want)

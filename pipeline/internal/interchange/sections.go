@@ -39,7 +39,7 @@ func readSections(r *csv.Reader, header []string, name string, opt ReadOptions) 
 			break
 		}
 		if err != nil {
-			return nil, csvError(name, 1, err) // which knows its line
+			return nil, csvError(name, err) // which knows its line
 		}
 		line, _ := r.FieldPos(0)
 		switch {
@@ -124,7 +124,7 @@ func noResultCSV(header []string, name string) error {
 		}
 		return true
 	}
-	hint := ""
+	var hint string
 	switch {
 	case has("Run Info", "Request Counts"), has("Benchmark", "Timings"), has("Run Info", "Benchmark"):
 		hint = "guidellm's benchmarks.csv, whose headings are in three rows: import benchmarks.json beside it"

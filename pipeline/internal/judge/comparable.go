@@ -31,7 +31,7 @@ func (c *court) incomparable(g plan.Gate, cmp plan.Comparison, base, head *resul
 }
 
 // remarks are what a reader of a comparison should know of how alike the sides are.
-func (c *court) remarks(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) []string {
+func (c *court) remarks(g plan.Gate, base, head *result.Cell) []string {
 	if untold := c.untold[setAgainst{g.Addr, base, head}]; untold != "" {
 		return []string{"one side alone tells its " + untold + ": whether the other's is the same is not known"}
 	}

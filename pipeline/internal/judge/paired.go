@@ -40,7 +40,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.blank(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", why.from
-		d.Warnings = c.remarks(g, cmp, base, head)
+		d.Warnings = c.remarks(g, base, head)
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
 		c.lost[at] = c.shortage(g, m, base, head)

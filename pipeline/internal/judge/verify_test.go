@@ -14,15 +14,15 @@ import (
 )
 
 // stored is a document as somebody else reads it.
-func stored(t testing.TB, doc *result.Document) *result.Document {
-	t.Helper()
+func stored(tb testing.TB, doc *result.Document) *result.Document {
+	tb.Helper()
 	text, err := json.Marshal(doc)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var out result.Document
 	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &out
 }

@@ -54,7 +54,7 @@ func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 		}
 	}
 	for at, b := range bases {
-		if h, both := heads[at]; sideCan(b) && !(both && sideCan(h)) {
+		if h, both := heads[at]; sideCan(b) && (!both || !sideCan(h)) {
 			more--
 		}
 	}

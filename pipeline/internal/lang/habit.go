@@ -1,5 +1,7 @@
 package lang
 
+import "slices"
+
 // use is where a name stands.
 type use int
 
@@ -78,13 +80,8 @@ var habits = []habit{
 // habit.
 func here(name string, as use) string {
 	for _, h := range habits {
-		if h.uses&as == 0 {
-			continue
-		}
-		for _, n := range h.names {
-			if n == name {
-				return h.here
-			}
+		if h.uses&as != 0 && slices.Contains(h.names, name) {
+			return h.here
 		}
 	}
 	return ""

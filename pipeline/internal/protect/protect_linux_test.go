@@ -2,6 +2,7 @@ package protect
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,35 +17,35 @@ const childVar = "PROTECT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVar) != "" {
-		protected()
+		protected(os.Stdout)
 		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
-func protected() {
+func protected(out io.Writer) {
 	value := os.Getenv("GITHUB_TOKEN")
-	fmt.Println("forget:", Forget())
-	fmt.Println("close:", Close())
+	fmt.Fprintln(out, "forget:", Forget())
+	fmt.Fprintln(out, "close:", Close())
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
-	fmt.Println("dumpable:", dumpable, err)
-	fmt.Println("still known:", os.Getenv("GITHUB_TOKEN") == value && value != "")
+	fmt.Fprintln(out, "dumpable:", dumpable, err)
+	fmt.Fprintln(out, "still known:", os.Getenv("GITHUB_TOKEN") == value && value != "")
 	// Root may read what others may not: the block itself must be empty.
 	look := exec.Command("sh", "-c", `tr '\0' '\n' < /proc/$PPID/environ || echo refused; readlink /proc/$PPID/ns/pid > /dev/null; echo done`)
 	look.Env = []string{"PATH=" + os.Getenv("PATH")}
-	look.Stdout = os.Stdout
+	look.Stdout = out
 	if err := look.Run(); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(out, err)
 	}
 	// What this program itself reads stays readable.
 	for _, path := range []string{"/proc/self/stat", "/proc/self/cgroup"} {
 		if _, err := os.ReadFile(path); err != nil {
-			fmt.Println("unreadable:", err)
+			fmt.Fprintln(out, "unreadable:", err)
 		}
 	}
 	for _, path := range []string{"/proc/self/exe", "/proc/self/ns/pid"} {
 		if _, err := os.Readlink(path); err != nil {
-			fmt.Println("unreadable:", err)
+			fmt.Fprintln(out, "unreadable:", err)
 		}
 	}
 }

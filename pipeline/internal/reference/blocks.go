@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,17 +93,17 @@ func (p *page) block(parents []string, b lang.BlockDoc) {
 
 // title is how a block is opened, behind the blocks that it is in.
 func title(parents []string, b lang.BlockDoc) string {
-	text := b.Type
+	words := []string{b.Type}
 	if b.Kind != "" {
-		text += " " + b.Kind
+		words = append(words, b.Kind)
 	}
 	for i, label := range b.Labels {
 		if i == 0 && b.Kind != "" {
 			continue // the kind itself
 		}
-		text += " " + strings.ToUpper(label)
+		words = append(words, strings.ToUpper(label))
 	}
-	return strings.Join(append(append([]string(nil), parents...), text), " › ")
+	return strings.Join(append(slices.Clone(parents), strings.Join(words, " ")), " › ")
 }
 
 // occurs says how often a nested block may stand.

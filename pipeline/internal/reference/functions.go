@@ -14,13 +14,13 @@ func Functions(w io.Writer, functions []function.Doc) error {
 	var p page
 	p.line("# Functions", "", generated, "", "Names and meanings follow Terraform.", "", "| call | is |", "|---|---|")
 	for _, f := range functions {
-		text := f.Description
+		text := []string{f.Description}
 		for _, param := range f.Params {
 			if param.Description != "" {
-				text += " " + code(param.Name) + ": " + param.Description
+				text = append(text, code(param.Name)+": "+param.Description)
 			}
 		}
-		p.row(code(f.Signature()), text)
+		p.row(code(f.Signature()), strings.Join(text, " "))
 	}
 	return p.write(w)
 }

@@ -2,6 +2,7 @@ package meter
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -158,11 +159,7 @@ func holdsNumbers(t cty.Type) bool {
 	case t.IsCollectionType():
 		return holdsNumbers(t.ElementType())
 	case t.IsTupleType():
-		for _, e := range t.TupleElementTypes() {
-			if holdsNumbers(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(t.TupleElementTypes(), holdsNumbers)
 	case t.IsObjectType():
 		for _, e := range t.AttributeTypes() {
 			if holdsNumbers(e) {
