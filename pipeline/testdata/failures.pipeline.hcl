@@ -48,8 +48,8 @@ benchmark "b" {
     rate_share = "10%"
   }
   repeat {
-    min = 2
-    max = 2
+    min = 4
+    max = 4
   }
 }
 

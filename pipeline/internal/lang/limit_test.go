@@ -26,7 +26,10 @@ func TestAssertLimits(t *testing.T) {
 			{Text: "!(self.errors > 10)", Holds: true},
 		},
 		`self.errors == 0 || self.ttft.p99 < 1`: {{Text: "self.errors == 0 || self.ttft.p99 < 1", Holds: true}},
-		`matrix.rate == 8`:                      {{Text: "matrix.rate", Op: "==", Value: 8, Limit: 8, Known: true, Holds: true}},
+		`matrix.rate > 0 && self.errors < 10`: {
+			{Text: "matrix.rate", Op: ">", Value: 8, Limit: 0, Known: true, Holds: true},
+			{Text: "self.errors", Op: "<", Value: 2, Limit: 10, Known: true, Holds: true},
+		},
 	} {
 		src := strings.Replace(assertFile, `self.errors == 0 && self.ttft.p99 < duration("100ms") * matrix.rate`, condition, 1)
 		cfg := load(t, src)
