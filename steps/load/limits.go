@@ -63,7 +63,7 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) Void(a record.Audit) (reason string) {
 	l = l.withDefaults()
 	if step := time.Duration(max(a.ClockStep, -a.ClockStep)); step > l.ClockStep {
-		return fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", step, l.ClockStep)
+		return fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", readable(step), l.ClockStep)
 	}
 	limit := l.BurstLag
 	if a.PlannedRate > 0 {
@@ -74,7 +74,7 @@ func (l Limits) Void(a record.Audit) (reason string) {
 		limit = max(l.LagP99, time.Duration(l.LagShare*gap))
 	}
 	if lag := time.Duration(a.LagP99); lag > limit {
-		return fmt.Sprintf("the client was late: p99 of the lag of sends %v (limit %v)", lag, limit)
+		return fmt.Sprintf("the client was late: p99 of the lag of sends %v (limit %v)", readable(lag), readable(limit))
 	}
 	if a.RealisedRate < l.RateShare*a.PlannedRate {
 		return fmt.Sprintf("the client reached %.4g of %.4g planned requests per second (limit %.0f %%)",
@@ -87,7 +87,7 @@ func (l Limits) Void(a record.Audit) (reason string) {
 func (l Limits) strain(a record.Audit) string {
 	if l.CoalescedShare > 0 && float64(a.CoalescedReads) > l.CoalescedShare*float64(a.Events) {
 		return fmt.Sprintf("%d of %d events shared a read with an earlier one, so they can be up to %v early (limit %.3g %%)",
-			a.CoalescedReads, a.Events, time.Duration(a.CoalescedMax), 100*l.CoalescedShare)
+			a.CoalescedReads, a.Events, readable(time.Duration(a.CoalescedMax)), 100*l.CoalescedShare)
 	}
 	if a.WallSeconds > 0 && l.CPUShare > 0 {
 		if share := a.CPUSeconds / (a.WallSeconds * float64(runtime.GOMAXPROCS(0))); share > l.CPUShare {
@@ -95,7 +95,16 @@ func (l Limits) strain(a record.Audit) string {
 		}
 	}
 	if pause := time.Duration(a.GCPauseMax); l.GCPause > 0 && pause > l.GCPause {
-		return fmt.Sprintf("the client's garbage collector paused for %v (limit %v)", pause, l.GCPause)
+		return fmt.Sprintf("the client's garbage collector paused for %v (limit %v)", readable(pause), l.GCPause)
 	}
 	return ""
+}
+
+// readable is a duration of three significant digits: what a person reads needs no more.
+func readable(d time.Duration) time.Duration {
+	step := time.Duration(1)
+	for d.Abs()/step >= 1000 {
+		step *= 10
+	}
+	return d.Round(step)
 }

@@ -42,3 +42,13 @@ func TestVoid(t *testing.T) {
 		})
 	}
 }
+
+func TestDurationsAreReadable(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 999: "999ns", 45287522: "45.3ms", -45287522: "-45.3ms", 1234567890: "1.23s", 75 * time.Second: "1m15s", 20 * time.Millisecond: "20ms",
+	} {
+		if got := readable(d).String(); got != want {
+			t.Errorf("%d ns is %s, want %s", d, got, want)
+		}
+	}
+}
