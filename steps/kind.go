@@ -62,6 +62,8 @@ const (
 	UnitDuration Unit = "duration" // "800ms", "10m"
 	UnitBytes    Unit = "bytes"    // "5GiB", "64MB"
 	UnitPercent  Unit = "percent"  // "5%"
+	// UnitMargin is a percentage as a fraction, or a time ("50ms") in seconds.
+	UnitMargin Unit = "margin"
 )
 
 // BlockSchema describes a nested block.

@@ -135,3 +135,7 @@ type Metric struct {
 	// metrics of the registry. See Foreign.
 	Tool string
 }
+
+// ByTime reports whether values are times that are compared by their difference, because
+// they can be zero: a margin of theirs is a time.
+func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }

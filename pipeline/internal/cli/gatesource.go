@@ -215,7 +215,7 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 	slices.Sort(metrics)
 	return []setting{
 		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", assertOf(cfg, g)},
-		{"metrics", strings.Join(metrics, ", ")}, {"margin", share(g.Margin)}, {"suite_margin", share(g.SuiteMargin)}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
+		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"suite_margin", share(g.SuiteMargin)}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
 		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
 		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
 		{"on_invalid", string(g.OnInvalid)}, {"on_unproven_transport", string(g.OnUnprovenTransport)},
@@ -227,6 +227,14 @@ func share(x float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(100*x, 'g', 4, 64) + " %"
+}
+
+// marginText is empty for a limit, which has no margin.
+func marginText(g *lang.Gate) string {
+	if g.Margin == 0 {
+		return ""
+	}
+	return lang.MarginText(g.Margin, g.Metrics)
 }
 
 // cellsOf lists the cells that a gate is about.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/servegate/pipeline/gates/metric"
 	"io"
 	"text/tabwriter"
 
@@ -144,7 +145,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
-		if g.BaselineKind == "paired" {
+		if g.BaselineKind == "paired" && !byTime(g) {
 			margin = max(margin, g.Margin)
 		}
 	}
@@ -152,6 +153,12 @@ func largestMargin(p *plan.Plan) (float64, error) {
 		return 0, exit(exitUsage, fmt.Errorf("%s has no gate with a paired baseline, so nothing can be planted", p.File))
 	}
 	return margin, nil
+}
+
+// byTime reports whether a gate's margin is a time, of which nothing can be planted.
+func byTime(g plan.Gate) bool {
+	m, ok := metric.Lookup(g.Metrics[0])
+	return ok && m.ByTime()
 }
 
 func (t *trial) count(doc *result.Document) {

@@ -47,7 +47,7 @@ func gateType() *blockType {
 				{Name: "baseline", Type: cty.DynamicPseudoType, Doc: "What its cells are compared with, such as baseline.paired.merge_base."},
 				expr("metrics", false, "List of the metrics that are compared, such as [metric.ttft.p99, metric.itl.p99]."),
 				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
-				{Name: "margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The smallest change that anyone would act on, such as \"5%\"."},
+				{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own."},
 				{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
 				{Name: "test", Type: cty.String, Enum: tests, Default: cty.StringVal(string(gates.PairedTTest)), Doc: "The significance test: paired_t on logarithms; sign_flip and max_t for symmetric differences of any shape, from 8 repeats on, max_t for metrics that move together; welch, mann_whitney and permutation for sides that are not paired by repeat."},

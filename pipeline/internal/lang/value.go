@@ -178,6 +178,11 @@ func quantity(unit steps.Unit, text string) (cty.Value, error) {
 	case steps.UnitPercent:
 		f, err := function.Percent(text)
 		return cty.NumberFloatVal(f), err
+	case steps.UnitMargin:
+		if d, err := function.Duration(text); err == nil {
+			return cty.NumberFloatVal(d.Seconds()), nil
+		}
+		return quantity(steps.UnitPercent, text)
 	}
 	return cty.NilVal, fmt.Errorf("the unit %q is unknown", unit)
 }

@@ -144,8 +144,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", clean(g.Addr), count(len(g.Comparisons), "cell"), clean(g.Benchmark))
 		return
 	}
-	fmt.Fprintf(w, "%s\t%s on %s, margin %.3g %%\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
-		count(len(g.Comparisons), "comparison"), 100*g.Margin)
+	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
+		count(len(g.Comparisons), "comparison"), g.marginText())
 	for _, text := range absoluteMargins(g) {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
@@ -172,20 +172,23 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 }
 
-// absoluteMargins say what the margin of a gate is of metrics that can be zero, and so have
-// no ratio: that many of their unit.
+// marginText is the margin as the file writes it: a time for metrics that have no ratio.
+func (g Gate) marginText() string {
+	if m, ok := metric.Lookup(g.Metrics[0]); ok && m.ByTime() {
+		return fmt.Sprintf("%.3g ms", 1000*g.Margin)
+	}
+	return fmt.Sprintf("%.3g %%", 100*g.Margin)
+}
+
+// absoluteMargins say what the margin of a gate is of shares that can be zero, and so have
+// no ratio: that many percentage points.
 func absoluteMargins(g Gate) []string {
 	var lines []string
 	for _, id := range g.Metrics {
 		m, ok := metric.Lookup(id)
-		if !ok || m.Scale != metric.Difference {
-			continue
+		if ok && m.Scale == metric.Difference && !m.ByTime() {
+			lines = append(lines, fmt.Sprintf("%s can be zero and has no ratio: its margin is a difference of %.3g percentage points", id, 100*g.Margin))
 		}
-		margin := fmt.Sprintf("%.3g %s", g.Margin, m.Unit)
-		if m.Unit == metric.Seconds {
-			margin = fmt.Sprintf("%.3g ms", 1000*g.Margin)
-		}
-		lines = append(lines, fmt.Sprintf("%s can be zero and has no ratio: its margin is a difference of %s", id, margin))
 	}
 	return lines
 }

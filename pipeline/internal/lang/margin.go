@@ -1,0 +1,60 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// marginOf reads the margin of a gate: a ratio less one, or seconds for metrics that are
+// times and can be zero, of which there is no ratio.
+func (e *evaluator) marginOf(g *Gate, b *block, o object) {
+	if !o.Known("margin") {
+		return
+	}
+	if !e.isTime(b) {
+		g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
+		e.checkMargin(g, b, false)
+		return
+	}
+	if g.Margin = o.Float("margin"); g.Margin <= 0 {
+		e.report(problem(codeValue, o.at([]string{"margin"}), "margin must be above zero", fmt.Sprintf("It is %g seconds.", g.Margin)))
+	}
+	e.checkMargin(g, b, true)
+}
+
+// isTime reports whether the margin is written as a time.
+func (e *evaluator) isTime(b *block) bool {
+	v, ok := e.newScope().value(b.attrs["margin"].Expr)
+	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return false
+	}
+	_, err := function.Duration(v.AsString())
+	return err == nil
+}
+
+// checkMargin refuses a margin that is none of the gate's metrics.
+func (e *evaluator) checkMargin(g *Gate, b *block, isTime bool) {
+	for _, m := range g.Metrics {
+		switch at := b.at("margin"); {
+		case isTime && !m.ByTime():
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by ratio, and the margin is a time", m.ID),
+				"Write a percentage such as \"5%\". A time is for metrics that can be zero, such as metric.queue.p99, in a gate of their own."))
+			return
+		case !isTime && m.ByTime():
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so there is no percentage of it", m.ID),
+				"Write a time such as margin = \"50ms\", in a gate of its own."))
+			return
+		}
+	}
+}
+
+// MarginText is the margin of a gate as a file writes it.
+func MarginText(margin float64, metrics []metric.Metric) string {
+	if len(metrics) > 0 && metrics[0].ByTime() {
+		return fmt.Sprintf("%.4g ms", 1000*margin)
+	}
+	return fmt.Sprintf("%.4g %%", 100*margin)
+}
