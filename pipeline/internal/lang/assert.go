@@ -31,7 +31,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 		return
 	}
 	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr, Range: a.header}
-	s := e.assertScope(cty.ObjectVal(selfValues(nil, nil)))
+	s := e.assertScope(g, cty.ObjectVal(selfValues(nil, nil)))
 	for n, i := range g.Cells {
 		cell := cellScope(s, bm.Cells[i])
 		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
@@ -52,8 +52,8 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 const checkedMessages = 100
 
 // assertScope is the scope of an assert's expressions, without the cell.
-func (e *evaluator) assertScope(self cty.Value) *scope {
-	s := e.newScope().with("self", self)
+func (e *evaluator) assertScope(g *Gate, self cty.Value) *scope {
+	s := e.scopeOf(g.instance).with("self", self)
 	s.check = checkSelf
 	return s
 }
@@ -156,7 +156,7 @@ func selfValues(metrics map[string]float64, counts map[string]int) map[string]ct
 func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
 	e := c.evaluator(nil)
 	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(cty.ObjectVal(self)), cell)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
 	v, good := s.value(g.Assert.Condition)
 	if !good {
 		return false, "", e.diags

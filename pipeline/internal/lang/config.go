@@ -196,6 +196,7 @@ type Gate struct {
 	Range                                                                   hcl.Range
 	MarginRange                                                             hcl.Range
 	MetricRange                                                             hcl.Range
+	instance                                                                instance // of the block, with its key and value
 }
 
 // Assert is an absolute limit. Its expressions are evaluated after the run by Config.EvalAssert.

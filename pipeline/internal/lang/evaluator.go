@@ -32,6 +32,7 @@ type evaluator struct {
 	nodes     map[string]*node
 	stack     []frame
 	instanced map[*block]instances
+	gates     map[string]bool // addresses, instances included
 
 	steps       map[string]*Step
 	servers     map[string]*Server // abstract ones included
@@ -69,7 +70,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 	return &evaluator{
 		reporter: rep, prog: prog, vars: vars,
 		meter: m, functions: function.Table(prog.dir, m),
-		nodes: map[string]*node{}, instanced: map[*block]instances{},
+		nodes: map[string]*node{}, instanced: map[*block]instances{}, gates: map[string]bool{},
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
 		benchmarks: map[string]*Benchmark{}, baselines: map[string]*Baseline{},
@@ -137,6 +138,8 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 		return e.server(ent)
 	case "deployment":
 		return e.deployment(ent)
+	case "gate":
+		return e.gateValues(ent)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"id":   cty.StringVal(ent.addr),

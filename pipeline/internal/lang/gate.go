@@ -11,11 +11,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// gate evaluates a gate block and checks it against its benchmark and baseline.
-func (e *evaluator) gate(ent *entity) *Gate {
-	b := ent.block
-	g := &Gate{Addr: ent.addr, Range: b.header, MarginRange: b.at("margin"), MetricRange: b.at("metrics")}
-	o := e.evaluate([]layer{{b, e.newScope()}}, gateArguments(), false)
+// gate evaluates one gate of a block and checks it against its benchmark and baseline.
+func (e *evaluator) gate(inst instance, b *block) *Gate {
+	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), MetricRange: b.at("metrics"), instance: inst}
+	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(), false)
 	g.Description, g.Test = o.Text("description"), o.Text("test")
 	g.Strict, g.AllowOverload = truth(o, "strict"), truth(o, "allow_overload")
 	g.OnRegression, g.OnInconclusive = Action(o.Text("on_regression")), Action(o.Text("on_inconclusive"))
@@ -40,10 +39,24 @@ func (e *evaluator) gate(ent *entity) *Gate {
 	return g
 }
 
+// gateValues is what a reference to a gate stands for: one, or one for each key.
+func (e *evaluator) gateValues(ent *entity) (cty.Value, bool) {
+	list, ok := e.instances(ent.block, ent.addr)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	values := make([]cty.Value, len(list))
+	for i, inst := range list {
+		e.gates[inst.addr] = true
+		values[i] = cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(inst.addr), "name": cty.StringVal(ent.block.label())})
+	}
+	return gather(list, values, cty.Object(map[string]cty.Type{"id": cty.String, "name": cty.String})), true
+}
+
 // gateArguments are the arguments of a gate that are plain values.
 func gateArguments() (schema steps.Schema) {
 	for _, a := range gateType().schema.Attrs {
-		if a.Name != "metrics" && a.Name != "where" {
+		if a.Name != "metrics" && a.Name != "where" && a.Name != metaForEach {
 			schema.Attrs = append(schema.Attrs, a)
 		}
 	}
@@ -122,7 +135,7 @@ func (e *evaluator) missingAdvice(missing []string) string {
 // where chooses the cells that the gate is about.
 func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	src := b.attrs["where"]
-	scope := e.newScope()
+	scope := e.scopeOf(g.instance)
 	decided := true
 	for i, c := range bm.Cells {
 		if src != nil {
@@ -186,7 +199,7 @@ func (e *evaluator) share(o object, name string, most float64, advice string) fl
 // metrics reads the list of metrics.
 func (e *evaluator) metrics(g *Gate, b *block) {
 	src := b.attrs["metrics"]
-	v, ok := e.newScope().value(src.Expr)
+	v, ok := e.scopeOf(g.instance).value(src.Expr)
 	if !ok {
 		return
 	}

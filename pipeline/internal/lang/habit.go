@@ -30,7 +30,7 @@ var habits = []habit{
 	{inBlock | inArgument | inRoot, []string{"count"},
 		`Write for_each = toset(["a", "b"]) and refer to each.key; for_each = var.on ? toset(["x"]) : toset([]) makes one block or none. To measure more often, write repeat { … } in the benchmark.`},
 	{inBlock, []string{"dynamic"},
-		"Nested blocks are not made by a loop. A whole server, deployment or step has for_each, and a benchmark has a matrix."},
+		"Nested blocks are not made by a loop. A whole server, deployment, step or gate has for_each, and a benchmark has a matrix."},
 	{inBlock | inRoot, []string{"module", "include", "import", "dependency", "mod"},
 		`All *.pipeline.hcl files of a directory are one pipeline. Share values by locals and variables, and servers by extends = server.KIND.NAME.`},
 	{inCall, []string{"include", "import", "read_terragrunt_config", "load"},

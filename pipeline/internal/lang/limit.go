@@ -38,7 +38,7 @@ var comparisons = map[*hclsyntax.Operation][2]string{
 func (c *Config) AssertLimits(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) []Limit {
 	e := c.evaluator(nil)
 	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(cty.ObjectVal(self)), cell)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
 	var out []Limit
 	for _, part := range conjuncts(g.Assert.Condition) {
 		out = append(out, c.assertLimit(s, part))

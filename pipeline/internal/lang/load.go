@@ -81,7 +81,10 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 		e.baseline(ent)
 	}
 	for _, ent := range e.prog.of("gate") {
-		cfg.Gates = append(cfg.Gates, e.gate(ent))
+		list, _ := e.instances(ent.block, ent.addr)
+		for _, inst := range list {
+			cfg.Gates = append(cfg.Gates, e.gate(inst, ent.block))
+		}
 	}
 	for _, ent := range e.prog.of("benchmark") {
 		if bm := e.benchmarks[ent.addr]; bm != nil {

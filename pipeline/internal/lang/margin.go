@@ -14,7 +14,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	if !o.Known("margin") {
 		return
 	}
-	if !e.isTime(b) {
+	if !e.isTime(g, b) {
 		g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
 		e.checkMargin(g, b, false)
 		return
@@ -26,8 +26,8 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 }
 
 // isTime reports whether the margin is written as a time.
-func (e *evaluator) isTime(b *block) bool {
-	v, ok := e.newScope().value(b.attrs["margin"].Expr)
+func (e *evaluator) isTime(g *Gate, b *block) bool {
+	v, ok := e.scopeOf(g.instance).value(b.attrs["margin"].Expr)
 	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
 		return false
 	}

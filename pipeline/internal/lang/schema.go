@@ -141,7 +141,7 @@ func references() []RefDoc {
 		"dataset":    {"dataset.KIND.NAME", "A dataset."},
 		"benchmark":  {"benchmark.NAME", "A benchmark."},
 		"baseline":   {"baseline.KIND.NAME", "A baseline."},
-		"gate":       {"gate.NAME", "A gate."},
+		"gate":       {"gate.NAME, gate.NAME[KEY]", "A gate."},
 		"metric":     {"metric.GROUP.STAT", "A metric."},
 	}
 	var out []RefDoc

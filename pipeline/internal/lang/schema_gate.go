@@ -42,6 +42,7 @@ func gateType() *blockType {
 		doc: "A condition on a benchmark: a comparison with a baseline (baseline, metrics, margin), or an absolute limit (assert). Referred to as gate.NAME.",
 		schema: steps.Schema{
 			Attrs: []steps.Attr{
+				forEachAttr(),
 				{Name: "description", Type: cty.String, Blank: true, Doc: "What the gate protects."},
 				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true, Doc: "The benchmark, such as benchmark.serving."},
 				{Name: "baseline", Type: cty.DynamicPseudoType, Doc: "What its cells are compared with, such as baseline.paired.merge_base."},

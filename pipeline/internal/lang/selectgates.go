@@ -55,11 +55,17 @@ func (c *Config) trimReports(keep map[string]bool) {
 	})
 }
 
+// matchesGate reports whether a pattern is that of a gate: of its address or name, as they
+// are or without the key of for_each.
 func matchesGate(pattern, addr string) (bool, error) {
-	if ok, err := path.Match(pattern, addr); ok || err != nil {
-		return ok, err
+	block, _, _ := strings.Cut(addr, "[")
+	pattern = strings.ReplaceAll(pattern, "[", `\[`) // of a key; only * and ? are special
+	for _, name := range []string{addr, block, gateName(addr), gateName(block)} {
+		if ok, err := path.Match(pattern, name); ok || err != nil {
+			return ok, err
+		}
 	}
-	return path.Match(pattern, gateName(addr))
+	return false, nil
 }
 
 func gateName(addr string) string { return strings.TrimPrefix(addr, "gate.") }

@@ -62,7 +62,7 @@ func (e *evaluator) refID(v cty.Value) (string, bool) {
 
 // isAddress reports whether text is the address of something that was evaluated.
 func (e *evaluator) isAddress(text string) bool {
-	if e.servers[text] != nil || e.deployments[text] != nil || e.steps[text] != nil {
+	if e.gates[text] || e.servers[text] != nil || e.deployments[text] != nil || e.steps[text] != nil {
 		return true
 	}
 	return e.prog.entities[text] != nil
