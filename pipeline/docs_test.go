@@ -113,3 +113,39 @@ func TestTutorial(t *testing.T) {
 	do(0, "validate", "gate.pipeline.hcl")
 	do(1, "run", "gate.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", "planted")
 }
+
+var runLine = regexp.MustCompile("Run (<code>|`)[0-9a-f-]+(</code>|`), by (<code>|`)pipeline [^<`]*(</code>|`)")
+
+// TestGithubReport: what examples/github shows as a pull request's report is what its file
+// makes, in virtual time.
+func TestGithubReport(t *testing.T) {
+	example, err := filepath.Abs(filepath.Join("..", "examples", "github"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	if out, code := pipeline(t, example, "run", "gate.pipeline.hcl", "--simulate=virtual", "--var", "rehearsal=25%", "--var", "requests=60", "--var", "repeats=4", "--progress", "quiet", "--out", dir); code != 1 {
+		t.Fatalf("exit status %d, want 1:\n%s", code, out)
+	}
+	for _, name := range []string{"report.md", "report.html"} {
+		made, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = runLine.ReplaceAll(made, []byte("Run ${1}RUN${2}, by ${3}pipeline${4}"))
+		path := filepath.Join(example, name)
+		if *update {
+			if err := os.WriteFile(path, made, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(want) != string(made) {
+			t.Errorf("examples/github/%s is not what the file makes; go test ./pipeline -run GithubReport -update rewrites it", name)
+		}
+	}
+}
