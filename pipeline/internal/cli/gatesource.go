@@ -231,10 +231,10 @@ func share(x float64) string {
 
 // marginText is empty for a limit, which has no margin.
 func marginText(g *lang.Gate) string {
-	if g.Margin == 0 {
+	if g.Margin == 0 || len(g.Metrics) == 0 {
 		return ""
 	}
-	return lang.MarginText(g.Margin, g.Metrics)
+	return g.Metrics[0].MarginText(g.Margin)
 }
 
 // cellsOf lists the cells that a gate is about.

@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -49,12 +48,4 @@ func (e *evaluator) checkMargin(g *Gate, b *block, isTime bool) {
 			return
 		}
 	}
-}
-
-// MarginText is the margin of a gate as a file writes it.
-func MarginText(margin float64, metrics []metric.Metric) string {
-	if len(metrics) > 0 && metrics[0].ByTime() {
-		return fmt.Sprintf("%.4g ms", 1000*margin)
-	}
-	return fmt.Sprintf("%.4g %%", 100*margin)
 }

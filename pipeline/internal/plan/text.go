@@ -174,10 +174,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 
 // marginText is the margin as the file writes it: a time for metrics that have no ratio.
 func (g Gate) marginText() string {
-	if m, ok := metric.Lookup(g.Metrics[0]); ok && m.ByTime() {
-		return fmt.Sprintf("%.3g ms", 1000*g.Margin)
-	}
-	return fmt.Sprintf("%.3g %%", 100*g.Margin)
+	m, _ := metric.Lookup(g.Metrics[0])
+	return m.MarginText(g.Margin)
 }
 
 // absoluteMargins say what the margin of a gate is of shares that can be zero, and so have
