@@ -241,8 +241,16 @@ func errorText(raw []byte) string {
 	return clip(string(raw), maxError)
 }
 
-// clip makes a bounded, valid string.
+// clip makes a bounded, valid string. It is cut between words: the beginning of a secret
+// that the cut went through could not be masked any more.
 func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s[:min(len(s), n)], "�")
-	return strings.TrimSpace(s)
+	if len(s) > n {
+		s = s[:n]
+		if end := strings.LastIndexAny(s, " \t\r\n"); end >= 0 {
+			s = s[:end]
+		} else {
+			s = "…"
+		}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(s, "�"))
 }
