@@ -36,7 +36,7 @@ demo-live: SIMULATE = --simulate
 test:
 	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES))")
 	$(GO) test $(PROPERTIES) -rapid.seed=1
-	$(GO) test -timeout 75m ./pipeline -rapid.seed=1
+	$(GO) test -timeout 75m ./pipeline
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
 wander:
