@@ -11,6 +11,7 @@ server "vllm" "sut" {
   image      = "vllm/vllm-openai:v0.11.0"
   version    = "0.11.0"
   model      = "tiny"
+  env        = { SIDE = each.key } # an A/A run else
   stop_grace = "2s"
   ready {
     interval = "20ms"
@@ -46,6 +47,7 @@ deployment "pd" {
   server "vllm" "decode" {
     extends = server.vllm.node
     role    = "consumer"
+    env     = { SIDE = each.key }
     simulate {
       profile = "fast"
       startup = "50ms"

@@ -69,7 +69,11 @@ server "vllm" "sut" {
   model      = "tiny"
   gpus       = 1
   stop_grace = "2s"
-  env        = { PIPELINE_SIMULATE = jsonencode({ engine = "vllm", version = "0.11.0", profile = "fast", startup_seconds = 0.05, time_scale = 1, fail = each.value }) }
+
+  env = {
+    SIDE              = each.key # an A/A run else
+    PIPELINE_SIMULATE = jsonencode({ engine = "vllm", version = "0.11.0", profile = "fast", startup_seconds = 0.05, time_scale = 1, fail = each.value })
+  }
   ready {
     interval = "50ms"
   }
@@ -98,6 +102,10 @@ deployment "pd" {
     extends = server.vllm.member
     role    = "consumer"
     node    = 1
+
+    env = {
+      SIDE = each.key
+    }
   }
   service "metadata" {
     executable = [var.program, "simulate", "--", "metadata"]
