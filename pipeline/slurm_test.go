@@ -234,7 +234,7 @@ func TestSlurm(t *testing.T) {
 		}},
 		{"a server that crashes", 1, "verdict: regression", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
-			return marked(t, dir, slurmRun(t, "--var", `fails=["crash_after=9"]`)...)
+			return marked(t, dir, slurmRun(t, "--var", "repeats=4", "--var", `fails=["crash_after=9"]`)...)
 		}},
 		{"side by side", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
