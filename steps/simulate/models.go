@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -237,14 +236,4 @@ func holdsWord(name, key string) bool {
 // isWord reports whether a byte goes on with a word or number: the dot of "v3.2" does.
 func isWord(b byte) bool {
 	return b == '.' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
-}
-
-// KnownModels lists the keys of the table of models, sorted.
-func KnownModels() []string {
-	keys := make([]string, len(knownModels))
-	for i, m := range knownModels {
-		keys[i] = m.key
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -12,13 +12,9 @@ import (
 // actionRespond carries out the command in the comment of the event. What somebody asks for
 // without the right to, or in vain, fails no job: anybody can write comments.
 func (a *app) actionRespond(ctx context.Context) error {
-	ev, err := github.ReadEvent(a.Getenv)
+	ev, api, err := a.github()
 	if err != nil {
-		return exit(exitUsage, err)
-	}
-	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, ev.Repo))
-	if err != nil {
-		return exit(exitUsage, err)
+		return err
 	}
 	r := &github.Responder{API: api, Event: ev, Workflow: cmp.Or(a.input("WORKFLOW"), "performance-pull-request.yml"), Mask: a.redact.String}
 	did, err := r.Respond(ctx)

@@ -65,18 +65,15 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if f.post.comment == "" {
 		f.post.comment = string(github.Update)
 	}
-	ev, err := github.ReadEvent(a.Getenv)
+	ev, api, err := a.github()
 	if err != nil {
-		return exit(exitUsage, err)
-	}
-	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, ev.Repo))
-	if err != nil {
-		return exit(exitUsage, err)
+		return err
 	}
 	a.redact.Value(doc)
 	// Where the job has other rights than the one that measured, the figures are those of
 	// whoever controls that one.
-	untrusted := a.change().rights != rightsOfMembers && a.change().rights != rightsOfChange
+	has := a.change().rights
+	untrusted := has != rightsOfMembers && has != rightsOfChange
 	for _, s := range f.post.settings(nil) {
 		s.Untrusted, s.Leg = untrusted, a.leg()
 		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: a.redact.String}
@@ -92,6 +89,19 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitInfrastructure, nil)
 	}
 	return nil
+}
+
+// github is the event of the job, and a client for its repository.
+func (a *app) github() (github.Event, github.API, error) {
+	ev, err := github.ReadEvent(a.Getenv)
+	if err != nil {
+		return ev, nil, exit(exitUsage, err)
+	}
+	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, ev.Repo))
+	if err != nil {
+		return ev, nil, exit(exitUsage, err)
+	}
+	return ev, api, nil
 }
 
 // verifyTime bounds how long a result is judged again. It is much more than the largest one

@@ -146,11 +146,6 @@ func (d Differences) Invalid() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
 }
 
-// Meant are the declared differences.
-func (d Differences) Meant() Differences {
-	return d.filter(func(x Difference) bool { return x.Declared })
-}
-
 // Untold are the fields that must agree and that one side does not tell.
 func (d Differences) Untold() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })
