@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/steps/load/internal/lazy"
 	"github.com/servegate/pipeline/steps/load/internal/stamp"
 )
 
@@ -25,7 +24,6 @@ type conn struct {
 	net.Conn
 	raw    net.Conn      // under TLS, for the liveness check
 	stamps *stamp.Reader // reads with the kernel's receive times; nil where there are none
-	lazy   *lazy.Conn    // the same connection, if it can be read lazily
 	idle   time.Time
 	served bool // it has answered a request before
 }
@@ -34,7 +32,6 @@ type conn struct {
 type pool struct {
 	target target
 	tls    *tls.Config
-	lazy   *lazy.Poller // nil: the runtime's
 
 	mu    sync.Mutex
 	idle  []*conn
@@ -72,10 +69,6 @@ func (p *pool) pop() *conn {
 
 // put gives a connection back after a complete response.
 func (p *pool) put(c *conn) {
-	if c.lazy != nil && c.lazy.Relax(false) != nil {
-		_ = c.Close()
-		return
-	}
 	c.idle = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,16 +95,9 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	p.dials++
 	p.mu.Unlock()
 	c := &conn{Conn: raw, raw: raw}
-	if p.lazy != nil {
-		if c.lazy, err = p.lazy.Adopt(raw); err != nil {
-			return nil, fmt.Errorf("connect: %w", err)
-		}
-		c.Conn, c.raw = c.lazy, c.lazy
-	}
 	if p.tls == nil { // the kernel sees no end of a message within TLS
-		c.stamps = stamp.New(c.raw)
-	}
-	if p.tls != nil {
+		c.stamps = stamp.New(raw)
+	} else {
 		t := tls.Client(raw, p.tls)
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()
@@ -158,8 +144,4 @@ func (p *pool) close() {
 		_ = c.Close()
 	}
 	p.idle = nil
-	if p.lazy != nil {
-		p.lazy.Close()
-		p.lazy = nil
-	}
 }

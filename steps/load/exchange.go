@@ -43,8 +43,6 @@ type sink interface {
 	onHead(resp *response, at int64)
 	// body gets each piece of the body with the time of its read.
 	body(b []byte, at int64) error
-	// begun says that the first token is there, so that later ones may be read lazily.
-	begun() bool
 }
 
 // exchange sends wire over cn and reads the response. It closes the connection or
@@ -111,12 +109,8 @@ func (c *client) transfer(cn *conn, wire []byte, resp *response, out sink) (read
 			after = at
 			if n < len(*bp) { // nothing was left behind, so the next bytes come after this
 				after = seen
-				cn.drained()
 			}
 			if err := feed(resp, (*bp)[:n], body, out, at); err != nil {
-				return read, err
-			}
-			if err := cn.relax(out); err != nil {
 				return read, err
 			}
 		}
@@ -161,21 +155,6 @@ func endOf(resp *response, err, werr error) error {
 	return err
 }
 
-// drained notes that a read took all there was.
-func (c *conn) drained() {
-	if c.lazy != nil {
-		c.lazy.Drained()
-	}
-}
-
-// relax lets reads be late once the first token is there, if the kernel stamps them.
-func (c *conn) relax(out sink) error {
-	if c.lazy == nil || c.stamps == nil || !out.begun() {
-		return nil
-	}
-	return c.lazy.Relax(true)
-}
-
 // page collects a whole, small answer.
 type page struct{ b []byte }
 
@@ -183,7 +162,6 @@ const maxPage = 64 << 20
 
 func (*page) onHead(*response, int64) {}
 func (*page) onRead(_, _, _ int64)    {}
-func (*page) begun() bool             { return false }
 
 func (p *page) body(b []byte, _ int64) error {
 	if len(p.b)+len(b) > maxPage {

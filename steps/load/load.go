@@ -30,10 +30,6 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// MaxLazyReads is the longest window of Options.LazyReads: above it, on loopback, buffers
-// fill before they are read, and tokens share stamps that are far apart.
-const MaxLazyReads = time.Millisecond
-
 // Options of one run of a workload.
 type Options struct {
 	// BaseURL of the target, for example http://127.0.0.1:8000.
@@ -60,12 +56,6 @@ type Options struct {
 	// the client itself needed, which then weighs that much more: the audit reports lags
 	// and pauses unscaled, in wall time.
 	TimeScale float64
-	// LazyReads, if not 0, lets the client look at its streams together, at most so often:
-	// fewer wake-ups, for less processor time. The first token of a stream is always read at
-	// once. The kernel stamps the times, so late reads change none; but tokens of one stream
-	// within the window share a stamp, which the audit counts. At most MaxLazyReads, and for
-	// plain TCP on Linux alone.
-	LazyReads time.Duration
 	// Begin, if not nil, is called once between the warm-up and the first measured request,
 	// which waits for it.
 	Begin func(context.Context)

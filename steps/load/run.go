@@ -12,7 +12,6 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/load/internal/lazy"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -102,9 +101,6 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 	}
 	r := &runner{opt: opt, scale: opt.TimeScale, endpoint: e, client: newClient(&pool{target: t, tls: tlsConfig(opt, t)})}
 	r.client.clock = newClock(time.Now())
-	if err := r.lazyReads(); err != nil {
-		return nil, err
-	}
 	if err := r.makeWork(ctx, enc); err != nil {
 		r.client.pool.close()
 		return nil, err
@@ -144,23 +140,6 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	r.talk = newTalk(src)
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
-}
-
-// lazyReads sets up the poller of lazy reads, where they are asked for.
-func (r *runner) lazyReads() (err error) {
-	window := r.opt.LazyReads
-	switch {
-	case window == 0:
-		return nil
-	case window < 0 || window > MaxLazyReads:
-		return fmt.Errorf("load: a window of %v for lazy reads must be above 0 and at most %v", window, MaxLazyReads)
-	case r.client.pool.tls != nil:
-		return errors.New("load: lazy reads need the kernel's time stamps, which there are not within TLS; leave them out")
-	}
-	if r.client.pool.lazy, err = lazy.New(window); err != nil {
-		return fmt.Errorf("load: lazy reads: %w", err)
-	}
-	return nil
 }
 
 func tlsConfig(opt Options, t target) *tls.Config {

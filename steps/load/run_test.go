@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -186,12 +185,6 @@ func TestFailureClasses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serve(t, tt.answer)
 			r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests[0]
-			if runtime.GOOS == "linux" {
-				lazily := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1, LazyReads: MaxLazyReads}).Run.Requests[0]
-				if lazily.Failure != r.Failure || lazily.OutputTokens != r.OutputTokens || len(lazily.Events) != len(r.Events) {
-					t.Errorf("read lazily: failure %q (%s), %d events", lazily.Failure, lazily.Error, len(lazily.Events))
-				}
-			}
 			if r.Failure != tt.want || !strings.Contains(r.Error, tt.text) {
 				t.Errorf("failure %q (%s), want %q (…%s…)", r.Failure, r.Error, tt.want, tt.text)
 			}
@@ -515,33 +508,6 @@ func TestConnectionsAreReused(t *testing.T) {
 	for _, r := range run.Requests {
 		if r.Failure != "" {
 			t.Errorf("%+v", r)
-		}
-	}
-}
-
-// TestLazyReads: the same run, read lazily, over connections that are used again and again.
-func TestLazyReads(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("lazy reads need Linux")
-	}
-	s := serve(t, healthy)
-	w := workload(40)
-	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 4, Requests: 40}
-	w.Warmup = 3
-	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1, LazyReads: MaxLazyReads}).Run
-	if n := record.Count(run); n.Succeeded != 40 || n.OutputTokens != 160 {
-		t.Errorf("%+v", n)
-	}
-	if a := run.Audit; a.Clock != "kernel" || a.Dials > 6 {
-		t.Errorf("clock %s, %d dials", a.Clock, a.Dials)
-	}
-	for _, tt := range []struct {
-		url    string
-		window time.Duration
-		want   string
-	}{{s.URL, 2 * time.Millisecond, "at most 1ms"}, {s.URL, -1, "must be above 0"}, {"https://127.0.0.1:1", MaxLazyReads, "within TLS"}} {
-		if _, err := Run(t.Context(), Options{BaseURL: tt.url, Model: "m", Workload: w, LazyReads: tt.window}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s, window %v: error %v, want %q", tt.url, tt.window, err, tt.want)
 		}
 	}
 }

@@ -116,8 +116,6 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 // answer is a stream as a sink of an exchange.
 type answer struct{ *stream }
 
-func (a *answer) begun() bool { return len(a.rec.Events) > 0 }
-
 func (a *answer) onHead(resp *response, at int64) {
 	a.rec.Status, a.rec.Headers = resp.status, a.model(at)
 }

@@ -40,7 +40,6 @@ func (a *app) calibrateClient(ctx context.Context, f loadFlags) (err error) {
 		calibrate.Steady(calibrationSchedule, calibrationRate, calibrationRequests, calibrationTokens),
 		calibrate.Burst(calibrationSchedule, calibrationBurst, calibrationTokens),
 	} {
-		c.LazyReads = f.lazyReads
 		r, err := calibrate.Run(ctx, url, c)
 		if err != nil {
 			return exit(exitInfrastructure, err)

@@ -37,7 +37,7 @@ type loadFlags struct {
 	users, system                 int
 	timeScale                     float64
 	trace, calibrate              bool
-	thinkTime, ramp, lazyReads    time.Duration
+	thinkTime, ramp               time.Duration
 	rampFrom, temperature         float64
 	goodput                       []string
 	format, body, percentiles     string
@@ -84,7 +84,6 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.Float64Var(&f.rampFrom, "ramp-from", 0, "rate at the start of the ramp")
 	fl.Float64Var(&f.temperature, "temperature", 0, "temperature that is sent with every request")
 	fl.StringVar(&f.body, "body", "", "further fields of the request body, a JSON `object`")
-	fl.DurationVar(&f.lazyReads, "lazy-reads", 0, "look at the streams together, at most so often (up to 1ms), to save processor time; Linux and plain TCP")
 	fl.StringSliceVar(&f.goodput, "goodput", nil, "limits of a good request in milliseconds, such as `ttft:300,tpot:50` (ttft, tpot, e2el)")
 	fl.StringVar(&f.format, "format", "vllm", "layout of the printed block: vllm or sglang")
 	fl.StringVar(&f.percentiles, "percentiles", "", "write the distributions to `folder`/ttft.hgrm and so on, which HdrHistogram's plotter draws")
@@ -169,7 +168,7 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return load.Options{
-		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Files: files, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(), LazyReads: f.lazyReads,
+		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Files: files, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(),
 	}, nil
 }
 

@@ -33,8 +33,6 @@ type Case struct {
 	Tokens int
 	// UserSpace also keeps when the client itself saw each token, for Report.Seen.
 	UserSpace bool
-	// LazyReads as in load.Options.
-	LazyReads time.Duration
 }
 
 // Steady is a Poisson load.
@@ -84,7 +82,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 	if err := Reset(ctx, url); err != nil {
 		return Report{}, err
 	}
-	opt := load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1, LazyReads: c.LazyReads}
+	opt := load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1}
 	seen := make([][]int64, c.Load.Requests)
 	if c.UserSpace {
 		for i := range seen {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/load/mock"
 )
 
@@ -148,22 +147,6 @@ func (t *table) steadyRows(short int) {
 	}
 	ratio := float64(ours.perToken()) / float64(bare.perToken())
 	t.add(against, fmt.Sprintf("%.1f and %.1f us: %.2f x", micros(ours), micros(bare), ratio), "<= 1.3 x", ratio <= 1.3)
-	t.lazyRow(url, c, bare)
-}
-
-// lazyRow is the same load read lazily: what that saves, and what it costs.
-func (t *table) lazyRow(url string, c Case, bare measuredRun) {
-	const what, target = "the same with lazy reads of 1 ms; TTFT error median / p99, ITL p99", "< 1 x; <= 0.5 / <= 1 / <= 0.2 ms"
-	c.LazyReads = load.MaxLazyReads
-	m, err := t.measure("ours", url, c)
-	if err != nil {
-		t.fail(what, target, err)
-		return
-	}
-	ratio := float64(m.perToken()) / float64(bare.perToken())
-	t50, t99, i99 := m.errors()
-	t.add(what, fmt.Sprintf("%.1f us: %.2f x; %+.3f / %+.3f / %+.3f ms", micros(m), ratio, t50, t99, i99), target,
-		ratio < 1 && m.Failed == 0 && within(t50, 0.5) && within(t99, 1) && within(i99, 0.2))
 }
 
 func micros(m measuredRun) float64 { return float64(m.perToken()) / 1e3 }

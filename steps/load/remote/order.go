@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
@@ -28,7 +27,6 @@ type order struct {
 	Seed      uint64         `json:"seed"`
 	ShapeSeed uint64         `json:"shape_seed,omitempty"`
 	TimeScale float64        `json:"time_scale,omitempty"`
-	LazyReads time.Duration  `json:"lazy_reads,omitempty"`
 	// Dir and Dirs are those of [dataset.Files], absolute; "" and none where no file is read.
 	Dir  string   `json:"dir,omitempty"`
 	Dirs []string `json:"dirs,omitempty"`
@@ -41,7 +39,7 @@ func newOrder(opt load.Options) (order, error) {
 	}
 	o := order{
 		BaseURL: opt.BaseURL, Model: opt.Model, Workload: opt.Workload, Seed: opt.Seed, ShapeSeed: opt.ShapeSeed,
-		TimeScale: opt.TimeScale, LazyReads: opt.LazyReads,
+		TimeScale: opt.TimeScale,
 	}
 	if opt.Files == nil {
 		return o, nil
@@ -61,7 +59,7 @@ func newOrder(opt load.Options) (order, error) {
 func (o order) options() load.Options {
 	return load.Options{
 		BaseURL: o.BaseURL, Model: o.Model, Workload: o.Workload, Seed: o.Seed, ShapeSeed: o.ShapeSeed,
-		TimeScale: o.TimeScale, LazyReads: o.LazyReads, Files: &dataset.Files{Dir: o.Dir, Dirs: o.Dirs},
+		TimeScale: o.TimeScale, Files: &dataset.Files{Dir: o.Dir, Dirs: o.Dirs},
 	}
 }
 
