@@ -60,7 +60,7 @@ func commandOf(block string) string {
 func printed(t *testing.T, command string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-	cmd.Dir = filepath.Join("internal", "interchange", "testdata", "published")
+	cmd.Dir = filepath.Join("internal", "convert", "testdata", "published")
 	var out, errors bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errors
 	if err := cmd.Run(); err != nil {

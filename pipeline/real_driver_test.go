@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -61,7 +61,7 @@ func checkPrinted(t *testing.T, out string, theirs result.Run) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }() // opened for reading
-	printed, err := interchange.Read(file, log, interchange.ReadOptions{})
+	printed, err := convert.Read(file, log, convert.ReadOptions{})
 	if err != nil || len(printed) != 1 {
 		t.Fatalf("%d blocks in %s, %v", len(printed), log, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
@@ -172,13 +172,13 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 	var notes []string
 	for i, s := range sides {
 		if i > 0 {
-			notes = append(notes, interchange.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
+			notes = append(notes, convert.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
 		}
 	}
 	var explained []string
 	for _, s := range sides {
 		for _, note := range s.Doc.Warnings {
-			if interchange.Explains(note) {
+			if convert.Explains(note) {
 				explained = append(explained, note)
 			} else {
 				notes = append(notes, note)
@@ -215,14 +215,14 @@ func (a *app) compareByGates(f compareFlags, sides []side) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	interchange.Label(sides[0].runs, map[string]string{axis: base})
-	interchange.Label(sides[1].runs, map[string]string{axis: head})
+	convert.Label(sides[0].runs, map[string]string{axis: base})
+	convert.Label(sides[1].runs, map[string]string{axis: head})
 	names, err := f.results.names()
 	if err != nil {
 		return exit(exitUsage, err)
 	}
 	runs := slices.Concat(sides[0].runs, sides[1].runs)
-	doc, err := session.JudgeResults(cfg, runs, interchange.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
+	doc, err := session.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -266,7 +266,7 @@ func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
 type side struct {
 	arg  string // without its name
 	doc  *result.Document
-	runs []interchange.Run
+	runs []convert.Run
 	// name in the table, and that of the side that it is compared with.
 	name, against string
 }
@@ -280,8 +280,8 @@ func (a *app) readSide(arg, tool string) (side, error) {
 		return s, err
 	}
 	var err error
-	s.runs, err = session.ReadForeign(s.arg, interchange.ReadOptions{Tool: tool}, a.In)
-	if errors.Is(err, interchange.ErrOurs) && len(s.runs) == 0 {
+	s.runs, err = session.ReadForeign(s.arg, convert.ReadOptions{Tool: tool}, a.In)
+	if errors.Is(err, convert.ErrOurs) && len(s.runs) == 0 {
 		s.doc, err = session.ReadDocument(s.arg)
 	}
 	return s, err
@@ -293,7 +293,7 @@ func sideLabels(arg string) (name, against, rest string) {
 	if _, err := os.Stat(arg); err == nil {
 		return "", "", arg
 	}
-	labels, rest := interchange.ParseLabels(arg)
+	labels, rest := convert.ParseLabels(arg)
 	name, against = labels["name"], labels["against"]
 	delete(labels, "name")
 	delete(labels, "against")
@@ -309,8 +309,8 @@ func sideLabels(arg string) (name, against, rest string) {
 
 // selected lists the parameters by which an argument chooses its results.
 func selected(arg string) []string {
-	_, selector := interchange.ParseLabels(arg)
-	sel, err := interchange.ParseSelector(selector)
+	_, selector := convert.ParseLabels(arg)
+	sel, err := convert.ParseSelector(selector)
 	if err != nil {
 		return nil
 	}
@@ -330,7 +330,7 @@ func declaredBy(sides []side) comparability.Declared {
 // select one, or each side has one value of it and it is nothing of the load.
 func tellsSides(key string, sides []side) bool {
 	for _, s := range sides {
-		if slices.ContainsFunc(selected(s.arg), func(name string) bool { return interchange.SameParam(name, key) }) {
+		if slices.ContainsFunc(selected(s.arg), func(name string) bool { return convert.SameParam(name, key) }) {
 			return true
 		}
 	}
@@ -353,13 +353,13 @@ func tellsSides(key string, sides []side) bool {
 // documents makes a document of each side. Cells are told apart by the same parameters on
 // both: those asked for, or those that differ anywhere.
 func documents(f importFlags, sides []side) error {
-	var all [][]interchange.Run
+	var all [][]convert.Run
 	for _, s := range sides {
 		all = append(all, s.runs)
 	}
 	chosen := len(f.by) == 0
 	if chosen {
-		f.by = slices.DeleteFunc(interchange.CellKeys(f.options(""), all...), func(key string) bool { return tellsSides(key, sides) })
+		f.by = slices.DeleteFunc(convert.CellKeys(f.options(""), all...), func(key string) bool { return tellsSides(key, sides) })
 	}
 	for i := range sides {
 		if sides[i].doc != nil {
@@ -367,7 +367,7 @@ func documents(f importFlags, sides []side) error {
 		}
 		opt := f.options(sides[i].arg)
 		opt.Chosen = chosen
-		doc, err := interchange.Document(sides[i].runs, opt)
+		doc, err := convert.Document(sides[i].runs, opt)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sides[i].arg, err)
 		}

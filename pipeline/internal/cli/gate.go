@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/spf13/cobra"
@@ -117,8 +117,8 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 		return exit(exitUsage, err)
 	}
 	// A launch that cannot be read must not be missing from a verdict without a word.
-	runs, err := a.readResults(append(f.foreign, args...), interchange.ReadOptions{Tool: f.results.tool})
-	if errors.Is(err, interchange.ErrOurs) {
+	runs, err := a.readResults(append(f.foreign, args...), convert.ReadOptions{Tool: f.results.tool})
+	if errors.Is(err, convert.ErrOurs) {
 		err = fmt.Errorf("%w: judge the run directory of a result of pipeline itself with pipeline gate RUN -f FILE", err)
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := session.JudgeResults(cfg, runs, interchange.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
+	doc, err := session.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -43,8 +43,8 @@ func (f importFlags) check() error {
 
 // readResults reads the results that arguments name. What cannot be read is in the error,
 // beside which the others are there.
-func (a *app) readResults(args []string, opt interchange.ReadOptions) ([]interchange.Run, error) {
-	var runs []interchange.Run
+func (a *app) readResults(args []string, opt convert.ReadOptions) ([]convert.Run, error) {
+	var runs []convert.Run
 	var errs []error
 	for _, arg := range args {
 		more, err := session.ReadForeign(arg, opt, a.In)
@@ -73,8 +73,8 @@ func outFlag(fl *pflag.FlagSet, out *string, usage string) {
 	fl.StringVarP(out, "out", "o", "", usage)
 }
 
-func (f importFlags) options(files string) interchange.Options {
-	return interchange.Options{
+func (f importFlags) options(files string) convert.Options {
+	return convert.Options{
 		By: f.by, LaunchBy: f.launchBy, OneLaunchPerFile: f.launchFiles, Tool: "pipeline " + Version(), File: files,
 	}
 }
@@ -97,14 +97,14 @@ func (a *app) importCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return exit(exitUsage, err)
 			}
-			runs, unread := a.readResults(args, interchange.ReadOptions{Tool: f.tool, Records: records})
+			runs, unread := a.readResults(args, convert.ReadOptions{Tool: f.tool, Records: records})
 			if len(runs) == 0 {
 				return exit(exitUsage, unread)
 			}
 			if err := a.export(out, func(w io.Writer) error { return writeRuns(w, format, runs, f.options(args[0])) }); err != nil {
 				return err
 			}
-			a.notes(interchange.Notes(runs))
+			a.notes(convert.Notes(runs))
 			if unread != nil {
 				return exit(exitUsage, fmt.Errorf("what is written is not whole: %w", unread))
 			}
@@ -119,16 +119,16 @@ func (a *app) importCommand() *cobra.Command {
 }
 
 // writeRuns writes imported results in a format.
-func writeRuns(w io.Writer, format string, runs []interchange.Run, opt interchange.Options) error {
+func writeRuns(w io.Writer, format string, runs []convert.Run, opt convert.Options) error {
 	switch format {
 	case "csv":
-		return interchange.WriteCSV(w, runs)
+		return convert.WriteCSV(w, runs)
 	case "vllm":
-		return interchange.WriteVLLM(w, runs)
+		return convert.WriteVLLM(w, runs)
 	case "llm-d":
-		return interchange.WriteLLMD(w, runs)
+		return convert.WriteLLMD(w, runs)
 	}
-	doc, err := interchange.Document(runs, opt)
+	doc, err := convert.Document(runs, opt)
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func writeRuns(w io.Writer, format string, runs []interchange.Run, opt interchan
 	case "json":
 		return result.Encode(w, doc)
 	case "bench":
-		return interchange.WriteGoBench(w, doc)
+		return convert.WriteGoBench(w, doc)
 	case "openmetrics":
-		return interchange.WriteOpenMetrics(w, doc)
+		return convert.WriteOpenMetrics(w, doc)
 	}
 	return fmt.Errorf("--format %q is none of json, csv, vllm, bench, openmetrics, llm-d", format)
 }

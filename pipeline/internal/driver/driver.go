@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -130,14 +130,14 @@ func read(path, tool string) (result.Run, error) {
 		return result.Run{}, err
 	}
 	defer func() { _ = file.Close() }() // opened for reading
-	runs, err := interchange.Read(file, path, interchange.ReadOptions{Tool: tool, Records: true})
+	runs, err := convert.Read(file, path, convert.ReadOptions{Tool: tool, Records: true})
 	if err != nil {
 		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
 	}
 	if len(runs) != 1 {
 		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have the load generator write a new file each time", path, len(runs))
 	}
-	return interchange.Single(&runs[0])
+	return convert.Single(&runs[0])
 }
 
 // bounded keeps the last bytes that are written to it: results are printed at the end.

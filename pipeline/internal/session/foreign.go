@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/driver"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -28,12 +28,12 @@ import (
 // behind it a selection of them ("night.log?qps=2"). A path that is there as it is written
 // is taken as it is, and a dash is the standard input. Of several files, those that can be read
 // are read: then there are results beside the error, which names the others.
-func ReadForeign(arg string, opt interchange.ReadOptions, stdin io.Reader) ([]interchange.Run, error) {
-	labels, selector := map[string]string(nil), interchange.Selector{Path: arg}
+func ReadForeign(arg string, opt convert.ReadOptions, stdin io.Reader) ([]convert.Run, error) {
+	labels, selector := map[string]string(nil), convert.Selector{Path: arg}
 	if _, err := os.Stat(arg); err != nil {
 		var rest string
-		labels, rest = interchange.ParseLabels(arg)
-		if selector, err = interchange.ParseSelector(rest); err != nil {
+		labels, rest = convert.ParseLabels(arg)
+		if selector, err = convert.ParseSelector(rest); err != nil {
 			return nil, err
 		}
 	}
@@ -41,12 +41,12 @@ func ReadForeign(arg string, opt interchange.ReadOptions, stdin io.Reader) ([]in
 	if err != nil {
 		return nil, err
 	}
-	var runs []interchange.Run
+	var runs []convert.Run
 	var unread []error
 	for _, path := range paths {
-		var more []interchange.Run
+		var more []convert.Run
 		if path == "-" && stdin != nil {
-			more, err = interchange.Read(stdin, "standard input", opt)
+			more, err = convert.Read(stdin, "standard input", opt)
 		} else {
 			more, err = readForeignFile(path, opt)
 		}
@@ -58,7 +58,7 @@ func ReadForeign(arg string, opt interchange.ReadOptions, stdin io.Reader) ([]in
 	if len(runs) == 0 {
 		return nil, errors.Join(unread...)
 	}
-	interchange.Label(runs, labels)
+	convert.Label(runs, labels)
 	runs, err = selector.Select(runs)
 	return runs, errors.Join(append(unread, err)...)
 }
@@ -80,25 +80,25 @@ func matching(path string) ([]string, error) {
 	return paths, nil
 }
 
-func readForeignFile(path string, opt interchange.ReadOptions) ([]interchange.Run, error) {
+func readForeignFile(path string, opt convert.ReadOptions) ([]convert.Run, error) {
 	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // opened for reading
-	return interchange.Read(file, path, opt)
+	return convert.Read(file, path, opt)
 }
 
 // JudgeResults brings results of other tools before the gates of a configuration: they fill
 // the cells of its benchmarks by their parameters. past is what stored baselines are taken
 // from, nil for nothing.
-func JudgeResults(cfg *lang.Config, runs []interchange.Run, opt interchange.FitOptions, past *history.History, now time.Time) (*result.Document, error) {
+func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past *history.History, now time.Time) (*result.Document, error) {
 	planned, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	opt.Title = cfg.Settings.Description
-	doc, err := interchange.Fit(runs, blank(planned), opt)
+	doc, err := convert.Fit(runs, blank(planned), opt)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func mostRuns(doc *result.Document) int {
 	most := 1
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
-			most = max(most, interchange.Repeats(c.Runs))
+			most = max(most, convert.Repeats(c.Runs))
 		}
 	}
 	return most
@@ -186,7 +186,7 @@ func mostRuns(doc *result.Document) int {
 
 // undecidable says why imported results allow no decision, whatever they are, and what
 // would: "" if they may.
-func undecidable(opt interchange.Options, repeats int) string {
+func undecidable(opt convert.Options, repeats int) string {
 	switch {
 	case opt.LaunchBy == "" && !opt.OneLaunchPerFile:
 		return "n = 1, since nothing tells launches apart: say --launch-by KEY or --one-launch-per-file"
@@ -204,14 +204,14 @@ func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 			return ReadDocument(path)
 		}
 		judged := judgedBy(p, path)
-		runs, err := ReadForeign(path, interchange.ReadOptions{Tool: toolOf(judged)}, nil)
-		if errors.Is(err, interchange.ErrOurs) {
+		runs, err := ReadForeign(path, convert.ReadOptions{Tool: toolOf(judged)}, nil)
+		if errors.Is(err, convert.ErrOurs) {
 			return ReadDocument(path)
 		}
 		if err != nil {
 			return nil, err
 		}
-		doc, err := interchange.Fit(runs, blank(judged), interchange.FitOptions{Loose: true})
+		doc, err := convert.Fit(runs, blank(judged), convert.FitOptions{Loose: true})
 		if err != nil {
 			return nil, err
 		}

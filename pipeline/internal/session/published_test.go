@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/interchange"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/steps"
@@ -21,7 +21,7 @@ var updatePublished = flag.Bool("update", false, "rewrite golden files")
 // What others have published is judged by gates as it stands: by what it tells of launches
 // nothing can be decided, other work is refused, and a file beside itself does not differ.
 func TestPublishedResultsAreJudged(t *testing.T) {
-	published, err := filepath.Abs(filepath.Join("..", "interchange", "testdata", "published"))
+	published, err := filepath.Abs(filepath.Join("..", "convert", "testdata", "published"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ baseline "paired" "base" {
 		t.Run(name, func(t *testing.T) {
 			tool, _, _ := strings.Cut(name, "-")
 			cfg := judgedFile(t, tool, tt.matrix, tt.base, tt.metrics)
-			var runs []interchange.Run
+			var runs []convert.Run
 			for _, arg := range tt.results {
-				more, err := session.ReadForeign(fmt.Sprintf(arg, published), interchange.ReadOptions{Tool: tool}, nil)
+				more, err := session.ReadForeign(fmt.Sprintf(arg, published), convert.ReadOptions{Tool: tool}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				runs = append(runs, more...)
 			}
-			doc, err := session.JudgeResults(cfg, runs, interchange.FitOptions{Options: interchange.Options{OneLaunchPerFile: true}}, nil, time.Unix(0, 0))
+			doc, err := session.JudgeResults(cfg, runs, convert.FitOptions{Options: convert.Options{OneLaunchPerFile: true}}, nil, time.Unix(0, 0))
 			if err != nil {
 				t.Fatal(err)
 			}

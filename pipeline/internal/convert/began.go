@@ -1,0 +1,49 @@
+package convert
+
+import (
+	"strconv"
+	"time"
+)
+
+// timeParams tell when a measurement was made, the best first. Of most load generators it is
+// the end, which orders measurements as well as the beginning.
+var timeParams = []string{
+	"start_time", "benchmark_start_time", "start_time_unix", "benchmark_start_time_unix", "date", "datetime", "timestamp", "created_at", "end_time", "time",
+}
+
+// timeLayouts are how load generators write times.
+var timeLayouts = []string{"20060102-150405", time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
+
+// Measured is when a result was measured, where it tells that; zero where it does not.
+func (r *Run) Measured() time.Time {
+	for _, name := range timeParams {
+		if r.loose[name] {
+			continue // a line of a log
+		}
+		if at := parseTime(r.Params[name]); !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// parseTime reads a time, or a number of seconds since 1970, or of milliseconds or
+// nanoseconds; zero where a text is none.
+func parseTime(text string) time.Time {
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at
+		}
+	}
+	const earliest, latest = 1e9, 5e9 // 2001 and 2128
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	for _, unit := range []float64{1, 1e3, 1e9} {
+		if s := v / unit; s > earliest && s < latest {
+			return time.UnixMicro(int64(s * 1e6)).UTC()
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,164 @@
+package convert
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBlockLines bounds a block: vLLM's longest has about 60 lines.
+const maxBlockLines = 1000
+
+// openBlock is a printed block while it is read.
+type openBlock struct {
+	line    int
+	prefix  *regexp.Regexp // what stands before the rule, of a container's log, say, with any digits
+	section string
+	entries []entry
+	noise   int
+	// bare blocks have lost the rule that begins them; what follows tells whether they are
+	// blocks at all.
+	bare bool
+	// inside says that it began before another one had ended.
+	inside bool
+}
+
+// newBlock begins a block behind a prefix. The lines that follow have the same, but for
+// times and numbers in it.
+func newBlock(line int, prefix string) *openBlock {
+	const limit = 200
+	b := &openBlock{line: line}
+	if prefix != "" && len(prefix) <= limit && utf8.ValidString(prefix) {
+		b.prefix = regexp.MustCompile("^" + digits.ReplaceAllString(regexp.QuoteMeta(prefix), `\d+`))
+	}
+	return b
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// startsBare reports that a line outside of any block is a figure as blocks print it, with
+// its unit, so that a block without its first rule begins.
+func startsBare(line string) bool {
+	e, ok := splitEntry((&openBlock{}).strip(line))
+	if !ok || !strings.Contains(e.label, " ") || !isNumber(e.value) {
+		return false
+	}
+	f, ok := figureOf(e.label)
+	_, unit := labelWords(e.label)
+	return ok && (f.name == "succeeded" || unit != "" && (f.kind == latency || f.kind == rate))
+}
+
+// isBlock reports that a bare block has so many figures that it is one: a sentence or a
+// summary has fewer.
+func (b *openBlock) isBlock() bool {
+	const enough = 4
+	figures := 0
+	for _, e := range b.entries {
+		if f, ok := figureOf(e.label); ok && f.kind != param {
+			figures++
+		}
+	}
+	return figures >= enough
+}
+
+// linePrefix is what logs and pages put before a line: quotes, comments, names of
+// containers and processes, times.
+var linePrefix = regexp.MustCompile(`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
+
+// strip takes the prefixes of a line off, and white space.
+func (b *openBlock) strip(line string) string {
+	if b.prefix != nil {
+		line = line[len(b.prefix.FindString(line)):]
+	}
+	for {
+		at := linePrefix.FindStringIndex(line)
+		if at == nil || at[1] == 0 {
+			return strings.TrimSpace(line)
+		}
+		line = line[at[1]:]
+	}
+}
+
+// splitEntry splits "Mean TTFT (ms):     12.3" at its first colon.
+func splitEntry(text string) (entry, bool) {
+	const limit = 80
+	label, value, ok := strings.Cut(text, ":")
+	if !ok || len(label) > limit || strings.TrimSpace(label) == "" {
+		return entry{}, false
+	}
+	if value != "" && value[0] != ' ' && value[0] != '\t' {
+		return entry{}, false // "12:30:05", "http://"
+	}
+	return entry{label: strings.Join(strings.Fields(label), " "), value: strings.TrimSpace(value)}, true
+}
+
+// qualify tells figures apart that have one label in several sections, and reads the
+// acceptance by position ("Position 0:") under a name of its own.
+func (b *openBlock) qualify(e entry) entry {
+	if b.section == "Probe Requests" && !strings.Contains(strings.ToLower(e.label), "probe") {
+		e.label = "Probe " + e.label
+	}
+	return e
+}
+
+var figureWord = regexp.MustCompile(`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
+
+// beginsLikeFigure reports that a line without a readable value looks like a figure that
+// was damaged, which must not be passed over.
+func beginsLikeFigure(text string) bool {
+	if !figureWord.MatchString(text) {
+		return false
+	}
+	words := strings.Fields(text)
+	for n := min(len(words), 8); n > 1; n-- {
+		if _, ok := figureOf(strings.Join(words[:n], " ")); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsLikeLabel reports that a line begins with the name of a latency whose unit or value
+// is not there: it was cut, or wrapped by a narrow terminal.
+func beginsLikeLabel(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	for n := 2; n <= min(len(words), 6); n++ {
+		if m := statPattern.FindStringSubmatch(strings.NewReplacer("-", " ").Replace(strings.Join(words[:n], " "))); m != nil && latencyNames[m[2]] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// tool tells SGLang's block from vLLM's by lines that only one of them prints.
+func (b *openBlock) tool() string {
+	for _, e := range b.entries {
+		switch {
+		case strings.HasPrefix(e.label, "Backend"), strings.Contains(e.label, "(retokenized)"), strings.Contains(e.label, "E2E Latency"):
+			return toolSGLang
+		}
+	}
+	return toolVLLM
+}
+
+// setBackend takes the backend from the block, before definitions depend on it.
+func (b *openBlock) setBackend(r *Run) {
+	for _, e := range b.entries {
+		if e.label == "Backend" {
+			r.setParam("backend", e.value)
+		}
+	}
+}
+
+// succeeded is the number of successes of the block, -1 if it has none.
+func (b *openBlock) succeeded() int {
+	for _, e := range b.entries {
+		if e.label == "Successful requests" {
+			if n, err := strconv.Atoi(e.value); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,251 @@
+package convert
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// entry is a label with its value as they were printed.
+type entry struct {
+	label, value string
+	line         int
+}
+
+// fill reads the entries of one result into r. Tool and parameters must be set before,
+// since definitions depend on them. The error names the line of the first figure that
+// cannot be read.
+func (r *Run) fill(entries []entry) error {
+	for _, e := range entries {
+		if err := r.add(e); err != nil {
+			return &Error{Source: r.Source, Line: e.line, Err: fmt.Errorf("%s: %w", strings.TrimSuffix(e.label, ":"), err)}
+		}
+	}
+	return r.finish()
+}
+
+// add reads one figure.
+func (r *Run) add(e entry) error {
+	e.label, e.value = unitInValue(e.label, e.value)
+	f, ok := figureOf(e.label)
+	if !ok {
+		return r.addOther(e)
+	}
+	switch f.kind {
+	case param:
+		r.setParam(f.name, e.value)
+		return nil
+	case count:
+		return r.addCount(f, e.value)
+	case duration:
+		v, err := parseNumber(e.value, f.shift)
+		if err == nil {
+			err = plausible("duration.mean", v, e.value)
+		}
+		r.Duration = v
+		return cmp.Or(err, r.once("duration", v))
+	}
+	return r.addMetric(f, e)
+}
+
+// addOther keeps what no rule knows. It is not lost, and not taken for a figure.
+func (r *Run) addOther(e entry) error {
+	const limit = 100
+	if e.value == "" {
+		return errors.New("a label without a value")
+	}
+	if r.Other == nil {
+		r.Other = map[string]string{}
+	}
+	if len(r.Other) < limit {
+		r.Other[strings.TrimSuffix(e.label, ":")] = e.value
+	}
+	return nil
+}
+
+func (r *Run) addCount(f figure, text string) error {
+	if done, all, ok := strings.Cut(text, "/"); ok && f.name == "succeeded" { // "9/10"
+		r.setParam("num_prompts", strings.TrimSpace(all))
+		text = done
+	}
+	n, err := parseCount(text)
+	if errors.Is(err, errNoData) && r.Format == FormatTable {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.once(f.name, float64(n)); err != nil {
+		return err
+	}
+	switch f.name {
+	case "succeeded", "failed":
+		if n > 1<<31-1 {
+			return fmt.Errorf("%d requests are too many", n)
+		}
+		if f.name == "succeeded" {
+			r.Counts.Succeeded = int(n)
+		} else {
+			r.Counts.Failed, r.Counts.FailedKnown = int(n), true
+		}
+	case "input":
+		r.Counts.InputTokens = n
+	case "output":
+		r.Counts.OutputTokens = n
+	default:
+		r.audit(f.name+"_tokens", float64(n))
+	}
+	return nil
+}
+
+// addMetric reads a latency or a rate. Twice the same id with two values is an error: one
+// of them would be lost.
+func (r *Run) addMetric(f figure, e entry) error {
+	v, err := parseNumber(e.value, f.shift)
+	if errors.Is(err, errNoData) {
+		if strings.EqualFold(strings.TrimSpace(e.value), "nan") {
+			r.nan = append(r.nan, e)
+		}
+		r.remarkf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, definition := r.metricID(f.group, f.stat)
+	if err := plausible(id, v, e.value); err != nil {
+		return err
+	}
+	if old, ok := r.Metrics[id]; ok && old != v {
+		return errTwice
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]float64{}
+	}
+	r.Metrics[id] = v
+	if definition != "" {
+		r.define(id, definition)
+	}
+	return nil
+}
+
+// once refuses a second value of what a result has once: two results are mixed then.
+func (r *Run) once(name string, v float64) error {
+	if old, ok := r.seen[name]; ok && old != v {
+		return errTwice
+	}
+	if r.seen == nil {
+		r.seen = map[string]float64{}
+	}
+	r.seen[name] = v
+	return nil
+}
+
+var errTwice = errors.New("is there twice, with different values")
+
+func (r *Run) audit(name string, value any) {
+	if r.Audit == nil {
+		r.Audit = map[string]any{}
+	}
+	r.Audit[name] = value
+}
+
+// finish completes the counts and drops the zeros that stand for "no data".
+func (r *Run) finish() error {
+	r.count()
+	r.restoreRates()
+	r.dropEmpty()
+	r.disordered()
+	if err := r.withoutNumber(); err != nil {
+		return err
+	}
+	if len(r.Metrics) == 0 && r.Counts == (Counts{}) {
+		return &Error{Source: r.Source, Line: r.Line, Err: errors.New("a result without a figure")}
+	}
+	return nil
+}
+
+// count works out the requests sent. Tools that tell no failures tell at most how many
+// requests were asked for.
+func (r *Run) count() {
+	c := &r.Counts
+	if c.FailedKnown {
+		c.Sent = c.Succeeded + c.Failed
+		return
+	}
+	if _, told := r.seen["succeeded"]; !told || r.counted {
+		return // what is not told has not failed
+	}
+	n, err := parseCount(r.Params["num_prompts"])
+	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
+		return
+	}
+	c.Sent, c.Failed, c.FailedKnown = int(n), int(n)-c.Succeeded, true
+	if c.Failed > 0 {
+		r.alarmf("%d of %d requests did not succeed: the tool tells no failures, this is num_prompts less the successes", c.Failed, c.Sent)
+	}
+}
+
+// restoreRates computes the rates that were rounded away: a single request that took five
+// minutes is printed as 0.00 req/s.
+func (r *Run) restoreRates() {
+	if r.Duration <= 0 || r.Counts.Succeeded == 0 {
+		return
+	}
+	for _, rate := range []struct {
+		group string
+		n     int64
+	}{
+		{"request_throughput", int64(r.Counts.Succeeded)}, {"input_throughput", r.Counts.InputTokens},
+		{"output_throughput", r.Counts.OutputTokens}, {"total_throughput", r.Counts.InputTokens + r.Counts.OutputTokens},
+	} {
+		id, definition := r.metricID(rate.group, "mean")
+		if v, ok := r.Metrics[id]; ok && v == 0 && rate.n > 0 && definition == "" {
+			r.Metrics[id] = float64(rate.n) / r.Duration
+			r.alarmf("%s is printed as 0 and computed from the counts and the duration", id)
+		}
+	}
+}
+
+// dropEmpty removes the figures that are zeros for want of data: vLLM and SGLang print 0
+// where nothing succeeded, and for a latency that no request had (no second token, no
+// stream). A time of zero in every statistic cannot be measured.
+func (r *Run) dropEmpty() {
+	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
+		if len(r.Metrics) > 0 {
+			r.alarmf("no request succeeded: there are no figures")
+		}
+		r.Metrics, r.Definitions = nil, nil
+		return
+	}
+	zero := map[string]bool{}
+	for id, v := range r.Metrics {
+		group, _, _ := strings.Cut(id, ".")
+		if was, seen := zero[group]; seen {
+			zero[group] = was && v == 0
+		} else {
+			zero[group] = v == 0
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(zero)) {
+		if !zero[group] || !neverZero(group) {
+			continue
+		}
+		r.warnf("every figure of %s is 0 and left out: no request had one, or it was rounded away", group)
+		maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
+		maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return strings.HasPrefix(id, group+".") })
+	}
+}
+
+// neverZero tells the groups of which a zero in every statistic means that there was
+// nothing to measure. A client's queue can be empty, and a goodput 0.
+func neverZero(group string) bool {
+	switch group {
+	case "queue", "goodput", "spec_decode", "rtfx":
+		return false
+	}
+	return true
+}

@@ -1,0 +1,197 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// usualKeys are the parameters that may tell cells apart when none are declared.
+var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(),
+	[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
+
+// group chooses the parameters that tell cells apart, if nobody did, and sorts the results
+// into cells, in the order of their first result. What else results of a cell differ in is
+// an error, or a warning where a person named the parameters.
+func (d *document) group() error {
+	declared := len(d.opt.By) > 0 && !d.opt.Chosen
+	for _, r := range d.runs {
+		if _, err := d.launchKey(r); err != nil {
+			return err
+		}
+	}
+	if d.by = d.opt.By; !declared && !d.opt.Chosen {
+		d.by = cellKeys(d.opt, [][]*Run{d.runs})
+	}
+	if declared {
+		tellAsked(d.by, d.runs)
+	}
+	index := map[string]*cell{}
+	for _, r := range d.runs {
+		if declared {
+			for _, key := range d.by {
+				if _, ok := r.Param(key); !ok {
+					return missing(r, key)
+				}
+			}
+		}
+		values := valuesOf(r, d.by)
+		hash := cellHash(values)
+		c := index[hash]
+		if c == nil {
+			c = &cell{values: values, hash: hash}
+			index[hash] = c
+			d.cells = append(d.cells, c)
+		}
+		c.runs = append(c.runs, r)
+	}
+	for _, c := range d.cells {
+		keys := undeclared(c.runs, append([]string{d.opt.LaunchBy}, d.by...))
+		if differs := differentWork(c.runs); differs != "" && declared {
+			d.notef(heavy, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
+		}
+		switch {
+		case len(keys) == 0:
+		case declared:
+			d.notef(heavy, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
+		default:
+			return d.refuse(c, keys)
+		}
+	}
+	return nil
+}
+
+// CellKeys are the parameters that tell cells apart where nobody names any: those of the
+// usual ones that differ between results, arguments of a server's command, and what was
+// measured to have been done where results that agree in all of these did different work.
+// Rows that repeat a block of their text do not count. Sides are results that are set beside
+// each other.
+func CellKeys(opt Options, sides ...[]Run) []string {
+	own := make([][]*Run, len(sides))
+	for i := range sides {
+		for j := range sides[i] {
+			if sides[i][j].SameAs == 0 {
+				own[i] = append(own[i], &sides[i][j])
+			}
+		}
+	}
+	return cellKeys(opt, own)
+}
+
+func cellKeys(opt Options, sides [][]*Run) []string {
+	keys := varying(slices.Concat(sides...))
+	launch := func(r *Run) string {
+		key, _ := opt.launchKey(r)
+		return key
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { return opt.LaunchBy != "" && aliases(opt.LaunchBy, key) })
+	return append(keys, tellByWork(keys, launch, sides)...)
+}
+
+// varying are the usual parameters, and the arguments of servers, that are not the same in
+// all results. One that some results do not say tells cells apart only if it is one of the
+// load: what no label says of a result is not what the label of another says. A parameter
+// that says no more than one before it is left out.
+func varying(runs []*Run) []string {
+	var keys []string
+	seen := map[string]bool{}
+	for _, key := range append(slices.Clone(usualKeys), serverKeys(runs)...) {
+		var pattern strings.Builder
+		numbers := map[string]int{}
+		complete := true
+		for _, r := range runs {
+			v, ok := r.Param(key)
+			complete = complete && ok
+			if _, ok := numbers[v]; !ok {
+				numbers[v] = len(numbers)
+			}
+			fmt.Fprintf(&pattern, "%d ", numbers[v])
+		}
+		if !complete && !isLoad(key) && !strings.HasPrefix(key, serverPrefix) {
+			continue
+		}
+		if p := pattern.String(); len(numbers) > 1 && !seen[p] {
+			seen[p] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// valuesOf are the coordinates of a result.
+func valuesOf(r *Run, keys []string) []result.AxisValue {
+	values := make([]result.AxisValue, 0, len(keys))
+	for _, key := range keys {
+		v, ok := r.Param(key)
+		if !ok {
+			v = unsaid
+		}
+		values = append(values, result.AxisValue{Name: key, Value: v})
+	}
+	return values
+}
+
+func missing(r *Run, key string) error {
+	const limit = 30
+	known := slices.Sorted(maps.Keys(r.Params))
+	more := ""
+	if len(known) > limit {
+		known, more = known[:limit], ", …"
+	}
+	return &Error{r.Source, r.Line, fmt.Errorf("the result has no %s: it has %s%s", clip(key), strings.Join(known, ", "), more)}
+}
+
+// cellHash is the identity of a cell: its parameters under their canonical names, in any
+// order.
+func cellHash(values []result.AxisValue) string {
+	lines := make([]string, len(values))
+	for i, v := range values {
+		lines[i] = fmt.Sprintf("%q=%q", canonicalKey(v.Name), v.Value)
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte("import/1\n" + strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:])[:16]
+}
+
+// name is a cell for people.
+func name(values []result.AxisValue) string {
+	if len(values) == 0 {
+		return "(only one)"
+	}
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = v.Name + "=" + v.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// workloadText is the load of a result in one line for people.
+func workloadText(r *Run) string {
+	var parts []string
+	add := func(format, key string) {
+		if v, ok := r.Param(key); ok {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add("%s req/s", "request_rate")
+	if n := max(r.Counts.Sent, r.Counts.Succeeded); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests", n))
+	}
+	add("at most %s at once", "max_concurrency")
+	data, _ := r.Param("dataset_name")
+	in, okIn := r.Param("input_len")
+	out, okOut := r.Param("output_len")
+	if okIn && okOut {
+		data = strings.TrimSpace(data + " " + in + "→" + out)
+	}
+	if data != "" {
+		parts = append(parts, data)
+	}
+	return strings.Join(parts, ", ")
+}

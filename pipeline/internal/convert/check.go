@@ -1,0 +1,265 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Check says what a comparison of two documents must not hide: figures that are not
+// compared because their definitions differ, and cells in which the two sides did not do
+// the same work or were measured elsewhere or otherwise. The sides are called by the names
+// that the comparison gives them, and declared is what they are meant to differ in. It is
+// empty when there is nothing to say.
+func Check(a, b *result.Document, nameA, nameB string, declared comparability.Declared) []string {
+	other := map[string]*result.Cell{}
+	for i := range b.Benchmarks {
+		for j := range b.Benchmarks[i].Cells {
+			c := &b.Benchmarks[i].Cells[j]
+			other[cellHash(c.Values)] = c
+		}
+	}
+	var notes []string
+	add := func(format string, args ...any) {
+		if n := fmt.Sprintf(format, args...); !slices.Contains(notes, n) {
+			notes = append(notes, n)
+		}
+	}
+	var cells unlikeCells
+	for i := range a.Benchmarks {
+		for j := range a.Benchmarks[i].Cells {
+			x := &a.Benchmarks[i].Cells[j]
+			y := other[cellHash(x.Values)]
+			if y == nil {
+				continue
+			}
+			cells.add(x.Values, comparability.Compare(comparability.OfCell(a, x), comparability.OfCell(b, y), declared), nameA, nameB)
+			checkDefinitions(x, y, nameA, nameB, add)
+			checkTools(x, y, add)
+		}
+	}
+	return append(cells.notes(nameA, nameB), notes...)
+}
+
+// unlikeCells collects in what the cells of two documents differ.
+type unlikeCells struct {
+	all    int
+	texts  []string
+	places map[string][]string // of a text
+	untold []string
+}
+
+func (u *unlikeCells) add(values []result.AxisValue, found comparability.Differences, nameA, nameB string) {
+	u.all++
+	for _, d := range found.Invalid() {
+		text := comparability.Differences{d}.Text(nameA, nameB)
+		if u.places == nil {
+			u.places = map[string][]string{}
+		}
+		if !slices.Contains(u.texts, text) {
+			u.texts = append(u.texts, text)
+		}
+		u.places[text] = append(u.places[text], place(values))
+	}
+	for _, label := range found.Untold().Labels() {
+		if !slices.Contains(u.untold, label) {
+			u.untold = append(u.untold, label)
+		}
+	}
+}
+
+// notes are one for each difference, with the cells that have it where not all do.
+func (u *unlikeCells) notes(nameA, nameB string) []string {
+	const most = 8
+	var out []string
+	for _, text := range u.texts {
+		where := ""
+		if at := u.places[text]; len(at) < u.all {
+			where = at[0]
+			if n := len(at) - 1; n > 0 {
+				where += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		out = append(out, fmt.Sprintf("not like for like%s: %s", where, text))
+	}
+	if n := len(u.untold); n > 0 {
+		out = append(out, fmt.Sprintf("not compared, since %s or %s does not tell it: %s", nameA, nameB, strings.Join(u.untold[:min(n, most)], ", ")))
+	}
+	return out
+}
+
+// checkDefinitions finds quantities that both cells have, under different definitions.
+func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, ...any)) {
+	ours, theirs := quantities(x), quantities(y)
+	for _, quantity := range slices.Sorted(maps.Keys(ours)) {
+		a, b := ours[quantity], theirs[quantity]
+		if b == nil || slices.ContainsFunc(a, func(g string) bool { return slices.Contains(b, g) }) {
+			continue
+		}
+		add("%s is not compared: %s has %s (%s), %s has %s (%s)", quantity, nameA, a[0], meaning(a[0]), nameB, b[0], meaning(b[0]))
+	}
+}
+
+// checkTools tells what to keep in mind where two tools measured by nearly one definition.
+func checkTools(x, y *result.Cell, add func(string, ...any)) {
+	a, b := toolOf(x), toolOf(y)
+	if a == b {
+		return
+	}
+	for _, tool := range []string{a, b} {
+		for _, group := range slices.Sorted(maps.Keys(nearly[tool])) {
+			if hasGroup(x, group) && hasGroup(y, group) {
+				add("%s is of two tools: %s", group, nearly[tool][group])
+			}
+		}
+	}
+}
+
+// toolOf is the tool that measured a cell, "" if that is not known.
+func toolOf(c *result.Cell) string {
+	for _, r := range c.Runs {
+		if tool, ok := r.Audit["tool"].(string); ok {
+			return tool
+		}
+	}
+	return ""
+}
+
+func hasGroup(c *result.Cell, group string) bool {
+	for id := range c.Summary {
+		if g, _, _ := strings.Cut(id, "."); g == group {
+			return true
+		}
+	}
+	return false
+}
+
+// quantities are the groups of a cell by what people call them, whatever the definition.
+func quantities(c *result.Cell) map[string][]string {
+	out := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(c.Summary)) {
+		group, _, _ := strings.Cut(id, ".")
+		quantity := quantityOf(group)
+		if !slices.Contains(out[quantity], group) {
+			out[quantity] = append(out[quantity], group)
+		}
+	}
+	return out
+}
+
+func quantityOf(group string) string {
+	if group == "itl_token" {
+		return "itl"
+	}
+	for _, groups := range unlike {
+		for quantity, u := range groups {
+			if u.group == group {
+				return quantity
+			}
+		}
+	}
+	return group
+}
+
+func meaning(group string) string {
+	for _, groups := range unlike {
+		for _, u := range groups {
+			if u.group == group {
+				return u.why
+			}
+		}
+	}
+	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
+}
+
+// place says where in a table a cell is, nothing where it is the only one.
+func place(values []result.AxisValue) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return " at " + name(values)
+}
+
+// Selector names results of a file: "night.log?h3=RDMA&qps=2" are those of night.log with
+// both parameters, and in "night.log?h3=*RDMA*" stars stand for any text. So two sides can
+// be in one file.
+type Selector struct {
+	Path  string
+	Where map[string]string
+}
+
+// ParseSelector reads a selector; without a question mark it is the whole file. Values are
+// as in the query of a URL, where + and %20 are spaces.
+func ParseSelector(s string) (Selector, error) {
+	path, query, ok := strings.Cut(s, "?")
+	sel := Selector{Path: path}
+	if !ok {
+		return sel, nil
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return sel, fmt.Errorf("%s: what follows the question mark is not key=value: %w", clip(s), err)
+	}
+	sel.Where = map[string]string{}
+	for key, v := range values {
+		if len(v) != 1 || v[0] == "" {
+			return sel, fmt.Errorf("%s: %s needs one value", clip(s), clip(key))
+		}
+		sel.Where[key] = v[0]
+	}
+	return sel, nil
+}
+
+// SameParam reports whether two names are of one parameter.
+func SameParam(a, b string) bool { return canonicalKey(a) == canonicalKey(b) }
+
+// Select keeps the runs that have the parameters of the selector. It is an error when none
+// has.
+func (s Selector) Select(runs []Run) ([]Run, error) {
+	var out []Run
+	for i := range runs {
+		matches := true
+		for key, want := range s.Where {
+			got, ok := runs[i].Param(key)
+			matches = matches && ok && (got == canonicalValue(want) || like(got, want))
+		}
+		if matches {
+			out = append(out, runs[i])
+		}
+	}
+	if len(out) > 0 || len(runs) == 0 {
+		return out, nil
+	}
+	return nil, fmt.Errorf("%s: %w with %s: look at the parameters with import", s.Path, ErrNoResult, conditions(s.Where))
+}
+
+// like reports that a value has the parts between the stars of a pattern, in their order.
+func like(value, pattern string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 || !strings.HasPrefix(value, parts[0]) || !strings.HasSuffix(value, parts[last]) || len(value) < len(parts[0])+len(parts[last]) {
+		return false
+	}
+	value = value[len(parts[0]) : len(value)-len(parts[last])]
+	for _, part := range parts[1:last] {
+		_, rest, ok := strings.Cut(value, part)
+		if !ok {
+			return false
+		}
+		value = rest
+	}
+	return true
+}
+
+func conditions(where map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(where)) {
+		parts = append(parts, clip(key)+" = "+clip(where[key]))
+	}
+	return strings.Join(parts, " and ")
+}

@@ -1,0 +1,48 @@
+package convert
+
+import (
+	"bufio"
+	"html"
+	"regexp"
+	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// What terminals, pages and mail put into a line that is not its text.
+var (
+	terminal = regexp.MustCompile(`\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])`)
+	htmlTag  = regexp.MustCompile(`(?i)</?(?:br|pre|code|samp|tt|p|div|span|li|b|strong|em|i|font)(?:\s[^<>]*)?/?>`)
+	spaces   = strings.NewReplacer("\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u200b", "", "\u2060", "", "\ufeff", "")
+)
+
+// cleanLine takes colours, tags and entities of a page, and spaces that only look like one,
+// out of a line. Figures are not touched.
+func cleanLine(line string) string {
+	if strings.IndexByte(line, '\x1b') >= 0 {
+		line = terminal.ReplaceAllString(line, "")
+	}
+	if strings.IndexByte(line, '<') >= 0 {
+		line = htmlTag.ReplaceAllString(line, "")
+	}
+	if strings.IndexByte(line, '&') >= 0 {
+		line = html.UnescapeString(line)
+	}
+	for i := range len(line) {
+		if line[i] >= 0x80 {
+			return spaces.Replace(line)
+		}
+	}
+	return line
+}
+
+// decoded reads text that begins with the mark of UTF-16, as shells of Windows write it, as
+// UTF-8, and any other as it is.
+func decoded(r *bufio.Reader) *bufio.Reader {
+	mark, err := r.Peek(2)
+	if err != nil || string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {
+		return r
+	}
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	return bufio.NewReaderSize(utf16.NewDecoder().Reader(r), detectBytes)
+}

@@ -1,0 +1,138 @@
+package convert
+
+import (
+	"regexp"
+	"strings"
+)
+
+// commandPattern finds the programs whose results are read here in a line of a shell, with
+// what follows them in a command and not in a sentence: an option, a variable, the end.
+var commandPattern = regexp.MustCompile(`(?:benchmark_serving\w*\.py|vllm\s+bench\s+serve|sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench|` +
+	`guidellm\s+(?:benchmark|run)|aiperf\s+profile|genai-perf\s+profile|inference-benchmarker|inference-perf)["']?(?:\s+(?:run\s+)?[-\\$"'{]|\s*$)`)
+
+// commandArgs reads the options of a command line: --key value, --key=value, --flag. A
+// word that begins with two dashes is never a value.
+func commandArgs(line string) map[string]string {
+	words := shellWords(line)
+	args := map[string]string{}
+	for i := 0; i < len(words) && len(args) < maxParams; i++ {
+		key, ok := strings.CutPrefix(words[i], "--")
+		if !ok || key == "" {
+			continue
+		}
+		if key, value, ok := strings.Cut(key, "="); ok {
+			args[canonicalKey(key)] = value
+			continue
+		}
+		value := "true"
+		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") && !isOperator(words[i+1]) {
+			i++
+			value = words[i]
+		}
+		args[canonicalKey(key)] = value
+	}
+	delete(args, "")
+	return args
+}
+
+func isOperator(word string) bool {
+	switch word {
+	case "|", "||", "&", "&&", ";", ">", ">>", "2>&1", "2>", "<", "\\":
+		return true
+	}
+	return false
+}
+
+// shellWords splits a line as a shell would, as far as quotes and backslashes go. Nothing
+// is expanded.
+func shellWords(line string) []string {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	started, escaped := false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, started = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, started = c, true
+		case c == ' ' || c == '\t':
+			if started {
+				words = append(words, word.String())
+				word.Reset()
+				started = false
+			}
+		default:
+			word.WriteRune(c)
+			started = true
+		}
+	}
+	if started {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// namespaceArgs reads a dump of Python's argparse, Namespace(key=value, …), from where it
+// begins in the line. Values that are not given (None) are left out.
+func namespaceArgs(line string) map[string]string {
+	_, rest, ok := strings.Cut(line, "Namespace(")
+	if !ok {
+		return nil
+	}
+	args := map[string]string{}
+	for rest != "" && len(args) < maxParams {
+		key, after, ok := strings.Cut(rest, "=")
+		key = strings.Trim(key, ", \t")
+		if !ok || !identifier.MatchString(key) {
+			break
+		}
+		value, tail := pythonValue(after)
+		if v := canonicalValue(value); v != "" && !objectAddress.MatchString(v) {
+			args[canonicalKey(key)] = v
+		}
+		rest, ok = strings.CutPrefix(tail, ",")
+		if !ok {
+			break
+		}
+	}
+	return args
+}
+
+// objectAddress finds a Python object, which is another one in each process.
+var objectAddress = regexp.MustCompile(`^<.* at 0x[0-9a-f]+>$`)
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// pythonValue cuts one value of a Python representation off: up to the comma or the
+// parenthesis that ends it, quotes and brackets respected.
+func pythonValue(s string) (value, rest string) {
+	depth := 0
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(' || c == '[' || c == '{' || c == '<':
+			depth++
+		case depth == 0 && (c == ',' || c == ')'):
+			return s[:i], s[i:]
+		case c == ')' || c == ']' || c == '}' || c == '>':
+			depth--
+		}
+	}
+	return s, ""
+}

@@ -1,0 +1,448 @@
+package convert
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Options of Document.
+type Options struct {
+	// By are the parameters that tell cells apart ("qps", "input_len"), see Run.Param.
+	// Results that agree in all of them are repeats of one cell. Empty chooses those of the
+	// usual parameters that differ between the results.
+	// Results that would be one cell then and differ in a parameter that repetitions do not
+	// differ in are an error; of By it is a warning.
+	By []string
+	// Chosen says that By, which may be empty, is from CellKeys and not from a person.
+	Chosen bool
+	// LaunchBy is the parameter that tells starts of the server apart, and OneLaunchPerFile
+	// says that each file is one. Only launches are independent of each other: without
+	// either, all results of a cell are one unit and nothing can be decided from them.
+	LaunchBy         string
+	OneLaunchPerFile bool
+	// Tool and Title are written to the document, and File in the place of the names of the
+	// sources.
+	Tool, Title, File string
+}
+
+// Document makes a result document of imported runs: cells by parameters, and in each cell
+// a run for each result. Several results of a cell in one launch are passes of one repeat,
+// whose mean is compared (the geometric one on the log scale). Rows of tables that repeat a
+// block, and copies of one measurement, count once. The document has no gates.
+func Document(runs []Run, opt Options) (*result.Document, error) {
+	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
+		return nil, errors.New("a launch is told by a parameter or by its file, not by both: leave one out")
+	}
+	d := &document{opt: opt, doc: newDocument(opt), launches: map[string]int{}}
+	d.distinct(runs)
+	if len(d.runs) == 0 {
+		return nil, ErrNoResult
+	}
+	if err := d.group(); err != nil {
+		return nil, err
+	}
+	d.describe()
+	for _, c := range d.cells {
+		if err := d.addCell(c); err != nil {
+			return nil, err
+		}
+	}
+	d.finish()
+	return d.doc, nil
+}
+
+const (
+	benchmarkAddr = "benchmark.imported"
+	targetAddr    = "imported"
+)
+
+func newDocument(opt Options) *result.Document {
+	return &result.Document{
+		Schema: result.Schema, Tool: opt.Tool, Title: opt.Title, Status: result.StatusComplete,
+		Launches: []result.Launch{}, Gates: []result.Gate{},
+		Targets:    []result.Target{{Addr: targetAddr}},
+		Benchmarks: []result.Benchmark{{Addr: benchmarkAddr, Axes: []string{}, Cells: []result.Cell{}}},
+	}
+}
+
+// document is one while it is made.
+type document struct {
+	opt      Options
+	doc      *result.Document
+	runs     []*Run
+	by       []string
+	cells    []*cell
+	launches map[string]int // index in doc.Launches by key
+	notes    []note
+}
+
+// cell is a combination of parameters with its results.
+type cell struct {
+	values []result.AxisValue
+	hash   string
+	runs   []*Run
+}
+
+// distinct leaves out what is there twice, and keeps what the runs warn of.
+func (d *document) distinct(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if r.SameAs != 0 {
+			continue
+		}
+		if at := slices.IndexFunc(d.runs, func(o *Run) bool { return isCopy(o, r) }); at >= 0 {
+			d.warnf("%s is a copy of %s and left out", r.At(), d.runs[at].At())
+			continue
+		}
+		// A printed block and the file of the same run: the file has all digits.
+		if at := slices.IndexFunc(d.runs, func(o *Run) bool { return prints(o, r) || prints(r, o) }); at >= 0 {
+			block, file := r, d.runs[at]
+			if prints(file, block) {
+				block, file = file, block
+				d.runs[at] = file
+			}
+			d.warnf("%s is what the run of %s printed and left out", block.At(), file.At())
+			continue
+		}
+		d.runs = append(d.runs, r)
+	}
+	d.passOn()
+	d.passOnDefinitions()
+}
+
+// isCopy reports that two results are one measurement: all their figures are equal, and
+// there are so many that this is no coincidence.
+func isCopy(a, b *Run) bool {
+	const enough = 4
+	same, differ := shared(a, b)
+	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
+}
+
+// prints reports that a block is the rounded form of a file's result: the same counts, and
+// all figures that both have equal to the digits that blocks have. Two measurements never are.
+func prints(block, file *Run) bool {
+	const enough = 6
+	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool || block.Counts.Succeeded != file.Counts.Succeeded ||
+		math.Abs(block.Duration-file.Duration) > 0.00501 {
+		return false
+	}
+	same := 0
+	for id, v := range block.Metrics {
+		w, ok := file.Metrics[id]
+		if !ok {
+			continue
+		}
+		digit := 1e-2
+		if unitOf(id) == metric.Seconds {
+			digit = 1e-5 // a hundredth of a millisecond
+		}
+		if math.Abs(v-w) > 0.501*digit {
+			return false
+		}
+		same++
+	}
+	return same >= enough
+}
+
+// describe names the sources and what all results share.
+func (d *document) describe() {
+	var sources []string
+	shared := maps.Clone(d.runs[0].Params)
+	tools := map[string]bool{}
+	for _, r := range d.runs {
+		if !slices.Contains(sources, r.Source) {
+			sources = append(sources, r.Source)
+		}
+		maps.DeleteFunc(shared, func(k, v string) bool { return r.Params[k] != v })
+		tools[r.Tool] = true
+	}
+	d.doc.File = cmp.Or(d.opt.File, strings.Join(sources, ", "))
+	target := &d.doc.Targets[0]
+	target.Model = shared["model"]
+	if len(tools) == 1 {
+		target.Engine = d.runs[0].Tool
+	}
+	for key, value := range shared {
+		if target.Describe == nil {
+			target.Describe = map[string]string{}
+		}
+		target.Describe[key] = value
+	}
+	first := d.runs[0]
+	d.doc.Benchmarks[0].Range = result.Range{File: first.Source, Line: first.Line, Col: 1}
+	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
+}
+
+// addCell turns the results of a cell into runs, one for each launch.
+func (d *document) addCell(c *cell) error {
+	out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
+	if err := d.fill(&out, c, true); err != nil {
+		return err
+	}
+	bench := &d.doc.Benchmarks[0]
+	bench.Cells = append(bench.Cells, out)
+	return nil
+}
+
+// fill makes the runs of a cell from its results, one for each launch. With warn it says
+// where several results are one unit.
+func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
+	units, err := d.units(c)
+	if err != nil {
+		return err
+	}
+	for _, u := range units {
+		runs, err := u.passes()
+		if err != nil {
+			return err
+		}
+		if len(u.runs) > 1 && warn {
+			d.notef(middling, "%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
+		}
+		out.Runs = append(out.Runs, runs...)
+	}
+	out.Summary = summary(out.Runs)
+	return nil
+}
+
+// why several results are one unit.
+func (d *document) why(runs []*Run) string {
+	if !d.known() {
+		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be told; say --launch-by %s, or --one-launch-per-file",
+			cmp.Or(launchKeyOf(runs), "KEY"))
+	}
+	return "they are passes of one launch"
+}
+
+// unit is an independent measurement of a cell: the passes of one launch.
+type unit struct {
+	repeat int
+	launch string
+	runs   []*Run
+	points int // that a series may have
+}
+
+// seriesPoints is how many points a series of one of so many results may have, so that a
+// document of thousands of results is still one that can be read.
+func seriesPoints(results int) int { return min(300, max(10, 50_000/max(1, results))) }
+
+// units sorts the results of a cell by launch.
+func (d *document) units(c *cell) ([]*unit, error) {
+	var units []*unit
+	byKey := map[string]*unit{}
+	for _, r := range c.runs {
+		key, err := d.launchKey(r)
+		if err != nil {
+			return nil, err
+		}
+		u := byKey[key]
+		if u == nil {
+			u = &unit{repeat: len(units) + 1, points: seriesPoints(len(d.runs))}
+			if d.opt.LaunchBy != "" {
+				if n, err := parseCount(key); err == nil && n > 0 && n < 1<<31 {
+					u.repeat = int(n) // both sides of a comparison count alike
+				}
+			}
+			if d.known() {
+				u.launch = d.launch(key, u.repeat)
+			}
+			byKey[key] = u
+			units = append(units, u)
+		}
+		u.runs = append(u.runs, r)
+	}
+	slices.SortStableFunc(units, func(a, b *unit) int { return a.repeat - b.repeat })
+	return units, nil
+}
+
+func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunchPerFile }
+
+func (d *document) launchKey(r *Run) (string, error) { return d.opt.launchKey(r) }
+
+// launchKey is what tells the launch of a result from others, "" if nothing does.
+func (o Options) launchKey(r *Run) (string, error) {
+	switch {
+	case o.OneLaunchPerFile:
+		return r.Source, nil
+	case o.LaunchBy == "":
+		return "", nil
+	}
+	key, ok := r.Param(o.LaunchBy)
+	if !ok {
+		return "", missing(r, o.LaunchBy)
+	}
+	return key, nil
+}
+
+// launch is the id of a launch in the document, which it adds when it is new.
+func (d *document) launch(key string, repeat int) string {
+	at, ok := d.launches[key]
+	if !ok {
+		at = len(d.doc.Launches)
+		d.launches[key] = at
+		d.doc.Launches = append(d.doc.Launches, result.Launch{
+			ID: fmt.Sprintf("launch-%d", at+1), Name: key, Repeat: repeat, Target: targetAddr,
+		})
+	}
+	return d.doc.Launches[at].ID
+}
+
+// finish sorts the notes, and counts the repeats where they are known to be some.
+func (d *document) finish() {
+	d.doc.Warnings = d.warnings()
+	if !d.known() {
+		return
+	}
+	for _, b := range d.doc.Benchmarks {
+		for _, c := range b.Cells {
+			d.doc.RepeatsDone = max(d.doc.RepeatsDone, Repeats(c.Runs))
+		}
+	}
+	d.doc.RepeatsPlanned = d.doc.RepeatsDone
+}
+
+// Repeats counts the launches that some runs are of.
+func Repeats(runs []result.Run) int {
+	repeats := map[int]bool{}
+	for _, r := range runs {
+		repeats[r.Repeat] = true
+	}
+	return len(repeats)
+}
+
+// passes are the results of the unit as runs of the document: each for itself, so that
+// nothing of it is lost, and numbered where there are several. Who compares takes their mean.
+func (u *unit) passes() ([]result.Run, error) {
+	// What was given up is no pass: it comes after those that are, whose numbers pair both sides.
+	whole := func(r *Run) int {
+		if r.Cut != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(u.runs, func(a, b *Run) int { return whole(a) - whole(b) })
+	out := make([]result.Run, len(u.runs))
+	for i, r := range u.runs {
+		run, err := u.run(r)
+		if err != nil {
+			return nil, err
+		}
+		if len(u.runs) > 1 {
+			run.Pass = i + 1
+		}
+		out[i] = run
+	}
+	return out, nil
+}
+
+// run is one result of the unit.
+func (u *unit) run(r *Run) (result.Run, error) {
+	out := result.Run{
+		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
+		Duration: r.Duration, Sent: max(r.Counts.Sent, r.Counts.Succeeded), Failed: r.Counts.Failed,
+		Series: engineSeries(r.Engine, u.points), Metrics: maps.Clone(r.Metrics),
+		Work: comparability.Read(r.Param), Started: r.Measured(),
+	}
+	maps.Copy(out.Audit, r.Audit)
+	maps.Copy(out.Audit, engineAudit(r.Engine))
+	if !r.Counts.FailedKnown {
+		out.Audit[auditFailures] = "not told by the tool"
+	}
+	if out.Sent == 0 {
+		out.Audit[auditRequests] = "not told by the tool"
+	}
+	if out.Failed > 0 {
+		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
+	}
+	switch {
+	case r.Cut != "":
+		out.Status, out.Reason = result.RunVoid, r.Cut
+	case len(out.Metrics) == 0 && r.Counts.Succeeded == 0:
+		out.Status, out.Reason = result.RunFailed, "no request succeeded"
+	case out.Sent > 0 && r.Counts.FailedKnown:
+		// Whatever the tool, this is the share that both sides of a comparison have.
+		out.Metrics = withSuccess(out.Metrics, r.Counts)
+	}
+	out.Audit["source"] = r.At()
+	if r.Tool != "" {
+		out.Audit["tool"] = r.Tool
+	}
+	if n := r.Counts.InputTokens; n > 0 {
+		out.Audit["input_tokens"] = float64(n)
+	}
+	if n := r.Counts.OutputTokens; n > 0 {
+		out.Audit["output_tokens"] = float64(n)
+	}
+	if r.Records == nil {
+		return out, nil
+	}
+	var err error
+	if out.Histograms, err = record.Histograms(*r.Records); err != nil {
+		return out, fmt.Errorf("%s: %w", r.At(), err)
+	}
+	return out, nil
+}
+
+// withSuccess adds the share of requests that succeeded, which tools count and do not print.
+func withSuccess(metrics map[string]float64, c Counts) map[string]float64 {
+	if metrics == nil {
+		metrics = map[string]float64{}
+	}
+	if _, ok := metrics[successRate]; !ok {
+		metrics[successRate] = float64(c.Sent-c.Failed) / float64(c.Sent)
+	}
+	return metrics
+}
+
+const successRate = "success.rate"
+
+// summary is the mean of each metric over the launches of a cell, of which each is the mean
+// over its passes.
+func summary(runs []result.Run) map[string]float64 {
+	passes := map[string]map[int][]float64{}
+	for _, r := range runs {
+		if r.Status != result.RunOK {
+			continue
+		}
+		for id, v := range r.Metrics {
+			if passes[id] == nil {
+				passes[id] = map[int][]float64{}
+			}
+			passes[id][r.Repeat] = append(passes[id][r.Repeat], v)
+		}
+	}
+	values := map[string][]float64{}
+	for id, byRepeat := range passes {
+		for _, repeat := range slices.Sorted(maps.Keys(byRepeat)) {
+			values[id] = append(values[id], mean(id, byRepeat[repeat]))
+		}
+	}
+	out := make(map[string]float64, len(values))
+	for id, v := range values {
+		out[id] = mean(id, v)
+	}
+	return out
+}
+
+// mean is the geometric mean of a metric on the log scale, where no value is 0, and the
+// arithmetic mean of others. Ids of other tools are times and rates, so on the log scale.
+func mean(id string, values []float64) float64 {
+	if len(values) == 1 {
+		return values[0] // exactly, without a way through logarithms
+	}
+	m, known := metric.Lookup(id)
+	if slices.Min(values) > 0 && (!known || m.Scale == metric.Log) {
+		return metric.Metric{Scale: metric.Log}.Mean(values)
+	}
+	return record.Mean(values)
+}

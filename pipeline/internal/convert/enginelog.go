@@ -1,0 +1,266 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/vllm"
+)
+
+// EngineSample is one line of an engine's log about its load: a point of a time series.
+type EngineSample struct {
+	Line int
+	// Time as the engine printed it, zero if it did not. Logs without a year have year 2000:
+	// only differences mean something.
+	Time time.Time
+	// Engine of several that write one log: "000", "DP1 TP0".
+	Engine string
+	// Values by the names of series (steps.SeriesRunning and so on).
+	Values map[string]float64
+}
+
+// engineLog reads the lines of statistics of the engines whose logs stand between results.
+// A log of days has more lines than any chart has points, so of each engine only every so
+// many are kept.
+type engineLog struct {
+	readers []func(line string) (map[string]float64, bool)
+	courses map[string]*engineCourse
+	every   int // so many lines of an engine one is kept
+	lines   int // read so far
+	kept    int // of all engines
+	others  int // lines of engines beyond maxEngines
+}
+
+// engineCourse is what one engine logged: lines evenly spread, and that with the largest
+// value of each figure, which need not be among them.
+type engineCourse struct {
+	lines int
+	even  []loggedSample
+	peaks map[string]loggedSample
+}
+
+// loggedSample is a sample with its place among all of the log. Its line is none: one that
+// was overwritten, as progress bars are, may hold several samples.
+type loggedSample struct {
+	EngineSample
+	place int
+}
+
+// maxSamples bounds the lines that are kept for one result, peaks aside, and maxEngines the
+// engines that they may be of: a quarter, so that to keep every other line makes room.
+const (
+	maxSamples = 4096
+	maxEngines = maxSamples / 4
+)
+
+func newEngineLog() *engineLog {
+	e := &engineLog{}
+	for _, engine := range []steps.Engine{vllm.New(), sglang.New()} {
+		if o, ok := engine.(steps.Observer); ok {
+			e.readers = append(e.readers, o.LogPoint)
+		}
+	}
+	e.forget()
+	return e
+}
+
+// take keeps the line if it is one of statistics.
+func (e *engineLog) take(line string, number int) bool {
+	s, ok := e.parse(line)
+	if !ok {
+		return false
+	}
+	s.Line = number
+	c := e.courses[s.Engine]
+	if c == nil {
+		if len(e.courses) == maxEngines {
+			e.others++
+			return true
+		}
+		c = &engineCourse{peaks: map[string]loggedSample{}}
+		e.courses[s.Engine] = c
+	}
+	e.lines++
+	if c.add(loggedSample{s, e.lines}, e.every) {
+		e.kept++
+	}
+	if e.kept == maxSamples {
+		e.thin()
+	}
+	return true
+}
+
+// add keeps the sample where it is a peak, and every so many; it reports the latter.
+func (c *engineCourse) add(s loggedSample, every int) bool {
+	for name, v := range s.Values {
+		if old, ok := c.peaks[name]; !ok || v > old.Values[name] {
+			c.peaks[name] = s
+		}
+	}
+	c.lines++
+	if (c.lines-1)%every != 0 {
+		return false
+	}
+	c.even = append(c.even, s)
+	return true
+}
+
+// thin keeps every other line of each engine, and of those to come.
+func (e *engineLog) thin() {
+	e.every *= 2
+	e.kept = 0
+	for _, c := range e.courses {
+		half := c.even[:0]
+		for i := 0; i < len(c.even); i += 2 {
+			half = append(half, c.even[i])
+		}
+		clear(c.even[len(half):])
+		c.even = half
+		e.kept += len(half)
+	}
+}
+
+// samples are the lines that are kept, in the order of the log.
+func (e *engineLog) samples() []EngineSample {
+	var all []loggedSample
+	for _, c := range e.courses {
+		all = slices.AppendSeq(append(all, c.even...), maps.Values(c.peaks))
+	}
+	slices.SortFunc(all, func(a, b loggedSample) int { return cmp.Compare(a.place, b.place) })
+	all = slices.CompactFunc(all, func(a, b loggedSample) bool { return a.place == b.place })
+	var out []EngineSample
+	for _, s := range all {
+		out = append(out, s.EngineSample)
+	}
+	return out
+}
+
+// forget begins anew, for the next result.
+func (e *engineLog) forget() {
+	e.courses = map[string]*engineCourse{}
+	e.every, e.lines, e.kept, e.others = 1, 0, 0, 0
+}
+
+var (
+	engineName = regexp.MustCompile(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)
+	engineTime = regexp.MustCompile(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
+)
+
+// parse reads one line. What stands before the engine's own words, a pod's name or a time,
+// does not matter.
+func (e *engineLog) parse(line string) (EngineSample, bool) {
+	for _, read := range e.readers {
+		values, ok := read(line)
+		if !ok {
+			continue
+		}
+		maps.DeleteFunc(values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+		s := EngineSample{Time: logTime(line), Values: values}
+		if m := engineName.FindStringSubmatch(line); m != nil {
+			s.Engine = cmp.Or(m[1], m[2])
+		}
+		return s, len(values) > 0
+	}
+	return EngineSample{}, false
+}
+
+// logTime is the first time in a line, zero if there is none.
+func logTime(line string) time.Time {
+	const head = 500 // times stand before what is told
+	m := engineTime.FindStringSubmatch(line[:min(len(line), head)])
+	if m == nil {
+		return time.Time{}
+	}
+	n := make([]int, len(m))
+	for i := 1; i < len(m); i++ {
+		n[i], _ = strconv.Atoi(m[i]) // digits, or nothing
+	}
+	if n[1] == 0 {
+		n[1] = 2000 // a leap year
+	}
+	nanoseconds, _ := strconv.Atoi((m[7] + "000000000")[:9])
+	t := time.Date(n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], nanoseconds, time.UTC)
+	if int(t.Month()) != n[2] || t.Day() != n[3] || n[4] > 23 || n[5] > 59 || n[6] > 59 {
+		return time.Time{}
+	}
+	return t
+}
+
+// engineSeries turns lines into series for each figure, and for each engine where several
+// wrote the log. An imported log does not tell when the first request was planned, so the
+// seconds count from its first line.
+func engineSeries(samples []EngineSample, most int) []result.Series {
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s EngineSample) bool { return s.Time.IsZero() })
+	if len(samples) == 0 {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, s := range samples {
+		names[s.Engine] = true
+	}
+	type key struct{ member, name string }
+	series := map[key]*result.Series{}
+	times := elapsed(samples)
+	for i, s := range samples {
+		k := key{}
+		if len(names) > 1 && s.Engine != "" {
+			k.member = "engine " + s.Engine
+		}
+		for name, v := range s.Values {
+			k.name = name
+			if series[k] == nil {
+				series[k] = &result.Series{Name: name, Member: k.member, Source: "log"}
+			}
+			series[k].T, series[k].V = append(series[k].T, times[i]), append(series[k].V, v)
+		}
+	}
+	var out []result.Series
+	for _, k := range slices.SortedFunc(maps.Keys(series), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.member, b.member), strings.Compare(a.name, b.name))
+	}) {
+		s := series[k]
+		s.Thin(most)
+		out = append(out, *s)
+	}
+	return out
+}
+
+// elapsed are the seconds of each line since the first one. A time that goes back by half
+// a year is one of the next year, in a log that does not print years.
+func elapsed(samples []EngineSample) []float64 {
+	const halfYear = 183 * 24 * time.Hour
+	out := make([]float64, len(samples))
+	year, last := time.Duration(0), samples[0].Time
+	for i, s := range samples {
+		if last.Sub(s.Time) > halfYear {
+			year += 366 * 24 * time.Hour
+		}
+		last = s.Time
+		out[i] = (s.Time.Sub(samples[0].Time) + year).Seconds()
+	}
+	return out
+}
+
+// engineAudit sums up what the engine logged during a run.
+func engineAudit(samples []EngineSample) map[string]any {
+	audit := map[string]any{}
+	for _, s := range samples {
+		for name, v := range s.Values {
+			key := fmt.Sprintf("engine_%s_max", name)
+			if old, ok := audit[key].(float64); !ok || v > old {
+				audit[key] = v
+			}
+		}
+	}
+	return audit
+}

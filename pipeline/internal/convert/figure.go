@@ -1,0 +1,297 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// figure is what a label of a block, a column of a table or a key of a JSON file stands
+// for, whatever the tool that wrote it.
+type figure struct {
+	kind kind
+	// group and stat of a metric ("ttft", "p99"), before the tool's definition is applied.
+	group, stat string
+	// name of a count or a parameter.
+	name string
+	// shift is the power of ten from the printed unit to the stored one (ms: -3).
+	shift int
+}
+
+type kind int
+
+const (
+	unknown  kind = iota
+	latency       // a statistic of a group of times
+	rate          // one number of the run
+	count         // requests or tokens
+	duration      // of the run
+	param         // a setting that the tool prints among its figures
+)
+
+// unitPattern finds the unit at the end of a label: "Mean TTFT (ms)".
+var unitPattern = regexp.MustCompile(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
+
+// statPattern splits "p99 ttft" and "mean e2e latency".
+var statPattern = regexp.MustCompile(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
+
+// figureOf understands a label ("Mean TTFT (ms)"), a heading of a table ("P99 ITL (ms)")
+// or a key ("p99_itl_ms").
+func figureOf(label string) (figure, bool) {
+	words, unit := labelWords(label)
+	if f, ok := singles[words]; ok {
+		return f.withUnit(unit)
+	}
+	// The latency first or last: "p99 ttft" and, in tables, "ttft p99".
+	m := statPattern.FindStringSubmatch(words)
+	if m == nil {
+		if i := strings.LastIndexByte(words, ' '); i > 0 {
+			m = statPattern.FindStringSubmatch(words[i+1:] + " " + words[:i])
+		}
+	}
+	if m == nil {
+		return figure{}, false
+	}
+	shift, ok := timeShift[unit]
+	group := latencyNames[m[2]]
+	if group == "" && ok && unit != "" {
+		group = slug(m[2]) // a latency of a fork keeps its name
+	}
+	if group == "" || !ok {
+		return figure{}, false
+	}
+	return figure{kind: latency, group: group, stat: canonicalStat(m[1]), shift: shift}, true
+}
+
+// labelWords reduces a label or a key to lower-case words and the unit.
+func labelWords(label string) (words, unit string) {
+	s := strings.ToLower(strings.TrimSpace(strings.Trim(strings.TrimSpace(label), "*`:")))
+	if m := unitPattern.FindStringSubmatch(s); m != nil && (knownUnits[m[2]] || timeShift[m[2]] != 0) {
+		s, unit = m[1], m[2]
+	} else if body, found := strings.CutSuffix(s, "_ms"); found {
+		s, unit = body, "ms"
+	} else if body, u, found := cutUnitSuffix(s); found {
+		s, unit = body, u
+	}
+	s = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "").Replace(s)
+	return strings.Join(strings.Fields(s), " "), unit
+}
+
+// cutUnitSuffix takes the unit off a column like "request_throughput_req_s".
+func cutUnitSuffix(s string) (body, unit string, found bool) {
+	for suffix, unit := range map[string]string{"_req_s": "req/s", "_tok_s": "tok/s", "_rps": "rps"} {
+		if body, ok := strings.CutSuffix(s, suffix); ok {
+			return body, unit, true
+		}
+	}
+	if body, ok := strings.CutSuffix(s, "duration_s"); ok {
+		return body + "duration", "s", true
+	}
+	return s, "", false
+}
+
+func canonicalStat(s string) string {
+	switch s {
+	case "avg", "average":
+		return "mean"
+	case "median":
+		return "p50"
+	case "stddev":
+		return "std"
+	}
+	if digits, ok := strings.CutPrefix(s, "p"); ok {
+		if x, err := strconv.ParseFloat(digits, 64); err == nil {
+			return "p" + strconv.FormatFloat(x, 'f', -1, 64)
+		}
+	}
+	return s
+}
+
+// timeShift gives the power of ten of a unit of time. No unit is seconds only where the
+// place says so.
+var timeShift = map[string]int{"s": 0, "sec": 0, "seconds": 0, "ms": -3, "us": -6, "µs": -6, "ns": -9}
+
+// knownUnits may end a label. Text in parentheses that is none of these is part of it:
+// "Total generated tokens (retokenized)".
+var knownUnits = map[string]bool{
+	"s": true, "sec": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
+	"tokens/s": true, "token/s": true, "rps": true, "%": true,
+}
+
+// latencyNames are the names that tools print and store for groups of times.
+var latencyNames = map[string]string{
+	"ttft": "ttft", "time to first token": "ttft",
+	"tpot": "tpot", "time per output token": "tpot",
+	"itl": "itl", "inter token latency": "itl",
+	"e2el": "e2el", "e2e latency": "e2el", "e2e": "e2el", "end to end latency": "e2el", "latency": "e2el",
+	"client queue time": "queue", "client queue": "queue",
+	"e2el incl. client queue": "e2el_from_schedule", "e2el including client queue": "e2el_from_schedule",
+	"token latency": "token_latency", "probe e2el": "probe_e2el",
+}
+
+// singles are the figures that are one number, by the words of their label or key.
+var singles = map[string]figure{
+	"successful requests": {kind: count, name: "succeeded"}, "completed": {kind: count, name: "succeeded"},
+	"completed requests": {kind: count, name: "succeeded"},
+	"failed requests":    {kind: count, name: "failed"}, "failed": {kind: count, name: "failed"},
+	"total input tokens": {kind: count, name: "input"}, "total input": {kind: count, name: "input"},
+	"total generated tokens": {kind: count, name: "output"}, "total output tokens": {kind: count, name: "output"},
+	"total generated tokens retokenized": {kind: count, name: "retokenized"}, "total output tokens retokenized": {kind: count, name: "retokenized"},
+	"total input text tokens": {kind: count, name: "input_text"}, "total input vision tokens": {kind: count, name: "input_vision"},
+	"total input sequences": {kind: count, name: "input_sequences"},
+
+	"benchmark duration": {kind: duration}, "duration": {kind: duration},
+
+	"request throughput": rateOf("request_throughput", "mean"), "req throughput": rateOf("request_throughput", "mean"),
+	"input token throughput": rateOf("input_throughput", "mean"), "input throughput": rateOf("input_throughput", "mean"),
+	"output token throughput": rateOf("output_throughput", "mean"), "output throughput": rateOf("output_throughput", "mean"),
+	"total token throughput": rateOf("total_throughput", "mean"), "total throughput": rateOf("total_throughput", "mean"),
+	"request goodput":              rateOf("goodput", "rate"),
+	"peak output token throughput": rateOf("output_throughput", "peak_second"), "max output tokens per s": rateOf("output_throughput", "peak_second"),
+	"peak concurrent requests": rateOf("concurrency", "peak_second"), "max concurrent requests": rateOf("concurrency", "peak_second"),
+	// Headings of tables that people write.
+	"req/s": rateOf("request_throughput", "mean"), "requests/s": rateOf("request_throughput", "mean"), "requests/sec": rateOf("request_throughput", "mean"),
+	"input tok/s": rateOf("input_throughput", "mean"), "input tokens/s": rateOf("input_throughput", "mean"), "input tokens/sec": rateOf("input_throughput", "mean"),
+	"output tok/s": rateOf("output_throughput", "mean"), "output tokens/s": rateOf("output_throughput", "mean"), "output tokens/sec": rateOf("output_throughput", "mean"),
+	"total tok/s": rateOf("total_throughput", "mean"), "total tokens/s": rateOf("total_throughput", "mean"), "total tokens/sec": rateOf("total_throughput", "mean"),
+	"peak output tok/s": rateOf("output_throughput", "peak_second"),
+
+	"concurrency":     rateOf("concurrency", "mean"),
+	"rtfx":            rateOf("rtfx", "mean"),
+	"accept length":   rateOf("spec_decode", "acceptance_length"),
+	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode", "acceptance_length"),
+	"spec decode acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate", shift: -2}, "spec decode acceptance length": rateOf("spec_decode", "acceptance_length"),
+	"drafts": rateOf("spec_decode", "drafts"), "spec decode num drafts": rateOf("spec_decode", "drafts"),
+	"draft tokens": rateOf("spec_decode", "draft_tokens"), "spec decode draft tokens": rateOf("spec_decode", "draft_tokens"),
+	"accepted tokens": rateOf("spec_decode", "accepted_tokens"), "spec decode accepted tokens": rateOf("spec_decode", "accepted_tokens"),
+	"input sequence throughput": rateOf("input_sequence_throughput", "mean"),
+
+	"backend": {kind: param, name: "backend"}, "traffic request rate": {kind: param, name: "request_rate"},
+	"request rate configured": {kind: param, name: "request_rate"}, "maximum request concurrency": {kind: param, name: "max_concurrency"},
+	"max request concurrency": {kind: param, name: "max_concurrency"}, "max reqeuest concurrency": {kind: param, name: "max_concurrency"},
+	"num prompts": {kind: param, name: "num_prompts"}, "request rate": {kind: param, name: "request_rate"},
+	"max concurrency": {kind: param, name: "max_concurrency"}, "qps": {kind: param, name: "request_rate"},
+}
+
+func rateOf(group, stat string) figure { return figure{kind: rate, group: group, stat: stat} }
+
+// withUnit applies the unit that was printed beside a single figure. A unit that belongs
+// to another kind of figure makes it unknown rather than wrong.
+func (f figure) withUnit(unit string) (figure, bool) {
+	switch {
+	case f.kind == duration:
+		shift, ok := timeShift[unit]
+		f.shift = shift
+		return f, ok || unit == ""
+	case unit == "%":
+		f.shift = -2
+		return f, f.kind == rate
+	case f.kind == count || f.kind == latency:
+		return f, unit == ""
+	}
+	_, isTime := timeShift[unit]
+	return f, !isTime || unit == ""
+}
+
+// isNumber reports that s is a decimal number as Python prints it: digits with at most one
+// point, and an exponent of at most three digits. Thousands separators, hex digits and
+// units are not numbers.
+func isNumber[T string | []byte](s T) bool {
+	i := 0
+	sign := func() {
+		if i < len(s) && (s[i] == '-' || s[i] == '+') {
+			i++
+		}
+	}
+	digits := func() int {
+		from := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			i++
+		}
+		return i - from
+	}
+	sign()
+	n := digits()
+	if i < len(s) && s[i] == '.' {
+		i++
+		n += digits()
+	}
+	if n == 0 {
+		return false
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		i++
+		sign()
+		if n := digits(); n == 0 || n > 3 {
+			return false
+		}
+	}
+	return i == len(s)
+}
+
+// decimalComma is how much of the world writes a number.
+var decimalComma = regexp.MustCompile(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
+
+// errNoData is returned for a figure that says it has no value (nan).
+var errNoData = fmt.Errorf("no data")
+
+// parseNumber reads text times ten to the power of shift. Shifting is done on the text, so
+// that the value is the number nearest to what was printed.
+func parseNumber(text string, shift int) (float64, error) {
+	text = strings.TrimSpace(text)
+	switch strings.ToLower(text) {
+	case "nan", "-nan", "n/a", "none", "null", "-", "—", "–", "...", "…":
+		return 0, errNoData
+	}
+	if decimalComma.MatchString(text) {
+		return 0, fmt.Errorf("%s is not a number: is its comma a decimal point?", clip(text))
+	}
+	if !isNumber(text) {
+		return 0, fmt.Errorf("%s is not a number", clip(text))
+	}
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		mantissa = text[:i]
+		exponent, _ = strconv.Atoi(text[i+1:])
+	}
+	v, err := strconv.ParseFloat(mantissa+"e"+strconv.Itoa(exponent+shift), 64)
+	if err != nil || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%s is out of range", clip(text))
+	}
+	return v, nil
+}
+
+// parseCount reads a number of requests or tokens.
+func parseCount(text string) (int64, error) {
+	v, err := parseNumber(text, 0)
+	if err != nil {
+		return 0, err
+	}
+	if v < 0 || v != math.Trunc(v) || v > 1<<53 {
+		return 0, fmt.Errorf("%s is not a count", clip(text))
+	}
+	return int64(v), nil
+}
+
+// clip quotes text of a file for a message, at most 60 bytes of it.
+func clip(s string) string {
+	const limit = 60
+	if len(s) > limit {
+		return strconv.QuoteToASCII(s[:limit]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug makes a name for an id or a parameter of any text.
+func slug(s string) string {
+	const limit = 60
+	s = strings.Trim(notWord.ReplaceAllString(strings.ToLower(s), "_"), "_")
+	if len(s) > limit {
+		s = strings.TrimRight(s[:limit], "_")
+	}
+	return s
+}

@@ -1,0 +1,310 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// FitOptions of Fit.
+type FitOptions struct {
+	// Options say what a launch is, and what the document is called. By is not used.
+	Options
+	// Names are the parameters that hold an axis, by the name of the axis, where the two
+	// are not called alike.
+	Names map[string]string
+	// Loose lets results stand for every value of an axis that none of them tells. So an
+	// old file without a word on the side is a baseline of every side.
+	Loose bool
+}
+
+// BenchmarkParam is the parameter that says which benchmark a result belongs to, where a
+// file has several that it fits.
+const BenchmarkParam = "benchmark"
+
+// Fit fills given cells with imported runs: those of a plan, whose benchmarks are handed
+// over with their cells and without runs. A result belongs to the cell whose value on every
+// axis its parameter of that name has. Results that fit no cell are left out with a
+// warning, and a cell without a result stays empty, which the gates call missing. As in
+// Document, a cell has one run for each launch.
+func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Document, error) {
+	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
+		return nil, errors.New("a launch is told by a parameter or by its file, not by both: leave one out")
+	}
+	d := &document{opt: opt.Options, doc: newDocument(opt.Options), launches: map[string]int{}}
+	d.distinct(runs)
+	if len(d.runs) == 0 {
+		return nil, ErrNoResult
+	}
+	d.describe()
+	d.doc.Benchmarks = benchmarks
+	f := fitting{document: d, opt: opt, untold: map[string]bool{}}
+	if err := f.place(); err != nil {
+		return nil, err
+	}
+	for _, c := range f.slots {
+		if err := f.fillSlot(c); err != nil {
+			return nil, err
+		}
+	}
+	f.levelPasses()
+	d.finish()
+	return d.doc, nil
+}
+
+// levelPasses numbers the passes of every launch from 1 where some launch has several: the
+// gates pair the passes of both sides by their number.
+func (f *fitting) levelPasses() {
+	fewest, most, numbered := map[int]int{}, 0, false
+	for _, s := range f.slots {
+		passes := map[int]int{}
+		for _, r := range s.cell.Runs {
+			if numbered = numbered || r.Pass > 0; r.Status == result.RunVoid {
+				continue
+			}
+			passes[r.Repeat]++
+			most = max(most, passes[r.Repeat])
+		}
+		for repeat, n := range passes {
+			if least, ok := fewest[repeat]; !ok || n < least {
+				fewest[repeat] = n
+			}
+		}
+	}
+	if !numbered {
+		return
+	}
+	for _, s := range f.slots {
+		for i := range s.cell.Runs {
+			s.cell.Runs[i].Pass = max(1, s.cell.Runs[i].Pass)
+		}
+	}
+	for _, repeat := range slices.Sorted(maps.Keys(fewest)) {
+		if fewest[repeat] < most {
+			f.notef(heavy, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have are judged, the first with the first", fewest[repeat], repeat, most)
+			break
+		}
+	}
+}
+
+// fitting is a document while given cells are filled.
+type fitting struct {
+	*document
+	opt    FitOptions
+	slots  []*slot
+	untold map[string]bool // axes that no result tells, by benchmark and name
+	left   int
+}
+
+// slot is a given cell with the results that belong to it.
+type slot struct {
+	benchmark *result.Benchmark
+	cell      *result.Cell
+	runs      []*Run
+}
+
+// place sorts the results into the cells.
+func (f *fitting) place() error {
+	for i := range f.doc.Benchmarks {
+		b := &f.doc.Benchmarks[i]
+		for j := range b.Cells {
+			f.slots = append(f.slots, &slot{benchmark: b, cell: &b.Cells[j]})
+		}
+		if err := f.told(b); err != nil {
+			return err
+		}
+	}
+	for _, r := range f.runs {
+		if err := f.placeRun(r); err != nil {
+			return err
+		}
+	}
+	if f.left == len(f.runs) {
+		return f.nothingFits()
+	}
+	return nil
+}
+
+// told finds the axes of a benchmark that no result tells. An axis of one value needs no
+// telling, and of a loose fit none does.
+func (f *fitting) told(b *result.Benchmark) error {
+	values := map[string]map[string]bool{}
+	for _, c := range b.Cells {
+		for _, v := range c.Values {
+			if values[v.Name] == nil {
+				values[v.Name] = map[string]bool{}
+			}
+			values[v.Name][v.Value] = true
+		}
+	}
+	for _, axis := range slices.Sorted(maps.Keys(values)) {
+		if slices.ContainsFunc(f.runs, func(r *Run) bool { _, ok := r.Param(f.param(axis)); return ok }) {
+			continue
+		}
+		f.untold[b.Addr+" "+axis] = true
+		switch {
+		case len(values[axis]) == 1:
+		case f.opt.Loose:
+			f.notef(heavy, "the results do not tell %s, so they stand for every value of it", clip(axis))
+		case len(f.doc.Benchmarks) == 1:
+			return missing(f.runs[0], f.param(axis))
+		}
+	}
+	return nil
+}
+
+// param is the parameter that holds an axis.
+func (f *fitting) param(axis string) string {
+	if name, ok := f.opt.Names[axis]; ok {
+		return name
+	}
+	return axis
+}
+
+// placeRun gives a result to the cells that it belongs to: one, or in a loose fit one for
+// each value that is not told.
+func (f *fitting) placeRun(r *Run) error {
+	var found []*slot
+	for _, s := range f.slots {
+		if f.belongs(r, s) {
+			found = append(found, s)
+		}
+	}
+	for _, s := range found[min(1, len(found)):] {
+		if s.benchmark != found[0].benchmark {
+			return &Error{r.Source, r.Line, fmt.Errorf("the result fits %s and %s: say which by a label, such as %s=%s",
+				found[0].benchmark.Addr, s.benchmark.Addr, BenchmarkParam, shortBenchmark(s.benchmark))}
+		}
+	}
+	if len(found) == 0 {
+		f.left++
+		f.notef(heavy, "%s fits no cell and is left out", r.At())
+	}
+	for _, s := range found {
+		s.runs = append(s.runs, r)
+	}
+	return nil
+}
+
+func shortBenchmark(b *result.Benchmark) string { return strings.TrimPrefix(b.Addr, "benchmark.") }
+
+func (f *fitting) belongs(r *Run, s *slot) bool {
+	if name, ok := r.Param(BenchmarkParam); ok && name != shortBenchmark(s.benchmark) && name != s.benchmark.Addr {
+		return false
+	}
+	for _, v := range s.cell.Values {
+		if f.untold[s.benchmark.Addr+" "+v.Name] {
+			if !f.opt.Loose && f.several(s.benchmark, v.Name) {
+				return false
+			}
+			continue
+		}
+		if got, ok := r.Param(f.param(v.Name)); !ok || got != canonicalValue(v.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// several says that an axis has more than one value.
+func (f *fitting) several(b *result.Benchmark, axis string) bool {
+	first := ""
+	for i, c := range b.Cells {
+		for _, v := range c.Values {
+			if v.Name != axis {
+				continue
+			}
+			if i > 0 && v.Value != first {
+				return true
+			}
+			first = v.Value
+		}
+	}
+	return false
+}
+
+// nothingFits says what the first result has and what the cells ask for.
+func (f *fitting) nothingFits() error {
+	r := f.runs[0]
+	var have, want []string
+	if len(f.slots) > 0 {
+		for _, v := range f.slots[0].cell.Values {
+			got, ok := r.Param(f.param(v.Name))
+			if !ok {
+				got = "nothing"
+			}
+			have = append(have, f.param(v.Name)+"="+clip(got))
+			want = append(want, v.Name+"="+v.Value)
+		}
+	}
+	return &Error{r.Source, r.Line, fmt.Errorf("no result fits a cell: this one has %s, and the first cell of %d is %s",
+		strings.Join(have, ", "), len(f.slots), strings.Join(want, ", "))}
+}
+
+// fillSlot makes the runs of a given cell from the results that fit it.
+func (f *fitting) fillSlot(s *slot) error {
+	s.cell.Runs, s.cell.Target = []result.Run{}, targetAddr
+	if len(s.runs) == 0 {
+		return nil
+	}
+	c := &cell{values: s.cell.Values, hash: s.cell.Hash, runs: s.runs}
+	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
+		f.notef(heavy, "results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
+	}
+	if differs := differentWork(s.runs); differs != "" {
+		f.notef(heavy, "results of the cell %s did different work (%s)", name(c.values), differs)
+	}
+	if keys := f.untoldAxes(s); len(keys) > 0 {
+		f.notef(heavy, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
+	}
+	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
+		return err
+	}
+	if s.cell.Workload == "" {
+		s.cell.Workload = workloadText(s.runs[0])
+	}
+	return nil
+}
+
+// untoldAxes are the parameters in which the results of a cell differ, although neither an
+// axis nor the launches are told by them.
+func (f *fitting) untoldAxes(s *slot) []string {
+	given := []string{f.opt.LaunchBy, BenchmarkParam}
+	for _, v := range s.cell.Values {
+		given = append(given, f.param(v.Name))
+	}
+	return undeclared(s.runs, given)
+}
+
+// Label gives every result a parameter, as if it had been found in the file. So a side or
+// a launch that no file tells can be said where the file is named.
+func Label(runs []Run, labels map[string]string) {
+	for i := range runs {
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			runs[i].Params = maps.Clone(runs[i].Params)
+			runs[i].setParam(key, labels[key])
+		}
+	}
+}
+
+// labelPattern is what may stand before a path: side=base,launch=1:
+var labelPattern = regexp.MustCompile(`^((?:[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)(?:,[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)*):(.+)$`)
+
+// ParseLabels splits an argument into the labels before the path and the rest.
+func ParseLabels(arg string) (labels map[string]string, rest string) {
+	m := labelPattern.FindStringSubmatch(arg)
+	if m == nil {
+		return nil, arg
+	}
+	labels = map[string]string{}
+	for pair := range strings.SplitSeq(m[1], ",") {
+		key, value, _ := strings.Cut(pair, "=")
+		labels[key] = value
+	}
+	return labels, m[2]
+}

@@ -1,0 +1,68 @@
+package convert_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestHostileNamesInReports: what a log names reaches no report of its import as markup, as
+// a formula or as a command to the terminal.
+func TestHostileNamesInReports(t *testing.T) {
+	const evil = "<script>alert(1)</script>|`](http://evil.example)\x1b[2J\x1b]0;evil\x07=cmd|' /C calc'!A0"
+	log := "# " + evil + "\nvllm bench serve --model '" + evil + "' --side '" + evil + "' --request-rate 2\n" + rule +
+		"Successful requests:  10\nMean TTFT (ms):  12.50\nMedian TTFT (ms):  12.50\n" + evil + ": 5\nP99 Ev<b>il (ms):  9.00\n" + end
+	runs, err := convert.Read(strings.NewReader(log), "evil\x1b[2J<script>.log", convert.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := convert.Document(runs, convert.Options{By: []string{"side", "heading"}, Title: evil, File: evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Validate(doc); err != nil {
+		t.Fatal(err)
+	}
+	sides := []reports.Side{{Doc: doc, Name: evil}, {Doc: doc}}
+	for name, write := range map[string]func(io.Writer) error{
+		"text":     func(w io.Writer) error { return reports.Text(w, doc, reports.Options{}) },
+		"markdown": func(w io.Writer) error { return reports.Markdown(w, doc, reports.Options{}) },
+		"html":     func(w io.Writer) error { return reports.HTML(w, doc, reports.HTMLOptions{}) },
+		"csv":      func(w io.Writer) error { return reports.RunsCSV(w, doc) },
+		"compared, text": func(w io.Writer) error {
+			return reports.Compare(w, sides, reports.FormatText, reports.Options{})
+		},
+		"compared, markdown": func(w io.Writer) error {
+			return reports.Compare(w, sides, reports.FormatMarkdown, reports.Options{})
+		},
+		"compared, csv": func(w io.Writer) error {
+			return reports.Compare(w, sides, reports.FormatCSV, reports.Options{})
+		},
+		"runs, csv": func(w io.Writer) error { return convert.WriteCSV(w, runs) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			text := b.String()
+			bad := []string{"\x1b", "\x07"}
+			if strings.Contains(name, "markdown") || name == "html" {
+				bad = append(bad, "<script>alert", "<b>il")
+			}
+			if strings.Contains(name, "csv") {
+				bad = append(bad, ",=cmd", "\n=cmd", "\"=cmd")
+			}
+			for _, s := range bad {
+				if at := strings.Index(text, s); at >= 0 {
+					t.Errorf("%q in %q", s, text[max(0, at-80):min(len(text), at+80)])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// What a compressed file begins with.
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	// xz and bzip2 are named, so that nobody looks for a damage.
+	otherMagic = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bzip2", "PK\x03\x04": "zip", string(zstdMagic): "zstd"}
+)
+
+// opened is the text of a file: unpacked, in UTF-8 and out of the lines of a container's log.
+// It gives the name of the file as it is without compression, and what bounds its size.
+func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *limitedReader, error) {
+	limit := &limitedReader{r: in, n: size}
+	r := bufio.NewReaderSize(limit, detectBytes)
+	head, _ := r.Peek(8) // as much as there is
+	for magic, program := range otherMagic {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return nil, name, nil, fmt.Errorf("%s: %w: it is compressed with %s; unpack it: %s -dc FILE | pipeline import -", name, ErrNoResult, program, program)
+		}
+	}
+	if bytes.HasPrefix(head, gzipMagic) {
+		unpacked, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, name, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		limit = &limitedReader{r: unpacked, n: size} // what is unpacked counts
+		r, name = bufio.NewReaderSize(limit, detectBytes), strings.TrimSuffix(name, ".gz")
+	}
+	r = decoded(r)
+	if isDockerLog(r) {
+		r = bufio.NewReaderSize(&dockerLog{r: r}, detectBytes)
+	}
+	return r, name, limit, nil
+}
+
+// limitedReader reads so many bytes and then one more, so that who reads knows.
+type limitedReader struct {
+	r io.Reader
+	n int64
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if l.n <= 0 {
+		return 0, io.EOF
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.n)])
+	l.n -= int64(n)
+	return n, err
+}
+
+// dockerLine is a line of a log as Docker's json-file driver writes it.
+type dockerLine struct {
+	Log    *string `json:"log"`
+	Stream string  `json:"stream"`
+	Time   string  `json:"time"`
+}
+
+// isDockerLog reports that a text begins with a line of a container's log.
+func isDockerLog(r *bufio.Reader) bool {
+	head, _ := r.Peek(detectBytes)
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	d, ok := dockerText(line)
+	return ok && d.Stream != "" && d.Time != ""
+}
+
+func dockerText(line []byte) (dockerLine, bool) {
+	var d dockerLine
+	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) || json.Unmarshal(line, &d) != nil {
+		return d, false
+	}
+	return d, d.Log != nil
+}
+
+// dockerLog reads what a container wrote, without what its log puts around each line. A line
+// of the container may be several of the log.
+type dockerLog struct {
+	r    *bufio.Reader
+	text []byte
+	err  error
+}
+
+func (d *dockerLog) Read(p []byte) (int, error) {
+	for len(d.text) == 0 {
+		if d.err != nil {
+			return 0, d.err
+		}
+		var line []byte
+		if line, d.err = d.r.ReadBytes('\n'); len(line) == 0 && d.err != nil {
+			return 0, d.err
+		}
+		l, ok := dockerText(line)
+		switch {
+		case ok:
+			d.text = []byte(*l.Log)
+		case len(bytes.TrimSpace(line)) == 0:
+			d.text = line
+		case errors.Is(d.err, io.EOF): // the log was cut in this line
+			return 0, io.ErrUnexpectedEOF
+		default:
+			d.text = line // of another program that writes into the same file
+		}
+	}
+	n := copy(p, d.text)
+	d.text = d.text[n:]
+	return n, nil
+}

@@ -1,0 +1,162 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// label notes that a parameter is a label above several results.
+func (r *Run) label(key string) {
+	if r.labels == nil {
+		r.labels = map[string]bool{}
+	}
+	r.labels[canonicalKey(key)] = true
+}
+
+// checkLabels compares the labels above a block with what the block says was done, before
+// its figures are read. A list of labels ends, and what follows in the text may be of
+// something else: a label that the figures contradict is not this block's. What was measured
+// takes its place, and the other labels of the load go with it.
+func (r *Run) checkLabels(b *openBlock) {
+	requests := b.requests()
+	if requests <= 0 {
+		return
+	}
+	measured := map[string]float64{"num_prompts": requests}
+	tokens, told := b.count("input")
+	wrong := map[string]bool{}
+	for key := range r.labels {
+		switch {
+		case key == "num_prompts":
+			wrong[key] = contradictsRequests(r.Params[key], b)
+		case isInputLength(key) && told:
+			measured[key] = math.Round(tokens / max(1, b.succeededOr(requests)))
+			wrong[key] = contradictsLength(r.Params[key], measured[key])
+		}
+	}
+	for key := range r.labels {
+		if isInputLength(key) && wrong[key] {
+			r.alarmf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key, clip(r.Params[key]), tokens, requests)
+			for other := range r.labels {
+				wrong[other] = wrong[other] || isLoad(other)
+			}
+			break
+		}
+	}
+	for key := range r.labels {
+		if !wrong[key] {
+			continue
+		}
+		delete(r.Params, key)
+		if v, ok := measured[key]; ok {
+			r.setParam(key, strconv.FormatFloat(v, 'f', -1, 64))
+			r.counted = r.counted || key == "num_prompts"
+		}
+	}
+}
+
+// isInputLength reports that a parameter is the length of a prompt in tokens.
+func isInputLength(key string) bool {
+	return key == "seq_length" || key == "input_len" || key == "prompt_len" || strings.HasSuffix(key, "_input_len")
+}
+
+// isLoad reports that a parameter is one of the load.
+func isLoad(key string) bool {
+	switch key {
+	case "dataset_name", "request_rate", "max_concurrency", "num_prompts", "burstiness":
+		return true
+	}
+	return isInputLength(key) || isDatasetKey(key) || strings.HasSuffix(key, "_output_len")
+}
+
+// contradictsLength reports that prompts of a measured length are not what a label says. A
+// template adds some tokens to each, and lengths that are drawn vary about their mean. A
+// list of lengths is nobody's.
+func contradictsLength(label string, measured float64) bool {
+	const share, template = 0.1, 16
+	v, err := parseNumber(label, 0)
+	return err != nil || math.Abs(measured-v) > max(share*v, template)
+}
+
+// contradictsRequests reports that a number of requests is not what a label says. Where
+// failures are not told, there may be fewer.
+func contradictsRequests(label string, b *openBlock) bool {
+	v, err := parseNumber(label, 0)
+	if err != nil {
+		return true
+	}
+	if _, told := b.count("failed"); told {
+		return v != b.requests()
+	}
+	return v < b.requests()
+}
+
+// count is a count of the block before it is read as a whole.
+func (b *openBlock) count(name string) (float64, bool) {
+	for _, e := range b.entries {
+		if f, ok := figureOf(e.label); ok && f.kind == count && f.name == name {
+			v, err := parseNumber(e.value, 0)
+			return v, err == nil
+		}
+	}
+	return 0, false
+}
+
+// requests are those that the block tells: successes, and failures where they are told.
+func (b *openBlock) requests() float64 {
+	ok, _ := b.count("succeeded")
+	failed, _ := b.count("failed")
+	return ok + failed
+}
+
+func (b *openBlock) succeededOr(other float64) float64 {
+	if v, ok := b.count("succeeded"); ok && v > 0 {
+		return v
+	}
+	return other
+}
+
+// markCut finds the blocks that end before their time: nothing closes them, and another
+// block of the text has all their figures and more. What was printed of an attempt that was
+// given up is no measurement beside the one that was made in its place.
+func markCut(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if !r.open {
+			continue
+		}
+		for j := range runs {
+			if whole := &runs[j]; j != i && whole.Format == FormatBlock && !whole.open && whole.Tool == r.Tool && hasAllAndMore(whole, r) {
+				r.Cut = fmt.Sprintf("the block is cut: it has %d figures, and that of line %d has %d", len(r.Metrics), whole.Line, len(whole.Metrics))
+				break
+			}
+		}
+	}
+}
+
+func hasAllAndMore(whole, part *Run) bool {
+	for id := range part.Metrics {
+		if _, ok := whole.Metrics[id]; !ok {
+			return false
+		}
+	}
+	return len(whole.Metrics) > len(part.Metrics)
+}
+
+// doubtLengths warns of a length in a row that the row's own figures contradict. Lengths that
+// are drawn from a range may be down to half of the label in the mean.
+func (r *Run) doubtLengths() {
+	measured, ok := r.perRequest(r.Counts.InputTokens)
+	if !ok {
+		return
+	}
+	for _, key := range []string{"seq_length", "input_len"} {
+		label, told := r.Param(key)
+		v, err := parseNumber(label, 0)
+		if told && err == nil && (measured < 0.45*v || measured > v && contradictsLength(label, measured)) {
+			r.alarmf("%s is %s, and its prompts had %.6g tokens on average", key, label, measured)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package convert
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+)
+
+// maxParams bounds what is kept from around a result.
+const maxParams = 500
+
+// synonyms are other names of parameters.
+var synonyms = comparability.Synonyms()
+
+// canonicalKey is the name under which a parameter is kept: snake case, synonyms joined.
+func canonicalKey(key string) string {
+	key = slug(strings.TrimLeft(key, "-"))
+	if s, ok := synonyms[key]; ok {
+		return s
+	}
+	return key
+}
+
+// canonicalValue is text without quotes, and numbers in their shortest form, so that 2 and
+// 2.0 are one value. Python's None is no value.
+func canonicalValue(value string) string {
+	const limit = 500
+	value = strings.TrimSpace(value)
+	if n := len(value); n >= 2 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	}
+	switch strings.ToLower(value) {
+	case "none", "null", "not set":
+		return ""
+	case "true", "false":
+		return strings.ToLower(value)
+	case "inf", "infinity":
+		return "inf"
+	}
+	if isNumber(value) {
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	if len(value) > limit {
+		value = strings.ToValidUTF8(value[:limit], "")
+	}
+	return value
+}
+
+// setParam overwrites a parameter; an empty value (None) leaves it as it is.
+func (r *Run) setParam(key, value string) {
+	key, value = canonicalKey(key), canonicalValue(value)
+	if key == "" || value == "" || secretKey.MatchString(key) {
+		return
+	}
+	if r.Params == nil {
+		r.Params = map[string]string{}
+	}
+	if _, ok := r.Params[key]; ok || len(r.Params) < maxParams {
+		r.Params[key] = value
+	}
+}
+
+// secretKey finds the parameters that hold what must not reach a report: keys, headers
+// with authorization, passwords. Commands and dumps of arguments have them.
+var secretKey = regexp.MustCompile(`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
+
+// Param looks a parameter up under any of its names. "input_len" and "output_len" are
+// those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the
+// file, "tool" the tool and "format" the format of the result.
+func (r *Run) Param(key string) (string, bool) {
+	key = canonicalKey(key)
+	switch key {
+	case "source":
+		return r.Source, true
+	case "tool":
+		return r.Tool, r.Tool != ""
+	case "format":
+		return string(r.Format), true
+	}
+	if v, ok := r.work[key]; ok {
+		return v, true
+	}
+	if dataset := datasetPrefix(r.Params["dataset_name"]); dataset != "" && isDatasetKey(key) {
+		if v, ok := r.Params[dataset+"_"+key]; ok {
+			return v, true
+		}
+	}
+	if v, ok := r.Params[key]; ok {
+		return v, true
+	}
+	if isDatasetKey(key) {
+		return r.onlyDatasetParam(key)
+	}
+	return "", false
+}
+
+func isDatasetKey(key string) bool {
+	return key == "input_len" || key == "output_len" || key == "prefix_len" || key == "range_ratio"
+}
+
+// datasetPrefix is how the arguments of a dataset begin.
+func datasetPrefix(name string) string {
+	switch name = slug(name); name {
+	case "random_ids", "random_mm":
+		return "random"
+	case "generated_shared_prefix":
+		return "gsp"
+	default:
+		return name
+	}
+}
+
+// onlyDatasetParam is the length of the only dataset for which one was given.
+func (r *Run) onlyDatasetParam(key string) (string, bool) {
+	found := ""
+	for _, dataset := range []string{"random", "sonnet", "sharegpt", "hf", "custom", "gsp", "prefix_repetition"} {
+		if v, ok := r.Params[dataset+"_"+key]; ok {
+			if found != "" && found != v {
+				return "", false
+			}
+			found = v
+		}
+	}
+	return found, found != ""
+}
+
+// linePattern is a setting on a line of its own: "num_prompts: 8", "seq_length = 80".
+var linePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s*[:=]\s*(\S.{0,200}?)\s*$`)
+
+// assignments reads the settings in a heading: "input_len=256, qps = 2, 4, 6, 8". A list
+// is one value, joined by ", ".
+func assignments(text string) map[string]string {
+	out := map[string]string{}
+	last := ""
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		switch {
+		case ok:
+			words := strings.FieldsFunc(key, func(c rune) bool { return c == ' ' || c == ':' || c == '(' })
+			if len(words) == 0 {
+				last = ""
+				continue
+			}
+			last = canonicalKey(words[len(words)-1])
+			out[last] = canonicalValue(strings.TrimRight(strings.TrimSpace(value), ")"))
+		case last != "":
+			out[last] += ", " + canonicalValue(part)
+		}
+	}
+	delete(out, "")
+	return out
+}

@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// The largest values that a result can have.
+const (
+	maxSeconds = 1e7  // about four months
+	maxRate    = 1e12 // per second
+)
+
+// plausible refuses what no load generator measures: a time before the start, one that is longer than
+// anybody waited, a rate that no machine has. A value like that was read in a wrong unit, or
+// the file is damaged.
+func plausible(id string, v float64, text string) error {
+	unit := unitOf(id)
+	group, _, _ := strings.Cut(id, ".")
+	if unit == "" && (group == "duration" || isLatency(group)) {
+		unit = metric.Seconds
+	}
+	switch {
+	case v < 0:
+		return fmt.Errorf("%s is negative", clip(text))
+	case unit == metric.Seconds && v > maxSeconds:
+		return fmt.Errorf("%s is not plausible: that is %.3g s; is its unit another one?", clip(text), v)
+	case v > maxRate:
+		return fmt.Errorf("%s is not plausible", clip(text))
+	}
+	return nil
+}
+
+// isLatency reports that a group is one of times, of whatever tool.
+func isLatency(group string) bool {
+	for _, name := range latencyNames {
+		if name == group {
+			return true
+		}
+	}
+	return false
+}
+
+// disordered finds a statistic of a latency that is larger than one that cannot be smaller, as
+// far as printed digits go.
+func (r *Run) disordered() {
+	order := []string{"min", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"}
+	groups := map[string]bool{}
+	for id := range r.Metrics {
+		group, _, _ := strings.Cut(id, ".")
+		groups[group] = true
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		before, largest := "", 0.0
+		for _, stat := range order {
+			v, ok := r.Metrics[group+"."+stat]
+			if ok && before != "" && v < largest*(1-1e-6)-1e-5 {
+				r.alarmf("%s.%s is %g and %s.%s is %g: one of them is not what it is called", group, before, largest, group, stat, v)
+				break
+			}
+			if ok {
+				before, largest = stat, v
+			}
+		}
+	}
+}
+
+// withoutNumber refuses a time to the first token or a latency that is no number although
+// requests succeeded: each of them has one.
+func (r *Run) withoutNumber() error {
+	for _, e := range r.nan {
+		f, _ := figureOf(e.label)
+		if r.Counts.Succeeded > 0 && (f.group == "ttft" || f.group == "e2el") && f.stat != "std" {
+			return &Error{r.Source, e.line, fmt.Errorf("%s is not a number, although %d requests succeeded", strings.TrimSuffix(e.label, ":"), r.Counts.Succeeded)}
+		}
+	}
+	return nil
+}

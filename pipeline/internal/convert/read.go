@@ -1,0 +1,104 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ReadOptions bound and direct Read. The zero value is usable.
+type ReadOptions struct {
+	// Tool that measured what a table or a CSV file shows, where the file does not tell.
+	Tool string
+	// Records asks for Run.Records from files that hold every request.
+	Records bool
+	// Limits of what is accepted; a zero field means its default.
+	Limits Limits
+}
+
+// Limits bound what Read accepts, because a file may come from anywhere.
+type Limits struct {
+	Bytes  int64 // of the whole file, 16 GiB
+	Line   int   // bytes of a line of text that are looked at, 1 MiB
+	Runs   int   // results in one file, 10,000
+	Values int   // values of one JSON object besides the arrays over requests, 1,000,000
+	Depth  int   // of nested JSON, 32
+	String int   // bytes of one JSON string that are kept, 64 KiB
+	// Requests and Events are those of one run that are kept as records: 2,000,000 and
+	// 16,000,000 (about 1.5 GB while they are reduced). Of a larger run the file's own aggregates are kept.
+	Requests, Events int
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = 16 << 30
+	}
+	def(&l.Line, 1<<20)
+	def(&l.Runs, 10_000)
+	def(&l.Values, 1_000_000)
+	def(&l.Depth, 32)
+	def(&l.String, 64<<10)
+	def(&l.Requests, 2_000_000)
+	def(&l.Events, 16_000_000)
+	return l
+}
+
+// Errors that an error of Read can be compared with (errors.Is).
+var (
+	// ErrLimit: beyond the Limits.
+	ErrLimit = errors.New("beyond a limit")
+	// ErrNoResult: nothing in the file is a result that is known here.
+	ErrNoResult = errors.New("no result found")
+	// ErrOurs: the file is a result document, which needs no import.
+	ErrOurs = errors.New("already a result document")
+)
+
+// Read reads every result in a file, which may be compressed with gzip or be the log of a
+// container as Docker keeps it. The name is that of the file, for messages, and for
+// Run.Source. The error names the file and the line; its cause may be ErrNoResult,
+// ErrLimit or ErrOurs.
+func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
+	opt.Limits = opt.Limits.withDefaults()
+	buf, plain, limited, err := opened(r, name, opt.Limits.Bytes+1)
+	if err != nil {
+		return nil, err
+	}
+	head, err := buf.Peek(detectBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var runs []Run
+	switch Detect(plain, head) {
+	case FormatResult:
+		return nil, fmt.Errorf("%s: %w: use it as it is", name, ErrOurs)
+	case FormatJSON:
+		runs, err = readJSON(buf, name, opt)
+	case FormatCSV:
+		runs, err = readCSV(buf, name, opt)
+	case FormatYAML:
+		runs, err = readYAML(buf, name, opt)
+	case FormatOpenMetrics:
+		runs, err = readOpenMetrics(buf, name, opt)
+	case FormatBench:
+		runs, err = readBench(buf, name, opt)
+	case FormatText:
+		runs, err = readText(buf, name, opt)
+	default:
+		return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
+	}
+	if limited.n <= 0 {
+		return nil, fmt.Errorf("%s: more than %d bytes: %w", name, opt.Limits.Bytes, ErrLimit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("%s: %w: it has no block, table or file of a known load generator", name, ErrNoResult)
+	}
+	return runs, nil
+}

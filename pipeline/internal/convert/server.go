@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// serverPattern finds the commands that start a server of vLLM or SGLang, directly or in a
+// container.
+var serverPattern = regexp.MustCompile(`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
+	`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
+
+// serverPrefix begins the parameters that are arguments of the server's command.
+const serverPrefix = "serve_"
+
+// serverDefault is the value of an argument that one command has and another leaves out.
+const serverDefault = "default"
+
+// isServerCommand tells the command of a server from a heading that names one, and from a
+// line of its log.
+func isServerCommand(line string) bool {
+	return serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
+}
+
+// serverArgs are the arguments of a server's command that say what it is, and not where it
+// listens.
+func serverArgs(line string) map[string]string {
+	at := serverPattern.FindStringIndex(line)
+	if at == nil {
+		return nil
+	}
+	after := line[at[1]:]
+	args := map[string]string{}
+	for key, value := range commandArgs(after) {
+		if !volatile.MatchString(key) {
+			args[serverPrefix+key] = value
+		}
+	}
+	if words := shellWords(after); len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+		args[serverPrefix+"model"] = words[0]
+	}
+	for _, setting := range environment.FindAllStringSubmatch(line, -1) {
+		args[serverPrefix+slug(setting[1])] = setting[2]
+	}
+	return args
+}
+
+// environment finds the variables that are set for a command.
+var environment = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z0-9_]+)=(\S+)`)
+
+// serverKeys are the arguments of servers that results have.
+func serverKeys(runs []*Run) []string {
+	keys := map[string]bool{}
+	for _, r := range runs {
+		for key := range r.Params {
+			if strings.HasPrefix(key, serverPrefix) {
+				keys[key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// levelServers gives the results of a text all arguments that one of their servers was given:
+// those of the others have the engine's default.
+func levelServers(runs []Run) {
+	var served []*Run
+	for i := range runs {
+		if runs[i].served {
+			served = append(served, &runs[i])
+		}
+	}
+	for _, key := range serverKeys(served) {
+		for _, r := range served {
+			if _, ok := r.Params[key]; !ok {
+				r.setParam(key, serverDefault)
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// surroundings are the parameters found around results in a text, by how near they are:
+// headings hold for a chapter, settings until the next heading, the command of a server until
+// the next one, and the command of a load generator and what it prints before its block for
+// that block only.
+type surroundings struct {
+	headings [6]string
+	settings map[string]setting
+	mine     map[string]string
+	server   map[string]string
+}
+
+// setting is the value of a line like "num_prompts: 1, 2, 4", and how many results have
+// come since.
+type setting struct {
+	value string
+	seen  int
+}
+
+// clear forgets a command whose block never came.
+func (s *surroundings) clear() { s.mine = nil }
+
+// own adds parameters of the next block.
+func (s *surroundings) own(args map[string]string) {
+	if s.mine == nil {
+		s.mine = map[string]string{}
+	}
+	maps.Copy(s.mine, args)
+}
+
+// heading begins a chapter of a level from 1.
+func (s *surroundings) heading(level int, text string) {
+	s.headings[level-1] = strings.TrimSpace(text)
+	clear(s.headings[level:])
+	s.settings = nil
+}
+
+// progress are the lines in which a load generator repeats its own settings.
+var progress = map[string]string{
+	"traffic request rate": "request_rate", "burstiness factor": "burstiness",
+	"maximum request concurrency": "max_concurrency", "max request concurrency": "max_concurrency",
+}
+
+// setting reads a line that may be one.
+func (s *surroundings) setting(line string) {
+	// Pages write **Model:** as a name in bold, and lists begin with a dash.
+	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")
+	m := linePattern.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	key, value := m[1], m[2]
+	if name, ok := progress[strings.ToLower(key)]; ok {
+		value, _, _ = strings.Cut(value, "(") // 1.0 (Poisson process)
+		s.own(map[string]string{name: value})
+		return
+	}
+	if strings.Contains(key, " ") || len(s.settings) >= maxParams {
+		return
+	}
+	if s.settings == nil {
+		s.settings = map[string]setting{}
+	}
+	s.settings[canonicalKey(key)] = setting{value: value}
+}
+
+// apply gives a run its parameters. What is nearer overrides what is farther.
+func (s *surroundings) apply(r *Run, succeeded int) {
+	for level, text := range s.headings {
+		if text == "" {
+			continue
+		}
+		for key, value := range assignments(text) {
+			r.setParam(key, value)
+			r.label(key)
+		}
+		r.setParam(fmt.Sprintf("h%d", level+1), text)
+		r.setParam("heading", text)
+	}
+	r.loose = map[string]bool{}
+	for key, v := range s.settings {
+		r.setParam(key, v.pick(key, succeeded))
+		r.loose[key] = true
+		r.label(key)
+	}
+	r.served = len(s.server) > 0
+	for key, value := range s.server {
+		r.setParam(key, value)
+	}
+	for key, value := range s.mine {
+		r.setParam(key, value)
+		delete(r.loose, key)
+		delete(r.labels, canonicalKey(key))
+	}
+}
+
+// pick is the element of a list that belongs to the next result: the first to the first.
+// A number of prompts below the number of successes shows that the list is not to be read
+// that way.
+func (v setting) pick(key string, succeeded int) string {
+	items := strings.Split(v.value, ",")
+	if len(items) < 2 || v.seen >= len(items) {
+		return v.value // a list that has come to its end is seen to be no label by checkLabels
+	}
+	item := strings.TrimSpace(items[v.seen])
+	n, err := parseCount(item)
+	if err != nil || key == "num_prompts" && n < int64(succeeded) {
+		return v.value
+	}
+	return item
+}
+
+// next forgets what belonged to the result that has just been read.
+func (s *surroundings) next() {
+	s.mine = nil
+	for key, v := range s.settings {
+		v.seen++
+		s.settings[key] = v
+	}
+}

@@ -1,0 +1,305 @@
+package convert
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// readText finds the printed blocks and the tables in a log or a page.
+func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
+	t := &textReader{source: name, opt: opt, engine: newEngineLog()}
+	for {
+		line, complete, err := readLine(r, opt.Limits.Line)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if line == "" && err != nil {
+			break
+		}
+		t.line++
+		t.next(line, complete)
+		if len(t.runs) > opt.Limits.Runs {
+			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		}
+		if err != nil {
+			break
+		}
+	}
+	t.end()
+	if err := t.err(); err != nil {
+		return nil, err
+	}
+	t.adoptTool()
+	markCut(t.runs)
+	levelServers(t.runs)
+	markRepetitions(t.runs)
+	return t.runs, nil
+}
+
+// readLine reads a line without its end and at most limit bytes of it. It reports whether
+// the line ended with a newline; the last line comes with io.EOF.
+func readLine(r *bufio.Reader, limit int) (line string, complete bool, err error) {
+	var b []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := limit - len(b); room > 0 {
+			b = append(b, part[:min(len(part), room)]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		n := len(b)
+		for n > 0 && (b[n-1] == '\n' || b[n-1] == '\r') {
+			n--
+		}
+		if err == nil && n == 0 {
+			return "", true, nil
+		}
+		return string(b[:n]), err == nil, err
+	}
+}
+
+// textReader goes through a text line by line.
+type textReader struct {
+	source string
+	opt    ReadOptions
+	line   int
+	runs   []Run
+	errs   []error
+
+	around  surroundings
+	engine  *engineLog
+	block   *openBlock
+	table   *openTable
+	command string // a command that goes on in the next line
+	before  string // the line before this one
+	within  bool   // a command ended the block before, which had no last line
+}
+
+const maxErrors = 10
+
+// fail keeps the first errors; what follows them is still looked at, so that one message
+// names all that is wrong.
+func (t *textReader) fail(err error) {
+	if err != nil && len(t.errs) < maxErrors {
+		t.errs = append(t.errs, err)
+	}
+}
+
+func (t *textReader) err() error { return errors.Join(t.errs...) }
+
+var (
+	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
+	blockEnd    = regexp.MustCompile(`^={10,}$`)
+	sectionRule = regexp.MustCompile(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
+	fence       = regexp.MustCompile("^\\s*(?:```|~~~)")
+	heading     = regexp.MustCompile(`^(#{1,6})\s+(\S.*?)\s*#*$`)
+	logLine     = regexp.MustCompile(`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
+)
+
+// next looks at one line. Progress bars overwrite themselves with carriage returns, so
+// that a line may hold several.
+func (t *textReader) next(line string, complete bool) {
+	for part := range strings.SplitSeq(cleanLine(line), "\r") {
+		t.part(part, complete)
+	}
+}
+
+func (t *textReader) part(line string, complete bool) {
+	defer func() { t.before = line }()
+	if at := blockStart.FindStringIndex(line); at != nil {
+		t.closeTable()
+		inside := t.block != nil && len(t.block.entries) > 0
+		if inside || t.block == nil || t.block.bare { // a rule that is there twice begins one block
+			t.closeBlock("another block begins")
+		}
+		t.block = newBlock(t.line, line[:at[0]])
+		t.block.inside = inside || t.within
+		t.within = false
+		return
+	}
+	if t.engine.take(line, t.line) {
+		return
+	}
+	if t.block != nil {
+		t.inBlock(line, complete)
+		return
+	}
+	if t.inTable(line) {
+		return
+	}
+	if startsBare(line) {
+		t.block = &openBlock{line: t.line, bare: true}
+		t.inBlock(line, complete)
+		return
+	}
+	t.outside(line)
+}
+
+// outside looks for parameters around the results.
+func (t *textReader) outside(line string) {
+	if t.command != "" || isCommand(line) || isServerCommand(line) {
+		t.inCommand(line)
+		return
+	}
+	if args := namespaceArgs(line); len(args) > 0 {
+		t.around.own(args)
+		return
+	}
+	if m := heading.FindStringSubmatch(line); m != nil {
+		t.around.heading(len(m[1]), m[2])
+		return
+	}
+	if fence.MatchString(line) || logLine.MatchString(line) {
+		return
+	}
+	t.around.setting(strings.TrimSpace(line))
+}
+
+// isCommand tells a command from a heading that names one.
+func isCommand(line string) bool {
+	return commandPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
+}
+
+// inCommand collects a command of several lines that end with a backslash.
+func (t *textReader) inCommand(line string) {
+	if t.command != "" {
+		line = (&openBlock{}).strip(line)
+	}
+	body, more := strings.CutSuffix(strings.TrimRight(line, " \t"), `\`)
+	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
+		return
+	}
+	if serverPattern.MatchString(t.command) && !commandPattern.MatchString(t.command) {
+		t.around.server = serverArgs(t.command)
+		t.command = ""
+		return
+	}
+	t.around.clear()
+	t.engine.forget() // what the engine did before the command is not of its run
+	t.around.own(commandArgs(t.command))
+	t.command = ""
+}
+
+// inBlock reads a line between the rules of a block.
+func (t *textReader) inBlock(line string, complete bool) {
+	b := t.block
+	text := b.strip(line)
+	if b.bare && !t.goesOn(text) {
+		t.closeBlock("it has no first line")
+		t.part(line, complete)
+		return
+	}
+	switch {
+	case text == "":
+	case isCommand(line) || isServerCommand(line):
+		t.closeBlock("a command follows")
+		t.within = true
+		t.outside(line)
+	case blockEnd.MatchString(text):
+		t.closeBlock("")
+	case fence.MatchString(text):
+		t.closeBlock("a fence ends it")
+	case sectionRule.MatchString(text):
+		b.section = strings.Trim(text, "- ")
+	default:
+		e, ok := splitEntry(text)
+		e.line = t.line
+		_, known := figureOf(e.label)
+		switch {
+		case ok && (known || !logLine.MatchString(text)):
+			if !complete {
+				t.fail(&Error{t.source, t.line, fmt.Errorf("the file ends in the middle of a figure")})
+			}
+			b.entries = append(b.entries, b.qualify(e))
+		case beginsLikeFigure(text), !b.bare && beginsLikeLabel(text):
+			t.fail(&Error{t.source, t.line, fmt.Errorf("%s is not a label and a value", clip(text))})
+		default:
+			b.noise++
+		}
+	}
+	if len(b.entries)+b.noise > maxBlockLines {
+		t.closeBlock("it is too long")
+	}
+}
+
+// goesOn reports that a line is part of a block that began without a rule: only what
+// blocks consist of is.
+func (t *textReader) goesOn(text string) bool {
+	e, ok := splitEntry(text)
+	_, known := figureOf(e.label)
+	return text == "" || ok && known || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
+}
+
+// end closes what is still open at the end of the text.
+func (t *textReader) end() {
+	t.closeBlock("the text ends")
+	t.closeTable()
+}
+
+// closeBlock makes a run of the open block; why says what ended a block that has no
+// closing rule.
+func (t *textReader) closeBlock(why string) {
+	b := t.block
+	t.block = nil
+	if b == nil || b.bare && !b.isBlock() {
+		return
+	}
+	if b.bare {
+		why = "nor a first one"
+	}
+	if b.inside && b.succeeded() < 0 {
+		t.fail(&Error{t.source, b.line, errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file of its own")})
+		return
+	}
+	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool(), bare: b.bare}
+	t.around.apply(&run, b.succeeded())
+	b.setBackend(&run)
+	if len(t.around.mine) == 0 {
+		run.checkLabels(b)
+	}
+	run.open = why != "" && !b.bare
+	if why != "" {
+		run.warnf("the block of line %d has no closing line (%s): figures may be missing", b.line, why)
+	}
+	if b.noise > 0 {
+		run.warnf("%d lines inside the block are not figures", b.noise)
+	}
+	t.fail(run.fill(b.entries))
+	if len(run.Other) > 0 {
+		run.remarkf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
+	}
+	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
+		run.remarkf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+	}
+	if n := t.engine.others; n > 0 {
+		run.remarkf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
+	}
+	t.runs = append(t.runs, run)
+	t.around.next()
+	t.engine.forget()
+}
+
+// adoptTool gives rows of tables the tool of the blocks in the same text, where these
+// agree on one.
+func (t *textReader) adoptTool() {
+	tool := t.opt.Tool
+	for i := range t.runs {
+		if r := &t.runs[i]; r.Format == FormatBlock && tool == "" {
+			tool = r.Tool
+		} else if r.Format == FormatBlock && r.Tool != tool && t.opt.Tool == "" {
+			return
+		}
+	}
+	for i := range t.runs {
+		if r := &t.runs[i]; r.Format == FormatTable && r.Tool == "" {
+			r.retool(tool)
+		}
+	}
+}

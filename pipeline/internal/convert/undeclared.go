@@ -1,0 +1,115 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// volatile are the parameters in which repetitions of one measurement differ: when and
+// where it was made, and what it was called.
+var volatile = regexp.MustCompile(`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
+	`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
+	`launch|repeat|run|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
+
+// launchLike are parameters that may number the starts of a server.
+var launchLike = regexp.MustCompile(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)
+
+// undeclared are the parameters besides those given in which some results differ, although
+// they are nothing that repetitions differ in.
+func undeclared(runs []*Run, given []string) []string {
+	var out []string
+	for _, key := range differing(runs) {
+		loose := func(r *Run) bool { _, has := r.Params[key]; return !has || r.loose[key] }
+		known := slices.ContainsFunc(given, func(g string) bool { return aliases(g, key) })
+		if !known && !volatile.MatchString(key) && slices.ContainsFunc(runs, func(r *Run) bool { return !loose(r) }) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// differing are the parameters that are not the same in all results, sorted.
+func differing(runs []*Run) []string {
+	keys := map[string]bool{}
+	for _, r := range runs[1:] {
+		for key, v := range r.Params {
+			if w, ok := runs[0].Params[key]; !ok || v != w {
+				keys[key] = true
+			}
+		}
+		for key := range runs[0].Params {
+			if _, ok := r.Params[key]; !ok {
+				keys[key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// aliases says that a parameter asked for under one name is kept under the other: the
+// length of a dataset under that dataset's, a heading under its level.
+func aliases(asked, kept string) bool {
+	asked = canonicalKey(asked)
+	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" && strings.HasPrefix(asked, "h") && len(asked) == 2
+}
+
+// refuse is the error for results that would be one cell by parameters that nobody named.
+func (d *document) refuse(c *cell, keys []string) error {
+	first, other := c.runs[0], c.runs[1]
+	for _, r := range c.runs[1:] {
+		if r.Params[keys[0]] != first.Params[keys[0]] {
+			other = r
+			break
+		}
+	}
+	by := strings.Join(append(slices.Clone(d.by), keys[0]), ",")
+	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that tells cells apart, --launch-by %s if it tells launches of the server apart, or --by %s to take them together",
+		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(d.sameBy(), ","))}
+}
+
+// sameBy are parameters to name so that the cells stay as they are.
+func (d *document) sameBy() []string {
+	if len(d.by) > 0 {
+		return d.by
+	}
+	return []string{"tool"}
+}
+
+// differences shows some parameters with some of their values.
+func differences(runs []*Run, keys []string) string {
+	const most = 4
+	var parts []string
+	for _, key := range keys[:min(len(keys), most)] {
+		var values []string
+		for _, r := range runs {
+			v, ok := r.Params[key]
+			if v = clip(v); !ok {
+				v = "nothing"
+			}
+			if !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > most {
+			values = append(values[:most], "…")
+		}
+		parts = append(parts, key+" ("+strings.Join(values, ", ")+")")
+	}
+	if len(keys) > most {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// launchKeyOf is a parameter that may number the launches of some results, "" if none does.
+func launchKeyOf(runs []*Run) string {
+	for _, key := range differing(runs) {
+		if launchLike.MatchString(key) {
+			return key
+		}
+	}
+	return ""
+}

@@ -1,0 +1,87 @@
+package convert_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/convert"
+)
+
+// TestUnitsBesideValues: a value with its unit is a value, in tables of either direction and in
+// blocks; a unit in the cell is nearer than one in the heading.
+func TestUnitsBesideValues(t *testing.T) {
+	for name, text := range map[string]string{
+		"columns":               "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20 ms | 0.045 s | 1200 tok/s |\n",
+		"columns without ruler": "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20ms | 45 ms | 1,200 tok/s |\n| n | 21.5ms | 46 ms | 1,201 tok/s |\n",
+		"rows":                  "| metric | m |\n|---|---|\n| Mean TTFT | 20 ms |\n| P99 TTFT | 45000 µs |\n| Output throughput | 1200 tokens/s |\n",
+		"in both":               "| model | Mean TTFT (ms) | P99 TTFT (ms) | Output throughput (tok/s) |\n|---|---|---|---|\n| m | 20 ms | 0.045 s | 1200 tok/s |\n",
+		"bold and code":         "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | **20 ms** | `45 ms` | 1200 tok/s |\n",
+		"a block":               rule + "Successful requests: 10\nMean TTFT: 20 ms\nP99 TTFT (ms): 45 ms\nOutput token throughput: 1200 tok/s\n" + end,
+	} {
+		runs, err := convert.Read(strings.NewReader(text), "x.md", convert.ReadOptions{})
+		if err != nil || len(runs) == 0 {
+			t.Errorf("%s: %d results, %v", name, len(runs), err)
+			continue
+		}
+		for id, want := range map[string]float64{"ttft.mean": 0.02, "ttft.p99": 0.045, "output_throughput.mean": 1200} {
+			if got := runs[0].Metrics[id]; got != want {
+				t.Errorf("%s: %s is %v, want %v: %+v", name, id, got, want, runs[0].Params)
+			}
+		}
+		for key, value := range runs[0].Params {
+			if strings.Contains(value, "20") {
+				t.Errorf("%s: %s = %q is a parameter", name, key, value)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"| model | Mean TTFT | P99 TTFT (ms) | Mean ITL (ms) |\n|---|---|---|---|\n| m | -20 ms | 1 | 2 |\n": "is negative",
+		"| model | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| m | 20 parsec | 1 |\n":                 "is not a number",
+	} {
+		if _, err := convert.Read(strings.NewReader(text), "x.md", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestNativeCSV: the CSV files that GenAI-Perf and aiperf write are results, and those of which
+// only the JSON is read say so.
+func TestNativeCSV(t *testing.T) {
+	for file, want := range map[string]struct {
+		tool    string
+		metrics map[string]float64
+		counts  convert.Counts
+	}{
+		"tools/profile_export_genai_perf.csv": {"genai-perf", map[string]float64{
+			"genai_perf_ttft.mean": 1.14631, "genai_perf_ttft.p99": 3.45723, "genai_perf_e2el.p50": 5.69023, "genai_perf_itl.mean": 0.03035,
+			"genai_perf_output_throughput.mean": 261.25, "request_throughput.mean": 1.5,
+		}, convert.Counts{Succeeded: 40}},
+		"tools/profile_export_aiperf.csv": {"aiperf", map[string]float64{
+			"ttft.mean": 0.04987, "ttft.max": 0.09991, "aiperf_itl.mean": 0.00283, "e2el.p99": 1.5021, "aiperf_output_throughput.mean": 1274.6, "request_throughput.mean": 13.16,
+		}, convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true}},
+	} {
+		runs := readFile(t, file, convert.ReadOptions{})
+		if len(runs) != 1 {
+			t.Fatalf("%s: %d results", file, len(runs))
+		}
+		checkDefined(t, &runs[0])
+		if runs[0].Tool != want.tool || runs[0].Counts != want.counts {
+			t.Errorf("%s: %s, %+v", file, runs[0].Tool, runs[0].Counts)
+		}
+		for id, v := range want.metrics {
+			if got := runs[0].Metrics[id]; got != v {
+				t.Errorf("%s: %s is %v, want %v: %v", file, id, got, v, runs[0].Metrics)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"Run Info,Run Info,Benchmark,Timings,Request Counts\nRun ID,Profile,Strategy,Duration,Successful\n,,,Sec,\nx,y,constant,30,100\n": "import benchmarks.json beside it",
+		"Endpoint,Type,Metric,Unit,avg,min,max\nlocalhost:8000,gauge,vllm:num_requests_running,count,3,1,5\n":                             "import profile_export_aiperf.json beside it",
+		"Metric,avg,min\nTime to First Token (ms),fast,1\n":                                                                               "x.csv:2: ",
+		"Metric,avg,min\nTime to First Token (ms),1\n":                                                                                    "x.csv:2: a row of 2 cells in a section of 3 columns",
+	} {
+		if _, err := convert.Read(strings.NewReader(text), "x.csv", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

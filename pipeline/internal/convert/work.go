@@ -1,0 +1,150 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// unsaid is the value of an axis for a result that does not say its own: it is no repeat of
+// those that do.
+const unsaid = "not said"
+
+// measuredWork is something that a result shows to have been done, whatever it is labelled.
+type measuredWork struct {
+	key       string
+	of        func(*Run) (float64, bool)
+	tolerance float64 // a share in which repeats of one cell may differ
+	// sameLaunch compares only the results of one launch: what becomes of requests may differ
+	// between launches, and is an outcome there.
+	sameLaunch bool
+}
+
+var measuredWorks = []measuredWork{
+	{key: "requests", of: (*Run).requestsAsked},
+	{key: "input_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest(r.Counts.InputTokens) }, tolerance: 0.1},
+	{key: "output_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest(r.Counts.OutputTokens) }, tolerance: 0.5},
+	{key: "completed_requests", of: func(r *Run) (float64, bool) {
+		return float64(r.Counts.Succeeded), r.Counts.FailedKnown
+	}, tolerance: 0.1, sameLaunch: true},
+}
+
+// requestsAsked are the requests of a result, of tools that are given their number. The
+// others measure for a time.
+func (r *Run) requestsAsked() (float64, bool) {
+	switch r.Tool {
+	case toolVLLM, toolSGLang, "":
+		n := max(r.Counts.Sent, r.Counts.Succeeded)
+		return float64(n), n > 0
+	}
+	return 0, false
+}
+
+// perRequest is a number of tokens per request that succeeded.
+func (r *Run) perRequest(tokens int64) (float64, bool) {
+	if r.Counts.Succeeded == 0 || tokens == 0 {
+		return 0, false
+	}
+	return float64(tokens) / float64(r.Counts.Succeeded), true
+}
+
+// tellByWork finds results that would be one cell by their parameters and did measurably
+// different work, and makes what they differ in parameters of all: a result without a label,
+// or with one that is not its own, is never averaged into others. It returns their names.
+// Each side is looked at by itself: in what sides differ is for the comparison to say.
+func tellByWork(keys []string, launch func(*Run) string, sides [][]*Run) []string {
+	var out []string
+	for _, w := range measuredWorks {
+		if !slices.ContainsFunc(sides, func(runs []*Run) bool { return w.differs(append(slices.Clone(keys), out...), launch, runs) }) {
+			continue
+		}
+		w.assign(slices.Concat(sides...))
+		out = append(out, w.key)
+	}
+	return out
+}
+
+// differs reports that some results of one cell did different work.
+func (w measuredWork) differs(keys []string, launch func(*Run) string, runs []*Run) bool {
+	first := map[string]float64{}
+	for _, r := range runs {
+		v, ok := w.of(r)
+		if !ok {
+			continue
+		}
+		at := cellHash(valuesOf(r, keys))
+		if w.sameLaunch {
+			at += " " + launch(r)
+		}
+		if was, seen := first[at]; seen && apart(was, v, w.tolerance) {
+			return true
+		} else if !seen {
+			first[at] = v
+		}
+	}
+	return false
+}
+
+func apart(a, b, tolerance float64) bool {
+	return math.Abs(a-b) > tolerance*max(a, b)
+}
+
+// assign gives every result its value, one for all that are near each other.
+func (w measuredWork) assign(runs []*Run) {
+	type item struct {
+		run *Run
+		v   float64
+	}
+	var items []item
+	for _, r := range runs {
+		if v, ok := w.of(r); ok {
+			items = append(items, item{r, v})
+		} else {
+			r.tellWork(w.key, unsaid)
+		}
+	}
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.v, b.v) })
+	for i := 0; i < len(items); {
+		j := i
+		for j < len(items) && !apart(items[i].v, items[j].v, w.tolerance) {
+			j++
+		}
+		value := strconv.FormatFloat(math.Round(items[i+(j-i)/2].v), 'f', -1, 64)
+		for ; i < j; i++ {
+			items[i].run.tellWork(w.key, value)
+		}
+	}
+}
+
+func (r *Run) tellWork(key, value string) {
+	if r.work == nil {
+		r.work = map[string]string{}
+	}
+	r.work[key] = value
+}
+
+// differentWork says in what results of one unit differ that nobody declared, "" if in
+// nothing: then a mean over them is one of like things.
+func differentWork(runs []*Run) string {
+	for _, w := range measuredWorks {
+		for _, r := range runs[1:] {
+			a, okA := w.of(runs[0])
+			b, okB := w.of(r)
+			if okA && okB && !w.sameLaunch && apart(a, b, w.tolerance) {
+				return fmt.Sprintf("%s: %.6g at %s, %.6g at %s", w.key, a, runs[0].At(), b, r.At())
+			}
+		}
+	}
+	return ""
+}
+
+// tellAsked gives results what was measured of their work where a person names it.
+func tellAsked(keys []string, runs []*Run) {
+	for _, w := range measuredWorks {
+		if slices.Contains(keys, w.key) {
+			w.assign(runs)
+		}
+	}
+}

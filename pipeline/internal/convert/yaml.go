@@ -1,0 +1,129 @@
+package convert
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlHead finds the beginning of a Benchmark Report of llm-d written in YAML: its keys stand
+// at the beginnings of lines.
+var yamlHead = regexp.MustCompile(`(?m)^(?:results|scenario|run):\s*(?:#.*)?\r?$`)
+
+// maxYAML bounds a file in YAML, which is held as a whole. A report has some kilobytes.
+const maxYAML = 32 << 20
+
+// readYAML reads the documents of a file, one result each.
+func readYAML(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
+	limited := &limitedReader{r: r, n: maxYAML + 1}
+	decoder := yaml.NewDecoder(limited)
+	var runs []Run
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if limited.n <= 0 {
+			return nil, fmt.Errorf("%s: more than %d bytes of YAML: %w", name, maxYAML, ErrLimit)
+		}
+		if errors.Is(err, io.EOF) {
+			return runs, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		t := yamlTree{source: name, lim: opt.Limits}
+		root, err := t.node(&document, 0)
+		if err != nil {
+			return nil, err
+		}
+		if root.kind != '{' {
+			continue // an empty document
+		}
+		more, err := convert(root, &columns{lim: opt.Limits}, name, opt)
+		if err != nil {
+			return nil, err
+		}
+		if runs = append(runs, more...); len(runs) > opt.Limits.Runs {
+			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		}
+	}
+}
+
+// yamlTree makes of a document what the JSON of the same values is read as.
+type yamlTree struct {
+	source string
+	lim    Limits
+	values int
+}
+
+func (t *yamlTree) node(y *yaml.Node, depth int) (*node, error) {
+	fail := func(format string, args ...any) (*node, error) {
+		return nil, &Error{t.source, max(1, y.Line), fmt.Errorf(format, args...)}
+	}
+	if t.values++; t.values > t.lim.Values {
+		return fail("more than %d values: %w", t.lim.Values, ErrLimit)
+	}
+	if depth > t.lim.Depth {
+		return fail("nesting deeper than %d: %w", t.lim.Depth, ErrLimit)
+	}
+	n := &node{line: max(1, y.Line)}
+	switch y.Kind {
+	case yaml.DocumentNode:
+		if len(y.Content) == 0 {
+			n.kind, n.text = '0', "null"
+			return n, nil
+		}
+		return t.node(y.Content[0], depth)
+	case yaml.MappingNode:
+		n.kind = '{'
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			child, err := t.node(y.Content[i+1], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.keys, n.items = append(n.keys, y.Content[i].Value), append(n.items, child)
+		}
+	case yaml.SequenceNode:
+		n.kind = '['
+		for _, item := range y.Content {
+			child, err := t.node(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.items = append(n.items, child)
+		}
+	case yaml.AliasNode:
+		return fail("an alias (*%s) is not read: write its value out", y.Value)
+	default:
+		n.kind, n.text = scalar(y)
+		if len(n.text) > t.lim.String {
+			n.text = n.text[:t.lim.String]
+		}
+	}
+	return n, nil
+}
+
+// scalar is a value as JSON has it: numbers and literals, or a string.
+func scalar(y *yaml.Node) (kind byte, text string) {
+	switch y.ShortTag() {
+	case "!!null":
+		return '0', "null"
+	case "!!bool":
+		var v bool
+		if y.Decode(&v) == nil && v {
+			return '0', "true"
+		}
+		return '0', "false"
+	case "!!int", "!!float":
+		if isNumber(y.Value) {
+			return '0', y.Value
+		}
+		if y.Value == ".nan" || y.Value == ".NaN" || y.Value == ".NAN" {
+			return '0', "NaN"
+		}
+	}
+	return '"', y.Value
+}
