@@ -46,7 +46,7 @@
 // symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where nothing is paired, and
 // [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric
 // means of many cells. [Family.Moderate] lets the cells of a session share what they know
-// of their variances. [Bootstrap] describes percentiles and decides nothing.
+// of their variances.
 //
 // What these promise is simulated by TestOperatingCharacteristics, and docs/statistics.md carries
 // the numbers, which every run of the tests checks. To see all of it:

@@ -120,7 +120,7 @@ type Family struct {
 	// A repeated attempt whose predecessors are not counted uses [AttemptAlpha].
 	PassAlpha float64
 	// Moderate the variance of a paired t-test across the comparisons of the same
-	// metric, where there are at least ModeratedCells of them (see Moderation).
+	// metric, where there are at least 8 of them (see Moderation).
 	Moderate bool
 	// Seed of the random sign flips that stand for all of them from 17 pairs on.
 	Seed        uint64

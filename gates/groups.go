@@ -115,7 +115,7 @@ func holm(block []*entry, g Group) {
 			better[i] = 0
 		}
 	}
-	p, better = Holm(p), Holm(better)
+	p, better = holmAdjust(p), holmAdjust(better)
 	for i, e := range block {
 		e.PHolm, e.PBetterHolm = p[i], better[i]
 	}

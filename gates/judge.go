@@ -4,7 +4,7 @@ import "fmt"
 
 // Judge decides on a family. The decisions are in the order of the family's
 // comparisons and do not depend on the order of pairs or runs. An error means that the
-// family itself is wrong (see Validate), never that the data are.
+// family itself is wrong, never that the data are.
 func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// ModeratedCells is the least number of cells of one metric whose variances are moderated.
-const ModeratedCells = 8
+// moderatedCells is the least number of cells of one metric whose variances are moderated.
+const moderatedCells = 8
 
 // Moderation is what the cells of one metric say together about their variances.
 type Moderation struct {
@@ -23,7 +23,7 @@ type Moderation struct {
 	Effective float64
 }
 
-// Moderate estimates the prior of the variances of several cells of one metric from
+// fitModeration estimates the prior of the variances of several cells of one metric from
 // their differences, cells by repeats, complete. Variances follow s0²·F(d, d0): d0 and s0²
 // are fitted to the mean and the variance of ln s² (G. K. Smyth, Statist. Appl. Genet.
 // Mol. Biol. 3, 2004, section 6.2; limma's fitFDist). Each cell's variance then becomes
@@ -50,11 +50,11 @@ type Moderation struct {
 // would most often be when one cell's variance came out too small, and that cell would
 // then be tested by it.
 //
-// It refuses fewer than [ModeratedCells] cells, fewer than 3 repeats, and a cell without
+// It refuses fewer than [moderatedCells] cells, fewer than 3 repeats, and a cell without
 // spread.
-func Moderate(cells [][]float64) (Moderation, error) {
-	if len(cells) < ModeratedCells {
-		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), ModeratedCells)
+func fitModeration(cells [][]float64) (Moderation, error) {
+	if len(cells) < moderatedCells {
+		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), moderatedCells)
 	}
 	n := len(cells[0])
 	if n < 3 {
@@ -176,10 +176,10 @@ func moderateMetric(entries []*entry, set settings) {
 			cells = append(cells, e.sample.d)
 		}
 	}
-	if len(cells) < ModeratedCells {
+	if len(cells) < moderatedCells {
 		return
 	}
-	m, err := Moderate(cells)
+	m, err := fitModeration(cells)
 	if err != nil {
 		for _, e := range entries {
 			e.Warnings = append(e.Warnings, "the variance is the cell's own: "+err.Error())

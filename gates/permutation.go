@@ -18,7 +18,7 @@ const (
 	randomSplits = 99_999
 )
 
-// Permutations tests the difference of the means of two samples by splitting all values
+// permutations tests the difference of the means of two samples by splitting all values
 // anew, which needs nothing but that they could have come in any order (E. J. G. Pitman,
 // Suppl. J. R. Statist. Soc. 4, 1937). Up to 10 against 10 values all splits are counted,
 // ties included; beyond 200,000 splits 99,999 random ones, and the observed one is added to
@@ -27,19 +27,14 @@ const (
 // A split that exchanges a subset of the head for one of the base of the same size is as
 // extreme as the data exactly where the head's subset has a mean no larger, so that bounds
 // of the shift are order statistics of the differences of such means and agree with the p
-// values, as those of [SignFlips] do.
-func Permutations(base, head []float64, alpha float64, seed uint64) (TwoSample, error) {
-	return permutations(base, head, 0, alpha, seed)
-}
-
-// permutations is Permutations where differences up to floor are rounding.
-func permutations(base, head []float64, floor, alpha float64, seed uint64) (TwoSample, error) {
-	r := TwoSample{NBase: len(base), NHead: len(head), Shift: mean(head) - mean(base)}
+// values, as those of [flipSigns] do. Differences up to floor are rounding.
+func permutations(base, head []float64, floor, alpha float64, seed uint64) (twoSample, error) {
+	r := twoSample{NBase: len(base), NHead: len(head), Shift: mean(head) - mean(base)}
 	if min(r.NBase, r.NHead) < 1 {
-		return TwoSample{}, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
+		return twoSample{}, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
 	}
 	if math.IsNaN(r.Shift) || math.IsInf(r.Shift, 0) {
-		return TwoSample{}, errors.New("a value is not a finite number; leave it out and say why")
+		return twoSample{}, errors.New("a value is not a finite number; leave it out and say why")
 	}
 	splits := combin.GeneralizedBinomial(float64(r.NBase+r.NHead), float64(r.NBase))
 	var exchanges []float64

@@ -16,19 +16,6 @@ const Power = 0.8
 // than this is not decided by repeating it.
 const MaxPairs = 10_000
 
-// PowerPairedT is the chance that the one-sided paired t-test of n pairs at alpha finds
-// a true shift effect of pairs with standard deviation sd, both on the scale of the
-// test (logarithms for times and rates). It is 0 where no test is possible.
-//
-//	P(T > t(1−α, n−1)), T noncentral t with n − 1 df and noncentrality √n·effect/sd
-func PowerPairedT(n int, effect, sd, alpha float64) float64 {
-	if n < 2 {
-		return 0
-	}
-	df := float64(n - 1)
-	return noncentralSurvival(tCritical(alpha, df), df, math.Sqrt(float64(n))*effect/sd)
-}
-
 // DetectableChange is the smallest shift, on the scale of the test, that the one-sided
 // paired t-test of n pairs at alpha finds with the given power when pairs have standard
 // deviation sd. On the log scale the ratio is exp of it. It is +Inf for n < 2.

@@ -10,7 +10,7 @@ import (
 // judged by.
 const MinSessions = 10
 
-// PredictionT tests whether new sessions come from the distribution of the sessions of a
+// predictionT tests whether new sessions come from the distribution of the sessions of a
 // history: T = (mean of the new − mean of the history)/SE with
 //
 //	SE = s·√(1/k + 1/h), h − 1 degrees of freedom
@@ -19,14 +19,10 @@ const MinSessions = 10
 // prediction interval s·√(1 + 1/h) (G. Hahn and W. Meeker, Statistical Intervals, 1991,
 // section 4.7). A value is a session's, because sessions differ by more than their
 // repeats do: repeats make a session's value better and the interval no narrower. It
-// needs two sessions of the history; decisions want [MinSessions].
-func PredictionT(history, sessions []float64, alpha float64) (TwoSample, error) {
-	return predictionT(history, sessions, 0, alpha)
-}
-
-// predictionT is PredictionT where differences up to floor are rounding.
-func predictionT(history, sessions []float64, floor, alpha float64) (TwoSample, error) {
-	r := TwoSample{NBase: len(history), NHead: len(sessions)}
+// needs two sessions of the history; decisions want [MinSessions]. Differences up to floor
+// are rounding.
+func predictionT(history, sessions []float64, floor, alpha float64) (twoSample, error) {
+	r := twoSample{NBase: len(history), NHead: len(sessions)}
 	if r.NBase < 2 || r.NHead < 1 {
 		return r, fmt.Errorf("%w with %d sessions of history and %d new; measure at least 2 and 1", ErrTooFew, r.NBase, r.NHead)
 	}
@@ -47,20 +43,11 @@ func predictionT(history, sessions []float64, floor, alpha float64) (TwoSample, 
 	return r, nil
 }
 
-// NeedSessions is the smallest number of sessions of the head that finds a true shift
-// effect with 80 % power, against a history of h sessions with standard deviation sd,
-// both on the scale of the test, one-sided at alpha. It refuses where more than
-// MaxPairs would be needed, which can be because the history is too short: its own mean
-// is known to sd/√h only.
-func NeedSessions(effect, sd float64, h int, alpha float64) (int, error) {
-	if n, ok := newPlanner().needSessions(effect, sd, h, alpha); ok {
-		return n, nil
-	}
-	return 0, fmt.Errorf("no number of sessions finds %g at a standard deviation of %g between sessions with a history of %d; collect a longer history, or compare both sides in one session", effect, sd, h)
-}
-
-// needSessions solves c·sd·√(1/k + 1/h) ≤ effect for k, c being the noncentrality of 80 %
-// power.
+// needSessions returns the smallest number of sessions of the head that finds a true shift
+// effect with 80 % power, against a history of h sessions with standard deviation sd, both on
+// the scale of the test, one-sided at alpha: it solves c·sd·√(1/k + 1/h) ≤ effect for k, c
+// being the noncentrality of 80 % power. No number is enough where the history is too short:
+// its own mean is known to sd/√h only.
 func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bool) {
 	if h < 2 || !(effect > 0) {
 		return 0, false

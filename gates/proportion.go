@@ -53,10 +53,10 @@ func hypergeometricTail(k, hits, n1, n2 int) float64 {
 	return min(1, tail/total)
 }
 
-// ClopperPearson returns the exact interval with confidence 1 − alpha for a proportion
+// clopperPearson returns the exact interval with confidence 1 − alpha for a proportion
 // of which x of n were observed (C. Clopper and E. Pearson, Biometrika 26, 1934): each
 // bound has one-sided confidence 1 − alpha/2.
-func ClopperPearson(x, n int, alpha float64) (lower, upper float64, err error) {
+func clopperPearson(x, n int, alpha float64) (lower, upper float64, err error) {
 	if x < 0 || n < 1 || x > n {
 		return 0, 1, fmt.Errorf("%d of %d is not a proportion", x, n)
 	}

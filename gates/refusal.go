@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Refusal says that a test could not reject whatever the data, and what would help.
-type Refusal struct {
+// refusal reports that a test could not reject whatever the data, and what would help.
+type refusal struct {
 	Test  Test
 	N     int
 	Alpha float64
@@ -18,7 +18,7 @@ type Refusal struct {
 	NeedAlpha float64
 }
 
-func (r *Refusal) Error() string {
+func (r *refusal) Error() string {
 	msg := fmt.Sprintf("%s with %s cannot reject at %.3g, however large the change: use at least %s", r.Test, repeats(r.N), r.Alpha, repeats(r.NeedN))
 	if r.NeedAlpha > 0 && r.NeedAlpha < 1 {
 		msg += fmt.Sprintf(", or a level of at least %.3g", r.NeedAlpha)
@@ -26,7 +26,7 @@ func (r *Refusal) Error() string {
 	return msg
 }
 
-// CanReject returns a *Refusal if the one-sided test with n repeats (of each side)
+// CanReject returns a *refusal if the one-sided test with n repeats (of each side)
 // cannot reach alpha with any data. Alpha is the corrected level: that of the group
 // divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
 // Mann–Whitney test and permutations 1/C(2n, n). A prediction interval does not depend on repeats.
@@ -34,7 +34,7 @@ func CanReject(test Test, n int, alpha float64) error {
 	if n >= 1 && smallestP(test, n) <= alpha {
 		return nil
 	}
-	r := &Refusal{Test: test, N: n, Alpha: alpha, NeedN: leastRepeats(test, alpha)}
+	r := &refusal{Test: test, N: n, Alpha: alpha, NeedN: leastRepeats(test, alpha)}
 	if p := smallestP(test, n); p < 1 {
 		r.NeedAlpha = p
 	}

@@ -44,12 +44,6 @@ type Progress struct {
 	Open []string
 }
 
-// Validate checks the sequence at plan time, as [Validate] does a family, with the levels
-// of its looks. Planned of each comparison is the number of repeats at the last look.
-func (s Sequence) Validate() error {
-	return errors.Join(s.Looks.check(), s.Family.validate(s.last()))
-}
-
 // Judge takes the looks in their order and says whether to go on. Repeats that looks wait
 // for are told from each other by their numbers, in ascending order; unpaired values
 // count in theirs. It depends on nothing but the sequence, so that judging again what was

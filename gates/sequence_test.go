@@ -168,27 +168,6 @@ func TestASequenceIsRefused(t *testing.T) {
 	}
 }
 
-func TestValidateASequenceWithItsLevels(t *testing.T) {
-	flips := func(planned int) gates.Sequence {
-		f := gates.Family{Alpha: 0.05}
-		for _, id := range []string{"ttft.p99", "ttft.p50", "tpot.mean", "itl.p99"} {
-			c := comparison(t, id, nil)
-			c.Test, c.Planned = gates.SignFlip, planned
-			f.Comparisons = append(f.Comparisons, c)
-		}
-		return gates.Sequence{Family: f, Looks: fiveLooks}
-	}
-	if err := gates.Validate(flips(8).Family); err != nil {
-		t.Errorf("one look: %v", err)
-	}
-	if err := flips(8).Validate(); err == nil || !strings.Contains(err.Error(), "use at least 9 repeats") {
-		t.Errorf("five looks: %v", err)
-	}
-	if err := flips(12).Validate(); err != nil {
-		t.Errorf("twelve repeats: %v", err)
-	}
-}
-
 // Judging with more data never changes what was decided, so a stored sequence repeats its
 // verdicts.
 func TestPropertyDecisionsStand(t *testing.T) {

@@ -67,16 +67,6 @@ func (f Family) sizes() map[string]int {
 	return size
 }
 
-// testShare is the part of a group's level that its tests of values and requests have.
-func (f Family) testShare(group string) float64 {
-	for _, s := range f.Success {
-		if s.CanFail && (group == "" && s.Alpha == 0 || group != "" && s.Gate == group) {
-			return 1 - LaunchShare
-		}
-	}
-	return 1
-}
-
 // checkShares refuses shares that do not add up.
 func (f Family) checkShares() error {
 	var problems []error

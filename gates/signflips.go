@@ -15,8 +15,8 @@ const (
 	randomFlips = 99_999
 )
 
-// Flips is the result of a sign-flip test of a mean against zero.
-type Flips struct {
+// flips is the result of a sign-flip test of a mean against zero.
+type flips struct {
 	N int
 	// Mean of the differences.
 	Mean float64
@@ -29,7 +29,7 @@ type Flips struct {
 	Random bool
 }
 
-// SignFlips tests the mean of the differences d against zero by flipping their signs,
+// flipSigns tests the mean of the differences d against zero by flipping their signs,
 // which needs them to be symmetric about their centre and nothing else (R. A. Fisher, The
 // Design of Experiments, 1935). Up to 16 differences all 2ⁿ flips are counted, ties
 // included; beyond, 99,999 random ones, and the observed one is added to them (B. Phipson
@@ -37,19 +37,14 @@ type Flips struct {
 //
 // A flip of the subset S is as extreme as the data exactly where the mean of S is ≤ 0,
 // so that bounds are order statistics of subset means (J. Hartigan, J. Am. Statist.
-// Assoc. 64, 1969) and agree with the p values.
-func SignFlips(d []float64, alpha float64, seed uint64) (Flips, error) {
-	return flipSigns(d, 0, alpha, seed)
-}
-
-// flipSigns is SignFlips where differences up to floor are rounding.
-func flipSigns(d []float64, floor, alpha float64, seed uint64) (Flips, error) {
+// Assoc. 64, 1969) and agree with the p values. Differences up to floor are rounding.
+func flipSigns(d []float64, floor, alpha float64, seed uint64) (flips, error) {
 	if len(d) < 2 {
-		return Flips{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(len(d)))
+		return flips{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(len(d)))
 	}
-	r := Flips{N: len(d), Mean: mean(d), Random: len(d) > exactFlips}
+	r := flips{N: len(d), Mean: mean(d), Random: len(d) > exactFlips}
 	if math.IsNaN(r.Mean) || math.IsInf(r.Mean, 0) {
-		return Flips{}, errors.New("a difference is not a finite number; leave its pair out and say why")
+		return flips{}, errors.New("a difference is not a finite number; leave its pair out and say why")
 	}
 	means := subsetMeans(d, seed)
 	total := float64(len(means) + 1) // with the flip of nothing, which is the data

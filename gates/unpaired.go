@@ -11,39 +11,34 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
-// TwoSample is the result of a test of two samples against each other.
-type TwoSample struct {
+// twoSample is the result of a test of two samples against each other.
+type twoSample struct {
 	NBase, NHead int
-	// Shift is how much the head is above the base: the difference of means, for RankSum
+	// Shift is how much the head is above the base: the difference of means, for rankSum
 	// the Hodges–Lehmann shift.
 	Shift float64
 	// SE of the difference of means, Welch's degrees of freedom and T.
 	SE, DF, T float64
 	// U counts the pairs of a head and a base value where the head's is larger, ties
-	// as one half. It is the statistic of RankSum, 0 for the others.
+	// as one half. It is the statistic of rankSum, 0 for the others.
 	U float64
 	// Greater is the one-sided p value against a shift ≤ 0, Less against ≥ 0.
 	Greater, Less float64
 	// Lower and Upper bound the shift, each with one-sided confidence 1 − alpha; infinite
-	// where RankSum or Permutations have too few values for that.
+	// where rankSum or permutations have too few values for that.
 	Lower, Upper float64
 	// Exact is true where neither side has any spread: see TTest.Exact.
 	Exact bool
-	// Random is true where random splits stood for all of them in Permutations.
+	// Random is true where random splits stood for all of them in permutations.
 	Random bool
 }
 
-// WelchT tests the difference of the means of two samples by Welch's t-test, which takes
+// welchT tests the difference of the means of two samples by Welch's t-test, which takes
 // the variances as different (B. L. Welch, Biometrika 34, 1947), as
 // scipy.stats.ttest_ind(head, base, equal_var=False) of SciPy 1.17 does. It needs two
-// values on each side.
-func WelchT(base, head []float64, alpha float64) (TwoSample, error) {
-	return welchT(base, head, 0, alpha)
-}
-
-// welchT is WelchT where differences up to floor are rounding.
-func welchT(base, head []float64, floor, alpha float64) (TwoSample, error) {
-	r := TwoSample{NBase: len(base), NHead: len(head)}
+// values on each side. Differences up to floor are rounding.
+func welchT(base, head []float64, floor, alpha float64) (twoSample, error) {
+	r := twoSample{NBase: len(base), NHead: len(head)}
 	if n := min(r.NBase, r.NHead); n < 2 {
 		return r, fmt.Errorf("%w with %s of a side; measure at least 2", ErrTooFew, repeats(n))
 	}
@@ -68,7 +63,7 @@ func welchT(base, head []float64, floor, alpha float64) (TwoSample, error) {
 }
 
 // exact sets the limits for a spread of zero.
-func (r *TwoSample) exact(floor float64) {
+func (r *twoSample) exact(floor float64) {
 	limit := TTest{Mean: r.Shift}
 	limit.exact(floor)
 	r.Exact, r.Greater, r.Less = true, limit.Greater, limit.Less
@@ -76,13 +71,13 @@ func (r *TwoSample) exact(floor float64) {
 	r.Lower, r.Upper = r.Shift, r.Shift
 }
 
-// RankSum tests two samples by the Wilcoxon–Mann–Whitney test, exactly and with ties up to
+// rankSum tests two samples by the Wilcoxon–Mann–Whitney test, exactly and with ties up to
 // 25 values a side (50 without ties; beyond, the normal approximation with continuity
 // correction). Shift is the Hodges–Lehmann estimate, the median of all differences of a
 // head and a base value, and its bounds are order statistics of these differences
 // (J. Hodges and E. Lehmann, Ann. Math. Statist. 34, 1963).
-func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
-	r := TwoSample{NBase: len(base), NHead: len(head)}
+func rankSum(base, head []float64, alpha float64) (twoSample, error) {
+	r := twoSample{NBase: len(base), NHead: len(head)}
 	if min(r.NBase, r.NHead) < 1 {
 		return r, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
 	}
@@ -121,7 +116,7 @@ func RankSum(base, head []float64, alpha float64) (TwoSample, error) {
 
 // share is a p value of the exact test as the quotient of two counts that it is, so that one
 // that equals a level is not above it by rounding.
-func (r TwoSample) share(p float64) float64 {
+func (r twoSample) share(p float64) float64 {
 	if splits := combin.GeneralizedBinomial(float64(r.NBase+r.NHead), float64(r.NBase)); max(r.NBase, r.NHead) <= stats.MannWhitneyTiesExactLimit {
 		splits = math.Round(splits)
 		p = math.Round(p*splits) / splits
@@ -159,7 +154,7 @@ func ranks(x sample, set settings) (statistic, error) {
 	if err != nil {
 		return statistic{}, err
 	}
-	r, err := RankSum(x.base, x.head, set.alpha)
+	r, err := rankSum(x.base, x.head, set.alpha)
 	if err != nil {
 		return statistic{}, err
 	}
@@ -171,7 +166,7 @@ func ranks(x sample, set settings) (statistic, error) {
 
 // statistic of two samples. Each further repeat adds a value to both, and Welch's degrees of
 // freedom grow in proportion to n − 1.
-func (r TwoSample) statistic() statistic {
+func (r twoSample) statistic() statistic {
 	n := min(r.NBase, r.NHead)
 	return statistic{
 		n: n, shift: r.Shift, se: r.SE, df: r.DF, t: r.T, exact: r.Exact,

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 )
 
-func TestValidate(t *testing.T) {
+func TestFamilyIsChecked(t *testing.T) {
 	// planned is a comparison before there are data.
 	planned := func(id string, change func(*gates.Comparison)) gates.Comparison {
 		c := comparison(t, id, nil)
@@ -29,23 +29,18 @@ func TestValidate(t *testing.T) {
 		family gates.Family
 		want   string // "" for valid
 	}{
-		"fine":              {one(nil), ""},
-		"alpha zero":        {gates.Family{}, "alpha is 0"},
-		"alpha a half":      {gates.Family{Alpha: 0.5}, "below 0.5"},
-		"alpha NaN":         {gates.Family{Alpha: math.NaN()}, "alpha is NaN"},
-		"pass alpha":        {gates.Family{Alpha: 0.05, PassAlpha: -1}, "pass alpha"},
-		"one repeat":        {one(func(c *gates.Comparison) { c.Planned = 1 }), "use at least 2 repeats"},
-		"one is enough":     {one(func(c *gates.Comparison) { c.Planned, c.Descriptive = 1, "a file" }), ""},
-		"few sign flips":    {one(func(c *gates.Comparison) { c.Test = gates.SignFlip }), "needs at least 8 repeats, 5 are planned"},
-		"few for max-T":     {one(func(c *gates.Comparison) { c.Test = gates.MaxT }), "needs at least 8 repeats"},
-		"sign flips":        {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.SignFlip, 8 }), ""},
-		"max-T":             {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.MaxT, 8 }), ""},
-		"ranks":             {one(func(c *gates.Comparison) { c.Test = gates.MannWhitney }), ""},
-		"ranks, two values": {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.MannWhitney, 2 }), "use at least 3 repeats"},
-		"Welch":             {one(func(c *gates.Comparison) { c.Test = gates.Welch }), ""},
-		"sessions":          {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.Prediction, 1 }), ""},
-		"unknown test":      {one(func(c *gates.Comparison) { c.Test = "wilcoxon" }), `unknown test "wilcoxon"`},
-		"t without pairs":   {one(func(c *gates.Comparison) { c.Unpaired = &gates.Samples{} }), "paired_t needs pairs"},
+		"fine":            {one(nil), ""},
+		"alpha zero":      {gates.Family{}, "alpha is 0"},
+		"alpha a half":    {gates.Family{Alpha: 0.5}, "below 0.5"},
+		"alpha NaN":       {gates.Family{Alpha: math.NaN()}, "alpha is NaN"},
+		"pass alpha":      {gates.Family{Alpha: 0.05, PassAlpha: -1}, "pass alpha"},
+		"sign flips":      {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.SignFlip, 8 }), ""},
+		"max-T":           {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.MaxT, 8 }), ""},
+		"ranks":           {one(func(c *gates.Comparison) { c.Test = gates.MannWhitney }), ""},
+		"Welch":           {one(func(c *gates.Comparison) { c.Test = gates.Welch }), ""},
+		"sessions":        {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.Prediction, 1 }), ""},
+		"unknown test":    {one(func(c *gates.Comparison) { c.Test = "wilcoxon" }), `unknown test "wilcoxon"`},
+		"t without pairs": {one(func(c *gates.Comparison) { c.Unpaired = &gates.Samples{} }), "paired_t needs pairs"},
 		"Welch, both": {one(func(c *gates.Comparison) {
 			c.Test, c.Unpaired, c.Pairs = gates.Welch, &gates.Samples{}, []gates.Pair{{1, 1, 1}}
 		}), "give one of them"},
@@ -85,7 +80,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := gates.Validate(tt.family)
+			err := gates.Check(tt.family)
 			if tt.want == "" {
 				if err != nil {
 					t.Error(err)
@@ -99,7 +94,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestJudgeRefusesWhatValidateRefuses(t *testing.T) {
+func TestJudgeRefusesWhatCheckRefuses(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1, 1.1, 1.2))
 	c.Test = "wilcoxon"
 	if _, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}); err == nil {

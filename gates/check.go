@@ -6,46 +6,6 @@ import (
 	"math"
 )
 
-// Validate checks a family at plan time, before there are any data: everything that
-// Judge would refuse, and every comparison whose planned repeats cannot reject at its
-// corrected level whatever the data. All problems are reported, joined, each with the
-// numbers that would work.
-func Validate(f Family) error {
-	return f.validate(single)
-}
-
-// leastFlips is the least number of pairs for tests by sign flips: with fewer their p
-// values are too coarse for any family, and their intervals too wide.
-const leastFlips = 8
-
-// validate is Validate for a sequence of looks.
-func (f Family) validate(l stage) error {
-	problems := []error{f.check()}
-	size, rest := f.sizes(), f.rest()
-	for _, c := range f.Comparisons {
-		if c.Planned == 0 || c.Descriptive != "" {
-			continue
-		}
-		if t := c.test(); (t == SignFlip || t == MaxT) && c.Planned < leastFlips {
-			problems = append(problems, fmt.Errorf("%s: %s needs at least %d repeats, %d are planned; plan more, or use %q", c.ID, t, leastFlips, c.Planned, PairedTTest))
-			continue
-		}
-		level := l.Level(f.Alpha, 1)
-		switch {
-		case c.Alpha > 0 && c.CanFail:
-			level = f.testShare(c.Gate) * l.Level(c.Alpha, size[c.Gate]) / float64(size[c.Gate])
-		case c.Alpha > 0:
-			level = l.Level(c.Alpha, 1)
-		case c.CanFail:
-			level = f.testShare("") * l.Level(rest, size[""]) / float64(size[""])
-		}
-		if err := CanReject(c.test(), c.Planned, level); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", c.ID, err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
 // test is the comparison's test with the default filled in.
 func (c Comparison) test() Test {
 	if c.Test == "" {
