@@ -15,17 +15,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Format of a comparison.
-type Format int
-
-// The formats.
-const (
-	FormatText Format = iota
-	FormatMarkdown
-	FormatJSON
-	FormatCSV
-)
-
 // Side is a result in a comparison.
 type Side struct {
 	Doc *result.Document
@@ -52,7 +41,7 @@ func (s Side) Title(i int) string {
 // spread. It describes and judges nothing: results that were not measured alternately in
 // one session differ by everything that changed between them. Cells without a partner are
 // listed. Of the options, those about gates are ignored.
-func Compare(w io.Writer, sides []Side, format Format, o Options) error {
+func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	if len(sides) < 2 || len(sides) > maxSides {
 		return fmt.Errorf("%d results: a comparison takes 2 to %d", len(sides), maxSides)
 	}
@@ -61,21 +50,21 @@ func Compare(w io.Writer, sides []Side, format Format, o Options) error {
 			return fmt.Errorf("side %s is compared with none of the others", s.Title(i))
 		}
 	}
-	switch format {
-	case FormatJSON:
-		return compareJSON(w, sides, o)
-	case FormatCSV:
-		return compareCSV(w, sides, o)
-	case FormatMarkdown:
-		text, err := fit(BuildComparison(sides, o), o)
-		if err != nil {
-			return fmt.Errorf("render comparison: %w", err)
-		}
-		if _, err := io.WriteString(w, text); err != nil {
-			return fmt.Errorf("write comparison: %w", err)
-		}
-		return nil
+	return f.Comparison(w, sides, o)
+}
+
+func compareMarkdown(w io.Writer, sides []Side, o Options) error {
+	text, err := fit(BuildComparison(sides, o), o)
+	if err != nil {
+		return fmt.Errorf("render comparison: %w", err)
 	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write comparison: %w", err)
+	}
+	return nil
+}
+
+func compareText(w io.Writer, sides []Side, o Options) error {
 	p := &textPrinter{o: o}
 	p.report(BuildComparison(sides, o))
 	return p.writeTo(w)

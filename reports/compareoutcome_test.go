@@ -37,10 +37,10 @@ func TestCompareTellsOfFailures(t *testing.T) {
 	} {
 		var text, data bytes.Buffer
 		sides := []reports.Side{tt.a, tt.b}
-		if err := reports.Compare(&text, sides, reports.FormatText, reports.Options{}); err != nil {
+		if err := reports.Compare(&text, sides, format("text"), reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := reports.Compare(&data, sides, reports.FormatJSON, reports.Options{}); err != nil {
+		if err := reports.Compare(&data, sides, format("json"), reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		words := strings.Join(strings.Fields(text.String()), " ")

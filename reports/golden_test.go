@@ -3,11 +3,8 @@ package reports_test
 import (
 	"bytes"
 	"flag"
-	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,28 +34,37 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// formats are the renderers by the suffix of their golden files.
-var formats = map[string]func(io.Writer, *result.Document) error{
-	"md":   func(w io.Writer, d *result.Document) error { return reports.Markdown(w, d, reports.Options{}) },
-	"txt":  func(w io.Writer, d *result.Document) error { return reports.Text(w, d, reports.Options{}) },
-	"xml":  reports.JUnit,
-	"csv":  reports.CSV,
-	"json": reports.JSON,
+// format is a row of the table.
+func format(name string) reports.Format {
+	f, ok := reports.AllFormats().Lookup(name)
+	if !ok {
+		panic("no format " + name)
+	}
+	return f
 }
+
+// suffixes are those of the golden files, of the formats that are read whole.
+var suffixes = map[string]string{"markdown": "md", "text": "txt", "junit": "xml", "csv": "csv", "json": "json"}
 
 func TestGolden(t *testing.T) {
 	for name, built := range fixtures() {
 		t.Run(name, func(t *testing.T) {
 			doc := reread(t, built)
-			for _, suffix := range slices.Sorted(maps.Keys(formats)) {
-				var out bytes.Buffer
-				if err := formats[suffix](&out, doc); err != nil {
-					t.Fatalf("%s: %v", suffix, err)
-				}
-				golden(t, name+"."+suffix, out.Bytes())
+			for format, suffix := range suffixes {
+				golden(t, name+"."+suffix, written(t, format, doc, reports.Options{}))
 			}
 		})
 	}
+}
+
+// written is a document in one of the formats.
+func written(t *testing.T, name string, doc *result.Document, o reports.Options) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := format(name).Document(&out, doc, o); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return out.Bytes()
 }
 
 // reread is doc as any reader of results.json has it.

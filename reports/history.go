@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,8 +131,8 @@ func (p *TrendPart) DaysFailing() int {
 	return 1 + int(day(p.Points[len(p.Points)-1].Time).Sub(day(p.Points[p.Since].Time))/(24*time.Hour))
 }
 
-// HistoryJSON writes h as JSON.
-func HistoryJSON(w io.Writer, h *History) error {
+// HistoryJSON writes h as JSON. It has no options.
+func HistoryJSON(w io.Writer, h *History, _ Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(h); err != nil {
@@ -140,9 +141,10 @@ func HistoryJSON(w io.Writer, h *History) error {
 	return nil
 }
 
-// HistoryMarkdown writes h as GitHub-flavoured markdown, within Options.Budget as
-// Markdown does. Of the other options only Full has a meaning.
+// HistoryMarkdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
+// does, or within SummaryBudget if that is 0. Of the other options only Full has a meaning.
 func HistoryMarkdown(w io.Writer, h *History, o Options) error {
+	o.Budget = cmp.Or(o.Budget, SummaryBudget)
 	text, err := fit(newHistoryView(h).report(), o)
 	if err != nil {
 		return fmt.Errorf("render markdown: %w", err)

@@ -101,32 +101,21 @@ func sixtyNights(t *testing.T) *reports.History {
 	}
 }
 
-var historyFormats = map[string]func(*bytes.Buffer, *reports.History) error{
-	"md": func(w *bytes.Buffer, h *reports.History) error {
-		return reports.HistoryMarkdown(w, h, reports.Options{})
-	},
-	"txt": func(w *bytes.Buffer, h *reports.History) error { return reports.HistoryText(w, h, reports.Options{}) },
-	"html": func(w *bytes.Buffer, h *reports.History) error {
-		return reports.HistoryHTML(w, h, reports.HTMLOptions{})
-	},
-	"json": func(w *bytes.Buffer, h *reports.History) error { return reports.HistoryJSON(w, h) },
-}
-
 func TestGoldenHistory(t *testing.T) {
 	simulated := &reports.History{Schema: reports.HistorySchema, Simulated: true, Sessions: 8, First: firstNight, Last: firstNight.AddDate(0, 0, 7)}
 	simulated.Trends = []reports.Trend{series("ttft.p50", "rate=4", part(t, "ttft.p50", "Xeon", 0, -1, levels(0.05, 8)...))}
 	for name, h := range map[string]*reports.History{
 		"history": sixtyNights(t), "history-simulated": simulated, "history-empty": {Schema: reports.HistorySchema},
 	} {
-		for suffix, render := range historyFormats {
-			if suffix == "json" && name != "history-simulated" {
+		for _, f := range reports.AllFormats().OfHistories() {
+			if f.Name == "json" && name != "history-simulated" {
 				continue // the figures of sixty nights say nothing that the others do not
 			}
 			var out bytes.Buffer
-			if err := render(&out, h); err != nil {
-				t.Fatalf("%s.%s: %v", name, suffix, err)
+			if err := f.History(&out, h, reports.Options{}); err != nil {
+				t.Fatalf("%s, %s: %v", name, f.Name, err)
 			}
-			golden(t, name+"."+suffix, out.Bytes())
+			golden(t, name+f.Extension, out.Bytes())
 		}
 	}
 }
@@ -139,7 +128,7 @@ func TestHistoryPageIsClosed(t *testing.T) {
 	for name, h := range map[string]*reports.History{"usual": sixtyNights(t), "hostile": hostileOne} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := reports.HistoryHTML(&out, h, reports.HTMLOptions{}); err != nil {
+			if err := reports.HistoryHTML(&out, h, reports.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			f := inspect(t, out.String())
@@ -162,7 +151,7 @@ func TestHistoryWithinBudgets(t *testing.T) {
 		h.Trends = append(h.Trends, one)
 	}
 	var page, text bytes.Buffer
-	if err := reports.HistoryHTML(&page, h, reports.HTMLOptions{Options: reports.Options{Budget: 1 << 20}}); err != nil || page.Len() > 1<<20 {
+	if err := reports.HistoryHTML(&page, h, reports.Options{Budget: 1 << 20}); err != nil || page.Len() > 1<<20 {
 		t.Errorf("%d bytes, %v", page.Len(), err)
 	}
 	if f := inspect(t, page.String()); f.count["svg"] == 0 {
@@ -174,7 +163,7 @@ func TestHistoryWithinBudgets(t *testing.T) {
 	if !strings.Contains(text.String(), "301 of 306 series regressed") || !strings.Contains(text.String(), "more row") {
 		t.Errorf("what was left out is not counted:\n%s", text.String())
 	}
-	if err := reports.HistoryHTML(&page, h, reports.HTMLOptions{Options: reports.Options{Budget: 1000}}); err == nil {
+	if err := reports.HistoryHTML(&page, h, reports.Options{Budget: 1000}); err == nil {
 		t.Error("a page of 1,000 bytes is impossible")
 	}
 }

@@ -19,7 +19,7 @@ var historyStyle string
 // HistoryHTML writes h as one page like that of HTML, with a chart for each series. Where
 // the page would be larger than its budget, fewer series have charts and their tables are
 // shorter.
-func HistoryHTML(w io.Writer, h *History, o HTMLOptions) error {
+func HistoryHTML(w io.Writer, h *History, o Options) error {
 	t, err := template.New("report").Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
@@ -56,7 +56,7 @@ type trendView struct {
 	Tables         []htmlTable
 }
 
-func newHistoryPage(h *History, o HTMLOptions, size historySize) *htmlPage {
+func newHistoryPage(h *History, o Options, size historySize) *htmlPage {
 	v := newHistoryView(h)
 	shown := v.ordered()
 	left := max(0, len(shown)-size.charts)

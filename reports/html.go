@@ -11,24 +11,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// HTMLName is the name of the HTML report below OUT.
-const HTMLName = "report.html"
-
 // HTMLBudget is the size of a page unless Options.Budget says otherwise: some browsers
 // and viewers of artifacts are slow beyond it.
 const HTMLBudget = 5 << 20
-
-// HTMLOptions choose what a page shows. Of Options those of text (Color, Width, Brief)
-// are ignored; Budget is HTMLBudget if 0.
-type HTMLOptions struct {
-	Options
-	// Comparisons bounds the pairs of cells that are shown with charts, regressions
-	// first; 40 if 0, none if negative. What is left out is counted, and is in the
-	// tables.
-	Comparisons int
-	// TableRows bounds the rows of each table; 1,500 if 0.
-	TableRows int
-}
 
 var (
 	//go:embed page/report.html.tmpl
@@ -46,7 +31,7 @@ var (
 // shortest form fits.
 //
 // Equal documents and options give equal pages.
-func HTML(w io.Writer, doc *result.Document, o HTMLOptions) error {
+func HTML(w io.Writer, doc *result.Document, o Options) error {
 	t, err := template.New("report").Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
@@ -72,7 +57,7 @@ func HTML(w io.Writer, doc *result.Document, o HTMLOptions) error {
 type pageSize struct{ comparisons, rows, logs int }
 
 // sizes are those to try, the largest first.
-func sizes(o HTMLOptions) []pageSize {
+func sizes(o Options) []pageSize {
 	full := pageSize{comparisons: max(0, cmp.Or(o.Comparisons, 40)), rows: max(1, cmp.Or(o.TableRows, 1500)), logs: 30}
 	all := []pageSize{full}
 	for _, s := range []pageSize{{20, 1000, 20}, {10, 500, 10}, {4, 200, 5}, {1, 50, 2}, {0, 10, 0}} {

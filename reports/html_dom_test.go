@@ -139,7 +139,7 @@ func TestPagesAreClosed(t *testing.T) {
 	docs["hostile"] = withHistograms(t, docs["hostile"])
 	for name, doc := range docs {
 		t.Run(name, func(t *testing.T) {
-			f := inspect(t, page(t, doc, reports.HTMLOptions{}))
+			f := inspect(t, page(t, doc, reports.Options{}))
 			for _, element := range []string{"style", "script"} {
 				if len(f.bodies[element]) != 1 || f.count[element] != 1 {
 					t.Fatalf("%d <%s>", f.count[element], element)
@@ -164,7 +164,7 @@ func TestPagesAreClosed(t *testing.T) {
 
 // TestHostilePageShowsPayloads makes sure that the test above had something to find.
 func TestHostilePageShowsPayloads(t *testing.T) {
-	out := page(t, withHistograms(t, hostile()), reports.HTMLOptions{})
+	out := page(t, withHistograms(t, hostile()), reports.Options{})
 	for _, want := range []string{"&lt;img src=x onerror=alert(1)&gt;", "javascript:alert(1)", "&lt;/details&gt;"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in the page", want)
@@ -175,7 +175,7 @@ func TestHostilePageShowsPayloads(t *testing.T) {
 // TestPhonesShowChangeAndVerdict: what is left out on a narrow page is not what matters.
 func TestPhonesShowChangeAndVerdict(t *testing.T) {
 	var page strings.Builder
-	if err := reports.HTML(&page, regression(), reports.HTMLOptions{}); err != nil {
+	if err := reports.HTML(&page, regression(), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<th scope="col" class="num">change</th>`, `<th scope="col">verdict</th>`, `<th scope="col" class="num aside">base</th>`, `.aside { display: none; }`, "<title>#1 base: "} {

@@ -30,7 +30,7 @@ func TestRunCharts(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := reports.HTML(&out, doc, reports.HTMLOptions{}); err != nil {
+	if err := reports.HTML(&out, doc, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	page := out.String()

@@ -39,7 +39,7 @@ func large(tb testing.TB, pairs int) *result.Document {
 // TestLargePage holds the page of 500 pairs of cells to its size. That it takes less than
 // two seconds is for BenchmarkHTML to show.
 func TestLargePage(t *testing.T) {
-	out := page(t, large(t, 500), reports.HTMLOptions{})
+	out := page(t, large(t, 500), reports.Options{})
 	if len(out) > reports.HTMLBudget {
 		t.Errorf("%d bytes", len(out))
 	}
@@ -55,24 +55,24 @@ func TestLargePage(t *testing.T) {
 
 func TestPageFitsItsBudget(t *testing.T) {
 	doc := large(t, 20)
-	full := len(page(t, doc, reports.HTMLOptions{}))
+	full := len(page(t, doc, reports.Options{}))
 	last := full
 	for _, budget := range []int{full, full / 2, full / 4, 120_000} {
-		out := page(t, doc, reports.HTMLOptions{Options: reports.Options{Budget: budget}})
+		out := page(t, doc, reports.Options{Budget: budget})
 		if len(out) > budget || len(out) > last {
 			t.Errorf("%d bytes for a budget of %d", len(out), budget)
 		}
 		last = len(out)
 		inspect(t, out)
 	}
-	err := reports.HTML(io.Discard, doc, reports.HTMLOptions{Options: reports.Options{Budget: 1000}})
+	err := reports.HTML(io.Discard, doc, reports.Options{Budget: 1000})
 	if err == nil || !strings.Contains(err.Error(), "raise it or choose gates") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestPageWithoutCharts(t *testing.T) {
-	out := page(t, withHistograms(t, regression()), reports.HTMLOptions{Comparisons: -1, TableRows: 3})
+	out := page(t, withHistograms(t, regression()), reports.Options{Comparisons: -1, TableRows: 3})
 	if strings.Contains(out, `class="pair"`) || strings.Contains(out, `id="details"`) {
 		t.Error("there are comparisons")
 	}
@@ -84,9 +84,9 @@ func TestPageWithoutCharts(t *testing.T) {
 
 func TestPageIsDeterministic(t *testing.T) {
 	doc := withHistograms(t, regression())
-	first := page(t, doc, reports.HTMLOptions{})
+	first := page(t, doc, reports.Options{})
 	for range 5 {
-		if page(t, doc, reports.HTMLOptions{}) != first {
+		if page(t, doc, reports.Options{}) != first {
 			t.Fatal("two pages of one document differ")
 		}
 	}
@@ -97,7 +97,7 @@ func BenchmarkHTML(b *testing.B) {
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()
-		if err := reports.HTML(&out, doc, reports.HTMLOptions{}); err != nil {
+		if err := reports.HTML(&out, doc, reports.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-func page(t *testing.T, doc *result.Document, o reports.HTMLOptions) string {
+func page(t *testing.T, doc *result.Document, o reports.Options) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := reports.HTML(&out, doc, o); err != nil {
@@ -74,7 +74,7 @@ func TestGoldenHTML(t *testing.T) {
 	docs["charts"] = withHistograms(t, regression())
 	for name, built := range docs {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".html", []byte(page(t, reread(t, built), reports.HTMLOptions{})))
+			golden(t, name+".html", []byte(page(t, reread(t, built), reports.Options{})))
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestGoldenHTML(t *testing.T) {
 // TestRepeatsInOrder: what was measured again is stored at the end and drawn in its place.
 func TestRepeatsInOrder(t *testing.T) {
 	doc := regression()
-	want := page(t, doc, reports.HTMLOptions{})
+	want := page(t, doc, reports.Options{})
 	for i := range doc.Gates {
 		for j := range doc.Gates[i].Decisions {
 			slices.Reverse(doc.Gates[i].Decisions[j].Pairs)
@@ -91,7 +91,7 @@ func TestRepeatsInOrder(t *testing.T) {
 	for i := range doc.Benchmarks[0].Cells {
 		slices.Reverse(doc.Benchmarks[0].Cells[i].Runs)
 	}
-	if diff := cmp.Diff(want, page(t, doc, reports.HTMLOptions{})); diff != "" {
+	if diff := cmp.Diff(want, page(t, doc, reports.Options{})); diff != "" {
 		t.Errorf("the order of pairs and runs changes the page (-want +got):\n%s", diff)
 	}
 }

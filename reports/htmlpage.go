@@ -27,8 +27,8 @@ type htmlPage struct {
 }
 
 // newPage lays doc out within a size.
-func newPage(doc *result.Document, o HTMLOptions, size pageSize) *htmlPage {
-	b := &pageBuilder{v: newView(doc, o.Options), size: size}
+func newPage(doc *result.Document, o Options, size pageSize) *htmlPage {
+	b := &pageBuilder{v: newView(doc, o), size: size}
 	b.comparisons, b.withoutCharts = b.choose()
 	r := b.v.report()
 	page := &htmlPage{

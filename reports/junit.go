@@ -55,8 +55,8 @@ type (
 // JUnit writes one test suite for each gate with one test case for each decision. A
 // verdict that fails the file is a failure where it is a regression, otherwise an error
 // (nothing was proved); one that only warns or is ignored is skipped with its reason. A
-// run that did not complete is an error of its own, in a suite named "run".
-func JUnit(w io.Writer, doc *result.Document) error {
+// run that did not complete is an error of its own, in a suite named "run". It has no options.
+func JUnit(w io.Writer, doc *result.Document, _ Options) error {
 	v := newView(doc, Options{})
 	suites := junitSuites{Name: escape.Text(doc.File, maxCell)}
 	if d := doc.Ended.Sub(doc.Started); !doc.Started.IsZero() && d > 0 {

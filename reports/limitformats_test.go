@@ -1,7 +1,6 @@
 package reports_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -17,32 +16,16 @@ func TestLimitsInEveryFormat(t *testing.T) {
 	limit := 0.4
 	g.Decisions[0].Limit, g.Decisions[0].Verdict, g.Decisions[0].HeadValue = &limit, result.Regression, 0.5
 	g.Verdict = result.Regression
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"text":     func(b *bytes.Buffer) error { return reports.Text(b, doc, reports.Options{}) },
-		"markdown": func(b *bytes.Buffer) error { return reports.Markdown(b, doc, reports.Options{}) },
-		"html":     func(b *bytes.Buffer) error { return reports.HTML(b, doc, reports.HTMLOptions{}) },
-		"junit":    func(b *bytes.Buffer) error { return reports.JUnit(b, doc) },
-	} {
-		var out bytes.Buffer
-		if err := write(&out); err != nil {
-			t.Fatal(err)
+	for _, f := range reports.AllFormats() {
+		wanted := []string{"500 ms", "400 ms", "25.0"}
+		if f.Name == "json" || f.Name == "csv" {
+			wanted = []string{"0.4", "0.5"}
 		}
-		for _, want := range []string{"500 ms", "400 ms", "25.0"} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s lacks %q", name, want)
+		out := string(written(t, f.Name, doc, reports.Options{}))
+		for _, want := range wanted {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s lacks %q", f.Name, want)
 			}
-		}
-	}
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"json": func(b *bytes.Buffer) error { return reports.JSON(b, doc) },
-		"csv":  func(b *bytes.Buffer) error { return reports.CSV(b, doc) },
-	} {
-		var out bytes.Buffer
-		if err := write(&out); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(out.String(), "0.4") || !strings.Contains(out.String(), "0.5") {
-			t.Errorf("%s lacks the value or the limit", name)
 		}
 	}
 }

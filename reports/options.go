@@ -23,6 +23,11 @@ type Options struct {
 	// Color allows ANSI colours in text; Width is the columns of the terminal, 120 if 0.
 	Color bool
 	Width int
+	// Comparisons bounds the pairs of cells that a page shows with charts, regressions first;
+	// 40 if 0, none if negative. What is left out is counted, and is in the tables.
+	Comparisons int
+	// TableRows bounds the rows of each table of a page; 1,500 if 0.
+	TableRows int
 	// Brief leaves the legend out of text, and the sections that markdown folds except
 	// what was decided and measured.
 	Brief bool

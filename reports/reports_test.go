@@ -132,7 +132,7 @@ func TestJUnitCounts(t *testing.T) {
 	}
 	for name, want := range tests {
 		var out bytes.Buffer
-		if err := reports.JUnit(&out, fixtures()[name]); err != nil {
+		if err := reports.JUnit(&out, fixtures()[name], reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var got suites
@@ -143,14 +143,6 @@ func TestJUnitCounts(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-}
-
-func TestRunsCSV(t *testing.T) {
-	var out bytes.Buffer
-	if err := reports.RunsCSV(&out, noGates()); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "no-gates.runs.csv", out.Bytes())
 }
 
 func TestSummary(t *testing.T) {
@@ -195,18 +187,18 @@ func TestCompareGolden(t *testing.T) {
 		lone.Benchmarks[0].Cells[i].Hash = "import-" + string(rune('a'+i))
 	}
 	lone.Benchmarks[0].Cells[3].Values[1].Value = "32"
-	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown} {
+	for _, name := range []string{"text", "markdown"} {
 		var out bytes.Buffer
-		if err := reports.Compare(&out, sidesOf(regression(), lone), format, reports.Options{}); err != nil {
+		if err := reports.Compare(&out, sidesOf(regression(), lone), format(name), reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "compare."+suffix, out.Bytes())
+		golden(t, "compare"+format(name).Extension, out.Bytes())
 	}
 }
 
 func TestCompareWithItself(t *testing.T) {
 	var out bytes.Buffer
-	if err := reports.Compare(&out, sidesOf(regression(), regression()), reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, sidesOf(regression(), regression()), format("text"), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") || !strings.Contains(s, " 0.0 %  6, 6") {
@@ -218,7 +210,7 @@ func TestCompareNothingInCommon(t *testing.T) {
 	other := noGates()
 	other.Benchmarks = nil
 	var out bytes.Buffer
-	if err := reports.Compare(&out, sidesOf(regression(), other), reports.FormatText, reports.Options{}); err != nil {
+	if err := reports.Compare(&out, sidesOf(regression(), other), format("text"), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); !strings.Contains(s, "No cell is in both") || !strings.Contains(s, "4 cells without a partner") {
@@ -248,17 +240,17 @@ func TestCompareNamed(t *testing.T) {
 		return d
 	}
 	sides := []reports.Side{{Doc: slower(1), Name: "one"}, {Doc: slower(1.1), Name: "RDMA"}, {Doc: slower(1.21), Name: "TCP", Against: 1}, {Doc: slower(1.5)}}
-	for suffix, format := range map[string]reports.Format{"txt": reports.FormatText, "md": reports.FormatMarkdown, "json": reports.FormatJSON, "csv": reports.FormatCSV} {
+	for _, f := range reports.AllFormats().OfComparisons() {
 		var out bytes.Buffer
-		if err := reports.Compare(&out, sides, format, reports.Options{Metrics: []string{"ttft.p50"}}); err != nil {
+		if err := reports.Compare(&out, sides, f, reports.Options{Metrics: []string{"ttft.p50"}}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "compare-named."+suffix, out.Bytes())
+		golden(t, "compare-named"+f.Extension, out.Bytes())
 	}
 	for _, against := range []int{-1, 2, 4} {
 		bad := slices.Clone(sides)
 		bad[2].Against = against
-		if err := reports.Compare(io.Discard, bad, reports.FormatText, reports.Options{}); err == nil || !strings.Contains(err.Error(), "side TCP is compared with none") {
+		if err := reports.Compare(io.Discard, bad, format("text"), reports.Options{}); err == nil || !strings.Contains(err.Error(), "side TCP is compared with none") {
 			t.Errorf("against %d: %v", against, err)
 		}
 	}
@@ -268,14 +260,14 @@ func TestCompareNamed(t *testing.T) {
 func TestCompareHostileNames(t *testing.T) {
 	sides := sidesOf(regression(), regression())
 	sides[0].Name, sides[1].Name = "=cmd|<b>`x`\x1b[2J", "a\nb | c"
-	for _, format := range []reports.Format{reports.FormatText, reports.FormatMarkdown, reports.FormatJSON, reports.FormatCSV} {
+	for _, f := range reports.AllFormats().OfComparisons() {
 		var out bytes.Buffer
-		if err := reports.Compare(&out, sides, format, reports.Options{}); err != nil {
+		if err := reports.Compare(&out, sides, f, reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		s := out.String()
-		if strings.Contains(s, "\x1b[2J") || strings.Contains(s, "a\nb") || format == reports.FormatMarkdown && (strings.Contains(s, "<b>") || strings.Contains(s, "b | c")) || format == reports.FormatCSV && strings.Contains(s, ",=cmd") {
-			t.Errorf("format %d:\n%q", format, s[:min(len(s), 2000)])
+		if strings.Contains(s, "\x1b[2J") || strings.Contains(s, "a\nb") || f.Name == "markdown" && (strings.Contains(s, "<b>") || strings.Contains(s, "b | c")) || f.Name == "csv" && strings.Contains(s, ",=cmd") {
+			t.Errorf("%s:\n%q", f.Name, s[:min(len(s), 2000)])
 		}
 	}
 }

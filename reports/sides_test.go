@@ -1,7 +1,6 @@
 package reports_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -19,18 +18,11 @@ func TestSidesAreShown(t *testing.T) {
 			{Axis: "side", Base: "base", Head: "again", Identical: true},
 		},
 	}
-	for name, render := range map[string]func(*bytes.Buffer) error{
-		"markdown": func(w *bytes.Buffer) error { return reports.Markdown(w, doc, reports.Options{}) },
-		"text":     func(w *bytes.Buffer) error { return reports.Text(w, doc, reports.Options{Width: 200}) },
-		"html":     func(w *bytes.Buffer) error { return reports.HTML(w, doc, reports.HTMLOptions{}) },
-	} {
-		var out bytes.Buffer
-		if err := render(&out); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"markdown", "text", "html"} {
+		out := string(written(t, name, doc, reports.Options{Width: 200}))
 		for _, want := range []string{"image", "vllm", "a server is compared with itself"} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s does not say %q:\n%s", name, want, out.String())
+			if !strings.Contains(out, want) {
+				t.Errorf("%s does not say %q:\n%s", name, want, out)
 			}
 		}
 	}

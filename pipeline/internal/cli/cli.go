@@ -19,6 +19,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/protect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/steps/secret"
@@ -175,7 +176,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, formats: reports.AllFormats(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -217,6 +218,8 @@ func (a *app) exitCode(err error) int {
 
 type app struct {
 	Streams
+	// formats that results are written in.
+	formats reports.Formats
 	// redact masks secrets: those of the environment, and of each file that is read.
 	redact *event.Redactor
 	doors  []*event.Writer

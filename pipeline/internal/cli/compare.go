@@ -46,7 +46,7 @@ func (a *app) compareCommand() *cobra.Command {
 	}
 	f.results.register(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
-	cmd.Flags().StringVar(&f.format, "format", "text", "`text`, markdown, json or csv")
+	formatFlag(cmd.Flags(), &f.format, a.formats.OfComparisons())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
 	cmd.Flags().StringArrayVarP(&f.gates, "file", "f", nil, "pipeline `file` whose gates are applied to A as base and B as head")
 	f.config.register(cmd)
@@ -57,10 +57,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if f.markdown {
 		f.format = "markdown"
 	}
-	format, ok := compareFormats[f.format]
-	if !ok {
-		return exit(exitUsage, fmt.Errorf("--format %q is none of text, markdown, json, csv", f.format))
-	}
+	format, _ := a.formats.OfComparisons().Lookup(f.format)
 	if err := f.results.check(); err != nil {
 		return exit(exitUsage, err)
 	}
@@ -158,14 +155,10 @@ func hasMetric(doc *result.Document, id string) bool {
 	return false
 }
 
-var compareFormats = map[string]reports.Format{
-	"text": reports.FormatText, "markdown": reports.FormatMarkdown, "json": reports.FormatJSON, "csv": reports.FormatCSV,
-}
-
 // printComparison prints the table, and below it what keeps the sides from being like;
 // beside it, on the standard error, where a program reads the table.
 func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string, declared comparability.Declared) error {
-	options := reports.Options{Metrics: metrics, Color: a.outColor() && format == reports.FormatText, Width: a.OutWidth()}
+	options := reports.Options{Metrics: metrics, Color: a.outColor(), Width: a.OutWidth()}
 	if err := reports.Compare(a.Out, sides, format, options); err != nil {
 		return exit(exitUsage, err)
 	}
@@ -192,7 +185,7 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 			continue
 		}
 		seen[note] = true
-		if format == reports.FormatText || format == reports.FormatMarkdown {
+		if format.Warns {
 			fmt.Fprintf(a.Out, "\nnote: %s\n", note)
 		} else {
 			fmt.Fprintf(a.Err, "note: %s\n", note)

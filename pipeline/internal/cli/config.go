@@ -64,7 +64,8 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		paths = []string{"."}
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Version: Version(),
+		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry,
+		Formats: a.formats.OfDocuments().Names(), Version: Version(),
 	})
 	if cfg != nil {
 		a.redact.Learn(cfg.Secrets()...)

@@ -43,9 +43,6 @@ func (a *app) gateCommand() *cobra.Command {
 			if f.json {
 				f.format = "json"
 			}
-			if _, ok := session.Renderer(f.format); !ok {
-				return exit(exitUsage, noFormat(f.format))
-			}
 			if len(f.foreign) > 0 {
 				return a.gateResults(ctx, f, args)
 			}
@@ -61,7 +58,7 @@ func (a *app) gateCommand() *cobra.Command {
 	f.results.register(cmd)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
-	documentFormat(cmd.Flags(), &f.format, "text")
+	formatFlag(cmd.Flags(), &f.format, a.formats.OfDocuments())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document, as --format json")
 	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
 	return cmd

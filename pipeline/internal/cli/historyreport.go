@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -100,28 +98,10 @@ func (a *app) trends(ctx context.Context, f trendFlags) (doc *reports.History, e
 	return doc, err
 }
 
-// historyFormats are the files of a report on a history, and what writes them.
-func (a *app) historyFormats() map[string]func(io.Writer, *reports.History) error {
-	text := reports.Options{}
-	return map[string]func(io.Writer, *reports.History) error{
-		"text": func(w io.Writer, h *reports.History) error { return reports.HistoryText(w, h, text) },
-		"markdown": func(w io.Writer, h *reports.History) error {
-			return reports.HistoryMarkdown(w, h, reports.Options{Budget: summaryBudget})
-		},
-		"html": func(w io.Writer, h *reports.History) error { return reports.HistoryHTML(w, h, reports.HTMLOptions{}) },
-		"json": reports.HistoryJSON,
-	}
-}
-
-// summaryBudget is what a step summary takes, and a little less.
-const summaryBudget = 1000 << 10
-
-var historyFiles = map[string]string{"text": "history.txt", "markdown": "history.md", "html": "history.html", "json": "history.json"}
-
 func (a *app) historyReport() *cobra.Command {
 	var f trendFlags
 	var out string
-	format := "text"
+	var format string
 	cmd := &cobra.Command{
 		Use: "report", Short: "Report what regressed, since when, and where every series stands", Args: cobra.NoArgs,
 		Long: "Judges each metric of each cell over the sessions of the history: regressed after a confirmed change for the worse, when each\n" +
@@ -143,15 +123,14 @@ func (a *app) historyReport() *cobra.Command {
 	}
 	f.register(cmd)
 	outFlag(cmd.Flags(), &out, "write all formats into this `directory`")
-	cmd.Flags().Var(choice{&format, slices.Sorted(maps.Keys(historyFiles))}, "format", "what is printed without --out: "+strings.Join(slices.Sorted(maps.Keys(historyFiles)), ", "))
+	formatFlag(cmd.Flags(), &format, a.formats.OfHistories())
+	cmd.Flags().Lookup("format").Usage += " (what is printed without --out)"
 	return cmd
 }
 
 func (a *app) printTrends(doc *reports.History, format string) error {
-	if format == "text" {
-		return reports.HistoryText(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
-	}
-	return a.historyFormats()[format](a.Out, doc)
+	f, _ := a.formats.OfHistories().Lookup(format)
+	return f.History(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
 }
 
 // writeTrends writes whole files or none.
@@ -164,14 +143,15 @@ func (a *app) writeTrends(doc *reports.History, dir string) error {
 		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
 	}
 	defer func() { _ = root.Close() }() // its files are closed
-	for _, format := range slices.Sorted(maps.Keys(historyFiles)) {
-		file, err := renameio.NewPendingFile(historyFiles[format], renameio.WithRoot(root), renameio.WithPermissions(0o644))
+	for _, f := range a.formats.OfHistories() {
+		name := "history" + f.Extension
+		file, err := renameio.NewPendingFile(name, renameio.WithRoot(root), renameio.WithPermissions(0o644))
 		if err == nil {
-			w := a.redact.FileWriter(historyFiles[format], file)
-			err = errors.Join(a.historyFormats()[format](w, doc), w.Close(), file.CloseAtomicallyReplace())
+			w := a.redact.FileWriter(name, file)
+			err = errors.Join(f.History(w, doc, reports.Options{}), w.Close(), file.CloseAtomicallyReplace())
 		}
 		if err != nil {
-			return exit(exitInfrastructure, fmt.Errorf("writing %s: %w", historyFiles[format], err))
+			return exit(exitInfrastructure, fmt.Errorf("writing %s: %w", name, err))
 		}
 	}
 	_, err = fmt.Fprintf(a.Out, "wrote %s\n", dir)

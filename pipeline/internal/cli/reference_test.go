@@ -19,8 +19,8 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Streams: System()}
-	for _, p := range referencePages(lang.Schema(registry), a.root()) {
+	a := newApp(System())
+	for _, p := range referencePages(lang.Schema(registry, a.formats.Names()), a.root()) {
 		var out bytes.Buffer
 		if err := p.write(&out); err != nil {
 			t.Fatal(err)

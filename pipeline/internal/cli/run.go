@@ -195,7 +195,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: engines(), Actions: actions(), Self: self, Allow: f.allow, Environ: a.Environ(),
+		Engines: engines(), Actions: actions(), Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 		Publisher: publish, Redactor: a.redact,

@@ -17,32 +17,29 @@ func (a *app) printDocument(doc *result.Document, format string) error {
 	if err := a.render(doc, format); err != nil {
 		return err
 	}
-	if format != "text" && format != "markdown" && format != "html" { // these have the notes in them
+	if f, _ := a.formats.Lookup(format); !f.Warns {
 		a.notes(doc.Warnings)
 	}
 	return exit(doc.ExitCode, nil)
 }
 
-// render writes a document in one of the formats of session.Formats.
+// render writes a document in one of the formats.
 func (a *app) render(doc *result.Document, format string) error {
-	write, ok := session.Renderer(format)
+	f, ok := a.formats.OfDocuments().Lookup(format)
 	if !ok {
-		return exit(exitUsage, noFormat(format))
+		return exit(exitUsage, fmt.Errorf("there is no format %q", format))
 	}
 	a.redact.Value(doc)
-	if err := write(a.Out, doc, reports.Options{Color: format == "text" && a.outColor(), Width: a.OutWidth()}); err != nil {
+	if err := f.Document(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()}); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	return nil
 }
 
-// documentFormat is the flag that says how a result document is printed.
-func documentFormat(fl *pflag.FlagSet, format *string, unless string) {
-	fl.StringVar(format, "format", unless, "`format`: "+strings.Join(session.Formats(), ", "))
-}
-
-func noFormat(format string) error {
-	return fmt.Errorf("--format %q is none of %s", format, strings.Join(session.Formats(), ", "))
+// formatFlag is the flag that chooses one of the formats.
+func formatFlag(fl *pflag.FlagSet, format *string, formats reports.Formats) {
+	*format = "text"
+	fl.Var(choice{format, formats.Names()}, "format", "`format`: "+strings.Join(formats.Names(), ", "))
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -52,9 +49,6 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Render a stored result again",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, ok := session.Renderer(format); !ok {
-				return exit(exitUsage, noFormat(format))
-			}
 			doc, err := session.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
@@ -65,6 +59,6 @@ func (a *app) reportCommand() *cobra.Command {
 			return a.render(doc, format)
 		},
 	}
-	documentFormat(cmd.Flags(), &format, "text")
+	formatFlag(cmd.Flags(), &format, a.formats.OfDocuments())
 	return cmd
 }

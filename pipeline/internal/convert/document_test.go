@@ -69,7 +69,8 @@ func TestCompareTransports(t *testing.T) {
 		t.Errorf("the sides did the same work by the same definitions, but: %q", notes)
 	}
 	var out bytes.Buffer
-	if err := reports.Compare(&out, []reports.Side{{Doc: rdma}, {Doc: tcp}}, reports.FormatMarkdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
+	markdown, _ := reports.AllFormats().Lookup("markdown")
+	if err := reports.Compare(&out, []reports.Side{{Doc: rdma}, {Doc: tcp}}, markdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"input_len=1024", "no significance is possible", "1,273 ms|1.27 s", "+51.3 %"} {

@@ -29,22 +29,16 @@ func TestHostileNamesInReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	sides := []reports.Side{{Doc: doc, Name: evil}, {Doc: doc}}
-	for name, write := range map[string]func(io.Writer) error{
-		"text":     func(w io.Writer) error { return reports.Text(w, doc, reports.Options{}) },
-		"markdown": func(w io.Writer) error { return reports.Markdown(w, doc, reports.Options{}) },
-		"html":     func(w io.Writer) error { return reports.HTML(w, doc, reports.HTMLOptions{}) },
-		"csv":      func(w io.Writer) error { return reports.RunsCSV(w, doc) },
-		"compared, text": func(w io.Writer) error {
-			return reports.Compare(w, sides, reports.FormatText, reports.Options{})
-		},
-		"compared, markdown": func(w io.Writer) error {
-			return reports.Compare(w, sides, reports.FormatMarkdown, reports.Options{})
-		},
-		"compared, csv": func(w io.Writer) error {
-			return reports.Compare(w, sides, reports.FormatCSV, reports.Options{})
-		},
+	writers := map[string]func(io.Writer) error{
 		"runs, csv": func(w io.Writer) error { return convert.WriteCSV(w, runs) },
-	} {
+	}
+	for _, f := range reports.AllFormats() {
+		writers[f.Name] = func(w io.Writer) error { return f.Document(w, doc, reports.Options{}) }
+		if f.Comparison != nil {
+			writers["compared, "+f.Name] = func(w io.Writer) error { return reports.Compare(w, sides, f, reports.Options{}) }
+		}
+	}
+	for name, write := range writers {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := write(&b); err != nil {

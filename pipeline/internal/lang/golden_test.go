@@ -16,13 +16,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// formats of reports, as the program hands them down.
+var formats = []string{"json", "markdown", "text", "html", "junit", "csv"}
+
 // Every folder of testdata/invalid is a pipeline with something wrong, and a golden file
 // of what is said about it.
 func TestInvalidFilesSayWhatIsWrong(t *testing.T) {
 	for _, dir := range folders(t, "testdata/invalid") {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			cfg, diags := lang.Load(lang.Options{
-				Paths: []string{dir}, Registry: testRegistry(t), Version: "0.3.0",
+				Paths: []string{dir}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0",
 				Vars: vars(t, dir), VarFiles: optional(filepath.Join(dir, "given.vars")),
 			})
 			if !diags.HasErrors() {
@@ -46,7 +49,7 @@ func TestValidFilesMeanWhatTheySay(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: testRegistry(t), Version: "0.3.0", Vars: vars(t, file)})
+			cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0", Vars: vars(t, file)})
 			if len(diags) > 0 {
 				t.Fatal(render(t, cfg, diags))
 			}

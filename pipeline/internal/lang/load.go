@@ -25,6 +25,8 @@ type Options struct {
 	Env func() []string
 	// Registry holds the kinds of blocks.
 	Registry *steps.Registry
+	// Formats are the names of the formats that a report of kind file can be written in.
+	Formats []string
 	// Version of the program, for required_version; "" or no version passes all.
 	Version string
 	// MaxCells of one matrix; 0 means DefaultMaxCells.

@@ -34,7 +34,7 @@ func TestOrderOfBlocksDoesNotMatter(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		cfg, diags := lang.Load(lang.Options{Paths: paths, Registry: registry, Vars: args})
+		cfg, diags := lang.Load(lang.Options{Paths: paths, Registry: registry, Formats: formats, Vars: args})
 		if len(diags) > 0 {
 			rt.Fatal(diags)
 		}

@@ -13,7 +13,8 @@ import (
 // evaluated. It does not change after parse.
 type program struct {
 	registry *steps.Registry
-	dir      string // folder that paths in the file are meant from
+	formats  []string // of reports
+	dir      string   // folder that paths in the file are meant from
 	maxCells int
 
 	settings  *block // the pipeline block, nil if there is none
@@ -33,7 +34,7 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, dir: baseDir(src), maxCells: opt.MaxCells,
+		registry: opt.Registry, formats: opt.Formats, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {

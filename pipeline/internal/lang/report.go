@@ -13,9 +13,6 @@ func reportKinds() map[string][]string {
 	return map[string][]string{"github": {"comment", "key", "check", "status"}, "file": {"path", "formats"}, "summary": nil}
 }
 
-// reportFormats can be written to files.
-func reportFormats() []string { return []string{"markdown", "text", "html", "json", "junit", "csv"} }
-
 // reportBlock evaluates a report block.
 func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	b := ent.block
@@ -135,8 +132,8 @@ func (e *evaluator) formats(o object, kind string) []string {
 		if src := o.layers[0].block.attrs["formats"]; src != nil {
 			at = elementRange(src.Expr, cty.NumberIntVal(int64(i)))
 		}
-		if !slices.Contains(reportFormats(), name) {
-			e.report(problem(codeValue, at, fmt.Sprintf("there is no format %q", name), choose(name, reportFormats(), "formats")))
+		if !slices.Contains(e.prog.formats, name) {
+			e.report(problem(codeValue, at, fmt.Sprintf("there is no format %q", name), choose(name, e.prog.formats, "formats")))
 		}
 	}
 	return formats

@@ -68,11 +68,18 @@ type MetricDoc struct {
 	Source      string `json:"source"`
 }
 
-// Schema describes the language with the kinds of a registry.
-func Schema(registry *steps.Registry) SchemaDoc {
+// Schema describes the language with the kinds of a registry and the formats of reports.
+func Schema(registry *steps.Registry, formats []string) SchemaDoc {
 	doc := SchemaDoc{FormatVersion: "1.0", References: references()}
 	for _, t := range rootType().nested {
 		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
+	}
+	for _, b := range doc.Blocks {
+		for i := range b.Arguments {
+			if b.Type == "report" && b.Arguments[i].Name == "formats" {
+				b.Arguments[i].Enum = formats
+			}
+		}
 	}
 	for _, m := range metric.All() {
 		doc.Metrics = append(doc.Metrics, MetricDoc{

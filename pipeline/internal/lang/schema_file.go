@@ -78,7 +78,7 @@ func reportType() *blockType {
 		schema: steps.Schema{Attrs: []steps.Attr{
 			expr("gates", false, "List of the gates to report, such as [gate.latency]; all unless set."),
 			{Name: "path", Type: cty.String, Doc: "Kind file: file or folder below the working directory; the run's own folder unless set."},
-			{Name: "formats", Type: cty.List(cty.String), Doc: "Kind file: markdown, text, html, json, junit or csv; markdown unless set."},
+			{Name: "formats", Type: cty.List(cty.String), Doc: "Kind file: what is written; markdown unless set."},
 			{Name: "rows", Type: cty.List(cty.String), Doc: "Axes that make the rows of the tables."},
 			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
 			{Name: "comment", Type: cty.String, Doc: "Kind github: update (one comment, kept up to date; unless set), hide-and-new, delete-and-new, new or never."},

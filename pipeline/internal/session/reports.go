@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -16,36 +14,6 @@ import (
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-// format is a way to write a document.
-type format struct {
-	file  string
-	write func(io.Writer, *result.Document, reports.Options) error
-}
-
-var formats = map[string]format{
-	"markdown": {store.ReportFile, reports.Markdown},
-	"text":     {store.TextFile, reports.Text},
-	"json":     {store.ResultsFile, func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JSON(w, d) }},
-	"junit":    {"report.junit.xml", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.JUnit(w, d) }},
-	"html": {reports.HTMLName, func(w io.Writer, d *result.Document, o reports.Options) error {
-		return reports.HTML(w, d, reports.HTMLOptions{Options: o})
-	}},
-	"csv": {"report.csv", func(w io.Writer, d *result.Document, _ reports.Options) error { return reports.CSV(w, d) }},
-}
-
-// Renderer is what writes a document in a format, by the name that report blocks and
-// commands use.
-func Renderer(name string) (func(io.Writer, *result.Document, reports.Options) error, bool) {
-	f, ok := formats[name]
-	return f.write, ok
-}
-
-// Formats are the names of the formats, sorted.
-func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
-
-// ownFormats are written into every run directory.
-var ownFormats = []string{"json", "markdown", "text", "html"}
 
 // write writes results.json and the reports into the run directory, what the file's
 // report blocks ask for, and the runner's step summary. Each is tried even if another
@@ -58,16 +26,16 @@ func (s *session) write(doc *result.Document) (written, warnings []string, err e
 			warnings = append(warnings, fmt.Sprintf("%s was not written: %v", what, err))
 		}
 	}
-	for _, name := range ownFormats {
-		f := formats[name]
-		failed := s.dir.WriteFile(f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{}) })
+	for _, f := range s.opt.Formats.Kept() {
+		file := f.File()
+		failed := s.dir.WriteFile(file, func(w io.Writer) error { return f.Document(w, doc, reports.Options{}) })
 		switch {
 		case failed == nil:
-			written = append(written, filepath.Join(s.dir.Path(), f.file))
-		case f.file == store.ResultsFile:
-			err = fmt.Errorf("writing %s: %w", f.file, failed)
+			written = append(written, filepath.Join(s.dir.Path(), file))
+		case file == store.ResultsFile:
+			err = fmt.Errorf("writing %s: %w", file, failed)
 		default:
-			missed(f.file, failed)
+			missed(file, failed)
 		}
 	}
 	for _, r := range s.opt.Config.Reports {
@@ -114,11 +82,12 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 	var written []string
 	var errs []error
 	for _, name := range r.Formats {
-		if _, ok := formats[name]; !ok {
-			errs = append(errs, fmt.Errorf("%s: format %q is not supported yet", r.Addr, name))
+		f, ok := s.opt.Formats.OfDocuments().Lookup(name)
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: there is no format %q", r.Addr, name))
 			continue
 		}
-		path, err := s.blockFile(r, name, doc, opt)
+		path, err := s.blockFile(r, f, doc, opt)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", r.Addr, err))
 			continue
@@ -132,20 +101,19 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 
 // blockFile writes one format of a report block: to the block's path, or into the run
 // directory, where the plain formats are written in any case.
-func (s *session) blockFile(r *lang.Report, name string, doc *result.Document, opt reports.Options) (string, error) {
-	f := formats[name]
+func (s *session) blockFile(r *lang.Report, f reports.Format, doc *result.Document, opt reports.Options) (string, error) {
 	if r.Path == "" {
 		plain := len(r.Gates)+len(r.Rows) == 0 && r.Cols == ""
-		if plain && slices.Contains(ownFormats, name) {
+		if plain && f.Kept {
 			return "", nil // written in any case
 		}
-		file := store.Name(strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.file)
-		err := s.dir.WriteFile(file, func(w io.Writer) error { return f.write(w, doc, opt) })
+		file := store.Name(strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.File())
+		err := s.dir.WriteFile(file, func(w io.Writer) error { return f.Document(w, doc, opt) })
 		return filepath.Join(s.dir.Path(), file), err
 	}
 	path := r.Path
 	if len(r.Formats) > 1 || filepath.Ext(path) == "" {
-		path = filepath.Join(r.Path, f.file)
+		path = filepath.Join(r.Path, f.File())
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
@@ -156,7 +124,7 @@ func (s *session) blockFile(r *lang.Report, name string, doc *result.Document, o
 	}
 	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
 	w := s.redact.FileWriter(path, file)
-	if err := errors.Join(f.write(w, doc, opt), w.Close()); err != nil {
+	if err := errors.Join(f.Document(w, doc, opt), w.Close()); err != nil {
 		return "", err
 	}
 	return path, file.CloseAtomicallyReplace()

@@ -186,8 +186,8 @@ func outputs(t *testing.T, document []byte, p planter, redact *event.Redactor) m
 		out[name] = b.String()
 	}
 	// As stored results are rendered again: behind the writer alone.
-	for name, f := range formats {
-		through(name+", as it comes", f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{Width: 100}) })
+	for _, f := range reports.AllFormats() {
+		through(f.Name+", as it comes", f.File(), func(w io.Writer) error { return f.Document(w, doc, reports.Options{Width: 100}) })
 	}
 	events(p, redact, out)
 	logs(t, p, redact, out)
@@ -199,8 +199,8 @@ func outputs(t *testing.T, document []byte, p planter, redact *event.Redactor) m
 
 	// As a run ends: masked, then rendered.
 	redact.Value(doc)
-	for name, f := range formats {
-		through(name, f.file, func(w io.Writer) error { return f.write(w, doc, reports.Options{Width: 100}) })
+	for _, f := range reports.AllFormats() {
+		through(f.Name, f.File(), func(w io.Writer) error { return f.Document(w, doc, reports.Options{Width: 100}) })
 	}
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	if err := reports.Summary(summary, doc, reports.Options{}, redact.Bytes); err != nil {

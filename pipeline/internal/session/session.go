@@ -28,6 +28,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
@@ -51,6 +52,8 @@ type Options struct {
 
 	Engines map[string]steps.Engine
 	Actions map[string]steps.Action
+	// Formats are those that reports are written in.
+	Formats reports.Formats
 	// Self is the path of this program, which plays the simulated servers.
 	Self string
 	// Allow says which rights over the machine containers may get.

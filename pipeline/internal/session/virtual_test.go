@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
@@ -96,7 +97,7 @@ func newRehearsed(t *testing.T, head string, least, most int) rehearsed {
 		t.Fatal(err)
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: []string{quickstart}, Registry: registry, Env: func() []string { return nil },
+		Paths: []string{quickstart}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil },
 		Vars: []lang.VarArg{{Name: "head", Text: head, Origin: "test"}},
 	})
 	if diags.HasErrors() {

@@ -21,7 +21,6 @@ const (
 	MachineFile = "machine.json"
 	ResultsFile = "results.json"
 	ReportFile  = "report.md"
-	TextFile    = "report.txt"
 
 	recordsDir = "records"
 	logsDir    = "logs"

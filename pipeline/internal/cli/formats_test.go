@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// toy is a format that nothing but this file knows.
+var toy = reports.Format{
+	Name: "toy", Extension: ".toy", MediaType: "text/x-toy", Escapes: "nothing, it prints no text from outside",
+	Document: func(w io.Writer, doc *result.Document, _ reports.Options) error {
+		_, err := fmt.Fprintf(w, "exit code %d of %d gates\n", doc.ExitCode, len(doc.Gates))
+		return err
+	},
+}
+
+const toyPipeline = `
+server "vllm" "sut" {
+  for_each   = { base = false, head = true }
+  executable = "vllm"
+  version    = "0.6.4"
+  model      = "Qwen/Qwen2.5-7B-Instruct"
+  args       = { enable_chunked_prefill = each.value }
+  simulate {
+    profile = "fast"
+  }
+}
+dataset "random" "d" {
+  input_len  = 64
+  output_len = 4
+}
+benchmark "b" {
+  matrix {
+    side = ["base", "head"]
+  }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.d
+  load {
+    rate     = 20
+    requests = 10
+  }
+  repeat {
+    min = 4
+    max = 4
+  }
+}
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+gate "latency" {
+  benchmark = benchmark.b
+  baseline  = baseline.paired.base
+  metrics   = [metric.tpot.mean]
+  margin    = "20%"
+}
+report "file" "mine" {
+  formats = ["toy"]
+}
+report "file" "kept" {
+  formats = ["toy", "csv"]
+  path    = "kept"
+}
+`
+
+// A format that is only in the table is allowed in a report block, written by a run,
+// offered by --format and listed in the schema.
+func TestFormatIsOneRowOfOneTable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("toy.pipeline.hcl", []byte(toyPipeline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(wanted int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		none := func() int { return 0 }
+		a := newApp(Streams{
+			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
+			Environ: func() []string { return nil }, Getenv: func(string) string { return "" }, Width: none, OutWidth: none,
+		})
+		a.formats = append(a.formats, toy)
+		root := a.root()
+		root.SetArgs(args)
+		code := a.exitCode(root.ExecuteContext(t.Context()))
+		for _, w := range a.doors {
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if code != wanted {
+			t.Fatalf("%v: exit code %d, want %d:\n%s", args, code, wanted, out.String())
+		}
+		return out.String()
+	}
+	const want = "exit code 0 of 1 gates\n"
+	run(exitOK, "run", "toy.pipeline.hcl", "--simulate=virtual", "--out", "out")
+	for _, path := range []string{filepath.Join("out", "mine-report.toy"), filepath.Join("kept", "report.toy")} {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v", path, got, err)
+		}
+	}
+	if got := run(exitOK, "report", "out", "--format", "toy"); got != want {
+		t.Errorf("report --format toy prints %q", got)
+	}
+	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got, `"pdf" is not one of json, markdown, text, html, junit, csv, toy`) {
+		t.Errorf("an unknown format: %s", got)
+	}
+	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
+		t.Error("the schema does not list the format")
+	}
+	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "is not one of json, markdown, text, csv") {
+		t.Errorf("a format without comparisons: %s", got)
+	}
+}
