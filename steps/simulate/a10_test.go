@@ -94,7 +94,7 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 		// Sonnet prompts end with the last line that fits: up to 24 tokens of spread.
 		arrivals = append(arrivals, Arrival{At: at, Input: b.input - 12 + (i*7)%25, Output: 6})
 		// The published durations exceed the schedule's by 1.8 ms a request: the old client slept after each.
-		at += seconds(gap/b.rate) + 1800*time.Microsecond
+		at += time.Duration(gap / b.rate * float64(time.Second)) + 1800*time.Microsecond
 	}
 	timelines, err := Model{Config: cfg}.Replay(arrivals, 1)
 	if err != nil {
@@ -108,7 +108,7 @@ func summarize(timelines []Timeline) figures {
 	var ttft, tpot, itl []float64
 	for _, tl := range timelines {
 		n := len(tl.Tokens)
-		ttft = append(ttft, ms(tl.FirstToken()-tl.Arrival))
+		ttft = append(ttft, ms(tl.Tokens[0]-tl.Arrival))
 		tpot = append(tpot, ms(tl.Tokens[n-1]-tl.Tokens[0])/float64(n-1))
 		for i := 1; i < n; i++ {
 			itl = append(itl, ms(tl.Tokens[i]-tl.Tokens[i-1]))

@@ -33,8 +33,6 @@ func newBlockPool(n int, caching bool) *blockPool {
 	return p
 }
 
-func (p *blockPool) total() int { return len(p.blocks) }
-
 // usage is the share of blocks that are in use; cached ones that nobody uses are free.
 func (p *blockPool) usage() float64 {
 	if len(p.blocks) == 0 {

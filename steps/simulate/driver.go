@@ -20,6 +20,8 @@ type driver struct {
 	streams map[int]*stream
 	// accepted requests for tokens so far; also the next request's id.
 	accepted int
+	// frontend is the time from a request to its place in the scheduler's queue.
+	frontend time.Duration
 	answers  int
 	drops    *rand.Rand
 	// made is when the engine was, begun the start of its newest step.
@@ -74,7 +76,7 @@ func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger,
 		return nil, err
 	}
 	return &driver{
-		clock: clock, fail: fail, log: log, stats: stats, engine: engine, streams: make(map[int]*stream),
+		clock: clock, fail: fail, log: log, stats: stats, engine: engine, frontend: cfg.Profile.Frontend, streams: make(map[int]*stream),
 		made: clock.Now(), patience: patienceOf(cfg, clock), late: newLateness(clock),
 		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
 	}, nil
@@ -252,7 +254,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange)
 			dropErr = errInStream
 		}
 	}
-	if ready := at + d.engine.cfg.Profile.Frontend; ready <= d.begun {
+	if ready := at + d.frontend; ready <= d.begun {
 		d.late.miss(d.clock.Now() - ready - d.patience)
 	}
 	st = &stream{arrived: at, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}

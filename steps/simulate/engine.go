@@ -81,10 +81,20 @@ type Step struct {
 	Prompts []int
 }
 
+// shift moves a step that could not begin when it was planned.
+func (s Step) shift(now time.Duration) Step {
+	if late := now - s.Start; late > 0 {
+		s.Start, s.End = s.Start+late, s.End+late
+	}
+	return s
+}
+
 // Stats are counters since the start, except where they say that they are of now.
 type Stats struct {
 	// Running and Waiting sequences now.
 	Running, Waiting int
+	// Held sequences are complete, and their KV is still to be taken.
+	Held int
 	// KVUsage is the share of KV blocks in use now.
 	KVUsage      float64
 	PromptTokens int // of first prefills that are complete, cached ones included
@@ -334,7 +344,7 @@ func (e *Engine) ResetPrefixCache() bool { return e.pool.reset() }
 // Stats returns the counters.
 func (e *Engine) Stats() Stats {
 	st := e.stats
-	st.Running, st.KVUsage = len(e.running), e.pool.usage()
+	st.Running, st.Held, st.KVUsage = len(e.running), len(e.held), e.pool.usage()
 	st.Waiting = len(e.waiting) + len(e.fetching) + len(e.fetched)
 	return st
 }

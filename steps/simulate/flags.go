@@ -25,9 +25,6 @@ type flagDef struct {
 	choices []string
 }
 
-// FlagVersions lists the versions of an engine whose flags are known, oldest first.
-func FlagVersions(engine string) []string { return flags.Versions(engine) }
-
 // loadFlags takes the table of the newest known version that is not newer than version,
 // or the oldest one.
 func loadFlags(engine, version string) (*flagTable, error) {

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 func TestFlagTables(t *testing.T) {
 	kinds := []string{"str", "int", "float", "size", "json", "list", "optstr", "choice", "true", "bool", "no", "storebool"}
 	for engine, want := range map[string][]string{engineVLLM: {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"}, engineSGLang: {"0.5.5", "0.5.23"}} {
-		versions := FlagVersions(engine)
+		versions := flags.Versions(engine)
 		if !slices.Equal(versions, want) {
 			t.Errorf("%s: versions %v, want %v", engine, versions, want)
 		}

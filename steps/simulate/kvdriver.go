@@ -84,14 +84,6 @@ func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 	return after, nil
 }
 
-// shift moves a step that could not begin when it was planned.
-func (s Step) shift(now time.Duration) Step {
-	if late := now - s.Start; late > 0 {
-		s.Start, s.End = s.Start+late, s.End+late
-	}
-	return s
-}
-
 // pass lets a step's time go by. With the connectors before V1, a decode step fetches KV,
 // and a prefill step stands while transfers go on and ends when the buffer has room.
 func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {

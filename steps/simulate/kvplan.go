@@ -109,7 +109,7 @@ func (p *kvPlan) link(net Network) Link {
 	if nics == 0 && p.family == familyV0 {
 		nics = 1 // these releases take a single device unless told otherwise
 	}
-	return net.link(p.transport, nics)
+	return linkOver(net, p.transport, nics)
 }
 
 // aside takes the load generator's share from the steps of a server that only decodes: in

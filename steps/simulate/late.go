@@ -14,13 +14,7 @@ func patienceOf(cfg Config, clock Clock) time.Duration {
 	if _, ok := clock.(wallClock); !ok {
 		return 0 // all that uses another clock is in one process
 	}
-	var least work
-	least.addDecode(0)
-	shortest := cfg.stepTime(least)
-	if f := cfg.Noise.Slowdown; f > 0 && f < 1 {
-		shortest = time.Duration(float64(shortest) * f)
-	}
-	return shortest * 3 / 4
+	return cfg.shortestStep() * 3 / 4
 }
 
 // lateness is by how much a server fell behind its model: the time from when a token

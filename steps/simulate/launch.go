@@ -151,26 +151,9 @@ func (l *launch) shape() (ModelShape, error) {
 		return ModelShape{}, fmt.Errorf("the model %s: %w", l.model, err)
 	}
 	if ok {
-		m := a.Shape(l.model, l.formatOf(a.Format))
-		m.Source = configFile
-		return m, nil
+		return a.ConfiguredShape(l.model, l.formatOf), nil
 	}
-	return l.knownShape(), nil
-}
-
-// knownShape is the model's row of the table, or that of a small model.
-func (l *launch) knownShape() ModelShape {
-	var m ModelShape
-	if strings.Contains(strings.ToLower(l.model), fittedModel) {
-		m = fittedShape
-		m.Name = l.model
-	} else if known, ok := lookUpModel(l.model); ok {
-		m = known.architecture.Shape(l.model, l.formatOf(known.architecture.Format))
-	} else {
-		return demoShape(l.model)
-	}
-	m.Source = "the table of known models"
-	return m
+	return KnownShape(l.model, l.formatOf), nil
 }
 
 func (l *launch) resolveVLLM(env func(string) string) error {
@@ -311,4 +294,32 @@ func firstInt(a *arguments, fallback int, names ...string) int {
 		}
 	}
 	return fallback
+}
+
+// formatOf the weights that a command line serves: what the name of the checkpoint or its
+// configuration says, unless flags quantize 16 bits when they are loaded.
+func (l *launch) formatOf(published WeightFormat) WeightFormat {
+	f := published
+	// Experts alone keep their four bits in checkpoints with a name such as "…-mxfp4".
+	if named, ok := formatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
+		f = named
+	}
+	if f.Bits != 0 {
+		return f
+	}
+	if named, ok := formatNamed(l.args.str("--quantization", "")); ok {
+		return named
+	}
+	if dtype := l.args.str("--dtype", "auto"); dtype == "float32" || dtype == "float" {
+		return WeightFormat{Bits: 32, Products: 32}
+	}
+	return f
+}
+
+// kvBits are the bits of one number in the KV cache.
+func (l *launch) kvBits() float64 {
+	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") {
+		return 8
+	}
+	return 16
 }

@@ -31,30 +31,13 @@ type Network struct {
 	Disk Link
 }
 
-// The transports that carry KV.
-const (
-	transportRDMA   = "rdma"
-	transportTCP    = "tcp"
-	transportNVLink = "nvlink"
-	transportDisk   = "disk"
-)
-
-// link returns the machine's link for a transport; nics bounds the RDMA ports, 0 means all.
-func (n Network) link(transport string, nics int) Link {
-	switch transport {
-	case transportRDMA:
-		l := n.RDMA
+// RDMAPorts is the link over so many of the machine's RDMA ports, 0 for all.
+func (n Network) RDMAPorts(ports int) Link {
+	l := n.RDMA
+	if l.NICs = ports; ports == 0 {
 		l.NICs = max(n.HCAs, 1)
-		if nics > 0 {
-			l.NICs = nics
-		}
-		return l
-	case transportNVLink:
-		return n.NVLink
-	case transportDisk:
-		return n.Disk
 	}
-	return n.TCP
+	return l
 }
 
 // nicQueue hands out the time of a link's NICs. Each works off its parts first in, first

@@ -46,6 +46,14 @@ func ReadArchitecture(dir string) (Architecture, bool, error) {
 	return a, ok, nil
 }
 
+// ConfiguredShape is the shape of a model by the configuration in its folder. format says in
+// which format its weights are served, given the published one.
+func (a Architecture) ConfiguredShape(name string, format func(published WeightFormat) WeightFormat) ModelShape {
+	m := a.Shape(name, format(a.Format))
+	m.Source = configFile
+	return m
+}
+
 func isNotDir(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || !info.IsDir()

@@ -237,3 +237,19 @@ func holdsWord(name, key string) bool {
 func isWord(b byte) bool {
 	return b == '.' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
 }
+
+// KnownShape is the shape of a model in the table, or that of a small model where it is not
+// there. format says in which format its weights are served, given the published one.
+func KnownShape(name string, format func(published WeightFormat) WeightFormat) ModelShape {
+	var m ModelShape
+	if strings.Contains(strings.ToLower(name), fittedModel) {
+		m = fittedShape
+		m.Name = name
+	} else if known, ok := lookUpModel(name); ok {
+		m = known.architecture.Shape(name, format(known.architecture.Format))
+	} else {
+		return demoShape(name)
+	}
+	m.Source = "the table of known models"
+	return m
+}

@@ -66,7 +66,7 @@ func (l *launch) span(p nodePlan, env func(string) string) Span {
 	if n := l.config.Profile.Net; n.HCAs == 0 || env("NCCL_IB_DISABLE") == "1" || strings.EqualFold(env("NCCL_NET"), "socket") {
 		transport = transportTCP
 	}
-	return Span{Nodes: p.nodes, TensorParallel: tensor, Link: l.config.Profile.Net.link(transport, 0)}
+	return Span{Nodes: p.nodes, TensorParallel: tensor, Link: linkOver(l.config.Profile.Net, transport, 0)}
 }
 
 // ray is a node of a Ray cluster.

@@ -135,7 +135,7 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	if err := s.checkLengths(len(g.prompt), want); err != nil {
 		return nil, err
 	}
-	g.output, g.finish = outputLength(g.prompt, want, req.MinTokens, req.IgnoreEOS)
+	g.output, g.finish = Answer(g.prompt, want, req.MinTokens, req.IgnoreEOS)
 	return g, nil
 }
 
@@ -152,14 +152,6 @@ func (s *Server) addExchange(g *generation, r kvRequest) (err error) {
 		g.output, g.finish = 1, "length" // the decode server makes the others
 	}
 	return err
-}
-
-// outputLength is how many of want tokens are produced, and why it ends there.
-func outputLength(prompt []int, want, least int, ignoreEOS bool) (n int, finish string) {
-	if natural := max(naturalLength(prompt), least); !ignoreEOS && natural <= want {
-		return natural, "stop"
-	}
-	return want, "length"
 }
 
 // checkLengths refuses what does not fit, in the words of vLLM 0.11.

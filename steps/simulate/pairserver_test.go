@@ -361,7 +361,7 @@ func waitIdle(t *testing.T, m *member) {
 	t.Helper()
 	m.server.Close()
 	m.server.driver.mu.Lock()
-	held := len(m.server.driver.engine.held)
+	held := m.server.driver.engine.Stats().Held
 	m.server.driver.mu.Unlock()
 	if held > 0 && m.server.kv.plan.family != familyFiles {
 		t.Errorf("%d requests hold their blocks after their transfer", held)

@@ -79,8 +79,8 @@ func TestRemoteInvariants(t *testing.T) {
 		if st.ExternalHits > st.ExternalQueries {
 			t.Fatalf("more tokens came than were asked for: %+v", st)
 		}
-		if e.pool.free != e.pool.total() {
-			t.Fatalf("%d of %d blocks are free at the end", e.pool.free, e.pool.total())
+		if e.pool.free != len(e.pool.blocks) {
+			t.Fatalf("%d of %d blocks are free at the end", e.pool.free, len(e.pool.blocks))
 		}
 	})
 }

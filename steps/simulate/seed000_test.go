@@ -105,7 +105,7 @@ func seedArrivals(c seedCell, gaps []float64, launch int) []Arrival {
 		// Sonnet prompts end with the last line that fits: up to 24 tokens of spread.
 		arrivals = append(arrivals, Arrival{At: at, Input: c.input - 12 + (j*7+launch*5)%25, Output: 6})
 		// The published durations exceed the schedule's by 1.8 ms a request: the old client slept after each.
-		at += seconds(gap/c.rate) + 1800*time.Microsecond
+		at += time.Duration(gap / c.rate * float64(time.Second)) + 1800*time.Microsecond
 	}
 	return arrivals
 }

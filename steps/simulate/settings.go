@@ -105,7 +105,7 @@ func (s Settings) startup() time.Duration {
 	if s.StartupSeconds == nil {
 		return 300 * time.Millisecond
 	}
-	return seconds(*s.StartupSeconds)
+	return time.Duration(*s.StartupSeconds * float64(time.Second))
 }
 
 func (s Settings) noise() Noise {

@@ -169,7 +169,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 		return nil, err
 	}
 	g := &generation{prompt: prompt, stream: req.Stream}
-	g.output, g.finish = outputLength(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
+	g.output, g.finish = Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
 	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
 }
 

@@ -89,3 +89,6 @@ func (m ModelShape) withKVBits(bits float64) ModelShape {
 func demoShape(name string) ModelShape {
 	return ModelShape{Name: name, Params: 0.5e9, Layers: 24, Hidden: 1024, KVBytesPerToken: 49152, WeightBytes: 1.0e9, MaxModelLen: 32768}
 }
+
+// Sized reports whether the model's own size is what is simulated.
+func (m ModelShape) Sized() bool { return m.Source != "" }

@@ -9,7 +9,7 @@ import (
 func (l *launch) size() string {
 	c := l.config
 	m := c.Shape
-	if !m.sized() {
+	if !m.Sized() {
 		why := "is not known"
 		if c.Profile.Model.Params > 0 {
 			why = fmt.Sprintf("is not modelled: the profile %q runs every model as if it were small", c.Profile.Name)
@@ -19,9 +19,6 @@ func (l *launch) size() string {
 	return fmt.Sprintf("the size of %s is that of %s: %.3g billion active parameters, %.1f GB of weights, %.0f KB of KV cache for a token, on %d GPU(s)",
 		m.Name, m.Source, m.Params/1e9, m.WeightBytes/1e9, m.KVBytesPerToken/1e3, c.GPUs)
 }
-
-// sized reports whether the model's own size is what is simulated.
-func (m ModelShape) sized() bool { return m.Source != "" }
 
 // Inspection is what a simulation knows of a server before it starts.
 type Inspection struct {
@@ -42,7 +39,7 @@ func Inspect(argv []string, settings Settings) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
-	out := Inspection{Size: l.size(), Modelled: l.config.Shape.sized()}
+	out := Inspection{Size: l.size(), Modelled: l.config.Shape.Sized()}
 	out.Unknown = !out.Modelled && l.config.Profile.Model.Params == 0
 	switch c := l.config; {
 	case !c.weightsFit():

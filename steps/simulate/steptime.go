@@ -73,6 +73,17 @@ func (c Config) stepTime(w work) time.Duration {
 	return t + seconds(max(memory, compute)+attention) + c.reduceTime(tokens) + c.Span.time(m, c.GPUs, w)
 }
 
+// shortestStep is the time of the least step that there is, one decoded token without context.
+func (c Config) shortestStep() time.Duration {
+	var least work
+	least.addDecode(0)
+	t := c.stepTime(least)
+	if f := c.Noise.Slowdown; f > 0 && f < 1 {
+		t = time.Duration(float64(t) * f)
+	}
+	return t
+}
+
 // reduceTime is what the GPUs of a node that share each layer need to add up its results:
 // two all-reduces in each layer, in 2·(k − 1) phases on a ring that carry 1/k of the bytes
 // each. Kernels pay the link's latency once.

@@ -123,3 +123,11 @@ func nextToken(ids []int) int {
 func naturalLength(prompt []int) int {
 	return 16 + int(hashBlock(0, prompt)>>1%256)
 }
+
+// Answer is how many of want tokens the model makes, at least so many, and why it ends there.
+func Answer(prompt []int, want, least int, ignoreEOS bool) (n int, finish string) {
+	if natural := max(naturalLength(prompt), least); !ignoreEOS && natural <= want {
+		return natural, "stop"
+	}
+	return want, "length"
+}

@@ -199,3 +199,20 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 		r.send(next)
 	}
 }
+
+// Arrival is one request of a replay.
+type Arrival struct {
+	At            time.Duration
+	Input, Output int
+	// Prompt holds the token ids (length Input); nil means content that no other request shares.
+	Prompt []int
+}
+
+// Timeline is what happened to one arrival, in model time since the start.
+type Timeline struct {
+	Arrival time.Duration
+	// Tokens holds the time of each output token.
+	Tokens []time.Duration
+	// Cached prompt tokens that came from the prefix cache.
+	Cached int
+}

@@ -153,11 +153,6 @@ func (v *Virtual) TellsCached(endpoint string) bool {
 	return endpoint == "generate" || v.launch.tellsCached()
 }
 
-// Answer is how many tokens the model makes of those that are wanted, and why it ends.
-func Answer(prompt []int, want int, ignoreEOS bool) (n int, finish string) {
-	return outputLength(prompt, want, 0, ignoreEOS)
-}
-
 // EncodeChat is the prompt that a server makes of a chat's messages, a JSON array.
 func EncodeChat(messages json.RawMessage) ([]int, error) {
 	var list []chatMessage

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"path"
 	"strings"
 )
 
@@ -44,32 +43,4 @@ func formatNamed(text string) (WeightFormat, bool) {
 		}
 	}
 	return WeightFormat{}, false
-}
-
-// formatOf the weights that a command line serves: what the name of the checkpoint or its
-// configuration says, unless flags quantize 16 bits when they are loaded.
-func (l *launch) formatOf(published WeightFormat) WeightFormat {
-	f := published
-	// Experts alone keep their four bits in checkpoints with a name such as "…-mxfp4".
-	if named, ok := formatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
-		f = named
-	}
-	if f.Bits != 0 {
-		return f
-	}
-	if named, ok := formatNamed(l.args.str("--quantization", "")); ok {
-		return named
-	}
-	if dtype := l.args.str("--dtype", "auto"); dtype == "float32" || dtype == "float" {
-		return WeightFormat{Bits: 32, Products: 32}
-	}
-	return f
-}
-
-// kvBits are the bits of one number in the KV cache.
-func (l *launch) kvBits() float64 {
-	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") {
-		return 8
-	}
-	return 16
 }

@@ -84,7 +84,7 @@ func (m virtualModel) Serve(ctx context.Context, t load.ModelTraffic) ([]record.
 			if err != nil {
 				return simulate.Arrival{}, err
 			}
-			n, finish := simulate.Answer(r.Prompt, r.Want, r.IgnoreEOS)
+			n, finish := simulate.Answer(r.Prompt, r.Want, 0, r.IgnoreEOS)
 			for len(wanted) <= i {
 				wanted = append(wanted, asked{})
 			}

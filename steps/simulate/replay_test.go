@@ -1,10 +1,41 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
+
+// Model is a simulated server that is run in virtual time.
+type Model struct {
+	Config Config
+}
+
+// Replay serves all arrivals in virtual time and returns one timeline for each, in their
+// order. The same arguments give the same result to the nanosecond. The seed draws the
+// noise of one launch of the server.
+func (m Model) Replay(arrivals []Arrival, launchSeed uint64) ([]Timeline, error) {
+	f, err := NewFleet(FleetSpec{Decode: []Node{{Config: m.Config, Seed: launchSeed}}})
+	if err != nil {
+		return nil, err
+	}
+	return f.replay(arrivals)
+}
+
+// byTime sorts arrivals: their indices in the order of their times, and the times.
+func byTime(arrivals []Arrival) (order []int, times []time.Duration) {
+	order, times = make([]int, len(arrivals)), make([]time.Duration, len(arrivals))
+	for i := range arrivals {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(arrivals[i].At, arrivals[j].At) })
+	for i, at := range order {
+		times[i] = arrivals[at].At
+	}
+	return order, times
+}
 
 // Pair is a prefill and a decode server behind a router, run in virtual time. The decode
 // server's BlockingTransfer says which generation of connectors joins them: with it, the
