@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
@@ -18,7 +20,7 @@ import (
 // keeps what it was asked for.
 type metronome struct{ got []load.ModelTraffic }
 
-func (*metronome) Tokenize(text string) []int { return simulate.Encode(text) }
+func (*metronome) Tokenize(text string) []int { return model.Encode(text) }
 
 func (*metronome) TokenizeChat(messages json.RawMessage) ([]int, error) {
 	return simulate.EncodeChat(messages)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // figures of one block of the published benchmark, in milliseconds.
@@ -87,14 +89,14 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 		t.Fatal(err)
 	}
 	cfg := l.config
-	cfg.Noise = Noise{}
-	var arrivals []Arrival
+	cfg.Noise = model.Noise{}
+	var arrivals []model.Arrival
 	var at time.Duration
 	for i, gap := range readGaps(t) {
 		// Sonnet prompts end with the last line that fits: up to 24 tokens of spread.
-		arrivals = append(arrivals, Arrival{At: at, Input: b.input - 12 + (i*7)%25, Output: 6})
+		arrivals = append(arrivals, model.Arrival{At: at, Input: b.input - 12 + (i*7)%25, Output: 6})
 		// The published durations exceed the schedule's by 1.8 ms a request: the old client slept after each.
-		at += time.Duration(gap / b.rate * float64(time.Second)) + 1800*time.Microsecond
+		at += time.Duration(gap/b.rate*float64(time.Second)) + 1800*time.Microsecond
 	}
 	timelines, err := Model{Config: cfg}.Replay(arrivals, 1)
 	if err != nil {
@@ -103,7 +105,7 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 	return summarize(timelines)
 }
 
-func summarize(timelines []Timeline) figures {
+func summarize(timelines []model.Timeline) figures {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	var ttft, tpot, itl []float64
 	for _, tl := range timelines {

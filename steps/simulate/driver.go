@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // driver runs an engine against a clock and hands its tokens to the requests' streams.
@@ -16,7 +18,7 @@ type driver struct {
 	stats *metrics
 
 	mu      sync.Mutex
-	engine  *Engine
+	engine  *model.Engine
 	streams map[int]*stream
 	// accepted requests for tokens so far; also the next request's id.
 	accepted int
@@ -51,7 +53,7 @@ var (
 
 // token is one output token on its way to a client.
 type token struct {
-	Event
+	model.Event
 	at time.Duration
 }
 
@@ -70,8 +72,8 @@ type stream struct {
 	storedAt time.Duration // once stored is closed
 }
 
-func newDriver(cfg Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
-	engine, err := NewEngine(cfg, seed)
+func newDriver(cfg model.Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
+	engine, err := model.NewEngine(cfg, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (d *driver) run(ctx context.Context) error {
 		}
 	}()
 	free := d.made
-	var events []Event
+	var events []model.Event
 	for {
 		step, busy, err := d.begin(ctx, free)
 		if err == nil && busy {
@@ -114,20 +116,20 @@ func (d *driver) run(ctx context.Context) error {
 // begin puts the next step together, false if there is none. The engine is free from the
 // given time on. Steps begin in model time, when their requests have come: what is on its
 // way between two processes meanwhile is waited for.
-func (d *driver) begin(ctx context.Context, free time.Duration) (Step, bool, error) {
+func (d *driver) begin(ctx context.Context, free time.Duration) (model.Step, bool, error) {
 	d.mu.Lock()
 	at, ok := d.engine.NextStart(free)
 	d.mu.Unlock()
 	if !ok {
-		return Step{}, false, nil
+		return model.Step{}, false, nil
 	}
 	if err := d.clock.SleepUntil(ctx, at+d.patience); err != nil {
-		return Step{}, false, err
+		return model.Step{}, false, err
 	}
 	d.mu.Lock()
 	if at, ok = d.engine.NextStart(free); !ok { // its client is gone
 		d.mu.Unlock()
-		return Step{}, false, nil
+		return model.Step{}, false, nil
 	}
 	step, busy := d.engine.Begin(at)
 	d.begun = at
@@ -155,7 +157,7 @@ func (d *driver) idle(ctx context.Context, free time.Duration) (time.Duration, e
 }
 
 // end applies a step and delivers its tokens.
-func (d *driver) end(step Step, events []Event) []Event {
+func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 	d.mu.Lock()
 	events = d.engine.End(events)
 	var done []completed
@@ -234,7 +236,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id = d.accepted
-	request := Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}
+	request := model.Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}
 	if x != nil {
 		request.Remote, request.Hold = x.from != nil, x.hold
 	}
@@ -279,7 +281,7 @@ func (d *driver) resetPrefixCache() bool {
 	return d.engine.ResetPrefixCache()
 }
 
-func (d *driver) snapshot() Stats {
+func (d *driver) snapshot() model.Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.engine.Stats()

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // jumpClock is at once wherever it is told to sleep to.
@@ -52,7 +54,7 @@ func TestDriverKeepsModelTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Model{Config: server.Config()}.Replay([]Arrival{{Input: input, Output: output, Prompt: prompt}}, seed)
+	want, err := Model{Config: server.Config()}.Replay([]model.Arrival{{Input: input, Output: output, Prompt: prompt}}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

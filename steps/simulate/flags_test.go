@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
@@ -80,19 +82,19 @@ func TestAcceptedForms(t *testing.T) {
 	for _, c := range []struct {
 		version string
 		args    []string
-		check   func(Config) bool
+		check   func(model.Config) bool
 	}{
-		{"0.11.0", []string{"--max_num_seqs", "7"}, func(c Config) bool { return c.MaxSeqs == 7 }},
-		{"0.11.0", []string{"--max-num-batched-tokens=4k"}, func(c Config) bool { return c.Budget == 4000 }},
-		{"0.11.0", []string{"--max-num-batched-tokens", "4K"}, func(c Config) bool { return c.Budget == 4096 }},
-		{"0.11.0", []string{"--no-enable-prefix-caching"}, func(c Config) bool { return !c.PrefixCache }},
-		{"0.11.0", []string{"--no-enable-chunked-prefill", "--enable-chunked-prefill"}, func(c Config) bool { return c.Chunked }},
-		{"0.11.0", []string{"--compilation-config.level", "3", "-O3", "--max-model-len", "2048"}, func(c Config) bool { return c.MaxModelLen == 2048 }},
-		{"0.11.0", []string{"-tp", "2"}, func(c Config) bool { return c.GPUs == 2 }},
-		{"0.11.0", []string{"--served-model-name", "a", "b", "--seed", "-1"}, func(c Config) bool { return c.Mixed && c.PrefixCache && c.Budget == 2048 }},
-		{"0.6.4", nil, func(c Config) bool { return !c.Chunked && !c.Mixed && !c.PrefixCache && c.Budget == 32768 }},
-		{"0.6.4", []string{"--enable-chunked-prefill"}, func(c Config) bool { return c.Chunked && c.Budget == 512 }},
-		{"0.6.4", []string{"--enable-chunked-prefill", "false"}, func(c Config) bool { return !c.Chunked }},
+		{"0.11.0", []string{"--max_num_seqs", "7"}, func(c model.Config) bool { return c.MaxSeqs == 7 }},
+		{"0.11.0", []string{"--max-num-batched-tokens=4k"}, func(c model.Config) bool { return c.Budget == 4000 }},
+		{"0.11.0", []string{"--max-num-batched-tokens", "4K"}, func(c model.Config) bool { return c.Budget == 4096 }},
+		{"0.11.0", []string{"--no-enable-prefix-caching"}, func(c model.Config) bool { return !c.PrefixCache }},
+		{"0.11.0", []string{"--no-enable-chunked-prefill", "--enable-chunked-prefill"}, func(c model.Config) bool { return c.Chunked }},
+		{"0.11.0", []string{"--compilation-config.level", "3", "-O3", "--max-model-len", "2048"}, func(c model.Config) bool { return c.MaxModelLen == 2048 }},
+		{"0.11.0", []string{"-tp", "2"}, func(c model.Config) bool { return c.GPUs == 2 }},
+		{"0.11.0", []string{"--served-model-name", "a", "b", "--seed", "-1"}, func(c model.Config) bool { return c.Mixed && c.PrefixCache && c.Budget == 2048 }},
+		{"0.6.4", nil, func(c model.Config) bool { return !c.Chunked && !c.Mixed && !c.PrefixCache && c.Budget == 32768 }},
+		{"0.6.4", []string{"--enable-chunked-prefill"}, func(c model.Config) bool { return c.Chunked && c.Budget == 512 }},
+		{"0.6.4", []string{"--enable-chunked-prefill", "false"}, func(c model.Config) bool { return !c.Chunked }},
 	} {
 		l, err := newLaunch(append([]string{"vllm", "serve", "m"}, c.args...), Settings{Version: c.version}, func(string) string { return "" })
 		if err != nil || !c.check(l.config) {

@@ -4,16 +4,18 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // fleetOf is a pair of simulated vLLM servers with KV that goes one way.
-func fleetOf(t *testing.T, way Way, concurrent bool) *Fleet {
+func fleetOf(t *testing.T, way model.Way, concurrent bool) *model.Fleet {
 	t.Helper()
 	c := pairConfig(t, "0.33.0")
-	c.Noise = Noise{}
-	transfer := Transfer{Way: way, Link: Link{Bandwidth: 1e9, Latency: time.Millisecond}}
-	f, err := NewFleet(FleetSpec{
-		Prefill: []Node{{Config: c, Transfer: transfer}}, Decode: []Node{{Config: c, Transfer: transfer}}, Concurrent: concurrent,
+	c.Noise = model.Noise{}
+	transfer := model.Transfer{Way: way, Link: model.Link{Bandwidth: 1e9, Latency: time.Millisecond}}
+	f, err := model.NewFleet(model.FleetSpec{
+		Prefill: []model.Node{{Config: c, Transfer: transfer}}, Decode: []model.Node{{Config: c, Transfer: transfer}}, Concurrent: concurrent,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,21 +31,21 @@ func TestWays(t *testing.T) {
 	first := map[string]time.Duration{}
 	for _, tt := range []struct {
 		name       string
-		way        Way
+		way        model.Way
 		concurrent bool
 	}{
-		{"given", Given, false}, {"fetched", Fetched, false}, {"at once", Fetched, true}, {"pushed", Pushed, false},
-		{"delivered", Delivered, false}, {"stored", Stored, false}, {"computed", Computed, false},
+		{"given", model.Given, false}, {"fetched", model.Fetched, false}, {"at once", model.Fetched, true}, {"pushed", model.Pushed, false},
+		{"delivered", model.Delivered, false}, {"stored", model.Stored, false}, {"computed", model.Computed, false},
 	} {
 		f := fleetOf(t, tt.way, tt.concurrent)
-		served, err := f.Serve(t.Context(), Traffic{Times: []time.Duration{0}, Request: func(int) (Arrival, error) { return Arrival{Input: input, Output: 4}, nil }})
+		served, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival, error) { return model.Arrival{Input: input, Output: 4}, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		first[tt.name] = served[0].Tokens[0]
 	}
 	c := pairConfig(t, "0.33.0")
-	link := Link{Bandwidth: 1e9, Latency: time.Millisecond}.Time(input * c.Shape.KVBytesPerToken)
+	link := model.Link{Bandwidth: 1e9, Latency: time.Millisecond}.Time(input * c.Shape.KVBytesPerToken)
 	for _, tt := range []struct {
 		name, over string
 		more       time.Duration
@@ -65,19 +67,19 @@ func TestWays(t *testing.T) {
 // TestFleetEnds: requests that do not fit, or take too long, end as such, and leave room
 // for the others.
 func TestFleetEnds(t *testing.T) {
-	f := fleetOf(t, Fetched, false)
+	f := fleetOf(t, model.Fetched, false)
 	inputs := []int{4096, 9000, 512}
-	served, err := f.Serve(t.Context(), Traffic{
+	served, err := f.Serve(t.Context(), model.Traffic{
 		Times: []time.Duration{0, 0, time.Second}, Timeout: 100 * time.Millisecond,
-		Request: func(i int) (Arrival, error) { return Arrival{Input: inputs[i], Output: 2}, nil },
+		Request: func(i int) (model.Arrival, error) { return model.Arrival{Input: inputs[i], Output: 2}, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := served[0]; !errors.Is(s.Err, ErrRequestTimeout) || s.Done != 100*time.Millisecond || len(s.Tokens) > 0 {
+	if s := served[0]; !errors.Is(s.Err, model.ErrRequestTimeout) || s.Done != 100*time.Millisecond || len(s.Tokens) > 0 {
 		t.Errorf("4,096 tokens within 100 ms: %+v", s)
 	}
-	if s := served[1]; !errors.Is(s.Err, ErrTooLong) {
+	if s := served[1]; !errors.Is(s.Err, model.ErrTooLong) {
 		t.Errorf("9,000 tokens for a model of 8,192: %+v", s)
 	}
 	if s := served[2]; s.Err != nil || len(s.Tokens) != 2 {
@@ -87,7 +89,7 @@ func TestFleetEnds(t *testing.T) {
 		t.Errorf("the clock stands at %v: timeouts that nobody waits for took time", end)
 	}
 	unmade := errors.New("not made")
-	if _, err := f.Serve(t.Context(), Traffic{Times: []time.Duration{0}, Request: func(int) (Arrival, error) { return Arrival{}, unmade }}); !errors.Is(err, unmade) {
+	if _, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival, error) { return model.Arrival{}, unmade }}); !errors.Is(err, unmade) {
 		t.Errorf("a request that cannot be made: %v", err)
 	}
 }
@@ -95,9 +97,9 @@ func TestFleetEnds(t *testing.T) {
 func TestFleetRefusals(t *testing.T) {
 	c := pairConfig(t, "0.33.0")
 	c.BlockingTransfer = true
-	n := Node{Config: c, Transfer: Transfer{Way: Blocking}}
-	for name, spec := range map[string]FleetSpec{"nobody answers": {Prefill: []Node{n}}, "two for one buffer": {Prefill: []Node{n, n}, Decode: []Node{n}}} {
-		if _, err := NewFleet(spec); err == nil {
+	n := model.Node{Config: c, Transfer: model.Transfer{Way: model.Blocking}}
+	for name, spec := range map[string]model.FleetSpec{"nobody answers": {Prefill: []model.Node{n}}, "two for one buffer": {Prefill: []model.Node{n, n}, Decode: []model.Node{n}}} {
+		if _, err := model.NewFleet(spec); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

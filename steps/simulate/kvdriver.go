@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // startFetches begins the transfers that the engine made room for at the given time.
@@ -56,7 +58,7 @@ func (d *driver) arrived(at time.Duration, id, tokens int) {
 
 // fetchWithin gets the KV of all requests of a step, one after the other, while the
 // engine waits: drop_select of the connectors before V1. An error there ends the engine.
-func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
+func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, error) {
 	tokens := make(map[int]int, len(step.Fetches))
 	at := step.Start
 	for _, id := range step.Fetches {
@@ -79,14 +81,14 @@ func (d *driver) fetchWithin(ctx context.Context, step Step) (Step, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := d.engine.Fetched(step.shift(at), tokens)
+	after := d.engine.Fetched(step.Shift(at), tokens)
 	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens)
 	return after, nil
 }
 
 // pass lets a step's time go by. With the connectors before V1, a decode step fetches KV,
 // and a prefill step stands while transfers go on and ends when the buffer has room.
-func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
+func (d *driver) pass(ctx context.Context, step model.Step) (_ model.Step, err error) {
 	begun := step.Start
 	if d.kv == nil || d.kv.plan.family != familyV0 {
 		return step, d.late.early(d.clock, span{begun, step.End}).SleepUntil(ctx, step.End)
@@ -109,7 +111,7 @@ func (d *driver) pass(ctx context.Context, step Step) (_ Step, err error) {
 type completed struct {
 	id int
 	st *stream
-	ev Event
+	ev model.Event
 }
 
 // handOver makes the KV of requests that were complete at the given time known before

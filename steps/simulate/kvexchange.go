@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // kvParams is kv_transfer_params, the part of a request and of an answer that the router
@@ -150,7 +152,7 @@ func (k *kvSide) exchangeByContent(r kvRequest) (*exchange, error) {
 }
 
 func contentKey(prompt []int) string {
-	h := hashBlock(0, prompt)
+	h := model.Hash(0, prompt)
 	return fmt.Sprintf("%016x-%d", h, len(prompt))
 }
 

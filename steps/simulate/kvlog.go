@@ -3,6 +3,8 @@ package simulate
 import (
 	"fmt"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // transportLines writes what connectors and their libraries say of the transport when
@@ -130,7 +132,7 @@ func (g *logger) received(k *kvSide, all bool) {
 }
 
 // deviceNames are the configured devices, or those that a machine with as many ports has.
-func (p *kvPlan) deviceNames(l Link) []string {
+func (p *kvPlan) deviceNames(l model.Link) []string {
 	if len(p.devices) > 0 {
 		return p.devices
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // kvCounters count a server's transfers, for /metrics and for the periodic line.
@@ -64,7 +66,7 @@ func (c *kvCounters) takeWindow() (window []kvTransfer, failed, expired int) {
 }
 
 // writeVLLM writes the metrics that vLLM adds for a connector.
-func (k *kvSide) writeVLLM(x *exposition, st Stats) {
+func (k *kvSide) writeVLLM(x *exposition, st model.Stats) {
 	c, version := k.counters, k.launch.version
 	if k.launch.legacy {
 		return
@@ -97,7 +99,7 @@ func (k *kvSide) writeVLLM(x *exposition, st Stats) {
 }
 
 // writeSources writes where prompt tokens came from.
-func writeSources(x *exposition, st Stats) {
+func writeSources(x *exposition, st model.Stats) {
 	const name = "vllm:prompt_tokens_by_source_total"
 	x.head(name, "Number of prompt tokens by source.", "counter")
 	local := max(0, st.PromptTokens-st.PrefixHits-st.ExternalHits)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // stagedSteps are the steps of a prefill server as transfers before V1 see them. Such a
@@ -29,15 +31,15 @@ type stagedSteps struct {
 type span struct{ start, end time.Duration }
 
 // begin starts a step, not before the transfers are over.
-func (s *stagedSteps) begin(step Step) {
+func (s *stagedSteps) begin(step model.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	step = step.shift(s.until)
+	step = step.Shift(s.until)
 	s.current, s.active = span{step.Start, step.End}, true
 }
 
 // run lets the step's time go by, however often its end is put off.
-func (s *stagedSteps) run(ctx context.Context, clock Clock, step Step) (Step, error) {
+func (s *stagedSteps) run(ctx context.Context, clock Clock, step model.Step) (model.Step, error) {
 	s.begin(step)
 	for {
 		s.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 const ms = time.Millisecond
@@ -31,13 +33,13 @@ func TestStagedSteps(t *testing.T) {
 	} {
 		s := stagedSteps{launch: 20 * ms}
 		if tt.last != nil {
-			s.begin(Step{Start: tt.last.start, End: tt.last.end})
+			s.begin(model.Step{Start: tt.last.start, End: tt.last.end})
 			if !s.end(tt.last.end) {
 				t.Fatalf("%s: the first step does not end", name)
 			}
 		}
 		if tt.current != nil {
-			s.begin(Step{Start: tt.current.start, End: tt.current.end})
+			s.begin(model.Step{Start: tt.current.start, End: tt.current.end})
 		}
 		got, missed := s.transfer(tt.at, func(begin time.Duration) time.Duration { return begin + 30*ms })
 		if got != tt.transfer || missed != tt.missed || s.until != tt.until {
@@ -55,11 +57,11 @@ func TestStagedStepIsPutOffWhileItRuns(t *testing.T) {
 	clock := &interruptedClock{at: 100 * ms, then: func() {
 		s.transfer(5*ms, func(begin time.Duration) time.Duration { return begin + 50*ms })
 	}}
-	step, err := s.run(t.Context(), clock, Step{Start: 0, End: 100 * ms})
+	step, err := s.run(t.Context(), clock, model.Step{Start: 0, End: 100 * ms})
 	if err != nil || step.Start != 0 || step.End != 150*ms {
 		t.Errorf("%+v, %v", step, err)
 	}
-	if step, err = s.run(t.Context(), clock, Step{Start: 10 * ms, End: 20 * ms}); err != nil || step.Start != 55*ms || step.End != 65*ms {
+	if step, err = s.run(t.Context(), clock, model.Step{Start: 10 * ms, End: 20 * ms}); err != nil || step.Start != 55*ms || step.End != 65*ms {
 		t.Errorf("the step after a transfer until 55ms: %+v, %v", step, err)
 	}
 }

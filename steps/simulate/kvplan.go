@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // kvPlan is a server's part in moving KV, resolved from its flags, environment and files.
@@ -76,7 +78,7 @@ func (l *launch) planVLLM(env func(string) string) error {
 	p := &kvPlan{family: c.family, connector: c.name, produces: c.produces(), consumes: c.consumes(), policy: c.Policy,
 		timeout: 480 * time.Second, environment: environment{env}}
 	l.kv = p
-	l.config.Profile.aside(p)
+	p.aside(&l.config.Profile)
 	switch c.family {
 	case familyNIXL:
 		err = p.planNIXL(l, c)
@@ -104,7 +106,7 @@ func (l *launch) planVLLM(env func(string) string) error {
 }
 
 // link that the transfers take on a machine with these links.
-func (p *kvPlan) link(net Network) Link {
+func (p *kvPlan) link(net model.Network) model.Link {
 	nics := len(p.devices)
 	if nics == 0 && p.family == familyV0 {
 		nics = 1 // these releases take a single device unless told otherwise
@@ -114,7 +116,7 @@ func (p *kvPlan) link(net Network) Link {
 
 // aside takes the load generator's share from the steps of a server that only decodes: in
 // a pair it is on another machine than the client and the router.
-func (h *Profile) aside(p *kvPlan) {
+func (p *kvPlan) aside(h *model.Profile) {
 	if p.consumes && !p.produces {
 		h.KernelOverhead -= h.ClientOverhead
 	}
@@ -394,7 +396,7 @@ func (l *launch) planSGLang(env func(string) string) error {
 	p := &kvPlan{family: familyMooncake, connector: backend, produces: mode == "prefill", consumes: mode == "decode",
 		push: true, policy: "fail", timeout: 300 * time.Second, environment: environment{env}}
 	l.kv = p
-	l.config.Profile.aside(p)
+	p.aside(&l.config.Profile)
 	if l.config.PrefixCache && p.consumes && !a.bool("--disaggregation-decode-enable-radix-cache", false) {
 		l.config.PrefixCache = false
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // kvSide moves the KV of a running server: it listens for peers, holds what they will
@@ -24,10 +26,10 @@ type kvSide struct {
 	// compat must be the same on both sides of a transfer.
 	compat string
 	store  *kvStore
-	link   Link
+	link   model.Link
 
 	mu   sync.Mutex
-	nics *nicQueue
+	nics *model.NICQueue
 	// booked is the latest time from which the NICs were asked for.
 	booked time.Duration
 	// steps that wait for transfers of the connectors before V1, and the other way round.
@@ -71,7 +73,7 @@ func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
 	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
 		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
 	k.link = p.link(c.Profile.Net)
-	k.nics, k.counters = newNICQueue(k.link), newKVCounters()
+	k.nics, k.counters = model.NewNICQueue(k.link), newKVCounters()
 	k.steps.launch = c.Profile.Staging.Launch
 	return k
 }
@@ -203,7 +205,7 @@ func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
 	if err := k.clock.SleepUntil(k.ctx, at+k.settled); err != nil {
 		return span{}, err
 	}
-	staging := k.launch.config.Profile.Staging.time(bytes)
+	staging := k.launch.config.Profile.Staging.Time(bytes)
 	t, missed := k.steps.transfer(at, func(start time.Duration) time.Duration { return k.reserve(start, bytes) + staging })
 	if missed > 0 {
 		k.late.miss(missed)
@@ -217,7 +219,7 @@ func (k *kvSide) reserve(at time.Duration, bytes float64) time.Duration {
 	k.mu.Lock()
 	late := at < k.booked
 	k.booked = max(k.booked, at)
-	end := k.nics.reserve(at, bytes)
+	end := k.nics.Reserve(at, bytes)
 	k.mu.Unlock()
 	if late {
 		k.late.miss(k.clock.Now() - at)
@@ -298,7 +300,7 @@ func (k *kvSide) bytes(n int) float64 {
 	shape := k.launch.config.Shape
 	b := float64(n) * shape.KVBytesPerToken
 	if k.plan.family == familyV0 {
-		b += float64(n) * shape.hiddenBytes()
+		b += float64(n) * shape.HiddenBytes()
 	}
 	return b
 }

@@ -4,17 +4,19 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // patienceOf is how much later than a step begins in the model it is put together. What
 // happened before the step, and is still on its way between two processes, has come by
 // then. Nobody sees a step before its end, so this costs nothing as long as it is shorter
 // than any step.
-func patienceOf(cfg Config, clock Clock) time.Duration {
+func patienceOf(cfg model.Config, clock Clock) time.Duration {
 	if _, ok := clock.(wallClock); !ok {
 		return 0 // all that uses another clock is in one process
 	}
-	return cfg.shortestStep() * 3 / 4
+	return cfg.ShortestStep() * 3 / 4
 }
 
 // lateness is by how much a server fell behind its model: the time from when a token

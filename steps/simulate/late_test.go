@@ -3,6 +3,8 @@ package simulate
 import (
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // TestHeadStartFollowsTheMedian: a server that needs some time to write a token begins so
@@ -45,7 +47,7 @@ func TestHeadStartFollowsTheMedian(t *testing.T) {
 // that a step has begun without, did not keep the model's time.
 func TestLateTransfersAreTold(t *testing.T) {
 	clock := &jumpClock{}
-	k := &kvSide{clock: clock, nics: newNICQueue(Link{Bandwidth: 1e9}), late: newLateness(clock)}
+	k := &kvSide{clock: clock, nics: model.NewNICQueue(model.Link{Bandwidth: 1e9}), late: newLateness(clock)}
 	for _, at := range []time.Duration{3 * time.Millisecond, 5 * time.Millisecond, 5 * time.Millisecond, 4 * time.Millisecond, 6 * time.Millisecond} {
 		k.reserve(at, 1000)
 	}

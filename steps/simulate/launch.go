@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // launch is a server's command line and settings with every default resolved.
@@ -20,7 +22,7 @@ type launch struct {
 	served string
 	host   string
 	port   int
-	config Config
+	config model.Config
 	// legacy is vLLM before V1 (0.8): other names of metrics, log lines and error bodies.
 	legacy   bool
 	eager    bool
@@ -101,14 +103,14 @@ func newLaunch(argv []string, s Settings, env func(string) string) (*launch, err
 }
 
 // hardware looks up profile and model, and fills what the engines share.
-func (l *launch) hardware() (Profile, ModelShape, error) {
+func (l *launch) hardware() (model.Profile, model.ModelShape, error) {
 	name := l.settings.Profile
 	if name == "" {
 		name = "fast"
 	}
-	p, err := ProfileByName(name)
+	p, err := model.ProfileByName(name)
 	if err != nil {
-		return p, ModelShape{}, err
+		return p, model.ModelShape{}, err
 	}
 	shape, err := l.shape()
 	if err != nil {
@@ -119,7 +121,7 @@ func (l *launch) hardware() (Profile, ModelShape, error) {
 		shape = p.Model
 		shape.Name, shape.MaxModelLen = l.model, length
 	}
-	shape = shape.withKVBits(l.kvBits())
+	shape = shape.WithKVBits(l.kvBits())
 	if l.eager {
 		// Without CUDA graphs each kernel is launched from the host: three times the
 		// fixed cost of a step is the usual order of magnitude for dense models.
@@ -134,26 +136,26 @@ const maxFastContext = 131072
 
 // shape of the model: from the file's own arguments, the configuration in its folder, or
 // the table of models.
-func (l *launch) shape() (ModelShape, error) {
+func (l *launch) shape() (model.ModelShape, error) {
 	if s := l.settings.Model; s != nil {
-		m := s.Shape(l.model, l.formatOf(WeightFormat{}))
+		m := s.Shape(l.model, l.formatOf(model.WeightFormat{}))
 		m.Source = "the simulate block"
 		return m, nil
 	}
 	var (
-		a   Architecture
+		a   model.Architecture
 		ok  bool
 		err error
 	)
 	if l.settings.Architecture != nil {
 		a, ok = *l.settings.Architecture, true
-	} else if a, ok, err = ReadArchitecture(l.model); err != nil {
-		return ModelShape{}, fmt.Errorf("the model %s: %w", l.model, err)
+	} else if a, ok, err = model.ReadArchitecture(l.model); err != nil {
+		return model.ModelShape{}, fmt.Errorf("the model %s: %w", l.model, err)
 	}
 	if ok {
 		return a.ConfiguredShape(l.model, l.formatOf), nil
 	}
-	return KnownShape(l.model, l.formatOf), nil
+	return model.KnownShape(l.model, l.formatOf), nil
 }
 
 func (l *launch) resolveVLLM(env func(string) string) error {
@@ -180,7 +182,7 @@ func (l *launch) resolveVLLM(env func(string) string) error {
 		return err
 	}
 	stages := max(a.int("--pipeline-parallel-size", 1), 1)
-	c := Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
+	c := model.Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--max-model-len", shape.MaxModelLen)
 	l.schedulerVLLM(&c)
 	l.memoryVLLM(&c)
@@ -191,7 +193,7 @@ func (l *launch) resolveVLLM(env func(string) string) error {
 // schedulerVLLM resolves the scheduler's defaults: EngineArgs of 0.6.4 (chunked prefill
 // only for contexts above 32K, budget 512 with it) and get_batch_defaults of 0.11 and
 // later (by the memory of the GPU).
-func (l *launch) schedulerVLLM(c *Config) {
+func (l *launch) schedulerVLLM(c *model.Config) {
 	a := l.args
 	if l.legacy {
 		c.Chunked = a.bool("--enable-chunked-prefill", c.MaxModelLen > 32768)
@@ -225,15 +227,15 @@ func (l *launch) schedulerVLLM(c *Config) {
 	}
 }
 
-func (l *launch) memoryVLLM(c *Config) {
+func (l *launch) memoryVLLM(c *model.Config) {
 	utilization := 0.9
 	if compareVersions(l.version, "0.20") >= 0 {
 		utilization = 0.92
 	}
 	utilization = l.args.float("--gpu-memory-utilization", utilization)
-	c.KVBlocks = c.kvBlocksFor(utilization)
+	c.KVBlocks = c.KVBlocksFor(utilization)
 	if bytes := l.args.int("--kv-cache-memory-bytes", 0); bytes > 0 {
-		c.KVBlocks = int(float64(bytes*c.GPUs) / (c.kvTokenBytes() * float64(c.BlockSize)))
+		c.KVBlocks = int(float64(bytes*c.GPUs) / (c.KVTokenBytes() * float64(c.BlockSize)))
 	}
 	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
 }
@@ -259,7 +261,7 @@ func (l *launch) resolveSGLang() error {
 	gpus := max(firstInt(a, 1, "--tensor-parallel-size", "--tp-size"), 1) * stages
 	// SGLang pages are single tokens unless asked otherwise; blocks of 16 tokens change
 	// only how finely the cache is counted, and keep the simulation cheap.
-	c := Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
+	c := model.Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--context-length", shape.MaxModelLen)
 	c.PrefixCache = !a.bool("--disable-radix-cache", false)
 	c.Mixed = a.bool("--enable-mixed-chunk", false)
@@ -279,7 +281,7 @@ func (l *launch) resolveSGLang() error {
 	if c.Mixed {
 		c.MaxSeqs = min(c.MaxSeqs, c.Budget)
 	}
-	c.KVBlocks = c.kvBlocksFor(a.float("--mem-fraction-static", 0.88))
+	c.KVBlocks = c.KVBlocksFor(a.float("--mem-fraction-static", 0.88))
 	if tokens := a.int("--max-total-tokens", 0); tokens > 0 {
 		c.KVBlocks = min(c.KVBlocks, tokens/c.BlockSize)
 	}
@@ -298,20 +300,20 @@ func firstInt(a *arguments, fallback int, names ...string) int {
 
 // formatOf the weights that a command line serves: what the name of the checkpoint or its
 // configuration says, unless flags quantize 16 bits when they are loaded.
-func (l *launch) formatOf(published WeightFormat) WeightFormat {
+func (l *launch) formatOf(published model.WeightFormat) model.WeightFormat {
 	f := published
 	// Experts alone keep their four bits in checkpoints with a name such as "…-mxfp4".
-	if named, ok := formatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
+	if named, ok := model.FormatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
 		f = named
 	}
 	if f.Bits != 0 {
 		return f
 	}
-	if named, ok := formatNamed(l.args.str("--quantization", "")); ok {
+	if named, ok := model.FormatNamed(l.args.str("--quantization", "")); ok {
 		return named
 	}
 	if dtype := l.args.str("--dtype", "auto"); dtype == "float32" || dtype == "float" {
-		return WeightFormat{Bits: 32, Products: 32}
+		return model.WeightFormat{Bits: 32, Products: 32}
 	}
 	return f
 }

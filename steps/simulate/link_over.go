@@ -1,5 +1,7 @@
 package simulate
 
+import "github.com/servegate/pipeline/steps/simulate/model"
+
 // The transports that carry KV.
 const (
 	transportRDMA   = "rdma"
@@ -9,7 +11,7 @@ const (
 )
 
 // linkOver is the machine's link for a transport; nics bounds the RDMA ports, 0 means all.
-func linkOver(n Network, transport string, nics int) Link {
+func linkOver(n model.Network, transport string, nics int) model.Link {
 	switch transport {
 	case transportRDMA:
 		return n.RDMAPorts(nics)

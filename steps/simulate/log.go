@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // logger writes lines in the engine's own format. It is safe for concurrent use.
@@ -76,7 +78,7 @@ func (g *logger) uvicorn(format string, args ...any) {
 }
 
 // step writes the periodic lines that fall due with a step.
-func (g *logger) step(step Step, st Stats) {
+func (g *logger) step(step model.Step, st model.Stats) {
 	if !g.l.logStats {
 		return
 	}
@@ -97,7 +99,7 @@ func (g *logger) step(step Step, st Stats) {
 	}
 }
 
-func (g *logger) statsVLLM(d time.Duration, st Stats) {
+func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
 	in, out := float64(st.PromptTokens-g.prompt)/d.Seconds(), float64(st.OutputTokens-g.output)/d.Seconds()
 	if g.l.legacy {
 		g.api("INFO", "metrics.py:449", "Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Swapped: 0 reqs, Pending: %d reqs, GPU KV cache usage: %.1f%%, CPU KV cache usage: 0.0%%.",
@@ -111,7 +113,7 @@ func (g *logger) statsVLLM(d time.Duration, st Stats) {
 // decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
 const decodeLogInterval = 40
 
-func (g *logger) stepSGLang(step Step, st Stats) {
+func (g *logger) stepSGLang(step model.Step, st model.Stats) {
 	if step.PrefillTokens > 0 {
 		g.api("INFO", "", "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, ",
 			step.Sequences-step.DecodeTokens, step.PrefillTokens, st.PrefixHits-g.prompt, st.KVUsage, st.Running, st.Waiting)

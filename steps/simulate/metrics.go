@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // metrics are the latency histograms of a server; its counters are the engine's Stats.
@@ -55,7 +57,7 @@ func newMetrics() *metrics {
 }
 
 // observe one token of a stream at model time now.
-func (m *metrics) observe(ev Event, st *stream, now time.Duration) {
+func (m *metrics) observe(ev model.Event, st *stream, now time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ev.Index == 0 {
@@ -117,7 +119,7 @@ func formatFloat(v float64) string {
 }
 
 // writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
-func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, late *lateness, kv *kvSide) error {
+func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *lateness, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := &exposition{w: w, labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
@@ -159,7 +161,7 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st Stats, late *lateness, kv
 }
 
 // writeSGLang writes SGLang's names (0.5, --enable-metrics).
-func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float64, late *lateness, kv *kvSide) error {
+func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput float64, late *lateness, kv *kvSide) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind := l.args.str("--disaggregation-mode", "null")
@@ -189,7 +191,7 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st Stats, throughput float
 	return x.err
 }
 
-func hitRate(st Stats) float64 {
+func hitRate(st model.Stats) float64 {
 	if st.PrefixQueries == 0 {
 		return 0
 	}

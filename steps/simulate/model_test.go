@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func testConfig(tb testing.TB, args ...string) Config {
+func testConfig(tb testing.TB, args ...string) model.Config {
 	tb.Helper()
 	l, err := newLaunch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"}, func(string) string { return "" })
 	if err != nil {
@@ -39,10 +41,10 @@ func TestReplayIsDeterministic(t *testing.T) {
 	}
 }
 
-func uniformArrivals(n, input, output int, gap time.Duration) []Arrival {
-	arrivals := make([]Arrival, n)
+func uniformArrivals(n, input, output int, gap time.Duration) []model.Arrival {
+	arrivals := make([]model.Arrival, n)
 	for i := range arrivals {
-		arrivals[i] = Arrival{At: time.Duration(i) * gap, Input: input, Output: output}
+		arrivals[i] = model.Arrival{At: time.Duration(i) * gap, Input: input, Output: output}
 	}
 	return arrivals
 }
@@ -59,12 +61,12 @@ func TestFastProfileIsFast(t *testing.T) {
 
 func TestSlowdownIsPlanted(t *testing.T) {
 	c := testConfig(t)
-	c.Noise = Noise{}
+	c.Noise = model.Noise{}
 	arrivals := uniformArrivals(1, 256, 64, 0)
 	base, _ := Model{Config: c}.Replay(arrivals, 1)
 	c.Noise.Slowdown = 1.05
 	slow, _ := Model{Config: c}.Replay(arrivals, 1)
-	gen := func(tl Timeline) float64 { return float64(tl.Tokens[63] - tl.Tokens[0]) }
+	gen := func(tl model.Timeline) float64 { return float64(tl.Tokens[63] - tl.Tokens[0]) }
 	if r := gen(slow[0]) / gen(base[0]); r < 1.0499 || r > 1.0501 {
 		t.Errorf("a slow-down of 1.05 makes decoding ×%.5f", r)
 	}
@@ -72,8 +74,8 @@ func TestSlowdownIsPlanted(t *testing.T) {
 
 func TestPrefixCacheShortensPrefill(t *testing.T) {
 	c := testConfig(t)
-	prompt := Encode("all men are created equal and endowed with certain unalienable rights among them life and liberty")
-	arrivals := []Arrival{{Input: len(prompt), Output: 1, Prompt: prompt}, {At: time.Second, Input: len(prompt), Output: 1, Prompt: prompt}}
+	prompt := model.Encode("all men are created equal and endowed with certain unalienable rights among them life and liberty")
+	arrivals := []model.Arrival{{Input: len(prompt), Output: 1, Prompt: prompt}, {At: time.Second, Input: len(prompt), Output: 1, Prompt: prompt}}
 	timelines, err := Model{Config: c}.Replay(arrivals, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +100,8 @@ func TestGoldenTimeline(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := l.config
-		c.Noise = Noise{}
-		timelines, err := Model{Config: c}.Replay([]Arrival{{Input: 64, Output: 8}, {At: 8 * time.Millisecond, Input: 1200, Output: 3}}, 1)
+		c.Noise = model.Noise{}
+		timelines, err := Model{Config: c}.Replay([]model.Arrival{{Input: 64, Output: 8}, {At: 8 * time.Millisecond, Input: 1200, Output: 3}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,18 +135,18 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRefusedConfigs(t *testing.T) {
 	good := testConfig(t)
-	for name, change := range map[string]func(*Config){
-		"no cache":         func(c *Config) { c.KVBlocks = 0 },
-		"budget too small": func(c *Config) { c.Chunked, c.Budget = false, c.MaxModelLen-1 },
-		"no sequences":     func(c *Config) { c.MaxSeqs = 0 },
+	for name, change := range map[string]func(*model.Config){
+		"no cache":         func(c *model.Config) { c.KVBlocks = 0 },
+		"budget too small": func(c *model.Config) { c.Chunked, c.Budget = false, c.MaxModelLen-1 },
+		"no sequences":     func(c *model.Config) { c.MaxSeqs = 0 },
 	} {
 		c := good
 		change(&c)
-		if _, err := NewEngine(c, 1); err == nil {
+		if _, err := model.NewEngine(c, 1); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := (Model{Config: good}).Replay([]Arrival{{Input: good.MaxModelLen, Output: 1}}, 1); err == nil {
+	if _, err := (Model{Config: good}).Replay([]model.Arrival{{Input: good.MaxModelLen, Output: 1}}, 1); err == nil {
 		t.Error("a request beyond the maximum length was accepted")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // launched resolves a command line on a profile.
@@ -92,8 +94,8 @@ func TestSizeThatIsNotKnown(t *testing.T) {
 		{Settings{Profile: "h100"}, "my/own", "the size of my/own is not known", false},
 		{Settings{Profile: "fast"}, "Qwen/Qwen3-32B", "is not modelled: the profile \"fast\"", false},
 		{Settings{Profile: "h100"}, "Qwen/Qwen3-8B", "the table of known models", true},
-		{Settings{Profile: "h100", Model: &ModelSize{Parameters: 8e9}}, "my/own", "the simulate block: 8 billion active parameters, 16.0 GB", true},
-		{Settings{Profile: "fast", Model: &ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own", "the simulate block: 3 billion active parameters, 3.0 GB", true},
+		{Settings{Profile: "h100", Model: &model.ModelSize{Parameters: 8e9}}, "my/own", "the simulate block: 8 billion active parameters, 16.0 GB", true},
+		{Settings{Profile: "fast", Model: &model.ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own", "the simulate block: 3 billion active parameters, 3.0 GB", true},
 	} {
 		if text, sized := say(tt.settings, tt.model); !strings.Contains(text, tt.want) || sized != tt.sized {
 			t.Errorf("%+v %s: %v %q, want %q", tt.settings, tt.model, sized, text, tt.want)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // nodePlan is the part of one process in a server that is spread over nodes.
@@ -57,16 +59,16 @@ func (l *launch) planNodes(argv []string, env func(string) string) error {
 
 // span is how the model's work is spread. Without RDMA devices, or told to leave them,
 // collectives go through sockets.
-func (l *launch) span(p nodePlan, env func(string) string) Span {
+func (l *launch) span(p nodePlan, env func(string) string) model.Span {
 	if p.nodes < 2 {
-		return Span{}
+		return model.Span{}
 	}
 	tensor := firstInt(l.args, 1, "--tensor-parallel-size", "--tp-size")
 	transport := transportRDMA
 	if n := l.config.Profile.Net; n.HCAs == 0 || env("NCCL_IB_DISABLE") == "1" || strings.EqualFold(env("NCCL_NET"), "socket") {
 		transport = transportTCP
 	}
-	return Span{Nodes: p.nodes, TensorParallel: tensor, Link: linkOver(l.config.Profile.Net, transport, 0)}
+	return model.Span{Nodes: p.nodes, TensorParallel: tensor, Link: linkOver(l.config.Profile.Net, transport, 0)}
 }
 
 // ray is a node of a Ray cluster.

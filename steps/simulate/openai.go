@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // routesOpenAI are the endpoints that both engines have.
@@ -135,7 +137,7 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	if err := s.checkLengths(len(g.prompt), want); err != nil {
 		return nil, err
 	}
-	g.output, g.finish = Answer(g.prompt, want, req.MinTokens, req.IgnoreEOS)
+	g.output, g.finish = model.Answer(g.prompt, want, req.MinTokens, req.IgnoreEOS)
 	return g, nil
 }
 
@@ -181,7 +183,7 @@ func promptIDs(raw json.RawMessage) ([]int, error) {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, badRequest("the prompt is not valid: %v", err)
 		}
-		return Encode(text), nil
+		return model.Encode(text), nil
 	}
 	var ids []int
 	if err := json.Unmarshal(raw, &ids); err == nil {
@@ -216,7 +218,7 @@ func chatPrompt(messages []chatMessage) ([]int, error) {
 		fmt.Fprintf(&b, "<|%s|>\n%s\n", m.Role, content)
 	}
 	b.WriteString("<|assistant|>\n")
-	return Encode(b.String()), nil
+	return model.Encode(b.String()), nil
 }
 
 // messageText reads a content: text, null, or a list of parts of which the texts count.
@@ -254,7 +256,7 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
 		err = s.loadError(err)
 	}
 	var refused apiError
-	if (ev == nil || !ev.started) && (errors.As(err, &refused) || errors.Is(err, ErrTooLong)) {
+	if (ev == nil || !ev.started) && (errors.As(err, &refused) || errors.Is(err, model.ErrTooLong)) {
 		s.fail(w, err)
 		return
 	}
@@ -276,7 +278,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	if s.launch.engine == engineSGLang && json.Unmarshal(req.Prompt, &prompts) == nil {
 		tokens, counts := make([][]int, len(prompts)), make([]int, len(prompts))
 		for i, p := range prompts {
-			tokens[i] = Encode(p)
+			tokens[i] = model.Encode(p)
 			counts[i] = len(tokens[i])
 		}
 		writeJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": s.launch.config.MaxModelLen})
@@ -295,7 +297,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 		var texts []string
 		for i := range ids {
 			if req.ReturnTokenStrs {
-				texts = append(texts, Decode(ids[i:i+1]))
+				texts = append(texts, model.Decode(ids[i:i+1]))
 			}
 		}
 		body["token_strs"] = texts
@@ -315,5 +317,5 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 	if s.launch.engine == engineSGLang {
 		key = "text"
 	}
-	writeJSON(w, http.StatusOK, map[string]string{key: Decode(req.Tokens)})
+	writeJSON(w, http.StatusOK, map[string]string{key: model.Decode(req.Tokens)})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // The shapes of the answers, in vLLM's order of fields.
@@ -72,7 +74,7 @@ func (l *launch) tellsCached() bool {
 
 // openaiBody is a whole answer without streaming.
 func (s *Server) openaiBody(g *generation, ids []int, last token) any {
-	text, usage := Decode(ids), s.usageOf(g, len(ids), last.Cached)
+	text, usage := model.Decode(ids), s.usageOf(g, len(ids), last.Cached)
 	g.id = s.answerID(g.chat)
 	kv := s.answerParams(g, last)
 	if g.chat {
@@ -126,7 +128,7 @@ func (s *Server) tokenChunk(g *generation, created int64, t token) any {
 	if t.Last {
 		finish = &g.finish
 	}
-	text, usage := Decode([]int{t.Token}), s.continuousUsage(g, t.Index+1, t.Cached)
+	text, usage := model.Decode([]int{t.Token}), s.continuousUsage(g, t.Index+1, t.Cached)
 	if g.chat {
 		return s.chatDelta(g, created, chatMsg{Content: &text}, finish, usage)
 	}

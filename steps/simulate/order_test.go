@@ -3,6 +3,8 @@ package simulate
 import (
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // TestRequestsAreServedAsTheyCame: of requests that are heard of in another order than
@@ -13,12 +15,12 @@ func TestRequestsAreServedAsTheyCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEngine(server.Config(), 1)
+	e, err := model.NewEngine(server.Config(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, at := range []time.Duration{30 * ms, 10 * ms, 20 * ms, 10 * ms} {
-		if err := e.Submit(at, Request{ID: id, Input: 8, Output: 1}); err != nil {
+		if err := e.Submit(at, model.Request{ID: id, Input: 8, Output: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,11 +45,11 @@ func TestKVThatIsOnItsWayIsWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEngine(server.Config(), 1)
+	e, err := model.NewEngine(server.Config(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Submit(0, Request{ID: 0, Input: 8, Output: 1, Remote: true}); err != nil {
+	if err := e.Submit(0, model.Request{ID: 0, Input: 8, Output: 1, Remote: true}); err != nil {
 		t.Fatal(err)
 	}
 	at, _ := e.NextStart(0)

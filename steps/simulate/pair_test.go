@@ -4,9 +4,11 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-func pairConfig(t *testing.T, version string, flags ...string) Config {
+func pairConfig(t *testing.T, version string, flags ...string) model.Config {
 	t.Helper()
 	s, err := NewServer(append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"}, flags...), Options{Settings: Settings{Version: version}})
 	if err != nil {
@@ -15,10 +17,10 @@ func pairConfig(t *testing.T, version string, flags ...string) Config {
 	return s.Config()
 }
 
-func evenArrivals(n, input, output int, gap time.Duration) []Arrival {
-	arrivals := make([]Arrival, n)
+func evenArrivals(n, input, output int, gap time.Duration) []model.Arrival {
+	arrivals := make([]model.Arrival, n)
 	for i := range arrivals {
-		arrivals[i] = Arrival{At: time.Duration(i) * gap, Input: input, Output: output}
+		arrivals[i] = model.Arrival{At: time.Duration(i) * gap, Input: input, Output: output}
 	}
 	return arrivals
 }
@@ -26,12 +28,12 @@ func evenArrivals(n, input, output int, gap time.Duration) []Arrival {
 // TestPairOverLinks: the faster the link the earlier the first token, with either
 // generation of connectors, and decode is steadier than on one server.
 func TestPairOverLinks(t *testing.T) {
-	profile, err := ProfileByName("fast")
+	profile, err := model.ProfileByName("fast")
 	if err != nil {
 		t.Fatal(err)
 	}
 	net := profile.Net
-	links := []Link{net.NVLink, linkOver(net, transportRDMA, 2), linkOver(net, transportRDMA, 1), net.TCP}
+	links := []model.Link{net.NVLink, linkOver(net, transportRDMA, 2), linkOver(net, transportRDMA, 1), net.TCP}
 	for _, blocking := range []bool{false, true} {
 		arrivals := evenArrivals(200, 1024, 32, 55*time.Millisecond)
 		c := pairConfig(t, "0.6.4")
@@ -80,7 +82,7 @@ func TestPairRefusals(t *testing.T) {
 	if _, err := (Pair{Prefill: c, Decode: bad}).Replay(nil, 1); err == nil {
 		t.Error("a decode server without blocks is accepted")
 	}
-	if _, err := (Pair{Prefill: c, Decode: c, Link: Link{Bandwidth: 1}}).Replay(evenArrivals(1, 8192, 1, 0), 1); err == nil {
+	if _, err := (Pair{Prefill: c, Decode: c, Link: model.Link{Bandwidth: 1}}).Replay(evenArrivals(1, 8192, 1, 0), 1); err == nil {
 		t.Error("a prompt that leaves no room for a token is accepted")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // pairOf starts the members of a case, with failures of either side.
@@ -107,7 +109,7 @@ func TestPairEvidence(t *testing.T) {
 
 func fastNetworkKV(t *testing.T) float64 {
 	t.Helper()
-	p, err := ProfileByName("fast")
+	p, err := model.ProfileByName("fast")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // member is one server of a pair, running in the test's process behind a real socket.
@@ -90,7 +92,7 @@ func startMember(t *testing.T, spec memberSpec) *member {
 	return m
 }
 
-func (m *member) stats() Stats {
+func (m *member) stats() model.Stats {
 	return m.server.driver.snapshot()
 }
 

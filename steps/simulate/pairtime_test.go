@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
@@ -59,12 +61,12 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	decode := startInTime(t, c.d, clock, seed+1)
 	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: decode.server.launch.kv.link(decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
 
-	var arrivals []Arrival
+	var arrivals []model.Arrival
 	begin := clock.Now() + 20*time.Millisecond
 	for i := range requests {
 		prompt := randomPrompt(i, 200+40*(i%4))
 		at := begin + time.Duration(i)*gap + time.Duration(i*i%7)*time.Millisecond
-		arrivals = append(arrivals, Arrival{At: at, Input: len(prompt), Output: output, Prompt: prompt})
+		arrivals = append(arrivals, model.Arrival{At: at, Input: len(prompt), Output: output, Prompt: prompt})
 	}
 	timelines, err := pair.Replay(arrivals, seed)
 	if err != nil {
@@ -118,7 +120,7 @@ func startInTime(t *testing.T, spec memberSpec, clock Clock, seed uint64) *membe
 
 // throughPair does as the router does, a little ahead of time: the stamp says when the
 // request comes. It returns when the answer was complete.
-func throughPair(t *testing.T, clock Clock, prefill, decode string, a Arrival, c pairCase) time.Duration {
+func throughPair(t *testing.T, clock Clock, prefill, decode string, a model.Arrival, c pairCase) time.Duration {
 	t.Helper()
 	// Not at once: who waits for a request does not look for an earlier one meanwhile.
 	if err := clock.SleepUntil(t.Context(), a.At-10*time.Millisecond); err != nil {

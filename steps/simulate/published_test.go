@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // publishedRun is a row of testdata/published.csv.
@@ -41,7 +43,7 @@ func (r *publishedRun) simulate(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", r.flags, err)
 	}
-	l.config.Noise = Noise{}
+	l.config.Noise = model.Noise{}
 	n := r.requests
 	if r.concurrency > 0 {
 		n = r.concurrency

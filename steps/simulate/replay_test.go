@@ -6,26 +6,28 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // Model is a simulated server that is run in virtual time.
 type Model struct {
-	Config Config
+	Config model.Config
 }
 
 // Replay serves all arrivals in virtual time and returns one timeline for each, in their
 // order. The same arguments give the same result to the nanosecond. The seed draws the
 // noise of one launch of the server.
-func (m Model) Replay(arrivals []Arrival, launchSeed uint64) ([]Timeline, error) {
-	f, err := NewFleet(FleetSpec{Decode: []Node{{Config: m.Config, Seed: launchSeed}}})
+func (m Model) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timeline, error) {
+	f, err := model.NewFleet(model.FleetSpec{Decode: []model.Node{{Config: m.Config, Seed: launchSeed}}})
 	if err != nil {
 		return nil, err
 	}
-	return f.replay(arrivals)
+	return replay(f, arrivals)
 }
 
 // byTime sorts arrivals: their indices in the order of their times, and the times.
-func byTime(arrivals []Arrival) (order []int, times []time.Duration) {
+func byTime(arrivals []model.Arrival) (order []int, times []time.Duration) {
 	order, times = make([]int, len(arrivals)), make([]time.Duration, len(arrivals))
 	for i := range arrivals {
 		order[i] = i
@@ -42,38 +44,38 @@ func byTime(arrivals []Arrival) (order []int, times []time.Duration) {
 // lookup buffer of vLLM before V1; without it, transfers go beside the steps of both, and
 // share the link. A Fleet has more of both.
 type Pair struct {
-	Prefill, Decode Config
-	Link            Link
+	Prefill, Decode model.Config
+	Link            model.Link
 	// Hop is the time that the router takes to pass a request, or a server's answer, on.
 	Hop time.Duration
 }
 
 // Replay serves all arrivals in virtual time: each goes to the prefill server for one
 // token and then to the decode server for all. The timelines are those of the client.
-func (p Pair) Replay(arrivals []Arrival, launchSeed uint64) ([]Timeline, error) {
-	t := Transfer{Way: Fetched, Link: p.Link}
+func (p Pair) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timeline, error) {
+	t := model.Transfer{Way: model.Fetched, Link: p.Link}
 	if p.Decode.BlockingTransfer {
-		t.Way = Blocking
+		t.Way = model.Blocking
 	}
-	f, err := NewFleet(FleetSpec{
-		Prefill: []Node{{Config: p.Prefill, Seed: launchSeed, Transfer: t}},
-		Decode:  []Node{{Config: p.Decode, Seed: launchSeed + 1, Transfer: t}},
+	f, err := model.NewFleet(model.FleetSpec{
+		Prefill: []model.Node{{Config: p.Prefill, Seed: launchSeed, Transfer: t}},
+		Decode:  []model.Node{{Config: p.Decode, Seed: launchSeed + 1, Transfer: t}},
 		Hop:     p.Hop,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return f.replay(arrivals)
+	return replay(f, arrivals)
 }
 
 // replay serves arrivals that are all to be answered.
-func (f *Fleet) replay(arrivals []Arrival) ([]Timeline, error) {
+func replay(f *model.Fleet, arrivals []model.Arrival) ([]model.Timeline, error) {
 	order, times := byTime(arrivals)
-	served, err := f.Serve(context.Background(), Traffic{Times: times, Request: func(i int) (Arrival, error) { return arrivals[order[i]], nil }})
+	served, err := f.Serve(context.Background(), model.Traffic{Times: times, Request: func(i int) (model.Arrival, error) { return arrivals[order[i]], nil }})
 	if err != nil {
 		return nil, err
 	}
-	timelines := make([]Timeline, len(arrivals))
+	timelines := make([]model.Timeline, len(arrivals))
 	for i, s := range served {
 		if s.Err != nil {
 			return nil, fmt.Errorf("replay: %w", s.Err)

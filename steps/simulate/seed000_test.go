@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // seedCell is one published block: a backend under a workload, with its figures in milliseconds.
@@ -46,7 +48,7 @@ func seedServer(t *testing.T, env map[string]string, flags ...string) *launch {
 }
 
 // seedBackend replays arrivals on one of the five backends.
-type seedBackend func([]Arrival, uint64) ([]Timeline, error)
+type seedBackend func([]model.Arrival, uint64) ([]model.Timeline, error)
 
 func seedBackends(t *testing.T) map[string]seedBackend {
 	t.Helper()
@@ -98,14 +100,14 @@ func (f figures) list() [7]float64 {
 	return [7]float64{f.ttftMean, f.ttftMedian, f.ttftP99, f.tpotMean, f.tpotMedian, f.tpotP99, f.itlMedian}
 }
 
-func seedArrivals(c seedCell, gaps []float64, launch int) []Arrival {
-	arrivals := make([]Arrival, 0, len(gaps))
+func seedArrivals(c seedCell, gaps []float64, launch int) []model.Arrival {
+	arrivals := make([]model.Arrival, 0, len(gaps))
 	var at time.Duration
 	for j, gap := range gaps {
 		// Sonnet prompts end with the last line that fits: up to 24 tokens of spread.
-		arrivals = append(arrivals, Arrival{At: at, Input: c.input - 12 + (j*7+launch*5)%25, Output: 6})
+		arrivals = append(arrivals, model.Arrival{At: at, Input: c.input - 12 + (j*7+launch*5)%25, Output: 6})
 		// The published durations exceed the schedule's by 1.8 ms a request: the old client slept after each.
-		at += time.Duration(gap / c.rate * float64(time.Second)) + 1800*time.Microsecond
+		at += time.Duration(gap/c.rate*float64(time.Second)) + 1800*time.Microsecond
 	}
 	return arrivals
 }

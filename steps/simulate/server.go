@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
@@ -97,7 +99,7 @@ func (s *Server) Open() error {
 
 // engineID names this launch to its peers.
 func (s *Server) engineID() string {
-	h := hashBlock(s.launch.settings.LaunchSeed, []int{s.pid, s.launch.port, len(s.launch.raw)})
+	h := model.Hash(s.launch.settings.LaunchSeed, []int{s.pid, s.launch.port, len(s.launch.raw)})
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h), uint16(h>>32), uint16(h>>48)&0xfff, s.launch.port&0xfff, h&0xffffffffffff)
 }
 
@@ -118,7 +120,7 @@ func (s *Server) Drive(ctx context.Context) error {
 }
 
 // Config is the configuration that the command line resolved to.
-func (s *Server) Config() Config { return s.launch.config }
+func (s *Server) Config() model.Config { return s.launch.config }
 
 // Handler answers the engine's HTTP interface.
 func (s *Server) Handler() http.Handler {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"go.uber.org/goleak"
 )
 
@@ -144,7 +146,7 @@ func TestCompletionsWhole(t *testing.T) {
 	ts := vllmServer(t)
 	_, a := request(t, ts, "POST", "/v1/completions", `{"prompt":"shall i compare thee","max_tokens":400,"min_tokens":0}`)
 	c := decode[completionChunk](t, a)
-	natural := naturalLength(Encode("shall i compare thee"))
+	natural, _ := model.Answer(model.Encode("shall i compare thee"), 1000, 0, false)
 	if *c.Choices[0].FinishReason != "stop" || c.Usage.CompletionTokens != natural {
 		t.Errorf("an answer without ignore_eos ends after %d tokens (%s), want %d (stop)", c.Usage.CompletionTokens, *c.Choices[0].FinishReason, natural)
 	}

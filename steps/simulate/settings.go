@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // SettingsEnv is the environment variable that holds the Settings of a simulated server
@@ -41,8 +43,8 @@ type Settings struct {
 	Nodes int `json:"nodes,omitempty"`
 	// Model says what the model's size is, Architecture what its configuration says of it; nil
 	// for what its folder or the table of models says.
-	Model        *ModelSize    `json:"model,omitempty"`
-	Architecture *Architecture `json:"architecture,omitempty"`
+	Model        *model.ModelSize    `json:"model,omitempty"`
+	Architecture *model.Architecture `json:"architecture,omitempty"`
 	// Fail lists the failures to inject, see Failures.
 	Fail []string `json:"fail,omitempty"`
 }
@@ -87,7 +89,7 @@ func (s Settings) check() error {
 			return fmt.Errorf("%s: model: %w", SettingsEnv, err)
 		}
 	}
-	if s.Architecture != nil && !s.Architecture.plausible() {
+	if s.Architecture != nil && !s.Architecture.Plausible() {
 		return fmt.Errorf("%s: architecture: it is not that of a transformer", SettingsEnv)
 	}
 	_, err := ParseFailures(s.Fail)
@@ -108,8 +110,8 @@ func (s Settings) startup() time.Duration {
 	return time.Duration(*s.StartupSeconds * float64(time.Second))
 }
 
-func (s Settings) noise() Noise {
-	n := DefaultNoise()
+func (s Settings) noise() model.Noise {
+	n := model.DefaultNoise()
 	if s.NoiseSD != nil {
 		n.LaunchSD = *s.NoiseSD
 	}

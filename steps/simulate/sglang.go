@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // routesSGLang are the endpoints of SGLang beside the OpenAI ones.
@@ -135,7 +137,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 
 // add a token to the cumulative answer.
 func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
-	b.Text += Decode([]int{t.Token})
+	b.Text += model.Decode([]int{t.Token})
 	b.OutputIDs = append(b.OutputIDs, t.Token)
 	b.Meta.CompletionTokens, b.Meta.CachedTokens = t.Index+1, t.Cached
 	if t.Last {
@@ -169,7 +171,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 		return nil, err
 	}
 	g := &generation{prompt: prompt, stream: req.Stream}
-	g.output, g.finish = Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
+	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
 	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
 }
 

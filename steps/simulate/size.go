@@ -3,6 +3,8 @@ package simulate
 import (
 	"errors"
 	"fmt"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // size says what of the model's size the simulation knows, and where from.
@@ -42,13 +44,13 @@ func Inspect(argv []string, settings Settings) (Inspection, error) {
 	out := Inspection{Size: l.size(), Modelled: l.config.Shape.Sized()}
 	out.Unknown = !out.Modelled && l.config.Profile.Model.Params == 0
 	switch c := l.config; {
-	case !c.weightsFit():
+	case !c.WeightsFit():
 		out.Refused = fmt.Errorf("its weights need %.1f GB and %d × %s have %.1f GB: CUDA out of memory while it loads",
 			c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device, float64(c.GPUs)*c.Profile.MemBytes/1e9)
 	case c.KVBlocks == 0:
 		out.Refused = fmt.Errorf("its weights (%.1f GB) leave no memory for the KV cache on %d × %s", c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device)
 	default:
-		if err := c.Validate(); errors.Is(err, ErrKVTooSmall) {
+		if err := c.Validate(); errors.Is(err, model.ErrKVTooSmall) {
 			out.Refused = err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // errStart ends a launch that failed with the engine's own lines already written.
@@ -36,7 +38,7 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	if err := s.clock.SleepUntil(ctx, startup/2); err != nil {
 		return err
 	}
-	if l.fail.OutOfMemory || !l.config.weightsFit() {
+	if l.fail.OutOfMemory || !l.config.WeightsFit() {
 		s.outOfMemory()
 		return errStart
 	}
@@ -173,12 +175,12 @@ func (s *Server) checkKV() error {
 	l, g, c := s.launch, s.log, s.launch.config
 	err := c.Validate()
 	if l.fail.KVTooSmall {
-		err = ErrKVTooSmall
+		err = model.ErrKVTooSmall
 	}
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, ErrKVTooSmall):
+	case !errors.Is(err, model.ErrKVTooSmall):
 		g.core("ERROR", "core.py:708", "ValueError: %v", err)
 	case l.engine == engineSGLang:
 		g.api("ERROR", "", "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=%s", l.args.str("--mem-fraction-static", "0.88"))

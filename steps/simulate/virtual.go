@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // Virtual is a server's part in a fleet, from the command line that would start it.
 type Virtual struct {
-	Node Node
+	Node model.Node
 	// Startup is the time from its start until it serves.
 	Startup time.Duration
 	launch  *launch
@@ -112,8 +114,8 @@ func (f Failures) portTaken() error {
 }
 
 // node is the server's part in a fleet.
-func (l *launch) node() Node {
-	n := Node{Config: l.config, Seed: l.settings.LaunchSeed}
+func (l *launch) node() model.Node {
+	n := model.Node{Config: l.config, Seed: l.settings.LaunchSeed}
 	if l.kv == nil || l.kv.family == familyNone {
 		return n
 	}
@@ -121,31 +123,31 @@ func (l *launch) node() Node {
 	if l.fail.TransportFallback && p.transport != transportDisk {
 		p.transport = transportTCP
 	}
-	n.Transfer = Transfer{Way: p.way(), Link: p.link(l.config.Profile.Net), Recompute: l.fail.Recompute}
+	n.Transfer = model.Transfer{Way: p.way(), Link: p.link(l.config.Profile.Net), Recompute: l.fail.Recompute}
 	return n
 }
 
 // way of this side's KV. Mooncake and SGLang write where NIXL reads, but begin when the
 // decode server has room as well.
-func (p *kvPlan) way() Way {
+func (p *kvPlan) way() model.Way {
 	switch p.family {
 	case familyNIXL, familyMooncake:
-		return Fetched
+		return model.Fetched
 	case familyV0:
-		return Blocking
+		return model.Blocking
 	case familyP2P:
-		return Pushed
+		return model.Pushed
 	case familyFiles:
-		return Stored
+		return model.Stored
 	case familyDummy:
-		return Given
+		return model.Given
 	case familyContent:
 		if p.peer == "" { // it is the receiver that others write to
-			return Delivered
+			return model.Delivered
 		}
-		return Stored
+		return model.Stored
 	}
-	return Computed
+	return model.Computed
 }
 
 // TellsCached says whether answers of an endpoint tell how many tokens were cached.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // TestStartVirtual: a command line becomes a part of a fleet, with the log and the end of
@@ -13,14 +15,14 @@ func TestStartVirtual(t *testing.T) {
 	for _, tt := range []struct {
 		name, settings string
 		flags          []string
-		way            Way
+		way            model.Way
 		status         int    // of a server that fails to start
 		fails          string // other errors
 		log            string
 	}{
 		{name: "alone", log: "Application startup complete."},
-		{name: "NIXL", flags: kvFlag("NixlConnector", "both", ""), way: Fetched},
-		{name: "P2P", flags: kvFlag("P2pNcclConnector", "consumer", ""), settings: `{"version":"0.20.0"}`, way: Pushed},
+		{name: "NIXL", flags: kvFlag("NixlConnector", "both", ""), way: model.Fetched},
+		{name: "P2P", flags: kvFlag("P2pNcclConnector", "consumer", ""), settings: `{"version":"0.20.0"}`, way: model.Pushed},
 		{name: "flag", flags: []string{"--no-such-flag"}, status: 2, log: "unrecognized arguments: --no-such-flag"},
 		{name: "memory", settings: `{"fail":["oom"]}`, status: 1, log: "CUDA out of memory"},
 		{name: "port", settings: `{"fail":["port_in_use"]}`, status: 1, log: "Address already in use"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // maxBody bounds a request's body: a prompt of a million tokens as JSON numbers fits.
@@ -52,7 +54,7 @@ func (s *Server) errorBody(err error) (int, any) {
 	var e apiError
 	if !errors.As(err, &e) {
 		e = apiError{status: http.StatusInternalServerError, kind: "InternalServerError", message: err.Error()}
-		if errors.Is(err, ErrTooLong) {
+		if errors.Is(err, model.ErrTooLong) {
 			e = apiError{status: http.StatusBadRequest, kind: "BadRequestError", message: err.Error()}
 		}
 	}

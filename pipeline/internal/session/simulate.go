@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/simulate"
 )
@@ -40,7 +42,7 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 			return s, fmt.Errorf("%s: simulate.%s: %w", spec.Addr, name, err)
 		}
 	}
-	architecture, ok, err := simulate.ReadArchitecture(modelDir(spec, dir))
+	architecture, ok, err := model.ReadArchitecture(modelDir(spec, dir))
 	if err != nil {
 		return s, fmt.Errorf("%s: model: %w", spec.Addr, err)
 	}
@@ -56,7 +58,7 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 		return s, err
 	}
 	if s.Profile != "" {
-		if _, err := simulate.ProfileByName(s.Profile); err != nil {
+		if _, err := model.ProfileByName(s.Profile); err != nil {
 			return s, err
 		}
 	}
@@ -98,7 +100,7 @@ func set(s *simulate.Settings, name string, value any) error {
 func setSize(s *simulate.Settings, name string, number float64) bool {
 	m := s.Model
 	if m == nil {
-		m = &simulate.ModelSize{}
+		m = &model.ModelSize{}
 	}
 	switch name {
 	case "parameters":

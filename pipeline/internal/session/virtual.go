@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
@@ -100,7 +102,7 @@ type virtualRouter struct {
 
 // virtualFleet is a fleet on the machine's clock.
 type virtualFleet struct {
-	*simulate.Fleet
+	*model.Fleet
 	began time.Time
 	front *simulate.Virtual // that answers clients' questions
 }
@@ -249,7 +251,7 @@ func (v *virtualMachine) fleet(url string) (*virtualFleet, error) {
 	if front.fleet != nil {
 		return front.fleet, nil
 	}
-	spec := simulate.FleetSpec{Every: notesEvery}
+	spec := model.FleetSpec{Every: notesEvery}
 	members := []*virtualProcess{front}
 	if r := front.router; r != nil {
 		behind := slices.Concat(r.prefill, r.decode)
@@ -273,7 +275,7 @@ func (v *virtualMachine) fleet(url string) (*virtualFleet, error) {
 	if front.router != nil {
 		spec.Hop = spec.Decode[0].Config.Profile.Hop
 	}
-	f, err := simulate.NewFleet(spec)
+	f, err := model.NewFleet(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +355,7 @@ func (s virtualServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Obse
 		return steps.Observation{}, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
 	}
 	if p.fleet == nil {
-		return observation(s.machine.Now(), simulate.Note{}), nil
+		return observation(s.machine.Now(), model.Note{}), nil
 	}
 	return observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
@@ -371,7 +373,7 @@ func (s virtualServer) Chronicle(_ context.Context, ep steps.Endpoint) []steps.O
 	return out
 }
 
-func observation(at time.Time, n simulate.Note) steps.Observation {
+func observation(at time.Time, n model.Note) steps.Observation {
 	s := n.Stats
 	return steps.Observation{
 		At: at,

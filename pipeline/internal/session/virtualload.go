@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
+
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
@@ -53,14 +55,14 @@ type virtualModel struct {
 }
 
 // embedded is the text that prompts are made of, as token ids.
-var embedded = sync.OnceValue(func() []int { return simulate.Encode(dataset.Text()) })
+var embedded = sync.OnceValue(func() []int { return model.Encode(dataset.Text()) })
 
 // Tokenize implements load.Model.
 func (virtualModel) Tokenize(text string) []int {
 	if text == dataset.Text() {
 		return embedded()
 	}
-	return simulate.Encode(text)
+	return model.Encode(text)
 }
 
 // TokenizeChat implements load.Model.
@@ -77,19 +79,19 @@ type asked struct {
 // Serve implements load.Model.
 func (m virtualModel) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
 	var wanted []asked
-	served, err := m.fleet.Serve(ctx, simulate.Traffic{
+	served, err := m.fleet.Serve(ctx, model.Traffic{
 		Times: t.Times, Limit: t.Limit, Requests: t.Requests, Duration: t.Duration, Think: t.Think, Timeout: t.Timeout,
-		Request: func(i int) (simulate.Arrival, error) {
+		Request: func(i int) (model.Arrival, error) {
 			r, err := t.Request(i)
 			if err != nil {
-				return simulate.Arrival{}, err
+				return model.Arrival{}, err
 			}
-			n, finish := simulate.Answer(r.Prompt, r.Want, 0, r.IgnoreEOS)
+			n, finish := model.Answer(r.Prompt, r.Want, 0, r.IgnoreEOS)
 			for len(wanted) <= i {
 				wanted = append(wanted, asked{})
 			}
 			wanted[i] = asked{r.Want, finish}
-			return simulate.Arrival{Input: len(r.Prompt), Output: n, Prompt: r.Prompt}, nil
+			return model.Arrival{Input: len(r.Prompt), Output: n, Prompt: r.Prompt}, nil
 		},
 	})
 	m.machine.reach(m.fleet.began.Add(m.fleet.Now()))
@@ -104,7 +106,7 @@ func (m virtualModel) Serve(ctx context.Context, t load.ModelTraffic) ([]record.
 }
 
 // record writes an answer down as the load generator does.
-func (m virtualModel) record(i int, s simulate.Served, a asked) record.Request {
+func (m virtualModel) record(i int, s model.Served, a asked) record.Request {
 	q := record.Request{
 		Index: i, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
 		WantTokens: a.want, OutputTokens: len(s.Tokens), CachedTokens: -1, Status: 200, Finish: a.finish,
@@ -122,7 +124,7 @@ func (m virtualModel) record(i int, s simulate.Served, a asked) record.Request {
 	switch {
 	case s.Err == nil:
 		return q
-	case errors.Is(s.Err, simulate.ErrRequestTimeout):
+	case errors.Is(s.Err, model.ErrRequestTimeout):
 		q.Failure = record.FailTimeout
 	default:
 		q.Status, q.Failure = 400, record.FailStatus

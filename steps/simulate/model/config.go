@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"errors"
@@ -73,27 +73,27 @@ func (c Config) KVTokens() int { return c.KVBlocks * c.BlockSize }
 
 func (c Config) watermarkBlocks() int { return int(c.Watermark * float64(c.KVBlocks)) }
 
-// kvTokenBytes is what the KV of one token takes on all GPUs together.
-func (c Config) kvTokenBytes() float64 {
+// KVTokenBytes is what the KV of one token takes on all GPUs together.
+func (c Config) KVTokenBytes() float64 {
 	return c.Shape.KVBytesPerToken * c.Shape.copies(c.tensorParallel())
 }
 
 // tensorParallel is how many GPUs share each layer.
 func (c Config) tensorParallel() int { return max(c.GPUs/max(c.Stages, 1), 1) }
 
-// kvBlocksFor is the number of KV blocks that fit into the share utilization of the memory
+// KVBlocksFor is the number of KV blocks that fit into the share utilization of the memory
 // of the devices, beside weights and reserve. It can be 0.
-func (c Config) kvBlocksFor(utilization float64) int {
+func (c Config) KVBlocksFor(utilization float64) int {
 	p := c.Profile
 	free := float64(c.GPUs)*(p.MemBytes*utilization-p.ReservedBytes) - c.Shape.WeightBytes
-	return max(0, int(free/(c.kvTokenBytes()*float64(c.BlockSize))))
+	return max(0, int(free/(c.KVTokenBytes()*float64(c.BlockSize))))
 }
 
 // contextBytes of each device are taken before anything is loaded.
 const contextBytes = 0.5e9
 
-// weightsFit reports whether the weights can be loaded at all.
-func (c Config) weightsFit() bool {
+// WeightsFit reports whether the weights can be loaded at all.
+func (c Config) WeightsFit() bool {
 	return c.Shape.WeightBytes <= float64(max(c.GPUs, 1))*(c.Profile.MemBytes-contextBytes)
 }
 

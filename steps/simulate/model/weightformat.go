@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"strings"
@@ -34,8 +34,8 @@ var namedFormats = []struct {
 	{"marlin", WeightFormat{Bits: 4.25}},
 }
 
-// formatNamed finds the format that a name or a flag's value tells.
-func formatNamed(text string) (WeightFormat, bool) {
+// FormatNamed finds the format that a name or a flag's value tells.
+func FormatNamed(text string) (WeightFormat, bool) {
 	text = strings.ToLower(text)
 	for _, f := range namedFormats {
 		if strings.Contains(text, f.word) {

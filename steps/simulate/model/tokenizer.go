@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "strings"
 
@@ -107,7 +107,7 @@ func pow26(n int) int {
 // hash of the last tokens and the position. It never ends a text by itself.
 func nextToken(ids []int) int {
 	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
-	h := hashBlock(uint64(len(ids)), ids[max(0, len(ids)-8):])
+	h := Hash(uint64(len(ids)), ids[max(0, len(ids)-8):])
 	pick := func(letters string) byte {
 		c := letters[h%uint64(len(letters))]
 		h /= uint64(len(letters))
@@ -121,7 +121,7 @@ func nextToken(ids []int) int {
 // naturalLength is the number of tokens after which the model ends its answer when it is
 // not told to ignore that: between 16 and 271, from a hash of the prompt.
 func naturalLength(prompt []int) int {
-	return 16 + int(hashBlock(0, prompt)>>1%256)
+	return 16 + int(Hash(0, prompt)>>1%256)
 }
 
 // Answer is how many of want tokens the model makes, at least so many, and why it ends there.

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 // Architecture is a transformer by the figures of its configuration. Its zero fields have
 // the usual values: one KV head for each head, heads as wide as the hidden state divided by

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"fmt"
@@ -152,7 +152,7 @@ type Staging struct {
 	Launch time.Duration
 }
 
-func (s Staging) time(bytes float64) time.Duration {
+func (s Staging) Time(bytes float64) time.Duration {
 	if s.Rate == 0 {
 		return s.PerTransfer
 	}

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"encoding/json"
@@ -79,7 +79,7 @@ func ParseArchitecture(text []byte) (Architecture, bool, error) {
 		}
 	}
 	a := architectureOf(configFields(fields))
-	if !a.plausible() {
+	if !a.Plausible() {
 		return Architecture{}, false, nil
 	}
 	return a, true, nil
@@ -229,13 +229,13 @@ func (f configFields) format() WeightFormat {
 	if q.In4 {
 		return WeightFormat{Bits: 4.25}
 	}
-	format, _ := formatNamed(q.Method + " " + q.Algo)
+	format, _ := FormatNamed(q.Method + " " + q.Algo)
 	return format
 }
 
-// plausible reports whether the figures are those of a model: complete, and none of them so
+// Plausible reports whether the figures are those of a model: complete, and none of them so
 // large that arithmetic with them means nothing.
-func (a Architecture) plausible() bool {
+func (a Architecture) Plausible() bool {
 	if !a.complete() || a.KVHeads > a.Heads || a.ExpertsPerToken > max(a.Experts, 1) {
 		return false
 	}

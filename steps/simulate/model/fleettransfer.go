@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "time"
 
@@ -42,7 +42,7 @@ func (f *Fleet) prefilled(q *fleetRequest) {
 	answer := f.now
 	switch q.decode.node.Transfer.Way {
 	case Pushed, Delivered, Stored:
-		end := q.prefill.nics.reserve(f.now, f.bytes(q.decode, q.input))
+		end := q.prefill.nics.Reserve(f.now, f.bytes(q.decode, q.input))
 		if q.decode.node.Transfer.Way != Pushed {
 			answer = end
 		}
@@ -77,9 +77,9 @@ func (f *Fleet) fetch(q *fleetRequest) {
 	case t.Recompute:
 	case t.Way == Fetched:
 		// Both sides' devices carry it, each with its own other transfers.
-		end = max(q.prefill.nics.reserve(f.now, bytes), q.decode.nics.reserve(f.now, bytes))
+		end = max(q.prefill.nics.Reserve(f.now, bytes), q.decode.nics.Reserve(f.now, bytes))
 	case t.Way == Stored:
-		end = q.decode.nics.reserve(f.now, bytes)
+		end = q.decode.nics.Reserve(f.now, bytes)
 	}
 	from := f.now
 	f.at(end, func() {
@@ -122,7 +122,7 @@ func (p *blockingPair) begin(n *fleetNode, step Step) {
 		p.fetch(step, step.Fetches)
 		return
 	}
-	step = step.shift(p.transferEnd)
+	step = step.Shift(p.transferEnd)
 	p.prefillStart, p.prefillEnd = step.Start, step.End
 	p.fleet.at(p.prefillEnd, p.endPrefill)
 }
@@ -139,7 +139,7 @@ func (p *blockingPair) fetch(step Step, ids []int) {
 			}
 		}
 		if len(tokens) > 0 {
-			step = p.decode.Fetched(step.shift(f.now), tokens)
+			step = p.decode.Fetched(step.Shift(f.now), tokens)
 		}
 		f.at(step.End, func() { f.finish(p.decode) })
 		return
@@ -147,12 +147,12 @@ func (p *blockingPair) fetch(step Step, ids []int) {
 	staging := p.prefill.cfg.Profile.Staging
 	begin := func() {
 		shape := p.decode.cfg.Shape
-		bytes := float64(p.decode.Missing(ids[0])) * (shape.KVBytesPerToken + shape.hiddenBytes())
+		bytes := float64(p.decode.Missing(ids[0])) * (shape.KVBytesPerToken + shape.HiddenBytes())
 		if p.decode.node.Transfer.Recompute {
 			bytes = 0
 		}
 		from := f.now
-		p.transferEnd = p.prefill.nics.reserve(f.now, bytes) + staging.time(bytes)
+		p.transferEnd = p.prefill.nics.Reserve(f.now, bytes) + staging.Time(bytes)
 		if p.prefill.busy {
 			p.prefillEnd += p.transferEnd - f.now
 		}

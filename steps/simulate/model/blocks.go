@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "slices"
 
@@ -159,14 +159,14 @@ func (p *blockPool) unlink(id int32) {
 func hashBlocks(prev uint64, ids []int, blockSize int) []uint64 {
 	hashes := make([]uint64, 0, len(ids)/blockSize)
 	for len(ids) >= blockSize {
-		prev = hashBlock(prev, ids[:blockSize])
+		prev = Hash(prev, ids[:blockSize])
 		hashes = append(hashes, prev)
 		ids = ids[blockSize:]
 	}
 	return hashes
 }
 
-func hashBlock(prev uint64, ids []int) uint64 {
+func Hash(prev uint64, ids []int) uint64 {
 	const prime = 1099511628211
 	h := uint64(14695981039346656037)
 	mix := func(v uint64) {

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "time"
 
@@ -73,8 +73,8 @@ func (c Config) stepTime(w work) time.Duration {
 	return t + seconds(max(memory, compute)+attention) + c.reduceTime(tokens) + c.Span.time(m, c.GPUs, w)
 }
 
-// shortestStep is the time of the least step that there is, one decoded token without context.
-func (c Config) shortestStep() time.Duration {
+// ShortestStep is the time of the least step that there is, one decoded token without context.
+func (c Config) ShortestStep() time.Duration {
 	var least work
 	least.addDecode(0)
 	t := c.stepTime(least)
@@ -96,7 +96,7 @@ func (c Config) reduceTime(tokens int) time.Duration {
 		return 0
 	}
 	link := c.Profile.Net.NVLink
-	bytes := c.Shape.hiddenBytes() * float64(tokens) * 2 * float64(k-1) / float64(k)
+	bytes := c.Shape.HiddenBytes() * float64(tokens) * 2 * float64(k-1) / float64(k)
 	return time.Duration(2*c.Shape.Layers+1) * link.Time(bytes)
 }
 

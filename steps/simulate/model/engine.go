@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"errors"
@@ -81,8 +81,8 @@ type Step struct {
 	Prompts []int
 }
 
-// shift moves a step that could not begin when it was planned.
-func (s Step) shift(now time.Duration) Step {
+// Shift moves a step that could not begin when it was planned.
+func (s Step) Shift(now time.Duration) Step {
 	if late := now - s.Start; late > 0 {
 		s.Start, s.End = s.Start+late, s.End+late
 	}
@@ -292,7 +292,7 @@ func (e *Engine) emit(s *sequence) Event {
 		ev.Token = nextToken(s.ids)
 		s.ids = append(s.ids, ev.Token)
 		if e.cfg.PrefixCache && len(s.ids)%e.cfg.BlockSize == 0 {
-			s.hashes = append(s.hashes, hashBlock(lastOf(s.hashes), s.ids[len(s.ids)-e.cfg.BlockSize:]))
+			s.hashes = append(s.hashes, Hash(lastOf(s.hashes), s.ids[len(s.ids)-e.cfg.BlockSize:]))
 		}
 	}
 	s.produced++

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "time"
 
@@ -25,7 +25,7 @@ func (s Span) time(m ModelShape, gpus int, w work) time.Duration {
 	if s.Nodes < 2 || tokens == 0 {
 		return 0
 	}
-	hidden := m.hiddenBytes() * float64(tokens)
+	hidden := m.HiddenBytes() * float64(tokens)
 	perNode := max(gpus/s.Nodes, 1)
 	if s.TensorParallel <= perNode {
 		return time.Duration(s.Nodes-1)*s.Link.Time(hidden) + s.Link.Latency

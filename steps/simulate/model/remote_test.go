@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"testing"
@@ -89,7 +89,7 @@ func TestRemoteInvariants(t *testing.T) {
 func TestNICQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Link{Bandwidth: 1e9, Latency: time.Microsecond * time.Duration(rapid.IntRange(0, 100).Draw(t, "latency")), NICs: rapid.IntRange(1, 4).Draw(t, "nics")}
-		q := newNICQueue(l)
+		q := NewNICQueue(l)
 		var now, last time.Duration
 		total := 0.0
 		first := time.Duration(-1)
@@ -99,7 +99,7 @@ func TestNICQueue(t *testing.T) {
 			if first < 0 {
 				first = now
 			}
-			end := q.reserve(now, bytes)
+			end := q.Reserve(now, bytes)
 			if end < last || end < now+l.Time(bytes)-time.Microsecond {
 				t.Fatalf("a transfer of %v bytes asked at %v ends at %v, the one before at %v", bytes, now, end, last)
 			}

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "time"
 
@@ -40,19 +40,19 @@ func (n Network) RDMAPorts(ports int) Link {
 	return l
 }
 
-// nicQueue hands out the time of a link's NICs. Each works off its parts first in, first
+// NICQueue hands out the time of a link's NICs. Each works off its parts first in, first
 // out; a transfer is over when its last part is.
-type nicQueue struct {
+type NICQueue struct {
 	link Link
 	free []time.Duration // when each NIC is idle again
 }
 
-func newNICQueue(l Link) *nicQueue {
-	return &nicQueue{link: l, free: make([]time.Duration, max(l.NICs, 1))}
+func NewNICQueue(l Link) *NICQueue {
+	return &NICQueue{link: l, free: make([]time.Duration, max(l.NICs, 1))}
 }
 
-// reserve books a transfer that is asked for at now and returns its end.
-func (q *nicQueue) reserve(now time.Duration, bytes float64) time.Duration {
+// Reserve books a transfer that is asked for at now and returns its end.
+func (q *NICQueue) Reserve(now time.Duration, bytes float64) time.Duration {
 	part := seconds(bytes / (q.link.Bandwidth * float64(len(q.free))))
 	var end time.Duration
 	for i, free := range q.free {

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import "math"
 
@@ -39,8 +39,8 @@ type ModelShape struct {
 	Vocabulary int
 }
 
-// hiddenBytes of one token's last hidden state, in 16 bits.
-func (m ModelShape) hiddenBytes() float64 {
+// HiddenBytes of one token's last hidden state, in 16 bits.
+func (m ModelShape) HiddenBytes() float64 {
 	if m.Residual > 0 {
 		return 2 * float64(m.Residual)
 	}
@@ -78,8 +78,8 @@ func (m ModelShape) vocabulary() int {
 	return 152064
 }
 
-// withKVBits stores KV in another number of bits than 16.
-func (m ModelShape) withKVBits(bits float64) ModelShape {
+// WithKVBits stores KV in another number of bits than 16.
+func (m ModelShape) WithKVBits(bits float64) ModelShape {
 	m.KVBytesPerToken *= bits / 16
 	m.WindowKVBytesPerToken *= bits / 16
 	return m

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"math"
@@ -20,7 +20,7 @@ func TestKnownModelsHaveTheirPublishedSize(t *testing.T) {
 			t.Errorf("%s is there twice", m.key)
 		}
 		keys[m.key] = true
-		if m.key != strings.ToLower(m.key) || !m.architecture.plausible() {
+		if m.key != strings.ToLower(m.key) || !m.architecture.Plausible() {
 			t.Errorf("%s: %+v", m.key, m.architecture)
 		}
 		total, active := m.architecture.Total()/1e9, m.architecture.Active()/1e9
@@ -162,8 +162,8 @@ func TestSizesAreMonotonic(t *testing.T) {
 		if a.stepTime(w) > b.stepTime(w)+time.Microsecond {
 			t.Fatalf("%.3g parameters take %v, %.3g take %v", s.Parameters, a.stepTime(w), larger.Parameters, b.stepTime(w))
 		}
-		if a.kvBlocksFor(0.9) < b.kvBlocksFor(0.9) {
-			t.Fatalf("%.3g parameters leave %d blocks, %.3g leave %d", s.Parameters, a.kvBlocksFor(0.9), larger.Parameters, b.kvBlocksFor(0.9))
+		if a.KVBlocksFor(0.9) < b.KVBlocksFor(0.9) {
+			t.Fatalf("%.3g parameters leave %d blocks, %.3g leave %d", s.Parameters, a.KVBlocksFor(0.9), larger.Parameters, b.KVBlocksFor(0.9))
 		}
 		twice := a
 		twice.GPUs *= 2
@@ -187,7 +187,7 @@ func TestModelSizeDecides(t *testing.T) {
 	}
 	config := func(model string) Config {
 		c := Config{Profile: profile, Shape: KnownShape(model, published), GPUs: 2, BlockSize: 16, MaxModelLen: 8192, Noise: DefaultNoise()}
-		c.KVBlocks = c.kvBlocksFor(0.9)
+		c.KVBlocks = c.KVBlocksFor(0.9)
 		return c
 	}
 	var decode, prefill work

@@ -1,4 +1,4 @@
-package simulate
+package model
 
 import (
 	"container/heap"
@@ -59,7 +59,7 @@ type fleetNode struct {
 	*Engine
 	node  Node
 	busy  bool
-	nics  *nicQueue
+	nics  *NICQueue
 	moved Moved
 	notes []Note
 }
@@ -110,7 +110,7 @@ func newFleetNodes(list []Node) ([]*fleetNode, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = &fleetNode{Engine: e, node: n, nics: newNICQueue(n.Transfer.Link)}
+		out[i] = &fleetNode{Engine: e, node: n, nics: NewNICQueue(n.Transfer.Link)}
 	}
 	return out, nil
 }
