@@ -9,7 +9,7 @@ LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERS
 # Packages with property tests. They draw the same each time here, and wander in the nightly workflow.
 PROPERTIES := $(filter-out ./pipeline/,$(sort $(dir $(shell grep -rl --include=*_test.go '"pgregory.net/rapid"' .))))
 
-.PHONY: build demo demo-live test wander race lint fmt golden bench operating-characteristics contract clean
+.PHONY: build demo demo-live test full wander race lint fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
 build:
@@ -37,6 +37,11 @@ test:
 	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES))")
 	$(GO) test $(PROPERTIES) -rapid.seed=1
 	$(GO) test -timeout 75m ./pipeline
+
+# Long simulations whole: error rates at the number of files that they are stated for, every
+# mutant, every line of a journal. A quarter of an hour.
+full:
+	$(GO) test -count=1 -timeout 60m $$(grep -rl 'flag.Bool("full"' --include=*_test.go . | xargs -n1 dirname | sort -u) -full
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
 wander:

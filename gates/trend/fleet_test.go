@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates/trend"
 )
 
-var full = flag.Bool("full", false, "simulate ten times as many quarters of nights")
+var full = flag.Bool("full", false, "simulate many more quarters of nights")
 
 // nightsWatched is a quarter of a year.
 const nightsWatched = 90
@@ -43,7 +43,7 @@ func watch(tb testing.TB, m metric.Metric, x []float64, together int) (begun int
 // where nothing changed, that has to be rare over all of them.
 func TestFleetWithoutAChange(t *testing.T) {
 	const series = 30
-	fleets := 4
+	fleets := 2
 	if *full {
 		fleets = 40
 	}
@@ -67,7 +67,7 @@ func TestFleetWithoutAChange(t *testing.T) {
 
 // A loss of 0.3 % a night, and one of +8 % at once, are found, and stay found.
 func TestLossesStayFound(t *testing.T) {
-	series := 30
+	series := 8
 	if *full {
 		series = 300
 	}

@@ -309,8 +309,15 @@ func TestChangeCannotJudgeItself(t *testing.T) {
 	if code, out := j.judge(judgedFile); code != exitRegression {
 		t.Fatalf("the file itself: exit status %d\n%s", code, out)
 	}
+	least, step := 25, 4
+	if *full {
+		least, step = 100, 1
+	}
 	judged, refused := 0, 0
-	for _, m := range mutants(t, judgedFile) {
+	for i, m := range mutants(t, judgedFile) {
+		if i%step != 0 {
+			continue
+		}
 		switch code, out := j.judge(m.text); code {
 		case exitRegression:
 			judged++
@@ -323,7 +330,7 @@ func TestChangeCannotJudgeItself(t *testing.T) {
 			t.Errorf("%s: exit status %d\n%s", m.name, code, out)
 		}
 	}
-	if judged < 100 || refused < 100 {
+	if judged < least || refused < least {
 		t.Errorf("%d mutants were judged and %d refused: the test shows little", judged, refused)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 )
+
+var full = flag.Bool("full", false, "import files of a million requests, not of a hundred thousand")
 
 // detailedFile writes the --save-detailed file of n requests of tokens each, without ever
 // holding it: request i has a TTFT of (100 + i mod 50) ms and gaps of 10 ms.
@@ -99,7 +102,7 @@ func TestLargeFile(t *testing.T) {
 		{"a million", 1_000_000, 16, 0, true, 2200},
 		{"a million, beyond the limit", 1_000_000, 40, 100_000, false, 300},
 	}
-	if testing.Short() {
+	if !*full {
 		for i := range tests {
 			tests[i].requests, tests[i].megabytes = tests[i].requests/10, max(tests[i].megabytes/6, 200)
 		}

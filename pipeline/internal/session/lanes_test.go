@@ -166,7 +166,7 @@ func (f nodesOfAFile) launch(rep plan.Repeat, l plan.Launch, node int, rng *rand
 	return launched
 }
 
-// TestEqualSidesSideBySide: over 500 files whose nodes differ by 5 %, the real schedule
+// TestEqualSidesSideBySide: over 500 files (with -full, a tenth of them otherwise) whose nodes differ by 5 %, the real schedule
 // pairs sides on one node, and no more of them than alpha are called a regression. A margin
 // of 0.1 % leaves that to the significance alone.
 func TestEqualSidesSideBySide(t *testing.T) {
@@ -181,8 +181,8 @@ func TestEqualSidesSideBySide(t *testing.T) {
 		{4, "5%", 50, 1, 49},
 		{2, "0.1%", 200, 20, 0}, // 10 are 5 %, and more than 20 come by chance in 1 of 1,000 tests
 	} {
-		if testing.Short() { // the chances at the right are those of the whole numbers
-			tt.files, tt.green = tt.files/10, tt.green/10-1
+		if !*full {
+			tt.files, tt.alarms, tt.green = tt.files/10, (tt.alarms+4)/5, tt.green/10-1
 		}
 		cfg, p := planSideBySide(t, tt.nodes, tt.margin)
 		if p.Cluster.Lanes != tt.nodes || p.FamilySize < 20 {
@@ -228,13 +228,14 @@ func TestSidesOnDifferentNodes(t *testing.T) {
 		return 0
 	}
 	alarms := 0
-	for seed := range 40 { // enough for a rate of nearly all
+	const files = 10 // enough for a rate of nearly all
+	for seed := range files {
 		if (nodesOfAFile{cfg, p, apart, func(int) string { return "" }}).play(t, seed).Verdict == result.Regression {
 			alarms++
 		}
 	}
-	if alarms < 20 {
-		t.Errorf("%d of 40 files with their sides apart are called a regression: the simulation has no effect of nodes", alarms)
+	if alarms < files/2 {
+		t.Errorf("%d of %d files with their sides apart are called a regression: the simulation has no effect of nodes", alarms, files)
 	}
 	doc := nodesOfAFile{cfg, p, apart, func(node int) string { return fmt.Sprintf("n%d", node) }}.play(t, 1)
 	if doc.Verdict != result.Invalid || !strings.Contains(doc.Gates[0].Decisions[0].Reason, "in repeat 1: nodes: base n0, head n1") {

@@ -15,19 +15,23 @@ import (
 
 const quickstart = "../../../examples/quickstart/quickstart.pipeline.hcl"
 
-// TestEqualSidesInVirtualTime runs the quickstart with two equal sides 200 times, with
+// TestEqualSidesInVirtualTime runs the quickstart with two equal sides again and again, with
 // the simulator's model in virtual time behind the real plan, reduction and judgement.
-// A file may be called a regression in at most alpha of the runs: with 200 of them and
-// alpha = 0.05 more than 20 happen with a chance below 0.1 %.
+// A file may be called a regression in at most alpha of the runs: with alpha = 0.05 more
+// than 20 of 200, or 5 of 20, happen with a chance below 0.1 %.
 func TestEqualSidesInVirtualTime(t *testing.T) {
+	files, most := 20, 5
+	if *full {
+		files, most = 200, 20
+	}
 	v := newRehearsed(t, "off", 5, 5)
 	verdicts := map[result.Verdict]int{}
-	for seed := range 200 {
+	for seed := range files {
 		verdicts[v.run(t, seed).Verdict]++
 	}
-	t.Logf("200 files with equal sides: %v", verdicts)
-	if n := verdicts[result.Regression]; n > 20 {
-		t.Errorf("%d of 200 files with equal sides are called a regression; alpha allows about 10, and 20 by chance", n)
+	t.Logf("%d files with equal sides: %v", files, verdicts)
+	if n := verdicts[result.Regression]; n > most {
+		t.Errorf("%d of %d files with equal sides are called a regression, want at most %d", n, files, most)
 	}
 	if n := verdicts[result.Missing] + verdicts[result.Invalid]; n > 0 {
 		t.Errorf("%d files are missing or invalid, although nothing failed", n)
@@ -37,15 +41,19 @@ func TestEqualSidesInVirtualTime(t *testing.T) {
 // TestPlantedChangeInVirtualTime is the counterpart: the change that the quickstart is
 // about is found.
 func TestPlantedChangeInVirtualTime(t *testing.T) {
+	files, least := 8, 8
+	if *full {
+		files, least = 40, 38
+	}
 	v := newRehearsed(t, "on", 5, 5)
 	found := 0
-	for seed := range 40 {
+	for seed := range files {
 		if v.run(t, seed).Verdict == result.Regression {
 			found++
 		}
 	}
-	if found < 38 {
-		t.Errorf("the planted change was found in %d of 40 files, want at least 38", found)
+	if found < least {
+		t.Errorf("the planted change was found in %d of %d files, want at least %d", found, files, least)
 	}
 }
 
@@ -64,6 +72,9 @@ func TestLooksInVirtualTime(t *testing.T) {
 		{"off", 100, 8, result.Regression, 0, 13}, // 5 % of 100, and 13 with a chance below 0.1 %
 		{"on", 30, 5, result.Regression, 29, 30},
 	} {
+		if !*full {
+			tt.files, tt.atLeast, tt.atMost = tt.files/10, tt.atLeast/10, (tt.atMost+3)/5
+		}
 		v := newRehearsed(t, tt.head, 4, 12)
 		found, pairs := 0, 0
 		for seed := range tt.files {

@@ -1,0 +1,5 @@
+package engine
+
+import "flag"
+
+var full = flag.Bool("full", false, "resume from every line of a journal, not from some")

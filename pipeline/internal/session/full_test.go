@@ -1,0 +1,5 @@
+package session
+
+import "flag"
+
+var full = flag.Bool("full", false, "simulate as many files as the error rates need that tests hold")
