@@ -1,5 +1,7 @@
 package steps
 
+import "github.com/servegate/pipeline/steps/enum"
+
 import "github.com/zclconf/go-cty/cty"
 
 // containerSchema lists the arguments of a server's container block.
@@ -15,7 +17,7 @@ func containerProgramAttrs() []Attr {
 	texts := cty.List(cty.String)
 	return []Attr{
 		{Name: "entrypoint", Type: texts, Doc: "Words before the engine's arguments, instead of the engine's own program. Older vLLM images need [\"python3\", \"-m\", \"vllm.entrypoints.openai.api_server\"]. The image's entrypoint is replaced."},
-		{Name: "pull", Type: cty.String, Enum: []string{PullMissing, PullAlways, PullNever}, Doc: "When to pull the image: missing (the default), always (once for each session) or never."},
+		{Name: "pull", Type: cty.String, Enum: enum.Values{{Name: PullMissing, Doc: "if the daemon does not have it; unless set"}, {Name: PullAlways, Doc: "once for each session"}, {Name: PullNever}}, Doc: "When to pull the image."},
 		{Name: "platform", Type: cty.String, Doc: "Platform of the image, for example linux/arm64; the daemon's own unless set."},
 		{Name: "workdir", Type: cty.String, Doc: "Working directory in the container; the image's own unless set."},
 		{Name: "user", Type: cty.String, Doc: "User, or user:group, that the server runs as; the image's own unless set."},
@@ -29,8 +31,8 @@ func containerResourceAttrs() []Attr {
 	texts := cty.List(cty.String)
 	return []Attr{
 		{Name: "network", Type: cty.String, Doc: "bridge (the default: the port is published on 127.0.0.1), host, or the name of a network that exists. With bridge a proxy forwards every byte; host measures without it, and RDMA needs it."},
-		{Name: "ipc", Type: cty.String, Enum: []string{"host", "private", "shareable", "none"}, Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
-		{Name: "pid", Type: cty.String, Enum: []string{"host"}, Doc: "PID namespace; host needs the permission for privileged containers."},
+		{Name: "ipc", Type: cty.String, Enum: enum.Of("host", "private", "shareable", "none"), Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
+		{Name: "pid", Type: cty.String, Enum: enum.Of("host"), Doc: "PID namespace; host needs the permission for privileged containers."},
 		{Name: "shm_size", Type: cty.Number, Unit: UnitBytes, Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
 		{Name: "memory", Type: cty.Number, Unit: UnitBytes, Doc: "Limit of the memory of the machine that the server may use."},
 		{Name: "cpuset", Type: cty.String, Doc: "Cores that the server may use, for example 0-15,32-47."},

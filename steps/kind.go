@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -46,8 +47,8 @@ type Attr struct {
 	// Unit of a string or number: "" or one of the Unit constants. Values are
 	// converted: durations to nanoseconds, bytes to bytes, percent to a fraction (all numbers).
 	Unit Unit
-	// Enum lists the allowed strings.
-	Enum []string
+	// Enum lists the allowed strings, those of the elements in a list.
+	Enum enum.Values
 	// Blank says that an empty text has a meaning of its own. All other arguments refuse
 	// it: an empty variable must not turn a container into a process of this machine.
 	Blank bool

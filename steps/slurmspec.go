@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -59,7 +60,7 @@ func SlurmSchema() Schema {
 		{Name: "queue_timeout", Type: cty.Number, Unit: UnitDuration, Doc: "Longest wait for the nodes; no limit unless set. It is no part of a server's start-up."},
 		{Name: "side_by_side", Type: cty.Bool, Default: cty.False, Doc: "Whether repeats run at once, as many as the job has nodes for. The nodes must be alike: all servers of a role are on machines with the same GPUs and driver. Every repeat has all its sides on the same nodes, so that what differs between nodes does not enter a comparison."},
 		{Name: "load_node", Type: cty.Number, Doc: "Node on which the load is generated, counted from 0 as the argument node of servers: a step of the job for each run. Routers run there, too. Give it a node without a server, so that the load generator takes no processor from one. Unset, both run on the machine that the command runs on. With side_by_side it is one of the nodes of each repeat. This program must be on a file system that the nodes share, as files of datasets."},
-		{Name: "runtime", Type: cty.String, Enum: []string{RuntimeNone, RuntimePyxis, RuntimeApptainer}, Default: cty.StringVal(RuntimeNone), Doc: "What starts the images of servers on the nodes: pyxis, apptainer, or none for a cluster without either, whose servers are executables."},
+		{Name: "runtime", Type: cty.String, Enum: enum.Of(RuntimeNone, RuntimePyxis, RuntimeApptainer), Default: cty.StringVal(RuntimeNone), Doc: "What starts the images of servers on the nodes: pyxis, apptainer, or none for a cluster without either, whose servers are executables."},
 	}}
 }
 

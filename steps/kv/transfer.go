@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -36,7 +37,7 @@ type connector struct {
 // comes from the table of presets.
 var connectors = []connector{
 	{"nixl", "NIXL: vLLM's NixlConnector and SGLang's nixl backend, over UCX.", []string{TCP, RDMA, NVLink}, []steps.Attr{
-		{Name: "mode", Type: cty.String, Enum: []string{pull, push}, Doc: "Who moves the blocks: pull, the default, lets the decode server read them; push lets the prefill server write them (vLLM 0.24 or later)."},
+		{Name: "mode", Type: cty.String, Enum: enum.Of(pull, push), Doc: "Who moves the blocks: pull, the default, lets the decode server read them; push lets the prefill server write them (vLLM 0.24 or later)."},
 	}},
 	{"mooncake", "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs service etcd or metadata.", []string{TCP, RDMA, NVLink}, nil},
 	{"mooncake_store", "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. Needs service mooncake_master.", []string{TCP, RDMA}, nil},
@@ -94,10 +95,10 @@ func Transfers() []steps.Kind {
 
 func transferAttrs() []steps.Attr {
 	return []steps.Attr{
-		{Name: "transport", Type: cty.String, Enum: []string{NCCL, TCP, RDMA, NVLink}, Doc: "What carries the KV cache. It is checked against counters and logs; a run that used another one is invalid."},
+		{Name: "transport", Type: cty.String, Enum: enum.Of(NCCL, TCP, RDMA, NVLink), Doc: "What carries the KV cache. It is checked against counters and logs; a run that used another one is invalid."},
 		{Name: "devices", Type: cty.List(cty.String), Doc: "Network devices to use, for example [\"mlx5_0\", \"mlx5_1\"]; the connector's own choice unless set."},
 		{Name: "buffer", Type: cty.Number, Unit: steps.UnitBytes, Doc: "Size of the transfer buffer, for connectors that have one."},
-		{Name: "role", Type: cty.String, Enum: []string{"producer", "consumer", "both"}, Doc: "Role of every server of the deployment, for connectors where it is the same; otherwise each server's role says it."},
+		{Name: "role", Type: cty.String, Enum: enum.Of(steps.RoleProducer, steps.RoleConsumer, steps.RoleBoth), Doc: "Role of every server of the deployment, for connectors where it is the same; otherwise each server's role says it."},
 		{Name: "config", Type: cty.DynamicPseudoType, Doc: "Further settings of the connector, passed through as kv_connector_extra_config."},
 	}
 }

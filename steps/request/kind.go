@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -29,7 +30,7 @@ func Kind() steps.Kind {
 		Schema: steps.Schema{
 			Attrs: []steps.Attr{
 				{Name: "url", Type: cty.String, Required: true, Late: true, Doc: "Address to send to, http or https. Secrets belong into headers."},
-				{Name: "method", Type: cty.String, Default: cty.StringVal("GET"), Enum: methods, Doc: "Method of the request."},
+				{Name: "method", Type: cty.String, Default: cty.StringVal("GET"), Enum: enum.Of(methods...), Doc: "Method of the request."},
 				{Name: "headers", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Headers of the request. Secrets belong here."},
 				{Name: "body", Type: cty.DynamicPseudoType, Late: true, Doc: "Body of the request: a string as it is, anything else as JSON."},
 				{Name: "expect_status", Type: cty.DynamicPseudoType, Doc: "Status code that means success, or a list of them; every 2xx unless set."},

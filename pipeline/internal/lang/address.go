@@ -77,7 +77,7 @@ func form(root string) string {
 
 func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
-	detail := choose(root, roots(), "things to refer to")
+	detail := didYouMean(root, roots(), "things to refer to")
 	if how := here(root, inRoot); how != "" {
 		detail = how
 	} else if len(t) == 1 {

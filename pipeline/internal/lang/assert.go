@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -103,20 +104,20 @@ func checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 		for i := range names {
 			names[i] = "self." + names[i]
 		}
-		detail := choose("self."+group, names, "values of self")
-		if near := suggestMetric(group); near != "" && nearest("self."+group, names) == "" {
+		detail := didYouMean("self."+group, names, "values of self")
+		if near := suggestMetric(group); near != "" && enum.Nearest("self."+group, names) == "" {
 			detail = fmt.Sprintf("Did you mean self.%s?", near)
 		}
 		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), detail)
 	}
 	if len(t) == 2 {
-		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), fmt.Sprintf("Write one of them, such as self.%s.%s. %s", group, usualStat(statsOf(group)), offer(statsOf(group), "statistics of "+group)))
+		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), fmt.Sprintf("Write one of them, such as self.%s.%s. %s", group, usualStat(statsOf(group)), listNames(statsOf(group), "statistics of "+group)))
 	}
 	stat, ok := stepName(t[2])
 	if _, exists := metric.Lookup(group + "." + stat); !ok || exists {
 		return nil
 	}
-	detail := offer(metricGroups(), "groups of metrics")
+	detail := listNames(metricGroups(), "groups of metrics")
 	if near := suggestMetric(group + "." + stat); near != "" {
 		detail = fmt.Sprintf("Did you mean self.%s?", near)
 	}

@@ -6,71 +6,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
 )
 
-// Defaults of a stored baseline. Ten sessions are what a prediction interval needs.
+// The number of sessions of a stored baseline. Ten are what a prediction interval needs.
 const (
-	defaultBranch   = "main"
 	defaultSessions = 10
 	maxSessions     = 10_000
 )
 
-// baselineArguments lists the arguments of each kind of baseline, the required ones first.
-func baselineArguments(kind string) (all []string, required int) {
-	switch kind {
-	case pairedBaseline:
-		return []string{"axis", "value", "differ"}, 2
-	case storedBaseline:
-		return []string{"branch", "sessions", "match"}, 0
-	case fileBaseline:
-		return []string{"path", "differ"}, 1
-	}
-	return nil, 0
-}
-
 // baseline evaluates a baseline block.
 func (e *evaluator) baseline(ent *entity) {
 	b := ent.block
-	out := &Baseline{Addr: ent.addr, Kind: b.labels[0], Range: b.header}
-	kinds := []string{pairedBaseline, storedBaseline, fileBaseline}
-	if !slices.Contains(kinds, out.Kind) {
-		e.report(problem(codeKind, b.labelAt[0], fmt.Sprintf("there is no baseline of kind %q", out.Kind), choose(out.Kind, kinds, "kinds of baseline")))
-		return
-	}
-	if !e.fits(b, out.Kind) {
-		return
-	}
+	out := &Baseline{Addr: ent.addr, Kind: b.kind.Name, Range: b.header}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	if !o.ok {
 		return
 	}
 	e.fillBaseline(out, o)
 	e.baselines[ent.addr] = out
-}
-
-// fits reports arguments that the kind does not have or lacks.
-func (e *evaluator) fits(b *block, kind string) bool {
-	all, required := baselineArguments(kind)
-	ok := true
-	for _, a := range b.sorted() {
-		if !slices.Contains(all, a.Name) {
-			e.report(problem(codeArgument, a.NameRange, fmt.Sprintf("a %s baseline has no %s", kind, a.Name), offer(all, "arguments of a "+kind+" baseline")))
-			ok = false
-		}
-	}
-	for _, name := range all[:required] {
-		if !b.has(name) {
-			a, _ := b.typ.attr(name)
-			e.report(problem(codeMissing, b.header, fmt.Sprintf("%s is missing", name), fmt.Sprintf("A %s baseline needs it. %s", kind, a.Doc)))
-			ok = false
-		}
-	}
-	return ok
 }
 
 func (e *evaluator) fillBaseline(out *Baseline, o object) {
@@ -89,12 +45,7 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 				fmt.Sprintf("%s does not exist now. Gates that compare with it are missing until it does.", path)))
 		}
 	}
-	if out.Kind == storedBaseline {
-		out.Branch, out.Sessions = defaultBranch, defaultSessions
-	}
-	if o.Has("branch") {
-		out.Branch = o.Text("branch")
-	}
+	out.Branch = o.Text("branch")
 	if o.Has("sessions") {
 		n, err := whole(o.Value("sessions"), gates.MinSessions, maxSessions)
 		if err != nil {
@@ -104,11 +55,6 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	}
 	out.Match = textsOf(o.Object, "match")
 	out.Differ = textsOf(o.Object, "differ")
-	for _, name := range out.Differ {
-		if !slices.Contains(comparability.Declarable(), name) {
-			e.report(problem(codeValue, o.at([]string{"differ"}), fmt.Sprintf("nothing that two sides can differ in is called %q", name), choose(name, comparability.Declarable(), "names")))
-		}
-	}
 }
 
 // textsOf is an argument that is a list of strings.

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 )
 
 // block is a block of a file, its arguments and nested blocks sorted out by its type.
@@ -22,10 +23,10 @@ type block struct {
 	header hcl.Range
 	// labelAt are the ranges of the labels.
 	labelAt []hcl.Range
-	// broken blocks have problems that make their evaluation pointless.
-	broken bool
-	// doubtful blocks hold something unknown, perhaps what is missed elsewhere.
-	doubtful bool
+	// hasErrors says that problems make the evaluation of the block pointless.
+	hasErrors bool
+	// hasUnknown says that the block holds something unknown, perhaps what is missed elsewhere.
+	hasUnknown bool
 }
 
 // label is the last label: the block's own name.
@@ -81,18 +82,19 @@ func (b *block) sorted() []*hclsyntax.Attribute {
 // decoder sorts blocks out by their types.
 type decoder struct {
 	registry *steps.Registry
+	root     *blockType
 	*reporter
 }
 
 // block decodes one block of type t, with everything in it.
 func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
 	b := &block{typ: t, labels: src.Labels, labelAt: src.LabelRanges, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
-	b.broken = !d.labels(src, t)
+	b.hasErrors = !d.labels(src, t)
 	if t.byKind && len(src.Labels) > 0 {
-		kind, ok := d.registry.Lookup(t.name, src.Labels[0])
+		kind, ok := t.kind(d.registry, src.Labels[0])
 		if !ok {
 			d.unknownKind(src, t)
-			b.broken = true
+			b.hasErrors = true
 			return b
 		}
 		b.kind, b.typ = kind, t.with(kind)
@@ -100,7 +102,7 @@ func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
 	before := len(d.diags)
 	d.attributes(src.Body, b)
 	d.nested(src.Body, b)
-	b.doubtful = len(d.diags) > before
+	b.hasUnknown = len(d.diags) > before
 	return b
 }
 
@@ -147,7 +149,7 @@ func usage(t *blockType) string {
 
 func (d *decoder) unknownKind(src *hclsyntax.Block, t *blockType) {
 	d.report(problem(codeKind, src.LabelRanges[0], fmt.Sprintf("there is no %s of kind %q", t.name, src.Labels[0]),
-		choose(src.Labels[0], d.registry.Names(t.name), "kinds of "+t.name)))
+		didYouMean(src.Labels[0], t.kindNames(d.registry), "kinds of "+t.name)))
 }
 
 // attributes takes the arguments that the type knows and reports the others.
@@ -170,12 +172,14 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 }
 
 func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
-	detail := choose(a.Name, t.attrNames(), "arguments of "+t.name)
-	if how := here(a.Name, inArgument); how != "" {
+	detail := didYouMean(a.Name, t.attrNames(), "arguments of "+t.name)
+	if other := t.kindWith(a.Name); other != "" {
+		detail = fmt.Sprintf("It is an argument of %s %q.", t.name, other)
+	} else if how := here(a.Name, inArgument); how != "" {
 		detail = how
-	} else if homes := t.homes(a.Name, true); len(homes) > 0 && nearest(a.Name, t.attrNames()) == "" {
+	} else if homes := t.homes(a.Name, true); len(homes) > 0 && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Put it inside %s.", homes[0])
-	} else if name := nearest(a.Name, t.childNames()); name != "" && nearest(a.Name, t.attrNames()) == "" {
+	} else if name := enum.Nearest(a.Name, t.childNames()); name != "" && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
 	}
 	d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s has no argument %q", t.name, a.Name), detail))
@@ -207,13 +211,13 @@ func (d *decoder) nested(body *hclsyntax.Body, b *block) {
 // unknownBlock reports a block that is not allowed where it is.
 func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 	summary := fmt.Sprintf("%s has no block %q", parent.name, src.Type)
-	detail := choose(src.Type, parent.childNames(), "blocks of "+parent.name)
+	detail := didYouMean(src.Type, parent.childNames(), "blocks of "+parent.name)
 	if len(parent.children()) == 0 {
 		detail = fmt.Sprintf("A %s block has arguments only.", parent.name)
 	}
 	if parent.name == rootName {
 		summary = fmt.Sprintf("there is no block %q at the top of a file", src.Type)
-		detail = choose(src.Type, parent.childNames(), "blocks")
+		detail = didYouMean(src.Type, parent.childNames(), "blocks")
 	}
 	if _, ok := parent.attr(src.Type); ok {
 		summary = fmt.Sprintf("%s is an argument, not a block", src.Type)
@@ -229,11 +233,10 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 
 // home says where a block that is known elsewhere belongs, "" if it is known nowhere.
 func (d *decoder) home(name string, parent *blockType) string {
-	root := rootType()
-	if parent.name != rootName && root.child(name) != nil {
+	if parent.name != rootName && d.root.child(name) != nil {
 		return fmt.Sprintf("Put it at the top of the file, outside of the %s block.", parent.name)
 	}
-	homes := root.homes(name, false)
+	homes := d.root.homes(name, false)
 	for _, k := range d.registry.Kinds() {
 		if (&blockType{schema: k.Schema}).child(name) != nil {
 			homes = append(homes, k.Block+" { … }")

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/servegate/pipeline/steps"
@@ -19,6 +20,8 @@ type blockType struct {
 	// first label names in the registry.
 	schema steps.Schema
 	byKind bool
+	// kinds of the language itself, in the place of those in the registry.
+	kinds []steps.Kind
 	// free documents the arguments of a block whose names the file chooses, "" if
 	// there are none.
 	free   string
@@ -40,6 +43,40 @@ func (t *blockType) with(k steps.Kind) *blockType {
 		Blocks: slices.Concat(t.schema.Blocks, k.Schema.Blocks),
 	}
 	return &both
+}
+
+// kindNames lists the kinds of a block type, in the order of the documentation.
+func (t *blockType) kindNames(registry *steps.Registry) []string {
+	if t.kinds == nil {
+		return registry.Names(t.name)
+	}
+	names := make([]string, len(t.kinds))
+	for i, k := range t.kinds {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// kind finds the kind that a first label names.
+func (t *blockType) kind(registry *steps.Registry, name string) (steps.Kind, bool) {
+	if t.kinds == nil {
+		return registry.Lookup(t.name, name)
+	}
+	i := slices.IndexFunc(t.kinds, func(k steps.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return steps.Kind{}, false
+	}
+	return t.kinds[i], true
+}
+
+// kindWith is the first of the language's own kinds that has an argument, "" if none has.
+func (t *blockType) kindWith(argument string) string {
+	for _, k := range t.kinds {
+		if _, ok := (&blockType{schema: k.Schema}).attr(argument); ok {
+			return k.Name
+		}
+	}
+	return ""
 }
 
 // children are the types of the blocks that may be nested.
@@ -94,6 +131,9 @@ func (t *blockType) homes(name string, attr bool) []string {
 	for _, c := range t.children() {
 		if _, ok := c.attr(name); ok && attr || !attr && c.child(name) != nil {
 			out = append(out, c.name+" { … }")
+		}
+		if k := c.kindWith(name); k != "" && attr {
+			out = append(out, fmt.Sprintf("%s %q { … }", c.name, k))
 		}
 		for _, deeper := range c.homes(name, attr) {
 			out = append(out, c.name+" { "+deeper+" }")

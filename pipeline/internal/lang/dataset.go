@@ -40,7 +40,7 @@ func (e *evaluator) dataset(ent *entity) {
 	b := ent.block
 	d := &dataset{kind: b.kind, block: b}
 	e.datasets[ent.addr] = d
-	if b.broken {
+	if b.hasErrors {
 		return
 	}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.kind.Schema, false)
@@ -151,5 +151,5 @@ func (e *evaluator) datasetOf(v cty.Value, at hcl.Range) (*dataset, *hcl.Diagnos
 	for addr := range e.datasets {
 		names = append(names, addr)
 	}
-	return nil, problem(codeLoad, at, "dataset must name a dataset block", offer(names, "datasets of the file"))
+	return nil, problem(codeLoad, at, "dataset must name a dataset block", listNames(names, "datasets of the file"))
 }

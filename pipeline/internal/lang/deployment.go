@@ -36,7 +36,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 	s = s.with("self", cty.ObjectVal(map[string]cty.Value{"server": self}))
 	s.check = func(t hcl.Traversal) *hcl.Diagnostic { return checkMember(t, s.locals["self"]) }
 	for _, nested := range b.blocks {
-		if nested.broken || nested.typ.name == "server" {
+		if nested.hasErrors || nested.typ.name == "server" {
 			continue
 		}
 		part, o := e.part(inst, nested, s)
@@ -53,7 +53,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		}
 	}
 	e.checkDuplicateParts(d)
-	if e.problems() == before { // what is broken already would only be told twice
+	if e.problems() == before { // what has errors already would only be told twice
 		e.checkLayout(d)
 		e.checkTransport(d, b)
 	}
@@ -70,7 +70,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) cty.Value {
 	values := map[string]cty.Value{}
 	for _, nested := range b.nested("server") {
-		if nested.broken {
+		if nested.hasErrors {
 			continue
 		}
 		addr := inst.addr + ".server." + nested.label()

@@ -3,28 +3,32 @@ package lang
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// defaultDriverOutput is the file that a driver writes unless the file names another.
-const defaultDriverOutput = "results.json"
-
 func driverType() *blockType {
 	return &blockType{
-		name: "driver", labels: []string{"kind"}, max: 1,
-		doc: "Another load generator in the place of our own. Kind exec runs a program once for each run, against the target, and reads what it writes, in any format that import reads. " +
-			"Kind results runs nothing: the cells are filled from files with `pipeline gate FILE --results`. A benchmark with a driver has no dataset, load or warmup, and one of kind results no target.",
+		name: "driver", labels: []string{"kind"}, max: 1, byKind: true,
+		doc: "Another load generator in the place of our own. A benchmark with a driver has no dataset, load or warmup.",
 		schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "command", Type: cty.List(cty.String), Doc: "The program and its arguments, one word each; no shell reads them. driver.base_url, driver.host, driver.port, driver.model, driver.seed, driver.repeat, driver.dir and driver.output are known when it runs. Needed by kind exec."},
-			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command. Secrets belong here."},
-			{Name: "output", Type: cty.String, Doc: "File below driver.dir that the command leaves its results in, which driver.output is the path of; \"" + defaultDriverOutput + "\" unless set."},
-			{Name: "tool", Type: cty.String, Doc: "Tool whose definitions hold, such as \"sglang\", where the results do not say which it was."},
+			{Name: "tool", Type: cty.String, Enum: enum.Of(metric.Tools()...), Doc: "Tool whose definitions hold where the results do not say which it was."},
 		}},
+		kinds: []steps.Kind{
+			{
+				Name: steps.DriverExec, Doc: "A program that is run once for each run, against the target, and leaves its results in any format that import reads.",
+				Schema: steps.Schema{Attrs: []steps.Attr{
+					{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each; no shell reads them. driver.base_url, driver.host, driver.port, driver.model, driver.seed, driver.repeat, driver.dir and driver.output are known when it runs."},
+					{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command. Secrets belong here."},
+					{Name: "output", Type: cty.String, Default: cty.StringVal("results.json"), Doc: "File below driver.dir that the command leaves its results in, which driver.output is the path of."},
+				}},
+			},
+			{Name: steps.DriverResults, Doc: "Nothing is run: the cells are filled from files with `pipeline gate FILE --results`. The benchmark has no target."},
+		},
 	}
 }
 
@@ -58,17 +62,11 @@ func drivenSchema(kind string) steps.Schema {
 // driven evaluates a cell that a driver measures.
 func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload) {
 	src := b.one("driver")
-	kind := ""
-	if len(src.labels) > 0 {
-		kind = src.labels[0]
-	}
+	kind := src.kind.Name
 	c := cell{evaluator: e, scope: s, block: b}
 	c.object = e.evaluate([]layer{{b, s}}, drivenSchema(kind), false)
 	d := e.evaluate([]layer{{src, s.with("driver", driverValue())}}, src.typ.schema, false)
 	w.Driver = &steps.Driver{Kind: kind, Tool: d.Text("tool")}
-	if tool := w.Driver.Tool; tool != "" && !slices.Contains(metric.Tools(), tool) {
-		e.report(problem(codeValue, d.at([]string{"tool"}), fmt.Sprintf("there is no tool %q", tool), choose(tool, metric.Tools(), "tools")))
-	}
 	if kind == steps.DriverExec {
 		e.driverCommand(d, w.Driver)
 	}
@@ -77,29 +75,10 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 
 // checkDriver reports, once for a benchmark, what its driver has no use for.
 func (e *evaluator) checkDriver(b *block) bool {
-	d := b.one("driver")
-	if len(d.labels) == 0 {
+	if b.one("driver").hasErrors {
 		return false // reported
 	}
-	kinds := []string{steps.DriverExec, steps.DriverResults}
 	ok := true
-	switch d.labels[0] {
-	case steps.DriverExec:
-		if !d.has("command") && !d.doubtful {
-			e.report(problem(codeMissing, d.header, "command is missing", "A driver of kind exec needs the program that it runs and its arguments."))
-			ok = false
-		}
-	case steps.DriverResults:
-		for _, a := range d.sorted() {
-			if a.Name != "tool" {
-				e.report(problem(codeArgument, a.NameRange, fmt.Sprintf("a driver of kind results has no %s", a.Name), "It runs nothing. Remove the argument."))
-				ok = false
-			}
-		}
-	default:
-		e.report(problem(codeKind, d.labelAt[0], fmt.Sprintf("there is no driver of kind %q", d.labels[0]), choose(d.labels[0], kinds, "kinds of driver")))
-		return false
-	}
 	for _, name := range undriven {
 		at := b.at(name)
 		inner := b.one(name)
@@ -120,10 +99,7 @@ func (e *evaluator) driverCommand(o object, out *steps.Driver) {
 		e.report(problem(codeValue, o.at([]string{"command"}), "command names no program",
 			`Write the program and its arguments as a list: command = ["vllm", "bench", "serve", "--base-url", driver.base_url].`))
 	}
-	out.Command, out.Output = command, defaultDriverOutput
-	if o.Has("output") {
-		out.Output = o.Text("output")
-	}
+	out.Command, out.Output = command, o.Text("output")
 	if clean := filepath.Clean(out.Output); !filepath.IsLocal(clean) || clean == "." || strings.Contains(out.Output, "${") {
 		e.report(problem(codeValue, o.at([]string{"output"}), "output must be a file below the run's own folder",
 			"Write its name alone, such as output = \"results.json\"; the folder is driver.dir."))

@@ -128,7 +128,7 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 		return e.local(addr)
 	}
 	ent := e.prog.entities[addr]
-	if ent.block.broken {
+	if ent.block.hasErrors {
 		return cty.DynamicVal, false
 	}
 	switch ent.block.typ.name {
@@ -217,7 +217,7 @@ func checkPath(t hcl.Traversal, from int, v cty.Value) *hcl.Diagnostic {
 		if !ok {
 			parent := traversalText(t[:from+i])
 			return problem(codeReference, step.SourceRange(), fmt.Sprintf("%s has no %q", parent, name),
-				choose(name, slices.Collect(maps.Keys(elements)), "names below "+parent))
+				didYouMean(name, slices.Collect(maps.Keys(elements)), "names below "+parent))
 		}
 		v = next
 	}

@@ -28,7 +28,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 		slices.Sort(names)
 		advice := here(call.CalledFunctionName(), inCall)
 		if advice == "" {
-			advice = choose(call.CalledFunctionName(), names, "functions")
+			advice = didYouMean(call.CalledFunctionName(), names, "functions")
 		}
 		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), advice)
 		return
@@ -39,7 +39,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 	}
 	if key, names, ok := e.missingKey(d, expr, ctx); ok {
 		d.Summary = fmt.Sprintf("there is no element %q", key)
-		d.Detail = choose(key, names, "keys")
+		d.Detail = didYouMean(key, names, "keys")
 	}
 }
 

@@ -35,7 +35,7 @@ func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
 			e.report(problem(codeValue, attr.Expr.Range(), "extends goes too deep", fmt.Sprintf("A server has at most %d ancestors.", maxAncestors)))
 			return nil, false
 		}
-		if parent.block.broken {
+		if parent.block.hasErrors {
 			return nil, false
 		}
 		chain = append(chain, parent)
@@ -61,7 +61,7 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 	}
 	parent := e.prog.entities[r.addr]
 	switch {
-	case parent.block.kind.Name != child.block.kind.Name && !parent.block.broken:
+	case parent.block.kind.Name != child.block.kind.Name && !parent.block.hasErrors:
 		return nil, problem(codeReference, at, "extends must name a server of the same kind",
 			fmt.Sprintf("%s is of kind %q, this block of kind %q. Their arguments mean different things.", r.addr, parent.block.kind.Name, child.block.kind.Name))
 	case parent.block.has(metaForEach):

@@ -16,7 +16,7 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), MetricRange: b.at("metrics"), instance: inst}
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(), false)
 	g.Description, g.Test = o.Text("description"), o.Text("test")
-	g.Strict, g.AllowOverload = truth(o, "strict"), truth(o, "allow_overload")
+	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")
 	g.OnRegression, g.OnInconclusive = Action(o.Text("on_regression")), Action(o.Text("on_inconclusive"))
 	g.OnMissing, g.OnInvalid = Action(o.Text("on_missing")), Action(o.Text("on_invalid"))
 	g.OnUnprovenTransport = Action(o.Text("on_unproven_transport"))
@@ -34,7 +34,7 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	if b.one("assert") != nil {
 		e.limit(g, b, bm)
 	} else if base := e.baselines[g.Baseline]; base != nil {
-		e.against(g, b, base, bm)
+		e.checkBaseline(g, b, base, bm)
 	}
 	return g
 }
@@ -63,7 +63,7 @@ func gateArguments() (schema steps.Schema) {
 	return schema
 }
 
-func truth(o object, name string) bool {
+func isTrue(o object, name string) bool {
 	return o.Known(name) && o.Value(name).True()
 }
 
@@ -75,14 +75,14 @@ func (e *evaluator) named(o object, name string) string {
 	}
 	id, ok := e.refID(o.Value(name))
 	if !ok || rootOf(id) != name {
-		e.report(problem(codeReference, o.at([]string{name}), fmt.Sprintf("%s must name a %s block", name, name), e.offerEntities(name)))
+		e.report(problem(codeReference, o.at([]string{name}), fmt.Sprintf("%s must name a %s block", name, name), e.listEntities(name)))
 		return ""
 	}
 	return id
 }
 
-func (e *evaluator) offerEntities(root string) string {
-	return offer(e.prog.names[root], describeRoot(root))
+func (e *evaluator) listEntities(root string) string {
+	return listNames(e.prog.names[root], describeRoot(root))
 }
 
 // checkForm finds gates that are neither a comparison nor a limit, or both.
@@ -173,13 +173,13 @@ func (e *evaluator) comparison(g *Gate, b *block, o object) {
 }
 
 // against checks a gate with a baseline against its benchmark.
-func (e *evaluator) against(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == pairedBaseline {
 		e.pairing(g, b, base, bm)
 	}
 	e.suite(g, b, base)
 	e.refuse(g, b, base, bm)
-	e.ofTheLaunch(g, b, base, bm)
+	e.checkLaunchMetrics(g, b, base, bm)
 }
 
 // share reads a fraction above 0 and up to most; 0 if it is not set.

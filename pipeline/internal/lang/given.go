@@ -58,7 +58,7 @@ func (e *evaluator) checkGivenName(name string, names []string, g given) {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError, Extra: codeVariableUnknown, Subject: g.at,
 		Summary: fmt.Sprintf("%s sets var.%s, which no file declares", g.origin, name),
-		Detail:  choose(name, names, "variables"),
+		Detail:  didYouMean(name, names, "variables"),
 	}
 	e.report(d)
 }

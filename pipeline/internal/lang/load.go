@@ -118,7 +118,7 @@ func (e *evaluator) evaluateNames() {
 func (p *program) of(typ string) []*entity {
 	var out []*entity
 	for _, ent := range p.order {
-		if ent.block.typ.name == typ && !ent.block.broken {
+		if ent.block.typ.name == typ && !ent.block.hasErrors {
 			out = append(out, ent)
 		}
 	}

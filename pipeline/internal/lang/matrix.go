@@ -39,7 +39,7 @@ func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 		axes = append(axes, a)
 	}
 	for _, x := range m.nested("exclude") {
-		if !x.has("when") && !x.doubtful {
+		if !x.has("when") && !x.hasUnknown {
 			e.report(problem(codeMissing, x.header, "exclude has no condition", "Add when = …, a condition that is true for the cells to leave out."))
 		}
 	}
@@ -142,7 +142,7 @@ func (e *evaluator) valueText(v cty.Value) (string, bool) {
 }
 
 // elementRange is the range of an element of a list expression, or of the expression.
-func elementRange(expr hclsyntax.Expression, index cty.Value) hcl.Range {
+func elementRange(expr hcl.Expression, index cty.Value) hcl.Range {
 	if t, ok := expr.(*hclsyntax.TupleConsExpr); ok {
 		if i, _ := index.AsBigFloat().Int64(); int(i) < len(t.Exprs) {
 			return t.Exprs[i].Range()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -44,7 +45,7 @@ func noMetric(t hcl.Traversal, id string) *hcl.Diagnostic {
 	if near := suggestMetric(id); near != "" {
 		detail = fmt.Sprintf("Did you mean metric.%s?", near)
 	} else {
-		detail = offer(metricGroups(), "groups of metrics")
+		detail = listNames(metricGroups(), "groups of metrics")
 	}
 	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no metric %s", id), detail)
 }
@@ -107,7 +108,7 @@ func metricValue(group string) cty.Value {
 func notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
 	if group, stats, ok := groupOf(v); ok {
 		return problem(codeType, at, fmt.Sprintf("metric.%s is a group of metrics", group),
-			fmt.Sprintf("Write one of them: metric.%s.%s. %s", group, usualStat(stats), offer(stats, "statistics of "+group)))
+			fmt.Sprintf("Write one of them: metric.%s.%s. %s", group, usualStat(stats), listNames(stats, "statistics of "+group)))
 	}
 	if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
 		if near := suggestMetric(v.AsString()); near != "" {
@@ -153,7 +154,7 @@ func suggestMetric(id string) string {
 	names := metricGroups()
 	if g := groupWord(group); g != "" {
 		group = g
-	} else if g := nearest(group, names); g != "" {
+	} else if g := enum.Nearest(group, names); g != "" {
 		group = g
 	}
 	for _, g := range metric.Groups() {
@@ -161,7 +162,7 @@ func suggestMetric(id string) string {
 			continue
 		}
 		stats := statsOf(group)
-		if near := nearest(stat, stats); stat != "" && near != "" {
+		if near := enum.Nearest(stat, stats); stat != "" && near != "" {
 			return group + "." + near
 		}
 		return group + "." + usualStat(stats)

@@ -51,7 +51,7 @@ func (e *evaluator) evaluate(layers []layer, schema steps.Schema, abstract bool)
 // unset is the value of an argument that the file does not set.
 func (e *evaluator) unset(own *block, a steps.Attr, abstract bool) (cty.Value, bool) {
 	if a.Required && !abstract {
-		if own.doubtful {
+		if own.hasUnknown {
 			return cty.UnknownVal(a.Type), false // it may be what is misspelt
 		}
 		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s is missing", a.Name),
@@ -132,7 +132,7 @@ func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool)
 	}
 	if n := len(o.Blocks[t.Type]); n < t.Min && !abstract {
 		o.ok = false
-		if own := o.layers[len(o.layers)-1].block; !own.doubtful {
+		if own := o.layers[len(o.layers)-1].block; !own.hasUnknown {
 			e.report(problem(codeMissing, own.header, fmt.Sprintf("%s has no %s block", own.typ.name, t.Type),
 				fmt.Sprintf("Add %s to it.", usage(fromSchema(t)))))
 		}

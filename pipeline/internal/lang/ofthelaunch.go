@@ -8,7 +8,7 @@ import (
 
 // ofTheLaunch refuses metrics of a launch where a gate has no two launches to compare, or
 // where a server is not launched at all.
-func (e *evaluator) ofTheLaunch(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]string{} // targets
 	for _, c := range bm.Cells {
 		if value, rest := split(c, base.Axis); base.Kind == pairedBaseline && value == base.Value {

@@ -13,8 +13,7 @@ import (
 // evaluated. It does not change after parse.
 type program struct {
 	registry *steps.Registry
-	formats  []string // of reports
-	dir      string   // folder that paths in the file are meant from
+	dir      string // folder that paths in the file are meant from
 	maxCells int
 
 	settings  *block // the pipeline block, nil if there is none
@@ -34,16 +33,16 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, formats: opt.Formats, dir: baseDir(src), maxCells: opt.MaxCells,
+		registry: opt.Registry, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {
 		p.maxCells = DefaultMaxCells
 	}
-	d := decoder{registry: opt.Registry, reporter: rep}
+	d := decoder{registry: opt.Registry, root: rootType(opt.Formats), reporter: rep}
 	for _, f := range src.Files {
 		if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
-			root := &block{typ: rootType()}
+			root := &block{typ: d.root}
 			d.attributesOfFile(body)
 			d.nested(body, root)
 			p.index(root, rep)
@@ -73,7 +72,7 @@ func baseDir(src *Sources) string {
 func (d *decoder) attributesOfFile(body *hclsyntax.Body) {
 	for _, a := range (&block{attrs: body.Attributes}).sorted() {
 		detail := "A file holds blocks only. To name a value, put it inside locals { … }."
-		if homes := rootType().homes(a.Name, true); len(homes) > 0 {
+		if homes := d.root.homes(a.Name, true); len(homes) > 0 {
 			detail = fmt.Sprintf("A file holds blocks only. Put it inside %s.", homes[0])
 		}
 		d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s stands outside of any block", a.Name), detail))
@@ -157,7 +156,7 @@ func (p *program) find(r reference) *hcl.Diagnostic {
 		return nil
 	}
 	at := hcl.RangeBetween(r.full[0].SourceRange(), r.full[len(r.path)-1].SourceRange())
-	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), choose(r.addr, p.names[r.root], describeRoot(r.root)))
+	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), didYouMean(r.addr, p.names[r.root], describeRoot(r.root)))
 }
 
 func describeRoot(root string) string {

@@ -22,12 +22,12 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 			names[k] = a.Name
 		}
 		e.report(problem(codeBaseline, at, fmt.Sprintf("%s has no axis %q", bm.Addr, base.Axis),
-			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range), choose(base.Axis, names, "axes of "+bm.Addr))))
+			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range), didYouMean(base.Axis, names, "axes of "+bm.Addr))))
 		return
 	}
 	if values := bm.Axes[i].Values; !slices.Contains(values, base.Value) {
 		e.report(problem(codeBaseline, at, fmt.Sprintf("axis %s of %s has no value %q", base.Axis, bm.Addr, base.Value),
-			fmt.Sprintf("%s at %s compares with that value. %s", base.Addr, place(base.Range), choose(base.Value, values, "values of the axis"))))
+			fmt.Sprintf("%s at %s compares with that value. %s", base.Addr, place(base.Range), didYouMean(base.Value, values, "values of the axis"))))
 		return
 	}
 	e.checkPairs(g, b, base, bm)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -32,7 +33,7 @@ func testRegistry(tb testing.TB) *steps.Registry {
 			{Name: "port", Type: cty.Number, Doc: "Port."},
 		}}},
 		{Block: "kv_transfer", Name: "mooncake", Doc: "A transfer.", Schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "transport", Type: cty.String, Enum: []string{"tcp", "rdma"}, Doc: "What carries it."},
+			{Name: "transport", Type: cty.String, Enum: enum.Of("tcp", "rdma"), Doc: "What carries it."},
 			{Name: "devices", Type: cty.List(cty.String), Doc: "Devices."},
 			{Name: "buffer", Type: cty.Number, Unit: steps.UnitBytes, Doc: "Size."},
 		}}},

@@ -44,10 +44,16 @@ type ArgumentDoc struct {
 	Unit      string          `json:"unit,omitempty"` // durations in nanoseconds, sizes in bytes, percentages as fractions
 	Required  bool            `json:"required,omitempty"`
 	Default   json.RawMessage `json:"default,omitempty"`
-	Enum      []string        `json:"enum,omitempty"`
+	Enum      []ValueDoc      `json:"enum,omitempty"`
 	Sensitive bool            `json:"sensitive,omitempty"`
 	Late      bool            `json:"late,omitempty"`
 	Doc       string          `json:"doc"`
+}
+
+// ValueDoc describes one of the values that an argument takes.
+type ValueDoc struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc,omitempty"`
 }
 
 // RefDoc describes a form of reference.
@@ -71,15 +77,8 @@ type MetricDoc struct {
 // Schema describes the language with the kinds of a registry and the formats of reports.
 func Schema(registry *steps.Registry, formats []string) SchemaDoc {
 	doc := SchemaDoc{FormatVersion: "1.0", References: references()}
-	for _, t := range rootType().nested {
+	for _, t := range rootType(formats).nested {
 		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
-	}
-	for _, b := range doc.Blocks {
-		for i := range b.Arguments {
-			if b.Type == "report" && b.Arguments[i].Name == "formats" {
-				b.Arguments[i].Enum = formats
-			}
-		}
 	}
 	for _, m := range metric.All() {
 		doc.Metrics = append(doc.Metrics, MetricDoc{
@@ -96,8 +95,8 @@ func blockDocs(t *blockType, registry *steps.Registry) []BlockDoc {
 		return []BlockDoc{blockDoc(t, registry)}
 	}
 	var out []BlockDoc
-	for _, name := range registry.Names(t.name) {
-		k, _ := registry.Lookup(t.name, name)
+	for _, name := range t.kindNames(registry) {
+		k, _ := t.kind(registry, name)
 		d := blockDoc(t.with(k), registry)
 		d.Kind, d.Unsupported = k.Name, k.Unsupported
 		d.Doc = k.Doc
@@ -120,7 +119,10 @@ func blockDoc(t *blockType, registry *steps.Registry) BlockDoc {
 func argumentDoc(a steps.Attr) ArgumentDoc {
 	d := ArgumentDoc{
 		Name: a.Name, Type: typeexpr.TypeString(a.Type), Unit: string(a.Unit), Required: a.Required,
-		Enum: a.Enum, Sensitive: a.Sensitive, Late: a.Late, Doc: a.Doc,
+		Sensitive: a.Sensitive, Late: a.Late, Doc: a.Doc,
+	}
+	for _, v := range a.Enum {
+		d.Enum = append(d.Enum, ValueDoc(v))
 	}
 	if a.Default != cty.NilVal && !a.Default.IsNull() {
 		text, err := json.Marshal(ctyjson.SimpleJSONValue{Value: a.Default})

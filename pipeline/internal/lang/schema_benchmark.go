@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -15,6 +16,15 @@ const (
 	defaultRepeats        = 5
 	defaultRequestTimeout = 10 * time.Minute
 )
+
+// endpoints that the load generator calls.
+var endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"}, {Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"}}
+
+// arrivals of requests.
+var arrivals = enum.Values{
+	{Name: "poisson", Doc: "at a rate, an open loop"}, {Name: "gamma", Doc: "at a rate, with a burstiness"}, {Name: "constant", Doc: "at a rate, evenly"}, {Name: "unlimited", Doc: "all at once"},
+	{Name: "trace", Doc: "at the times of a dataset of kind trace"}, {Name: "closed", Doc: "by max_concurrency users who wait for their answers"},
+}
 
 func benchmarkType() *blockType {
 	settings, workload := benchmarkSettings(), benchmarkWorkload()
@@ -48,7 +58,7 @@ func benchmarkWorkload() steps.Schema {
 		Attrs: []steps.Attr{
 			{Name: "target", Type: cty.DynamicPseudoType, Required: true, Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
 			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
-			{Name: "endpoint", Type: cty.String, Enum: []string{"completions", "chat", "generate", "embeddings"}, Default: cty.StringVal("completions"), Doc: "What is called: OpenAI completions, chat or embeddings, or SGLang's own generate."},
+			{Name: "endpoint", Type: cty.String, Enum: endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
 			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
 			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
 			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
@@ -74,7 +84,7 @@ func benchmarkWorkload() steps.Schema {
 func loadSchema() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
-			{Name: "arrival", Type: cty.String, Enum: []string{"poisson", "gamma", "constant", "unlimited", "trace", "closed"}, Doc: "How requests arrive: poisson, gamma and constant at a rate (open loop), unlimited all at once, trace at the times of a dataset of kind trace, closed by max_concurrency users who wait for their answers. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
+			{Name: "arrival", Type: cty.String, Enum: arrivals, Doc: "How requests arrive. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
 			{Name: "rate", Type: cty.Number, Doc: "Requests per second."},
 			{Name: "burstiness", Type: cty.Number, Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
 			{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},

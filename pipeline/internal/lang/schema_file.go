@@ -2,17 +2,19 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // rootName is what a whole file is called as a block type.
 const rootName = "file"
 
-// rootType lists the blocks of a file, in the order of the documentation.
-func rootType() *blockType {
+// rootType lists the blocks of a file, in the order of the documentation. Reports can be
+// written in formats.
+func rootType(formats []string) *blockType {
 	return &blockType{name: rootName, nested: []*blockType{
 		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
-		datasetType(), benchmarkType(), baselineType(), gateType(), reportType(),
+		datasetType(), benchmarkType(), baselineType(), gateType(), reportType(formats),
 	}}
 }
 
@@ -71,20 +73,37 @@ func localsType() *blockType {
 	}
 }
 
-func reportType() *blockType {
+// Kinds of report.
+const (
+	githubReport  = "github"
+	fileReport    = "file"
+	summaryReport = "summary"
+)
+
+// commentModes say what becomes of the comments of earlier runs.
+var commentModes = enum.Values{{Name: "update", Doc: "one comment, kept up to date"}, {Name: "hide-and-new"}, {Name: "delete-and-new"}, {Name: "new"}, {Name: "never"}}
+
+func reportType(formats []string) *blockType {
 	return &blockType{
-		name: "report", labels: []string{"kind", "name"},
-		doc: "Who reads the result. Kinds: github (comment and check run), file, summary (of a CI job).",
+		name: "report", labels: []string{"kind", "name"}, byKind: true,
+		doc: "Who reads the result.",
 		schema: steps.Schema{Attrs: []steps.Attr{
 			expr("gates", false, "List of the gates to report, such as [gate.latency]; all unless set."),
-			{Name: "path", Type: cty.String, Doc: "Kind file: file or folder below the working directory; the run's own folder unless set."},
-			{Name: "formats", Type: cty.List(cty.String), Doc: "Kind file: what is written; markdown unless set."},
 			{Name: "rows", Type: cty.List(cty.String), Doc: "Axes that make the rows of the tables."},
 			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
-			{Name: "comment", Type: cty.String, Doc: "Kind github: update (one comment, kept up to date; unless set), hide-and-new, delete-and-new, new or never."},
-			{Name: "key", Type: cty.String, Doc: "Kind github: tells several reports on one pull request apart; the block's name unless set."},
-			{Name: "check", Type: cty.String, Blank: true, Doc: "Kind github: name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
-			{Name: "status", Type: cty.String, Blank: true, Doc: "Kind github: context of a commit status; none unless set."},
 		}},
+		kinds: []steps.Kind{
+			{Name: githubReport, Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "comment", Type: cty.String, Enum: commentModes, Doc: "What becomes of the comments of earlier runs; update unless set."},
+				{Name: "key", Type: cty.String, Doc: "Tells several reports on one pull request apart; the block's name unless set."},
+				{Name: "check", Type: cty.String, Blank: true, Doc: "Name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
+				{Name: "status", Type: cty.String, Blank: true, Doc: "Context of a commit status; none unless set."},
+			}}},
+			{Name: fileReport, Doc: "Files.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "path", Type: cty.String, Doc: "File or folder below the working directory; the run's own folder unless set."},
+				{Name: "formats", Type: cty.List(cty.String), Enum: enum.Of(formats...), Doc: "What is written; markdown unless set."},
+			}}},
+			{Name: summaryReport, Doc: "The summary of a CI job."},
+		},
 	}
 }

@@ -2,7 +2,9 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -16,24 +18,35 @@ const (
 	fileBaseline   = "file"
 )
 
+// defaultBranch of a stored baseline.
+const defaultBranch = "main"
+
 func baselineType() *blockType {
+	differ := steps.Attr{Name: "differ", Type: cty.List(cty.String), Enum: enum.Of(comparability.Declarable()...), Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any other difference is invalid."}
 	return &blockType{
-		name: "baseline", labels: []string{"kind", "name"},
-		doc: "What cells are compared with. Kinds: paired (another value of an axis in the same session), stored (sessions of the history), file (a result file). Referred to as baseline.KIND.NAME.",
-		schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "axis", Type: cty.String, Doc: "Kind paired: the axis whose values are compared."},
-			{Name: "value", Type: cty.DynamicPseudoType, Doc: "Kind paired: the value of the axis that the others are compared with."},
-			{Name: "differ", Type: cty.List(cty.String), Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any other difference is invalid."},
-			{Name: "path", Type: cty.String, Doc: "Kind file: the result file, relative to the pipeline file."},
-			{Name: "branch", Type: cty.String, Doc: "Kind stored: the branch whose sessions count; main unless set."},
-			{Name: "sessions", Type: cty.Number, Doc: "Kind stored: how many of the last sessions count; 10 unless set."},
-			{Name: "match", Type: cty.List(cty.String), Doc: "Kind stored: further facts of the machine that must be equal."},
-		}},
+		name: "baseline", labels: []string{"kind", "name"}, byKind: true,
+		doc: "What cells are compared with. Referred to as baseline.KIND.NAME.",
+		kinds: []steps.Kind{
+			{Name: pairedBaseline, Doc: "Another value of an axis in the same session.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "axis", Type: cty.String, Required: true, Doc: "The axis whose values are compared."},
+				{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "The value of the axis that the others are compared with."},
+				differ,
+			}}},
+			{Name: storedBaseline, Doc: "Sessions of the history.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "branch", Type: cty.String, Default: cty.StringVal(defaultBranch), Doc: "The branch whose sessions count."},
+				{Name: "sessions", Type: cty.Number, Default: cty.NumberIntVal(defaultSessions), Doc: "How many of the last sessions count."},
+				{Name: "match", Type: cty.List(cty.String), Doc: "Further facts of the machine that must be equal."},
+			}}},
+			{Name: fileBaseline, Doc: "A result file.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "path", Type: cty.String, Required: true, Doc: "The result file, relative to the pipeline file."},
+				differ,
+			}}},
+		},
 	}
 }
 
 func gateType() *blockType {
-	actions := []string{string(Fail), string(Warn), string(Ignore)}
+	actions := enum.Of(Fail, Warn, Ignore)
 	action := func(name string, otherwise Action, doc string) steps.Attr {
 		return steps.Attr{Name: name, Type: cty.String, Enum: actions, Default: cty.StringVal(string(otherwise)), Doc: doc}
 	}
@@ -66,9 +79,7 @@ func gateType() *blockType {
 }
 
 // tests of significance that a gate can choose.
-var tests = []string{
-	string(gates.PairedTTest), string(gates.SignFlip), string(gates.MaxT), string(gates.Welch), string(gates.MannWhitney), string(gates.Permutation),
-}
+var tests = enum.Of(gates.PairedTTest, gates.SignFlip, gates.MaxT, gates.Welch, gates.MannWhitney, gates.Permutation)
 
 func assertBlock() steps.BlockSchema {
 	b := conditionBlock("assert", "An absolute limit, judged on the geometric mean over the valid runs.",

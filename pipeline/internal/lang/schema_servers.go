@@ -2,6 +2,7 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -60,7 +61,7 @@ func deploymentType() *blockType {
 				doc: "One server of the deployment. Within it the servers are self.server.NAME.",
 				schema: steps.Schema{Attrs: []steps.Attr{
 					extendsAttr(),
-					{Name: metaRole, Type: cty.String, Enum: []string{"producer", "consumer", "both"}, Doc: "Which end of the KV transfer the server is: producer (prefill), consumer (decode) or both."},
+					{Name: metaRole, Type: cty.String, Enum: enum.Values{{Name: steps.RoleProducer, Doc: "prefill"}, {Name: steps.RoleConsumer, Doc: "decode"}, {Name: steps.RoleBoth}}, Doc: "Which end of the KV transfer the server is."},
 				}},
 			},
 			part("service", "A process that the transfer needs beside the servers.", 0),

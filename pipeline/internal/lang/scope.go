@@ -173,7 +173,7 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 		names = append(names, root+"."+attr)
 	}
 	return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no %s", traversalText(t[:2])),
-		choose(root+"."+name, names, "names below "+root))
+		didYouMean(root+"."+name, names, "names below "+root))
 }
 
 func absentReason(root string) string {

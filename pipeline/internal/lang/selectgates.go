@@ -26,7 +26,7 @@ func (c *Config) SelectGates(patterns []string) error {
 			keep[g.Addr] = keep[g.Addr] || yes
 		}
 		if !found {
-			return fmt.Errorf("no gate matches --gate %s: %s", pattern, choose(gateName(pattern), c.gateNames(), "gates of the file"))
+			return fmt.Errorf("no gate matches --gate %s: %s", pattern, didYouMean(gateName(pattern), c.gateNames(), "gates of the file"))
 		}
 	}
 	benchmarks := map[string]bool{}

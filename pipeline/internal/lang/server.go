@@ -73,7 +73,7 @@ func (e *evaluator) checkSource(o object) bool {
 	switch {
 	case !o.ok || len(set) == 1:
 		return true
-	case len(set) == 0 && o.layers[len(o.layers)-1].block.doubtful:
+	case len(set) == 0 && o.layers[len(o.layers)-1].block.hasUnknown:
 		return false // it may be what is misspelt
 	case len(set) == 0:
 		e.report(problem(codeMissing, o.at(nil), "server has no image, executable or url",

@@ -5,45 +5,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/servegate/pipeline/steps/enum"
 )
 
-// manyNames are too many to compare a misspelt one with, once for each misspelt one.
+// manyNames are too many to list, or to look for a misspelt one among.
 const manyNames = 1000
-
-// nearest finds the name that a misspelt one most likely meant, "" if none is near. Two
-// letters may be wrong (two swapped ones count so), one of a short name, and a third of a
-// long one.
-func nearest(given string, names []string) string {
-	if len(names) > manyNames {
-		return ""
-	}
-	best, least := "", max(3, len(given)/3+1)
-	if len(given) < 4 {
-		least = 2
-	}
-	for _, name := range names {
-		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
-		if d < least || d == least && best != "" && name < best { // whatever their order
-			best, least = name, d
-		}
-	}
-	return best
-}
 
 // listedNames is how many names a message lists before it gives up.
 const listedNames = 12
 
-// choose ends a message about an unknown name: "Did you mean X?", else what there is.
-func choose(given string, names []string, what string) string {
-	if name := nearest(given, names); name != "" {
+// didYouMean ends a message about an unknown name: "Did you mean X?", else what there is.
+func didYouMean(given string, names []string, what string) string {
+	if name := enum.Nearest(given, names); name != "" {
 		return fmt.Sprintf("Did you mean %s?", name)
 	}
-	return offer(names, what)
+	return listNames(names, what)
 }
 
-// offer lists the names that there are: "Its arguments are a, b and c."
-func offer(names []string, what string) string {
+// listNames says which names there are: "The arguments are a, b and c."
+func listNames(names []string, what string) string {
 	if len(names) > manyNames {
 		return fmt.Sprintf("There are %d %s.", len(names), what)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -76,7 +77,7 @@ func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Val
 	if d := checkBlank(expr, a, out); d != nil {
 		return out, d
 	}
-	return out, checkEnum(at, a, out)
+	return out, checkEnum(expr, a, out)
 }
 
 // checkBlank refuses an empty text, and a list that begins with one, where the schema does
@@ -89,9 +90,7 @@ func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic 
 	if isList(v) && v.LengthInt() > 0 {
 		first := cty.NumberIntVal(0)
 		v = v.Index(first)
-		if x, ok := expr.(hclsyntax.Expression); ok {
-			at = elementRange(x, first)
-		}
+		at = elementRange(expr, first)
 	}
 	if v.IsMarked() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) != "" {
 		return nil
@@ -100,13 +99,32 @@ func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic 
 		"Write what it is, or null to leave it out. If it comes from a variable, that has no value here.")
 }
 
-func checkEnum(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
-	bare, marks := v.Unmark()
-	if len(a.Enum) == 0 || len(marks) > 0 || slices.Contains(a.Enum, bare.AsString()) {
+// checkEnum finds a string that is none of the allowed ones, in a list or alone.
+func checkEnum(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic {
+	if len(a.Enum) == 0 || v.ContainsMarked() {
 		return nil
 	}
-	return problem(codeValue, at, fmt.Sprintf("%s cannot be %q", a.Name, bare.AsString()),
-		choose(bare.AsString(), a.Enum, "values of "+a.Name))
+	if !isList(v) {
+		return checkName(expr.Range(), a, v)
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		i, elem := it.Element()
+		if d := checkName(elementRange(expr, i), a, elem); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func checkName(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
+	if v.IsNull() || a.Enum.Has(v.AsString()) {
+		return nil
+	}
+	detail := fmt.Sprintf("It is %q.", v.AsString())
+	if near := enum.Nearest(v.AsString(), a.Enum.Names()); near != "" {
+		detail += fmt.Sprintf(" Did you mean %s?", near)
+	}
+	return problem(codeValue, at, fmt.Sprintf("%s must be one of %s", a.Name, a.Enum), detail)
 }
 
 // checkLate says whether an argument may be unknown now: if it is a late one, and all

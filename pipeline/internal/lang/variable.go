@@ -24,7 +24,7 @@ type declaration struct {
 	def       cty.Value // NilVal without a default
 	sensitive bool
 	nullable  bool
-	broken    bool
+	hasErrors bool
 
 	description string
 }
@@ -78,7 +78,7 @@ func (e *evaluator) keepGiven(d declaration, v cty.Value) bool {
 func (e *evaluator) declarations() []declaration {
 	var out []declaration
 	for _, b := range e.prog.variables {
-		d := declaration{name: b.label(), block: b, typ: cty.DynamicPseudoType, nullable: true, broken: b.broken}
+		d := declaration{name: b.label(), block: b, typ: cty.DynamicPseudoType, nullable: true, hasErrors: b.hasErrors}
 		e.decodeVariable(&d)
 		out = append(out, d)
 	}
@@ -91,7 +91,7 @@ func (e *evaluator) decodeVariable(d *declaration) {
 	if src := d.block.attrs["type"]; src != nil {
 		t, defaults, diags := typeexpr.TypeConstraintWithDefaults(src.Expr)
 		e.report(diag.WithCode(diags, codeType)...)
-		d.typ, d.defaults, d.broken = t, defaults, d.broken || diags.HasErrors()
+		d.typ, d.defaults, d.hasErrors = t, defaults, d.hasErrors || diags.HasErrors()
 	}
 	for _, a := range variableType().schema.Attrs {
 		src := d.block.attrs[a.Name]
@@ -99,7 +99,7 @@ func (e *evaluator) decodeVariable(d *declaration) {
 			continue
 		}
 		v, ok := constant.attribute(src, a)
-		d.broken = d.broken || !ok
+		d.hasErrors = d.hasErrors || !ok
 		if !ok || v.IsNull() {
 			continue
 		}
@@ -112,16 +112,16 @@ func (e *evaluator) decodeVariable(d *declaration) {
 			d.description = v.AsString()
 		}
 	}
-	if src := d.block.attrs["default"]; src != nil && !d.broken {
+	if src := d.block.attrs["default"]; src != nil && !d.hasErrors {
 		v, ok := constant.value(src.Expr)
 		if !ok {
-			d.broken = true
+			d.hasErrors = true
 			return
 		}
 		if v, err := d.accept(v); err == nil {
 			d.def = v
 		} else {
-			d.broken = true
+			d.hasErrors = true
 			e.report(problem(codeVariableValue, src.Expr.Range(), fmt.Sprintf("default of var.%s does not fit its type", d.name), d.misfit(err)))
 		}
 	}
@@ -158,7 +158,7 @@ func (d declaration) misfit(err error) string {
 
 // resolve decides the value of one variable.
 func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin string, ok bool) {
-	if d.broken {
+	if d.hasErrors {
 		return cty.DynamicVal, "", false
 	}
 	if len(values) == 0 {

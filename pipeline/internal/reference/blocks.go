@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps/enum"
 )
 
 // Blocks writes every block with its arguments and nested blocks, and the forms of references.
@@ -170,11 +171,11 @@ func short(d time.Duration) string {
 func meaning(a lang.ArgumentDoc) string {
 	text := a.Doc
 	if len(a.Enum) > 0 {
-		quoted := make([]string, len(a.Enum))
+		values := make(enum.Values, len(a.Enum))
 		for i, value := range a.Enum {
-			quoted[i] = code(value)
+			values[i] = enum.Value{Name: code(value.Name), Doc: value.Doc}
 		}
-		text += " One of " + strings.Join(quoted, ", ") + "."
+		text += " One of " + values.Doc() + "."
 	}
 	if a.Sensitive {
 		text += " May be sensitive."
