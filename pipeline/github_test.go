@@ -436,7 +436,7 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(j.dir, "results", "results.json")), os.Symlink("../event.json", filepath.Join(j.dir, "results", "results.json"))); err != nil {
 		t.Fatal(err)
 	}
-	if out := j.run(t, 3, privileged, "action"); !strings.Contains(out, "no plain file") {
+	if out := j.run(t, 3, privileged, "action"); !strings.Contains(out, "is not a regular file") {
 		t.Error(out)
 	}
 	if n := len(j.hub.Requests()); n != before {

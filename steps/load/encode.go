@@ -24,31 +24,35 @@ const (
 	endpointEmbeddings
 )
 
-func parseEndpoint(name string) (endpoint, error) {
-	switch name {
-	case "completions", "":
-		return endpointCompletions, nil
-	case "chat":
-		return endpointChat, nil
-	case "generate":
-		return endpointGenerate, nil
-	case "embeddings":
-		return endpointEmbeddings, nil
-	}
-	return 0, fmt.Errorf("load: unknown endpoint %q, expected completions, chat, generate or embeddings", name)
+// endpoints are the names and paths of the protocols.
+var endpoints = [...]struct{ name, path string }{
+	endpointCompletions: {"completions", "/v1/completions"},
+	endpointChat:        {"chat", "/v1/chat/completions"},
+	endpointGenerate:    {"generate", "/generate"},
+	endpointEmbeddings:  {"embeddings", "/v1/embeddings"},
 }
 
-func (e endpoint) path() string {
-	switch e {
-	case endpointChat:
-		return "/v1/chat/completions"
-	case endpointGenerate:
-		return "/generate"
-	case endpointEmbeddings:
-		return "/v1/embeddings"
+// Endpoints returns the names of what a workload can call.
+func Endpoints() []string {
+	var names []string
+	for _, e := range endpoints {
+		names = append(names, e.name)
 	}
-	return "/v1/completions"
+	return names
 }
+
+func parseEndpoint(name string) (endpoint, error) {
+	if name == "" {
+		return endpointCompletions, nil
+	}
+	i := slices.Index(Endpoints(), name)
+	if i < 0 {
+		return 0, fmt.Errorf("load: unknown endpoint %q, must be one of %s", name, strings.Join(Endpoints(), ", "))
+	}
+	return endpoint(i), nil
+}
+
+func (e endpoint) path() string { return endpoints[e].path }
 
 // encoder renders requests as the bytes that go over the wire.
 type encoder struct {

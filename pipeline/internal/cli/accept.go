@@ -15,7 +15,7 @@ import (
 
 func (a *app) acceptCommand() *cobra.Command {
 	var f historyFlag
-	var word wordFlags
+	var by annotationFlags
 	var cell, metricID, expires string
 	cmd := &cobra.Command{
 		Use: "accept RUN|ID", Short: "Accept a change, so that the stored baseline begins anew with a run", Args: cobra.ExactArgs(1),
@@ -26,7 +26,7 @@ func (a *app) acceptCommand() *cobra.Command {
 				return exit(exitUsage, fmt.Errorf("there is no metric %q; did you mean %s?", metricID, metric.Suggest(metricID)))
 			}
 			measured := func(h *history.History) (history.Record, error) { return measuredRun(h, args[0]) }
-			return a.sayOn(ctx, f, word, history.Acceptance, measured, func(r history.Record, w *history.Word) (err error) {
+			return a.annotateSession(ctx, f, by, history.Acceptance, measured, func(r history.Record, w *history.Annotation) (err error) {
 				w.Metric = metricID
 				if w.Cell, err = cellNamed(r, cell); err != nil {
 					return err
@@ -37,7 +37,7 @@ func (a *app) acceptCommand() *cobra.Command {
 		}),
 	}
 	f.register(cmd)
-	word.register(cmd)
+	by.register(cmd)
 	cmd.Flags().StringVar(&cell, "cell", "", "`label` or hash of the one cell that is meant (all unless set)")
 	cmd.Flags().StringVar(&metricID, "metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
 	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the old baseline counts again")

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
 )
@@ -44,7 +46,7 @@ func (a *app) baselineSave() *cobra.Command {
 				if a.Getenv("GITHUB_ACTIONS") == "" {
 					from.Branch = cmp.Or(branch, from.Branch)
 				}
-				if err := from.mayWrite(); err != nil {
+				if err := from.checkBranch(); err != nil {
 					return exit(exitUsage, err)
 				}
 				r, err := history.FromDocument(doc, from.Source)
@@ -104,8 +106,8 @@ func writeRecordList(w io.Writer, h *history.History) error {
 	fmt.Fprintln(tw, "id\ttime\tkind\tbranch\tcommit\tcells\tof")
 	for _, r := range h.Records {
 		of := r.Simulated
-		if r.Word != nil {
-			of = r.Word.Run + ": " + r.Word.Reason + " (" + r.Word.Author + ")"
+		if r.Annotation != nil {
+			of = r.Annotation.Run + ": " + r.Annotation.Reason + " (" + r.Annotation.Author + ")"
 		} else if of != "" {
 			of = "simulated, " + of
 		}
@@ -175,48 +177,48 @@ func writeRecord(w io.Writer, r history.Record) error {
 
 func (a *app) baselineDrop() *cobra.Command {
 	var f historyFlag
-	var word wordFlags
+	var by annotationFlags
 	cmd := &cobra.Command{
 		Use: "drop ID", Short: "Say that a session of the history does not count", Args: cobra.ExactArgs(1),
 		Long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.sayOn(ctx, f, word, history.Drop, named(args[0]), nil)
+			return a.annotateSession(ctx, f, by, history.Drop, named(args[0]), nil)
 		}),
 	}
 	f.register(cmd)
-	word.register(cmd)
+	by.register(cmd)
 	return cmd
 }
 
-// pullRequestOnly refuses words from workflows of pull requests. People say them from
+// checkMerged refuses annotations from workflows of pull requests. People write them on
 // their own machines, whatever branch they are on.
-func (p provenance) pullRequestOnly() error {
-	if p.pullRequest != "" {
-		return p.mayWrite()
+func (p provenance) checkMerged() error {
+	if p.unmerged != "" {
+		return p.checkBranch()
 	}
 	return nil
 }
 
-// say adds a word on a session.
-func (a *app) say(ctx context.Context, s history.Store, kind history.Kind, w history.Word) error {
+// annotate adds an annotation of a session.
+func (a *app) annotate(ctx context.Context, s history.Store, kind history.Kind, w history.Annotation) error {
 	now := time.Now().UTC().Truncate(time.Second)
-	id, err := wordID(now)
+	id, err := store.RunID(now, rand.Reader)
 	if err != nil {
 		return exit(exitInfrastructure, err)
 	}
-	return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: kind, Time: now, Tool: "pipeline " + Version(), Word: &w}))
+	return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: kind, Time: now, Tool: "pipeline " + Version(), Annotation: &w}))
 }
 
-// wordFlags are what every word on a session needs.
-type wordFlags struct{ reason, author string }
+// annotationFlags are what every annotation of a session needs.
+type annotationFlags struct{ reason, author string }
 
-func (f *wordFlags) register(cmd *cobra.Command) {
+func (f *annotationFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in one `sentence`")
 	cmd.Flags().StringVar(&f.author, "author", "", "`name` of who says so ($GITHUB_ACTOR or $USER unless set)")
 }
 
-func (f *wordFlags) word(a *app, run string) (history.Word, error) {
-	w := history.Word{Run: run, Reason: f.reason, Author: cmp.Or(f.author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER"))}
+func (f *annotationFlags) annotation(a *app, run string) (history.Annotation, error) {
+	w := history.Annotation{Run: run, Reason: f.reason, Author: cmp.Or(f.author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER"))}
 	switch {
 	case strings.TrimSpace(w.Reason) == "":
 		return w, errors.New("say why with --reason: it is what others read later")

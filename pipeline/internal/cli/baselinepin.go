@@ -11,7 +11,7 @@ import (
 
 func (a *app) baselinePin() *cobra.Command {
 	var f historyFlag
-	var word wordFlags
+	var by annotationFlags
 	var expires string
 	cmd := &cobra.Command{
 		Use: "pin ID", Short: "Keep stored baselines at a session: later ones do not count", Args: cobra.ExactArgs(1),
@@ -22,29 +22,29 @@ func (a *app) baselinePin() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			return a.sayOn(ctx, f, word, history.Pin, named(args[0]), func(_ history.Record, w *history.Word) error {
+			return a.annotateSession(ctx, f, by, history.Pin, named(args[0]), func(_ history.Record, w *history.Annotation) error {
 				w.Expires = until
 				return nil
 			})
 		}),
 	}
 	f.register(cmd)
-	word.register(cmd)
+	by.register(cmd)
 	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the pin is off")
 	return cmd
 }
 
 func (a *app) baselineUnpin() *cobra.Command {
 	var f historyFlag
-	var word wordFlags
+	var by annotationFlags
 	cmd := &cobra.Command{
 		Use: "unpin ID", Short: "Let the sessions after a pinned one count again", Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.sayOn(ctx, f, word, history.Unpin, named(args[0]), nil)
+			return a.annotateSession(ctx, f, by, history.Unpin, named(args[0]), nil)
 		}),
 	}
 	f.register(cmd)
-	word.register(cmd)
+	by.register(cmd)
 	return cmd
 }
 
@@ -53,13 +53,13 @@ func named(id string) func(*history.History) (history.Record, error) {
 	return func(h *history.History) (history.Record, error) { return h.Find(id) }
 }
 
-// sayOn adds a word on a session of the history, which find picks. more, if not nil,
-// completes the word.
-func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, kind history.Kind,
-	find func(*history.History) (history.Record, error), more func(history.Record, *history.Word) error,
+// annotateSession annotates a session of the history, which find picks. complete, if not nil,
+// adds to the annotation.
+func (a *app) annotateSession(ctx context.Context, f historyFlag, by annotationFlags, kind history.Kind,
+	find func(*history.History) (history.Record, error), complete func(history.Record, *history.Annotation) error,
 ) error {
 	return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-		if err := a.provenance(ctx, sp).pullRequestOnly(); err != nil {
+		if err := a.provenance(ctx, sp).checkMerged(); err != nil {
 			return exit(exitUsage, err)
 		}
 		h, err := a.loadHistory(ctx, s)
@@ -70,16 +70,16 @@ func (a *app) sayOn(ctx context.Context, f historyFlag, word wordFlags, kind his
 		if err != nil {
 			return exit(exitUsage, err)
 		}
-		w, err := word.word(a, r.ID)
+		w, err := by.annotation(a, r.ID)
 		if err != nil {
 			return exit(exitUsage, err)
 		}
 		w.Measured = r.Time
-		if more != nil {
-			if err := more(r, &w); err != nil {
+		if complete != nil {
+			if err := complete(r, &w); err != nil {
 				return exit(exitUsage, err)
 			}
 		}
-		return a.say(ctx, s, kind, w)
+		return a.annotate(ctx, s, kind, w)
 	})
 }

@@ -53,7 +53,7 @@ func (a *app) calibrateCommand() *cobra.Command {
 	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes", "`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
 	outFlag(cmd.Flags(), &f.run.out, "run directory (a new one below .pipeline/runs unless set)")
 	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
-	cmd.Flags().StringVar(&f.run.progress, "progress", "auto", "`auto`, tty, plain or quiet")
+	progressFlag(cmd, &f.run.progress)
 	return cmd
 }
 
@@ -118,12 +118,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	if err != nil {
 		return nil, exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
 	}
-	quiet := f
-	quiet.json = false
-	view, err := a.view(quiet)
-	if err != nil {
-		return nil, exit(exitUsage, err)
-	}
+	view := f.progress(a)
 	silent := *cfg
 	silent.Reports = nil
 	res, err := session.Run(ctx, session.Options{

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,6 +63,8 @@ type change struct {
 	head string
 	// repo that the job belongs to, from where the change comes; "" if unknown.
 	repo, from string
+	// defaultBranch of the repository; main if unknown.
+	defaultBranch string
 }
 
 // eventPayload is the part of an event's payload that names the change.
@@ -81,6 +84,9 @@ type eventPayload struct {
 		BaseRef string `json:"base_ref"`
 		HeadSHA string `json:"head_sha"`
 	} `json:"merge_group"`
+	Repository struct {
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
 	WorkflowRun *struct {
 		Event  string `json:"event"`
 		Branch string `json:"head_branch"`
@@ -104,16 +110,26 @@ const maxEvent = 32 << 20
 // queued is the branch of a merge queue, which names the pull request it is for.
 var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
 
-// change reads the event of the job. What cannot be read is unknown, and an unknown change
-// is one that is not merged.
+// change returns what the event of the job says, which is read once.
 func (a *app) change() change {
-	c := change{event: a.Getenv("GITHUB_EVENT_NAME"), repo: a.Getenv("GITHUB_REPOSITORY")}
+	if a.job == nil {
+		c := readChange(a.Getenv)
+		a.job = &c
+	}
+	return *a.job
+}
+
+// readChange reads the event of the job. What cannot be read is unknown, and an unknown
+// change is one that is not merged.
+func readChange(getenv func(string) string) change {
+	c := change{event: getenv("GITHUB_EVENT_NAME"), repo: getenv("GITHUB_REPOSITORY"), defaultBranch: "main"}
 	c.rights = eventRights[c.event]
 	c.unmerged = c.rights != rightsOfMembers
-	p, err := readEvent(a.Getenv("GITHUB_EVENT_PATH"))
+	p, err := readEvent(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return c
 	}
+	c.defaultBranch = cmp.Or(p.Repository.DefaultBranch, c.defaultBranch)
 	switch {
 	case p.PullRequest != nil:
 		pr := p.PullRequest

@@ -226,6 +226,8 @@ type app struct {
 	// verbatim is Out without masks, for what a user's file becomes.
 	verbatim io.Writer
 	noColor  bool
+	// job is the change that the job is about, nil until it is read.
+	job *change
 	// posted is what the last run wrote on GitHub, for the outputs of an action.
 	posted github.Posted
 }

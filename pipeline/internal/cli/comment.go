@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// strangerLimits bound a result that comes from a pull request. They are a fraction of
+// untrustedLimits bound a result that comes from a pull request. They are a fraction of
 // what this program writes at most, and much more than a gate needs.
-var strangerLimits = result.Limits{Bytes: 24 << 20, Depth: 16, String: 256 << 10, Array: 100_000, Objects: 300_000, Values: 3_000_000}
+var untrustedLimits = result.Limits{Bytes: 24 << 20, Depth: 16, String: 256 << 10, Array: 100_000, Objects: 300_000, Values: 3_000_000}
 
 type commentFlags struct {
 	post      postFlags
@@ -52,7 +52,7 @@ func (a *app) commentCommand() *cobra.Command {
 }
 
 func (a *app) comment(ctx context.Context, f commentFlags) error {
-	doc, err := readStranger(f.results)
+	doc, err := readUntrusted(f.results)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -63,7 +63,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
-		f.post.comment = string(github.Update)
+		f.post.comment = github.Update
 	}
 	ev, api, err := a.github()
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) github() (github.Event, github.API, error) {
 // needs that this program writes.
 const verifyTime = 2 * time.Minute
 
-// verify judges a result again, for a bounded time: a stranger could make one that takes days.
+// verify judges a result again, for a bounded time: somebody could make one that takes days.
 func verify(ctx context.Context, doc *result.Document) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyTime, errors.New("it takes too long to judge it again"))
 	defer cancel()
@@ -132,9 +132,9 @@ func (a *app) warn(text string) {
 	fmt.Fprintf(a.Err, "pipeline: warning: %s\n", text)
 }
 
-// readStranger reads a result that a stranger may have made: a plain file of a folder
+// readUntrusted reads a result that anybody may have made: a regular file of a folder
 // that nothing in the folder can lead out of.
-func readStranger(path string) (*result.Document, error) {
+func readUntrusted(path string) (*result.Document, error) {
 	dir, name := path, store.ResultsFile
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		dir, name = filepath.Split(path)
@@ -149,14 +149,14 @@ func readStranger(path string) (*result.Document, error) {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading results: %s is no plain file", filepath.Join(dir, name))
+		return nil, fmt.Errorf("reading results: %s is not a regular file", filepath.Join(dir, name))
 	}
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}
 	defer func() { _ = f.Close() }() // opened for reading
-	doc, err := result.Decode(io.Reader(f), strangerLimits)
+	doc, err := result.Decode(io.Reader(f), untrustedLimits)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 	}

@@ -24,7 +24,7 @@ import (
 type compareFlags struct {
 	results  importFlags
 	metrics  []string
-	format   string
+	format   reports.Format
 	markdown bool
 	gates    []string // pipeline files
 	config   configFlags
@@ -46,7 +46,7 @@ func (a *app) compareCommand() *cobra.Command {
 	}
 	f.results.register(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
-	formatFlag(cmd.Flags(), &f.format, a.formats.OfComparisons())
+	formatFlag(cmd, &f.format, a.formats.OfComparisons())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
 	cmd.Flags().StringArrayVarP(&f.gates, "file", "f", nil, "pipeline `file` whose gates are applied to A as base and B as head")
 	f.config.register(cmd)
@@ -55,11 +55,7 @@ func (a *app) compareCommand() *cobra.Command {
 
 func (a *app) compare(f compareFlags, args []string) error {
 	if f.markdown {
-		f.format = "markdown"
-	}
-	format, _ := a.formats.OfComparisons().Lookup(f.format)
-	if err := f.results.check(); err != nil {
-		return exit(exitUsage, err)
+		f.format, _ = a.formats.Lookup("markdown")
 	}
 	sides := make([]side, len(args))
 	var unread error
@@ -94,7 +90,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}
-	if err := a.printComparison(compared, format, f.metrics, declaredBy(sides)); err != nil {
+	if err := a.printComparison(compared, f.format, f.metrics, declaredBy(sides)); err != nil {
 		return err
 	}
 	if unread != nil {

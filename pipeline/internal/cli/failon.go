@@ -1,41 +1,51 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
+	"errors"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
 )
 
-// failOn lets the gates of a file fail on the listed verdicts alone and warn of the
+// failOn returns what a gate does at one verdict, for --fail-on to change. That of "never"
+// returns nil.
+type failOn func(*lang.Gate) *lang.Action
+
+var failOnOptions = []option[failOn]{
+	{name: string(result.Regression), value: func(g *lang.Gate) *lang.Action { return &g.OnRegression }},
+	{name: string(result.Inconclusive), value: func(g *lang.Gate) *lang.Action { return &g.OnInconclusive }},
+	{name: string(result.Missing), value: func(g *lang.Gate) *lang.Action { return &g.OnMissing }},
+	{name: string(result.Invalid), value: func(g *lang.Gate) *lang.Action { return &g.OnInvalid }},
+	{name: "never", value: func(*lang.Gate) *lang.Action { return nil }},
+}
+
+func failOnFlag(cmd *cobra.Command, list *[]failOn) {
+	enumListFlag(cmd, list, "fail-on", failOnOptions, "fail on these `verdicts` alone, whatever the gates say, with commas between")
+}
+
+// setFailOn lets the gates of a file fail on the listed verdicts alone and warn of the
 // others; an empty list leaves them as the file says. It comes before the plan, because
 // the family that shares the error rate is that of the gates that can fail. Faults of the
 // file and of the machine fail in any case: they are no verdicts.
-func failOn(cfg *lang.Config, list string) error {
-	if strings.TrimSpace(list) == "" {
+func setFailOn(cfg *lang.Config, list []failOn) error {
+	never := func(on failOn) bool { return on(&lang.Gate{}) == nil }
+	if len(list) > 1 && slices.ContainsFunc(list, never) {
+		return errors.New("--fail-on: never cannot be combined with other values")
+	}
+	if len(list) == 0 {
 		return nil
 	}
-	fails := map[result.Verdict]bool{}
-	for word := range strings.SplitSeq(list, ",") {
-		switch v := result.Verdict(strings.TrimSpace(word)); v {
-		case result.Regression, result.Inconclusive, result.Missing, result.Invalid:
-			fails[v] = true
-		case "never":
-		default:
-			return fmt.Errorf("--fail-on %q is none of regression, inconclusive, missing, invalid, never", string(v))
-		}
-	}
-	if len(fails) > 0 && strings.Contains(list, "never") {
-		return fmt.Errorf("--fail-on %q fails never and sometimes: give never alone", list)
-	}
 	for _, g := range cfg.Gates {
-		for v, on := range map[result.Verdict]*lang.Action{
-			result.Regression: &g.OnRegression, result.Inconclusive: &g.OnInconclusive, result.Missing: &g.OnMissing, result.Invalid: &g.OnInvalid,
-		} {
-			*on = lang.Warn
-			if fails[v] {
-				*on = lang.Fail
+		for _, o := range failOnOptions {
+			if action := o.value(g); action != nil {
+				*action = lang.Warn
+			}
+		}
+		for _, on := range list {
+			if action := on(g); action != nil {
+				*action = lang.Fail
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +22,7 @@ type gateFlags struct {
 	results importFlags
 	files   []string // pipeline files
 	foreign []string // results of other tools
-	format  string
+	format  reports.Format
 	json    bool
 }
 
@@ -41,7 +43,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			if f.json {
-				f.format = "json"
+				f.format, _ = a.formats.Lookup("json")
 			}
 			if len(f.foreign) > 0 {
 				return a.gateResults(ctx, f, args)
@@ -58,7 +60,7 @@ func (a *app) gateCommand() *cobra.Command {
 	f.results.register(cmd)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
-	formatFlag(cmd.Flags(), &f.format, a.formats.OfDocuments())
+	formatFlag(cmd, &f.format, a.formats.OfDocuments())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document, as --format json")
 	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
 	return cmd
@@ -80,7 +82,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	past, err := a.past(ctx, f.history, cfg)
+	past, err := a.openHistory(ctx, f.history, cfg)
 	if err != nil {
 		return err
 	}
@@ -107,12 +109,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	if f.results.tool == "" {
-		f.results.tool = toolOf(cfg)
-	}
-	if err := f.results.check(); err != nil {
-		return exit(exitUsage, err)
-	}
+	f.results.tool = cmp.Or(f.results.tool, toolOf(cfg))
 	// A launch that cannot be read must not be missing from a verdict without a word.
 	runs, err := a.readResults(append(f.foreign, args...), convert.ReadOptions{Tool: f.results.tool})
 	if errors.Is(err, convert.ErrOurs) {
@@ -121,7 +118,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	past, err := a.past(ctx, f.history, cfg)
+	past, err := a.openHistory(ctx, f.history, cfg)
 	if err != nil {
 		return err
 	}

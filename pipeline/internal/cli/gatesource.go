@@ -23,18 +23,23 @@ import (
 // a change is proposed for.
 type sourceFlags struct {
 	base   string
-	source string
+	source gateSource
 }
 
+// gateSource is the side of a change whose file judges.
+type gateSource string
+
 const (
-	gatesOfHead = "head"
-	gatesOfBase = "base"
+	gatesOfHead gateSource = "head"
+	gatesOfBase gateSource = "base"
 )
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
-	f.source = gatesOfHead
 	cmd.Flags().StringVar(&f.base, "base-file", "", "the pipeline `file` or folder as it was before the change: what is told of the run says how its gates differ")
-	cmd.Flags().Var(choice{&f.source, []string{gatesOfHead, gatesOfBase}}, "gate-source", "judge by the pipeline itself (head) or by --base-file (base): then the change decides nothing but what the servers of its own side are")
+	enumFlag(cmd, &f.source, "gate-source", string(gatesOfHead), []option[gateSource]{
+		{string(gatesOfHead), gatesOfHead, "the pipeline itself"},
+		{string(gatesOfBase), gatesOfBase, "--base-file: the change decides nothing but what the servers of its own side are"},
+	}, "the file that judges")
 }
 
 // judged is the configuration that a run is carried out and judged by, with what the change
@@ -90,7 +95,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 // ownHistory refuses stored baselines from below the working directory where the change
 // must not judge itself: it can bring files there.
 func (a *app) ownHistory(f sourceFlags, h historyFlag, cfg *lang.Config) error {
-	location, stated := a.place(h)
+	location, stated := a.historyLocation(h)
 	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
 	if f.source != gatesOfBase || !stored || stated {
 		return nil

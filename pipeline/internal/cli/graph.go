@@ -1,15 +1,21 @@
 package cli
 
 import (
-	"fmt"
+	"io"
 
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/spf13/cobra"
 )
 
+var graphFormats = []option[func(io.Writer, *lang.Config) error]{
+	{"dot", plan.WriteDOT, "Graphviz"},
+	{"mermaid", plan.WriteMermaid, "GitHub shows it"},
+}
+
 func (a *app) graphCommand() *cobra.Command {
 	var flags configFlags
-	var format string
+	var write func(io.Writer, *lang.Config) error
 	cmd := &cobra.Command{
 		Use:   "graph [FILE|DIR]...",
 		Short: "Print what needs what, for Graphviz or Mermaid",
@@ -18,17 +24,10 @@ func (a *app) graphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch format {
-			case "dot":
-				return plan.WriteDOT(a.Out, cfg)
-			case "mermaid":
-				return plan.WriteMermaid(a.Out, cfg)
-			default:
-				return exit(exitUsage, fmt.Errorf("--format %q is neither dot nor mermaid", format))
-			}
+			return write(a.Out, cfg)
 		},
 	}
 	flags.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "dot", "`dot` or mermaid")
+	enumFlag(cmd, &write, "format", "dot", graphFormats, "`format`")
 	return cmd
 }

@@ -101,7 +101,7 @@ func (a *app) trends(ctx context.Context, f trendFlags) (doc *reports.History, e
 func (a *app) historyReport() *cobra.Command {
 	var f trendFlags
 	var out string
-	var format string
+	var format reports.Format
 	cmd := &cobra.Command{
 		Use: "report", Short: "Report what regressed, since when, and where every series stands", Args: cobra.NoArgs,
 		Long: "Judges each metric of each cell over the sessions of the history: regressed after a confirmed change for the worse, when each\n" +
@@ -116,21 +116,16 @@ func (a *app) historyReport() *cobra.Command {
 				return err
 			}
 			if out == "" {
-				return a.printTrends(doc, format)
+				return format.History(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
 			}
 			return a.writeTrends(doc, out)
 		}),
 	}
 	f.register(cmd)
 	outFlag(cmd.Flags(), &out, "write all formats into this `directory`")
-	formatFlag(cmd.Flags(), &format, a.formats.OfHistories())
+	formatFlag(cmd, &format, a.formats.OfHistories())
 	cmd.Flags().Lookup("format").Usage += " (what is printed without --out)"
 	return cmd
-}
-
-func (a *app) printTrends(doc *reports.History, format string) error {
-	f, _ := a.formats.OfHistories().Lookup(format)
-	return f.History(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()})
 }
 
 // writeTrends writes whole files or none.
@@ -246,8 +241,8 @@ func (a *app) onDefaultBranch(ctx context.Context) error {
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
 	p := a.provenance(ctx, sp)
-	if p.pullRequest == "" && p.Branch == p.defaultBranch {
+	if p.unmerged == "" && p.Branch == p.defaultBranch {
 		return nil
 	}
-	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch, cmp.Or(p.pullRequest, "branch "+p.Branch))
+	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch, cmp.Or(p.unmerged, "branch "+p.Branch))
 }

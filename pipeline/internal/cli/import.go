@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/gates/metric"
@@ -30,15 +28,7 @@ func (f *importFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.by, "by", nil, "parameters that tell cells apart, for example qps,input_len (chosen by what differs unless set)")
 	fl.StringVar(&f.launchBy, "launch-by", "", "`parameter` that tells launches of the server apart")
 	fl.BoolVar(&f.launchFiles, "one-launch-per-file", false, "each file holds the results of one launch")
-	fl.StringVar(&f.tool, "tool", "", "`tool` that wrote the files, where they do not say: "+strings.Join(metric.Tools(), ", "))
-}
-
-// check refuses what no result can have.
-func (f importFlags) check() error {
-	if f.tool != "" && !slices.Contains(metric.Tools(), f.tool) {
-		return fmt.Errorf("--tool %s is none of %s", f.tool, strings.Join(metric.Tools(), ", "))
-	}
-	return nil
+	enumFlag(cmd, &f.tool, "tool", "", words(metric.Tools()...), "`tool` that wrote the files, where they do not say")
 }
 
 // readResults reads the results that arguments name. What cannot be read is in the error,
@@ -81,7 +71,8 @@ func (f importFlags) options(files string) convert.Options {
 
 func (a *app) importCommand() *cobra.Command {
 	var f importFlags
-	var format, out string
+	var format runsWriter
+	var out string
 	var records bool
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
@@ -94,14 +85,11 @@ func (a *app) importCommand() *cobra.Command {
 			"read is told of, the others are written, and the exit status is 3.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
-				return exit(exitUsage, err)
-			}
 			runs, unread := a.readResults(args, convert.ReadOptions{Tool: f.tool, Records: records})
 			if len(runs) == 0 {
 				return exit(exitUsage, unread)
 			}
-			if err := a.export(out, func(w io.Writer) error { return writeRuns(w, format, runs, f.options(args[0])) }); err != nil {
+			if err := a.export(out, func(w io.Writer) error { return format(w, runs, f.options(args[0])) }); err != nil {
 				return err
 			}
 			a.notes(convert.Notes(runs))
@@ -112,35 +100,37 @@ func (a *app) importCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&format, "format", "json", "`json` (a result document), csv, vllm (an object a line), bench (Go benchmarks), openmetrics or llm-d (a report, of several results one a line)")
+	enumFlag(cmd, &format, "format", "json", importFormats,
+		"`format`")
 	outFlag(cmd.Flags(), &out, "`file` to write (standard output unless set)")
 	cmd.Flags().BoolVar(&records, "records", false, "keep the requests of detailed files: --format vllm writes them all, json their histograms")
 	return cmd
 }
 
-// writeRuns writes imported results in a format.
-func writeRuns(w io.Writer, format string, runs []convert.Run, opt convert.Options) error {
-	switch format {
-	case "csv":
-		return convert.WriteCSV(w, runs)
-	case "vllm":
-		return convert.WriteVLLM(w, runs)
-	case "llm-d":
-		return convert.WriteLLMD(w, runs)
+// runsWriter writes imported results in a format.
+type runsWriter func(io.Writer, []convert.Run, convert.Options) error
+
+var importFormats = []option[runsWriter]{
+	{"json", asDocument(result.Encode), "a result document"},
+	{"csv", asRuns(convert.WriteCSV), ""},
+	{"vllm", asRuns(convert.WriteVLLM), "an object a line"},
+	{"bench", asDocument(convert.WriteGoBench), "Go benchmarks"},
+	{"openmetrics", asDocument(convert.WriteOpenMetrics), ""},
+	{"llm-d", asRuns(convert.WriteLLMD), "a report, of several results one a line"},
+}
+
+func asRuns(write func(io.Writer, []convert.Run) error) runsWriter {
+	return func(w io.Writer, runs []convert.Run, _ convert.Options) error { return write(w, runs) }
+}
+
+func asDocument(write func(io.Writer, *result.Document) error) runsWriter {
+	return func(w io.Writer, runs []convert.Run, opt convert.Options) error {
+		doc, err := convert.Document(runs, opt)
+		if err != nil {
+			return err
+		}
+		return write(w, doc)
 	}
-	doc, err := convert.Document(runs, opt)
-	if err != nil {
-		return err
-	}
-	switch format {
-	case "json":
-		return result.Encode(w, doc)
-	case "bench":
-		return convert.WriteGoBench(w, doc)
-	case "openmetrics":
-		return convert.WriteOpenMetrics(w, doc)
-	}
-	return fmt.Errorf("--format %q is none of json, csv, vllm, bench, openmetrics, llm-d", format)
 }
 
 // export writes to a file as a whole, or to standard output. What cannot be written from

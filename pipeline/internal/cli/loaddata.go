@@ -8,6 +8,15 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
+// datasetNames are the datasets that a pipeline file can name.
+func datasetNames() []string {
+	var names []string
+	for _, k := range dataset.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
 // setDataset describes the dataset of `pipeline load`. Lengths that a file has are its
 // own. The user may read any file of theirs.
 func (f loadFlags) setDataset(d *steps.Dataset) (*dataset.Files, error) {

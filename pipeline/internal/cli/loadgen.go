@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -40,7 +41,8 @@ type loadFlags struct {
 	thinkTime, ramp               time.Duration
 	rampFrom, temperature         float64
 	goodput                       []string
-	format, body, percentiles     string
+	body, percentiles             string
+	format                        blockWriter
 	realAnswers                   bool
 }
 
@@ -64,8 +66,8 @@ func (a *app) loadCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
 	fl.StringVar(&f.model, "model", "", "model name to send")
-	fl.StringVar(&f.endpoint, "endpoint", "completions", "completions, chat, embeddings, or generate (SGLang)")
-	fl.StringVar(&f.dataset, "dataset", "random", "random, sonnet, prefix_repetition, chat, sharegpt, file or trace")
+	enumFlag(cmd, &f.endpoint, "endpoint", "completions", words(load.Endpoints()...), "what is called; generate is SGLang's own")
+	enumFlag(cmd, &f.dataset, "dataset", "random", words(datasetNames()...), "what is sent")
 	fl.StringVar(&f.file, "dataset-path", "", "`file` of the dataset, for sharegpt, file and trace")
 	fl.IntVar(&f.numPrefixes, "num-prefixes", 10, "different prefixes of prefix_repetition")
 	fl.IntVar(&f.suffix, "suffix-len", 256, "tokens after the prefix of prefix_repetition")
@@ -85,7 +87,7 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.Float64Var(&f.temperature, "temperature", 0, "temperature that is sent with every request")
 	fl.StringVar(&f.body, "body", "", "further fields of the request body, a JSON `object`")
 	fl.StringSliceVar(&f.goodput, "goodput", nil, "limits of a good request in milliseconds, such as `ttft:300,tpot:50` (ttft, tpot, e2el)")
-	fl.StringVar(&f.format, "format", "vllm", "layout of the printed block: vllm or sglang")
+	enumFlag(cmd, &f.format, "format", "vllm", blockFormats, "layout of the printed `block`")
 	fl.StringVar(&f.percentiles, "percentiles", "", "write the distributions to `folder`/ttft.hgrm and so on, which HdrHistogram's plotter draws")
 	fl.StringVar(&f.rate, "rate", "inf", "requests per second, or inf for all at once")
 	fl.Float64Var(&f.burstiness, "burstiness", 1, "shape of the gaps' gamma distribution: 1 is Poisson, inf is constant")
@@ -141,9 +143,6 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if f.url == "" || f.model == "" {
 		return load.Options{}, errors.New("--url and --model are needed")
-	}
-	if f.format != "vllm" && f.format != "sglang" {
-		return load.Options{}, fmt.Errorf("--format %q must be vllm or sglang", f.format)
 	}
 	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout, Temperature: f.temperature}
 	if err := f.setBody(&w); err != nil {
@@ -212,6 +211,18 @@ func (a *app) loadProgress() func(load.Progress) {
 	}
 }
 
+// blockWriter prints the result block of another load generator.
+type blockWriter func(io.Writer, record.Run, loadFlags, load.Options) error
+
+var blockFormats = []option[blockWriter]{
+	{name: "vllm", value: func(w io.Writer, run record.Run, f loadFlags, opt load.Options) error {
+		return load.WriteVLLMBlock(w, run, f.vllmOptions(opt))
+	}},
+	{name: "sglang", value: func(w io.Writer, run record.Run, f loadFlags, opt load.Options) error {
+		return load.WriteSGLangBlock(w, run, f.sglangOptions(opt))
+	}},
+}
+
 func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 	switch {
 	case f.vllmJSON:
@@ -223,14 +234,9 @@ func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 		return err
 	case f.asJSON:
 		return a.printLoadJSON(run)
-	case f.format == "sglang":
-		if err := load.WriteSGLangBlock(a.Out, run, f.sglangOptions(opt)); err != nil {
-			return err
-		}
-	default:
-		if err := load.WriteVLLMBlock(a.Out, run, f.vllmOptions(opt)); err != nil {
-			return err
-		}
+	}
+	if err := f.format(a.Out, run, f, opt); err != nil {
+		return err
 	}
 	if reason := (load.Limits{}).Void(run.Audit); reason != "" {
 		fmt.Fprintf(a.Err, "pipeline: the client was the limit: %s\n", reason)

@@ -9,7 +9,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var flags configFlags
 	var options planFlags
-	var place historyFlag
+	var where historyFlag
 	var asJSON, launch bool
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|DIR]...",
@@ -19,7 +19,7 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			past, err := a.past(ctx, place, cfg)
+			past, err := a.openHistory(ctx, where, cfg)
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	flags.registerGates(cmd)
-	place.register(cmd)
+	where.register(cmd)
 	options.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	cmd.Flags().BoolVar(&launch, "launch", false, "print how every process of every target is started: command line, environment, files, order")

@@ -31,7 +31,7 @@ const (
 
 // postFlags say what is posted, instead of what the file's report blocks say.
 type postFlags struct {
-	comment string
+	comment github.Mode
 	key     string
 	check   string
 	status  string
@@ -42,12 +42,8 @@ type postFlags struct {
 }
 
 func (f *postFlags) register(cmd *cobra.Command) {
-	var modes []string
-	for _, m := range github.Modes() {
-		modes = append(modes, string(m))
-	}
+	enumFlag(cmd, &f.comment, "comment", "", words(github.Modes()...), "comment on the pull request in this `way`")
 	fl := cmd.Flags()
-	fl.Var(choice{&f.comment, modes}, "comment", "comment on the pull request in this `way`: "+strings.Join(modes, ", "))
 	fl.StringVar(&f.key, "comment-key", "", "`name` that tells several reports on one pull request apart")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
 	fl.StringVar(&f.base, "base-commit", "", "`commit` that the head is measured against, such as the merge base, for the comment (the tip of the base branch unless set)")
@@ -92,7 +88,7 @@ var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func (f postFlags) override(s *github.Settings) {
 	if f.comment != "" {
-		s.Comment = github.Mode(f.comment)
+		s.Comment = f.comment
 	}
 	if f.key != "" {
 		s.Key = strings.TrimPrefix(s.Key+"/"+f.key, "/")

@@ -41,7 +41,7 @@ func (a *app) routerCommand() *cobra.Command {
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.route(ctx, f) }),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.protocol, "protocol", "", "round_robin, v0, nixl, mooncake, p2p_nccl or sglang")
+	enumFlag(cmd, &f.protocol, "protocol", "", words(router.Protocols()...), "`protocol` of the KV connector")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8000", "`address` to listen on; port 0 takes a free one")
 	fl.StringArrayVar(&f.prefill, "prefill", nil, "`server` that prefills (repeatable)")
 	fl.StringArrayVar(&f.decode, "decode", nil, "`server` that decodes, or does both with round_robin (repeatable)")
@@ -52,7 +52,6 @@ func (a *app) routerCommand() *cobra.Command {
 	fl.BoolVar(&f.allowRecompute, "allow-recompute", false, "let decode compute the prompt again where prefill gave no transfer parameters")
 	fl.BoolVar(&f.simulated, "simulated", false, "the servers are simulated: tell them when requests came, so that their model does not count the router's time")
 	fl.DurationVar(&f.grace, "grace", 5*time.Second, "time for what is under way when the router is stopped")
-	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(router.Protocols(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

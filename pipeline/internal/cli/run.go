@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
@@ -49,8 +50,11 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
-	kinds := []string{session.SimulateProcess, session.SimulateContainer, session.SimulateVirtual}
-	cmd.Flags().Var(choice{&f.simulate, kinds}, "simulate", "replace every vLLM and SGLang server by a simulated one of this `kind`: process, container with a Docker daemon, or virtual for its model alone, in seconds")
+	enumFlag(cmd, &f.simulate, "simulate", "", []option[string]{
+		{name: session.SimulateProcess, value: session.SimulateProcess},
+		{session.SimulateContainer, session.SimulateContainer, "needs a Docker daemon"},
+		{session.SimulateVirtual, session.SimulateVirtual, "its model alone, in seconds"},
+	}, "replace every vLLM and SGLang server by a simulated one of this `kind`")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
 	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
 	allowIdenticalFlag(cmd, &f.allowIdentical)
@@ -103,10 +107,10 @@ type runFlags struct {
 	resume    bool
 	keepGoing bool
 	json      bool
-	progress  string
+	progress  progress
 	allow     docker.Allow
 	post      postFlags
-	failOn    string
+	failOn    []failOn
 	gates     sourceFlags
 }
 
@@ -135,8 +139,8 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
 	f.gates.register(cmd)
-	fl.StringVar(&f.failOn, "fail-on", "", "fail on these `verdicts` alone, whatever the gates say: regression, inconclusive, missing, invalid with commas between, or never")
-	fl.StringVar(&f.progress, "progress", "auto", "`auto`, tty, plain or quiet")
+	failOnFlag(cmd, &f.failOn)
+	progressFlag(cmd, &f.progress)
 	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false, "let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
 	fl.BoolVar(&f.allow.HostMounts, "allow-host-mounts", false, "let containers mount the machine's root and system folders")
 	fl.BoolVar(&f.allow.DockerSocket, "allow-docker-socket", false, "let containers mount the socket of a container daemon, which is as good as root")
@@ -150,11 +154,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	dir := session.Folder(cfg)
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
-	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), failOn(judged.Config, f.failOn)); err != nil {
+	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), setFailOn(judged.Config, f.failOn)); err != nil {
 		return exit(exitUsage, err)
 	}
 	cfg, f.plan.notes = judged.Config, judged.notes
-	past, err := a.past(ctx, f.history, cfg)
+	past, err := a.openHistory(ctx, f.history, cfg)
 	if err != nil {
 		return err
 	}
@@ -183,9 +187,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
 	}
-	view, err := a.view(f)
-	if err != nil {
-		return exit(exitUsage, err)
+	view := f.progress(a)
+	if f.json {
+		view = ui.NewJSON(a.Out)
 	}
 	f.post.command = reproduction(f, paths)
 	settings := f.post.settings(cfg.Reports)

@@ -24,8 +24,8 @@ const (
 	maxFiles     = 2000
 	// mustFind is how often a change of twice the margin has to be found, at least.
 	mustFind = 0.8
-	// unlucky is the chance of so many false alarms that they are no bad luck.
-	unlucky = 0.01
+	// falseAlarmAlpha is the chance below which so many false alarms are no accident.
+	falseAlarmAlpha = 0.01
 )
 
 // trial is what became of the sessions with one planted slow-down.
@@ -43,8 +43,10 @@ type selftest struct {
 	Trials []trial `json:"trials"`
 	// Margin is the largest of the file's gates.
 	Margin float64 `json:"margin"`
-	Blind  bool    `json:"blind"`
-	Jumpy  bool    `json:"jumpy"`
+	// LowPower is set if a change of twice the margin is found too rarely.
+	LowPower bool `json:"low_power"`
+	// FalseAlarms is set if there are more of them than alpha explains.
+	FalseAlarms bool `json:"false_alarms"`
 }
 
 func (a *app) selftestCommand() *cobra.Command {
@@ -57,11 +59,11 @@ func (a *app) selftestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "selftest [FILE|DIR]...", Short: "Plant slow-downs and see whether a pipeline's gates find them",
 		Long: "Rehearses the file in virtual time with the model of the simulated servers: the head of every comparison is its base with\n" +
-			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates are blind (a change of twice the largest margin is found in fewer than 80 % of\n" +
-			"the sessions) or jumpy (false alarms beyond what alpha allows). A real machine adds noise of its own: `calibrate` measures it.\n\n" +
+			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates have low power (a change of twice\n" +
+			"the largest margin is found in fewer than 80 % of the sessions) or raise more false alarms than alpha allows. A real machine adds noise of its own: `calibrate` measures it.\n\n" +
 			"With --real the file's own servers are started, or asked where they have a url: the base side in pairs of launches, and the\n" +
 			"head of each pair through a proxy that makes its answers slower by 0 and by twice the largest margin (or --planted). One\n" +
-			"session of each is carried out, so an alarm at 0 % or a miss of the other is told and the exit status is 1.",
+			"session of each is carried out, so an alarm at 0 % or a miss of the other is reported, with exit status 1.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			cfg, err := a.load(flags, args)
 			if err != nil {
@@ -86,7 +88,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.tellSelftest(p, found, asJSON)
+			return a.printSelftest(p, found, asJSON)
 		}),
 	}
 	flags.register(cmd)
@@ -98,8 +100,8 @@ func (a *app) selftestCommand() *cobra.Command {
 	return cmd
 }
 
-// tellSelftest prints what was found, and fails if the gates are no good.
-func (a *app) tellSelftest(p *plan.Plan, found selftest, asJSON bool) error {
+// printSelftest prints what was found, and fails if the gates are no good.
+func (a *app) printSelftest(p *plan.Plan, found selftest, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = a.writeJSON(found)
@@ -109,7 +111,7 @@ func (a *app) tellSelftest(p *plan.Plan, found selftest, asJSON bool) error {
 	if err != nil {
 		return exit(exitInfrastructure, err)
 	}
-	if found.Blind || found.Jumpy {
+	if found.LowPower || found.FalseAlarms {
 		return exit(exitRegression, nil)
 	}
 	return nil
@@ -175,10 +177,10 @@ func (t *trial) count(doc *result.Document) {
 func (s *selftest) judge(t trial, alpha float64) {
 	s.Trials = append(s.Trials, t)
 	if t.Planted == 0 {
-		s.Jumpy = t.Sessions > 1 && t.Found > mostAlarms(t.Sessions, alpha) || t.Sessions == 1 && t.Found > 0
+		s.FalseAlarms = t.Sessions > 1 && t.Found > mostAlarms(t.Sessions, alpha) || t.Sessions == 1 && t.Found > 0
 	}
 	if t.Planted >= 2*s.Margin-1e-9 && float64(t.Found) < mustFind*float64(t.Sessions) {
-		s.Blind = true
+		s.LowPower = true
 	}
 }
 
@@ -186,7 +188,7 @@ func (s *selftest) judge(t trial, alpha float64) {
 func mostAlarms(sessions int, alpha float64) int {
 	law := distuv.Binomial{N: float64(sessions), P: alpha}
 	k := 0
-	for 1-law.CDF(float64(k)) > unlucky {
+	for 1-law.CDF(float64(k)) > falseAlarmAlpha {
 		k++
 	}
 	return k
@@ -209,13 +211,13 @@ func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
 	}
 	fmt.Fprintln(tw)
 	switch {
-	case s.Jumpy:
-		fmt.Fprintf(tw, "jumpy: %d false alarms in %d sessions, where alpha = %.3g makes more than %d unlikely\n",
+	case s.FalseAlarms:
+		fmt.Fprintf(tw, "false alarms: %d alarms in %d sessions, where alpha = %.3g makes more than %d unlikely\n",
 			s.Trials[0].Found, s.Trials[0].Sessions, p.Alpha, mostAlarms(s.Trials[0].Sessions, p.Alpha))
-	case s.Blind:
-		fmt.Fprintf(tw, "blind: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or longer runs would help\n", 100*s.Margin, 100*mustFind)
+	case s.LowPower:
+		fmt.Fprintf(tw, "low power: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or longer runs would help\n", 100*s.Margin, 100*mustFind)
 	case 2*s.Margin > s.mostPlanted()+1e-9:
-		fmt.Fprintf(tw, "neither jumpy nor known to be blind: twice the margin of %.3g %% is more than was planted\n", 100*s.Margin)
+		fmt.Fprintf(tw, "no false alarms, and the power is not known: twice the margin of %.3g %% is more than was planted\n", 100*s.Margin)
 	default:
 		fmt.Fprintf(tw, "the gates find a change of twice their margin of %.3g %% and invent none\n", 100*s.Margin)
 	}

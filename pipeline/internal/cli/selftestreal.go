@@ -23,14 +23,14 @@ type realSelftest struct {
 	on       bool
 	planted  []float64
 	out      string
-	progress string
+	progress progress
 }
 
 func (r *realSelftest) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.on, "real", false, "start the file's own servers and plant slow-downs by a proxy in front of them")
 	cmd.Flags().Float64SliceVar(&r.planted, "planted", nil, "with --real: `shares` to plant, such as 0,0.1 (0 and twice the largest margin unless set)")
 	outFlag(cmd.Flags(), &r.out, "with --real: folder for a run directory of each session (new ones below .pipeline/runs unless set)")
-	cmd.Flags().StringVar(&r.progress, "progress", "auto", "with --real: `auto`, tty, plain or quiet")
+	progressFlag(cmd, &r.progress)
 }
 
 // selftestReal carries out one session for each planted slow-down.
@@ -62,7 +62,7 @@ func (a *app) selftestReal(ctx context.Context, r realSelftest, cfg *lang.Config
 	if slices.ContainsFunc(aa.Targets, func(t plan.Target) bool { return aa.Attached(t.Addr) }) && !asJSON {
 		fmt.Fprintln(a.Out, "a server given by its url is not launched anew: the noise between launches is not in this")
 	}
-	return a.tellSelftest(p, found, asJSON)
+	return a.printSelftest(p, found, asJSON)
 }
 
 // plant carries out one session with a slow-down in the heads.

@@ -2,48 +2,45 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // printDocument prints a judged document, and ends with its exit status.
-func (a *app) printDocument(doc *result.Document, format string) error {
+func (a *app) printDocument(doc *result.Document, format reports.Format) error {
 	if err := a.render(doc, format); err != nil {
 		return err
 	}
-	if f, _ := a.formats.Lookup(format); !f.Warns {
+	if !format.Warns {
 		a.notes(doc.Warnings)
 	}
 	return exit(doc.ExitCode, nil)
 }
 
 // render writes a document in one of the formats.
-func (a *app) render(doc *result.Document, format string) error {
-	f, ok := a.formats.OfDocuments().Lookup(format)
-	if !ok {
-		return exit(exitUsage, fmt.Errorf("there is no format %q", format))
-	}
+func (a *app) render(doc *result.Document, format reports.Format) error {
 	a.redact.Value(doc)
-	if err := f.Document(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()}); err != nil {
+	if err := format.Document(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()}); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	return nil
 }
 
-// formatFlag is the flag that chooses one of the formats.
-func formatFlag(fl *pflag.FlagSet, format *string, formats reports.Formats) {
-	*format = "text"
-	fl.Var(choice{format, formats.Names()}, "format", "`format`: "+strings.Join(formats.Names(), ", "))
+// formatFlag adds the flag that chooses one of the formats.
+func formatFlag(cmd *cobra.Command, format *reports.Format, formats reports.Formats) {
+	options := make([]option[reports.Format], len(formats))
+	for i, f := range formats {
+		options[i] = option[reports.Format]{name: f.Name, value: f}
+	}
+	enumFlag(cmd, format, "format", "text", options, "`format`")
 }
 
 func (a *app) reportCommand() *cobra.Command {
-	var format string
+	var format reports.Format
 	cmd := &cobra.Command{
 		Use:   "report RUN|results.json",
 		Short: "Render a stored result again",
@@ -59,6 +56,6 @@ func (a *app) reportCommand() *cobra.Command {
 			return a.render(doc, format)
 		},
 	}
-	formatFlag(cmd.Flags(), &format, a.formats.OfDocuments())
+	formatFlag(cmd, &format, a.formats.OfDocuments())
 	return cmd
 }

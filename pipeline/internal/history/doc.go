@@ -2,7 +2,7 @@
 // records, one immutable file each, in a directory or on an orphan branch of a git
 // repository.
 //
-// A record is a session's cells with their metrics, a calibration's noise, or a word on
+// A record is a session's cells with their metrics, a calibration's noise, or an annotation of
 // other records: that a change is accepted, that a session does not count. Nothing is ever
 // rewritten, so that writers on many machines lose nothing of each other and what a
 // verdict rested on can be looked up.

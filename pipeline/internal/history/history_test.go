@@ -218,7 +218,7 @@ func TestWindow(t *testing.T) {
 	change(4, func(r *Record) { r.Cells[0].Model = "other" })
 	change(5, func(r *Record) { r.Cells[0].Hash = "another cell" })
 	change(6, func(*Record) {})
-	h.Records = append(h.Records, Record{ID: "d", Kind: Drop, Time: start, Word: &Word{Run: "run-106", Reason: "someone else used the GPU", Author: "a"}})
+	h.Records = append(h.Records, Record{ID: "d", Kind: Drop, Time: start, Annotation: &Annotation{Run: "run-106", Reason: "someone else used the GPU", Author: "a"}})
 	q := Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10, Now: start.Add(1000 * time.Hour)}
 	w := h.Window(q)
 	if len(w.Points) != 10 || w.Points[9].ID != "run-013" {
@@ -241,7 +241,7 @@ func TestWindow(t *testing.T) {
 	}
 
 	// What is accepted moves the baseline, until it expires.
-	accepted := Record{ID: "a", Kind: Acceptance, Time: start, Word: &Word{
+	accepted := Record{ID: "a", Kind: Acceptance, Time: start, Annotation: &Annotation{
 		Run: "run-011", Reason: "new attention kernel", Author: "a", Measured: session(11, 0).Time, Expires: q.Now,
 	}}
 	h.Records = append(h.Records, accepted)
@@ -270,7 +270,7 @@ func TestSeriesShowChanges(t *testing.T) {
 	}
 	moved := session(24, 0.5) // another machine is another series
 	moved.Machine = map[string]string{"gpu_count": "2", "gpu_name": "NVIDIA H100", "arch": "amd64"}
-	h.Records = append(h.Records, moved, Record{ID: "a", Kind: Acceptance, Time: start, Word: &Word{Run: "run-018", Reason: "safer sampling", Author: "a"}})
+	h.Records = append(h.Records, moved, Record{ID: "a", Kind: Acceptance, Time: start, Annotation: &Annotation{Run: "run-018", Reason: "safer sampling", Author: "a"}})
 	all, err := h.SeriesOf("main", nil)
 	if err != nil {
 		t.Fatal(err)

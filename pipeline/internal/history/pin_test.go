@@ -9,24 +9,24 @@ import (
 // Sessions after a pinned one do not count, until the pin is taken off or expires.
 func TestAPinHoldsTheWindow(t *testing.T) {
 	nights := []Record{session(1, 0.1), session(2, 0.1), session(3, 0.2)}
-	word := func(kind Kind, on Record, day int, expires time.Time) Record {
+	annotate := func(kind Kind, on Record, day int, expires time.Time) Record {
 		return Record{
 			ID: string(kind), Kind: kind, Time: nights[2].Time.AddDate(0, 0, day),
-			Word: &Word{Run: on.ID, Reason: "release", Author: "a", Measured: on.Time, Expires: expires},
+			Annotation: &Annotation{Run: on.ID, Reason: "release", Author: "a", Measured: on.Time, Expires: expires},
 		}
 	}
 	now := nights[2].Time.AddDate(0, 0, 10)
 	for name, tt := range map[string]struct {
-		words []Record
-		want  int
+		annotations []Record
+		want        int
 	}{
-		"no word":  {nil, 3},
-		"pinned":   {[]Record{word(Pin, nights[1], 1, time.Time{})}, 2},
-		"unpinned": {[]Record{word(Pin, nights[1], 1, time.Time{}), word(Unpin, nights[1], 2, time.Time{})}, 3},
-		"expired":  {[]Record{word(Pin, nights[0], 1, nights[2].Time.AddDate(0, 0, 5))}, 3},
+		"none":     {nil, 3},
+		"pinned":   {[]Record{annotate(Pin, nights[1], 1, time.Time{})}, 2},
+		"unpinned": {[]Record{annotate(Pin, nights[1], 1, time.Time{}), annotate(Unpin, nights[1], 2, time.Time{})}, 3},
+		"expired":  {[]Record{annotate(Pin, nights[0], 1, nights[2].Time.AddDate(0, 0, 5))}, 3},
 	} {
 		s := open(t, t.TempDir())
-		add(t, s, append(append([]Record{}, nights...), tt.words...)...)
+		add(t, s, append(append([]Record{}, nights...), tt.annotations...)...)
 		h := load(t, s)
 		if len(h.Quarantined) > 0 {
 			t.Fatalf("%s: %v", name, h.Quarantined)

@@ -33,17 +33,17 @@ type Record struct {
 	// ID is unique in the history; of a session, the run's.
 	ID   string    `json:"id"`
 	Kind Kind      `json:"kind"`
-	Time time.Time `json:"time"` // of the measurement, or of the word on it
+	Time time.Time `json:"time"` // of the measurement, or of the annotation
 	Tool string    `json:"tool,omitempty"`
 	File string    `json:"file,omitempty"`
 	// Source is what was measured.
 	Source Source `json:"source"`
 	// Simulated says how servers were replaced by the simulator, "" where they were not.
-	Simulated string            `json:"simulated,omitempty"`
-	Machine   map[string]string `json:"machine,omitempty"`
-	Cells     []Cell            `json:"cells,omitempty"`
-	Noise     []Noise           `json:"noise,omitempty"`
-	Word      *Word             `json:"word,omitempty"`
+	Simulated  string            `json:"simulated,omitempty"`
+	Machine    map[string]string `json:"machine,omitempty"`
+	Cells      []Cell            `json:"cells,omitempty"`
+	Noise      []Noise           `json:"noise,omitempty"`
+	Annotation *Annotation       `json:"annotation,omitempty"`
 }
 
 // Source is the code that was measured.
@@ -98,8 +98,8 @@ func (n Noise) PairSDAt(passes int) float64 {
 // Run is the spread of single runs with the same content.
 func (n Noise) Run() float64 { return math.Hypot(n.Launch, n.Pass) }
 
-// Word is what somebody says of a session.
-type Word struct {
+// Annotation is what a person says of a session.
+type Annotation struct {
 	Run    string `json:"run"` // the session's ID
 	Reason string `json:"reason"`
 	Author string `json:"author"`
@@ -165,9 +165,9 @@ func (r Record) check() error {
 		return fmt.Errorf("record %s has no time", r.ID)
 	case !slices.Contains([]Kind{Session, Calibration, Acceptance, Drop, Pin, Unpin}, r.Kind):
 		return fmt.Errorf("record %s is of the unknown kind %.40q", r.ID, r.Kind)
-	case (r.Word != nil) != (r.Kind != Session && r.Kind != Calibration):
+	case (r.Annotation != nil) != (r.Kind != Session && r.Kind != Calibration):
 		return fmt.Errorf("record %s of kind %s and its content do not fit", r.ID, r.Kind)
-	case r.Word != nil && (r.Word.Run == "" || r.Word.Reason == "" || r.Word.Author == ""):
+	case r.Annotation != nil && (r.Annotation.Run == "" || r.Annotation.Reason == "" || r.Annotation.Author == ""):
 		return fmt.Errorf("record %s must name a session, a reason and an author", r.ID)
 	}
 	for _, c := range r.Cells {

@@ -49,7 +49,7 @@ func (w *Window) keepReference(q Query, out *tally) {
 // it stays with the level before until the new one has enough sessions for a verdict.
 func reference(m metric.Metric, values []float64, margin float64) (from, to int) {
 	from, to = 0, len(values)
-	for end := len(values); end >= leastSeries; {
+	for end := len(values); end >= minSeries; {
 		found, err := trend.Detect(m, values[:end], trend.Options{})
 		if err != nil {
 			break // a value without a place on the metric's scale

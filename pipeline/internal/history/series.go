@@ -53,8 +53,8 @@ type Change struct {
 	Accepted string `json:"accepted,omitempty"`
 }
 
-// leastSeries is the least number of sessions in which changes are looked for.
-const leastSeries = 6
+// minSeries is the least number of sessions in which changes are looked for.
+const minSeries = 6
 
 // SeriesOf groups the sessions of a branch ("" for all) into series. Where the fingerprint
 // changes a new series begins: a change of the machine is no change of the code.
@@ -98,7 +98,7 @@ func (h *History) SeriesOf(branch string, metrics []string) ([]Series, error) {
 
 // detect fills in the change points of a series.
 func (h *History) detect(s *Series) error {
-	if len(s.Points) < leastSeries {
+	if len(s.Points) < minSeries {
 		return nil
 	}
 	values := make([]float64, len(s.Points))
@@ -122,15 +122,15 @@ func (h *History) detect(s *Series) error {
 	return nil
 }
 
-// acceptedAt is the reason for which a change was accepted: by a word on a session of the
+// acceptedAt is the reason for which a change was accepted: by an annotation of a session of the
 // segment that begins with it.
 func (h *History) acceptedAt(s *Series, index int) string {
 	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Word.Cell != "" && r.Word.Cell != s.Cell || r.Word.Metric != "" && r.Word.Metric != s.MetricID {
+		if r.Kind != Acceptance || r.Annotation.Cell != "" && r.Annotation.Cell != s.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != s.MetricID {
 			continue
 		}
-		if slices.ContainsFunc(s.Points[index:], func(p Value) bool { return p.Run == r.Word.Run }) {
-			return r.Word.Reason
+		if slices.ContainsFunc(s.Points[index:], func(p Value) bool { return p.Run == r.Annotation.Run }) {
+			return r.Annotation.Reason
 		}
 	}
 	return ""

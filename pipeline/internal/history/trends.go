@@ -133,21 +133,21 @@ func (h *History) part(s Series, q TrendQuery, together int) (reports.TrendPart,
 	return p, nil
 }
 
-// acceptance is the last word that a session of the series is the level that counts from
+// acceptance is the last annotation that makes a session of the series the level that counts from
 // then on. A session that is not in the series, of a pull request for example, stands for
 // the first one after it.
 func (h *History) acceptance(s Series, now time.Time) *reports.Acceptance {
 	var last *reports.Acceptance
 	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Word.expired(now) || r.Word.Cell != "" && r.Word.Cell != s.Cell || r.Word.Metric != "" && r.Word.Metric != s.MetricID {
+		if r.Kind != Acceptance || r.Annotation.expired(now) || r.Annotation.Cell != "" && r.Annotation.Cell != s.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != s.MetricID {
 			continue
 		}
-		at := slices.IndexFunc(s.Points, func(v Value) bool { return v.Run == r.Word.Run })
-		if at < 0 && !r.Word.Measured.IsZero() {
-			at = slices.IndexFunc(s.Points, func(v Value) bool { return !v.at.Before(r.Word.Measured) })
+		at := slices.IndexFunc(s.Points, func(v Value) bool { return v.Run == r.Annotation.Run })
+		if at < 0 && !r.Annotation.Measured.IsZero() {
+			at = slices.IndexFunc(s.Points, func(v Value) bool { return !v.at.Before(r.Annotation.Measured) })
 		}
 		if at >= 0 && (last == nil || at >= last.Index) {
-			last = &reports.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Word.Reason, Author: r.Word.Author}
+			last = &reports.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Annotation.Reason, Author: r.Annotation.Author}
 		}
 	}
 	return last

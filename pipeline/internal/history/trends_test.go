@@ -32,12 +32,12 @@ func nightsOf(n int, level func(night int) float64) []Record {
 	return out
 }
 
-func accepts(run string, night int, change func(*Word)) Record {
-	w := Word{Run: run, Reason: "new kernel", Author: "alice", Measured: session(night, 1).Time}
+func accepts(run string, night int, change func(*Annotation)) Record {
+	w := Annotation{Run: run, Reason: "new kernel", Author: "alice", Measured: session(night, 1).Time}
 	if change != nil {
 		change(&w)
 	}
-	return Record{ID: "word-" + run, Kind: Acceptance, Time: w.Measured.Add(time.Hour), Word: &w}
+	return Record{ID: "annotation-" + run, Kind: Acceptance, Time: w.Measured.Add(time.Hour), Annotation: &w}
 }
 
 func stepAt(at int) func(int) float64 {
@@ -52,21 +52,21 @@ func stepAt(at int) func(int) float64 {
 func TestAcceptancesOfTrends(t *testing.T) {
 	now := start.AddDate(0, 0, 40)
 	for name, tt := range map[string]struct {
-		word Record
-		want trend.Condition
+		annotation Record
+		want       trend.Condition
 	}{
 		"of a session of the new level": {accepts("run-022", 22, nil), trend.Steady},
 		"of the first one":              {accepts("run-020", 20, nil), trend.Steady},
 		"of the old level":              {accepts("run-010", 10, nil), trend.Regressed},
-		"of another metric":             {accepts("run-022", 22, func(w *Word) { w.Metric = "ttft.p99" }), trend.Regressed},
-		"of another cell":               {accepts("run-022", 22, func(w *Word) { w.Cell = "other" }), trend.Regressed},
-		"of this cell and metric":       {accepts("run-022", 22, func(w *Word) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
-		"that has expired":              {accepts("run-022", 22, func(w *Word) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
+		"of another metric":             {accepts("run-022", 22, func(w *Annotation) { w.Metric = "ttft.p99" }), trend.Regressed},
+		"of another cell":               {accepts("run-022", 22, func(w *Annotation) { w.Cell = "other" }), trend.Regressed},
+		"of this cell and metric":       {accepts("run-022", 22, func(w *Annotation) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
+		"that has expired":              {accepts("run-022", 22, func(w *Annotation) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
 		"of a run that was not kept":    {accepts("pull-request", 22, nil), trend.Steady},
 		"of a run after all of them":    {accepts("pull-request", 35, nil), trend.Regressed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := trends(t, query(now), append(nightsOf(30, stepAt(20)), tt.word)...)
+			got := trends(t, query(now), append(nightsOf(30, stepAt(20)), tt.annotation)...)
 			if len(got.Trends) != 1 || got.Trends[0].Condition() != tt.want {
 				t.Errorf("%+v", got.Trends)
 			}

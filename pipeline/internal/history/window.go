@@ -133,38 +133,38 @@ func facts(machine map[string]string, simulated, model string) comparability.Fac
 // accepted.
 func (h *History) begin(q Query) (from time.Time, run string) {
 	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Word.expired(q.Now) || r.Word.Cell != "" && r.Word.Cell != q.Cell || r.Word.Metric != "" && r.Word.Metric != q.Metric {
+		if r.Kind != Acceptance || r.Annotation.expired(q.Now) || r.Annotation.Cell != "" && r.Annotation.Cell != q.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != q.Metric {
 			continue
 		}
-		if r.Word.Measured.After(from) {
-			from, run = r.Word.Measured, r.Word.Run
+		if r.Annotation.Measured.After(from) {
+			from, run = r.Annotation.Measured, r.Annotation.Run
 		}
 	}
 	return from, run
 }
 
 // pinned is the last session that counts where somebody has pinned the baseline to one, and
-// the session's ID; the newest word on it holds.
+// the session's ID; the newest such annotation holds.
 func (h *History) pinned(now time.Time) (until time.Time, run string) {
 	for _, r := range slices.Backward(h.Records) {
 		switch {
 		case r.Kind == Unpin:
 			return time.Time{}, ""
-		case r.Kind == Pin && !r.Word.expired(now):
-			return r.Word.Measured, r.Word.Run
+		case r.Kind == Pin && !r.Annotation.expired(now):
+			return r.Annotation.Measured, r.Annotation.Run
 		}
 	}
 	return time.Time{}, ""
 }
 
-func (w Word) expired(now time.Time) bool { return !w.Expires.IsZero() && now.After(w.Expires) }
+func (a Annotation) expired(now time.Time) bool { return !a.Expires.IsZero() && now.After(a.Expires) }
 
 // dropped are the sessions that do not count.
 func (h *History) dropped() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range h.Records {
 		if r.Kind == Drop {
-			out[r.Word.Run] = true
+			out[r.Annotation.Run] = true
 		}
 	}
 	return out

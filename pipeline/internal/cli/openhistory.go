@@ -3,27 +3,23 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
-	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
 )
 
-// historyEnv names the place of the history where no flag does.
+// historyEnv names the history where no flag does.
 const historyEnv = "PIPELINE_HISTORY"
 
 // defaultHistory is below the working directory.
@@ -33,11 +29,11 @@ var defaultHistory = filepath.Join(".pipeline", "history")
 type historyFlag struct{ location string }
 
 func (f *historyFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.location, "history", "", "`place` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
+	cmd.Flags().StringVar(&f.location, "history", "", "`location` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
 }
 
-// place is where the history is, and whether somebody said so.
-func (a *app) place(f historyFlag) (location string, stated bool) {
+// historyLocation returns where the history is, and whether a flag or the environment names it.
+func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
 	if location := cmp.Or(f.location, a.Getenv(historyEnv)); location != "" {
 		return location, true
 	}
@@ -49,7 +45,7 @@ func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.St
 	// Credential helpers and agents are what a push may need.
 	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}}})
 	defer sp.Close()
-	location, _ := a.place(f)
+	location, _ := a.historyLocation(f)
 	s, err := history.Open(ctx, location, history.Options{Spawner: sp})
 	if err != nil {
 		return exit(exitInfrastructure, err)
@@ -58,7 +54,7 @@ func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.St
 	return errors.Join(err, s.Close())
 }
 
-// load reads the history and names what is quarantined.
+// loadHistory reads the history and warns of records that are quarantined.
 func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.History, error) {
 	h, err := history.Load(ctx, s)
 	if err != nil {
@@ -70,13 +66,13 @@ func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.Histor
 	return h, nil
 }
 
-// past is the history that a file's gates and plans are judged with: where somebody named
-// one, where a gate has a stored baseline, or where there is one below the working
-// directory. nil otherwise.
-func (a *app) past(ctx context.Context, f historyFlag, cfg *lang.Config) (h *history.History, err error) {
-	location, stated := a.place(f)
-	asked := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
-	if _, err := os.Stat(location); !stated && !asked && errors.Is(err, fs.ErrNotExist) {
+// openHistory reads the history that a file's gates and plans are judged with: one that is
+// named, or the one below the working directory if it exists or a gate has a stored baseline.
+// nil otherwise.
+func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (h *history.History, err error) {
+	location, stated := a.historyLocation(f)
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
+	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	err = a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
@@ -123,25 +119,18 @@ func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) f
 type provenance struct {
 	history.Source
 	defaultBranch string
-	// pullRequest is the event of a pull request, "" for none.
-	pullRequest string
+	// unmerged is the event of a change that is not merged yet, "" for any other.
+	unmerged string
 }
 
 func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
-	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: a.Getenv("GITHUB_REPOSITORY")}, defaultBranch: "main"}
+	c := a.change()
+	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: c.repo}, defaultBranch: c.defaultBranch}
 	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
 		p.Branch = a.Getenv("GITHUB_REF_NAME")
 	}
-	p.pullRequest = a.changeEvent()
-	if text, err := os.ReadFile(a.Getenv("GITHUB_EVENT_PATH")); err == nil {
-		var event struct {
-			Repository struct {
-				Default string `json:"default_branch"`
-			} `json:"repository"`
-		}
-		if json.Unmarshal(text, &event) == nil && event.Repository.Default != "" {
-			p.defaultBranch = event.Repository.Default
-		}
+	if c.unmerged {
+		p.unmerged = c.event
 	}
 	if p.Commit == "" {
 		p.Source = history.Checkout(ctx, sp, ".")
@@ -149,21 +138,12 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	return p
 }
 
-// changeEvent is the event of a workflow that is about a change which is not merged yet, ""
-// for any other.
-func (a *app) changeEvent() string {
-	if c := a.change(); c.unmerged {
-		return c.event
-	}
-	return ""
-}
-
-// mayWrite refuses baselines of anything but the default branch: a pull request could
+// checkBranch refuses baselines of anything but the default branch: a pull request could
 // otherwise move what it is judged by.
-func (p provenance) mayWrite() error {
+func (p provenance) checkBranch() error {
 	switch {
-	case p.pullRequest != "":
-		return fmt.Errorf("this is the event %s: baselines are written from the default branch only", p.pullRequest)
+	case p.unmerged != "":
+		return fmt.Errorf("this is the event %s: baselines are written from the default branch only", p.unmerged)
 	case p.Branch == "":
 		return errors.New("the branch is not known: baselines are written from a checkout of the default branch, or with --branch outside of a workflow")
 	case p.Branch != p.defaultBranch:
@@ -171,6 +151,3 @@ func (p provenance) mayWrite() error {
 	}
 	return nil
 }
-
-// wordID names a record that no run gave a name.
-func wordID(now time.Time) (string, error) { return store.RunID(now, rand.Reader) }

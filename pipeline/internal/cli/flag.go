@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/enum"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// option is a value of an enum flag by its name.
+type option[T any] struct {
+	name  string
+	value T
+	doc   string // "" where the name says it
+}
+
+// words are options that are their own names.
+func words[T ~string](values ...T) []option[T] {
+	out := make([]option[T], len(values))
+	for i, v := range values {
+		out[i] = option[T]{name: string(v), value: v}
+	}
+	return out
+}
+
+// allowed are the names and docs of options.
+func allowed[T any](options []option[T]) enum.Values {
+	out := make(enum.Values, len(options))
+	for i, o := range options {
+		out[i] = enum.Value{Name: o.name, Doc: o.doc}
+	}
+	return out
+}
+
+// optionByName returns the value of a name. An empty name, as an unset variable of a script gives it,
+// is an error rather than the default.
+func optionByName[T any](options []option[T], name string) (T, error) {
+	for _, o := range options {
+		if o.name == name {
+			return o.value, nil
+		}
+	}
+	var none T
+	return none, allowed(options).Check(name)
+}
+
+// enumValue is a flag that takes one of the options of a table.
+type enumValue[T any] struct {
+	value   *T
+	name    string // of the value
+	options []option[T]
+}
+
+func (e *enumValue[T]) String() string { return e.name }
+func (e *enumValue[T]) Type() string   { return "word" }
+
+func (e *enumValue[T]) Set(name string) error {
+	value, err := optionByName(e.options, name)
+	if err == nil {
+		e.name, *e.value = name, value
+	}
+	return err
+}
+
+// enumFlag adds a flag that takes one of options. unless names its default, "" for none.
+func enumFlag[T any](cmd *cobra.Command, value *T, flag, unless string, options []option[T], usage string) {
+	e := &enumValue[T]{value: value, options: options}
+	if unless != "" {
+		if err := e.Set(unless); err != nil {
+			panic(fmt.Sprintf("the default of --%s: %v", flag, err))
+		}
+	}
+	addEnum(cmd, e, flag, usage, options)
+}
+
+// addEnum adds a flag whose usage lists its options, and which the shell completes.
+func addEnum[T any](cmd *cobra.Command, value pflag.Value, flag, usage string, options []option[T]) {
+	var completions []cobra.Completion
+	for _, o := range options {
+		completions = append(completions, cobra.CompletionWithDesc(o.name, o.doc))
+	}
+	cmd.Flags().Var(value, flag, usage+": "+allowed(options).Doc())
+	// It fails for a flag that does not exist, and this one does.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// enumListValue is a flag that takes several of the options of a table, with commas between.
+type enumListValue[T any] struct {
+	values  *[]T
+	text    string
+	options []option[T]
+}
+
+func (e *enumListValue[T]) String() string { return e.text }
+func (e *enumListValue[T]) Type() string   { return "words" }
+
+func (e *enumListValue[T]) Set(text string) error {
+	var values []T
+	if strings.TrimSpace(text) != "" {
+		for name := range strings.SplitSeq(text, ",") {
+			v, err := optionByName(e.options, strings.TrimSpace(name))
+			if err != nil {
+				return err
+			}
+			values = append(values, v)
+		}
+	}
+	e.text, *e.values = text, values
+	return nil
+}
+
+// enumListFlag adds a flag that takes several of options.
+func enumListFlag[T any](cmd *cobra.Command, values *[]T, flag string, options []option[T], usage string) {
+	addEnum(cmd, &enumListValue[T]{values: values, options: options}, flag, usage, options)
+}
+
+// bounded is a flag that takes a whole number between two bounds.
+type bounded struct {
+	value     *int
+	low, high int
+}
+
+func (b bounded) String() string { return strconv.Itoa(*b.value) }
+func (b bounded) Type() string   { return "number" }
+
+func (b bounded) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < b.low || n > b.high {
+		return fmt.Errorf("must be a whole number from %d to %d", b.low, b.high)
+	}
+	*b.value = n
+	return nil
+}
