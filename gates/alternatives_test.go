@@ -16,7 +16,7 @@ import (
 )
 
 // byTest gives a comparison another test.
-func byTest(c gates.Comparison, t gates.Test) gates.Comparison {
+func byTest(c gates.Comparison, t *gates.Test) gates.Comparison {
 	c.Test = t
 	return c
 }
@@ -25,7 +25,7 @@ func TestVerdictsOfTheOtherTests(t *testing.T) {
 	up := ratios(0.4, 1.10, 1.11, 1.09, 1.10, 1.12, 1.08, 1.10, 1.11)
 	same := ratios(0.4, 1.01, 0.99, 1.002, 1.012, 0.985, 1.001, 0.991, 1.004)
 	tests := map[string]struct {
-		test  gates.Test
+		test  *gates.Test
 		pairs []gates.Pair
 		want  gates.Verdict
 	}{
@@ -79,7 +79,7 @@ func TestTooFewValuesForAnIntervalAreSaidAloud(t *testing.T) {
 }
 
 func TestUnpairedValuesOfDifferentNumbers(t *testing.T) {
-	for _, test := range []gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
+	for _, test := range []*gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
 		c := byTest(comparison(t, "output_throughput.mean", nil), test)
 		c.Unpaired = &gates.Samples{Base: []float64{100, 101, 99, 100.5, 99.5, 100.2}, Head: []float64{90, 91, 89, 90.5}}
 		d := judgeOne(t, c)
@@ -108,7 +108,7 @@ func TestUnequalSpreadsAreJudged(t *testing.T) {
 			}
 			return x
 		}
-		for _, test := range []gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
+		for _, test := range []*gates.Test{gates.Welch, gates.MannWhitney, gates.Permutation} {
 			c := byTest(comparison(t, "ttft.p99", nil), test)
 			c.Unpaired = &gates.Samples{Base: side("base"), Head: side("head")}
 			least := min(len(c.Unpaired.Base), len(c.Unpaired.Head))
@@ -214,7 +214,7 @@ func TestEmptySamplesAreRefused(t *testing.T) {
 }
 
 // correlated draws a family whose members share most of their noise.
-func (s *simulator) correlated(test gates.Test, members, n int, sd, shift float64) gates.Family {
+func (s *simulator) correlated(test *gates.Test, members, n int, sd, shift float64) gates.Family {
 	f := gates.Family{Alpha: 0.05}
 	for i := range members {
 		c := s.comparison(0, n, 0, 0)
@@ -235,7 +235,7 @@ func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
 	s := newSimulator(24)
 	const trials = 200
 	alarms := 0
-	found := map[gates.Test]int{}
+	found := map[*gates.Test]int{}
 	for range trials {
 		for _, d := range judge(t, s.correlated(gates.MaxT, 10, 8, 0.03, 0)).Comparisons {
 			if d.PHolm <= d.Level {
@@ -244,7 +244,7 @@ func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
 			}
 		}
 		moved := s.correlated(gates.MaxT, 10, 8, 0.05, math.Log(1.05))
-		for _, test := range []gates.Test{gates.MaxT, gates.SignFlip} {
+		for _, test := range []*gates.Test{gates.MaxT, gates.SignFlip} {
 			for i := range moved.Comparisons {
 				moved.Comparisons[i].Test = test
 			}

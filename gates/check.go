@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // test is the comparison's test with the default filled in.
-func (c Comparison) test() Test {
-	if c.Test == "" {
+func (c Comparison) test() *Test {
+	if c.Test == nil {
 		return PairedTTest
 	}
 	return c.Test
@@ -56,21 +57,16 @@ func (c Comparison) check() error {
 	refuse := func(format string, args ...any) {
 		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{c.ID}, args...)...))
 	}
-	switch t := c.test(); t {
-	case PairedTTest, SignFlip, MaxT:
-		if c.Unpaired != nil {
-			refuse("%s needs pairs; use %q, %q or %q for values without partners", t, Welch, MannWhitney, Permutation)
-		}
-	case Welch, MannWhitney, Permutation:
-		if c.Unpaired != nil && len(c.Pairs) > 0 {
-			refuse("has pairs and unpaired values; give one of them")
-		}
-	case Prediction:
-		if len(c.Pairs) > 0 {
-			refuse("%s sets sessions against sessions; give their values unpaired", t)
-		}
-	default:
-		refuse("unknown test %q; use %q", c.Test, PairedTTest)
+	switch t := c.test(); {
+	case t.Run == nil:
+		refuse("unknown test %q; use %q", t, PairedTTest)
+	case t.Design == Paired && c.Unpaired != nil:
+		unpaired := StandardTests().where(func(t *Test) bool { return t.Design == Unpaired })
+		refuse("%s needs pairs; use one of %s for values without partners", t, strings.Join(unpaired.Names(), ", "))
+	case t.Design == Unpaired && c.Unpaired != nil && len(c.Pairs) > 0:
+		refuse("has pairs and unpaired values; give one of them")
+	case t.Design == Sessions && len(c.Pairs) > 0:
+		refuse("%s sets sessions against sessions; give their values unpaired", t)
 	}
 	if !(c.Margin > 0) || math.IsInf(c.Margin, 0) {
 		refuse("margin is %g; it must be above 0, for example 0.05 for 5 %%", c.Margin)

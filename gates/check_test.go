@@ -39,7 +39,7 @@ func TestFamilyIsChecked(t *testing.T) {
 		"ranks":           {one(func(c *gates.Comparison) { c.Test = gates.MannWhitney }), ""},
 		"Welch":           {one(func(c *gates.Comparison) { c.Test = gates.Welch }), ""},
 		"sessions":        {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.Prediction, 1 }), ""},
-		"unknown test":    {one(func(c *gates.Comparison) { c.Test = "wilcoxon" }), `unknown test "wilcoxon"`},
+		"unknown test":    {one(func(c *gates.Comparison) { c.Test = &gates.Test{Name: "wilcoxon"} }), `unknown test "wilcoxon"`},
 		"t without pairs": {one(func(c *gates.Comparison) { c.Unpaired = &gates.Samples{} }), "paired_t needs pairs"},
 		"Welch, both": {one(func(c *gates.Comparison) {
 			c.Test, c.Unpaired, c.Pairs = gates.Welch, &gates.Samples{}, []gates.Pair{{1, 1, 1}}
@@ -96,7 +96,7 @@ func TestFamilyIsChecked(t *testing.T) {
 
 func TestJudgeRefusesWhatCheckRefuses(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1, 1.1, 1.2))
-	c.Test = "wilcoxon"
+	c.Test = &gates.Test{Name: "wilcoxon"}
 	if _, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}); err == nil {
 		t.Error("an unknown test was judged")
 	}
@@ -105,7 +105,7 @@ func TestJudgeRefusesWhatCheckRefuses(t *testing.T) {
 func TestCanReject(t *testing.T) {
 	// Least numbers of repeats: sign flips reach 2⁻ⁿ, ranks 1/C(2n, n).
 	tests := []struct {
-		test  gates.Test
+		test  *gates.Test
 		alpha float64
 		least int
 	}{

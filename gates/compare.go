@@ -12,13 +12,14 @@ import (
 
 // measure turns a comparison's data into estimates and uncorrected p values. It settles
 // the verdicts that need no test.
-func measure(c Comparison, set settings) *entry {
+func measure(c Comparison, set Settings) *entry {
 	e := &entry{
 		Decision: Decision{
-			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin, Test: c.test(),
-			Confidence: 1 - 2*set.alpha,
+			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin,
+			Confidence: 1 - 2*set.Alpha,
 			P:          1, PHolm: 1, PBetter: 1, PBetterHolm: 1,
 		},
+		test:     c.test(),
 		share:    c.Alpha,
 		inFamily: c.inFamily(),
 	}
@@ -61,7 +62,7 @@ func (c Comparison) inFamily() bool {
 // nothing says what is missing where there is no pair.
 func (c Comparison) nothing(base, head int) string {
 	switch {
-	case !c.test().unpaired():
+	case c.test().Design == Paired:
 		return "no pair was measured"
 	case base == 0:
 		return "the base has no value"
@@ -74,24 +75,24 @@ func (c Comparison) nothing(base, head int) string {
 // tooFew settles a comparison whose values allow no verdict.
 func (e *entry) tooFew(base int) {
 	switch {
-	case e.Test == Prediction && base < MinSessions:
+	case e.test.Design == Sessions && base < MinSessions:
 		e.settle(Inconclusive, fmt.Sprintf("the history has %d of the %d sessions that a prediction interval needs", base, MinSessions))
-	case e.Test != Prediction && e.N == 1:
+	case e.test.Design != Sessions && e.N == 1:
 		e.settle(Inconclusive, "no test is possible with 1 repeat")
 	}
 }
 
 // describe fills in what needs one pair only.
-func (e *entry) describe(x sample, base, head []float64) {
+func (e *entry) describe(x Sample, base, head []float64) {
 	e.Base, e.Head = e.Metric.Mean(base), e.Metric.Mean(head)
 	e.D = x.shift()
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
-	e.Worse = e.D > e.sample.floor
+	e.Worse = e.D > e.sample.Floor
 }
 
 // estimate fills in the test. Too few values leave the decision untested.
-func (e *entry) estimate(set settings) {
-	s, err := e.Test.statistic(e.sample, set)
+func (e *entry) estimate(set Settings) {
+	s, err := e.test.Run(e.sample, set)
 	switch {
 	case errors.Is(err, ErrTooFew):
 	case err != nil:
@@ -102,27 +103,27 @@ func (e *entry) estimate(set settings) {
 }
 
 // decide gives the verdict on a comparison whose p values are corrected.
-func (c Comparison) decide(e *entry, set settings) {
+func (c Comparison) decide(e *entry, set Settings) {
 	if e.Tested {
-		found := set.plan.noncentrality(e.stat.noise.df(e.N), e.first, Power) * e.stat.noise.se(e.N)
+		found := set.plan.noncentrality(e.stat.Noise.df(e.N), e.first, Power) * e.stat.Noise.se(e.N)
 		e.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
 		return
 	}
-	m, floor := toScale(c.Metric.Scale, c.Margin), e.sample.floor
+	m, floor := toScale(c.Metric.Scale, c.Margin), e.sample.Floor
 	beyond := func(x float64) bool { return x > m+floor }
-	within := e.stat.upper < m-floor
+	within := e.stat.Upper < m-floor
 	voided := within && c.voidedMatter(m, set)
 	switch {
 	case voided:
 		e.settle(Inconclusive, fmt.Sprintf("runs of the head were void in %s and measured again, more often than the base's; with what was measured at first the interval does not exclude the margin", repeats(len(c.Voided))))
-	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.lower)):
+	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.Lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
 			e.Reason = "significantly worse after Holm, and the lower bound is beyond the margin"
 		}
-	case e.significantlyBetter() && e.D <= floor-m && (!c.Strict || beyond(-e.stat.upper)) && within:
+	case e.significantlyBetter() && e.D <= floor-m && (!c.Strict || beyond(-e.stat.Upper)) && within:
 		e.settle(Improvement, "significantly better after Holm, and the estimate is at or beyond the margin")
 	case within:
 		e.settle(Pass, "the interval excludes a change for the worse of the margin")
@@ -134,7 +135,7 @@ func (c Comparison) decide(e *entry, set settings) {
 
 // voidedMatter reports whether the upper bound is not below the margin with the voided runs
 // in place of those that replaced them.
-func (c Comparison) voidedMatter(m float64, set settings) bool {
+func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	if len(c.Voided) == 0 {
 		return false
 	}
@@ -152,13 +153,13 @@ func (c Comparison) voidedMatter(m float64, set settings) bool {
 	if err != nil {
 		return true
 	}
-	s, err := c.test().statistic(x, set)
-	return err != nil || s.upper >= m-x.floor
+	s, err := c.test().Run(x, set)
+	return err != nil || s.Upper >= m-x.Floor
 }
 
 // undecided says what kept a tested comparison from a decision.
 func (c Comparison) undecided(e *entry, m float64) string {
-	switch beyond := e.D >= m-e.sample.floor; {
+	switch beyond := e.D >= m-e.sample.Floor; {
 	case beyond && e.significantlyWorse():
 		return "significantly worse, but the lower bound is not beyond the margin as strict demands"
 	case beyond && e.GroupSize > 1:
@@ -166,7 +167,7 @@ func (c Comparison) undecided(e *entry, m float64) string {
 	case beyond:
 		return "the estimate is beyond the margin, but not significant"
 	case e.Unbounded:
-		return fmt.Sprintf("%s are too few for an interval by %s at this level", repeats(e.N), e.Test)
+		return fmt.Sprintf("%s are too few for an interval by %s at this level", repeats(e.N), e.test)
 	case e.significantlyWorse():
 		return "significantly worse by less than the margin, and the interval does not exclude the margin"
 	}
@@ -174,32 +175,32 @@ func (c Comparison) undecided(e *entry, m float64) string {
 }
 
 // need fills in how much more would decide.
-func (c Comparison) need(e *entry, m float64, set settings) {
-	if e.Test == Prediction {
+func (c Comparison) need(e *entry, m float64, set Settings) {
+	if e.test.Design == Sessions {
 		if n := c.needSessions(e, m, set); n > 0 {
-			e.NeedSessions = max(n, len(e.sample.head)+1)
+			e.NeedSessions = max(n, len(e.sample.Head)+1)
 			e.Reason += fmt.Sprintf("; about %d sessions of the head would decide", e.NeedSessions)
 		}
 		return
 	}
-	if e.stat.rounded {
+	if e.stat.Rounded {
 		return // more of the same rounding decides nothing
 	}
 	n := least(e.N+1, func(n int) bool { return c.decides(e, n, m, set) >= Power })
 	if n == 0 {
 		return
 	}
-	e.NeedPairs = max(n, leastRepeats(e.Test, e.step))
+	e.NeedPairs = max(n, leastRepeats(e.test, e.step))
 	e.Reason += fmt.Sprintf("; about %d repeats would decide", e.NeedPairs)
 }
 
 // decides is the chance that n repeats in all decide, one way or the other, given those
 // that there are: the mean of all is then that of these, plus what is not known of the
 // truth and of the repeats to come, which is Student's t with the variance s²·(1/N − 1/n).
-func (c Comparison) decides(e *entry, n int, m float64, set settings) float64 {
-	v := e.stat.noise
-	spread := v.sd * math.Sqrt(1/float64(e.N)-1/float64(n))
-	bound := set.plan.critical(v.df(n), set.alpha) * v.se(n)
+func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
+	v := e.stat.Noise
+	spread := v.SD * math.Sqrt(1/float64(e.N)-1/float64(n))
+	bound := set.Critical(v.df(n)) * v.se(n)
 	worse := max(m, set.plan.critical(v.df(n), e.step)*v.se(n))
 	if c.Strict {
 		worse = max(worse, m+bound)
@@ -211,20 +212,20 @@ func (c Comparison) decides(e *entry, n int, m float64, set settings) float64 {
 // needSessions is the number of sessions of the head that decides with Power, if the
 // estimate is the true one: for a regression if it is beyond the margin, for a pass
 // otherwise. It is 0 if none is known.
-func (c Comparison) needSessions(e *entry, m float64, set settings) int {
-	h := len(e.sample.base)
+func (c Comparison) needSessions(e *entry, m float64, set Settings) int {
+	h := len(e.sample.Base)
 	need := func(effect, alpha float64) (int, bool) {
-		return set.plan.needSessions(effect, e.stat.noise.sd, h, alpha)
+		return set.plan.needSessions(effect, e.stat.Noise.SD, h, alpha)
 	}
 	n, ok := 0, false
-	switch floor := e.sample.floor; {
+	switch floor := e.sample.Floor; {
 	case e.D < m-floor:
-		n, ok = need(m-e.D, set.alpha)
+		n, ok = need(m-e.D, set.Alpha)
 	case !c.Strict:
 		n, ok = need(e.D, e.step)
 	case e.D > m+floor:
 		worse, ok1 := need(e.D, e.step)
-		beyond, ok2 := need(e.D-m, set.alpha)
+		beyond, ok2 := need(e.D-m, set.Alpha)
 		n, ok = max(worse, beyond), ok1 && ok2
 	}
 	if !ok {
@@ -258,17 +259,17 @@ func (e *entry) warn(c Comparison) {
 	if e.N < c.Planned {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
-	if e.Exact && !e.stat.rounded {
+	if e.Exact && !e.stat.Rounded {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
 	}
-	if e.stat.rounded {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("values repeat exactly, as rounded ones do: a step between them, of %s, is taken for what they can be off", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.step), "+")))
+	if e.stat.Rounded {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("values repeat exactly, as rounded ones do: a step between them, of %s, is taken for what they can be off", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Step), "+")))
 	}
 	if differs := c.between(); differs != "" {
 		e.Warnings = append(e.Warnings, differs)
 	}
-	for _, i := range outliers(e.sample.d) {
-		others := slices.Delete(slices.Clone(e.sample.d), i, i+1)
+	for _, i := range outliers(e.sample.Differences) {
+		others := slices.Delete(slices.Clone(e.sample.Differences), i, i+1)
 		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
 			e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(mean(others))))
 	}

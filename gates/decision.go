@@ -30,8 +30,6 @@ type Decision struct {
 
 	// N is the number of pairs used; of unpaired values, the smaller side's number.
 	N int
-	// Test that was asked for.
-	Test Test
 	// Look is the number of repeats at the look whose data this decision rests on, 0
 	// without a sequence. Later describes all pairs where more were measured after it.
 	Look  int

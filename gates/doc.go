@@ -42,9 +42,9 @@
 // ([LaunchTest]) and has [LaunchShare] of each group's level. A [Prospect] says what a plan
 // can find, by simulation of the looks to come.
 //
-// Other tests are there for other data: [SignFlip] and [MaxT] where differences are
-// symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where nothing is paired, and
-// [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric
+// A [Test] is one value, and [StandardTests] lists those for other data: [SignFlip] and [MaxT]
+// where differences are symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where
+// nothing is paired, and [Prediction] for a baseline stored by earlier sessions. [Suite] compares the geometric
 // means of many cells. [Family.Moderate] lets the cells of a session share what they know
 // of their variances.
 //

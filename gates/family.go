@@ -20,20 +20,6 @@ type Run struct {
 	ServerFailed bool
 }
 
-// Test names the significance test of a comparison.
-type Test string
-
-// The tests. A plan names its test before there are data; the data never choose.
-const (
-	PairedTTest Test = "paired_t"     // paired t on the scale of the metric
-	SignFlip    Test = "sign_flip"    // sign flips of the pairs, from 8 pairs on
-	MaxT        Test = "max_t"        // Westfall and Young's max-T over sign flips, from 8 pairs on
-	MannWhitney Test = "mann_whitney" // ranks, unpaired, with the Hodges–Lehmann shift
-	Welch       Test = "welch"        // Welch's t on the scale of the metric, unpaired
-	Permutation Test = "permutation"  // all splits of both sides, unpaired
-	Prediction  Test = "prediction"   // prediction interval over the sessions of a stored baseline
-)
-
 // Samples are the values of both sides where no value of one belongs to a value of the
 // other. For Welch, MannWhitney and Permutation a value is a run's, for Prediction a session's (the
 // geometric mean over its repeats, or the arithmetic one off the log scale).
@@ -58,8 +44,8 @@ type Comparison struct {
 	// Strict demands for a regression that the lower bound, not only the estimate, is
 	// beyond the margin.
 	Strict bool
-	// Test that is carried out; "" means PairedTTest.
-	Test Test
+	// Test that is carried out; nil means PairedTTest.
+	Test *Test
 	// CanFail is false where a regression does not fail the file. Such a comparison is
 	// judged at its own level without correction and is not part of the family.
 	CanFail bool

@@ -41,7 +41,7 @@ func (e *entry) alone(alpha float64, l stage) {
 		alpha = e.share
 	}
 	e.Level, e.GroupSize = alpha, 1
-	if e.Test != Prediction {
+	if !e.ofSessions() {
 		e.Level = l.Level(alpha, 1)
 	}
 	e.step, e.first = e.Level, e.Level
@@ -50,7 +50,7 @@ func (e *entry) alone(alpha float64, l stage) {
 // adjust corrects the p values of one group and returns the members' IDs.
 //
 // Holm's procedure takes the p values as they are, whatever their dependence. Members
-// tested by max-T are corrected among themselves instead, with the part of the level
+// tested jointly, as by max-T, are corrected among themselves instead, with the part of the level
 // that is theirs by number; so are the others then. Where the group compares launches,
 // LaunchShare of the level is theirs.
 func adjust(members []*entry, g Group, seed uint64) []string {
@@ -60,14 +60,16 @@ func adjust(members []*entry, g Group, seed uint64) []string {
 	for i, e := range members {
 		ids[i] = e.ID
 		e.Level, e.GroupSize = g.Level, len(members)
-		if e.Test == MaxT {
+		if e.test != nil && e.test.Joint() {
 			joint = append(joint, e)
 		} else {
 			rest = append(rest, e)
 		}
 	}
 	holm(rest, g)
-	maxT(joint, seed)
+	if len(joint) > 0 {
+		joint[0].test.joint(joint, seed)
+	}
 	for _, block := range [][]*entry{joint, rest} {
 		whole := float64(len(members)) / float64(max(len(block), 1)) / share
 		open := 0
@@ -105,7 +107,7 @@ func holm(block []*entry, g Group) {
 	p, better := make([]float64, len(block)), make([]float64, len(block))
 	for i, e := range block {
 		p[i], better[i] = e.P, e.PBetter
-		if e.Test == Prediction { // tested once, so at the overall level
+		if e.ofSessions() { // tested once, so at the overall level
 			p[i], better[i] = p[i]*g.Level/g.Alpha, better[i]*g.Level/g.Alpha
 		}
 		switch e.rejected {

@@ -18,19 +18,19 @@ func Judge(f Family) (Judgement, error) {
 // look judges the family once, as one look of a stage. Comparisons in rejected were called
 // regressions or improvements at an earlier look and stay so.
 func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
-	set := settings{alpha: l.Level(f.passAlpha(), 1), seed: f.Seed, plan: plan}
+	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed, plan: plan}
 	once := set // for tests that all looks together carry out once
-	once.alpha = f.passAlpha()
+	once.Alpha = f.passAlpha()
 	entries := make([]*entry, 0, len(f.Comparisons)+len(f.Success))
 	for _, c := range f.Comparisons {
-		if c.test() == Prediction {
+		if c.test().Design == Sessions {
 			entries = append(entries, measure(c, once))
 		} else {
 			entries = append(entries, measure(c, set))
 		}
 	}
 	for _, s := range f.Success {
-		entries = append(entries, count(s, set.alpha))
+		entries = append(entries, count(s, set.Alpha))
 	}
 	if f.Moderate {
 		moderate(entries, set)
@@ -41,7 +41,7 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	f.launches(entries)
 	groups := f.correct(l, entries)
 	for i, c := range f.Comparisons {
-		if c.test() == Prediction {
+		if c.test().Design == Sessions {
 			c.decide(entries[i], once)
 		} else {
 			c.decide(entries[i], set)
@@ -70,13 +70,15 @@ func assemble(f Family, entries []*entry, groups []Group) Judgement {
 // that a comparison without data still takes its place in the family.
 type entry struct {
 	Decision
+	// test of a comparison of values, nil for one of success rates.
+	test *Test
 	// share of the gate, 0 for the common group.
 	share float64
 	// inFamily says that the p values are corrected over the group.
 	inFamily bool
 	// sample is what was tested, and stat what Tested refers to.
-	sample sample
-	stat   statistic
+	sample Sample
+	stat   Statistic
 	// fisher is the p value of the head's failed requests before anything that a
 	// success comparison demands beside it.
 	fisher float64
@@ -91,6 +93,9 @@ type entry struct {
 	// rejected is what an earlier look decided, Regression or Improvement, if it did.
 	rejected Verdict
 }
+
+// ofSessions reports whether the entry is decided once, when the session ends.
+func (e *entry) ofSessions() bool { return e.test != nil && e.test.Design == Sessions }
 
 // settled says that the verdict does not wait for a test.
 func (e *entry) settled() bool { return e.Verdict != "" }

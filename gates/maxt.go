@@ -8,6 +8,12 @@ import (
 	"slices"
 )
 
+// MaxT flips signs, too, and corrects all metrics that have it together.
+var MaxT = &Test{
+	Name: "max_t", LeastRepeats: leastFlips, LeastP: oneFlip, Run: signFlips, joint: maxT,
+	Doc: "sign flips that are corrected jointly, for metrics that move together, from 8 repeats on",
+}
+
 // maxT fills in the adjusted p values of a block by the step-down max-T of P. Westfall
 // and S. Young (Resampling-Based Multiple Testing, 1993, algorithm 4.1) over sign flips:
 // a repeat's flip reverses all comparisons of that repeat at once, which keeps their
@@ -74,9 +80,9 @@ func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 		if !e.Tested || e.rejected == rejection {
 			continue
 		}
-		m := flippable{entry: e, d: make([]float64, len(repeats)), n: float64(len(e.sample.d))}
+		m := flippable{entry: e, d: make([]float64, len(repeats)), n: float64(len(e.sample.Differences))}
 		squares := 0.0
-		for i, v := range e.sample.d {
+		for i, v := range e.sample.Differences {
 			if rejection == Improvement {
 				v = -v
 			}
@@ -85,7 +91,7 @@ func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 			m.sum += v
 			squares += v * v
 		}
-		if math.Sqrt(squares/m.n) > e.sample.floor {
+		if math.Sqrt(squares/m.n) > e.sample.Floor {
 			m.scale = math.Sqrt(m.n * squares)
 		}
 		m.t = m.statistic()

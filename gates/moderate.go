@@ -139,11 +139,11 @@ func correlation(x, y []float64) float64 {
 }
 
 // moderate replaces the t-tests of the metrics that have enough cells.
-func moderate(entries []*entry, set settings) {
+func moderate(entries []*entry, set Settings) {
 	var metrics []string
 	byMetric := map[string][]*entry{}
 	for _, e := range entries {
-		if e.Test != PairedTTest || !e.Tested || e.Requests != nil || e.Exact {
+		if e.test == nil || !e.test.moderates || !e.Tested || e.Exact {
 			continue
 		}
 		if byMetric[e.Metric.ID] == nil {
@@ -169,11 +169,11 @@ func complete(entries []*entry) []*entry {
 }
 
 // moderateMetric replaces the tests of one metric. Data that two gates ask for count once.
-func moderateMetric(entries []*entry, set settings) {
+func moderateMetric(entries []*entry, set Settings) {
 	var cells [][]float64
 	for _, e := range entries {
-		if !slices.ContainsFunc(cells, func(x []float64) bool { return slices.Equal(x, e.sample.d) }) {
-			cells = append(cells, e.sample.d)
+		if !slices.ContainsFunc(cells, func(x []float64) bool { return slices.Equal(x, e.sample.Differences) }) {
+			cells = append(cells, e.sample.Differences)
 		}
 	}
 	if len(cells) < moderatedCells {
@@ -187,14 +187,14 @@ func moderateMetric(entries []*entry, set settings) {
 		return
 	}
 	for _, e := range entries {
-		own, err := pairedT(e.sample.d, e.sample.floor)
+		own, err := pairedT(e.sample.Differences, e.sample.Floor)
 		if err != nil {
 			continue // it was tested before
 		}
 		test := m.test(own)
 		s := test.statistic(0)
-		s.lower, s.upper = own.bounds(set.plan.critical(own.DF, set.alpha))
-		s.noise.prior = test.DF - own.DF
+		s.Lower, s.Upper = own.bounds(set.Critical(own.DF))
+		s.Noise.Prior = test.DF - own.DF
 		e.apply(s)
 		e.Moderated = &m
 	}

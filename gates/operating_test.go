@@ -365,7 +365,7 @@ func otherTests() chart {
 		if test == gates.PairedTTest {
 			passes = bound{exactly: 5}
 		}
-		c.lines = append(c.lines, line{string(test), []cell{
+		c.lines = append(c.lines, line{test.Name, []cell{
 			{sc(0, math.Sqrt2*0.05), isRed, atMostPercent(5)}, {sc(math.Log(1.05), 0.02), isPassed, passes}, {sc(math.Log(1.10), 0.02), isFound, bound{}},
 		}})
 	}

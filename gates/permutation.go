@@ -18,6 +18,23 @@ const (
 	randomSplits = 99_999
 )
 
+// Permutation splits the values of both sides anew.
+var Permutation = &Test{
+	Name: "permutation", Design: Unpaired,
+	Doc: "all splits of the values, for sides that are not paired by repeat",
+	LeastP: func(n int) float64 {
+		if p := oneSplit(n); p >= 1.0/exactSplits {
+			return p
+		}
+		return 1.0 / (randomSplits + 1)
+	},
+	Run: func(x Sample, set Settings) (Statistic, error) {
+		return withWelch(x, set, func() (twoSample, error) {
+			return permutations(x.Base, x.Head, x.Floor, set.Alpha, set.Seed)
+		})
+	},
+}
+
 // permutations tests the difference of the means of two samples by splitting all values
 // anew, which needs nothing but that they could have come in any order (E. J. G. Pitman,
 // Suppl. J. R. Statist. Soc. 4, 1937). Up to 10 against 10 values all splits are counted,
@@ -156,21 +173,4 @@ func nth(x []float64, k int) float64 {
 		}
 	}
 	return x[k]
-}
-
-// permuted is the test of a sample by permutations. Its standard error is Welch's, for
-// planning.
-func permuted(x sample, set settings) (statistic, error) {
-	w, err := welchT(x.base, x.head, x.floor, set.alpha)
-	if err != nil {
-		return statistic{}, err
-	}
-	r, err := permutations(x.base, x.head, x.floor, set.alpha, set.seed)
-	if err != nil {
-		return statistic{}, err
-	}
-	s := w.statistic()
-	s.exact = false
-	s.shift, s.greater, s.less, s.lower, s.upper = r.Shift, r.Greater, r.Less, r.Lower, r.Upper
-	return s, nil
 }

@@ -63,16 +63,16 @@ func (p planner) critical(df, alpha float64) float64 {
 }
 
 // detectable is DetectableChange for any noise.
-func (p planner) detectable(n int, v noise, alpha, power float64) float64 {
+func (p planner) detectable(n int, v Noise, alpha, power float64) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
-	return p.noncentrality(v.df(n), alpha, power) * v.sd / math.Sqrt(float64(n))
+	return p.noncentrality(v.df(n), alpha, power) * v.SD / math.Sqrt(float64(n))
 }
 
 // need is NeedPairs for any noise. The standardised effect grows and the noncentrality it
 // must reach falls with n, so the smallest n is found by bisection.
-func (p planner) need(effect float64, v noise, alpha, power float64) (int, bool) {
+func (p planner) need(effect float64, v Noise, alpha, power float64) (int, bool) {
 	enough := func(n int) bool { return p.detectable(n, v, alpha, power) <= effect }
 	high := 2
 	for !enough(high) {

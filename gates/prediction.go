@@ -10,6 +10,13 @@ import (
 // judged by.
 const MinSessions = 10
 
+// Prediction is the prediction interval over the sessions of a stored baseline.
+var Prediction = &Test{
+	Name: "prediction", Design: Sessions, Run: prediction,
+	Doc:    "whether a session comes from the distribution of those of a history",
+	LeastP: func(int) float64 { return 0 },
+}
+
 // predictionT tests whether new sessions come from the distribution of the sessions of a
 // history: T = (mean of the new − mean of the history)/SE with
 //
@@ -62,18 +69,18 @@ func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bo
 
 // shortHistory says that the comparison has too few sessions for a decision.
 func (c Comparison) shortHistory() bool {
-	return c.test() == Prediction && c.Unpaired != nil && len(c.Unpaired.Base) < MinSessions
+	return c.test().Design == Sessions && c.Unpaired != nil && len(c.Unpaired.Base) < MinSessions
 }
 
 // prediction is the test of a sample of sessions.
-func prediction(x sample, set settings) (statistic, error) {
-	r, err := predictionT(x.base, x.head, x.floor, set.alpha)
+func prediction(x Sample, set Settings) (Statistic, error) {
+	r, err := predictionT(x.Base, x.Head, x.Floor, set.Alpha)
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
 	s := r.statistic()
 	// sd is the spread of sessions; the smaller side's number is no measure here.
 	sd := r.SE / math.Sqrt(1/float64(r.NHead)+1/float64(r.NBase))
-	s.noise = noise{sd: sd, prior: r.DF}
+	s.Noise = Noise{SD: sd, Prior: r.DF}
 	return s, nil
 }

@@ -36,7 +36,7 @@ func drawFamily(tb testing.TB, t *rapid.T) gates.Family {
 
 // drawFamilyOf draws a family of 1 to 6 comparisons by any of some tests, in the common
 // group, in one of their own, or outside of the family.
-func drawFamilyOf(tb testing.TB, t *rapid.T, tests ...gates.Test) gates.Family {
+func drawFamilyOf(tb testing.TB, t *rapid.T, tests ...*gates.Test) gates.Family {
 	tb.Helper()
 	ids := []string{"ttft.p99", "tpot.mean", "output_throughput.mean", "itl.p50", "e2el.p90", "total_throughput.mean"}
 	f := gates.Family{Alpha: 0.05}
@@ -54,7 +54,7 @@ func drawFamilyOf(tb testing.TB, t *rapid.T, tests ...gates.Test) gates.Family {
 }
 
 // everyTest of paired values.
-var everyTest = []gates.Test{gates.PairedTTest, gates.SignFlip, gates.MaxT, gates.Welch, gates.MannWhitney, gates.Permutation}
+var everyTest = []*gates.Test{gates.PairedTTest, gates.SignFlip, gates.MaxT, gates.Welch, gates.MannWhitney, gates.Permutation}
 
 var approximately = cmpopts.EquateApprox(1e-6, 1e-9)
 
@@ -203,7 +203,7 @@ func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
 			}
 			stands := after.Verdict == was.Verdict || was.Verdict == gates.Inconclusive || was.Verdict == gates.Pass && after.Verdict == gates.Improvement
 			if !stands {
-				rt.Errorf("%s by %s was %s (%s) and is %s (%s)", was.ID, was.Test, was.Verdict, was.Reason, after.Verdict, after.Reason)
+				rt.Errorf("%s by %s was %s (%s) and is %s (%s)", was.ID, f.Comparisons[i].Test, was.Verdict, was.Reason, after.Verdict, after.Reason)
 			}
 		}
 	})

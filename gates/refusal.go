@@ -9,7 +9,7 @@ import (
 
 // refusal reports that a test could not reject whatever the data, and what would help.
 type refusal struct {
-	Test  Test
+	Test  *Test
 	N     int
 	Alpha float64
 	// NeedN is the smallest number of repeats that can reject at Alpha.
@@ -30,50 +30,24 @@ func (r *refusal) Error() string {
 // cannot reach alpha with any data. Alpha is the corrected level: that of the group
 // divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
 // Mann–Whitney test and permutations 1/C(2n, n). A prediction interval does not depend on repeats.
-func CanReject(test Test, n int, alpha float64) error {
-	if n >= 1 && smallestP(test, n) <= alpha {
+func CanReject(test *Test, n int, alpha float64) error {
+	if n >= 1 && test.leastP(n) <= alpha {
 		return nil
 	}
 	r := &refusal{Test: test, N: n, Alpha: alpha, NeedN: leastRepeats(test, alpha)}
-	if p := smallestP(test, n); p < 1 {
+	if p := test.leastP(n); p < 1 {
 		r.NeedAlpha = p
 	}
 	return r
 }
 
 // leastRepeats is the smallest number of repeats that can reject at alpha.
-func leastRepeats(test Test, alpha float64) int {
+func leastRepeats(test *Test, alpha float64) int {
 	n := 1
-	for smallestP(test, n) > alpha && n < MaxPairs {
+	for test.leastP(n) > alpha && n < MaxPairs {
 		n++
 	}
 	return n
-}
-
-// smallestP is the smallest one-sided p value that a test can have with n repeats.
-func smallestP(test Test, n int) float64 {
-	switch {
-	case n < 1:
-		return 1
-	case test == Prediction:
-		return 0
-	case n > exactFlips && (test == SignFlip || test == MaxT):
-		return 1.0 / (randomFlips + 1)
-	case test == SignFlip || test == MaxT:
-		return math.Ldexp(1, -n)
-	case test == MannWhitney, test == Permutation:
-		p := 1.0
-		for i := 1; i <= n; i++ {
-			p *= float64(i) / float64(n+i)
-		}
-		if test == Permutation && p < 1.0/exactSplits {
-			return 1.0 / (randomSplits + 1)
-		}
-		return p
-	case n < 2:
-		return 1
-	}
-	return 0 // a t statistic has no bound
 }
 
 // CheckNoise refuses a plan whose noise is above its margin: n pairs of standard

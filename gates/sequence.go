@@ -166,7 +166,7 @@ func (c *course) look(k, n int, end bool) {
 }
 
 // waits says that more repeats may decide the comparison.
-func (c Comparison) waits() bool { return c.Descriptive == "" && c.test() != Prediction }
+func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design != Sessions }
 
 // judgement sets the final decisions in their places.
 func (c *course) judgement() Judgement {
@@ -216,7 +216,7 @@ func (f Family) repeats() []int {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	for _, c := range f.Comparisons {
-		if c.Unpaired == nil || c.test() == Prediction {
+		if c.Unpaired == nil || c.test().Design == Sessions {
 			continue
 		}
 		for n := max(len(c.Unpaired.Base), len(c.Unpaired.Head)); len(all) < n; {
@@ -245,9 +245,9 @@ func (f Family) upTo(repeats []int, end bool) Family {
 		c.Pairs = slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !among[p.Repeat] })
 		c.Voided = slices.DeleteFunc(slices.Clone(c.Voided), func(p Pair) bool { return !among[p.Repeat] })
 		switch {
-		case c.test() == Prediction && !end && c.Missing == "":
+		case c.test().Design == Sessions && !end && c.Missing == "":
 			c.Missing = "sessions are judged once, when the session ends"
-		case c.Unpaired != nil && c.test() != Prediction:
+		case c.Unpaired != nil && c.test().Design != Sessions:
 			n := len(repeats)
 			c.Unpaired = &Samples{Base: first(n, c.Unpaired.Base), Head: first(n, c.Unpaired.Head)}
 		}

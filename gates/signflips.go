@@ -15,6 +15,24 @@ const (
 	randomFlips = 99_999
 )
 
+// leastFlips is the least number of repeats of tests by sign flips: with fewer their p values
+// are too coarse for any family, and their intervals too wide.
+const leastFlips = 8
+
+// SignFlip flips the signs of the pairs' differences.
+var SignFlip = &Test{
+	Name: "sign_flip", LeastRepeats: leastFlips, LeastP: oneFlip, Run: signFlips,
+	Doc: "sign flips, for symmetric differences of any shape, from 8 repeats on",
+}
+
+// oneFlip is the chance of one of all flips of n differences, or of the random ones.
+func oneFlip(n int) float64 {
+	if n > exactFlips {
+		return 1.0 / (randomFlips + 1)
+	}
+	return math.Ldexp(1, -n)
+}
+
 // flips is the result of a sign-flip test of a mean against zero.
 type flips struct {
 	N int
@@ -117,17 +135,17 @@ func subsetSums(d []float64) []float64 {
 }
 
 // signFlips is the test of a sample. Its standard error is the t-test's, for planning.
-func signFlips(x sample, set settings) (statistic, error) {
-	test, err := pairedT(x.d, x.floor)
+func signFlips(x Sample, set Settings) (Statistic, error) {
+	test, err := pairedT(x.Differences, x.Floor)
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
-	r, err := flipSigns(x.d, x.floor, set.alpha, set.seed)
+	r, err := flipSigns(x.Differences, x.Floor, set.Alpha, set.Seed)
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
 	s := test.statistic(0)
-	s.exact = false
-	s.greater, s.less, s.lower, s.upper = r.Greater, r.Less, r.Lower, r.Upper
+	s.Exact = false
+	s.Greater, s.Less, s.Lower, s.Upper = r.Greater, r.Less, r.Lower, r.Upper
 	return s, nil
 }

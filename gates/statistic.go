@@ -9,135 +9,118 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// statistic is what a test says of one comparison, on the scale of the test, worse
-// positive.
-type statistic struct {
-	// n is the number of repeats, or of the smaller side's values.
-	n                int
-	shift, se, df, t float64
-	exact, rounded   bool
-	greater, less    float64
-	lower, upper     float64
-	// noise extrapolates to other numbers of repeats.
-	noise noise
+// Statistic is the result of a test, on the scale of the test, worse positive.
+type Statistic struct {
+	// Shift estimates the difference. SE is its standard error, DF the degrees of freedom and
+	// T = Shift/SE; in tests that are not by t they describe and decide nothing.
+	Shift, SE, DF, T float64
+	// Exact is set where the values have no spread, so that Shift stands without error.
+	Exact bool
+	// Rounded is set where the values show that they were rounded by more than they spread:
+	// more of the same decides nothing.
+	Rounded bool
+	// Greater is the one-sided p value against a difference ≤ 0, Less against ≥ 0.
+	Greater, Less float64
+	// Lower and Upper bound the difference, each with one-sided confidence 1 − α; infinite
+	// where there are too few values for a bound.
+	Lower, Upper float64
+	// Noise extrapolates to other numbers of repeats.
+	Noise Noise
 }
 
-// noise is what powers are computed from: n repeats have a standard error of sd/√n with
-// slope·(n−1) + prior degrees of freedom.
-type noise struct{ sd, slope, prior float64 }
+// Noise is what powers are computed from: n repeats have a standard error of SD/√n with
+// Slope·(n−1) + Prior degrees of freedom.
+type Noise struct{ SD, Slope, Prior float64 }
 
 // paired is the noise of differences of standard deviation sd.
-func paired(sd float64) noise { return noise{sd: sd, slope: 1} }
+func paired(sd float64) Noise { return Noise{SD: sd, Slope: 1} }
 
 // df are the degrees of freedom of n repeats.
-func (v noise) df(n int) float64 { return v.slope*float64(n-1) + v.prior }
+func (v Noise) df(n int) float64 { return v.Slope*float64(n-1) + v.Prior }
 
 // se is the standard error of n repeats.
-func (v noise) se(n int) float64 { return v.sd / math.Sqrt(float64(n)) }
+func (v Noise) se(n int) float64 { return v.SD / math.Sqrt(float64(n)) }
 
-// sample is the data of one comparison on the scale of the test, worse positive.
-type sample struct {
-	// d are the differences of pairs, by repeat; repeats their numbers.
-	d       []float64
-	repeats []int
-	// base and head are the two sides of an unpaired comparison.
-	base, head []float64
-	// floor is the size of what float64 rounds off in them, and step that of what whoever
+// Sample is the data of one comparison as its test sees them: on the scale of the metric,
+// worse positive.
+type Sample struct {
+	// Differences of the pairs of a paired comparison, by repeat; repeats are their numbers.
+	Differences []float64
+	repeats     []int
+	// Base and Head are the two sides of any other.
+	Base, Head []float64
+	// Floor is the size of what float64 rounds off in them, and Step that of what whoever
 	// measured has rounded off; 0 if nothing shows that.
-	floor, step float64
-}
-
-// unpaired says that the test sets the two sides against each other as wholes.
-func (t Test) unpaired() bool {
-	return t == Welch || t == MannWhitney || t == Permutation || t == Prediction
+	Floor, Step float64
 }
 
 // sample brings the comparison's data to the scale of its test, and returns both sides'
 // values as measured. An error names the first value that has no place on the scale.
-func (c Comparison) sample() (x sample, base, head []float64, err error) {
+func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	pairs := slices.SortedFunc(slices.Values(c.Pairs), func(a, b Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
 	for _, p := range pairs {
 		base, head = append(base, p.Base), append(head, p.Head)
 		x.repeats = append(x.repeats, p.Repeat)
 	}
-	if !c.test().unpaired() {
-		x.d, x.floor, err = differences(c.Metric, pairs)
+	if c.test().Design == Paired {
+		x.Differences, x.Floor, err = differences(c.Metric, pairs)
 		if err == nil {
-			x.step = stepOf(c.Metric, base, head)
+			x.Step = stepOf(c.Metric, base, head)
 		}
 		return x, base, head, err
 	}
 	if c.Unpaired != nil {
 		base, head = c.Unpaired.Base, c.Unpaired.Head
 	}
-	x.base, err = signed(c.Metric, "base", base)
+	x.Base, err = signed(c.Metric, "base", base)
 	if err != nil {
 		return x, base, head, err
 	}
-	x.head, err = signed(c.Metric, "head", head)
-	x.floor = roundingOf(c.Metric.Scale, base, head)
+	x.Head, err = signed(c.Metric, "head", head)
+	x.Floor = roundingOf(c.Metric.Scale, base, head)
 	return x, base, head, err
 }
 
 // size is the number of repeats.
-func (x sample) size() int { return max(len(x.d), min(len(x.base), len(x.head))) }
+func (x Sample) size() int { return max(len(x.Differences), min(len(x.Base), len(x.Head))) }
 
 // shift estimates the difference where no test is possible.
-func (x sample) shift() float64 {
-	if len(x.d) > 0 {
-		return mean(x.d)
+func (x Sample) shift() float64 {
+	if len(x.Differences) > 0 {
+		return mean(x.Differences)
 	}
-	return mean(x.head) - mean(x.base)
+	return mean(x.Head) - mean(x.Base)
 }
 
-// settings are what all tests of a judgement share.
-type settings struct {
-	alpha float64 // of each bound, one-sided
-	seed  uint64
+// Settings are what all tests of a judgement share.
+type Settings struct {
+	Alpha float64 // of each bound, one-sided
+	Seed  uint64  // of random splits that stand for all of them
 	plan  planner
 }
 
-// statistic carries out a test.
-func (t Test) statistic(x sample, set settings) (statistic, error) {
-	switch t {
-	case SignFlip, MaxT:
-		return signFlips(x, set)
-	case Welch:
-		return welch(x, set)
-	case MannWhitney:
-		return ranks(x, set)
-	case Permutation:
-		return permuted(x, set)
-	case Prediction:
-		return prediction(x, set)
-	}
-	test, err := pairedT(x.d, x.floor)
-	if err != nil {
-		return statistic{}, err
-	}
-	test.rounded(x.step)
-	return test.statistic(set.plan.critical(test.DF, set.alpha)), nil
-}
+// Critical returns the t with P(T > t) = α for Student's t with df degrees of freedom.
+func (s Settings) Critical(df float64) float64 { return s.plan.critical(df, s.Alpha) }
 
 // statistic of a t-test with the critical value of its bounds.
-func (r TTest) statistic(critical float64) statistic {
-	s := statistic{
-		n: r.N, shift: r.Mean, se: r.SE, df: r.DF, t: r.T, exact: r.Exact, rounded: r.Bias > 0,
-		greater: r.Greater, less: r.Less, noise: paired(r.SD),
+func (r TTest) statistic(critical float64) Statistic {
+	s := Statistic{
+		Shift: r.Mean, SE: r.SE, DF: r.DF, T: r.T, Exact: r.Exact, Rounded: r.Bias > 0,
+		Greater: r.Greater, Less: r.Less, Noise: paired(r.SD),
 	}
-	s.lower, s.upper = r.bounds(critical)
+	s.Lower, s.Upper = r.bounds(critical)
 	return s
 }
 
 // apply fills a statistic into the decision.
-func (e *entry) apply(s statistic) {
+func (e *entry) apply(s Statistic) {
 	e.Tested, e.stat = true, s
-	e.D, e.SE, e.DF, e.T, e.Exact = s.shift, s.se, s.df, s.t, s.exact
-	e.P, e.PBetter = s.greater, s.less
+	e.D, e.SE, e.DF, e.T, e.Exact = s.Shift, s.SE, s.DF, s.T, s.Exact
+	e.P, e.PBetter = s.Greater, s.Less
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
-	e.Worse = e.D > e.sample.floor
-	e.Unbounded = math.IsInf(s.lower, 0) || math.IsInf(s.upper, 0)
-	lower, upper := s.lower, s.upper
+	e.Worse = e.D > e.sample.Floor
+	e.Unbounded = math.IsInf(s.Lower, 0) || math.IsInf(s.Upper, 0)
+	lower, upper := s.Lower, s.Upper
 	if e.Metric.Direction == metric.HigherIsBetter {
 		lower, upper = -upper, -lower
 	}

@@ -47,12 +47,12 @@ func (e *entry) evidence(s Success) (more, fewer float64) {
 	if err != nil {
 		return more, fewer // one run is no evidence
 	}
-	e.SE, e.DF, e.T, e.Exact = t.se, t.df, t.t, t.exact
+	e.SE, e.DF, e.T, e.Exact = t.SE, t.DF, t.T, t.Exact
 	if e.Requests.Head.WithFailures >= twice {
-		more = max(e.fisher, t.greater, runFloor(h, b))
+		more = max(e.fisher, t.Greater, runFloor(h, b))
 	}
 	if base := e.Requests.Base; base.WithFailures >= twice {
-		fewer = max(fisher(base, e.Requests.Head), t.less, runFloor(b, h))
+		fewer = max(fisher(base, e.Requests.Head), t.Less, runFloor(b, h))
 	}
 	return more, fewer
 }
@@ -60,16 +60,16 @@ func (e *entry) evidence(s Success) (more, fewer float64) {
 // overRuns is the t-test of the failed fractions of runs: of their differences by repeat,
 // or of both sides where the runs of one belong to none of the other. It returns how many
 // runs of base and head it rests on.
-func (s Success) overRuns() (t statistic, base, head int, err error) {
+func (s Success) overRuns() (t Statistic, base, head int, err error) {
 	if s.Unpaired {
-		x := sample{base: failedFractions(s.Base), head: failedFractions(s.Head)}
-		t, err = welch(x, settings{alpha: 0.5, plan: newPlanner()})
-		return t, len(x.base), len(x.head), err
+		x := Sample{Base: failedFractions(s.Base), Head: failedFractions(s.Head)}
+		t, err = welch(x, Settings{Alpha: 0.5, plan: newPlanner()})
+		return t, len(x.Base), len(x.Head), err
 	}
 	d := fractions(s)
 	r, err := PairedT(d)
 	if err != nil {
-		return statistic{}, 0, 0, err
+		return Statistic{}, 0, 0, err
 	}
 	return r.statistic(0), len(d), len(d), nil
 }

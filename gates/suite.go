@@ -38,7 +38,7 @@ func Suite(id string, alpha, margin float64, cells []Comparison) (Comparison, er
 		if c.Metric.ID != s.Metric.ID {
 			problems = append(problems, fmt.Errorf("suite %s: %s has the metric %s, the others %s; make a suite for each metric", id, c.ID, c.Metric.ID, s.Metric.ID))
 		}
-		if c.test().unpaired() {
+		if c.test().Design != Paired {
 			problems = append(problems, fmt.Errorf("suite %s: %s is not paired; a suite needs the cells' values by repeat", id, c.ID))
 		}
 		s.Planned = max(s.Planned, c.Planned)

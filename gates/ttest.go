@@ -16,6 +16,20 @@ const rounding = 1e-12
 // ErrTooFew is wrapped by the errors of tests that need more values.
 var ErrTooFew = errors.New("no test is possible")
 
+// PairedTTest is Student's t on the differences of the pairs.
+var PairedTTest = &Test{
+	Name: "paired_t", moderates: true,
+	Doc: "t on the differences of the repeats, of logarithms for times and rates",
+	Run: func(x Sample, set Settings) (Statistic, error) {
+		r, err := pairedT(x.Differences, x.Floor)
+		if err != nil {
+			return Statistic{}, err
+		}
+		r.rounded(x.Step)
+		return r.statistic(set.Critical(r.DF)), nil
+	},
+}
+
 // TTest is the result of a t-test of a mean against zero.
 type TTest struct {
 	N int

@@ -11,6 +11,30 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
+// Welch's t sets the sides against each other without their pairs.
+var Welch = &Test{
+	Name: "welch", Design: Unpaired, Run: welch,
+	Doc: "t for sides that are not paired by repeat",
+}
+
+// MannWhitney's test by ranks takes the Hodges–Lehmann shift for the difference.
+var MannWhitney = &Test{
+	Name: "mann_whitney", Design: Unpaired, LeastP: oneSplit,
+	Doc: "ranks, for sides that are not paired by repeat",
+	Run: func(x Sample, set Settings) (Statistic, error) {
+		return withWelch(x, set, func() (twoSample, error) { return rankSum(x.Base, x.Head, set.Alpha) })
+	},
+}
+
+// oneSplit is the chance of one of all splits of 2n values into halves, 1/C(2n, n).
+func oneSplit(n int) float64 {
+	p := 1.0
+	for i := 1; i <= n; i++ {
+		p *= float64(i) / float64(n+i)
+	}
+	return p
+}
+
 // twoSample is the result of a test of two samples against each other.
 type twoSample struct {
 	NBase, NHead int
@@ -140,37 +164,37 @@ func rankOfBound(base, head int, alpha float64) int {
 }
 
 // welch is the test of a sample by Welch's t.
-func welch(x sample, set settings) (statistic, error) {
-	r, err := welchT(x.base, x.head, x.floor, set.alpha)
+func welch(x Sample, set Settings) (Statistic, error) {
+	r, err := welchT(x.Base, x.Head, x.Floor, set.Alpha)
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
 	return r.statistic(), nil
 }
 
-// ranks is the test of a sample by ranks. Its standard error is Welch's, for planning.
-func ranks(x sample, set settings) (statistic, error) {
-	w, err := welchT(x.base, x.head, x.floor, set.alpha)
+// withWelch is the result of a test by other means than t. Its standard error is Welch's, for
+// planning.
+func withWelch(x Sample, set Settings, test func() (twoSample, error)) (Statistic, error) {
+	s, err := welch(x, set)
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
-	r, err := rankSum(x.base, x.head, set.alpha)
+	r, err := test()
 	if err != nil {
-		return statistic{}, err
+		return Statistic{}, err
 	}
-	s := w.statistic()
-	s.exact = false
-	s.shift, s.greater, s.less, s.lower, s.upper = r.Shift, r.Greater, r.Less, r.Lower, r.Upper
+	s.Exact = false
+	s.Shift, s.Greater, s.Less, s.Lower, s.Upper = r.Shift, r.Greater, r.Less, r.Lower, r.Upper
 	return s, nil
 }
 
 // statistic of two samples. Each further repeat adds a value to both, and Welch's degrees of
 // freedom grow in proportion to n − 1.
-func (r twoSample) statistic() statistic {
+func (r twoSample) statistic() Statistic {
 	n := min(r.NBase, r.NHead)
-	return statistic{
-		n: n, shift: r.Shift, se: r.SE, df: r.DF, t: r.T, exact: r.Exact,
-		greater: r.Greater, less: r.Less, lower: r.Lower, upper: r.Upper,
-		noise: noise{sd: r.SE * math.Sqrt(float64(n)), slope: r.DF / float64(max(n-1, 1))},
+	return Statistic{
+		Shift: r.Shift, SE: r.SE, DF: r.DF, T: r.T, Exact: r.Exact,
+		Greater: r.Greater, Less: r.Less, Lower: r.Lower, Upper: r.Upper,
+		Noise: Noise{SD: r.SE * math.Sqrt(float64(n)), Slope: r.DF / float64(max(n-1, 1))},
 	}
 }

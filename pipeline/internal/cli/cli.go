@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/protect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -176,7 +177,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, formats: reports.AllFormats(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, formats: reports.AllFormats(), tests: gates.StandardTests(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -220,6 +221,8 @@ type app struct {
 	Streams
 	// formats that results are written in.
 	formats reports.Formats
+	// tests of significance that gates can name.
+	tests gates.Tests
 	// redact masks secrets: those of the environment, and of each file that is read.
 	redact *event.Redactor
 	doors  []*event.Writer

@@ -59,7 +59,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if doc.Simulated != "" && !f.simulated {
 		return exit(exitUsage, fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
 	}
-	if err := verify(ctx, doc); err != nil {
+	if err := a.verify(ctx, doc); err != nil {
 		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
@@ -109,11 +109,11 @@ func (a *app) github() (github.Event, github.API, error) {
 const verifyTime = 2 * time.Minute
 
 // verify judges a result again, for a bounded time: somebody could make one that takes days.
-func verify(ctx context.Context, doc *result.Document) error {
+func (a *app) verify(ctx context.Context, doc *result.Document) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyTime, errors.New("it takes too long to judge it again"))
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- judge.Verify(doc) }()
+	go func() { done <- judge.Verify(doc, a.tests) }()
 	select {
 	case err := <-done:
 		return err

@@ -65,7 +65,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	}
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry,
-		Formats: a.formats.OfDocuments().Names(), Version: Version(),
+		Formats: a.formats.OfDocuments().Names(), Tests: a.tests, Version: Version(),
 	})
 	if cfg != nil {
 		a.redact.Learn(cfg.Secrets()...)

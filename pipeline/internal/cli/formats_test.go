@@ -71,14 +71,10 @@ report "file" "kept" {
 }
 `
 
-// A format that is only in the table is allowed in a report block, written by a run,
-// offered by --format and listed in the schema.
-func TestFormatIsOneRowOfOneTable(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("toy.pipeline.hcl", []byte(toyPipeline), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(wanted int, args ...string) string {
+// toyRunner returns a function that carries out a command of a program with more in its tables
+// than comes with it, checks the exit code and returns what was printed.
+func toyRunner(t *testing.T, add func(*app)) func(wanted int, args ...string) string {
+	return func(wanted int, args ...string) string {
 		t.Helper()
 		var out bytes.Buffer
 		none := func() int { return 0 }
@@ -86,7 +82,7 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
 			Environ: func() []string { return nil }, Getenv: func(string) string { return "" }, Width: none, OutWidth: none,
 		})
-		a.formats = append(a.formats, toy)
+		add(a)
 		root := a.root()
 		root.SetArgs(args)
 		code := a.exitCode(root.ExecuteContext(t.Context()))
@@ -100,6 +96,16 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 		}
 		return out.String()
 	}
+}
+
+// A format that is only in the table is allowed in a report block, written by a run,
+// offered by --format and listed in the schema.
+func TestFormatIsOneRowOfOneTable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("toy.pipeline.hcl", []byte(toyPipeline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := toyRunner(t, func(a *app) { a.formats = append(a.formats, toy) })
 	const want = "exit code 0 of 1 gates\n"
 	run(exitOK, "run", "toy.pipeline.hcl", "--simulate=virtual", "--out", "out")
 	for _, path := range []string{filepath.Join("out", "mine-report.toy"), filepath.Join("kept", "report.toy")} {

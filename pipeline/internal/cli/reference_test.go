@@ -20,7 +20,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newApp(System())
-	for _, p := range referencePages(lang.Schema(registry, a.formats.Names()), a.root()) {
+	for _, p := range referencePages(lang.Schema(registry, a.formats.Names(), a.tests), a.root()) {
 		var out bytes.Buffer
 		if err := p.write(&out); err != nil {
 			t.Fatal(err)

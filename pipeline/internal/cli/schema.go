@@ -36,7 +36,7 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	doc := lang.Schema(registry, a.formats.OfDocuments().Names())
+	doc := lang.Schema(registry, a.formats.OfDocuments().Names(), a.tests)
 	switch {
 	case len(path) > 0 && (f.functions || f.markdown || f.json):
 		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))

@@ -50,7 +50,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			if err := judge.Verify(doc); err != nil {
+			if err := judge.Verify(doc, a.tests); err != nil {
 				a.warn(fmt.Sprintf("%s says what its own runs do not: %v", args[0], err))
 			}
 			return a.render(doc, format)

@@ -31,7 +31,7 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		}
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-			Test: gates.Test(g.Test), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
+			Test: c.plan.Test(g), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
 			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()), Voided: voided(m, base, head),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}

@@ -22,8 +22,8 @@ import (
 // that something is missing, invalid or not to be decided: such a comparison is not green. The
 // condition of a limit is not in the document, so that the verdict of a limit is taken as it
 // is, too.
-func Verify(doc *result.Document) error {
-	v := &verifier{doc: doc, cells: index(doc), family: gates.Family{
+func Verify(doc *result.Document, tests gates.Tests) error {
+	v := &verifier{doc: doc, tests: tests, cells: index(doc), family: gates.Family{
 		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
 	}}
 	v.totals()
@@ -43,6 +43,7 @@ const mostProblems = 10
 // verifier puts the family of a document together again.
 type verifier struct {
 	doc      *result.Document
+	tests    gates.Tests
 	cells    map[string]*result.Cell
 	family   gates.Family
 	compared []judgedAs // by the family's comparisons
@@ -176,7 +177,7 @@ func (v *verifier) paired(d judgedAs) {
 	}
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
-	c.Test = gates.Test(d.gate.Test)
+	c.Test = v.tests.Named(d.gate.Test)
 	c.Pairs, c.Blocks, c.Voided = pairs(m, base.Current(), head.Current()), blocks(head.Current()), voided(m, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason

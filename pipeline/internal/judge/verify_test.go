@@ -43,7 +43,7 @@ func TestVerifyTakesWhatWasJudged(t *testing.T) {
 		if err := json.Unmarshal(text, &doc); err != nil {
 			t.Fatal(err)
 		}
-		if err := Verify(&doc); err != nil {
+		if err := Verify(&doc, nil); err != nil {
 			t.Fatalf("%v\n%s", err, bytes.TrimSpace(text))
 		}
 	})
@@ -52,7 +52,7 @@ func TestVerifyTakesWhatWasJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc.Seed = seed(p)
-	if err := Verify(stored(t, doc)); err != nil {
+	if err := Verify(stored(t, doc), nil); err != nil {
 		t.Errorf("against a history: %v", err)
 	}
 }
@@ -165,11 +165,11 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc := stored(t, s.doc)
-		if err := Verify(doc); err != nil {
+		if err := Verify(doc, nil); err != nil {
 			t.Fatalf("%s: before the forgery: %v", tt.name, err)
 		}
 		tt.forge(doc)
-		if err := Verify(doc); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := Verify(doc, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -208,7 +208,7 @@ func TestVerifyFindsAnyChange(t *testing.T) {
 			t.Skip("there is none")
 		}
 		*number *= by
-		if err := Verify(&doc); err == nil {
+		if err := Verify(&doc, nil); err == nil {
 			t.Fatalf("%s takes a change by %g", d.ID, by)
 		}
 	})
@@ -237,7 +237,7 @@ func TestVerifyOfAnyNumbers(t *testing.T) {
 				continue
 			}
 			read++
-			_ = Verify(doc)
+			_ = Verify(doc, nil)
 		}
 	}
 	if read < len(numbers) {

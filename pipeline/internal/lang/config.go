@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
@@ -15,7 +16,9 @@ import (
 // plan-time expression evaluated, every for_each and matrix expanded. What can only be
 // known at run time is kept as an expression behind the methods of Config.
 type Config struct {
-	Sources     *Sources
+	Sources *Sources
+	// Tests are the significance tests that gates name; nil stands for the standard ones.
+	Tests       gates.Tests
 	Settings    Settings
 	Variables   []Variable
 	Steps       []*Step

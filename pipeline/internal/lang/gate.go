@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -14,7 +15,7 @@ import (
 // gate evaluates one gate of a block and checks it against its benchmark and baseline.
 func (e *evaluator) gate(inst instance, b *block) *Gate {
 	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), MetricRange: b.at("metrics"), instance: inst}
-	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(), false)
+	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
 	g.Description, g.Test = o.Text("description"), o.Text("test")
 	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")
 	g.OnRegression, g.OnInconclusive = Action(o.Text("on_regression")), Action(o.Text("on_inconclusive"))
@@ -54,8 +55,8 @@ func (e *evaluator) gateValues(ent *entity) (cty.Value, bool) {
 }
 
 // gateArguments are the arguments of a gate that are plain values.
-func gateArguments() (schema steps.Schema) {
-	for _, a := range gateType().schema.Attrs {
+func gateArguments(tests gates.Tests) (schema steps.Schema) {
+	for _, a := range gateType(tests).schema.Attrs {
 		if a.Name != "metrics" && a.Name != "where" && a.Name != metaForEach {
 			schema.Attrs = append(schema.Attrs, a)
 		}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -27,6 +28,8 @@ type Options struct {
 	Registry *steps.Registry
 	// Formats are the names of the formats that a report of kind file can be written in.
 	Formats []string
+	// Tests are the significance tests that a gate can name; nil stands for the standard ones.
+	Tests gates.Tests
 	// Version of the program, for required_version; "" or no version passes all.
 	Version string
 	// MaxCells of one matrix; 0 means DefaultMaxCells.
@@ -45,7 +48,7 @@ type VarArg struct {
 // errors it is partial.
 func Load(opt Options) (*Config, hcl.Diagnostics) {
 	src, diags := syntax.Load(opt.Paths, opt.Stdin)
-	cfg := &Config{Sources: src, Settings: Settings{Alpha: defaultAlpha}}
+	cfg := &Config{Sources: src, Tests: opt.Tests, Settings: Settings{Alpha: defaultAlpha}}
 	if diags.HasErrors() {
 		return cfg, sorted(diags)
 	}

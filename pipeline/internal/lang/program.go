@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -13,6 +14,7 @@ import (
 // evaluated. It does not change after parse.
 type program struct {
 	registry *steps.Registry
+	tests    gates.Tests
 	dir      string // folder that paths in the file are meant from
 	maxCells int
 
@@ -33,13 +35,13 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, dir: baseDir(src), maxCells: opt.MaxCells,
+		registry: opt.Registry, tests: opt.Tests, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {
 		p.maxCells = DefaultMaxCells
 	}
-	d := decoder{registry: opt.Registry, root: rootType(opt.Formats), reporter: rep}
+	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests), reporter: rep}
 	for _, f := range src.Files {
 		if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
 			root := &block{typ: d.root}

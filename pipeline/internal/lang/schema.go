@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -74,10 +75,11 @@ type MetricDoc struct {
 	Source      string `json:"source"`
 }
 
-// Schema describes the language with the kinds of a registry and the formats of reports.
-func Schema(registry *steps.Registry, formats []string) SchemaDoc {
+// Schema describes the language with the kinds of a registry, the formats of reports and the
+// tests of gates.
+func Schema(registry *steps.Registry, formats []string, tests gates.Tests) SchemaDoc {
 	doc := SchemaDoc{FormatVersion: "1.0", References: references()}
-	for _, t := range rootType(formats).nested {
+	for _, t := range rootType(formats, tests).nested {
 		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
 	}
 	for _, m := range metric.All() {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -10,11 +11,11 @@ import (
 const rootName = "file"
 
 // rootType lists the blocks of a file, in the order of the documentation. Reports can be
-// written in formats.
-func rootType(formats []string) *blockType {
+// written in formats, and gates judge by tests.
+func rootType(formats []string, tests gates.Tests) *blockType {
 	return &blockType{name: rootName, nested: []*blockType{
 		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
-		datasetType(), benchmarkType(), baselineType(), gateType(), reportType(formats),
+		datasetType(), benchmarkType(), baselineType(), gateType(tests), reportType(formats),
 	}}
 }
 

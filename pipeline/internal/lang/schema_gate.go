@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"strings"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
@@ -45,7 +47,7 @@ func baselineType() *blockType {
 	}
 }
 
-func gateType() *blockType {
+func gateType(tests gates.Tests) *blockType {
 	actions := enum.Of(Fail, Warn, Ignore)
 	action := func(name string, otherwise Action, doc string) steps.Attr {
 		return steps.Attr{Name: name, Type: cty.String, Enum: actions, Default: cty.StringVal(string(otherwise)), Doc: doc}
@@ -64,7 +66,7 @@ func gateType() *blockType {
 				{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own."},
 				{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
-				{Name: "test", Type: cty.String, Enum: tests, Default: cty.StringVal(string(gates.PairedTTest)), Doc: "The significance test: paired_t on logarithms; sign_flip and max_t for symmetric differences of any shape, from 8 repeats on, max_t for metrics that move together; welch, mann_whitney and permutation for sides that are not paired by repeat."},
+				{Name: "test", Type: cty.String, Enum: enum.Of(tests.OfRuns().Names()...), Default: cty.StringVal(gates.PairedTTest.Name), Doc: testDoc(tests)},
 				{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
 				{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
 				action("on_regression", Fail, "What a regression does."),
@@ -78,8 +80,14 @@ func gateType() *blockType {
 	}
 }
 
-// tests of significance that a gate can choose.
-var tests = enum.Of(gates.PairedTTest, gates.SignFlip, gates.MaxT, gates.Welch, gates.MannWhitney, gates.Permutation)
+// testDoc says what each test is for.
+func testDoc(tests gates.Tests) string {
+	parts := make([]string, 0, len(tests))
+	for _, t := range tests.OfRuns() {
+		parts = append(parts, t.Name+": "+t.Doc)
+	}
+	return "The significance test. " + strings.Join(parts, "; ") + "."
+}
 
 func assertBlock() steps.BlockSchema {
 	b := conditionBlock("assert", "An absolute limit, judged on the geometric mean over the valid runs.",

@@ -51,6 +51,7 @@ type Options struct {
 func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b := builder{cfg: cfg, opt: opt}
 	p := &Plan{
+		Tests:     cfg.Tests,
 		Schema:    Schema,
 		File:      opt.File,
 		Title:     cfg.Settings.Description,

@@ -153,7 +153,7 @@ func (p *Plan) Rounds() [][]Repeat {
 func (p *Plan) apartOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
-		if unpaired := g.Test == string(gates.MannWhitney) || g.Test == string(gates.Welch); unpaired && p.lanes() > 1 {
+		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
 			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.Test))
 		}
 	}

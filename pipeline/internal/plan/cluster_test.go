@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
 	"pgregory.net/rapid"
@@ -158,9 +159,12 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 	if len(p.Warnings) > 0 {
 		t.Errorf("warnings %q", p.Warnings)
 	}
-	p.Gates[0].Test = "mann_whitney"
-	if got := strings.Join(warnings(p), "\n"); !strings.Contains(got, `test = "mann_whitney" takes the sides of a repeat apart`) {
-		t.Errorf("warnings %q", got)
+	for _, test := range gates.StandardTests().OfRuns() {
+		p.Gates[0].Test = test.Name
+		apart := fmt.Sprintf("test = %q takes the sides of a repeat apart", test.Name)
+		if got := strings.Join(warnings(p), "\n"); strings.Contains(got, apart) != (test.Design == gates.Unpaired) {
+			t.Errorf("%s: warnings %q", test, got)
+		}
 	}
 	text := new(bytes.Buffer)
 	if err := p.WriteText(text); err != nil {

@@ -11,10 +11,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
-// leastFlips is the least number of repeats of a test by sign flips: with fewer, its
-// intervals are wider than any margin.
-const leastFlips = 8
-
 // Noise is what is known of the spread of a metric between the two sides of a repeat.
 type Noise struct {
 	// SD of the differences of pairs of launches with a number of passes each, on the scale
@@ -80,7 +76,7 @@ func (p *Plan) Level(g Gate) float64 {
 	}
 	size := max(1, p.families()[g.group()])
 	level := (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
-	if g.Test == string(gates.MaxT) { // corrected jointly: only its part of the group counts
+	if p.Test(g).Joint() { // corrected jointly: only its part of the group counts
 		level *= float64(p.joint(g.group()))
 	}
 	return level
@@ -90,11 +86,11 @@ func (p *Plan) Level(g Gate) float64 {
 // running it again until it is green does not work.
 func (p *Plan) PassAlpha() float64 { return gates.AttemptAlpha(p.Alpha, p.Attempt) }
 
-// joint counts the comparisons of a group that are corrected by max-T.
+// joint counts the comparisons of a group whose tests correct them among themselves.
 func (p *Plan) joint(group string) int {
 	n := 0
 	for _, g := range p.Gates {
-		if g.group() == group && g.Test == string(gates.MaxT) && g.OnRegression == string(lang.Fail) {
+		if g.group() == group && p.Test(g).Joint() && g.OnRegression == string(lang.Fail) {
 			for _, c := range g.Comparisons {
 				n += len(g.Of(c))
 			}
@@ -105,12 +101,12 @@ func (p *Plan) joint(group string) int {
 
 // undecidable says why the planned repeats cannot reject at a level, whatever the data.
 func (p *Plan) undecidable(g Gate, level float64) string {
-	test, n := gates.Test(g.Test), p.repeatsOf(g.Benchmark)
+	test, n := p.Test(g), p.repeatsOf(g.Benchmark)
 	if n < 2 {
 		return "" // one repeat is warned of, and shown for what it is
 	}
-	if (test == gates.SignFlip || test == gates.MaxT) && n < leastFlips {
-		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, leastFlips, g.Benchmark, n, gates.PairedTTest)
+	if n < test.LeastRepeats {
+		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, test.LeastRepeats, g.Benchmark, n, gates.PairedTTest)
 	}
 	if err := gates.CanReject(test, n, level); err != nil {
 		return fmt.Sprintf("%s. Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
@@ -169,7 +165,7 @@ func (p *Plan) prospect(g Gate) gates.Prospect {
 	in := gates.NewProspect(looks, alpha, p.PassAlpha(), size, g.Strict)
 	for k := range in.Levels {
 		in.Levels[k] *= 1 - gates.LaunchShare
-		if g.Test == string(gates.MaxT) {
+		if p.Test(g).Joint() {
 			in.Levels[k] *= float64(p.joint(g.group()))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
@@ -114,6 +115,9 @@ func (g Gate) Of(c Comparison) []string {
 		return ok && m.Level == metric.LaunchLevel
 	})
 }
+
+// Test is the significance test of a gate.
+func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.Test) }
 
 // without splits coordinates into the value on one axis and all the others.
 func without(values []result.AxisValue, axis string) (string, []result.AxisValue) {

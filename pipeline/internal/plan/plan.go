@@ -6,6 +6,7 @@
 package plan
 
 import (
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -54,6 +55,8 @@ type Plan struct {
 	Red []string `json:"red,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
+	// Tests that gates name; nil stands for the standard ones.
+	Tests gates.Tests `json:"-"`
 }
 
 // Step to carry out before the first launch, in order.
