@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doctorCommand says what is missing on this machine and how to mend it.
+// doctorCommand prints what is missing on this machine and how to fix it.
 func (a *app) doctorCommand() *cobra.Command {
 	var flags configFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [FILE|DIR]...",
-		Short: "Say what this machine lacks, and how to mend it",
+		Short: "Check what this machine lacks, and how to fix it",
 		Long: "Looks at the machine: GPUs, networks, disks, the Docker daemon. With a pipeline file it checks what that file needs.\n" +
 			"Starts no server and changes nothing. Exits with 4 if something that is needed is missing.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
@@ -46,8 +46,8 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		return exit(exitInfrastructure, err)
 	}
 	defer done()
-	facts := doctor.Look(ctx, needs, doctor.Options{
-		Spawner: spawner, Getenv: getenv, Out: ".", Dir: dir,
+	facts := doctor.Gather(ctx, needs, doctor.Options{
+		Spawner: spawner, Daemon: session.InspectDaemon(getenv), Out: ".", Dir: dir,
 		Locks: func() (string, error) { return session.LockDir(a.Getenv) },
 	})
 	if ctx.Err() != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
@@ -43,8 +44,8 @@ func (f *trendFlags) register(cmd *cobra.Command) {
 }
 
 // query is the flags with their defaults filled in.
-func (f trendFlags) query() (history.TrendQuery, error) {
-	q := history.TrendQuery{Branch: f.branch, Cell: f.cell, Simulated: f.simulated, Now: time.Now()}
+func (f trendFlags) query() (trends.Query, error) {
+	q := trends.Query{Branch: f.branch, Cell: f.cell, Simulated: f.simulated, Now: time.Now()}
 	for _, id := range f.metrics {
 		m, ok := metric.Lookup(id)
 		if !ok {
@@ -86,7 +87,7 @@ func (a *app) trends(ctx context.Context, f trendFlags) (doc *reports.History, e
 		if err != nil {
 			return err
 		}
-		if doc, err = h.Trends(q); err != nil {
+		if doc, err = trends.Of(h, q); err != nil {
 			return exit(exitInfrastructure, err)
 		}
 		hint := func(r history.Record) bool { return r.Kind == history.Session && r.Simulated != "" }

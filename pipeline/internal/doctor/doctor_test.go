@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/probe"
 	"pgregory.net/rapid"
 )
@@ -26,11 +25,11 @@ func good() Facts {
 		return probe.GPU{Index: i, UUID: uuid, Name: "NVIDIA H100 80GB HBM3", Vendor: probe.NVIDIA, Driver: "580.82.07", MemoryUsed: 3 * mib, Persistence: "Enabled", MIG: "Disabled", SlowdownKnown: true, Slowdown: probe.Idle}
 	}
 	return Facts{
-		GPUs:   []probe.GPU{gpu(0, "GPU-aaaa"), gpu(1, "GPU-bbbb")},
-		NICs:   []probe.NIC{{Name: "mlx5_0", RDMA: true, Port: 1, Active: true}, {Name: "mlx5_1", RDMA: true, Port: 1}},
-		Docker: docker.Info{Version: "28.5.2", RootDir: "/var/lib/docker", Local: true, NVIDIA: true},
-		Images: map[string]bool{"vllm/vllm-openai:v0.11.0": true}, Programs: map[string]string{"vllm": "/venv/bin/vllm"},
-		OutFree: 500 * gib, DockerFree: 900 * gib, ShmFree: 500 * gib, LockedMemory: Unlimited, Governor: "performance", PeerMemory: true,
+		GPUs:     []probe.GPU{gpu(0, "GPU-aaaa"), gpu(1, "GPU-bbbb")},
+		NICs:     []probe.NIC{{Name: "mlx5_0", RDMA: true, Port: 1, Active: true}, {Name: "mlx5_1", RDMA: true, Port: 1}},
+		Docker:   Daemon{Version: "28.5.2", RootDir: "/var/lib/docker", Local: true, NVIDIA: true, Images: map[string]bool{"vllm/vllm-openai:v0.11.0": true}},
+		Programs: map[string]string{"vllm": "/venv/bin/vllm"},
+		OutFree:  500 * gib, DockerFree: 900 * gib, ShmFree: 500 * gib, LockedMemory: Unlimited, Governor: "performance", PeerMemory: true,
 		LockDir: "/run/lock/pipeline",
 	}
 }
@@ -55,7 +54,7 @@ func TestExamine(t *testing.T) {
 		}},
 		"bad": {disaggregated(), func(n *Needs, f *Facts) {
 			f.Programs = map[string]string{}
-			f.Images = map[string]bool{"vllm/vllm-openai:v0.11.0": false}
+			f.Docker.Images = map[string]bool{"vllm/vllm-openai:v0.11.0": false}
 			f.Docker.NVIDIA = false
 			f.GPUs[0].MemoryUsed, f.GPUs[0].Slowdown = 20*gib, probe.HardwareThermal
 			f.GPUs[1].Persistence, f.GPUs[1].MIG = "Disabled", "Enabled"
@@ -68,7 +67,7 @@ func TestExamine(t *testing.T) {
 		}},
 		"worse": {disaggregated(), func(n *Needs, f *Facts) {
 			n.Images[0].Never = true
-			f.Images = map[string]bool{"vllm/vllm-openai:v0.11.0": false}
+			f.Docker.Images = map[string]bool{"vllm/vllm-openai:v0.11.0": false}
 			f.NICs, f.GPUs = nil, f.GPUs[:1]
 			f.OutFree = gib / 2
 		}},

@@ -10,17 +10,20 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// The states of a check.
+// Status of a check.
+type Status string
+
+// The statuses.
 const (
-	OK      = "ok"
-	Warn    = "warn"
-	Missing = "missing"
+	OK      Status = "ok"
+	Warn    Status = "warn"
+	Missing Status = "missing"
 )
 
 // Check is one line of the diagnosis.
 type Check struct {
 	Name   string `json:"name"`
-	Status string `json:"status"`
+	Status Status `json:"status"`
 	// Found says what there is, Fix what to do about it if that is not enough.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
@@ -32,13 +35,13 @@ const gib = 1 << 30
 const (
 	// idleMemory may be in use on a GPU that is free: drivers and displays take a little.
 	idleMemory = 600 << 20
-	// leastOut is what a run directory needs at least, wishOut what it needs in comfort.
-	leastOut = 1 * gib
-	wishOut  = 10 * gib
-	// wishDocker is the size of an image of an engine, and a little more.
-	wishDocker = 40 * gib
-	// wishShm is what the workers of an engine exchange over shared memory.
-	wishShm = 8 * gib
+	// minOutSpace is what a run directory needs, recommendedOutSpace what a long run takes.
+	minOutSpace         = 1 * gib
+	recommendedOutSpace = 10 * gib
+	// recommendedImageSpace is the size of an engine's image, and a little more.
+	recommendedImageSpace = 40 * gib
+	// recommendedShm is what the workers of an engine exchange over shared memory.
+	recommendedShm = 8 * gib
 )
 
 // Examine compares what is needed with what there is, in the order in which to mend it.
@@ -102,7 +105,7 @@ func daemon(n Needs, f Facts) []Check {
 	out := []Check{{Name: "Docker", Status: OK, Found: "version " + f.Docker.Version}}
 	for _, image := range n.Images {
 		c := Check{Name: "image " + image.Name, Status: OK, Found: "is there"}
-		if has, asked := f.Images[image.Name]; !has {
+		if has, asked := f.Docker.Images[image.Name]; !has {
 			c.Status, c.Found, c.Fix = Warn, "will be pulled", "docker pull "+image.Name+" beforehand, so that no launch waits for it"
 			if image.Never {
 				c.Status, c.Found, c.Fix = Missing, "is not there, and pull is \"never\"", "build or load it first"
@@ -129,7 +132,7 @@ func vendor(f Facts) string {
 	return f.GPUs[0].Vendor
 }
 
-// elsewhere says that the containers run on another machine, of which nothing is seen.
+// elsewhere reports whether the containers run on another machine, of which nothing is seen.
 func elsewhere(n Needs, f Facts) bool {
 	return n.Containers() && f.DockerErr == nil && !f.Docker.Local
 }
@@ -194,7 +197,7 @@ func names(list []probe.GPU) string {
 // state is what speaks against measuring on a GPU now.
 func state(g probe.GPU, f Facts, needed bool) []Check {
 	var out []Check
-	add := func(status, found, fix string) {
+	add := func(status Status, found, fix string) {
 		out = append(out, Check{Name: g.String(), Status: status, Found: found, Fix: fix})
 	}
 	var users []string
@@ -263,34 +266,30 @@ func space(n Needs, f Facts) []Check {
 	out := []Check{{Name: "disk for results", Status: OK, Found: bytesText(f.OutFree) + " free"}}
 	switch {
 	case f.OutFree < 0:
-	case f.OutFree < leastOut:
-		out[0].Status, out[0].Fix = Missing, "free at least 1 GiB, or name another place with --out"
-	case f.OutFree < wishOut:
+	case f.OutFree < minOutSpace:
+		out[0].Status, out[0].Fix = Missing, "free at least 1 GiB, or name another folder with --out"
+	case f.OutFree < recommendedOutSpace:
 		out[0].Status, out[0].Fix = Warn, "records, logs and metrics of a long run take several GiB"
 	}
 	if f.DockerFree >= 0 && n.Containers() {
 		c := Check{Name: "disk for images", Status: OK, Found: bytesText(f.DockerFree) + " free"}
-		if f.DockerFree < wishDocker && slices.Contains(pulled(n, f), true) {
+		if f.DockerFree < recommendedImageSpace && mustPull(n, f) {
 			c.Status, c.Fix = Warn, "an engine's image takes 20 GiB and more: docker image prune, or move the daemon's data-root"
 		}
 		out = append(out, c)
 	}
-	if several(n) && !elsewhere(n, f) && f.ShmFree >= 0 && f.ShmFree < wishShm {
+	if several(n) && !elsewhere(n, f) && f.ShmFree >= 0 && f.ShmFree < recommendedShm {
 		out = append(out, Check{Name: "/dev/shm", Status: Warn, Found: bytesText(f.ShmFree) + " free", Fix: "mount -o remount,size=16g /dev/shm: workers of several GPUs exchange data there"})
 	}
 	return out
 }
 
-// pulled says of each image whether it has to be pulled.
-func pulled(n Needs, f Facts) []bool {
-	out := make([]bool, len(n.Images))
-	for i, image := range n.Images {
-		out[i] = !f.Images[image.Name]
-	}
-	return out
+// mustPull reports whether the daemon lacks an image.
+func mustPull(n Needs, f Facts) bool {
+	return slices.ContainsFunc(n.Images, func(image Image) bool { return !f.Docker.Images[image.Name] })
 }
 
-// several says whether a target uses more than one GPU.
+// several reports whether a target uses more than one GPU.
 func several(n Needs) bool {
 	return slices.ContainsFunc(n.Targets, func(t Target) bool {
 		return asked(t.GPUs) > 1 || slices.ContainsFunc(t.GPUs, func(r Request) bool { return r.Count == steps.AllGPUs && !r.Maybe })
@@ -305,7 +304,7 @@ func ports(n Needs, f Facts) []Check {
 	for _, port := range n.Ports {
 		c := Check{Name: fmt.Sprintf("port %d", port), Status: OK, Found: "free"}
 		if slices.Contains(f.BusyPorts, port) {
-			c.Status, c.Found = Missing, "somebody listens on it"
+			c.Status, c.Found = Missing, "is in use"
 			c.Fix = fmt.Sprintf("end it (ss -ltnp 'sport = :%d' names it), or leave port out of the file: a free one is chosen then", port)
 		}
 		out = append(out, c)

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/probe"
 )
 
@@ -23,10 +22,8 @@ type Facts struct {
 	Processes []probe.Process
 	GPUErr    error // why nothing is known of GPUs
 	NICs      []probe.NIC
-	Docker    docker.Info
-	DockerErr error
-	// Images that the daemon has, by name; one that could not be asked for is absent.
-	Images map[string]bool
+	Docker    Daemon
+	DockerErr error // why nothing is known of the daemon
 	// Programs that were looked for: where they are, "" if nowhere.
 	Programs map[string]string
 	// Free space in bytes, Unknown if it cannot be told.
@@ -43,16 +40,30 @@ type Facts struct {
 	LockErr error
 }
 
+// Daemon is what a Docker daemon answered.
+type Daemon struct {
+	Version string
+	// RootDir holds its images and containers, on its own machine.
+	RootDir string
+	// Local is set if its machine is this one.
+	Local bool
+	// NVIDIA is set if it can give NVIDIA's GPUs to containers.
+	NVIDIA bool
+	// Images that it has, by name; one that could not be asked for is absent.
+	Images map[string]bool
+}
+
 // Unlimited is a limit that is none.
 const Unlimited = -2
 
-// Options say how to look.
+// Options say how facts are gathered.
 type Options struct {
 	// Spawner starts nvidia-smi and the like.
 	Spawner steps.Spawner
 	// Prober, if not nil, is asked in place of one that Spawner would make.
 	Prober *probe.Prober
-	Getenv func(string) string
+	// Daemon asks the Docker daemon, also for images.
+	Daemon func(ctx context.Context, images []string) (Daemon, error)
 	// Out is the folder below which run directories are made.
 	Out string
 	// Dir is the pipeline file's folder: programs with a path are meant from there.
@@ -61,16 +72,16 @@ type Options struct {
 	Locks func() (string, error)
 }
 
-// Look finds out what Examine compares with needs.
-func Look(ctx context.Context, n Needs, opt Options) Facts {
+// Gather finds out what Examine compares with needs.
+func Gather(ctx context.Context, n Needs, opt Options) Facts {
 	root := os.DirFS("/")
 	f := Facts{
 		NICs:     probe.NICs(os.DirFS("/sys")),
 		OutFree:  freeBelow(opt.Out),
 		ShmFree:  free("/dev/shm"),
 		Governor: strings.TrimSpace(content(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-		Images:   map[string]bool{}, Programs: map[string]string{}, DockerFree: probe.Unknown,
-		LockedMemory: lockedMemory(), BusyPorts: busy(n.Ports),
+		Programs: map[string]string{}, DockerFree: probe.Unknown,
+		LockedMemory: lockedMemory(), BusyPorts: busyPorts(n.Ports),
 		PeerMemory: strings.Contains(content(root, "proc/modules"), "nvidia_peermem"),
 	}
 	if opt.Locks != nil {
@@ -85,33 +96,28 @@ func Look(ctx context.Context, n Needs, opt Options) Facts {
 		f.GPUs, f.Processes, f.GPUErr = s.GPUs, s.Processes, s.Err
 	}
 	for _, name := range n.Programs {
-		f.Programs[name] = where(name, opt.Dir)
+		f.Programs[name] = lookPath(name, opt.Dir)
 	}
-	f.docker(ctx, n, opt.Getenv)
+	f.askDaemon(ctx, n, opt.Daemon)
 	return f
 }
 
-// docker asks the daemon, if one is needed or there is one.
-func (f *Facts) docker(ctx context.Context, n Needs, getenv func(string) string) {
+// askDaemon asks the daemon, if one is needed or there is one.
+func (f *Facts) askDaemon(ctx context.Context, n Needs, ask func(context.Context, []string) (Daemon, error)) {
 	if n.File && !n.Containers() {
 		return
 	}
-	host := docker.HostFromEnv(getenv)
-	if f.Docker, f.DockerErr = docker.Inspect(ctx, host); f.DockerErr != nil {
-		return
-	}
-	if f.Docker.Local {
-		f.DockerFree = freeBelow(f.Docker.RootDir)
-	}
+	var images []string
 	for _, image := range n.Images {
-		if has, err := docker.HasImage(ctx, host, image.Name); err == nil {
-			f.Images[image.Name] = has
-		}
+		images = append(images, image.Name)
+	}
+	if f.Docker, f.DockerErr = ask(ctx, images); f.DockerErr == nil && f.Docker.Local {
+		f.DockerFree = freeBelow(f.Docker.RootDir)
 	}
 }
 
-// where finds a program as a launch would.
-func where(name, dir string) string {
+// lookPath finds a program as a launch would, "" if there is none.
+func lookPath(name, dir string) string {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
@@ -140,8 +146,8 @@ func freeBelow(dir string) int64 {
 	}
 }
 
-// busy returns the ports that cannot be listened on.
-func busy(ports []int) []int {
+// busyPorts returns the ports that cannot be listened on.
+func busyPorts(ports []int) []int {
 	var found []int
 	for _, port := range ports {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

@@ -10,7 +10,7 @@ import (
 
 // Needs is what a pipeline asks of its machine.
 type Needs struct {
-	// File says that a pipeline was given; without one everything is optional.
+	// File is set if a pipeline was given; without one everything is optional.
 	File bool
 	// Targets that are launched here, by address.
 	Targets []Target
@@ -20,10 +20,10 @@ type Needs struct {
 	Images []Image
 	// Ports that the file fixes.
 	Ports []int
-	// RDMA says that a transfer declares it, RDMADevices which devices it names.
+	// RDMA is set if a transfer declares it, RDMADevices are the devices that it names.
 	RDMA        bool
 	RDMADevices []string
-	// LockedMemory says that a process of this machine, and no container with a limit of
+	// LockedMemory is set if a process of this machine, and no container with a limit of
 	// its own, registers memory with RDMA devices.
 	LockedMemory bool
 
@@ -33,7 +33,7 @@ type Needs struct {
 // Image of a container.
 type Image struct {
 	Name string
-	// Never says that it is not pulled.
+	// Never is set if it is not pulled.
 	Never bool
 }
 
@@ -117,7 +117,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 	return requests(spec)
 }
 
-// elsewhere says whether the container of a server runs on another machine, whose images
+// elsewhere reports whether the container of a server runs on another machine, whose images
 // and GPUs are not to be seen from here.
 func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
 	if n.docker == nil || spec.Node >= len(n.docker.Hosts) {
@@ -132,17 +132,17 @@ func (n *Needs) program(name string) {
 	}
 }
 
-// Containers says whether a Docker daemon is needed.
+// Containers reports whether a Docker daemon is needed.
 func (n Needs) Containers() bool { return len(n.Images) > 0 }
 
-// WantsGPUs says whether anything is known to need a GPU.
+// WantsGPUs reports whether anything is known to need a GPU.
 func (n Needs) WantsGPUs() bool {
 	return slices.ContainsFunc(n.Targets, func(t Target) bool {
 		return slices.ContainsFunc(t.GPUs, func(r Request) bool { return !r.Maybe })
 	})
 }
 
-// MayUseGPUs says whether anything may use a GPU if there is one.
+// MayUseGPUs reports whether anything may use a GPU if there is one.
 func (n Needs) MayUseGPUs() bool {
 	return slices.ContainsFunc(n.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
 }

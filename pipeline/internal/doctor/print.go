@@ -12,7 +12,7 @@ import (
 // Text writes the checks as a table, each with its remedy below it, and a summary.
 func Text(w io.Writer, checks []Check) error {
 	wide := 0
-	counts := map[string]int{}
+	counts := map[Status]int{}
 	for _, c := range checks {
 		wide = max(wide, term.Width(term.Escape(c.Name)))
 		counts[c.Status]++

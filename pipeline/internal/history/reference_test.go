@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/servegate/pipeline/gates/trend"
 )
 
 // noisy are nights of a level with 2 % of noise, the same in every run.
@@ -55,7 +53,10 @@ func TestBaselinesDoNotDrift(t *testing.T) {
 			}
 			// Accepting a run begins anew with it.
 			last := tt.nights - 1
-			h.Records = append(h.Records, accepts(fmt.Sprintf("run-%03d", last), last, nil))
+			h.Records = append(h.Records, Record{
+				ID: "accepted", Kind: Acceptance, Time: start.AddDate(2, 0, 0),
+				Annotation: &Annotation{Run: fmt.Sprintf("run-%03d", last), Reason: "new kernel", Author: "alice", Measured: session(last, 1).Time},
+			})
 			if w := h.Window(stored(start.AddDate(2, 0, 0))); len(w.Points) != 1 {
 				t.Errorf("%d sessions after the acceptance of the last one: %s", len(w.Points), w.Note)
 			}
@@ -92,16 +93,5 @@ func TestSteadyBaselinesAreWhole(t *testing.T) {
 	}
 	if whole < 52 { // some unchanged series have a change point: it costs sessions, never a verdict
 		t.Errorf("%d of 60 steady histories are whole", whole)
-	}
-}
-
-// A creep is told as one: since when, and that it is no step.
-func TestCreepOfTrends(t *testing.T) {
-	got := trends(t, query(start.AddDate(2, 0, 0)), noisy(80, func(n int) float64 { return 0.1 * (1 + 0.003*float64(max(0, n-20))) })...)
-	if len(got.Trends) != 1 || got.Trends[0].Condition() != trend.Regressed {
-		t.Fatalf("%+v", got.Trends)
-	}
-	if p := got.Trends[0].Parts[0]; p.Change < 0.1 || p.Since < 30 {
-		t.Errorf("%+v", p.Standing)
 	}
 }

@@ -26,8 +26,8 @@ type Series struct {
 	// Noise is the standard deviation of a session about its segment, on the scale of
 	// comparison: a ratio less one for times and rates.
 	Noise float64 `json:"noise"`
-	// found is what the search for changes gave.
-	found trend.Series
+	// Found is what the search for changes gave.
+	Found trend.Series `json:"-"`
 }
 
 // Value of a series.
@@ -36,7 +36,8 @@ type Value struct {
 	Time   string  `json:"time"`
 	Commit string  `json:"commit,omitempty"`
 	Value  float64 `json:"value"`
-	at     time.Time
+	// At is Time without its rounding.
+	At time.Time `json:"-"`
 }
 
 // Change between the point before Index and the one at it.
@@ -112,7 +113,7 @@ func (h *History) detect(s *Series) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Label, err)
 	}
-	s.Noise, s.found = found.Noise, found
+	s.Noise, s.Found = found.Noise, found
 	for _, c := range found.ChangePoints {
 		s.Changes = append(s.Changes, Change{
 			Index: c.Index, Run: s.Points[c.Index].Run, State: string(c.State), Before: c.Before, After: c.After,
@@ -125,10 +126,7 @@ func (h *History) detect(s *Series) error {
 // acceptedAt is the reason for which a change was accepted: by an annotation of a session of the
 // segment that begins with it.
 func (h *History) acceptedAt(s *Series, index int) string {
-	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Annotation.Cell != "" && r.Annotation.Cell != s.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != s.MetricID {
-			continue
-		}
+	for _, r := range h.Acceptances(s.Cell, s.MetricID) {
 		if slices.ContainsFunc(s.Points[index:], func(p Value) bool { return p.Run == r.Annotation.Run }) {
 			return r.Annotation.Reason
 		}

@@ -132,11 +132,8 @@ func facts(machine map[string]string, simulated, model string) comparability.Fac
 // begin is the session from which on a baseline counts: the last one whose change was
 // accepted.
 func (h *History) begin(q Query) (from time.Time, run string) {
-	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Annotation.expired(q.Now) || r.Annotation.Cell != "" && r.Annotation.Cell != q.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != q.Metric {
-			continue
-		}
-		if r.Annotation.Measured.After(from) {
+	for _, r := range h.Acceptances(q.Cell, q.Metric) {
+		if !r.Annotation.Expired(q.Now) && r.Annotation.Measured.After(from) {
 			from, run = r.Annotation.Measured, r.Annotation.Run
 		}
 	}
@@ -150,14 +147,26 @@ func (h *History) pinned(now time.Time) (until time.Time, run string) {
 		switch {
 		case r.Kind == Unpin:
 			return time.Time{}, ""
-		case r.Kind == Pin && !r.Annotation.expired(now):
+		case r.Kind == Pin && !r.Annotation.Expired(now):
 			return r.Annotation.Measured, r.Annotation.Run
 		}
 	}
 	return time.Time{}, ""
 }
 
-func (a Annotation) expired(now time.Time) bool { return !a.Expires.IsZero() && now.After(a.Expires) }
+// Expired reports whether the annotation no longer holds.
+func (a Annotation) Expired(now time.Time) bool { return !a.Expires.IsZero() && now.After(a.Expires) }
+
+// Acceptances returns the acceptances that are about a metric of a cell, oldest first.
+func (h *History) Acceptances(cell, metric string) []Record {
+	var out []Record
+	for _, r := range h.Records {
+		if a := r.Annotation; r.Kind == Acceptance && (a.Cell == "" || a.Cell == cell) && (a.Metric == "" || a.Metric == metric) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
 
 // dropped are the sessions that do not count.
 func (h *History) dropped() map[string]bool {

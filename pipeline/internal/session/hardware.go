@@ -89,10 +89,10 @@ func (s *session) watcher() engine.Machine {
 // examine sees whether the machine has what the plan needs. What an interrupted run has
 // left was ended a moment ago: its memory may take a while to come back.
 func (s *session) examine(ctx context.Context) error {
-	opt := doctor.Options{Prober: s.hardware.prober, Getenv: s.containers.getenv(lookup(s.opt.Environ)), Out: s.dir.Path(), Dir: s.opt.Dir}
+	opt := doctor.Options{Prober: s.hardware.prober, Daemon: InspectDaemon(s.containers.getenv(lookup(s.opt.Environ))), Out: s.dir.Path(), Dir: s.opt.Dir}
 	deadline := s.opt.Now().Add(freeWait)
 	for {
-		checks := doctor.Preflight(s.hardware.needs, doctor.Look(ctx, s.hardware.needs, opt))
+		checks := doctor.Preflight(s.hardware.needs, doctor.Gather(ctx, s.hardware.needs, opt))
 		err := doctor.MissingError(checks)
 		if err == nil {
 			for _, c := range checks {

@@ -1,4 +1,4 @@
-package history
+package trends
 
 import (
 	"fmt"
@@ -6,17 +6,29 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/reports"
 )
 
-func query(now time.Time) TrendQuery {
-	return TrendQuery{Metrics: []string{"ttft.p50"}, Margin: func(string) float64 { return 0.05 }, Now: now}
+var start = time.Date(2026, 8, 1, 3, 0, 0, 0, time.UTC)
+
+// session is one night's record.
+func session(night int, ttft float64) history.Record {
+	return history.Record{
+		ID: fmt.Sprintf("run-%03d", night), Kind: history.Session, Time: start.Add(time.Duration(night) * 24 * time.Hour),
+		Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100", "arch": "amd64", "driver": "580"},
+		Cells:   []history.Cell{{Hash: "h", Model: "m", Metrics: map[string]float64{"ttft.p50": ttft}}},
+	}
 }
 
-// trends judges records that nothing was stored of.
-func trends(t *testing.T, q TrendQuery, records ...Record) *reports.History {
+func query(now time.Time) Query {
+	return Query{Metrics: []string{"ttft.p50"}, Margin: func(string) float64 { return 0.05 }, Now: now}
+}
+
+// of lays records out that nothing was stored of.
+func of(t *testing.T, q Query, records ...history.Record) *reports.History {
 	t.Helper()
-	out, err := (&History{Records: records}).Trends(q)
+	out, err := Of(&history.History{Records: records}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,20 +36,20 @@ func trends(t *testing.T, q TrendQuery, records ...Record) *reports.History {
 }
 
 // nightsOf are sessions with a level from each of some nights on.
-func nightsOf(n int, level func(night int) float64) []Record {
-	var out []Record
+func nightsOf(n int, level func(night int) float64) []history.Record {
+	var out []history.Record
 	for night := range n {
 		out = append(out, session(night, level(night)*(1+0.004*float64(night%3-1))))
 	}
 	return out
 }
 
-func accepts(run string, night int, change func(*Annotation)) Record {
-	w := Annotation{Run: run, Reason: "new kernel", Author: "alice", Measured: session(night, 1).Time}
+func accepts(run string, night int, change func(*history.Annotation)) history.Record {
+	w := history.Annotation{Run: run, Reason: "new kernel", Author: "alice", Measured: session(night, 1).Time}
 	if change != nil {
 		change(&w)
 	}
-	return Record{ID: "annotation-" + run, Kind: Acceptance, Time: w.Measured.Add(time.Hour), Annotation: &w}
+	return history.Record{ID: "annotation-" + run, Kind: history.Acceptance, Time: w.Measured.Add(time.Hour), Annotation: &w}
 }
 
 func stepAt(at int) func(int) float64 {
@@ -52,21 +64,21 @@ func stepAt(at int) func(int) float64 {
 func TestAcceptancesOfTrends(t *testing.T) {
 	now := start.AddDate(0, 0, 40)
 	for name, tt := range map[string]struct {
-		annotation Record
+		annotation history.Record
 		want       trend.Condition
 	}{
 		"of a session of the new level": {accepts("run-022", 22, nil), trend.Steady},
 		"of the first one":              {accepts("run-020", 20, nil), trend.Steady},
 		"of the old level":              {accepts("run-010", 10, nil), trend.Regressed},
-		"of another metric":             {accepts("run-022", 22, func(w *Annotation) { w.Metric = "ttft.p99" }), trend.Regressed},
-		"of another cell":               {accepts("run-022", 22, func(w *Annotation) { w.Cell = "other" }), trend.Regressed},
-		"of this cell and metric":       {accepts("run-022", 22, func(w *Annotation) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
-		"that has expired":              {accepts("run-022", 22, func(w *Annotation) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
+		"of another metric":             {accepts("run-022", 22, func(w *history.Annotation) { w.Metric = "ttft.p99" }), trend.Regressed},
+		"of another cell":               {accepts("run-022", 22, func(w *history.Annotation) { w.Cell = "other" }), trend.Regressed},
+		"of this cell and metric":       {accepts("run-022", 22, func(w *history.Annotation) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
+		"that has expired":              {accepts("run-022", 22, func(w *history.Annotation) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
 		"of a run that was not kept":    {accepts("pull-request", 22, nil), trend.Steady},
 		"of a run after all of them":    {accepts("pull-request", 35, nil), trend.Regressed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := trends(t, query(now), append(nightsOf(30, stepAt(20)), tt.annotation)...)
+			got := of(t, query(now), append(nightsOf(30, stepAt(20)), tt.annotation)...)
 			if len(got.Trends) != 1 || got.Trends[0].Condition() != tt.want {
 				t.Errorf("%+v", got.Trends)
 			}
@@ -80,14 +92,14 @@ func TestMachinesSplitTrends(t *testing.T) {
 	for i := range records[15:] {
 		records[15+i].Machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H200", "arch": "amd64"}
 	}
-	got := trends(t, query(start), records...)
+	got := of(t, query(start), records...)
 	if len(got.Trends) != 1 || len(got.Trends[0].Parts) != 2 || got.Trends[0].Condition() != trend.Steady || got.Sessions != 30 {
 		t.Fatalf("%+v", got)
 	}
 	if p := got.Trends[0].Parts; !p[0].Retired || p[1].Retired || len(p[0].Changes)+len(p[1].Changes) != 0 || p[1].Machine != "1× NVIDIA H200" {
 		t.Errorf("%+v", p)
 	}
-	key := trends(t, query(start), records[:10]...).Trends[0].Key
+	key := of(t, query(start), records[:10]...).Trends[0].Key
 	if key != got.Trends[0].Key || len(key) != 16 {
 		t.Errorf("the key moved from %s to %s", key, got.Trends[0].Key)
 	}
@@ -99,7 +111,7 @@ func TestTrendsRetire(t *testing.T) {
 	for i := range records[30:] {
 		records[30+i].Cells[0].Hash = "another"
 	}
-	got := trends(t, query(start), records...)
+	got := of(t, query(start), records...)
 	retired := 0
 	for _, s := range got.Trends {
 		if s.Parts[0].Retired {
@@ -125,7 +137,7 @@ func TestTrendsRetire(t *testing.T) {
 		r.Cells[0].Hash = "another"
 		records = append(records, r)
 	}
-	for _, s := range trends(t, query(start), records...).Trends {
+	for _, s := range of(t, query(start), records...).Trends {
 		if s.Parts[0].Retired {
 			t.Errorf("%s is retired", s.Cell)
 		}
@@ -140,11 +152,22 @@ func TestSimulatedTrendsStayApart(t *testing.T) {
 		records = append(records, r)
 	}
 	q := query(start)
-	if got := trends(t, q, records...); got.Sessions != 20 || len(got.Trends) != 1 {
+	if got := of(t, q, records...); got.Sessions != 20 || len(got.Trends) != 1 {
 		t.Errorf("real: %+v", got)
 	}
 	q.Simulated = true
-	if got := trends(t, q, records...); got.Sessions != 10 || len(got.Trends) != 1 || !got.Simulated {
+	if got := of(t, q, records...); got.Sessions != 10 || len(got.Trends) != 1 || !got.Simulated {
 		t.Errorf("simulated: %+v", got)
+	}
+}
+
+// A creep is reported as one: since when, and that it is no step.
+func TestCreepOfTrends(t *testing.T) {
+	got := of(t, query(start.AddDate(2, 0, 0)), nightsOf(80, func(n int) float64 { return 0.1 * (1 + 0.003*float64(max(0, n-20))) })...)
+	if len(got.Trends) != 1 || got.Trends[0].Condition() != trend.Regressed {
+		t.Fatalf("%+v", got.Trends)
+	}
+	if p := got.Trends[0].Parts[0]; p.Change < 0.1 || p.Since < 30 {
+		t.Errorf("%+v", p.Standing)
 	}
 }

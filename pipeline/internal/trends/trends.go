@@ -1,4 +1,6 @@
-package history
+// Package trends lays a history out for reports: the series of each metric of each cell, with
+// where they stand and what was accepted. It is apart from the history, which knows no reports.
+package trends
 
 import (
 	"cmp"
@@ -10,11 +12,12 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/reports"
 )
 
-// TrendQuery chooses what of a history is reported.
-type TrendQuery struct {
+// Query chooses what of a history is reported.
+type Query struct {
 	// Branch of the sessions, "" for all.
 	Branch string
 	// Metrics and Cell (a label or a hash) that count, all where they are empty.
@@ -38,9 +41,9 @@ const (
 	unknownInterval = 7 * 24 * time.Hour
 )
 
-// Trends lays the history out for reports: the series of one cell and metric on several
-// machines are parts of one.
-func (h *History) Trends(q TrendQuery) (*reports.History, error) {
+// Of lays a history out. The series of one cell and metric on several machines are parts of
+// one.
+func Of(h *history.History, q Query) (*reports.History, error) {
 	all, err := h.SeriesOf(q.Branch, q.Metrics)
 	if err != nil {
 		return nil, err
@@ -49,22 +52,22 @@ func (h *History) Trends(q TrendQuery) (*reports.History, error) {
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
-	all = slices.DeleteFunc(all, func(s Series) bool {
+	all = slices.DeleteFunc(all, func(s history.Series) bool {
 		return (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell
 	})
 	runs := map[string]time.Time{}
 	for _, s := range all {
-		if err := h.addPart(out, s, q, len(all)); err != nil {
+		if err := addPart(out, h, s, q, len(all)); err != nil {
 			return nil, err
 		}
 		for _, p := range s.Points {
-			if out.First.IsZero() || p.at.Before(out.First) {
-				out.First = p.at
+			if out.First.IsZero() || p.At.Before(out.First) {
+				out.First = p.At
 			}
-			if p.at.After(out.Last) {
-				out.Last = p.at
+			if p.At.After(out.Last) {
+				out.Last = p.At
 			}
-			runs[p.Run] = p.at
+			runs[p.Run] = p.At
 		}
 	}
 	out.Sessions = len(runs)
@@ -78,14 +81,14 @@ func (h *History) Trends(q TrendQuery) (*reports.History, error) {
 }
 
 // trendKey tells the series of a cell and metric from all others, on whatever machine.
-func trendKey(s Series) string {
+func trendKey(s history.Series) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", s.Cell, s.MetricID, s.Model, s.Simulated))
 	return hex.EncodeToString(sum[:8])
 }
 
 // addPart adds a series to the trend that it is a part of. A finding is corrected for how
 // many series are judged together.
-func (h *History) addPart(out *reports.History, s Series, q TrendQuery, together int) error {
+func addPart(out *reports.History, h *history.History, s history.Series, q Query, together int) error {
 	key := trendKey(s)
 	i := slices.IndexFunc(out.Trends, func(t reports.Trend) bool { return t.Key == key })
 	if i < 0 {
@@ -96,7 +99,7 @@ func (h *History) addPart(out *reports.History, s Series, q TrendQuery, together
 			Margin: q.Margin(s.MetricID),
 		})
 	}
-	part, err := h.part(s, q, together)
+	part, err := newPart(h, s, q, together)
 	if err != nil {
 		return err
 	}
@@ -106,12 +109,12 @@ func (h *History) addPart(out *reports.History, s Series, q TrendQuery, together
 	return nil
 }
 
-func (h *History) part(s Series, q TrendQuery, together int) (reports.TrendPart, error) {
-	p := reports.TrendPart{Machine: s.Machine, Noise: s.Noise, Accepted: h.acceptance(s, q.Now)}
+func newPart(h *history.History, s history.Series, q Query, together int) (reports.TrendPart, error) {
+	p := reports.TrendPart{Machine: s.Machine, Noise: s.Noise, Accepted: acceptance(h, s, q.Now)}
 	values := make([]float64, len(s.Points))
 	for i, v := range s.Points {
 		values[i] = v.Value
-		p.Points = append(p.Points, reports.TrendPoint{Run: v.Run, Time: v.at.UTC(), Commit: v.Commit, Value: v.Value})
+		p.Points = append(p.Points, reports.TrendPoint{Run: v.Run, Time: v.At.UTC(), Commit: v.Commit, Value: v.Value})
 	}
 	if s.Metric.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
@@ -122,10 +125,10 @@ func (h *History) part(s Series, q TrendQuery, together int) (reports.TrendPart,
 		terms.Accepted = p.Accepted.Index
 	}
 	var err error
-	if p.Standing, err = trend.Stand(s.Metric, values, s.found, terms); err != nil {
+	if p.Standing, err = trend.Stand(s.Metric, values, s.Found, terms); err != nil {
 		return p, fmt.Errorf("%s: %w", s.Label, err)
 	}
-	for _, c := range s.found.ChangePoints {
+	for _, c := range s.Found.ChangePoints {
 		p.Changes = append(p.Changes, reports.TrendChange{
 			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
 		})
@@ -136,15 +139,15 @@ func (h *History) part(s Series, q TrendQuery, together int) (reports.TrendPart,
 // acceptance is the last annotation that makes a session of the series the level that counts from
 // then on. A session that is not in the series, of a pull request for example, stands for
 // the first one after it.
-func (h *History) acceptance(s Series, now time.Time) *reports.Acceptance {
+func acceptance(h *history.History, s history.Series, now time.Time) *reports.Acceptance {
 	var last *reports.Acceptance
-	for _, r := range h.Records {
-		if r.Kind != Acceptance || r.Annotation.expired(now) || r.Annotation.Cell != "" && r.Annotation.Cell != s.Cell || r.Annotation.Metric != "" && r.Annotation.Metric != s.MetricID {
+	for _, r := range h.Acceptances(s.Cell, s.MetricID) {
+		if r.Annotation.Expired(now) {
 			continue
 		}
-		at := slices.IndexFunc(s.Points, func(v Value) bool { return v.Run == r.Annotation.Run })
+		at := slices.IndexFunc(s.Points, func(v history.Value) bool { return v.Run == r.Annotation.Run })
 		if at < 0 && !r.Annotation.Measured.IsZero() {
-			at = slices.IndexFunc(s.Points, func(v Value) bool { return !v.at.Before(r.Annotation.Measured) })
+			at = slices.IndexFunc(s.Points, func(v history.Value) bool { return !v.At.Before(r.Annotation.Measured) })
 		}
 		if at >= 0 && (last == nil || at >= last.Index) {
 			last = &reports.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Annotation.Reason, Author: r.Annotation.Author}
