@@ -39,7 +39,7 @@ func TestRealVLLM(t *testing.T) {
 	verdicts := map[string][]result.Verdict{}
 	for _, g := range doc.Gates {
 		for _, d := range g.Decisions {
-			verdicts[d.Head+" "+d.Kind] = append(verdicts[d.Head+" "+d.Kind], d.Verdict)
+			verdicts[d.Head+" "+string(d.Kind)] = append(verdicts[d.Head+" "+string(d.Kind)], d.Verdict)
 		}
 	}
 	if code != 1 || !slices.Contains(verdicts["one metric"], result.Regression) {

@@ -159,7 +159,7 @@ func decided(ts *testscript.TestScript, neg bool, args []string) {
 	found := false
 	for _, g := range doc.Gates {
 		for _, d := range g.Decisions {
-			found = found || d.Kind == args[1] && string(d.Verdict) == args[2]
+			found = found || string(d.Kind) == args[1] && string(d.Verdict) == args[2]
 			all = append(all, fmt.Sprintf("%s %s %s: %s", d.Kind, d.Metric, d.Verdict, d.Reason))
 		}
 	}

@@ -27,8 +27,8 @@ func TestTwoNodes(t *testing.T) {
 				continue
 			}
 			found++
-			if d.Verdict != result.Regression || math.Abs(d.Change-2.3) > 0.7 {
-				t.Errorf("%s: TPOT changes by %+.0f %%: %s", d.Cell, 100*d.Change, d.Verdict)
+			if d.Verdict != result.Regression || math.Abs(*d.Change-2.3) > 0.7 {
+				t.Errorf("%s: TPOT changes by %+.0f %%: %s", d.Cell, 100**d.Change, d.Verdict)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func marginOf(d *result.Decision) float64 {
 // each verdict needs.
 func (v *view) sums(r verdictRow) []sum {
 	d := r.d
-	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	s := scaleOf(d)
 	pt, ok := retest(r)
 	if !ok {
 		return v.storedSums(r, s)
@@ -153,7 +153,7 @@ func (v *view) storedSums(r verdictRow, s scale) []sum {
 // changeWords is a change as the table shows it.
 func (v *view) changeWords(d *result.Decision, s scale, change float64) string {
 	c := *d
-	c.Change = change
+	c.Change = &change
 	return changeText(&c, s)
 }
 

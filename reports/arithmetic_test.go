@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,7 +21,7 @@ func gosset() verdictRow {
 		d.Pairs = append(d.Pairs, result.Pair{Repeat: i + 1, Base: 10, Head: 10 + x})
 	}
 	lower, upper, p := 0.8670, 2.2930, 0.001416
-	d.Change, d.BaseValue, d.HeadValue, d.Lower, d.Upper, d.P, d.PHolm = 1.58, 10, 11.58, &lower, &upper, &p, &p
+	d.Change, d.BaseValue, d.HeadValue, d.Lower, d.Upper, d.P, d.PHolm = new(1.58), new(10.0), new(11.58), &lower, &upper, &p, &p
 	return verdictRow{&result.Gate{BaselineKind: "paired", Test: "paired_t", Decisions: []result.Decision{*d}}, d}
 }
 
@@ -77,8 +78,9 @@ func TestSumsSayWhatTheyAreNot(t *testing.T) {
 func TestWorseIsPositive(t *testing.T) {
 	p := result.Pair{Base: 100, Head: 90}
 	for _, c := range []struct {
-		direction, scale string
-		want             float64
+		direction metric.Direction
+		scale     metric.Scale
+		want      float64
 	}{
 		{"lower", "log", math.Log(0.9)},
 		{"higher", "log", -math.Log(0.9)},

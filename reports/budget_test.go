@@ -24,7 +24,7 @@ func wide(n int) *result.Document {
 		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, result.Cell{Hash: hash, Values: values, Summary: map[string]float64{"ttft.p99": 0.4}})
 		d := result.Decision{
 			ID: hash, Kind: result.KindMetric, Cell: hash, Values: values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s", Direction: "lower", Scale: "log",
-			Verdict: result.Regression, N: 6, BaseValue: 0.4, HeadValue: 0.46, Change: 0.15 + float64(i)/1e4, Lower: &lower, Upper: &upper, P: &p, PHolm: &p, Margin: 0.05,
+			Verdict: result.Regression, N: 6, BaseValue: new(0.4), HeadValue: new(0.46), Change: new(0.15 + float64(i)/1e4), Lower: &lower, Upper: &upper, P: &p, PHolm: &p, Margin: 0.05,
 		}
 		if i >= n {
 			d.Verdict = result.Pass

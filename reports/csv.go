@@ -29,20 +29,11 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 }
 
 func decisionRecord(g *result.Gate, d *result.Decision) []string {
-	base, head, change := float(d.BaseValue), float(d.HeadValue), float(d.Change)
-	if d.N == 0 {
-		base, head, change = blankZero(d.BaseValue), blankZero(d.HeadValue), blankZero(d.Change)
-	}
-	if d.Kind == result.KindAssert {
-		if base, change = "", ""; d.NoValue || d.Limit == nil && d.HeadValue == 0 {
-			head = ""
-		}
-	}
 	return []string{
-		escape.CSV(g.Addr), escape.CSV(g.Benchmark), escape.CSV(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
-		escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), escape.CSV(d.Direction), escape.CSV(d.Scale),
-		strconv.Itoa(d.N), base, head, change, optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
-		float(d.Margin), escape.CSV(d.LimitOp), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
+		escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
+		escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
+		strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
+		float(d.Margin), escape.CSV(string(d.LimitOp)), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
 	}
 }
 
@@ -64,13 +55,6 @@ func optional(v *float64) string {
 		return ""
 	}
 	return float(*v)
-}
-
-func blankZero(v float64) string {
-	if v == 0 {
-		return ""
-	}
-	return float(v)
 }
 
 func blankInt(n int) string {

@@ -39,7 +39,10 @@ func (r verdictRow) worse() float64 {
 		}
 		return math.Inf(1)
 	}
-	change := d.Change
+	change := 0.0
+	if d.Change != nil {
+		change = *d.Change
+	}
 	if d.Scale == "log" || d.Scale == "" {
 		change = math.Log1p(change)
 	}
@@ -169,14 +172,8 @@ func (v *view) verdictTable(rows []verdictRow) Table {
 
 func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	d := r.d
-	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
-	base, head, change := s.value(d.BaseValue), s.value(d.HeadValue), changeText(d, s)
-	if d.N == 0 && d.BaseValue == 0 {
-		base, change = none, none
-	}
-	if d.N == 0 && d.HeadValue == 0 {
-		head, change = none, none
-	}
+	s := scaleOf(d)
+	base, head, change := s.value(orNaN(d.BaseValue)), s.value(orNaN(d.HeadValue)), changeText(d, s)
 	margin := marginText(d, s)
 	if d.Kind == result.KindAssert {
 		base = none
@@ -249,19 +246,19 @@ func (v *view) metricCell(r verdictRow) Line {
 
 // comparisonKey is what a decision is about, whatever its gate.
 func comparisonKey(d *result.Decision) string {
-	return strings.Join([]string{d.Cell, d.BaseCell, d.Base, d.Head, d.Metric, d.Kind}, "\x00")
+	return strings.Join([]string{d.Cell, d.BaseCell, d.Base, d.Head, d.Metric, string(d.Kind)}, "\x00")
 }
 
 // metricName is the label with an arrow to the better side.
 func metricName(d *result.Decision) Line {
 	name := metricLabel(d)
-	if a := arrow(d.Direction); a != "" {
+	if a := arrow(string(d.Direction)); a != "" {
 		name += " " + a
 	}
 	return plain(name)
 }
 
-func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, d.Kind) }
+func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, string(d.Kind)) }
 
 func arrow(direction string) string {
 	switch direction {
@@ -273,11 +270,24 @@ func arrow(direction string) string {
 	return ""
 }
 
+// scaleOf is the scale of a decision's values.
+func scaleOf(d *result.Decision) scale {
+	return scaleFor(d.Unit, orNaN(d.BaseValue), orNaN(d.HeadValue))
+}
+
+// orNaN is a value that may be absent; a report prints what is not finite as none.
+func orNaN(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
 func changeText(d *result.Decision, s scale) string {
 	if d.Scale == "difference" || d.Scale == "proportion" {
-		return s.difference(d.Change)
+		return s.difference(orNaN(d.Change))
 	}
-	return percent(d.Change)
+	return percent(orNaN(d.Change))
 }
 
 // intervalText is the interval that decides, in the unit of the change. An end without a
@@ -344,7 +354,7 @@ func verdictText(r verdictRow) Line {
 	if d.Later != nil {
 		s := scaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
 		later := *d
-		later.Change = d.Later.Change
+		later.Change = &d.Later.Change
 		why = append(why, plain(fmt.Sprintf("decided after %s; all %d show %s", count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
 	}
 	return join(": ", line, join("; ", why...))

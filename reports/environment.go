@@ -151,7 +151,7 @@ func settingsOf(t result.Target) map[string]string {
 func (v *view) steps() Table {
 	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: Right}}}
 	for _, st := range v.doc.Steps {
-		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(st.Status), plain(scaleFor("s", st.Seconds).value(st.Seconds))}})
+		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(string(st.Status)), plain(scaleFor("s", st.Duration).value(st.Duration))}})
 	}
 	return t
 }

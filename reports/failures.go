@@ -145,7 +145,7 @@ func (v *view) failedRuns() []Line {
 }
 
 // runsByReason counts runs of one status by target and reason.
-func (v *view) runsByReason(status, noun, verb string) []Line {
+func (v *view) runsByReason(status result.RunStatus, noun, verb string) []Line {
 	type key struct{ target, reason string }
 	counts := map[key]int{}
 	var order []key

@@ -156,7 +156,7 @@ func (s *session) gate(name string, ids ...string) *result.Gate {
 		g.Decisions = append(g.Decisions, result.Decision{
 			ID: g.Addr + "/" + head.Hash + "/success", Kind: result.KindSuccess, Cell: head.Hash, BaseCell: base.Hash,
 			Values: head.Values[1:], Head: "head", Base: "base", Metric: "success.rate", Label: "success rate", Unit: "fraction",
-			Direction: "higher", Scale: "proportion", Verdict: result.Pass, N: len(base.Runs), BaseValue: 1, HeadValue: 1, P: &one, PHolm: &one,
+			Direction: "higher", Scale: "proportion", Verdict: result.Pass, N: len(base.Runs), BaseValue: &one, HeadValue: &one, Change: new(0.0), P: &one, PHolm: &one,
 		})
 	}
 	s.close()
@@ -170,11 +170,11 @@ func decide(g *result.Gate, base, head result.Cell, id string) result.Decision {
 	d := result.Decision{
 		ID: g.Addr + "/" + head.Hash + "/" + id, Kind: result.KindMetric, Cell: head.Hash, BaseCell: base.Hash,
 		Values: head.Values[1:], Head: "head", Base: "base", Metric: id, Label: m.Label, Unit: string(m.Unit),
-		Direction: string(m.Direction), Scale: string(m.Scale), Margin: g.Margin, N: len(base.Runs),
-		BaseValue: base.Summary[id], HeadValue: head.Summary[id], Change: head.Summary[id]/base.Summary[id] - 1,
+		Direction: m.Direction, Scale: m.Scale, Margin: g.Margin, N: len(base.Runs),
+		BaseValue: new(base.Summary[id]), HeadValue: new(head.Summary[id]), Change: new(head.Summary[id]/base.Summary[id] - 1),
 	}
 	n := float64(d.N)
-	mean := math.Log1p(d.Change)
+	mean := math.Log1p(*d.Change)
 	squares := 0.0
 	for i, r := range base.Runs {
 		d.Pairs = append(d.Pairs, result.Pair{Repeat: r.Repeat, Base: r.Metrics[id], Head: head.Runs[i].Metrics[id]})
@@ -256,7 +256,7 @@ func passing() *result.Document {
 		Range: result.Range{File: "perf/gate.hcl", Line: 60, Col: 1},
 		Decisions: []result.Decision{{
 			ID: "gate.slo/0", Kind: result.KindAssert, Cell: limit.Hash, Values: limit.Values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
-			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: limit.Summary["ttft.p99"], Limit: &limitOfFixture, LimitOp: "<",
+			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: new(limit.Summary["ttft.p99"]), Limit: &limitOfFixture, LimitOp: "<",
 		}},
 	})
 	return s.close()
@@ -321,7 +321,7 @@ func headDead() *result.Document {
 	s.silence("head", outOfMemory())
 	for i := range g.Decisions {
 		d := &g.Decisions[i]
-		d.N, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, 0, 0, nil, nil, nil, nil, nil, 0
+		d.N, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, nil, nil, nil, nil, nil, nil, nil, 0
 		if d.Kind == result.KindSuccess {
 			d.Verdict, d.Reason = result.Regression, "the head's server failed in 2 of 2 launches, the base's in none"
 		} else {
@@ -342,7 +342,7 @@ func infrastructure() *result.Document {
 	s.silence("head", lost)
 	for i := range g.Decisions {
 		d := &g.Decisions[i]
-		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, 0, 0, 0, nil, nil, nil, nil, nil, 0
+		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, nil, nil, nil, nil, nil, nil, nil, nil, 0
 		d.Verdict, d.Reason, d.Infrastructure = result.Invalid, "base fails too", true
 	}
 	s.doc.Status, s.doc.StatusReason = result.StatusFailed, "every target failed in its first two launches"
@@ -359,7 +359,7 @@ func interrupted() *result.Document {
 	}
 	for i := range g.Decisions {
 		d := &g.Decisions[i]
-		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs = 0, 0, 0, 0, nil, nil, nil, nil, nil
+		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs = 0, nil, nil, nil, nil, nil, nil, nil, nil
 		d.Verdict, d.Reason = result.Missing, "no pair was finished"
 	}
 	s.doc.Launches = s.doc.Launches[:1]
@@ -392,12 +392,12 @@ func severalSides() *result.Document {
 	lower, upper, p := -0.0004, 0.0021, 0.21
 	d := g.Decisions[0]
 	d.ID, d.Metric, d.Label, d.Scale, d.Margin = d.ID+"/queue", "queue.mean", "Client queue mean", "difference", 0.005
-	d.BaseValue, d.HeadValue, d.Change, d.Lower, d.Upper, d.P, d.PHolm = 0.0101, 0.0109, 0.0008, &lower, &upper, &p, &p
+	d.BaseValue, d.HeadValue, d.Change, d.Lower, d.Upper, d.P, d.PHolm = new(0.0101), new(0.0109), new(0.0008), &lower, &upper, &p, &p
 	d.Base, d.Head, d.Verdict = "tcp", "rdma", result.Pass
 	g.Decisions = append(g.Decisions, d)
 	failed := d
 	failed.ID, failed.Kind, failed.Metric, failed.Label, failed.Unit, failed.Scale, failed.Direction = d.ID+"/ok", result.KindSuccess, "success.rate", "success rate", "fraction", "proportion", "higher"
-	failed.BaseValue, failed.HeadValue, failed.Change, failed.Margin, failed.Lower, failed.Upper = 1, 0.9715, -0.0285, 0, nil, nil
+	failed.BaseValue, failed.HeadValue, failed.Change, failed.Margin, failed.Lower, failed.Upper = new(1.0), new(0.9715), new(-0.0285), 0, nil, nil
 	failed.Verdict, failed.Reason = result.Regression, "114 of 4,000 requests failed, none of the base's"
 	g.Decisions = append(g.Decisions, failed)
 	g.OnRegression = "warn"

@@ -218,7 +218,7 @@ func (v *view) undecided(open []verdictRow) string {
 // finding is one regression in words, which is that of so many other cells, too.
 func (v *view) finding(r verdictRow, others int) Line {
 	d := r.d
-	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	s := scaleOf(d)
 	name := metricLabel(d)
 	line := Line{{Text: name, Style: Strong}}
 	if d.Kind == result.KindMetric && d.N > 0 {
@@ -278,8 +278,8 @@ func pairingText(pairings []result.Pairing) string {
 	var texts []string
 	for _, p := range pairings {
 		text := "paired " + p.How
-		if p.Order != result.OrderUnknown {
-			text += ", " + p.Order
+		if p.Order != "" {
+			text += ", " + string(p.Order)
 		}
 		if p.Problem == "" && p.Pairs > 0 && !slices.Contains(texts, text) {
 			texts = append(texts, text)

@@ -30,7 +30,7 @@ func uniform(tb testing.TB, n int, scale float64, highest int64, digits int) str
 
 const day = 24 * 3600 * 1_000_000
 
-func runOf(repeat int, status, text string) result.Run {
+func runOf(repeat int, status result.RunStatus, text string) result.Run {
 	return result.Run{Repeat: repeat, Status: status, Histograms: map[string]string{"ttft": text}}
 }
 

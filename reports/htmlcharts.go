@@ -34,7 +34,7 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 		})
 	}
 	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.",
-		c.headName, c.baseName, worse, count(len(pairs), "repeat"), s.value(r.d.BaseValue), s.value(r.d.HeadValue))
+		c.headName, c.baseName, worse, count(len(pairs), "repeat"), s.value(orNaN(r.d.BaseValue)), s.value(orNaN(r.d.HeadValue)))
 	return drawing(chart)
 }
 
@@ -42,7 +42,7 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 // and the margin.
 func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (template.HTML, bool) {
 	d := r.d
-	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	s := scaleOf(d)
 	factor, unit := 100.0, "%"
 	if !onLog(d) {
 		factor, unit = s.factor, s.unit
@@ -71,7 +71,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 	if len(chart.Rows) == 0 {
 		return "", false
 	}
-	all := svg.Interval{Label: "all", Value: d.Change * factor, Main: true, Text: changeText(d, s), Lower: math.NaN(), Upper: math.NaN()}
+	all := svg.Interval{Label: "all", Value: orNaN(d.Change) * factor, Main: true, Text: changeText(d, s), Lower: math.NaN(), Upper: math.NaN()}
 	if d.Lower != nil || d.Upper != nil {
 		all.Lower, all.Upper = end(d.Lower, -1)*factor, end(d.Upper, 1)*factor
 	}

@@ -97,7 +97,7 @@ func (h heatMatrix) place(g *result.Gate, d *result.Decision) (row, col string) 
 	if row == "" {
 		row = shortAddr(g.Benchmark)
 	}
-	return row, strings.Join([]string{d.Metric, d.Kind, d.Base, d.Head}, "\x00")
+	return row, strings.Join([]string{d.Metric, string(d.Kind), d.Base, d.Head}, "\x00")
 }
 
 func (h heatMatrix) column(d *result.Decision) svg.Column {
@@ -141,7 +141,7 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	d := r.d
 	text := string(d.Verdict)
 	if d.N > 0 && d.Kind != result.KindAssert {
-		text = changeText(d, scaleFor(d.Unit, d.BaseValue, d.HeadValue))
+		text = changeText(d, scaleOf(d))
 	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != none {
 		text = headroom
 	}

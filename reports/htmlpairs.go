@@ -37,7 +37,7 @@ func (v *view) comparisons() []*comparison {
 				anchor: fmt.Sprintf("c%d", len(out)+1), name: v.cellName(r), head: head.cell,
 				headName: cmp.Or(r.d.Head, "head"), baseName: cmp.Or(r.d.Base, "base"),
 			}
-			if base, ok := v.cell(r.gate.Benchmark, r.d.BaseCell); ok && r.gate.BaselineKind == "paired" {
+			if base, ok := v.cell(r.gate.Benchmark, r.d.BaseCell); ok && r.gate.BaselineKind == result.BaselinePaired {
 				c.base = base.cell
 			}
 			byKey[key] = c
@@ -159,7 +159,7 @@ func (c *comparison) summary() Line {
 func summaryWords(r verdictRow) Line {
 	l := plain(metricLabel(r.d))
 	if r.d.N > 0 && r.d.Kind == result.KindMetric {
-		l = join(" ", l, plain(changeText(r.d, scaleFor(r.d.Unit, r.d.BaseValue, r.d.HeadValue))))
+		l = join(" ", l, plain(changeText(r.d, scaleOf(r.d))))
 	}
 	return join(" ", l, plain(string(r.d.Verdict)))
 }
@@ -196,14 +196,14 @@ func inOrder(pairs []result.Pair) []result.Pair {
 // verdictSentence is the verdict with its figures.
 func (v *view) verdictSentence(r verdictRow) Line {
 	d := r.d
-	s := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	s := scaleOf(d)
 	line := Line{{Text: string(d.Verdict), Style: Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
-		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.value(d.BaseValue), s.value(d.HeadValue), changeText(d, s))})
+		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.value(orNaN(d.BaseValue)), s.value(orNaN(d.HeadValue)), changeText(d, s))})
 	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != none {
 		line = append(line, Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
-	} else if d.HeadValue != 0 {
-		line = append(line, Span{Text: ": " + s.value(d.HeadValue)})
+	} else if d.HeadValue != nil {
+		line = append(line, Span{Text: ": " + s.value(*d.HeadValue)})
 	}
 	if i := intervalText(d, s); i != none {
 		line = append(line, Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
@@ -231,7 +231,7 @@ func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) Tabl
 }
 
 func scaleOfPairs(d *result.Decision) scale {
-	values := []float64{d.BaseValue, d.HeadValue}
+	values := []float64{orNaN(d.BaseValue), orNaN(d.HeadValue)}
 	for _, p := range d.Pairs {
 		values = append(values, p.Base, p.Head)
 	}

@@ -110,7 +110,7 @@ func junitRun(doc *result.Document) *junitSuite {
 	}
 	return &junitSuite{Name: "run", Cases: []junitCase{{
 		Class: "run", Name: "completes",
-		Error: &junitOutcome{Type: escape.Text(doc.Status, maxCell), Message: escape.Text(doc.StatusReason, maxLine)},
+		Error: &junitOutcome{Type: string(doc.Status), Message: escape.Text(doc.StatusReason, maxLine)},
 	}}}
 }
 
@@ -138,13 +138,13 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 		Class: escape.Text(r.gate.Addr, maxCell), Name: escape.Text(name, maxLine),
 		File: escape.Text(r.gate.Range.File, maxCell), Line: max(0, r.gate.Range.Line),
 	}
-	sc := scaleFor(d.Unit, d.BaseValue, d.HeadValue)
+	sc := scaleOf(d)
 	detail := none
 	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert {
 		detail = fmt.Sprintf("value %s, limit %s, headroom %s", value, limit, headroom)
 	} else if d.N > 0 {
 		detail = fmt.Sprintf("base %s, head %s, change %s, interval %s, p (Holm) %s, margin %s",
-			sc.value(d.BaseValue), sc.value(d.HeadValue), changeText(d, sc), intervalText(d, sc), probability(d.PHolm), marginText(d, sc))
+			sc.value(orNaN(d.BaseValue)), sc.value(orNaN(d.HeadValue)), changeText(d, sc), intervalText(d, sc), probability(d.PHolm), marginText(d, sc))
 	}
 	c.outcome(r.gate, d.Verdict, verdictText(r).text(maxLine), escape.Text(detail, maxLine))
 	return c

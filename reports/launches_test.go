@@ -12,7 +12,7 @@ import (
 // What a launch holds and what a router adds are in the environment of a report, as medians
 // of the good runs; start-up times are in the time of the runs.
 func TestEnvironmentOfLaunches(t *testing.T) {
-	run := func(status string, added float64) result.Run {
+	run := func(status result.RunStatus, added float64) result.Run {
 		return result.Run{
 			Repeat: 1, Status: status, Metrics: map[string]float64{"kv_cache.tokens": 40960, "gpu_memory.used": 70 << 30},
 			Server: map[string]float64{"router/" + result.AddedPerChunk + result.AddedP50: added, "router/" + result.AddedPerChunk + result.AddedP99: 3 * added},

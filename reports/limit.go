@@ -10,26 +10,25 @@ import (
 // Each is none where there is nothing to print.
 func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	value, limit, headroom = none, none, none
+	if d.HeadValue != nil {
+		value = scaleOf(d).value(*d.HeadValue)
+	}
 	if d.Limit == nil {
-		if d.HeadValue != 0 {
-			value = scaleFor(d.Unit, d.HeadValue).value(d.HeadValue)
-		}
 		return value, limit, headroom
 	}
 	s := scaleFor(d.Unit, *d.Limit)
 	limit = operatorSign(d.LimitOp) + " " + s.with(exact(*d.Limit*s.factor))
-	if d.NoValue {
+	if d.HeadValue == nil {
 		return value, limit, headroom
 	}
-	value = scaleFor(d.Unit, d.HeadValue).value(d.HeadValue)
-	room := *d.Limit - d.HeadValue
+	room := *d.Limit - *d.HeadValue
 	if d.LimitOp == ">" || d.LimitOp == ">=" {
 		room = -room
 	}
 	switch {
 	case d.LimitOp == "==" || d.LimitOp == "!=":
 		if room != 0 {
-			headroom = s.difference(d.HeadValue - *d.Limit)
+			headroom = s.difference(*d.HeadValue - *d.Limit)
 		}
 	case *d.Limit == 0 && room < 0:
 		headroom = s.value(-room) + " beyond"
@@ -44,7 +43,7 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 }
 
 // operatorSign is an operator as people write it.
-func operatorSign(op string) string {
+func operatorSign(op result.Operator) string {
 	switch op {
 	case "<=":
 		return "≤"
@@ -55,5 +54,5 @@ func operatorSign(op string) string {
 	case "==":
 		return "="
 	}
-	return op
+	return string(op)
 }

@@ -13,15 +13,15 @@ func TestLimitTexts(t *testing.T) {
 		d                      result.Decision
 		value, limit, headroom string
 	}{
-		{result.Decision{Unit: "s", HeadValue: 0.45, Limit: at(0.5), LimitOp: "<"}, "450 ms", "< 500 ms", "10.0 % left"},
-		{result.Decision{Unit: "s", HeadValue: 0.62, Limit: at(0.5), LimitOp: "<="}, "620 ms", "≤ 500 ms", "24.0 % beyond"},
-		{result.Decision{Unit: "tok/s", HeadValue: 1100, Limit: at(1000), LimitOp: ">"}, "1100 tok/s", "> 1000 tok/s", "10.0 % left"},
-		{result.Decision{Unit: "tok/s", HeadValue: 900, Limit: at(1000), LimitOp: ">="}, "900 tok/s", "≥ 1000 tok/s", "10.0 % beyond"},
-		{result.Decision{HeadValue: 0, Limit: at(0), LimitOp: "=="}, "0", "= 0", none},
-		{result.Decision{HeadValue: 3, Limit: at(0), LimitOp: "=="}, "3", "= 0", "+3.00"},
-		{result.Decision{HeadValue: 3, Limit: at(0), LimitOp: "<="}, "3.00", "≤ 0", "3.00 beyond"},
-		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<", NoValue: true}, none, "< 500 ms", none},
-		{result.Decision{Unit: "fraction", HeadValue: 0.98, Limit: at(0.99), LimitOp: ">"}, "98.0 %", "> 99 %", "1.01 % beyond"},
+		{result.Decision{Unit: "s", HeadValue: at(0.45), Limit: at(0.5), LimitOp: "<"}, "450 ms", "< 500 ms", "10.0 % left"},
+		{result.Decision{Unit: "s", HeadValue: at(0.62), Limit: at(0.5), LimitOp: "<="}, "620 ms", "≤ 500 ms", "24.0 % beyond"},
+		{result.Decision{Unit: "tok/s", HeadValue: at(1100), Limit: at(1000), LimitOp: ">"}, "1100 tok/s", "> 1000 tok/s", "10.0 % left"},
+		{result.Decision{Unit: "tok/s", HeadValue: at(900), Limit: at(1000), LimitOp: ">="}, "900 tok/s", "≥ 1000 tok/s", "10.0 % beyond"},
+		{result.Decision{HeadValue: at(0), Limit: at(0), LimitOp: "=="}, "0", "= 0", none},
+		{result.Decision{HeadValue: at(3), Limit: at(0), LimitOp: "=="}, "3", "= 0", "+3.00"},
+		{result.Decision{HeadValue: at(3), Limit: at(0), LimitOp: "<="}, "3.00", "≤ 0", "3.00 beyond"},
+		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<"}, none, "< 500 ms", none},
+		{result.Decision{Unit: "fraction", HeadValue: at(0.98), Limit: at(0.99), LimitOp: ">"}, "98.0 %", "> 99 %", "1.01 % beyond"},
 		{result.Decision{}, none, none, none},
 	} {
 		value, limit, headroom := limitTexts(&tt.d)

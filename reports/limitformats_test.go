@@ -14,7 +14,7 @@ func TestLimitsInEveryFormat(t *testing.T) {
 	doc := passing()
 	g := &doc.Gates[len(doc.Gates)-1]
 	limit := 0.4
-	g.Decisions[0].Limit, g.Decisions[0].Verdict, g.Decisions[0].HeadValue = &limit, result.Regression, 0.5
+	g.Decisions[0].Limit, g.Decisions[0].Verdict, g.Decisions[0].HeadValue = &limit, result.Regression, new(0.5)
 	g.Verdict = result.Regression
 	for _, f := range reports.AllFormats() {
 		wanted := []string{"500 ms", "400 ms", "25.0"}

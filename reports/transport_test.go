@@ -10,7 +10,7 @@ import (
 // A report says for each deployment how its KV cache moved, and what was seen where that
 // is not proved.
 func TestTransports(t *testing.T) {
-	run := func(status, reason string) result.Run {
+	run := func(status result.TransportStatus, reason string) result.Run {
 		return result.Run{Status: result.RunOK, Transport: &result.Transport{Intent: "rdma", Status: status, Reason: reason}}
 	}
 	doc := &result.Document{

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -122,8 +123,8 @@ func decision(d *result.Decision) string {
 		cell = append(cell, v.Name+"="+v.Value)
 	}
 	text := string(d.Verdict) + ": " + cmp.Or(d.Label, d.Metric)
-	if d.Kind == result.KindMetric && d.N > 0 && d.Scale == "log" {
-		text += fmt.Sprintf(" %+.1f %% (margin %g %%)", 100*d.Change, 100*d.Margin)
+	if d.Kind == result.KindMetric && d.Change != nil && d.Scale == metric.Log {
+		text += fmt.Sprintf(" %+.1f %% (margin %g %%)", 100**d.Change, 100*d.Margin)
 	}
 	if len(cell) > 0 {
 		text += " at " + strings.Join(cell, " ")

@@ -89,7 +89,7 @@ func document(verdict result.Verdict, gates int) *result.Document {
 			Range: result.Range{File: "perf/gate.hcl", Line: 10 * (i + 1), EndLine: 10*(i+1) + 4},
 			Decisions: []result.Decision{{
 				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}}, Metric: "ttft.p99", Label: "TTFT p99",
-				Unit: "s", Direction: "lower", Scale: "log", Verdict: verdict, N: 6, BaseValue: 0.7, HeadValue: 0.8, Change: 0.144, Margin: 0.05,
+				Unit: "s", Direction: "lower", Scale: "log", Verdict: verdict, N: 6, BaseValue: new(0.7), HeadValue: new(0.8), Change: new(0.144), Margin: 0.05,
 				Lower: &lower, Upper: &upper,
 			}},
 		})

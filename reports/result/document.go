@@ -4,42 +4,65 @@
 //
 // Times are seconds and rates per second, as the metric registry says, unless a field
 // says otherwise. Readers ignore unknown fields of the same major version.
+//
+// What does not apply or is not known is absent from the document; null is never written,
+// and neither is a zero or an empty text that means absence. In these types it is the zero
+// value where zero is no value of the field, and a nil pointer where it is one. Lists that
+// are not optional are there even if they are empty.
+//
+// The JSON Schema of the document (JSONSchema) is generated from these types and their
+// comments, which are therefore written for its readers.
 package result
 
-import "time"
+import (
+	"time"
 
-// Schema is the version of the document that this code writes.
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// Schema names the format of the documents that this code writes: its name, and the major
+// and minor version. Changelog lists the versions.
 const Schema = "pipeline/result/1.0"
 
 // SimulatedVirtual is the value of Document.Simulated of a session in virtual time: the
 // model of the servers alone, so that nothing in it was measured.
 const SimulatedVirtual = "virtual"
 
-// Document is the root.
+// Document is the result of one session: what was run, measured and decided.
 type Document struct {
-	Schema  string    `json:"schema"`
-	Tool    string    `json:"tool"` // "pipeline 0.1.0 (commit)"
-	RunID   string    `json:"run_id"`
-	File    string    `json:"file"` // path as given, relative where possible
-	Title   string    `json:"title,omitempty"`
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended"`
-	// Status is "complete", "interrupted" or "failed" (infrastructure).
-	Status string `json:"status"`
+	// Schema names the format and its version, "pipeline/result/1.0".
+	Schema string `json:"schema"`
+	// Tool is the program that wrote the document, with its version.
+	Tool string `json:"tool,omitempty"`
+	// RunID tells sessions apart.
+	RunID string `json:"run_id,omitempty"`
+	// File is the path of the pipeline file as it was given, relative where possible.
+	File  string `json:"file,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Started and Ended bound the session.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Status  Status    `json:"status"`
 	// StatusReason says why a run is not complete.
 	StatusReason string `json:"status_reason,omitempty"`
-	// Simulated is non-empty ("process", "container", SimulatedVirtual) when servers were
-	// replaced by the simulator.
-	Simulated string  `json:"simulated,omitempty"`
-	TimeScale float64 `json:"time_scale,omitempty"`
+	// Simulated says by what servers were replaced: "process", "container", or "virtual" for
+	// their model alone, in virtual time.
+	Simulated string `json:"simulated,omitempty"`
+	// TimeScale is how many times faster than its model a simulated server ran.
+	TimeScale float64 `json:"time_scale,omitempty" bounds:"0,"`
 
-	Verdict  Verdict `json:"verdict"` // the worst over all gates; "" when there are none
-	ExitCode int     `json:"exit_code"`
+	// Verdict is the worst over all gates; absent where there are none.
+	Verdict Verdict `json:"verdict,omitempty"`
+	// ExitCode is the exit status of the command: 0, 1 for a regression, 4 for a failure of the
+	// infrastructure, 5 where nothing was decided that had to be.
+	ExitCode int `json:"exit_code"`
 
-	Alpha      float64 `json:"alpha"`
-	FamilySize int     `json:"family_size"`
-	Seed       uint64  `json:"seed"`
-	// Repeats planned and done.
+	// Alpha is the error that all gates share.
+	Alpha float64 `json:"alpha" bounds:"0,1"`
+	// FamilySize is the number of comparisons that p values are adjusted for.
+	FamilySize int    `json:"family_size"`
+	Seed       uint64 `json:"seed"`
+	// RepeatsPlanned and RepeatsDone count launches of every side.
 	RepeatsPlanned int `json:"repeats_planned"`
 	RepeatsDone    int `json:"repeats_done"`
 	// Looks are the numbers of repeats after which the gates were planned to be judged, at
@@ -51,7 +74,7 @@ type Document struct {
 	// one list for each time.
 	LooksBefore [][]int `json:"looks_before,omitempty"`
 	// Attempt counts the tries of the same change from 1, where earlier ones are not part
-	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
+	// of this one: a pass then needs a smaller alpha.
 	Attempt int `json:"attempt,omitempty"`
 
 	// NotSelected lists what of the gates was left out on purpose and not judged.
@@ -61,23 +84,25 @@ type Document struct {
 	// Pairings say how the launches of imported results were paired.
 	Pairings []Pairing `json:"pairings,omitempty"`
 
-	// Machine is the fingerprint, sorted by the encoder. Headings show what is stored
-	// under the keys MachineGPU, MachineGPUs and, on a machine without, MachineCPU, and under
-	// MachineLoad.
-	Machine    map[string]string `json:"machine,omitempty"`
-	Targets    []Target          `json:"targets"`
-	Benchmarks []Benchmark       `json:"benchmarks"`
-	Launches   []Launch          `json:"launches"`
-	Gates      []Gate            `json:"gates"`
-	Steps      []Step            `json:"steps,omitempty"`
-	Warnings   []string          `json:"warnings,omitempty"`
+	// Machine is the fingerprint of the machine. "gpu", "gpus" and "cpu" are the model of its
+	// GPUs, their number and the model of its CPU; "load_generator.node" names the nodes that load
+	// came from, where it was not the machine on which the command ran.
+	Machine map[string]string `json:"machine,omitempty"`
+	// Targets are what was launched and measured.
+	Targets    []Target    `json:"targets"`
+	Benchmarks []Benchmark `json:"benchmarks"`
+	Launches   []Launch    `json:"launches"`
+	Gates      []Gate      `json:"gates"`
+	Steps      []Step      `json:"steps,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`
 }
 
 // NotSelected is a gate of which comparisons were left out on purpose.
 type NotSelected struct {
-	Gate        string `json:"gate"`
-	Comparisons int    `json:"comparisons"` // left out
-	Of          int    `json:"of"`
+	Gate string `json:"gate"`
+	// Comparisons were left out, of so many.
+	Comparisons int `json:"comparisons"`
+	Of          int `json:"of"`
 }
 
 // Pairing says which launches of two sides belong together, where their results were imported:
@@ -90,22 +115,24 @@ type Pairing struct {
 	// Rule is "name", "time", "number" or "order", and How says it for people.
 	Rule string `json:"rule"`
 	How  string `json:"how"`
-	// Pairs of Launches, the number of the longer side. Alone names those without a partner,
-	// with their side.
+	// Pairs of Launches, the number of the longer side. Unpaired names those without a
+	// partner, with their side.
 	Pairs    int      `json:"pairs"`
 	Launches int      `json:"launches"`
-	Alone    []string `json:"alone,omitempty"`
-	// Order is "alternated", "not alternated", or "unknown" where no times are told.
-	Order string `json:"order"`
+	Unpaired []string `json:"unpaired,omitempty"`
+	// Order in which both sides were measured, absent where the results have no times.
+	Order Order `json:"order,omitempty"`
 	// Problem is why nothing could be paired.
 	Problem string `json:"problem,omitempty"`
 }
 
-// The orders of measurement of two sides.
+// Order of measurement of two sides.
+type Order string
+
+// The orders that are known.
 const (
-	OrderAlternated    = "alternated"
-	OrderNotAlternated = "not alternated"
-	OrderUnknown       = "unknown"
+	OrderAlternated    Order = "alternated"
+	OrderNotAlternated Order = "not alternated"
 )
 
 // The keys of Document.Machine that name a machine in a heading.
@@ -116,19 +143,6 @@ const (
 	// MachineLoad names the nodes that load came from, where it was not the machine on which
 	// the command ran.
 	MachineLoad = "load_generator.node"
-)
-
-// Verdict of a comparison, a gate or a whole document.
-type Verdict string
-
-// The verdicts.
-const (
-	Pass         Verdict = "pass"
-	Improvement  Verdict = "improvement"
-	Regression   Verdict = "regression"
-	Inconclusive Verdict = "inconclusive"
-	Missing      Verdict = "missing"
-	Invalid      Verdict = "invalid"
 )
 
 // Range is a place in a pipeline file. Lines and columns count from 1.
@@ -143,24 +157,25 @@ type Range struct {
 // Target is what was launched and measured.
 type Target struct {
 	Addr   string `json:"addr"`
-	Engine string `json:"engine"`
+	Engine string `json:"engine,omitempty"`
 	// Describe holds what the server said of itself: version, resolved arguments.
 	Describe map[string]string `json:"describe,omitempty"`
 	Model    string            `json:"model,omitempty"`
 	Argv     []string          `json:"argv,omitempty"`
-	Range    Range             `json:"range"`
+	Range    Range             `json:"range,omitzero"`
 }
 
 // Launch is one start of a target.
 type Launch struct {
 	ID string `json:"id"` // "r1-server.vllm.sut[\"base\"]", unique in the document
 	// Name of an imported launch: its file, or what its results call it.
-	Name    string  `json:"name,omitempty"`
-	Repeat  int     `json:"repeat"` // from 1
-	Target  string  `json:"target"`
-	Attempt int     `json:"attempt,omitempty"`
-	Startup float64 `json:"startup_s,omitempty"` // start to ready, seconds
-	Log     string  `json:"log,omitempty"`       // path below OUT
+	Name    string `json:"name,omitempty"`
+	Repeat  int    `json:"repeat"` // from 1
+	Target  string `json:"target,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Startup is the time from the start until the target was ready, in seconds.
+	Startup float64 `json:"startup_s,omitempty" bounds:"0,"`
+	Log     string  `json:"log,omitempty"` // path below the run directory
 	// States that the start went through, in order.
 	States []State `json:"states,omitempty"`
 	// Figures of the start as the engine told them, in the units of their names
@@ -221,7 +236,7 @@ type Failure struct {
 	Evidence string   `json:"evidence,omitempty"`
 	Exit     string   `json:"exit,omitempty"`
 	LogTail  []string `json:"log_tail,omitempty"`
-	Range    Range    `json:"range"`
+	Range    Range    `json:"range,omitzero"`
 }
 
 // Benchmark and its cells.
@@ -229,7 +244,7 @@ type Benchmark struct {
 	Addr        string   `json:"addr"`
 	Description string   `json:"description,omitempty"`
 	Axes        []string `json:"axes"` // in source order
-	Range       Range    `json:"range"`
+	Range       Range    `json:"range,omitzero"`
 	Cells       []Cell   `json:"cells"`
 }
 
@@ -238,11 +253,11 @@ type Cell struct {
 	// Hash is the identity: axis values and workload, independent of order and file name.
 	Hash   string      `json:"hash"`
 	Values []AxisValue `json:"values"` // in axis order
-	Target string      `json:"target"`
+	Target string      `json:"target,omitempty"`
 	// Workload in one line for people ("poisson 4/s, 200 requests, random 256→16").
-	Workload string `json:"workload"`
+	Workload string `json:"workload,omitempty"`
 	// Work is what all runs of the cell were asked to do, and by what: the facts that say
-	// whether another cell did the same, by the names that package comparability gives them.
+	// whether another cell did the same.
 	Work map[string]string `json:"work,omitempty"`
 	Runs []Run             `json:"runs"`
 	// Summary holds the geometric mean of each metric over valid runs.
@@ -259,20 +274,19 @@ type AxisValue struct {
 type Run struct {
 	Repeat int `json:"repeat"`
 	// Replaces is the planned repeat that this run measures again, because a run of that
-	// repeat was void; 0 in a planned repeat. See Cell.Current.
+	// repeat was void; absent in a planned repeat. The run counts for that repeat then.
 	Replaces int `json:"replaces,omitempty"`
-	// Pass counts the runs of the cell in this launch from 1; 0 where there is one.
-	Pass   int    `json:"pass,omitempty"`
-	Launch string `json:"launch"`
-	// Nodes of the cluster that the repeat had, their names with commas between; "" for this
+	// Pass counts the runs of the cell in this launch from 1; absent where there is one.
+	Pass int `json:"pass,omitempty"`
+	// Launch is the id of the launch that was measured.
+	Launch string `json:"launch,omitempty"`
+	// Nodes of the cluster that the repeat had, their names with commas between; absent for this
 	// machine. All sides of a repeat have the same.
-	Nodes string `json:"nodes,omitempty"`
-	// Status is "ok", "failed" (the server's doing: an outcome), "void" (a cause outside
-	// the system under test) or "cancelled".
-	Status string `json:"status"`
-	Reason string `json:"reason,omitempty"`
+	Nodes  string    `json:"nodes,omitempty"`
+	Status RunStatus `json:"status"`
+	Reason string    `json:"reason,omitempty"`
 	// Duration in seconds; requests sent and failed.
-	Duration   float64        `json:"duration_s"`
+	Duration   float64        `json:"duration_s" bounds:"0,"`
 	Sent       int            `json:"sent"`
 	Failed     int            `json:"failed"`
 	Failures   map[string]int `json:"failures,omitempty"` // by class
@@ -281,7 +295,7 @@ type Run struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
 	Histograms map[string]string `json:"histograms,omitempty"`
-	// Audit of the client, flat numbers in seconds or as named.
+	// Audit of the client: numbers in seconds or as named, and texts.
 	Audit map[string]any `json:"audit,omitempty"`
 	// Server holds what the engine's counters rose by during the run, by counter; those of a
 	// deployment's member have its name before them ("decode/kv_transfer_bytes").
@@ -292,9 +306,9 @@ type Run struct {
 	Work map[string]string `json:"work,omitempty"`
 	// Started is, of an imported run, when its measurement began, where the result tells it.
 	Started time.Time `json:"started,omitzero"`
-	// Transport is what is known of the KV transfer; nil where none was declared.
+	// Transport is what is known of the KV transfer; absent where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
-	Records   string     `json:"records,omitempty"` // path below OUT
+	Records   string     `json:"records,omitempty"` // path below the run directory
 }
 
 // Series is a figure over the time of a run.
@@ -309,108 +323,113 @@ type Series struct {
 
 // Transport is the proof of how KV cache moved during a run.
 type Transport struct {
-	Intent string `json:"intent"` // "nccl", "tcp", "rdma", "nvlink", or "" for no statement
-	// Status is "proved", "contradicted" or "unproven".
-	Status string `json:"status"`
+	// Intent is what the file declares: "nccl", "tcp", "rdma" or "nvlink".
+	Intent string          `json:"intent,omitempty"`
+	Status TransportStatus `json:"status"`
 	// Reason in one sentence.
 	Reason string `json:"reason"`
 	// Evidence lists what was seen, each with its source: a counter, a metric or a log line.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// The states of a transport.
-const (
-	TransportProved       = "proved"
-	TransportContradicted = "contradicted"
-	TransportUnproven     = "unproven"
-)
-
 // Gate and what was decided.
 type Gate struct {
-	Addr         string  `json:"addr"`
-	Description  string  `json:"description,omitempty"`
-	Benchmark    string  `json:"benchmark"`
-	Baseline     string  `json:"baseline,omitempty"`
-	BaselineKind string  `json:"baseline_kind,omitempty"` // paired, file, stored; "" for assert
-	Margin       float64 `json:"margin,omitempty"`
-	Alpha        float64 `json:"alpha,omitempty"` // its own share, 0 if common
-	Test         string  `json:"test,omitempty"`
-	Strict       bool    `json:"strict,omitempty"`
-	// What each verdict does: "fail", "warn" or "ignore".
-	OnRegression   string `json:"on_regression"`
-	OnInconclusive string `json:"on_inconclusive"`
-	OnMissing      string `json:"on_missing"`
-	OnInvalid      string `json:"on_invalid"`
+	Addr        string `json:"addr"`
+	Description string `json:"description,omitempty"`
+	Benchmark   string `json:"benchmark"`
+	Baseline    string `json:"baseline,omitempty"`
+	// BaselineKind is absent for a gate of limits alone.
+	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
+	Margin       float64      `json:"margin,omitempty" bounds:"0,"`
+	// Alpha is the gate's own, absent where it has that of the document.
+	Alpha  float64 `json:"alpha,omitempty" bounds:"0,1"`
+	Test   string  `json:"test,omitempty"`
+	Strict bool    `json:"strict,omitempty"`
+	// What each verdict does. Absent are the defaults: regression, missing and invalid fail,
+	// inconclusive warns.
+	OnRegression   Action `json:"on_regression,omitempty"`
+	OnInconclusive Action `json:"on_inconclusive,omitempty"`
+	OnMissing      Action `json:"on_missing,omitempty"`
+	OnInvalid      Action `json:"on_invalid,omitempty"`
 
 	Verdict   Verdict    `json:"verdict"` // worst of its decisions
-	Range     Range      `json:"range"`
+	Range     Range      `json:"range,omitzero"`
 	Decisions []Decision `json:"decisions"`
 }
 
 // Decision on one comparison.
 type Decision struct {
-	ID   string `json:"id"`
-	Kind string `json:"kind"` // "metric", "success" or "assert"
-	// Cell of the head and what it was compared with.
-	Cell     string      `json:"cell"` // hash
-	BaseCell string      `json:"base_cell,omitempty"`
-	Values   []AxisValue `json:"values"`         // the head's coordinates without the compared axis
-	Head     string      `json:"head,omitempty"` // compared axis: value of the head ("on")
-	Base     string      `json:"base,omitempty"` // and of the base ("off")
-	Metric   string      `json:"metric"`         // id, "success.rate" for success
-	// SuiteCells is the number of cells whose geometric means are compared together, 0 for
-	// a comparison of one cell. Cell and BaseCell are empty then.
+	ID   string       `json:"id"`
+	Kind DecisionKind `json:"kind"`
+	// Cell is the hash of the head's cell, BaseCell of the one that it was compared with.
+	Cell     string `json:"cell,omitempty"`
+	BaseCell string `json:"base_cell,omitempty"`
+	// Values are the head's coordinates without the compared axis.
+	Values []AxisValue `json:"values"`
+	// Head and Base are the values of the compared axis ("on", "off").
+	Head string `json:"head,omitempty"`
+	Base string `json:"base,omitempty"`
+	// Metric is the id of the metric, "success.rate" for success.
+	Metric string `json:"metric,omitempty"`
+	// SuiteCells is the number of cells whose geometric means are compared together. Cell and
+	// BaseCell are absent then.
 	SuiteCells int    `json:"suite_cells,omitempty"`
-	Label      string `json:"label"`
-	Unit       string `json:"unit"`
-	Direction  string `json:"direction"` // "lower" or "higher" is better
-	Scale      string `json:"scale"`
+	Label      string `json:"label,omitempty"`
+	Unit       string `json:"unit,omitempty"`
+	// Direction says which values are better.
+	Direction metric.Direction `json:"direction,omitempty"`
+	// Scale is what a change is on: "log" for ratios, "difference" or "proportion" for
+	// differences.
+	Scale metric.Scale `json:"scale,omitempty"`
 
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
 
-	N         int     `json:"n"`          // pairs used
-	BaseValue float64 `json:"base_value"` // geometric mean over pairs, in Unit
-	HeadValue float64 `json:"head_value"`
-	// Change is head/base − 1 (log scale) or head − base (other scales); Lower..Upper is the
-	// interval that decides: two one-sided bounds at 1 − alpha each. Null when there is none.
-	Change float64  `json:"change"`
-	Lower  *float64 `json:"lower"`
-	Upper  *float64 `json:"upper"`
+	// N is the number of pairs used.
+	N int `json:"n"`
+	// BaseValue and HeadValue are geometric means over pairs, in Unit; HeadValue is also what a
+	// limit is set against.
+	BaseValue *float64 `json:"base_value,omitempty"`
+	HeadValue *float64 `json:"head_value,omitempty"`
+	// Change is head/base − 1 (log scale) or head − base (other scales); Lower to Upper is the
+	// interval that decides: two one-sided bounds at 1 − alpha each. A bound that is absent
+	// beside the other one is infinite.
+	Change *float64 `json:"change,omitempty"`
+	Lower  *float64 `json:"lower,omitempty"`
+	Upper  *float64 `json:"upper,omitempty"`
 	// Level is the one-sided error of each bound where it is not the document's alpha (a
-	// look of a group-sequential test has its nominal one, a further attempt its share);
-	// 0 otherwise.
-	Level float64 `json:"level,omitempty"`
+	// look of a group-sequential test has its nominal one, a further attempt its share).
+	Level float64 `json:"level,omitempty" bounds:"0,1"`
 	// Moderated says that the spread was drawn towards that of the other cells of the metric.
 	Moderated bool `json:"moderated,omitempty"`
-	// Look is the number of repeats at the look whose data the decision rests on, 0 without
-	// looks. Later describes all pairs where more were measured after it: shown, not judged.
+	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`
 	Later *Estimate `json:"later,omitempty"`
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
-	HolmLevel float64 `json:"holm_level,omitempty"`
+	HolmLevel float64 `json:"holm_level,omitempty" bounds:"0,1"`
 	// P one-sided for "worse", PHolm adjusted over the family.
-	P      *float64 `json:"p"`
-	PHolm  *float64 `json:"p_holm"`
-	Margin float64  `json:"margin"`
-	// Limit is what HeadValue is set against in an assert, and LimitOp how: "<", "<=", ">", ">=",
-	// "==" or "!="; nil where its condition is no comparison of numbers. NoValue is a limit on
-	// what was not measured.
-	Limit      *float64 `json:"limit,omitempty"`
-	LimitOp    string   `json:"limit_op,omitempty"`
-	NoValue    bool     `json:"no_value,omitempty"`
-	NeedPairs  int      `json:"need_pairs,omitempty"` // repeats that would decide an inconclusive one
-	Detectable float64  `json:"detectable,omitempty"` // smallest change found with 80 % power at this n and spread
+	P      *float64 `json:"p,omitempty" bounds:"0,1"`
+	PHolm  *float64 `json:"p_holm,omitempty" bounds:"0,1"`
+	Margin float64  `json:"margin,omitempty"`
+	// Limit is what HeadValue is set against in an assert, and LimitOp how; absent where its
+	// condition is no comparison of numbers. A limit on what was not measured has no HeadValue.
+	Limit   *float64 `json:"limit,omitempty"`
+	LimitOp Operator `json:"limit_op,omitempty"`
+	// NeedPairs is the number of repeats that would decide an inconclusive one.
+	NeedPairs int `json:"need_pairs,omitempty"`
+	// Detectable is the smallest change found with 80 % power at this n and spread.
+	Detectable float64  `json:"detectable,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
 	// Pairs behind the decision, for those who want to check it.
-	Pairs          []Pair `json:"pairs,omitempty"`
-	Infrastructure bool   `json:"infrastructure,omitempty"` // base fails too: exit 4
+	Pairs []Pair `json:"pairs,omitempty"`
+	// Infrastructure says that the base fails, too: exit 4.
+	Infrastructure bool `json:"infrastructure,omitempty"`
 	// Sessions are the values of the stored baseline, oldest first, and Earlier the requests
 	// of each of its sessions, in a decision on success rates.
 	Sessions []float64  `json:"sessions,omitempty"`
 	Earlier  []Requests `json:"earlier,omitempty"`
 	// Descriptive decisions were never to be decided, for Reason. InvalidFrom is the repeat
-	// from which on something was seen that must not be decided on, 0 for none or all.
+	// from which on something was seen that must not be decided on.
 	Descriptive bool `json:"descriptive,omitempty"`
 	InvalidFrom int  `json:"invalid_from,omitempty"`
 }
@@ -427,8 +446,9 @@ type Estimate struct {
 	BaseValue float64 `json:"base_value"`
 	HeadValue float64 `json:"head_value"`
 	Change    float64 `json:"change"`
-	Lower     float64 `json:"lower"`
-	Upper     float64 `json:"upper"`
+	// A bound that is absent is infinite.
+	Lower *float64 `json:"lower,omitempty"`
+	Upper *float64 `json:"upper,omitempty"`
 }
 
 // Pair is one repeat's values.
@@ -444,9 +464,9 @@ type Pair struct {
 
 // Step is a one-shot action that was carried out (or skipped).
 type Step struct {
-	Addr    string   `json:"addr"`
-	Status  string   `json:"status"` // "done", "cached", "skipped", "failed"
-	Seconds float64  `json:"seconds"`
-	Log     string   `json:"log,omitempty"`
-	Failure *Failure `json:"failure,omitempty"`
+	Addr     string     `json:"addr"`
+	Status   StepStatus `json:"status"`
+	Duration float64    `json:"duration_s" bounds:"0,"`
+	Log      string     `json:"log,omitempty"`
+	Failure  *Failure   `json:"failure,omitempty"`
 }

@@ -9,13 +9,14 @@ import (
 )
 
 // Encode writes doc as indented JSON with a trailing newline. Equal documents give equal
-// bytes: fields are in the order of the types and maps are sorted by key. A value that
-// JSON cannot hold (NaN, an infinity) is an error that names its path; nothing is written
+// bytes: fields are in the order of the types and maps are sorted by key. Lists that a
+// document always has and that are nil in doc become empty ones. A value that JSON cannot hold (NaN, an infinity) is an error that names its path; nothing is written
 // then.
 func Encode(w io.Writer, doc *Document) error {
 	if path, ok := nonFinite(reflect.ValueOf(doc)); ok {
 		return fmt.Errorf("encode result: %s is not a finite number: leave a metric without data out of its map", path)
 	}
+	fillLists(reflect.ValueOf(doc).Elem())
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
@@ -55,4 +56,26 @@ func nonFinite(v reflect.Value) (path string, found bool) {
 		}
 	}
 	return "", false
+}
+
+// fillLists makes nil lists that are not optional empty: null is never written.
+func fillLists(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fillLists(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			fillLists(v.Index(i))
+		}
+	case reflect.Struct:
+		for f := range fieldsOf(v.Type()) {
+			field := v.FieldByIndex(f.index)
+			if field.Kind() == reflect.Slice && field.IsNil() && !f.optional {
+				field.Set(reflect.MakeSlice(field.Type(), 0, 0))
+			}
+			fillLists(field)
+		}
+	}
 }

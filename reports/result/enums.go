@@ -1,23 +1,110 @@
 package result
 
-// The values of Document.Status.
-const (
-	StatusComplete    = "complete"
-	StatusInterrupted = "interrupted"
-	StatusFailed      = "failed"
+import (
+	"reflect"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
-// The values of Run.Status.
+// enums are the closed types of a document with their values. Validate, the schema and the
+// order of verdicts read this table.
+var enums = map[reflect.Type][]string{
+	reflect.TypeFor[Status]():           texts(StatusComplete, StatusInterrupted, StatusFailed),
+	reflect.TypeFor[Verdict]():          texts(severity...),
+	reflect.TypeFor[Action]():           texts(Fail, Warn, Ignore),
+	reflect.TypeFor[RunStatus]():        texts(RunOK, RunFailed, RunVoid, RunCancelled),
+	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
+	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
+	reflect.TypeFor[TransportStatus]():  texts(TransportProved, TransportContradicted, TransportUnproven),
+	reflect.TypeFor[Order]():            texts(OrderAlternated, OrderNotAlternated),
+	reflect.TypeFor[StepStatus]():       texts(StepDone, StepCached, StepSkipped, StepFailed),
+	reflect.TypeFor[Operator]():         {"<", "<=", ">", ">=", "==", "!="},
+	reflect.TypeFor[metric.Direction](): texts(metric.LowerIsBetter, metric.HigherIsBetter),
+	reflect.TypeFor[metric.Scale]():     texts(metric.Log, metric.Difference, metric.Proportion),
+}
+
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// Status of a session.
+type Status string
+
+// The statuses of a session.
 const (
-	RunOK        = "ok"
-	RunFailed    = "failed"    // the server's doing: an outcome
-	RunVoid      = "void"      // a cause outside the system under test
-	RunCancelled = "cancelled" // we stopped it
+	StatusComplete    Status = "complete"
+	StatusInterrupted Status = "interrupted"
+	StatusFailed      Status = "failed" // of the infrastructure
 )
 
-// The values of Decision.Kind.
+// Verdict of a comparison, a gate or a whole document.
+type Verdict string
+
+// The verdicts.
 const (
-	KindMetric  = "metric"
-	KindSuccess = "success"
-	KindAssert  = "assert"
+	Pass         Verdict = "pass"
+	Improvement  Verdict = "improvement"
+	Regression   Verdict = "regression"
+	Inconclusive Verdict = "inconclusive"
+	Missing      Verdict = "missing"
+	Invalid      Verdict = "invalid"
 )
+
+// RunStatus is how a run ended.
+type RunStatus string
+
+// The statuses of a run.
+const (
+	RunOK        RunStatus = "ok"
+	RunFailed    RunStatus = "failed"    // the server's doing: an outcome
+	RunVoid      RunStatus = "void"      // a cause outside the system under test
+	RunCancelled RunStatus = "cancelled" // we stopped it
+)
+
+// DecisionKind is what a decision is about.
+type DecisionKind string
+
+// The kinds of decisions.
+const (
+	KindMetric  DecisionKind = "metric"
+	KindSuccess DecisionKind = "success" // rates of failed requests
+	KindAssert  DecisionKind = "assert"  // a limit
+)
+
+// BaselineKind is what the head of a gate is compared with.
+type BaselineKind string
+
+// The kinds of baselines.
+const (
+	BaselinePaired BaselineKind = "paired" // the other side, in the same session
+	BaselineFile   BaselineKind = "file"   // a stored document: described, not decided
+	BaselineStored BaselineKind = "stored" // the sessions of a history
+)
+
+// TransportStatus is what is known of a KV transfer.
+type TransportStatus string
+
+// The statuses of a transport.
+const (
+	TransportProved       TransportStatus = "proved"
+	TransportContradicted TransportStatus = "contradicted"
+	TransportUnproven     TransportStatus = "unproven"
+)
+
+// StepStatus is how a one-shot step ended.
+type StepStatus string
+
+// The statuses of a step.
+const (
+	StepDone    StepStatus = "done"
+	StepCached  StepStatus = "cached"
+	StepSkipped StepStatus = "skipped"
+	StepFailed  StepStatus = "failed"
+)
+
+// Operator is how a value is set against a limit.
+type Operator string

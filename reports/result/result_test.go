@@ -40,7 +40,7 @@ func small() *result.Document {
 			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Margin: 0.05, OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
 			Verdict: result.Regression, Range: at, Decisions: []result.Decision{{
 				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
-				Direction: "lower", Scale: "log", Verdict: result.Regression, N: 4, BaseValue: 0.412, HeadValue: 0.47, Change: 0.141,
+				Direction: "lower", Scale: "log", Verdict: result.Regression, N: 4, BaseValue: new(0.412), HeadValue: new(0.47), Change: new(0.141),
 				Lower: new(0.098), Upper: new(0.181), P: new(0.0004), PHolm: new(0.0004), Margin: 0.05,
 			}},
 		}},

@@ -6,24 +6,24 @@ import "fmt"
 type Sides struct {
 	Baseline string `json:"baseline"`
 	Axis     string `json:"axis"`
-	Base     string `json:"base"` // value of the axis
+	Base     string `json:"base"` // values of the axis
 	Head     string `json:"head"`
 	// BaseTarget and HeadTarget are addresses; equal where the sides differ in their work alone.
 	BaseTarget  string           `json:"base_target"`
 	HeadTarget  string           `json:"head_target"`
 	Differences []SideDifference `json:"differences,omitempty"`
-	// Late says that some of what they are launched from is known only after steps.
-	Late bool `json:"late,omitempty"`
+	// KnownAfterSteps says that some of what they are launched from is known only after steps.
+	KnownAfterSteps bool `json:"known_after_steps,omitempty"`
 	// Identical sides differ in nothing: a run of them compares a server with itself.
 	Identical bool `json:"identical,omitempty"`
 }
 
-// SideDifference is one value that differs, "" where a side has none. Secrets are
+// SideDifference is one value that differs, absent where a side has none. Secrets are
 // "(secret)".
 type SideDifference struct {
 	What string `json:"what"` // "image", "args.max_num_seqs", "work: max concurrency"
-	Base string `json:"base"`
-	Head string `json:"head"`
+	Base string `json:"base,omitempty"`
+	Head string `json:"head,omitempty"`
 }
 
 // Title is "side=head against side=base".
@@ -45,7 +45,7 @@ func (s Sides) Lines() []string {
 	switch {
 	case s.Identical:
 		out = append(out, "the same in everything: this compares a server with itself")
-	case s.Late:
+	case s.KnownAfterSteps:
 		out = append(out, "and what steps tell, which is known when they have run")
 	}
 	return out

@@ -3,16 +3,16 @@ package result
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // maxProblems bounds the length of Validate's error.
 const maxProblems = 20
 
 // Validate checks that doc is consistent: enumerations hold known values, every number is
-// finite and in its range, and every reference leads somewhere (a run to its launch, a
+// finite and within its bounds, and every reference leads somewhere (a run to its launch, a
 // launch and a cell to their target, a gate to its benchmark, a decision to its head's
 // cell, and, against a baseline of the same session, to its base's). References may be
 // empty where an importer has nothing to refer to.
@@ -88,40 +88,60 @@ func (v *validator) ref(known map[string]bool, id, what, path string, at ...any)
 	}
 }
 
-// oneOf checks an enumeration.
-func oneOf[T ~string](v *validator, got T, path string, want ...T) {
-	if !slices.Contains(want, got) {
-		v.addf("%s: %s is none of %q", path, clip(string(got)), want)
-	}
-}
-
-// atMost checks 0 <= x <= hi.
-func (v *validator) atMost(x, hi float64, path string, at ...any) {
-	if x < 0 || x > hi {
-		v.addf("%s: %g is not in 0 … %g", fmt.Sprintf(path, at...), x, hi)
-	}
-}
-
 func (v *validator) document(doc *Document) {
-	oneOf(v, doc.Status, "status", StatusComplete, StatusInterrupted, StatusFailed)
-	oneOf(v, doc.Verdict, "verdict", append(slices.Clone(severity), "")...)
-	v.atMost(doc.Alpha, 1, "alpha")
-	v.atMost(doc.TimeScale, math.MaxFloat64, "time_scale")
-	v.count(doc.FamilySize, "family_size")
-	v.count(doc.RepeatsPlanned, "repeats_planned")
-	v.count(doc.RepeatsDone, "repeats_done")
+	v.values(reflect.ValueOf(doc).Elem(), "")
 	v.looks(doc.Looks, "looks")
 	v.looks(doc.LooksTaken, "looks_taken")
 	for i, l := range doc.Launches {
 		v.ref(v.targets, l.Target, "target", "launches[%d].target", i)
-		v.count(l.Repeat, "launches[%d].repeat", i)
-		v.atMost(l.Startup, math.MaxFloat64, "launches[%d].startup_s", i)
 	}
 	for i := range doc.Benchmarks {
 		v.benchmark(&doc.Benchmarks[i], fmt.Sprintf("benchmarks[%d]", i))
 	}
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i], fmt.Sprintf("gates[%d]", i))
+	}
+}
+
+// values checks what the types say of every field: the values of its enumeration, and its
+// bounds. Integers are counts, and never negative.
+func (v *validator) values(x reflect.Value, path string) {
+	switch x.Kind() {
+	case reflect.Pointer:
+		if !x.IsNil() {
+			v.values(x.Elem(), path)
+		}
+	case reflect.Slice:
+		for i := range x.Len() {
+			v.values(x.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		}
+	case reflect.Int:
+		if x.Int() < 0 {
+			v.addf("%s: %d is negative", path, x.Int())
+		}
+	case reflect.String:
+		if allowed, ok := enums[x.Type()]; ok && !slices.Contains(allowed, x.String()) {
+			v.addf("%s: %s must be one of %q", path, clip(x.String()), allowed)
+		}
+	case reflect.Struct:
+		for f := range fieldsOf(x.Type()) {
+			field := x.FieldByIndex(f.index)
+			if f.optional && field.IsZero() {
+				continue
+			}
+			at := strings.TrimPrefix(path+"."+f.name, ".")
+			v.values(field, at)
+			v.bounds(field, f, at)
+		}
+	}
+}
+
+func (v *validator) bounds(field reflect.Value, f fieldOf, path string) {
+	for field.Kind() == reflect.Pointer {
+		field = field.Elem()
+	}
+	if f.bounded && (field.Float() < f.low || field.Float() > f.high) {
+		v.addf("%s: %g is not in %g … %g", path, field.Float(), f.low, f.high)
 	}
 }
 
@@ -135,40 +155,20 @@ func (v *validator) looks(looks []int, path string) {
 	}
 }
 
-func (v *validator) count(n int, path string, at ...any) {
-	if n < 0 {
-		v.addf("%s: %d is negative", fmt.Sprintf(path, at...), n)
-	}
-}
-
 func (v *validator) benchmark(b *Benchmark, path string) {
 	for i, c := range b.Cells {
 		v.ref(v.targets, c.Target, "target", "%s.cells[%d].target", path, i)
 		for j, r := range c.Runs {
 			at := fmt.Sprintf("%s.cells[%d].runs[%d]", path, i, j)
-			oneOf(v, r.Status, at+".status", RunOK, RunFailed, RunVoid, RunCancelled)
 			v.ref(v.launches, r.Launch, "launch", "%s.launch", at)
-			v.count(r.Repeat, "%s.repeat", at)
-			v.count(r.Sent, "%s.sent", at)
-			v.count(r.Failed, "%s.failed", at)
 			if r.Failed > r.Sent {
 				v.addf("%s: %d of %d requests failed", at, r.Failed, r.Sent)
 			}
-			v.atMost(r.Duration, math.MaxFloat64, "%s.duration_s", at)
 		}
 	}
 }
 
 func (v *validator) gate(g *Gate, path string) {
-	oneOf(v, g.Verdict, path+".verdict", severity...)
-	oneOf(v, g.BaselineKind, path+".baseline_kind", "", "paired", "file", "stored")
-	for _, on := range []struct{ name, action string }{
-		{"on_regression", g.OnRegression}, {"on_inconclusive", g.OnInconclusive},
-		{"on_missing", g.OnMissing}, {"on_invalid", g.OnInvalid},
-	} {
-		oneOf(v, Action(on.action), path+"."+on.name, Fail, Warn, Ignore, "")
-	}
-	v.atMost(g.Alpha, 1, "%s.alpha", path)
 	hashes, ok := v.cells[g.Benchmark]
 	if g.Benchmark != "" && !ok {
 		v.addf("%s.benchmark: there is no benchmark %s", path, clip(g.Benchmark))
@@ -179,35 +179,14 @@ func (v *validator) gate(g *Gate, path string) {
 	for i := range g.Decisions {
 		at := fmt.Sprintf("%s.decisions[%d]", path, i)
 		d := &g.Decisions[i]
-		v.decision(d, at)
+		if d.Lower != nil && d.Upper != nil && *d.Lower > *d.Upper {
+			v.addf("%s: lower %g is above upper %g", at, *d.Lower, *d.Upper)
+		}
 		if ok || g.Benchmark == "" {
 			v.ref(hashes, d.Cell, "cell", "%s.cell", at)
 		}
-		if g.BaselineKind == "paired" {
+		if g.BaselineKind == BaselinePaired {
 			v.ref(v.allHashes, d.BaseCell, "cell", "%s.base_cell", at)
 		}
-	}
-}
-
-func (v *validator) decision(d *Decision, at string) {
-	oneOf(v, d.Kind, at+".kind", KindMetric, KindSuccess, KindAssert)
-	oneOf(v, d.Verdict, at+".verdict", severity...)
-	oneOf(v, d.Direction, at+".direction", "lower", "higher", "")
-	oneOf(v, d.Scale, at+".scale", "log", "difference", "proportion", "")
-	oneOf(v, d.LimitOp, at+".limit_op", "<", "<=", ">", ">=", "==", "!=", "")
-	v.count(d.N, "%s.n", at)
-	v.count(d.SuiteCells, "%s.suite_cells", at)
-	v.count(d.NeedPairs, "%s.need_pairs", at)
-	v.atMost(d.Level, 1, "%s.level", at)
-	v.atMost(d.HolmLevel, 1, "%s.holm_level", at)
-	v.count(d.Look, "%s.look", at)
-	if d.P != nil {
-		v.atMost(*d.P, 1, "%s.p", at)
-	}
-	if d.PHolm != nil {
-		v.atMost(*d.PHolm, 1, "%s.p_holm", at)
-	}
-	if d.Lower != nil && d.Upper != nil && *d.Lower > *d.Upper {
-		v.addf("%s: lower %g is above upper %g", at, *d.Lower, *d.Upper)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // severity orders verdicts from the worst. What was not judged at all (invalid, missing)
-// weighs more than what could not be told.
+// is worse than what could not be decided.
 var severity = []Verdict{Regression, Invalid, Missing, Inconclusive, Pass, Improvement}
 
 // CompareVerdicts orders verdicts from the worst to the best; unknown ones come last.
@@ -53,7 +53,7 @@ const (
 // regression, missing and invalid fail, inconclusive warns. Passes and improvements are
 // never acted on (Ignore).
 func (g *Gate) On(v Verdict) Action {
-	stated, def := "", Ignore
+	stated, def := Action(""), Ignore
 	switch v {
 	case Regression:
 		stated, def = g.OnRegression, Fail
@@ -67,7 +67,7 @@ func (g *Gate) On(v Verdict) Action {
 	if stated == "" {
 		return def
 	}
-	return Action(stated)
+	return stated
 }
 
 // The exit codes that a document can ask for.

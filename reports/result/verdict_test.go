@@ -23,7 +23,7 @@ func TestOverallIsTheWorst(t *testing.T) {
 }
 
 func TestExit(t *testing.T) {
-	gate := func(on string, verdicts ...result.Verdict) result.Gate {
+	gate := func(on result.Action, verdicts ...result.Verdict) result.Gate {
 		g := result.Gate{OnRegression: on, OnInconclusive: on, OnMissing: on, OnInvalid: on, Verdict: result.Worst(verdicts...)}
 		for _, v := range verdicts {
 			g.Decisions = append(g.Decisions, result.Decision{Verdict: v})
@@ -34,7 +34,7 @@ func TestExit(t *testing.T) {
 	infrastructure.Decisions[0].Infrastructure = true
 	tests := []struct {
 		name   string
-		status string
+		status result.Status
 		gates  []result.Gate
 		want   int
 	}{

@@ -76,7 +76,7 @@ func TestDrivenFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		drive   func(context.Context, DriveOptions) (result.Run, error)
 		exits   time.Duration
-		status  string
+		status  result.RunStatus
 		because string
 	}{
 		"exits with 2":             {broken, 0, result.RunVoid, "exit status 2 with"},

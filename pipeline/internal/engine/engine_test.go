@@ -173,10 +173,11 @@ func TestFailurePolicy(t *testing.T) {
 		keepGoing bool
 		behave    func(string, int) behaviour
 
-		status, reason string // reason: a part of it
-		launches       string // b, h, s in order
-		base, head     string // statuses of runs, "1 ok, …"
-		class          string // of the first failure
+		status     result.Status
+		reason     string // reason: a part of it
+		launches   string // b, h, s in order
+		base, head string // statuses of runs, "1 ok, …"
+		class      string // of the first failure
 	}{
 		{
 			name: "head never starts", repeats: 6, behave: trouble(head, oom),

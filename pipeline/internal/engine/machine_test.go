@@ -110,7 +110,7 @@ func TestMachineAtFaultVoids(t *testing.T) {
 
 // What the server did wrong stays its own.
 func TestMachineAtFaultExcusesNoFailure(t *testing.T) {
-	for status, want := range map[string]string{
+	for status, want := range map[result.RunStatus]result.RunStatus{
 		result.RunOK: result.RunVoid, result.RunFailed: result.RunFailed, result.RunVoid: result.RunVoid, result.RunCancelled: result.RunCancelled,
 	} {
 		run := result.Run{Status: status, Reason: "its own"}

@@ -13,7 +13,7 @@ type Outcome struct {
 	Started, Ended time.Time
 	// Status is one of result's: complete, interrupted or failed. A run that ended early
 	// because one side does not work is complete: that is a finding.
-	Status string
+	Status result.Status
 	Reason string
 	// Cause of an interruption: context.Cause of the context that Run was given.
 	Cause error

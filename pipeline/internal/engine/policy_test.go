@@ -12,7 +12,7 @@ import (
 )
 
 // carryOut is the engine's loop over replacements, with runs whose status is drawn.
-func carryOut(p *plan.Plan, status func() string) (done []Launched, replaced int) {
+func carryOut(p *plan.Plan, status func() result.RunStatus) (done []Launched, replaced int) {
 	measure := func(rep plan.Repeat, replaces int) {
 		for _, l := range rep.Launches {
 			out := Launched{ID: l.ID, Repeat: rep.Index, Target: l.Target}
@@ -43,7 +43,7 @@ func TestReplacementProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plans[rapid.IntRange(1, 5).Draw(t, "repeats")]
 		voidShare := rapid.IntRange(0, 100).Draw(t, "void %")
-		done, replaced := carryOut(p, func() string {
+		done, replaced := carryOut(p, func() result.RunStatus {
 			if rapid.IntRange(0, 99).Draw(t, "status") < voidShare {
 				return result.RunVoid
 			}

@@ -64,7 +64,7 @@ func (r *runner) prove(s *server, w *watch, got taken) *result.Transport {
 		e.Members = append(e.Members, w.evidenceOf(m))
 	}
 	p := kv.Prove(e)
-	t := &result.Transport{Intent: e.Transfer.Transport, Status: p.Status, Reason: r.o.Redact.String(p.Reason)}
+	t := &result.Transport{Intent: e.Transfer.Transport, Status: result.TransportStatus(p.Status), Reason: r.o.Redact.String(p.Reason)}
 	for _, line := range p.Evidence {
 		t.Evidence = append(t.Evidence, r.o.Redact.String(line))
 	}

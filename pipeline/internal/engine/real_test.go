@@ -72,7 +72,7 @@ func TestRealProcesses(t *testing.T) {
 		name       string
 		fail       map[string][]string
 		base, head string
-		status     string
+		status     result.Status
 		class      string
 	}{
 		{name: "all good", base: "1 ok, 2 ok", head: "1 ok, 2 ok", status: "complete"},

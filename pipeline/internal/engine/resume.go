@@ -89,7 +89,7 @@ func (b *builder) add(e event.Event) error {
 			s.RunID, s.Started = e.RunID, e.Time
 		}
 	case event.StepEnd:
-		if e.Step != nil && (e.Step.Status == stepDone || e.Step.Status == stepCached) {
+		if e.Step != nil && (e.Step.Status == result.StepDone || e.Step.Status == result.StepCached) {
 			s.Steps = append(s.Steps, StepDone{*e.Step, e.Outputs})
 		}
 	case event.Diagnostic:

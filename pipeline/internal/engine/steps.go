@@ -14,14 +14,6 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// The values of result.Step.Status.
-const (
-	stepDone    = "done"
-	stepCached  = "cached"
-	stepSkipped = "skipped"
-	stepFailed  = "failed"
-)
-
 // steps carries out all steps in the order of the plan. One that fails ends the run.
 func (r *runner) steps(ctx context.Context) error {
 	before := map[string]StepDone{}
@@ -59,7 +51,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 		return context.Cause(ctx)
 	}
 	if r.plan.Simulated != "" {
-		r.endStep(result.Step{Addr: s.Addr, Status: stepSkipped}, nil, s.Addr+": skipped, as in every simulated run")
+		r.endStep(result.Step{Addr: s.Addr, Status: result.StepSkipped}, nil, s.Addr+": skipped, as in every simulated run")
 		return r.bus.Err()
 	}
 	spec, err := r.o.Step(s.Addr, r.outputs)
@@ -68,7 +60,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 	}
 	key := spec.Object.Text("cache")
 	if outputs, ok := r.cached(s.Addr, key); ok {
-		r.endStep(result.Step{Addr: s.Addr, Status: stepCached}, outputs, s.Addr+": cached")
+		r.endStep(result.Step{Addr: s.Addr, Status: result.StepCached}, outputs, s.Addr+": cached")
 		return r.bus.Err()
 	}
 	r.bus.Emit(event.Event{Type: event.StepStart, Addr: s.Addr, Range: &s.Range, Text: s.Addr})
@@ -85,7 +77,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 			r.warn(err.Error()) // the step is done; only the next run pays
 		}
 	}
-	r.endStep(done, outputs, fmt.Sprintf("%s: done in %s", s.Addr, short(seconds(done.Seconds))))
+	r.endStep(done, outputs, fmt.Sprintf("%s: done in %s", s.Addr, short(seconds(done.Duration))))
 	return r.bus.Err()
 }
 
@@ -98,10 +90,10 @@ func (r *runner) cached(addr, key string) (map[string]string, bool) {
 
 // carryOut runs a step's action with a log of its own.
 func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (result.Step, map[string]string, error) {
-	done := result.Step{Addr: s.Addr, Status: stepDone}
+	done := result.Step{Addr: s.Addr, Status: result.StepDone}
 	log, err := r.o.Store.Log(s.Addr)
 	if err != nil {
-		done.Status = stepFailed
+		done.Status = result.StepFailed
 		return done, nil, err
 	}
 	done.Log = log.Path()
@@ -109,10 +101,10 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 	env.Log = log
 	began := r.o.Now()
 	outputs, err := spec.Action.Run(ctx, env, spec.Object)
-	done.Seconds = r.o.Now().Sub(began).Seconds()
+	done.Duration = r.o.Now().Sub(began).Seconds()
 	closed := log.Close()
 	if err != nil {
-		done.Status = stepFailed
+		done.Status = result.StepFailed
 		done.Failure = &result.Failure{
 			Phase: "step", Class: "step_failed", Evidence: r.o.Redact.String(err.Error()),
 			LogTail: log.Tail(), Range: s.Range,

@@ -89,7 +89,7 @@ func TestStepCache(t *testing.T) {
 	cache := openCache(t)
 	for i, tc := range []struct {
 		key    string
-		status string
+		status result.StepStatus
 		calls  int
 	}{{"v1", "done", 1}, {"v1", "cached", 0}, {"v2", "done", 1}, {"", "done", 1}, {"", "done", 1}} {
 		synctest.Test(t, func(t *testing.T) {

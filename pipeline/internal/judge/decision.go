@@ -18,11 +18,11 @@ func decisionID(g plan.Gate, cmp plan.Comparison, id string) string {
 // blank is a decision with everything but the verdict and the numbers.
 func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
 	d := result.Decision{
-		ID: decisionID(g, cmp, id), Kind: "metric", Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
+		ID: decisionID(g, cmp, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
 		Head: cmp.HeadValue, Base: cmp.BaseValue, Metric: id, Margin: g.Margin,
 	}
 	if m, ok := metric.Lookup(id); ok {
-		d.Label, d.Unit, d.Direction, d.Scale = m.Label, string(m.Unit), string(m.Direction), string(m.Scale)
+		d.Label, d.Unit, d.Direction, d.Scale = m.Label, string(m.Unit), m.Direction, m.Scale
 	}
 	return d
 }
@@ -31,7 +31,8 @@ func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decisi
 func fill(d *result.Decision, from gates.Decision, alpha float64) {
 	d.Verdict, d.Reason = result.Verdict(from.Verdict), from.Reason
 	d.Warnings = append(d.Warnings, from.Warnings...)
-	d.N, d.BaseValue, d.HeadValue, d.Change = from.N, from.Base, from.Head, from.Change
+	d.N = from.N
+	d.BaseValue, d.HeadValue, d.Change = measured(from.N, from.Base), measured(from.N, from.Head), measured(from.N, from.Change)
 	d.Infrastructure = from.Infrastructure
 	if d.Kind == result.KindSuccess {
 		d.Margin = 0
@@ -66,7 +67,22 @@ func later(e *gates.Estimate) *result.Estimate {
 	if e == nil {
 		return nil
 	}
-	return &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change, Lower: finite(e.Lower), Upper: finite(e.Upper)}
+	return &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change, Lower: finiteOrNil(e.Lower), Upper: finiteOrNil(e.Upper)}
+}
+
+// measured is a value over n pairs; without pairs one that is 0 is none.
+func measured(n int, value float64) *float64 {
+	if n == 0 && value == 0 {
+		return nil
+	}
+	return &value
+}
+
+func finiteOrNil(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
 }
 
 func finite(v float64) float64 {

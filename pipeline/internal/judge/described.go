@@ -74,11 +74,12 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 		d.Verdict, d.Reason = result.Missing, "the head has no valid run"
 		return
 	}
-	d.BaseValue, d.HeadValue, d.N = b, h, valid(head.Current())
-	d.Change = h - b
+	d.BaseValue, d.HeadValue, d.N = &b, &h, valid(head.Current())
+	change := h - b
 	if m, ok := metric.Lookup(id); ok && m.Scale == metric.Log && b > 0 {
-		d.Change = h/b - 1
+		change = h/b - 1
 	}
+	d.Change = &change
 	d.Verdict = result.Inconclusive
 	d.Reason = "a baseline from a file is another session: described, not decided"
 }

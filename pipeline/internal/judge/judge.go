@@ -143,8 +143,9 @@ func index(doc *result.Document) map[string]*result.Cell {
 func (c *court) open(g plan.Gate) result.Gate {
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
-		BaselineKind: g.BaselineKind, Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
-		OnRegression: g.OnRegression, OnInconclusive: c.plan.OnInconclusive(g), OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
+		BaselineKind: result.BaselineKind(g.BaselineKind), Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
+		OnRegression: result.Action(g.OnRegression), OnInconclusive: result.Action(c.plan.OnInconclusive(g)),
+		OnMissing: result.Action(g.OnMissing), OnInvalid: result.Action(g.OnInvalid),
 		Range: g.Range, Decisions: []result.Decision{},
 	}
 }

@@ -214,7 +214,7 @@ func TestLimits(t *testing.T) {
 	if len(decisions) != 2 || decisions[0].ID == decisions[1].ID || decisions[1].Label != "errors" || decisions[1].Verdict != result.Pass {
 		t.Fatalf("%+v: want a decision on the time and one on errors", decisions)
 	}
-	if d := decisions[0]; d.Limit == nil || *d.Limit != 0.1 || d.LimitOp != "<" || d.HeadValue < 0.1 || d.Unit != "s" || d.NoValue {
+	if d := decisions[0]; d.Limit == nil || *d.Limit != 0.1 || d.LimitOp != "<" || d.HeadValue == nil || *d.HeadValue < 0.1 || d.Unit != "s" {
 		t.Errorf("%+v: want the value and the limit of 0.1 s", d)
 	}
 
@@ -261,7 +261,7 @@ func TestAFileIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
-	if d.Verdict != result.Inconclusive || d.Change < 0.99 || d.Change > 1.01 || s.doc.ExitCode != 0 {
+	if d.Verdict != result.Inconclusive || *d.Change < 0.99 || *d.Change > 1.01 || s.doc.ExitCode != 0 {
 		t.Errorf("%+v: a doubled time against a file is described as +100 %% and not decided", d)
 	}
 	base.doc.Simulated = "process"

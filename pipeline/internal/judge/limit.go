@@ -45,7 +45,7 @@ func (c *court) limit(gate int, g plan.Gate, on plan.Comparison) error {
 			part.Verdict, part.Reason = result.Invalid, invalid
 		case l.Holds:
 			part.Verdict = result.Pass
-		case d.N == 0 && part.NoValue: // no run has a value, so none is beyond the limit
+		case d.N == 0 && part.Limit != nil && part.HeadValue == nil: // no run has a value, so none is beyond the limit
 			part.Verdict, part.Reason = result.Missing, found.Message
 		default:
 			part.Verdict, part.Reason = result.Regression, found.Message
@@ -72,12 +72,15 @@ func limitDecision(d result.Decision, l AssertLimit, i int) result.Decision {
 		d.ID += "/" + strconv.Itoa(i+1)
 	}
 	if m, ok := metric.Lookup(l.Metric); ok {
-		d.Metric, d.Label, d.Unit, d.Direction, d.Scale = m.ID, m.Label, string(m.Unit), string(m.Direction), string(m.Scale)
+		d.Metric, d.Label, d.Unit, d.Direction, d.Scale = m.ID, m.Label, string(m.Unit), m.Direction, m.Scale
 	} else if l.Text != "" {
 		d.Label = strings.ReplaceAll(l.Text, "self.", "")
 	}
 	if l.Op != "" {
-		d.Limit, d.LimitOp, d.HeadValue, d.NoValue = &l.Limit, l.Op, l.Value, !l.Known
+		d.Limit, d.LimitOp = &l.Limit, result.Operator(l.Op)
+		if l.Known {
+			d.HeadValue = &l.Value
+		}
 	}
 	return d
 }

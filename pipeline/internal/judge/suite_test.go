@@ -48,7 +48,7 @@ func TestASuiteIsJudgedBesideItsCells(t *testing.T) {
 		switch {
 		case d.SuiteCells > 0:
 			suites++
-			if d.Verdict != result.Regression || d.Label != "TTFT p50 over 12 cells" || d.Cell != "" || len(d.Pairs) != repeats || d.Margin != 0.02 || math.Abs(d.Change-0.03) > 0.005 {
+			if d.Verdict != result.Regression || d.Label != "TTFT p50 over 12 cells" || d.Cell != "" || len(d.Pairs) != repeats || d.Margin != 0.02 || math.Abs(*d.Change-0.03) > 0.005 {
 				t.Errorf("%+v", d)
 			}
 		case d.Verdict == result.Regression:

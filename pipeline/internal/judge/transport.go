@@ -19,7 +19,7 @@ func transportDoubt(g plan.Gate, cells ...*result.Cell) doubt {
 
 // transportOf describes the first repeat with a run that counts and whose transport has a
 // status, and how many runs there are; no doubt if there is none.
-func transportOf(status string, cells ...*result.Cell) doubt {
+func transportOf(status result.TransportStatus, cells ...*result.Cell) doubt {
 	var first result.Run
 	target, n, all := "", 0, 0
 	for _, cell := range cells {

@@ -15,7 +15,7 @@ func TestTransports(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		cell    int
-		status  string
+		status  result.TransportStatus
 		repeats []int // in which it has the status; the others are proved
 		policy  string
 		verdict result.Verdict

@@ -139,7 +139,7 @@ func (v *verifier) registered(d judgedAs) {
 	switch {
 	case !ok:
 		v.addf("%s: there is no such metric", d.name())
-	case d.Unit != string(m.Unit) || d.Direction != string(m.Direction) || d.Scale != string(m.Scale) || !strings.HasPrefix(d.Label, m.Label):
+	case d.Unit != string(m.Unit) || d.Direction != m.Direction || d.Scale != m.Scale || !strings.HasPrefix(d.Label, m.Label):
 		v.addf("%s is described as %q in %q, %s is better, which the metric is not", d.name(), d.Label, d.Unit, d.Direction)
 	case d.Kind == result.KindMetric && d.SuiteCells == 0 && d.Margin != d.gate.Margin:
 		v.addf("%s has the margin %g, and its gate %g", d.name(), d.Margin, d.gate.Margin)
@@ -192,7 +192,7 @@ func (v *verifier) paired(d judgedAs) {
 // comparison is what all comparisons of metrics have.
 func (v *verifier) comparison(d judgedAs, m metric.Metric) gates.Comparison {
 	c := gates.Comparison{
-		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == string(result.Fail),
+		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == result.Fail,
 	}
 	switch d.Verdict {
 	case result.Missing:
@@ -229,7 +229,7 @@ func (v *verifier) stored(d judgedAs) {
 
 // addSuccess adds a comparison of success rates, which guards the metrics of its cells.
 func (v *verifier) addSuccess(d judgedAs, s gates.Success) {
-	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.OnRegression == string(result.Fail)
+	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.OnRegression == result.Fail
 	for _, of := range v.compared {
 		if of.gate == d.gate && of.Cell == d.Cell && of.BaseCell == d.BaseCell {
 			s.Metrics = append(s.Metrics, of.ID)
@@ -252,7 +252,7 @@ func (v *verifier) suite(d judgedAs) {
 		v.addf("%s is over %d cells, and the gate has %d of them", d.name(), d.SuiteCells, len(cells))
 		return
 	}
-	v.suites = v.suites || d.gate.OnRegression == string(result.Fail)
+	v.suites = v.suites || d.gate.OnRegression == result.Fail
 	v.samePairs(d, shown(gates.Comparison{Pairs: c.Pairs}))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 	for i := range v.family.Success {
@@ -334,9 +334,9 @@ func (v *verifier) same(d judgedAs, from gates.Decision) {
 		got, want float64
 	}{
 		{"n", float64(d.N), float64(want.N)},
-		{"base", d.BaseValue, want.BaseValue},
-		{"head", d.HeadValue, want.HeadValue},
-		{"change", d.Change, want.Change},
+		{"base", bound(d.BaseValue), bound(want.BaseValue)},
+		{"head", bound(d.HeadValue), bound(want.HeadValue)},
+		{"change", bound(d.Change), bound(want.Change)},
 		{"lower bound", bound(d.Lower), bound(want.Lower)},
 		{"upper bound", bound(d.Upper), bound(want.Upper)},
 		{"p", bound(d.P), bound(want.P)},

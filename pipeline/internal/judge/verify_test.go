@@ -136,7 +136,7 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			}
 		}, "another pair in repeat 1"},
 		{"fewer pairs", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Pairs = d.Gates[0].Decisions[0].Pairs[1:] }, "has 3 pairs"},
-		{"a smaller change", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Change = 0.01 }, "has the change 0.01"},
+		{"a smaller change", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Change = new(0.01) }, "has the change 0.01"},
 		{"another p", slow, func(d *result.Document) { d.Gates[0].Decisions[0].P = new(0.5) }, "has the p 0.5"},
 		{"another reason", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Reason = "within its margin" }, "the reason"},
 		{"a metric where more is better", slow, func(d *result.Document) { d.Gates[0].Decisions[0].Direction = "higher" }, "is described as"},
@@ -203,7 +203,7 @@ func TestVerifyFindsAnyChange(t *testing.T) {
 		g := &doc.Gates[0]
 		d := &g.Decisions[rapid.IntRange(0, len(g.Decisions)-1).Draw(t, "decision")]
 		by := rapid.SampledFrom([]float64{-2, -0.5, 0.5, 0.99, 1.01, 2}).Draw(t, "by")
-		number := rapid.SampledFrom([]*float64{&d.BaseValue, &d.HeadValue, &d.Change, d.Lower, d.Upper, d.P, d.PHolm}).Draw(t, "number")
+		number := rapid.SampledFrom([]*float64{d.BaseValue, d.HeadValue, d.Change, d.Lower, d.Upper, d.P, d.PHolm}).Draw(t, "number")
 		if number == nil || *number == 0 {
 			t.Skip("there is none")
 		}

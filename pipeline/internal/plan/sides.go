@@ -74,8 +74,8 @@ func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Side
 	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
 		s.Differences = append(s.Differences, result.SideDifference{What: "work: " + d.Label, Base: orNone(d.Base), Head: orNone(d.Head)})
 	}
-	s.Late = (lateBase || lateHead) && base.Target != head.Target
-	s.Identical = len(s.Differences) == 0 && !s.Late && reflect.DeepEqual(base.Workload, head.Workload)
+	s.KnownAfterSteps = (lateBase || lateHead) && base.Target != head.Target
+	s.Identical = len(s.Differences) == 0 && !s.KnownAfterSteps && reflect.DeepEqual(base.Workload, head.Workload)
 	return s
 }
 

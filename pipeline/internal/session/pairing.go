@@ -204,13 +204,13 @@ func (s sorted) renumber(g group, value string, number map[string]int) {
 func (s sorted) note(value string, base, head []pairing.Launch, m pairing.Match) {
 	p := result.Pairing{
 		Benchmark: s.benchmark.Addr, Axis: s.axis, Base: s.base, Head: value, Rule: string(m.Rule), How: m.Rule.Text(),
-		Pairs: len(m.Pairs), Launches: max(len(base), len(head)), Order: result.OrderUnknown, Problem: m.Problem,
+		Pairs: len(m.Pairs), Launches: max(len(base), len(head)), Problem: m.Problem,
 	}
 	for _, i := range m.AloneBase {
-		p.Alone = append(p.Alone, s.base+" "+base[i].Name)
+		p.Unpaired = append(p.Unpaired, s.base+" "+base[i].Name)
 	}
 	for _, i := range m.AloneHead {
-		p.Alone = append(p.Alone, value+" "+head[i].Name)
+		p.Unpaired = append(p.Unpaired, value+" "+head[i].Name)
 	}
 	if m.Timed {
 		p.Order = result.OrderNotAlternated
@@ -232,8 +232,8 @@ func pairingNotes(p result.Pairing) []string {
 		return nil // the gates say which side is missing
 	}
 	var out []string
-	if n := len(p.Alone); n > 0 {
-		names := strings.Join(p.Alone[:min(n, most)], ", ")
+	if n := len(p.Unpaired); n > 0 {
+		names := strings.Join(p.Unpaired[:min(n, most)], ", ")
 		if n > most {
 			names += ", …"
 		}
@@ -242,7 +242,7 @@ func pairingNotes(p result.Pairing) []string {
 	switch p.Order {
 	case result.OrderNotAlternated:
 		out = append(out, sides+" were not alternated: what changed on the machine between them is taken for a difference of the sides")
-	case result.OrderUnknown:
+	case "":
 		out = append(out, fmt.Sprintf("%s are paired %s; their results tell no times, so whether they were alternated is not known", sides, p.How))
 	}
 	return out

@@ -76,7 +76,7 @@ baseline "paired" "base" {
 			var b strings.Builder
 			for _, g := range doc.Gates {
 				for _, d := range g.Decisions {
-					fmt.Fprintf(&b, "%v %s: %.6g → %.6g, %+.1f %%, n %d, %s: %s\n", d.Values, d.Metric, d.BaseValue, d.HeadValue, 100*d.Change, d.N, d.Verdict, d.Reason)
+					fmt.Fprintf(&b, "%v %s: %.6g → %.6g, %+.1f %%, n %d, %s: %s\n", d.Values, d.Metric, orZero(d.BaseValue), orZero(d.HeadValue), 100*orZero(d.Change), d.N, d.Verdict, d.Reason)
 				}
 			}
 			fmt.Fprintf(&b, "exit status %d\n", doc.ExitCode)
@@ -122,4 +122,11 @@ func judgedFile(t *testing.T, tool, matrix, baseline, metrics string) *lang.Conf
 		t.Fatal(diags)
 	}
 	return cfg
+}
+
+func orZero(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
 }

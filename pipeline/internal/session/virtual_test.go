@@ -150,7 +150,7 @@ func TestPlantedChangesHaveTheirSize(t *testing.T) {
 		for seed := range 10 {
 			for _, d := range (rehearsed{planted}).run(t, seed).Gates[0].Decisions {
 				if d.Metric == "tpot.p50" {
-					sum, n = sum+d.Change, n+1
+					sum, n = sum+*d.Change, n+1
 				}
 			}
 		}

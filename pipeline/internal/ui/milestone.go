@@ -120,16 +120,16 @@ func stepEnded(e event.Event) []line {
 	}
 	addr := name(s.Addr)
 	switch s.Status {
-	case "done":
-		return []line{{good, fmt.Sprintf("%s done in %s", addr, span(s.Seconds))}}
-	case "failed":
+	case result.StepDone:
+		return []line{{good, fmt.Sprintf("%s done in %s", addr, span(s.Duration))}}
+	case result.StepFailed:
 		f := s.Failure
 		if f == nil {
 			f = e.Failure
 		}
 		return failed(addr+" failed", f, s.Log, e.Range)
 	}
-	return []line{{neutral, join(": ", addr+" "+name(s.Status), otherThan(e.Text, s.Addr))}}
+	return []line{{neutral, join(": ", addr+" "+name(string(s.Status)), otherThan(e.Text, s.Addr))}}
 }
 
 // otherThan is text unless it only repeats an address.
@@ -211,7 +211,7 @@ func runEnded(e event.Event) line {
 	case result.RunCancelled:
 		return line{caution, join(": ", head, "cancelled", clean(r.Reason))}
 	default:
-		return line{bad, join(": ", head, name(r.Status), clean(r.Reason))}
+		return line{bad, join(": ", head, name(string(r.Status)), clean(r.Reason))}
 	}
 	parts := figures(r)
 	requests := count(r.Sent, "request") + " in " + span(r.Duration)

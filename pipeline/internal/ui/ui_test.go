@@ -284,9 +284,9 @@ func TestAnyEvents(t *testing.T) {
 				failure := result.Failure{Phase: text(), Class: text(), Evidence: text(), Exit: text(), LogTail: []string{text(), text()}, Range: at}
 				e.Failure, e.Range = &failure, &at
 				e.Progress = &event.Progress{Sent: number.Draw(rt, "n"), Done: number.Draw(rt, "n"), Total: number.Draw(rt, "n"), TTFTp50: seconds.Draw(rt, "s"), Rate: seconds.Draw(rt, "s")}
-				e.Run = &result.Run{Status: rapid.SampledFrom([]string{"ok", "failed", "void", "cancelled", "x"}).Draw(rt, "status"), Reason: text(), Duration: seconds.Draw(rt, "s"),
+				e.Run = &result.Run{Status: rapid.SampledFrom([]result.RunStatus{"ok", "failed", "void", "cancelled", "x"}).Draw(rt, "status"), Reason: text(), Duration: seconds.Draw(rt, "s"),
 					Failed: number.Draw(rt, "n"), Failures: map[string]int{text(): 1}, Metrics: map[string]float64{"ttft.p50": seconds.Draw(rt, "s")}}
-				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]string{"done", "cached", "failed", "x"}).Draw(rt, "status"), Failure: &failure, Log: text()}
+				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]result.StepStatus{"done", "cached", "failed", "x"}).Draw(rt, "status"), Failure: &failure, Log: text()}
 				e.Plan = &event.PlanTotals{Runs: number.Draw(rt, "n"), Seconds: seconds.Draw(rt, "s"), Simulated: text()}
 				e.Started = &result.Launch{Startup: seconds.Draw(rt, "s"), Log: text()}
 			}
