@@ -35,7 +35,7 @@ func (s *simulator) session(cells, n int, sd func(cell int) float64, rho, shift 
 func constant(sd float64) func(int) float64 { return func(int) float64 { return sd } }
 
 func TestModerationHoldsTheLevel(t *testing.T) {
-	trials := 100
+	trials := 40
 	if *gates.Full {
 		trials = 4000
 	}

@@ -52,12 +52,19 @@ func atMost(t *testing.T, what string, hits, trials int, bound float64) {
 	}
 }
 
-const simulatedFiles = 2000
+// simulatedFiles are the files behind each rate: those of the short version show what is
+// wrong by more than a few percent.
+func simulatedFiles() int {
+	if *gates.Full {
+		return 2000
+	}
+	return 400
+}
 
 func TestFalseAlarmsAreHeldToAlphaOverTheFile(t *testing.T) {
 	s := newSimulator(1)
 	alarms, improvements := 0, 0
-	for range simulatedFiles {
+	for range simulatedFiles() {
 		n, sd := 4+s.rng.IntN(5), math.Sqrt2*(0.01+0.04*s.rng.Float64())
 		f := gates.Family{Alpha: 0.05}
 		for i := range 20 {
@@ -74,8 +81,8 @@ func TestFalseAlarmsAreHeldToAlphaOverTheFile(t *testing.T) {
 			improvements++
 		}
 	}
-	atMost(t, "files with a false alarm", alarms, simulatedFiles, 0.05)
-	atMost(t, "files with a false improvement", improvements, simulatedFiles, 0.05)
+	atMost(t, "files with a false alarm", alarms, simulatedFiles(), 0.05)
+	atMost(t, "files with a false improvement", improvements, simulatedFiles(), 0.05)
 	if alarms == 0 {
 		t.Error("no false alarm at all: the simulation tests nothing")
 	}
@@ -84,7 +91,7 @@ func TestFalseAlarmsAreHeldToAlphaOverTheFile(t *testing.T) {
 func TestGreenAtTheMarginIsHeldToAlpha(t *testing.T) {
 	s := newSimulator(2)
 	green := 0
-	for range simulatedFiles {
+	for range simulatedFiles() {
 		n := 4 + s.rng.IntN(5)
 		f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, n, math.Log(1.05), 0.02)}}
 		for i := range 4 {
@@ -98,8 +105,8 @@ func TestGreenAtTheMarginIsHeldToAlpha(t *testing.T) {
 			green++
 		}
 	}
-	atMost(t, "green files with a comparison at the margin", green, simulatedFiles, 0.05)
-	if green < simulatedFiles/50 {
+	atMost(t, "green files with a comparison at the margin", green, simulatedFiles(), 0.05)
+	if green < simulatedFiles()/50 {
 		t.Errorf("only %d green files: the bound is meant to be reached here", green)
 	}
 }
@@ -117,15 +124,15 @@ func TestSlowDownsAreFoundAndQuietOnesPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSimulator(3)
 			hits := 0
-			for i := range simulatedFiles {
+			for i := range simulatedFiles() {
 				f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(i, 6, tt.shift, 0.02)}}
 				if judge(t, f).Comparisons[0].Verdict == tt.want {
 					hits++
 				}
 			}
-			t.Logf("%s in %d of %d", tt.want, hits, simulatedFiles)
-			if float64(hits) < tt.least*simulatedFiles {
-				t.Errorf("%s in %d of %d, want %.0f %%", tt.want, hits, simulatedFiles, 100*tt.least)
+			t.Logf("%s in %d of %d", tt.want, hits, simulatedFiles())
+			if float64(hits) < tt.least*float64(simulatedFiles()) {
+				t.Errorf("%s in %d of %d, want %.0f %%", tt.want, hits, simulatedFiles(), 100*tt.least)
 			}
 		})
 	}

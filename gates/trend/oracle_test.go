@@ -82,7 +82,11 @@ func (o oracle) finds(rng *rand.Rand, threshold, ratio float64, points int) floa
 // correlation of 0.5 and at most one of ten unchanged series of 90 points alarms, and holds
 // the detector to a share of it.
 func TestAgainstTheOracle(t *testing.T) {
-	const trials, phi, alarms = 300, 0.5, 0.10
+	const phi, alarms = 0.5, 0.10
+	trials := 100
+	if *full {
+		trials = 300
+	}
 	ttft := lookup(t, "ttft.p99")
 	for _, tt := range []struct {
 		ratio  float64
@@ -111,7 +115,7 @@ func TestAgainstTheOracle(t *testing.T) {
 				found++
 			}
 		}
-		rate := float64(found) / trials
+		rate := float64(found) / float64(trials)
 		what := fmt.Sprintf("%+.0f %%, %d points, standard deviation %.2f %%", 100*(tt.ratio-1), tt.points, 100*sd)
 		t.Logf("%s: the oracle finds %.1f %% (%.1f %% if it knows the level before), the detector %.1f %%", what, 100*bound[0], 100*bound[1], 100*rate)
 		if least := tt.share * bound[0]; rate < least-room(least, trials) {
