@@ -6,8 +6,11 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 export CGO_ENABLED ?= 0
 LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
-# Packages with property tests. They draw the same each time here, and wander in the nightly workflow.
-PROPERTIES := $(filter-out ./pipeline/,$(sort $(dir $(shell grep -rl --include=*_test.go '"pgregory.net/rapid"' .))))
+# Packages with property tests, which draw the same each time here and wander in the nightly
+# workflow, and packages with simulations that are long when they are whole.
+with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
+PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
+LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
 
 .PHONY: build demo demo-live test full wander race lint fmt golden bench operating-characteristics contract clean
 
@@ -31,17 +34,19 @@ demo demo-live: build
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
-# The last package runs the whole program, and for minutes where a real engine is there:
-# alone, so that it has the machine to itself.
+# The last package runs the whole program: alone, so that it has the machine to itself. It
+# waits more than it works, so its tests run many at a time.
 test:
-	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES))")
-	$(GO) test $(PROPERTIES) -rapid.seed=1
-	$(GO) test -timeout 75m ./pipeline
+	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
+	$(GO) test $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
+	$(GO) test $(filter-out $(LONG),$(PROPERTIES)) -rapid.seed=1
+	$(GO) test $(filter $(LONG),$(PROPERTIES)) -rapid.seed=1 -timeout 60m $(FULL)
+	$(GO) test -timeout 75m -parallel 6 ./pipeline $(FULL)
 
-# Long simulations whole: error rates at the number of files that they are stated for, every
-# mutant, every line of a journal. A quarter of an hour.
-full:
-	$(GO) test -count=1 -timeout 60m $$(grep -rl 'flag.Bool("full"' --include=*_test.go . | xargs -n1 dirname | sort -u) -full
+# The same with every long simulation whole: error rates at the number of files that they are
+# stated for, every mutant, every line of a journal, every failure on every side.
+full: FULL = -full
+full: test
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
 wander:

@@ -36,12 +36,12 @@ func TestAct(t *testing.T) {
 		t.Fatalf("exit status %d: code of a stranger runs although nobody has approved it:\n%s", code, out)
 	}
 	out, code = w.run(t, hub, "pull_request", "pull-request.yml", "--var", "PIPELINE_FORKS=approved", "--var",
-		"PIPELINE_ARGS=--simulate\n--var\nrehearsal=500%\n--var\nrequests=20\n--var\nrepeats=4")
+		"PIPELINE_ARGS=--simulate=virtual\n--var\nrehearsal=500%\n--var\nrequests=20\n--var\nrepeats=4")
 	if code == 0 {
 		t.Errorf("the job of a regression is green:\n%s", out)
 	}
 	for _, part := range []string{
-		"1 gate regressed", "Simulated run", // the step summary
+		"1 gate regressed", "Virtual time", // the step summary
 		"::set-output:: verdict=regression", "::set-output:: exit-code=1", "::set-output:: regressions=1",
 		"the run is simulated", // why nothing is posted
 		"Success - Main Clean up", "nothing is left",
@@ -94,14 +94,6 @@ func newActRepo(t *testing.T, act string) *actRepo {
 		}
 		w.put(t, file, string(bytes.ReplaceAll(text, []byte("  queue: max\n"), nil)))
 	}
-	// The tests of other packages share this machine with the client.
-	file := filepath.Join(w.dir, "gate.pipeline.hcl")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	limits := "  limits {\n    lag_p99    = \"5s\"\n    rate_share = \"10%\"\n  }\n\n  load {"
-	w.put(t, file, strings.Replace(string(text), "  load {", limits, 1))
 	// Images are named by their hash, as docker build does it.
 	w.put(t, filepath.Join(w.bin, "docker"), "#!/bin/sh\n[ \"$1\" = build ] && printf 'sha256:%064d' 1 > \"$3\"\n")
 	stub := func(name, inputs, run string) {

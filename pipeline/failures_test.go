@@ -28,20 +28,22 @@ type injected struct {
 	head, base int
 	// containers: shown in containers as well.
 	containers bool
+	// always: shown on the base and on both sides without -full, too.
+	always bool
 }
 
 var injectedVLLM = []injected{
-	{fail: "oom", class: "out_of_memory", evidence: "torch.OutOfMemoryError: CUDA out of memory", head: 1, base: 4, containers: true},
+	{fail: "oom", class: "out_of_memory", evidence: "torch.OutOfMemoryError: CUDA out of memory", head: 1, base: 4, containers: true, always: true},
 	{fail: "exit_at_start", class: "driver", evidence: "ImportError: libcudart.so.12: cannot open shared object file", head: 1, base: 4},
 	{fail: "nccl_timeout", class: "nccl", evidence: "torch.distributed.DistBackendError: NCCL error", head: 1, base: 4, containers: true},
 	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "To serve at least one request with the model's max seq len", head: 1, base: 4},
 	{fail: "port_in_use", class: "port_in_use", evidence: "[Errno 98] Address already in use", head: 1, base: 4, containers: true},
-	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (5s; last state "listening": GET /health: status 503)`, ready: "5s", head: 1, base: 4, containers: true},
-	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "5s", head: 1, base: 4},
-	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (2s; last state "starting"`, ready: "2s", head: 1, base: 4},
-	{fail: "slow_start=1s"},
-	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4, containers: true},
-	{fail: "drop=0.5", head: 1},
+	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (1.5s; last state "listening": GET /health: status 503)`, ready: "1500ms", head: 1, base: 4, containers: true},
+	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "1500ms", head: 1, base: 4},
+	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (1.5s; last state "starting"`, ready: "1500ms", head: 1, base: 4},
+	{fail: "slow_start=300ms"},
+	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4, containers: true, always: true},
+	{fail: "drop=0.5", head: 1, always: true},
 	{fail: "ignore_sigterm", containers: true},
 }
 
@@ -53,14 +55,14 @@ var injectedSGLang = []injected{
 	{fail: "crash_after=12", class: "engine_failed", head: 1, base: 4},
 }
 
-// TestInjectedFailures: each failure of a simulated server, on the base and on the head,
-// ends in its class, with the line that says so and the line of the server in the file, in
-// the exit status that the side deserves, and leaves no process.
+// TestInjectedFailures: each failure of a simulated server, on the head, on the base and on
+// both, ends in its class, with the line that says so and the line of the server in the file,
+// in the exit status that the side deserves, and leaves no process.
 func TestInjectedFailures(t *testing.T) {
 	for engine, failures := range map[string][]injected{"vllm": injectedVLLM, "sglang": injectedSGLang} {
 		for _, f := range failures {
-			for _, side := range []string{"head", "base"} {
-				if testing.Short() && side == "base" {
+			for _, side := range []string{"head", "base", "both"} {
+				if !*full && side != "head" && !f.always {
 					continue
 				}
 				t.Run(engine+" "+f.fail+" "+side, func(t *testing.T) {
@@ -77,7 +79,7 @@ func TestInjectedFailuresInContainers(t *testing.T) {
 	needDocker(t)
 	for _, f := range injectedVLLM {
 		for _, side := range []string{"head", "base"} {
-			if !f.containers || testing.Short() && side == "base" {
+			if !f.containers || !*full && side == "base" && !f.always {
 				continue
 			}
 			t.Run(f.fail+" "+side, func(t *testing.T) {
@@ -88,7 +90,7 @@ func TestInjectedFailuresInContainers(t *testing.T) {
 	}
 }
 
-// check runs the file of failures with one side told to fail.
+// check runs the file of failures with a side, or both, told to fail.
 func (f injected) check(t *testing.T, engine, side, simulate string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,12 +98,19 @@ func (f injected) check(t *testing.T, engine, side, simulate string) {
 	if err := os.WriteFile(filepath.Join(dir, "failures.pipeline.hcl"), source, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", "failures.pipeline.hcl", simulate, "--out", "out", "--progress", "plain", "--var", fmt.Sprintf("%s=[%q]", side, f.fail)}
+	args := []string{"run", "failures.pipeline.hcl", simulate, "--out", "out", "--progress", "plain"}
+	failing := map[string]bool{}
+	for _, s := range []string{"base", "head"} {
+		if side == s || side == "both" {
+			args = append(args, "--var", fmt.Sprintf("%s=[%q]", s, f.fail))
+			failing[fmt.Sprintf("server.%s.sut[%q]", engine, s)] = true
+		}
+	}
 	if f.ready != "" {
 		args = append(args, "--var", "ready="+f.ready)
 	}
 	text, code := marked(t, dir, args...)
-	if want := map[string]int{"head": f.head, "base": f.base}[side]; code != want {
+	if want := map[string]int{"head": f.head, "base": f.base, "both": f.base}[side]; code != want {
 		t.Errorf("exit status %d, want %d\n%s", code, want, text)
 	}
 	doc, err := session.ReadDocument(filepath.Join(dir, "out"))
@@ -112,30 +121,30 @@ func (f injected) check(t *testing.T, engine, side, simulate string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.checkLaunches(t, doc, fmt.Sprintf("server.%s.sut[%q]", engine, side), line)
+	f.checkLaunches(t, doc, failing, line)
 	if place := fmt.Sprintf("failures.pipeline.hcl:%d", line); f.class != "" && !strings.Contains(string(report), place) {
 		t.Errorf("the report does not name %s", place)
 	}
-	if strings.HasPrefix(f.fail, "drop") && side == "head" && !slices.ContainsFunc(doc.Gates[0].Decisions, func(d result.Decision) bool {
+	if side == "head" && f.head == 1 && !slices.ContainsFunc(doc.Gates[0].Decisions, func(d result.Decision) bool {
 		return d.Kind == "success" && d.Verdict == result.Regression
 	}) {
-		t.Errorf("requests were dropped, and the success rate is no regression\n%s", text)
+		t.Errorf("the head fails, and the success rate is no regression\n%s", text)
 	}
 	nothingLeft(t, dir)
 }
 
-// checkLaunches holds the launches of the side that fails to the class, and all others to
+// checkLaunches holds the launches of the targets that fail to the class, and all others to
 // none.
-func (f injected) checkLaunches(t *testing.T, doc *result.Document, failing string, line int) {
+func (f injected) checkLaunches(t *testing.T, doc *result.Document, failing map[string]bool, line int) {
 	t.Helper()
-	failed := 0
+	failed := map[string]int{}
 	for _, l := range doc.Launches {
 		switch {
 		case l.Failure == nil:
-		case l.Target != failing:
+		case !failing[l.Target]:
 			t.Errorf("%s failed: %s: %s", l.Target, l.Failure.Class, l.Failure.Evidence)
 		default:
-			failed++
+			failed[l.Target]++
 			if l.Failure.Class != f.class || !strings.Contains(l.Failure.Evidence, f.evidence) {
 				t.Errorf("class %s, evidence %q; want %s, %q", l.Failure.Class, l.Failure.Evidence, f.class, f.evidence)
 			}
@@ -148,16 +157,14 @@ func (f injected) checkLaunches(t *testing.T, doc *result.Document, failing stri
 		}
 	}
 	// A base that fails twice ends the run; a head is launched until its failures are significant.
-	want := 0
-	switch {
-	case f.class == "":
-	case strings.Contains(failing, "head"):
-		want = 4
-	default:
-		want = 2
-	}
-	if failed != want {
-		t.Errorf("%d failed launches, want %d", failed, want)
+	for target := range failing {
+		want := 2
+		if strings.Contains(target, "head") && len(failing) == 1 {
+			want = 4
+		}
+		if n := failed[target]; f.class == "" && n > 0 || f.class != "" && n != want {
+			t.Errorf("%d failed launches of %s, want %d of class %q", n, target, want, f.class)
+		}
 	}
 }
 

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,7 +14,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/servegate/pipeline/reports/result"
 )
 
 // status runs a command and demands its exit status: status 3 pipeline validate x.hcl.
@@ -141,29 +138,5 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s never held %q", file, text)
 		}
-	}
-}
-
-// decided holds what a run decided, by its document: decided RUN KIND VERDICT. Some decision of
-// that kind (metric, success, assert) has that verdict. What a report says of it in words, and
-// which of several findings it folds away, depends on what else the run has found.
-func decided(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: decided RUN KIND VERDICT")
-	}
-	var doc result.Document
-	if err := json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], "results.json"))), &doc); err != nil {
-		ts.Fatalf("%v", err)
-	}
-	var all []string
-	found := false
-	for _, g := range doc.Gates {
-		for _, d := range g.Decisions {
-			found = found || string(d.Kind) == args[1] && string(d.Verdict) == args[2]
-			all = append(all, fmt.Sprintf("%s %s %s: %s", d.Kind, d.Metric, d.Verdict, d.Reason))
-		}
-	}
-	if found == neg {
-		ts.Fatalf("want a decision of kind %s to be %s: %v; decided was\n%s", args[1], args[2], !neg, strings.Join(all, "\n"))
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/cli"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files")
+var (
+	update = flag.Bool("update", false, "rewrite golden files")
+	full   = flag.Bool("full", false, "provoke every failure on every side, and run examples whole")
+)
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
@@ -35,7 +38,6 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":    status,
-			"decided":   decided,
 			"noprocess": noProcess,
 			"interrupt": interrupt,
 			"waithttp":  waitHTTP,

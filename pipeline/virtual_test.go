@@ -12,15 +12,18 @@ import (
 )
 
 // virtualExamples are the arguments and exit statuses of the examples in virtual time where
-// they are not the plain ones: what the README of each promises.
+// they are not the plain ones: what the README of each promises. Quick arguments are those
+// without -full.
 var virtualExamples = map[string]struct {
-	args []string
-	exit int
+	args, quick []string
+	exit        int
 }{
 	"quickstart":    {exit: 1}, // a regression of the median token is what it shows
 	"vllm-cpu":      {exit: 1}, // one of its sides may hold one sequence only
 	"drivers":       {exit: 3}, // other generators than ours have no model
 	"ray-two-nodes": {args: []string{"--var", "quick=true"}},
+	"length-sweep":  {quick: []string{"--var", "quick=true"}},
+	"mooncake-a10":  {quick: []string{"--var", "repeats=2"}},
 	"sharegpt-soak": {args: []string{"--var", "minutes=5"}},
 }
 
@@ -33,6 +36,9 @@ func TestExamplesInVirtualTime(t *testing.T) {
 			dir, run := filepath.Dir(file), filepath.Join(t.TempDir(), "run")
 			want := virtualExamples[name]
 			args := append([]string{"run", "--simulate=virtual", "--progress", "quiet", "--out", run, filepath.Base(file)}, want.args...)
+			if !*full {
+				args = append(args, want.quick...)
+			}
 			out, code := pipeline(t, dir, args...)
 			if code != want.exit {
 				t.Fatalf("exit status %d, want %d:\n%s", code, want.exit, out)
@@ -45,7 +51,7 @@ func TestExamplesInVirtualTime(t *testing.T) {
 					t.Errorf("%q in a run where nothing can go wrong:\n%s", bad, out)
 				}
 			}
-			if name == "mooncake-a10" {
+			if name == "mooncake-a10" && *full {
 				publishedComparison(t, run)
 			}
 		})

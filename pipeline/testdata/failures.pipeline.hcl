@@ -15,12 +15,13 @@ variable "ready" { default = "30s" }
 
 server "ENGINE" "sut" {
   for_each   = { base = var.base, head = var.head }
+  env        = { SIDE = each.key } # an A/A run else
   executable = "ENGINE"
   model      = "tiny"
-  stop_grace = "1s"
+  stop_grace = "300ms"
   ready {
     timeout  = length(each.value) > 0 ? var.ready : "30s"
-    interval = "50ms"
+    interval = "20ms"
   }
   simulate {
     profile = "fast"
