@@ -176,7 +176,7 @@ func (c *course) judgement() Judgement {
 		if decided {
 			e.Decision = d
 			if i < len(c.Family.Comparisons) {
-				e.doubted(c.Family.Comparisons[i].Invalid)
+				e.warnOfInvalid(c.Family.Comparisons[i].Invalid)
 			}
 		}
 		if now := all[i].Decision; now.N > e.N && e.Requests == nil {
@@ -188,8 +188,8 @@ func (c *course) judgement() Judgement {
 	return j
 }
 
-// doubted adds what was seen after the look that decided the comparison.
-func (e *entry) doubted(invalid string) {
+// warnOfInvalid adds what was seen after the look that decided the comparison.
+func (e *entry) warnOfInvalid(invalid string) {
 	if invalid != "" {
 		e.Warnings = append(slices.Clone(e.Warnings), fmt.Sprintf("decided after %s, before this was seen: %s", repeats(e.Look), invalid))
 	}

@@ -285,6 +285,8 @@ type Run struct {
 	Nodes  string    `json:"nodes,omitempty"`
 	Status RunStatus `json:"status"`
 	Reason string    `json:"reason,omitempty"`
+	// VoidCause is the kind of cause of a void run; absent otherwise.
+	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
 	Duration   float64        `json:"duration_s" bounds:"0,"`
 	Sent       int            `json:"sent"`

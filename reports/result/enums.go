@@ -13,6 +13,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():          texts(severity...),
 	reflect.TypeFor[Action]():           texts(Fail, Warn, Ignore),
 	reflect.TypeFor[RunStatus]():        texts(RunOK, RunFailed, RunVoid, RunCancelled),
+	reflect.TypeFor[VoidCause]():        texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidIncomplete),
 	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
 	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
 	reflect.TypeFor[TransportStatus]():  texts(TransportProved, TransportContradicted, TransportUnproven),
@@ -64,6 +65,23 @@ const (
 	RunVoid      RunStatus = "void"      // a cause outside the system under test
 	RunCancelled RunStatus = "cancelled" // we stopped it
 )
+
+// VoidCause is the kind of cause that made a run void.
+type VoidCause string
+
+// The causes of void runs.
+const (
+	VoidClock         VoidCause = "clock_step"          // the clock of the load generator's machine was stepped
+	VoidClient        VoidCause = "client"              // the load generator could not keep up, or failed
+	VoidGeneratorLost VoidCause = "load_generator_lost" // its process went away
+	VoidMachine       VoidCause = "machine"             // what else the servers' machine did
+	VoidIncomplete    VoidCause = "incomplete"          // an imported result holds a part of the run
+)
+
+// BySide reports whether the cause can depend on how fast a side is: a slow server keeps the
+// client busy, and a hungry one is throttled. A step of the clock and the loss of a process
+// befall all sides alike.
+func (c VoidCause) BySide() bool { return c != VoidClock && c != VoidGeneratorLost }
 
 // DecisionKind is what a decision is about.
 type DecisionKind string

@@ -36,7 +36,7 @@ func TestClockSteps(t *testing.T) {
 	if step := time.Duration(a.ClockStep); step < 29*time.Millisecond || step > 31*time.Millisecond {
 		t.Errorf("clock step %v, want 30ms", step)
 	}
-	if reason := (Limits{}).Void(a); reason == "" {
+	if cause, _ := (Limits{}).Void(a); cause != CauseClock {
 		t.Error("the run is not void")
 	}
 }

@@ -57,13 +57,23 @@ func (l Limits) withDefaults() Limits {
 	return def
 }
 
-// Void returns why a run is void, "" if it is not. Only the client's own failings make
+// Cause is the kind of failing of the client that makes a run void; "" is none.
+type Cause string
+
+// The causes.
+const (
+	CauseClock  Cause = "clock_step"          // the wall clock was stepped
+	CauseClient Cause = "client"              // the client could not keep up
+	CauseLost   Cause = "load_generator_lost" // a load generator in a process of its own went away
+)
+
+// Void returns why a run is void, nothing if it is not. Only the client's own failings make
 // a run void: late sends, a rate that it did not reach, a step of the clock. A closed
 // loop has no plan and can be void by the clock only.
-func (l Limits) Void(a record.Audit) (reason string) {
+func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	l = l.withDefaults()
 	if step := time.Duration(max(a.ClockStep, -a.ClockStep)); step > l.ClockStep {
-		return fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", readable(step), l.ClockStep)
+		return CauseClock, fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", readable(step), l.ClockStep)
 	}
 	limit := l.BurstLag
 	if a.PlannedRate > 0 {
@@ -74,13 +84,16 @@ func (l Limits) Void(a record.Audit) (reason string) {
 		limit = max(l.LagP99, time.Duration(l.LagShare*gap))
 	}
 	if lag := time.Duration(a.LagP99); lag > limit {
-		return fmt.Sprintf("the client was late: p99 of the lag of sends %v (limit %v)", readable(lag), readable(limit))
+		return CauseClient, fmt.Sprintf("the client was late: p99 of the lag of sends %v (limit %v)", readable(lag), readable(limit))
 	}
 	if a.RealisedRate < l.RateShare*a.PlannedRate {
-		return fmt.Sprintf("the client reached %.4g of %.4g planned requests per second (limit %.0f %%)",
+		return CauseClient, fmt.Sprintf("the client reached %.4g of %.4g planned requests per second (limit %.0f %%)",
 			a.RealisedRate, a.PlannedRate, 100*l.RateShare)
 	}
-	return l.strain(a)
+	if reason = l.strain(a); reason != "" {
+		return CauseClient, reason
+	}
+	return "", ""
 }
 
 // strain is why a run is void by a limit that has no default.

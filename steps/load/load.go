@@ -5,7 +5,7 @@
 //
 //	res, err := load.Run(ctx, load.Options{BaseURL: "http://127.0.0.1:8000", Model: "m", Workload: w, Seed: 1})
 //	values := record.Reduce(res.Run)
-//	void := load.Limits{}.Void(res.Run.Audit) // "" unless the client was the limit
+//	cause, void := load.Limits{}.Void(res.Run.Audit) // "" unless the client was the limit
 //
 // Connections speak HTTP/1.1 and are opened before the run, reused, and never proxied
 // or compressed. The time of every event is when the kernel received the bytes, on plain

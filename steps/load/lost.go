@@ -1,15 +1,12 @@
 package load
 
-// ClassLost is the class of a load generator in a process of its own that was lost.
-const ClassLost = "load_generator_lost"
-
 // LostError is a load generator in a process of its own that did not come up or went away.
 // What it had measured is gone with it, and nothing says that the server did it.
 type LostError struct{ Err error }
 
-// Error says how, with the class.
+// Error says how, with the cause.
 func (e *LostError) Error() string {
-	return "the load generator was lost: " + e.Err.Error() + " (" + ClassLost + ")"
+	return "the load generator was lost: " + e.Err.Error() + " (" + string(CauseLost) + ")"
 }
 
 // Unwrap returns the cause.

@@ -238,7 +238,7 @@ func (a *app) printLoad(f loadFlags, opt load.Options, run record.Run) error {
 	if err := f.format(a.Out, run, f, opt); err != nil {
 		return err
 	}
-	if reason := (load.Limits{}).Void(run.Audit); reason != "" {
+	if _, reason := (load.Limits{}).Void(run.Audit); reason != "" {
 		fmt.Fprintf(a.Err, "pipeline: the client was the limit: %s\n", reason)
 	}
 	return nil

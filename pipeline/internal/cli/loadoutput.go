@@ -79,9 +79,10 @@ func (a *app) printLoadJSON(run record.Run) error {
 	if err != nil {
 		return err
 	}
+	_, void := load.Limits{}.Void(run.Audit)
 	out := loadResult{
 		Schema: "pipeline/load/1.0", Sent: len(run.Requests), Metrics: record.Reduce(run), Histogram: histograms,
-		Audit: run.Audit, Void: load.Limits{}.Void(run.Audit),
+		Audit: run.Audit, Void: void,
 	}
 	out.Failed, out.Failures = record.Failures(run)
 	return a.writeJSON(out)

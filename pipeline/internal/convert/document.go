@@ -366,7 +366,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	}
 	switch {
 	case r.Cut != "":
-		out.Status, out.Reason = result.RunVoid, r.Cut
+		out.Status, out.Reason, out.VoidCause = result.RunVoid, r.Cut, result.VoidIncomplete
 	case len(out.Metrics) == 0 && r.Counts.Succeeded == 0:
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"
 	case out.Sent > 0 && r.Counts.FailedKnown:

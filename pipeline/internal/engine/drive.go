@@ -101,7 +101,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	case out.cause != nil:
 		out.run.Status, out.run.Reason, out.run.Metrics, out.run.Histograms = result.RunFailed, out.cause.Error(), nil, nil
 	case err != nil:
-		out.run.Status, out.run.Reason = result.RunVoid, r.o.Redact.String(err.Error())
+		out.run.Status, out.run.Reason, out.run.VoidCause = result.RunVoid, r.o.Redact.String(err.Error()), result.VoidClient
 	}
 	if out.run.Audit == nil {
 		out.run.Audit = map[string]any{}

@@ -36,7 +36,7 @@ type Watched struct {
 func (w Watched) apply(run *result.Run) {
 	run.Series = append(run.Series, w.Series...)
 	if w.Void != "" && run.Status == result.RunOK {
-		run.Status, run.Reason = result.RunVoid, w.Void
+		run.Status, run.Reason, run.VoidCause = result.RunVoid, w.Void, result.VoidMachine
 	}
 }
 

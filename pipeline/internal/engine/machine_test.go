@@ -115,7 +115,7 @@ func TestMachineAtFaultExcusesNoFailure(t *testing.T) {
 	} {
 		run := result.Run{Status: status, Reason: "its own"}
 		Watched{Void: "throttled"}.apply(&run)
-		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) {
+		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) || (run.VoidCause == result.VoidMachine) != (status == result.RunOK) {
 			t.Errorf("%s became %s (%s)", status, run.Status, run.Reason)
 		}
 	}

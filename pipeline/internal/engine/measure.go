@@ -24,20 +24,20 @@ func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) re
 	if herr != nil {
 		r.warn(fmt.Sprintf("no histograms: %v", herr))
 	}
-	void := limits(bm.Limits).Void(run.Audit)
+	limit, void := limits(bm.Limits).Void(run.Audit)
 	lost, isLost := errors.AsType[*load.LostError](err)
 	switch {
 	case cause != nil:
 		out.Status, out.Reason = result.RunFailed, cause.Error()
 	case isLost:
-		out.Status, out.Reason = result.RunVoid, r.o.Redact.String(lost.Error())
+		out.Status, out.Reason, out.VoidCause = result.RunVoid, r.o.Redact.String(lost.Error()), result.VoidCause(load.CauseLost)
 		return out
 	case err != nil:
 		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
 	case out.Failed == out.Sent:
 		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)+r.words(run)
 	case void != "":
-		out.Status, out.Reason = result.RunVoid, void
+		out.Status, out.Reason, out.VoidCause = result.RunVoid, void, result.VoidCause(limit)
 	default:
 		out.Status = result.RunOK
 	}

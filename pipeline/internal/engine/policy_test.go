@@ -8,6 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 	"pgregory.net/rapid"
 )
 
@@ -152,8 +153,19 @@ func TestLimits(t *testing.T) {
 		"less than it had":     {map[string]float64{"lag_p99": 0.039}, true},
 		"another kind of load": {map[string]float64{"burst_lag": 1}, true},
 	} {
-		if reason := limits(tc.set).Void(late); (reason != "") != tc.void {
+		if _, reason := limits(tc.set).Void(late); (reason != "") != tc.void {
 			t.Errorf("%s: void %q, want %v", name, reason, tc.void)
+		}
+	}
+}
+
+// The document knows each cause that the load generator has.
+func TestCausesOfVoidRuns(t *testing.T) {
+	for cause, want := range map[load.Cause]result.VoidCause{
+		load.CauseClock: result.VoidClock, load.CauseClient: result.VoidClient, load.CauseLost: result.VoidGeneratorLost,
+	} {
+		if got := result.VoidCause(cause); got != want || got.BySide() != (got == result.VoidClient) {
+			t.Errorf("%s is %s", cause, got)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// setAgainst are two cells under the declarations of a gate.
-type setAgainst struct {
+// cellPair are two cells under the declarations of a gate.
+type cellPair struct {
 	gate       string
 	base, head *result.Cell
 }
@@ -19,21 +19,21 @@ type setAgainst struct {
 // incomparable is set when the runs of two cells must not be set against each other: the
 // sides of a repeat, or the repeats of a side, did other work, were measured by another load
 // generator or ran elsewhere, and the file does not declare that they differ in it.
-func (c *court) incomparable(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) doubt {
-	at := setAgainst{g.Addr, base, head}
+func (c *collector) incomparable(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) exclusion {
+	at := cellPair{g.Addr, base, head}
 	if d, known := c.compared[at]; known {
 		return d
 	}
-	sides, untold := otherSides(base, head, c.declared(g, cmp))
-	d := earliest(sides, otherRepeats("base", base), otherRepeats("head", head))
-	c.compared[at], c.untold[at] = d, untold
+	sides, unknown := compareSides(base, head, c.declared(g, cmp))
+	d := earliest(sides, compareRepeats("base", base), compareRepeats("head", head))
+	c.compared[at], c.unknown[at] = d, unknown
 	return d
 }
 
-// remarks are what a reader of a comparison should know of how alike the sides are.
-func (c *court) remarks(g plan.Gate, base, head *result.Cell) []string {
-	if untold := c.untold[setAgainst{g.Addr, base, head}]; untold != "" {
-		return []string{"one side alone tells its " + untold + ": whether the other's is the same is not known"}
+// unknowns are what a reader of a comparison should know of how alike the sides are.
+func (c *collector) unknowns(g plan.Gate, base, head *result.Cell) []string {
+	if unknown := c.unknown[cellPair{g.Addr, base, head}]; unknown != "" {
+		return []string{"one side alone tells its " + unknown + ": whether the other's is the same is not known"}
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (c *court) remarks(g plan.Gate, base, head *result.Cell) []string {
 // declared is what the file lets the sides of a comparison differ in: the axis, what the
 // baseline lists, what their workloads differ in by the file, and the model where they are
 // servers of two.
-func (c *court) declared(g plan.Gate, cmp plan.Comparison) comparability.Declared {
+func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Declared {
 	out := comparability.Declare(g.Axis).And(g.Differ...)
 	_, base, okBase := c.plan.Cell(cmp.Base)
 	_, head, okHead := c.plan.Cell(cmp.Head)
@@ -63,8 +63,8 @@ func (c *court) declared(g plan.Gate, cmp plan.Comparison) comparability.Declare
 	return out
 }
 
-// otherSides compares the two runs of each repeat, and lists what only one of them tells.
-func otherSides(base, head *result.Cell, declared comparability.Declared) (first doubt, untold string) {
+// compareSides compares the two runs of each repeat, and lists what only one of them tells.
+func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown string) {
 	of := map[pass]result.Run{}
 	for _, r := range base.Current() {
 		if r.Status == result.RunOK {
@@ -79,7 +79,7 @@ func otherSides(base, head *result.Cell, declared comparability.Declared) (first
 		}
 		found := comparability.Compare(comparability.OfRun(base, b), comparability.OfRun(head, r), declared)
 		if invalid := found.Invalid(); len(invalid) > 0 {
-			first = earliest(first, doubt{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), invalid.Text("base", "head")), r.Pair()})
+			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), invalid.Text("base", "head")), r.Pair()})
 		}
 		for _, label := range found.Untold().Labels() {
 			if !slices.Contains(labels, label) {
@@ -90,8 +90,8 @@ func otherSides(base, head *result.Cell, declared comparability.Declared) (first
 	return first, strings.Join(labels, ", ")
 }
 
-// otherRepeats compares the repeats of a side with its first one, pass by pass.
-func otherRepeats(side string, cell *result.Cell) (first doubt) {
+// compareRepeats compares the repeats of a side with its first one, pass by pass.
+func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 	type one struct {
 		facts  comparability.Facts
 		repeat int
@@ -110,15 +110,15 @@ func otherRepeats(side string, cell *result.Cell) (first doubt) {
 		found := comparability.Compare(before.facts, facts, nil).Invalid().Within()
 		if len(found) > 0 {
 			names := [2]string{fmt.Sprintf("repeat %d", before.repeat), fmt.Sprintf("repeat %d", r.Pair())}
-			first = earliest(first, doubt{fmt.Sprintf("the repeats of the %s did not do the same work: %s", side, found.Text(names[0], names[1])), r.Pair()})
+			first = earliest(first, exclusion{fmt.Sprintf("the repeats of the %s did not do the same work: %s", side, found.Text(names[0], names[1])), r.Pair()})
 		}
 	}
 	return first
 }
 
-// apartFromFile is set when a cell and that of a baseline file are not alike. The file may be
+// differsFromFile is set when a cell and that of a baseline file are not alike. The file may be
 // another load generator's, and of other draws.
-func (c *court) apartFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
+func (c *collector) differsFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
 	declared := comparability.Declare(comparability.Tool, comparability.Seed).And(g.Differ...)
 	found := comparability.Compare(comparability.OfCell(doc, base), comparability.OfCell(c.doc, head), declared).Invalid()
 	if len(found) == 0 {

@@ -15,8 +15,8 @@ func decisionID(g plan.Gate, cmp plan.Comparison, id string) string {
 	return g.ID(cmp.Head, id)
 }
 
-// blank is a decision with everything but the verdict and the numbers.
-func (c *court) blank(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
+// newDecision is a decision with everything but the verdict and the numbers.
+func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
 	d := result.Decision{
 		ID: decisionID(g, cmp, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
 		Head: cmp.HeadValue, Base: cmp.BaseValue, Metric: id, Margin: g.Margin,

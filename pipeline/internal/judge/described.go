@@ -12,7 +12,7 @@ import (
 
 // described sets a cell beside the same cell of a stored document. The two were not
 // measured together, so the numbers are shown and nothing is decided.
-func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
+func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 	doc, err := c.baseline(g.BaselinePath)
 	if err != nil {
 		return err
@@ -23,15 +23,15 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	base := index(doc)[key(g.Benchmark, cmp.Head)]
 	for _, id := range g.Of(cmp) {
-		d := c.blank(g, cmp, id)
+		d := c.newDecision(g, cmp, id)
 		d.BaseCell = cmp.Head
 		describe(&d, base, head, id)
 		if base != nil {
-			if other := c.apartFromFile(g, doc, base, head); other != "" {
+			if other := c.differsFromFile(g, doc, base, head); other != "" {
 				d.Verdict, d.Reason = result.Invalid, other
 			}
 		}
-		if invalid := transportDoubt(g, base, head).reason; invalid != "" {
+		if invalid := transportExclusion(g, base, head).reason; invalid != "" {
 			d.Verdict, d.Reason = result.Invalid, invalid
 		}
 		c.add(gate, d)
@@ -39,7 +39,7 @@ func (c *court) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 	return nil
 }
 
-func (c *court) baseline(path string) (*result.Document, error) {
+func (c *collector) baseline(path string) (*result.Document, error) {
 	if doc, ok := c.baselines[path]; ok {
 		return doc, nil
 	}

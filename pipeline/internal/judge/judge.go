@@ -29,10 +29,10 @@ type Options struct {
 	History *history.History
 }
 
-// AssertResult is what a limit says of one cell.
+// AssertResult is the outcome of a limit on one cell.
 type AssertResult struct {
 	Holds bool
-	// Message says why it does not hold.
+	// Message is why it does not hold.
 	Message string
 	// Limits are the comparisons that the condition consists of.
 	Limits []AssertLimit
@@ -55,8 +55,8 @@ type AssertInput struct {
 // Judge fills the gates of the document, its verdict and its exit code. An error means
 // that the judgement itself could not be made, not that a gate failed.
 func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
-	c := newCourt(p, doc, opt)
-	if err := c.hearing(); err != nil {
+	c := newCollector(p, doc, opt)
+	if err := c.collect(); err != nil {
 		return err
 	}
 	if err := c.decide(); err != nil {
@@ -71,13 +71,13 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	return nil
 }
 
-// hearing opens every gate and adds its comparisons to the family.
-func (c *court) hearing() error {
+// collect opens every gate and adds its comparisons to the family.
+func (c *collector) collect() error {
 	for _, g := range c.plan.Gates {
-		c.doc.Gates = append(c.doc.Gates, c.open(g))
+		c.doc.Gates = append(c.doc.Gates, c.newGate(g))
 		gate := len(c.doc.Gates) - 1
 		for _, cmp := range g.Comparisons {
-			if err := c.hear(gate, g, cmp); err != nil {
+			if err := c.addComparison(gate, g, cmp); err != nil {
 				return fmt.Errorf("judging %s: %w", g.Addr, err)
 			}
 		}
@@ -88,32 +88,32 @@ func (c *court) hearing() error {
 	return nil
 }
 
-// court collects the family and remembers where each decision belongs.
-type court struct {
-	plan      *plan.Plan
-	doc       *result.Document
-	opt       Options
-	cells     map[string]*result.Cell // by benchmark and hash
-	baselines map[string]*result.Document
-	compared  map[setAgainst]doubt // what keeps two cells from being compared
-	untold    map[setAgainst]string
-	refused   map[place]string // comparisons of success rates that are invalid
-	lost      map[place]string // why fewer pairs than there should be allow no pass
+// collector collects the family and remembers where each decision belongs.
+type collector struct {
+	plan           *plan.Plan
+	doc            *result.Document
+	opt            Options
+	cells          map[string]*result.Cell // by benchmark and hash
+	baselines      map[string]*result.Document
+	compared       map[cellPair]exclusion // what keeps two cells from being compared
+	unknown        map[cellPair]string
+	invalidSuccess map[position]string // comparisons of success rates that are invalid
+	shortages      map[position]string // why fewer pairs than there should be allow no pass
 
 	family      gates.Family
-	comparisons []place
-	success     []place
+	comparisons []position
+	success     []position
 }
 
-// place is where a decision goes: a gate of the document and a decision of it.
-type place struct{ gate, decision int }
+// position is where a decision goes: a gate of the document and a decision of it.
+type position struct{ gate, decision int }
 
-func newCourt(p *plan.Plan, doc *result.Document, opt Options) *court {
+func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
 	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
-	return &court{
-		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[setAgainst]doubt{},
-		untold: map[setAgainst]string{}, refused: map[place]string{}, lost: map[place]string{},
+	return &collector{
+		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[cellPair]exclusion{},
+		unknown: map[cellPair]string{}, invalidSuccess: map[position]string{}, shortages: map[position]string{},
 		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
 	}
 }
@@ -140,7 +140,7 @@ func index(doc *result.Document) map[string]*result.Cell {
 	return cells
 }
 
-func (c *court) open(g plan.Gate) result.Gate {
+func (c *collector) newGate(g plan.Gate) result.Gate {
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
 		BaselineKind: result.BaselineKind(g.BaselineKind), Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
@@ -150,8 +150,8 @@ func (c *court) open(g plan.Gate) result.Gate {
 	}
 }
 
-// hear adds one comparison of a gate to the family, or decides it where no test is needed.
-func (c *court) hear(gate int, g plan.Gate, cmp plan.Comparison) error {
+// addComparison adds one comparison of a gate to the family, or decides it where no test is needed.
+func (c *collector) addComparison(gate int, g plan.Gate, cmp plan.Comparison) error {
 	switch {
 	case g.Assert:
 		return c.limit(gate, g, cmp)
@@ -164,17 +164,19 @@ func (c *court) hear(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 }
 
-// add appends a decision to a gate and says where it went.
-func (c *court) add(gate int, d result.Decision) place {
+// add appends a decision to a gate and returns its position.
+func (c *collector) add(gate int, d result.Decision) position {
 	g := &c.doc.Gates[gate]
 	g.Decisions = append(g.Decisions, d)
-	return place{gate, len(g.Decisions) - 1}
+	return position{gate, len(g.Decisions) - 1}
 }
 
-func (c *court) at(p place) *result.Decision { return &c.doc.Gates[p.gate].Decisions[p.decision] }
+func (c *collector) at(p position) *result.Decision {
+	return &c.doc.Gates[p.gate].Decisions[p.decision]
+}
 
 // decide judges the whole family at once and writes the decisions back.
-func (c *court) decide() error {
+func (c *collector) decide() error {
 	if len(c.family.Comparisons)+len(c.family.Success) == 0 {
 		return nil
 	}
@@ -192,15 +194,15 @@ func (c *court) decide() error {
 		if d.Tested && c.plan.HasSuites() { // the gates' shares are no longer all there is
 			at.HolmLevel = d.Level
 		}
-		c.withoutPairs(c.comparisons[i])
+		c.applyShortage(c.comparisons[i])
 	}
 	for i, d := range j.Success {
 		at := c.at(c.success[i])
 		fill(at, d, c.plan.Alpha)
-		if why, refused := c.refused[c.success[i]]; refused {
+		if why, invalidSuccess := c.invalidSuccess[c.success[i]]; invalidSuccess {
 			at.Verdict, at.Reason = result.Invalid, why
 		}
-		c.withoutPairs(c.success[i])
+		c.applyShortage(c.success[i])
 	}
 	return nil
 }

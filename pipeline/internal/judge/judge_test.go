@@ -68,9 +68,9 @@ func run(repeat int, ttft float64) result.Run {
 
 // again makes the third run of a cell void, with a value or without one, and measures its
 // repeat again.
-func (s session) again(cell int, reason string, ttft float64) {
+func (s session) again(cell int, cause result.VoidCause, ttft float64) {
 	r := &s.doc.Benchmarks[0].Cells[cell].Runs[2]
-	r.Status, r.Reason = result.RunVoid, reason
+	r.Status, r.Reason, r.VoidCause = result.RunVoid, "as it goes", cause
 	if r.Metrics["ttft.p50"] = ttft; ttft == 0 {
 		delete(r.Metrics, "ttft.p50")
 	}
@@ -116,11 +116,11 @@ func TestVerdicts(t *testing.T) {
 				s.add(cell, again)
 			}
 		}, result.Pass, 0, ""},
-		{"a slow head is void and measured again", func(s session) { s.again(1, "the client was late", 0.2) }, result.Inconclusive, 0, "void in 1 repeat and measured again"},
-		{"a head as fast as ever is void and measured again", func(s session) { s.again(1, "the client was late", 0.1) }, result.Pass, 0, ""},
-		{"a head without a value is void and measured again", func(s session) { s.again(1, "the client was late", 0) }, result.Inconclusive, 0, "void in 1 repeat"},
-		{"a slow base is void and measured again", func(s session) { s.again(0, "the client was late", 0.2) }, result.Pass, 0, ""},
-		{"a clock is stepped under a slow head", func(s session) { s.again(1, "the clock was stepped by 1s", 0.2) }, result.Pass, 0, ""},
+		{"a slow head is void and measured again", func(s session) { s.again(1, result.VoidClient, 0.2) }, result.Inconclusive, 0, "void in 1 repeat and measured again"},
+		{"a head as fast as ever is void and measured again", func(s session) { s.again(1, result.VoidClient, 0.1) }, result.Pass, 0, ""},
+		{"a head without a value is void and measured again", func(s session) { s.again(1, result.VoidClient, 0) }, result.Inconclusive, 0, "void in 1 repeat"},
+		{"a slow base is void and measured again", func(s session) { s.again(0, result.VoidClient, 0.2) }, result.Pass, 0, ""},
+		{"a clock is stepped under a slow head", func(s session) { s.again(1, result.VoidClock, 0.2) }, result.Pass, 0, ""},
 		{"a repeat with a failed head is measured again", func(s session) {
 			s.doc.Benchmarks[0].Cells[0].Runs[2].Status = result.RunVoid
 			dead(&s.doc.Benchmarks[0].Cells[1].Runs[2])
@@ -220,9 +220,9 @@ func TestLimits(t *testing.T) {
 
 	// A server that never answered is not worse than anything: it was not measured.
 	for name, run := range map[string]result.Run{
-		"did not start":    {Status: result.RunFailed, Reason: "exit status 1"},
-		"refused all":      {Status: result.RunFailed, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
-		"refused, as ever": {Status: result.RunOK, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
+		"did not start":           {Status: result.RunFailed, Reason: "exit status 1"},
+		"invalidSuccess all":      {Status: result.RunFailed, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
+		"invalidSuccess, as ever": {Status: result.RunOK, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
 	} {
 		runs := s.doc.Benchmarks[0].Cells[1].Runs
 		for i := range runs {

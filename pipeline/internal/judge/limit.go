@@ -14,14 +14,14 @@ import (
 // limit judges an assert on one cell: on the geometric means over the valid runs, with
 // the single runs beyond the limit listed. Each comparison of the condition is a decision
 // with its own value and limit.
-func (c *court) limit(gate int, g plan.Gate, on plan.Comparison) error {
+func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	cell := c.cells[key(g.Benchmark, on.Head)]
 	_, planned, ok := c.plan.Cell(on.Head)
 	if cell == nil || !ok {
 		return fmt.Errorf("cell %s is in the plan but not in the document", on.Head)
 	}
 	runs := cell.Current()
-	d := c.blank(g, on, "")
+	d := c.newDecision(g, on, "")
 	d.Kind, d.Label, d.N, d.Margin = result.KindAssert, "limit", valid(runs), 0
 	in := assertInput(runs)
 	if reason, infrastructure := unanswered(runs, in); reason != "" {
@@ -37,7 +37,7 @@ func (c *court) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	if err != nil {
 		return err
 	}
-	invalid := transportDoubt(g, cell).reason
+	invalid := transportExclusion(g, cell).reason
 	for i, l := range found.parts() {
 		part := limitDecision(d, l, i)
 		switch {
@@ -85,7 +85,7 @@ func limitDecision(d result.Decision, l AssertLimit, i int) result.Decision {
 	return d
 }
 
-// unanswered says why a limit has nothing to be set against: "" where it has. A server that
+// unanswered returns why a limit has nothing to be set against, "" where it has. A server that
 // answered no request at all has not been measured, so nothing is known to be worse: what
 // failed is the infrastructure.
 func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructure bool) {
@@ -108,12 +108,12 @@ func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructur
 	return "the server answered no request: " + why, true
 }
 
-// failedConnect is the class of requests that found nobody to answer.
+// failedConnect is the class of requests that could not connect.
 const failedConnect = "connect"
 
 // runsBeyond lists, for each comparison of a condition, the repeats whose own values break
 // it.
-func (c *court) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run, limits int) ([][]string, error) {
+func (c *collector) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run, limits int) ([][]string, error) {
 	out := make([][]string, limits)
 	for _, r := range runs {
 		if r.Status != result.RunOK {

@@ -10,20 +10,20 @@ import (
 
 // Look is where a session with several looks stands.
 type Look struct {
-	// Stop says that further repeats would not be judged.
+	// Stop is set where further repeats would not be judged.
 	Stop bool
 	// Open are the comparisons that wait for more repeats, of All; Next is the number of
 	// repeats at the next look.
 	Open, All, Next int
 }
 
-// Ask judges what a document holds so far, and says whether to go on. It is a function
+// TakeLook judges what a document holds so far, and returns whether to go on. It is a function
 // of the plan and of what was measured, so that a resumed session gets the same answer.
 // The document is not changed.
-func Ask(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
+func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 	partial := *doc
-	c := newCourt(p, &partial, opt)
-	if err := c.hearing(); err != nil {
+	c := newCollector(p, &partial, opt)
+	if err := c.collect(); err != nil {
 		return Look{}, err
 	}
 	all := len(c.family.Comparisons) + len(c.family.Success)
@@ -38,13 +38,13 @@ func Ask(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 }
 
 // sequence is the family with its looks.
-func (c *court) sequence(ended bool) gates.Sequence {
+func (c *collector) sequence(ended bool) gates.Sequence {
 	looks, before := c.plan.SessionLooks()
 	return gates.Sequence{Family: c.family, Looks: looks, Before: before, Ended: ended}
 }
 
 // judgement judges the family: at its looks, or once.
-func (c *court) judgement() (gates.Judgement, error) {
+func (c *collector) judgement() (gates.Judgement, error) {
 	if len(c.plan.Looks) < 2 {
 		return gates.Judge(c.family)
 	}

@@ -12,7 +12,7 @@ import (
 
 // paired adds the metrics of one pair of cells, and the comparison of their success
 // rates, to the family.
-func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
+func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	base, head := c.cells[key(g.Benchmark, cmp.Base)], c.cells[key(g.Benchmark, cmp.Head)]
 	if head == nil {
 		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
@@ -35,29 +35,29 @@ func (c *court) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()), Voided: voided(m, base, head),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}
-		missing, why := c.doubts(g, m, cmp, base, head, len(comparison.Pairs))
-		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, why.reason, why.from
+		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
+		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
-		d := c.blank(g, cmp, id)
-		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", why.from
-		d.Warnings = c.remarks(g, base, head)
+		d := c.newDecision(g, cmp, id)
+		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
+		d.Warnings = c.unknowns(g, base, head)
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
-		c.lost[at] = c.shortage(g, m, base, head)
+		c.shortages[at] = c.shortage(g, m, base, head)
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
 	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
 		return nil // nothing ran: the metrics say missing
 	}
 	c.family.Success = append(c.family.Success, success)
-	d := c.blank(g, cmp, "success.rate")
+	d := c.newDecision(g, cmp, "success.rate")
 	d.Kind = result.KindSuccess
 	at := c.add(gate, d)
 	c.success = append(c.success, at)
 	if why := c.incomparable(g, cmp, base, head).reason; why != "" {
-		c.refused[at] = why
+		c.invalidSuccess[at] = why
 	}
-	c.lost[at] = c.alone(g, base, head)
+	c.shortages[at] = c.withoutPartner(g, base, head)
 	return nil
 }
 
@@ -69,24 +69,24 @@ func shown(c gates.Comparison) (out []result.Pair) {
 	return out
 }
 
-// doubts says why a comparison has nothing to decide on, or must not be decided.
-func (c *court) doubts(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing string, d doubt) {
+// exclude returns why a comparison has nothing to decide on, or must not be decided.
+func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing string, d exclusion) {
 	if cmp.Base == "" {
-		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), doubt{}
+		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.incomparable(g, cmp, base, head), c.unpairable(g, cmp), transportDoubt(g, base, head), doubt{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.incomparable(g, cmp, base, head), c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)})
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}
-	if d = earliest(d, lostToVoids(base, head, pairs)); d.reason == "" && pairs == 0 {
-		return noPairs(base, head), doubt{}
+	if d = earliest(d, excludeVoids(base, head, pairs)); d.reason == "" && pairs == 0 {
+		return noPairs(base, head), exclusion{}
 	}
 	return "", d
 }
 
-// lostToVoids is set when pairs were lost to causes outside of the system under test and
+// excludeVoids is set when pairs were lost to causes outside of the system under test and
 // measuring them again did not bring them back.
-func lostToVoids(base, head *result.Cell, pairs int) doubt {
+func excludeVoids(base, head *result.Cell, pairs int) exclusion {
 	measured := map[int]bool{}
 	var first result.Run
 	from := 0
@@ -99,9 +99,9 @@ func lostToVoids(base, head *result.Cell, pairs int) doubt {
 		}
 	}
 	if from == 0 {
-		return doubt{}
+		return exclusion{}
 	}
-	return doubt{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from}
+	return exclusion{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from}
 }
 
 func noPairs(base, head *result.Cell) string {
@@ -117,17 +117,17 @@ func noPairs(base, head *result.Cell) string {
 	}
 }
 
-func overloaded(base, head *result.Cell) doubt {
+func overloaded(base, head *result.Cell) exclusion {
 	b, bFrom := overloads(base.Current())
 	h, hFrom := overloads(head.Current())
 	if b+h == 0 {
-		return doubt{}
+		return exclusion{}
 	}
 	from := max(bFrom, hFrom)
 	if b > 0 && h > 0 {
 		from = min(bFrom, hFrom)
 	}
-	return doubt{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
+	return exclusion{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
 		b, valid(base.Current()), h, valid(head.Current())), from}
 }
 
@@ -155,7 +155,7 @@ func valid(runs []result.Run) int {
 
 // descriptive gives the reason why a comparison is described and not decided: there are no
 // repeats of launches, or servers that the pipeline did not launch share one.
-func (c *court) descriptive(targets ...string) string {
+func (c *collector) descriptive(targets ...string) string {
 	if c.opt.Descriptive != "" {
 		return c.opt.Descriptive
 	}
@@ -165,7 +165,7 @@ func (c *court) descriptive(targets ...string) string {
 	return ""
 }
 
-func (c *court) repeats(benchmark string) int {
+func (c *collector) repeats(benchmark string) int {
 	for _, b := range c.plan.Benchmarks {
 		if b.Addr == benchmark {
 			return b.RepeatMax

@@ -73,10 +73,10 @@ func TestPassesDoTheSameWork(t *testing.T) {
 		}
 	}
 	cells, g := s.doc.Benchmarks[0].Cells, s.plan.Gates[0]
-	incomparable := func() doubt {
-		return newCourt(s.plan, s.doc, Options{}).incomparable(g, g.Comparisons[0], &cells[0], &cells[1])
+	incomparable := func() exclusion {
+		return newCollector(s.plan, s.doc, Options{}).incomparable(g, g.Comparisons[0], &cells[0], &cells[1])
 	}
-	if got := incomparable(); got != (doubt{}) {
+	if got := incomparable(); got != (exclusion{}) {
 		t.Errorf("equal work is taken for unequal: %+v", got)
 	}
 	cells[1].Runs[3].Audit["work_hash"] = "another"

@@ -13,7 +13,7 @@ import (
 // stored sets a cell of this session against earlier sessions of the history. The unit is
 // the session: its repeats make its value better known and the spread between sessions no
 // smaller.
-func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
+func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	head := c.cells[key(g.Benchmark, cmp.Head)]
 	if head == nil {
 		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
@@ -25,7 +25,7 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
 		}
 		window := c.window(g, head, id)
-		d := c.blank(g, cmp, id)
+		d := c.newDecision(g, cmp, id)
 		d.BaseCell, d.Head, d.Base = cmp.Head, "this session", sessions(len(window.Points), g)
 		if window.Note != "" {
 			d.Warnings = append(d.Warnings, "sessions of the history that were "+window.Note)
@@ -49,7 +49,7 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 		return nil
 	}
 	c.family.Success = append(c.family.Success, *success)
-	d := c.blank(g, cmp, "success.rate")
+	d := c.newDecision(g, cmp, "success.rate")
 	d.Kind, d.BaseCell = result.KindSuccess, cmp.Head
 	for _, r := range success.Base {
 		d.Earlier = append(d.Earlier, result.Requests{Sent: r.Sent, Failed: r.Failed})
@@ -59,7 +59,7 @@ func (c *court) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 }
 
 // window asks the history for the sessions of a cell.
-func (c *court) window(g plan.Gate, head *result.Cell, id string) history.Window {
+func (c *collector) window(g plan.Gate, head *result.Cell, id string) history.Window {
 	if c.opt.History == nil || g.Stored == nil {
 		return history.Window{}
 	}
@@ -87,7 +87,7 @@ func sessions(n int, g plan.Gate) string {
 }
 
 // prediction is the comparison of this session's value with those of the history.
-func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
+func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
 	out := gates.Comparison{
 		ID: decisionID(g, cmp, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
 		Test: gates.Prediction, CanFail: g.OnRegression == "fail", Unpaired: &gates.Samples{},
@@ -104,7 +104,7 @@ func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, he
 		out.Invalid = overloaded(&result.Cell{}, head).reason
 	}
 	if out.Invalid == "" {
-		out.Invalid = transportDoubt(g, head).reason
+		out.Invalid = transportExclusion(g, head).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out
@@ -114,7 +114,7 @@ func (c *court) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, he
 // Each of those is one run, since the history does not keep the runs of a session apart, and
 // there is no repeat of theirs to pair with. Their launches are not compared: a session
 // whose server failed is no baseline.
-func (c *court) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
+func (c *collector) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
 	out := &gates.Success{
 		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
 		Head: outcomes(head.Current()), Unpaired: true, Sides: g.Baseline + " and " + head.Target,

@@ -11,13 +11,13 @@ import (
 
 // suites adds the ratios of geometric means over all cells of a gate to the family. Where
 // the head of one of the cells fails more often, they can pass as little as that cell.
-func (c *court) suites(gate int, g plan.Gate) error {
+func (c *collector) suites(gate int, g plan.Gate) error {
 	for _, s := range g.Suites() {
 		comparison, err := s.Compare(g, c.plan.Alpha, c.family.Comparisons)
 		if err != nil {
 			return err
 		}
-		d := c.blank(g, plan.Comparison{HeadValue: s.HeadValue, BaseValue: s.BaseValue, Values: []result.AxisValue{}}, s.Metric)
+		d := c.newDecision(g, plan.Comparison{HeadValue: s.HeadValue, BaseValue: s.BaseValue, Values: []result.AxisValue{}}, s.Metric)
 		d.ID, d.Margin, d.SuiteCells = comparison.ID, g.SuiteMargin, len(s.Heads)
 		d.Label = fmt.Sprintf("%s over %d cells", d.Label, d.SuiteCells)
 		d.Pairs = shown(gates.Comparison{Pairs: comparison.Pairs})
@@ -29,7 +29,7 @@ func (c *court) suites(gate int, g plan.Gate) error {
 }
 
 // guard names a suite in the comparisons of success rates of its cells.
-func (c *court) guard(g plan.Gate, s plan.Suite, id string) {
+func (c *collector) guard(g plan.Gate, s plan.Suite, id string) {
 	for i := range c.family.Success {
 		success := &c.family.Success[i]
 		if slices.ContainsFunc(s.Heads, func(head string) bool { return slices.Contains(success.Metrics, g.ID(head, s.Metric)) }) {

@@ -7,9 +7,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// transportDoubt says why cells must not be judged for how their KV cache moved: it went
+// transportExclusion returns why cells must not be judged for how their KV cache moved: it went
 // another way than declared, or not at all; or nothing proves it and the gate fails that.
-func transportDoubt(g plan.Gate, cells ...*result.Cell) doubt {
+func transportExclusion(g plan.Gate, cells ...*result.Cell) exclusion {
 	d := transportOf(result.TransportContradicted, cells...)
 	if g.OnUnprovenTransport == "fail" {
 		d = earliest(d, transportOf(result.TransportUnproven, cells...))
@@ -18,8 +18,8 @@ func transportDoubt(g plan.Gate, cells ...*result.Cell) doubt {
 }
 
 // transportOf describes the first repeat with a run that counts and whose transport has a
-// status, and how many runs there are; no doubt if there is none.
-func transportOf(status result.TransportStatus, cells ...*result.Cell) doubt {
+// status, and how many runs there are; the zero exclusion if there is none.
+func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion {
 	var first result.Run
 	target, n, all := "", 0, 0
 	for _, cell := range cells {
@@ -40,13 +40,13 @@ func transportOf(status result.TransportStatus, cells ...*result.Cell) doubt {
 		}
 	}
 	if n == 0 {
-		return doubt{}
+		return exclusion{}
 	}
-	return doubt{fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Repeat, first.Transport.Reason), first.Pair()}
+	return exclusion{fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Repeat, first.Transport.Reason), first.Pair()}
 }
 
 // warnOfTransport adds to the decisions of gates that want it what nothing proves.
-func (c *court) warnOfTransport() {
+func (c *collector) warnOfTransport() {
 	for i, g := range c.plan.Gates {
 		if g.OnUnprovenTransport != "warn" {
 			continue

@@ -25,7 +25,7 @@ func TestTransports(t *testing.T) {
 		{"contradicted head", 1, result.TransportContradicted, []int{3}, "warn", result.Invalid, false},
 		{"contradicted base", 0, result.TransportContradicted, []int{1, 2, 3, 4}, "ignore", result.Invalid, false},
 		{"unproven, warned of", 1, result.TransportUnproven, []int{2, 4}, "warn", result.Pass, true},
-		{"unproven, refused", 1, result.TransportUnproven, []int{2}, "fail", result.Invalid, false},
+		{"unproven, invalidSuccess", 1, result.TransportUnproven, []int{2}, "fail", result.Invalid, false},
 		{"unproven, ignored", 1, result.TransportUnproven, []int{2}, "ignore", result.Pass, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,18 +61,18 @@ func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 		r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "x"}
 		r.Status = result.RunVoid
 	})
-	if got := transportDoubt(s.plan.Gates[0], &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
-		t.Errorf("doubted: %s", got.reason)
+	if got := transportExclusion(s.plan.Gates[0], &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
+		t.Errorf("excluded: %s", got.reason)
 	}
 }
 
 // What one look has decided is not undone by what a later repeat shows of the transport, of
-// the work, or of the load; what was open is invalid, from whichever side the doubt comes.
+// the work, or of the load; what was open is invalid, from whichever side the exclusion comes.
 func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
 	for name, tt := range map[string]struct {
-		cell   int
-		doubt  func(*result.Run)
-		reason string
+		cell      int
+		exclusion func(*result.Run)
+		reason    string
 	}{
 		"contradicted head": {1, func(r *result.Run) {
 			r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "over TCP"}
@@ -92,7 +92,7 @@ func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
 				s.add(1, run(r, 0.1))
 			}
 			s.each(0, func(r *result.Run) { r.Metrics["ttft.p99"] *= 1 + 0.3*float64(r.Repeat%2) })
-			tt.doubt(&s.doc.Benchmarks[0].Cells[tt.cell].Runs[at-1])
+			tt.exclusion(&s.doc.Benchmarks[0].Cells[tt.cell].Runs[at-1])
 			if err := Judge(s.plan, s.doc, Options{}); err != nil {
 				t.Fatal(err)
 			}
@@ -111,13 +111,13 @@ func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
 	}
 }
 
-// Of two doubts the earlier one counts, whichever is found first.
+// Of two exclusions the earlier one counts, whichever is found first.
 func TestTheEarliestDoubtCounts(t *testing.T) {
-	late, early, always := doubt{"late", 7}, doubt{"early", 3}, doubt{"always", 0}
+	late, early, always := exclusion{"late", 7}, exclusion{"early", 3}, exclusion{"always", 0}
 	for _, tt := range []struct {
-		in   []doubt
-		want doubt
-	}{{nil, doubt{}}, {[]doubt{{}, late}, late}, {[]doubt{late, early}, early}, {[]doubt{early, late, always}, always}, {[]doubt{early, {"other", 3}}, early}} {
+		in   []exclusion
+		want exclusion
+	}{{nil, exclusion{}}, {[]exclusion{{}, late}, late}, {[]exclusion{late, early}, early}, {[]exclusion{early, late, always}, always}, {[]exclusion{early, {"other", 3}}, early}} {
 		if got := earliest(tt.in...); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
 		}

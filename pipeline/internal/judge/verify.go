@@ -15,8 +15,7 @@ import (
 // Verify judges a document again from the evidence that is in it, and returns what does not
 // follow from that: decisions whose verdict or figures are others than those of their pairs,
 // gates whose verdict is not that of their decisions, and an exit code that is not that of
-// the gates. Whoever gets a document from somebody else can publish what it says of its runs
-// only so.
+// the gates. A document from elsewhere can be published only if nothing is returned.
 //
 // It cannot tell whether the runs themselves are made up, and it takes the word of a document
 // that something is missing, invalid or not to be decided: such a comparison is not green. The
@@ -37,7 +36,7 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	return errors.Join(v.problems...)
 }
 
-// most problems that are told.
+// mostProblems are listed.
 const mostProblems = 10
 
 // verifier puts the family of a document together again.
@@ -46,14 +45,14 @@ type verifier struct {
 	tests    gates.Tests
 	cells    map[string]*result.Cell
 	family   gates.Family
-	compared []judgedAs // by the family's comparisons
-	success  []judgedAs
+	compared []judged // by the family's comparisons
+	success  []judged
 	suites   bool
 	problems []error
 }
 
-// judgedAs is a decision of the document.
-type judgedAs struct {
+// judged is a decision of the document.
+type judged struct {
 	gate *result.Gate
 	*result.Decision
 }
@@ -99,8 +98,8 @@ func (v *verifier) summaries() {
 // gate adds a gate's decisions to the family.
 func (v *verifier) gate(g *result.Gate) {
 	for i := range g.Decisions {
-		d := judgedAs{g, &g.Decisions[i]}
-		v.registered(d)
+		d := judged{g, &g.Decisions[i]}
+		v.checkMetric(d)
 		switch {
 		case d.Kind == result.KindAssert:
 			if g.BaselineKind != "" || len(d.Pairs) > 0 {
@@ -111,18 +110,18 @@ func (v *verifier) gate(g *result.Gate) {
 		case g.BaselineKind == "stored":
 			v.stored(d)
 		default: // of a file: described, and not decided
-			v.notGreen(d)
+			v.checkNotGreen(d)
 		}
 	}
 	for i := range g.Decisions {
-		if d := (judgedAs{g, &g.Decisions[i]}); d.SuiteCells > 0 {
+		if d := (judged{g, &g.Decisions[i]}); d.SuiteCells > 0 {
 			v.suite(d)
 		}
 	}
 }
 
 // name of a decision in a message.
-func (d judgedAs) name() string {
+func (d judged) name() string {
 	var at []string
 	for _, value := range d.Values {
 		at = append(at, value.Name+"="+value.Value)
@@ -130,8 +129,8 @@ func (d judgedAs) name() string {
 	return strings.Join(append([]string{d.gate.Addr, d.Metric}, at...), " ")
 }
 
-// registered checks what a decision says of its metric.
-func (v *verifier) registered(d judgedAs) {
+// checkMetric checks what a decision says of its metric.
+func (v *verifier) checkMetric(d judged) {
 	if d.Kind == result.KindAssert {
 		return
 	}
@@ -146,15 +145,15 @@ func (v *verifier) registered(d judgedAs) {
 	}
 }
 
-// notGreen refuses a decision that nothing in the document supports.
-func (v *verifier) notGreen(d judgedAs) {
+// checkNotGreen refuses a decision that nothing in the document supports.
+func (v *verifier) checkNotGreen(d judged) {
 	if d.Verdict != result.Inconclusive && d.Verdict != result.Missing && d.Verdict != result.Invalid {
 		v.addf("%s is %s, and has nothing to be decided by", d.name(), d.Verdict)
 	}
 }
 
 // sides are the cells of a decision; one that is not there has no runs.
-func (v *verifier) sides(d judgedAs) (base, head *result.Cell) {
+func (v *verifier) sides(d judged) (base, head *result.Cell) {
 	base, head = v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)]
 	if base == nil || d.BaseCell == "" {
 		base = &result.Cell{}
@@ -166,7 +165,7 @@ func (v *verifier) sides(d judgedAs) (base, head *result.Cell) {
 }
 
 // paired adds a comparison of two cells.
-func (v *verifier) paired(d judgedAs) {
+func (v *verifier) paired(d judged) {
 	base, head := v.sides(d)
 	switch {
 	case d.SuiteCells > 0:
@@ -185,12 +184,12 @@ func (v *verifier) paired(d judgedAs) {
 	if c.InvalidFrom = d.InvalidFrom; c.InvalidFrom > 0 && c.Invalid == "" {
 		c.Invalid = "seen after the decision"
 	}
-	v.samePairs(d, shown(c))
+	v.checkPairs(d, shown(c))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 }
 
 // comparison is what all comparisons of metrics have.
-func (v *verifier) comparison(d judgedAs, m metric.Metric) gates.Comparison {
+func (v *verifier) comparison(d judged, m metric.Metric) gates.Comparison {
 	c := gates.Comparison{
 		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == result.Fail,
 	}
@@ -204,7 +203,7 @@ func (v *verifier) comparison(d judgedAs, m metric.Metric) gates.Comparison {
 }
 
 // stored adds a comparison with sessions of the history.
-func (v *verifier) stored(d judgedAs) {
+func (v *verifier) stored(d judged) {
 	_, head := v.sides(d)
 	switch {
 	case d.Kind == result.KindSuccess:
@@ -215,7 +214,7 @@ func (v *verifier) stored(d judgedAs) {
 		v.addSuccess(d, s)
 		return
 	case len(d.Sessions) == 0:
-		v.notGreen(d)
+		v.checkNotGreen(d)
 		return
 	}
 	m, _ := metric.Lookup(d.Metric)
@@ -228,7 +227,7 @@ func (v *verifier) stored(d judgedAs) {
 }
 
 // addSuccess adds a comparison of success rates, which guards the metrics of its cells.
-func (v *verifier) addSuccess(d judgedAs, s gates.Success) {
+func (v *verifier) addSuccess(d judged, s gates.Success) {
 	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.OnRegression == result.Fail
 	for _, of := range v.compared {
 		if of.gate == d.gate && of.Cell == d.Cell && of.BaseCell == d.BaseCell {
@@ -239,7 +238,7 @@ func (v *verifier) addSuccess(d judgedAs, s gates.Success) {
 }
 
 // suite adds a comparison of several cells together.
-func (v *verifier) suite(d judgedAs) {
+func (v *verifier) suite(d judged) {
 	var cells []gates.Comparison
 	var ids []string
 	for i, of := range v.compared {
@@ -253,7 +252,7 @@ func (v *verifier) suite(d judgedAs) {
 		return
 	}
 	v.suites = v.suites || d.gate.OnRegression == result.Fail
-	v.samePairs(d, shown(gates.Comparison{Pairs: c.Pairs}))
+	v.checkPairs(d, shown(gates.Comparison{Pairs: c.Pairs}))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 	for i := range v.family.Success {
 		s := &v.family.Success[i]
@@ -263,8 +262,8 @@ func (v *verifier) suite(d judgedAs) {
 	}
 }
 
-// samePairs checks the pairs of a decision against those of the runs.
-func (v *verifier) samePairs(d judgedAs, want []result.Pair) {
+// checkPairs checks the pairs of a decision against those of the runs.
+func (v *verifier) checkPairs(d judged, want []result.Pair) {
 	byRepeat := map[int]result.Pair{}
 	for _, p := range d.Pairs {
 		byRepeat[p.Repeat] = p
@@ -292,10 +291,10 @@ func (v *verifier) decisions() {
 		v.addf("looks were taken after %v repeats, and the runs allow %v", v.doc.LooksTaken, taken)
 	}
 	for i, d := range j.Comparisons {
-		v.same(v.compared[i], d)
+		v.checkDecision(v.compared[i], d)
 	}
 	for i, d := range j.Success {
-		v.same(v.success[i], d)
+		v.checkDecision(v.success[i], d)
 	}
 }
 
@@ -312,8 +311,8 @@ func (v *verifier) judge() (gates.Judgement, []int, error) {
 	return p.Judgement, p.Taken, err
 }
 
-// same compares a decision with what its evidence gives.
-func (v *verifier) same(d judgedAs, from gates.Decision) {
+// checkDecision compares a decision with what its evidence gives.
+func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	if d.Verdict == result.Invalid { // for a reason that is not in the document
 		return
 	}

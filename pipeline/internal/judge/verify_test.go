@@ -106,7 +106,7 @@ func randomSession(t *rapid.T) session {
 	return s
 }
 
-// TestVerifyRefusesForgeries: what does not follow from the runs of a document is refused.
+// TestVerifyRefusesForgeries: what does not follow from the runs of a document is invalidSuccess.
 func TestVerifyRefusesForgeries(t *testing.T) {
 	slow := func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.37 }) }
 	tests := []struct {
@@ -187,7 +187,7 @@ func green(d *result.Document) {
 }
 
 // TestVerifyFindsAnyChange: a document in which any verdict or figure that is shown was
-// changed is refused.
+// changed is invalidSuccess.
 func TestVerifyFindsAnyChange(t *testing.T) {
 	s := suiteSession(3, 0.01)
 	s.plan.Looks = gates.Looks{2, 4}

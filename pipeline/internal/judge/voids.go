@@ -4,23 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// otherCauses begin the reasons of void runs that have nothing to do with how fast a side
-// is: they befall both alike. All others can depend on the side, since a slow server keeps
-// the client busy and a hungry one is throttled.
-var otherCauses = []string{"the clock was stepped", "the load generator was lost"}
-
-// sideCan reports whether the cause of a void run can depend on its side.
-func sideCan(r result.Run) bool {
-	return r.Status == result.RunVoid &&
-		!slices.ContainsFunc(otherCauses, func(cause string) bool { return strings.HasPrefix(r.Reason, cause) })
-}
+// causedBySide reports whether a run is void for a cause that can depend on its side.
+func causedBySide(r result.Run) bool { return r.Status == result.RunVoid && r.VoidCause.BySide() }
 
 // tryOf is one try of a pass of a repeat: the first, or one that measured it again.
 type tryOf struct{ repeat, pair, pass int }
@@ -34,8 +25,8 @@ func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	first := map[int]gates.Pair{}
 	for at, h := range heads {
 		b, both := bases[at]
-		switch void := sideCan(h); {
-		case void && both && sideCan(b):
+		switch void := causedBySide(h); {
+		case void && both && causedBySide(b):
 			continue
 		case void:
 			more++
@@ -54,7 +45,7 @@ func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 		}
 	}
 	for at, b := range bases {
-		if h, both := heads[at]; sideCan(b) && (!both || !sideCan(h)) {
+		if h, both := heads[at]; causedBySide(b) && (!both || !causedBySide(h)) {
 			more--
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// tooFewRequests says that a percentile of another load generator rests on too few
-// requests. With our own, the file is refused before anything runs.
+// tooFewRequests reports that a percentile of another load generator rests on too few
+// requests, "" if none does. With our own, the file is invalidSuccess before anything runs.
 func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 	for _, cell := range cells {
 		for _, r := range cell.Current() {

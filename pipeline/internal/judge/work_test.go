@@ -61,7 +61,7 @@ func TestTooFewRequests(t *testing.T) {
 		"too few":          {foreign(999, 0, 1, 1), true},
 		"failures of them": {foreign(1000, 1, 1, 1), true},
 		"three small runs": {passes, true},
-		"of our own load":  {ours, false}, // the file was refused, or allowed, before it ran
+		"of our own load":  {ours, false}, // the file was invalidSuccess, or allowed, before it ran
 	} {
 		if got := tooFewRequests(p99, cell(foreign(5000, 0, 1, 1)), cell(tt.run)); (got != "") != tt.few {
 			t.Errorf("%s: %q", name, got)

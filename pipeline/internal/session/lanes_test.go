@@ -133,7 +133,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 		if !slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(f.plan.Looks, rep.Index) }) {
 			continue
 		}
-		look, err := judge.Ask(f.plan, engine.Document(f.plan, out, engine.About{}), opt)
+		look, err := judge.TakeLook(f.plan, engine.Document(f.plan, out, engine.About{}), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -157,7 +157,7 @@ func (r *Rehearsal) decided(out *engine.Outcome) (bool, error) {
 	if len(p.Looks) < 2 || !slices.Contains(p.Looks, out.RepeatsDone) {
 		return false, nil
 	}
-	look, err := judge.Ask(p, r.document(out), judging(r.opt.Config, p, nil))
+	look, err := judge.TakeLook(p, r.document(out), judging(r.opt.Config, p, nil))
 	return look.Stop, err
 }
 

@@ -299,7 +299,7 @@ func (s *session) load(ctx context.Context, opt load.Options) (load.Result, erro
 
 // look judges what was measured so far.
 func (s *session) look(so *engine.Outcome) (judge.Look, error) {
-	return judge.Ask(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.Plan, s.opt.History))
+	return judge.TakeLook(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.Plan, s.opt.History))
 }
 
 // preflight sees whether the machine has what the plan needs.

@@ -98,7 +98,8 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	r := Report{Case: c, Name: c.Name, Truth: truth, Audit: res.Run.Audit, Void: load.Limits{}.Void(res.Run.Audit), Failed: record.Count(res.Run).Failed}
+	_, void := load.Limits{}.Void(res.Run.Audit)
+	r := Report{Case: c, Name: c.Name, Truth: truth, Audit: res.Run.Audit, Void: void, Failed: record.Count(res.Run).Failed}
 	r.Measured = measured(res.Run, func(q *record.Request, k int) int64 { return q.Events[k].At })
 	if c.UserSpace {
 		m := measured(res.Run, func(q *record.Request, k int) int64 { return seen[q.Index][k] })

@@ -11,20 +11,20 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// shortage says why a comparison has fewer pairs than it should, "" if it has all: launches
+// shortage returns why a comparison has fewer pairs than it should, "" if it has all: launches
 // without a partner, or runs without a value.
-func (c *court) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
-	if why := c.alone(g, base, head); why != "" {
+func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
+	if why := c.withoutPartner(g, base, head); why != "" {
 		return why
 	}
-	return valueless(m, base, head)
+	return withoutValue(m, base, head)
 }
 
-// withoutPairs takes back what fewer pairs than there should be would say in favour of the
+// applyShortage takes back what fewer pairs than there should be would say in favour of the
 // head: whatever is missing may be what spoke against it. A regression stands.
-func (c *court) withoutPairs(at place) {
+func (c *collector) applyShortage(at position) {
 	d := c.at(at)
-	why := c.lost[at]
+	why := c.shortages[at]
 	switch {
 	case why == "":
 	case d.Verdict == result.Pass || d.Verdict == result.Improvement || d.Verdict == result.Inconclusive:
@@ -34,8 +34,8 @@ func (c *court) withoutPairs(at place) {
 	}
 }
 
-// alone names the launches of imported results that have no partner.
-func (c *court) alone(g plan.Gate, base, head *result.Cell) string {
+// withoutPartner names the launches of imported results that have no partner.
+func (c *collector) withoutPartner(g plan.Gate, base, head *result.Cell) string {
 	if !slices.ContainsFunc(c.doc.Pairings, func(p result.Pairing) bool { return p.Benchmark == g.Benchmark }) {
 		return ""
 	}
@@ -51,14 +51,14 @@ func (c *court) alone(g plan.Gate, base, head *result.Cell) string {
 		of    int
 	}{{"base", onlyBase, all}, {"head", onlyHead, other}} {
 		if len(s.names) > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %d launches of the %s have no partner (%s)", len(s.names), s.of, s.side, few(s.names)))
+			parts = append(parts, fmt.Sprintf("%d of %d launches of the %s have no partner (%s)", len(s.names), s.of, s.side, firstOf(s.names)))
 		}
 	}
 	return strings.Join(parts, ", and ") + ": leave them out, or hand over the others"
 }
 
 // unmatched names the launches of a cell that have no number in common with the other, of all.
-func (c *court) unmatched(cell, other *result.Cell) (names []string, all int) {
+func (c *collector) unmatched(cell, other *result.Cell) (names []string, all int) {
 	seen := map[int]bool{}
 	for _, r := range cell.Current() {
 		if seen[r.Pair()] {
@@ -72,7 +72,7 @@ func (c *court) unmatched(cell, other *result.Cell) (names []string, all int) {
 	return names, len(seen)
 }
 
-func (c *court) launchName(r result.Run) string {
+func (c *collector) launchName(r result.Run) string {
 	for _, l := range c.doc.Launches {
 		if l.ID == r.Launch && l.Name != "" {
 			return l.Name
@@ -81,8 +81,8 @@ func (c *court) launchName(r result.Run) string {
 	return fmt.Sprintf("repeat %d", r.Pair())
 }
 
-// few lists the first of some names.
-func few(names []string) string {
+// firstOf lists the first of some names.
+func firstOf(names []string) string {
 	const most = 6
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + ", …"
@@ -90,9 +90,9 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// valueless is set when repeats that went well on both sides have no value of a metric that
+// withoutValue is set when repeats that went well on both sides have no value of a metric that
 // others have: their pairs would drop out unseen.
-func valueless(m metric.Metric, base, head *result.Cell) string {
+func withoutValue(m metric.Metric, base, head *result.Cell) string {
 	b, h := repeatsOf(base, m.ID), repeatsOf(head, m.ID)
 	var without []string
 	measured := false
@@ -112,7 +112,7 @@ func valueless(m metric.Metric, base, head *result.Cell) string {
 	if len(without) == 0 || !measured {
 		return ""
 	}
-	return fmt.Sprintf("%s has no value, or one of 0 that stands for none, in %s: the pairs that are left allow no pass", m.ID, few(without))
+	return fmt.Sprintf("%s has no value, or one of 0 that stands for none, in %s: the pairs that are left allow no pass", m.ID, firstOf(without))
 }
 
 // repeatsOf are the repeats in which a cell has a run that went well, and whether one of
@@ -128,12 +128,12 @@ func repeatsOf(cell *result.Cell, id string) map[int]bool {
 	return out
 }
 
-// unpairable is set where nothing says which launches of imported results belong together.
-func (c *court) unpairable(g plan.Gate, cmp plan.Comparison) doubt {
+// unpairable is set where it is not known which launches of imported results belong together.
+func (c *collector) unpairable(g plan.Gate, cmp plan.Comparison) exclusion {
 	for _, p := range c.doc.Pairings {
 		if p.Benchmark == g.Benchmark && p.Axis == g.Axis && p.Head == cmp.HeadValue && p.Problem != "" {
-			return doubt{reason: p.Problem}
+			return exclusion{reason: p.Problem}
 		}
 	}
-	return doubt{}
+	return exclusion{}
 }
