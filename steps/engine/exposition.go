@@ -12,11 +12,11 @@ import (
 // a handful of lines each, one for each engine core and label value.
 const maxSamples = 4000
 
-// sample is one line of the Prometheus text format.
-type sample struct {
-	name   string
-	labels map[string]string
-	value  float64
+// Sample is one line of the Prometheus text format.
+type Sample struct {
+	Name   string
+	Labels map[string]string
+	Value  float64
 }
 
 // samples reads the lines of the wanted names, by name. Lines that are no samples, and
@@ -25,32 +25,37 @@ type sample struct {
 // It is a reader of its own for three reasons: a broken line costs that line and not all
 // that follow, only wanted lines are taken apart, and each read is over before the load
 // generator would notice.
-func samples(exposition []byte, wanted map[string]bool) (map[string][]sample, error) {
-	out, kept := map[string][]sample{}, 0
+func samples(exposition []byte, wanted map[string]bool) (map[string][]Sample, error) {
+	out, kept := map[string][]Sample{}, 0
 	for line := range bytes.Lines(exposition) {
 		end := bytes.IndexAny(line, "{ \t")
 		if end < 0 || line[0] == '#' || !wanted[string(line[:end])] {
 			continue
 		}
-		s, ok := parseSample(strings.TrimSpace(string(line)), end)
+		s, ok := ParseSample(strings.TrimSpace(string(line)))
 		if !ok {
 			continue
 		}
 		if kept++; kept > maxSamples {
 			return nil, fmt.Errorf("more than %d lines of the engine's metrics", maxSamples)
 		}
-		out[s.name] = append(out[s.name], s)
+		out[s.Name] = append(out[s.Name], s)
 	}
 	return out, nil
 }
 
-// parseSample reads a line whose name ends at end: name{label="value",…} number [time].
-func parseSample(line string, end int) (sample, bool) {
-	s := sample{name: line[:end]}
+// ParseSample reads a line: name{label="value",…} number [time]. It reports whether it is one
+// with a finite number.
+func ParseSample(line string) (Sample, bool) {
+	end := strings.IndexAny(line, "{ \t")
+	if end < 0 {
+		return Sample{}, false
+	}
+	s := Sample{Name: line[:end]}
 	rest := strings.TrimLeft(line[end:], " \t")
 	if strings.HasPrefix(rest, "{") {
 		var ok bool
-		if s.labels, rest, ok = parseLabels(rest[1:]); !ok {
+		if s.Labels, rest, ok = parseLabels(rest[1:]); !ok {
 			return s, false
 		}
 	}
@@ -59,7 +64,7 @@ func parseSample(line string, end int) (sample, bool) {
 		return s, false
 	}
 	v, err := strconv.ParseFloat(fields[0], 64)
-	s.value = v
+	s.Value = v
 	return s, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
@@ -90,9 +95,9 @@ func parseLabels(text string) (labels map[string]string, rest string, ok bool) {
 
 // firstRank leaves out the workers of one engine beside its first: SGLang can be told to
 // let each of them report what is the same batch.
-func (s sample) firstRank() bool {
+func (s Sample) firstRank() bool {
 	for _, name := range []string{"tp_rank", "pp_rank"} {
-		if rank := s.labels[name]; rank != "" && rank != "0" {
+		if rank := s.Labels[name]; rank != "" && rank != "0" {
 			return false
 		}
 	}

@@ -86,7 +86,7 @@ const sumSuffix = "_sum"
 const maxLabels = 30
 
 // read puts the metric's figure into out, if it is there.
-func (m Metric) read(found map[string][]sample, out map[string]float64) {
+func (m Metric) read(found map[string][]Sample, out map[string]float64) {
 	for _, name := range m.From {
 		lines := found[name]
 		if len(lines) == 0 {
@@ -99,12 +99,12 @@ func (m Metric) read(found map[string][]sample, out map[string]float64) {
 			}
 			key := m.Name
 			if m.Label != "" {
-				key += "." + s.labels[m.Label]
+				key += "." + s.Labels[m.Label]
 			}
 			if _, there := sums[key]; !there && len(sums) >= maxLabels {
 				continue
 			}
-			sums[key] += s.value
+			sums[key] += s.Value
 			counts[key]++
 		}
 		for key, sum := range sums {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/protect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -177,7 +178,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, formats: reports.AllFormats(), tests: gates.StandardTests(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -223,6 +224,8 @@ type app struct {
 	formats reports.Formats
 	// tests of significance that gates can name.
 	tests gates.Tests
+	// tools whose results are read.
+	tools convert.Tools
 	// redact masks secrets: those of the environment, and of each file that is read.
 	redact *event.Redactor
 	doors  []*event.Writer

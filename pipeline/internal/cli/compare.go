@@ -44,7 +44,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
-	f.results.register(cmd)
+	f.results.register(cmd, a.tools)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
 	formatFlag(cmd, &f.format, a.formats.OfComparisons())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
@@ -161,7 +161,7 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 	var notes []string
 	for i, s := range sides {
 		if i > 0 {
-			notes = append(notes, convert.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
+			notes = append(notes, a.tools.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
 		}
 	}
 	var explained []string
@@ -269,7 +269,7 @@ func (a *app) readSide(arg, tool string) (side, error) {
 		return s, err
 	}
 	var err error
-	s.runs, err = session.ReadForeign(s.arg, convert.ReadOptions{Tool: tool}, a.In)
+	s.runs, err = session.ReadForeign(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
 	if errors.Is(err, convert.ErrOurs) && len(s.runs) == 0 {
 		s.doc, err = session.ReadDocument(s.arg)
 	}

@@ -57,7 +57,7 @@ func (a *app) gateCommand() *cobra.Command {
 	f.config.register(cmd)
 	f.config.registerGates(cmd)
 	f.history.register(cmd)
-	f.results.register(cmd)
+	f.results.register(cmd, a.tools)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
 	formatFlag(cmd, &f.format, a.formats.OfDocuments())
@@ -111,7 +111,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	}
 	f.results.tool = cmp.Or(f.results.tool, toolOf(cfg))
 	// A launch that cannot be read must not be missing from a verdict without a word.
-	runs, err := a.readResults(append(f.foreign, args...), convert.ReadOptions{Tool: f.results.tool})
+	runs, err := a.readResults(append(f.foreign, args...), convert.ReadOptions{Tools: a.tools, Tool: f.results.tool})
 	if errors.Is(err, convert.ErrOurs) {
 		err = fmt.Errorf("%w: judge the run directory of a result of pipeline itself with pipeline gate RUN -f FILE", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/google/renameio/v2"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/escape"
@@ -23,12 +22,12 @@ type importFlags struct {
 	tool        string
 }
 
-func (f *importFlags) register(cmd *cobra.Command) {
+func (f *importFlags) register(cmd *cobra.Command, tools convert.Tools) {
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.by, "by", nil, "parameters that tell cells apart, for example qps,input_len (chosen by what differs unless set)")
 	fl.StringVar(&f.launchBy, "launch-by", "", "`parameter` that tells launches of the server apart")
 	fl.BoolVar(&f.launchFiles, "one-launch-per-file", false, "each file holds the results of one launch")
-	enumFlag(cmd, &f.tool, "tool", "", words(metric.Tools()...), "`tool` that wrote the files, where they do not say")
+	enumFlag(cmd, &f.tool, "tool", "", words(tools.Names()...), "`tool` that wrote the files, where they do not say")
 }
 
 // readResults reads the results that arguments name. What cannot be read is in the error,
@@ -85,7 +84,7 @@ func (a *app) importCommand() *cobra.Command {
 			"read is told of, the others are written, and the exit status is 3.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			runs, unread := a.readResults(args, convert.ReadOptions{Tool: f.tool, Records: records})
+			runs, unread := a.readResults(args, convert.ReadOptions{Tools: a.tools, Tool: f.tool, Records: records})
 			if len(runs) == 0 {
 				return exit(exitUsage, unread)
 			}
@@ -99,7 +98,7 @@ func (a *app) importCommand() *cobra.Command {
 			return nil
 		},
 	}
-	f.register(cmd)
+	f.register(cmd, a.tools)
 	enumFlag(cmd, &format, "format", "json", importFormats,
 		"`format`")
 	outFlag(cmd.Flags(), &out, "`file` to write (standard output unless set)")

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -131,15 +132,16 @@ func beginsLikeLabel(text string) bool {
 	return false
 }
 
-// tool tells SGLang's block from vLLM's by lines that only one of them prints.
-func (b *openBlock) tool() string {
-	for _, e := range b.entries {
-		switch {
-		case strings.HasPrefix(e.label, "Backend"), strings.Contains(e.label, "(retokenized)"), strings.Contains(e.label, "E2E Latency"):
-			return toolSGLang
+// tool is that which prints a label of the block that others do not, and vLLM where none does.
+func (b *openBlock) tool(tools Tools) string {
+	for _, row := range tools {
+		for _, words := range row.Prints {
+			if slices.ContainsFunc(b.entries, func(e entry) bool { return strings.Contains(e.label, words) }) {
+				return row.Name
+			}
 		}
 	}
-	return toolVLLM
+	return vllm.Name
 }
 
 // setBackend takes the backend from the block, before definitions depend on it.

@@ -82,15 +82,13 @@ func (r *Run) addCount(f figure, text string) error {
 		return err
 	}
 	switch f.name {
-	case "succeeded", "failed":
-		if n > 1<<31-1 {
-			return fmt.Errorf("%d requests are too many", n)
-		}
-		if f.name == "succeeded" {
-			r.Counts.Succeeded = int(n)
-		} else {
-			r.Counts.Failed, r.Counts.FailedKnown = int(n), true
-		}
+	case "succeeded":
+		r.Counts.Succeeded, err = parseRequests(text)
+		return err
+	case "failed":
+		r.Counts.Failed, err = parseRequests(text)
+		r.Counts.FailedKnown = true
+		return err
 	case "input":
 		r.Counts.InputTokens = n
 	case "output":
@@ -115,20 +113,14 @@ func (r *Run) addMetric(f figure, e entry) error {
 	if err != nil {
 		return err
 	}
-	id, definition := r.metricID(f.group, f.stat)
+	id, _ := r.metricID(f.group, f.stat)
 	if err := plausible(id, v, e.value); err != nil {
 		return err
 	}
 	if old, ok := r.Metrics[id]; ok && old != v {
 		return errTwice
 	}
-	if r.Metrics == nil {
-		r.Metrics = map[string]float64{}
-	}
-	r.Metrics[id] = v
-	if definition != "" {
-		r.define(id, definition)
-	}
+	r.set(f.group, f.stat, v)
 	return nil
 }
 

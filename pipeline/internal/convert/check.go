@@ -16,7 +16,7 @@ import (
 // the same work or were measured elsewhere or otherwise. The sides are called by the names
 // that the comparison gives them, and declared is what they are meant to differ in. It is
 // empty when there is nothing to say.
-func Check(a, b *result.Document, nameA, nameB string, declared comparability.Declared) []string {
+func (t Tools) Check(a, b *result.Document, nameA, nameB string, declared comparability.Declared) []string {
 	other := map[string]*result.Cell{}
 	for i := range b.Benchmarks {
 		for j := range b.Benchmarks[i].Cells {
@@ -30,7 +30,7 @@ func Check(a, b *result.Document, nameA, nameB string, declared comparability.De
 			notes = append(notes, n)
 		}
 	}
-	var cells unlikeCells
+	var cells differingCells
 	for i := range a.Benchmarks {
 		for j := range a.Benchmarks[i].Cells {
 			x := &a.Benchmarks[i].Cells[j]
@@ -40,21 +40,21 @@ func Check(a, b *result.Document, nameA, nameB string, declared comparability.De
 			}
 			cells.add(x.Values, comparability.Compare(comparability.OfCell(a, x), comparability.OfCell(b, y), declared), nameA, nameB)
 			checkDefinitions(x, y, nameA, nameB, add)
-			checkTools(x, y, add)
+			t.checkTools(x, y, add)
 		}
 	}
 	return append(cells.notes(nameA, nameB), notes...)
 }
 
-// unlikeCells collects in what the cells of two documents differ.
-type unlikeCells struct {
+// differingCells collects in what the cells of two documents differ.
+type differingCells struct {
 	all    int
 	texts  []string
 	places map[string][]string // of a text
 	untold []string
 }
 
-func (u *unlikeCells) add(values []result.AxisValue, found comparability.Differences, nameA, nameB string) {
+func (u *differingCells) add(values []result.AxisValue, found comparability.Differences, nameA, nameB string) {
 	u.all++
 	for _, d := range found.Invalid() {
 		text := comparability.Differences{d}.Text(nameA, nameB)
@@ -74,7 +74,7 @@ func (u *unlikeCells) add(values []result.AxisValue, found comparability.Differe
 }
 
 // notes are one for each difference, with the cells that have it where not all do.
-func (u *unlikeCells) notes(nameA, nameB string) []string {
+func (u *differingCells) notes(nameA, nameB string) []string {
 	const most = 8
 	var out []string
 	for _, text := range u.texts {
@@ -106,15 +106,19 @@ func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, .
 }
 
 // checkTools tells what to keep in mind where two tools measured by nearly one definition.
-func checkTools(x, y *result.Cell, add func(string, ...any)) {
+func (t Tools) checkTools(x, y *result.Cell, add func(string, ...any)) {
 	a, b := toolOf(x), toolOf(y)
 	if a == b {
 		return
 	}
-	for _, tool := range []string{a, b} {
-		for _, group := range slices.Sorted(maps.Keys(nearly[tool])) {
+	for _, name := range []string{a, b} {
+		tool := t.named(name)
+		if tool == nil {
+			continue
+		}
+		for _, group := range slices.Sorted(maps.Keys(tool.Approximates)) {
 			if hasGroup(x, group) && hasGroup(y, group) {
-				add("%s is of two tools: %s", group, nearly[tool][group])
+				add("%s is of two tools: %s", group, tool.Approximates[group])
 			}
 		}
 	}
@@ -150,31 +154,6 @@ func quantities(c *result.Cell) map[string][]string {
 		}
 	}
 	return out
-}
-
-func quantityOf(group string) string {
-	if group == "itl_token" {
-		return "itl"
-	}
-	for _, groups := range unlike {
-		for quantity, u := range groups {
-			if u.group == group {
-				return quantity
-			}
-		}
-	}
-	return group
-}
-
-func meaning(group string) string {
-	for _, groups := range unlike {
-		for _, u := range groups {
-			if u.group == group {
-				return u.why
-			}
-		}
-	}
-	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
 }
 
 // place says where in a table a cell is, nothing where it is the only one.

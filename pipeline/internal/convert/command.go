@@ -5,11 +5,6 @@ import (
 	"strings"
 )
 
-// commandPattern finds the programs whose results are read here in a line of a shell, with
-// what follows them in a command and not in a sentence: an option, a variable, the end.
-var commandPattern = regexp.MustCompile(`(?:benchmark_serving\w*\.py|vllm\s+bench\s+serve|sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench|` +
-	`guidellm\s+(?:benchmark|run)|aiperf\s+profile|genai-perf\s+profile|inference-benchmarker|inference-perf)["']?(?:\s+(?:run\s+)?[-\\$"'{]|\s*$)`)
-
 // commandArgs reads the options of a command line: --key value, --key=value, --flag. A
 // word that begins with two dashes is never a value.
 func commandArgs(line string) map[string]string {

@@ -3,65 +3,103 @@ package convert
 import (
 	"bufio"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/servegate/pipeline/gates/metric"
 )
 
+// sheet reads the rows of a CSV file.
+type sheet struct {
+	*csv.Reader
+	name   string
+	header []string
+	cells  []string // of the row that was read last, and its line
+	line   int
+	err    error
+}
+
+// next reads a row, and reports whether there was one.
+func (s *sheet) next() bool {
+	cells, err := s.Read()
+	if err == nil {
+		s.cells = cells
+		s.line, _ = s.FieldPos(0)
+		return true
+	}
+	if !errors.Is(err, io.EOF) || s.header == nil {
+		line := 1
+		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+			line, err = parse.Line, parse.Err
+		}
+		s.err = &Error{s.name, line, err}
+	}
+	return false
+}
+
 // readCSV reads a table with one result a row (columns named by the labels or keys of a
 // load generator, or by our ids), or our own long form with one metric a row.
 func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	r := csv.NewReader(in)
+	s := &sheet{Reader: csv.NewReader(in), name: name}
 	head, _ := in.Peek(detectBytes) // as much as there is
 	line, _, _ := strings.Cut(string(head), "\n")
-	r.Comma = delimiter(line)
-	header, err := r.Read()
-	if err != nil {
-		return nil, csvError(name, err)
+	s.Comma = delimiter(line)
+	if !s.next() {
+		return nil, s.err
 	}
-	header[0] = strings.TrimPrefix(header[0], "\xef\xbb\xbf")
-	if isSections(header) {
-		return readSections(r, header, name, opt)
+	s.header = s.cells
+	s.header[0] = strings.TrimPrefix(s.header[0], "\xef\xbb\xbf")
+	if isSections(s.header) {
+		return readSections(s, opt)
 	}
-	if err := noResultCSV(header, name); err != nil {
-		return nil, err
+	if instead := opt.Tools.sheet(s.header); instead != "" {
+		return nil, &Error{name, 1, fmt.Errorf("%w: %s", ErrNoResult, instead)}
 	}
-	if slices.Contains(header, "metric") && slices.Contains(header, "value") {
-		return readLong(r, header, name, opt)
+	if slices.Contains(s.header, "metric") && slices.Contains(s.header, "value") {
+		return readLong(s, opt)
 	}
 	var runs []Run
-	for {
-		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return runs, nil
-		}
-		if err != nil {
-			return nil, csvError(name, err) // which knows its line
-		}
-		line, _ := r.FieldPos(0)
-		run := Run{Source: name, Line: line, Format: FormatCSV, Tool: opt.Tool}
-		if err := run.row(header, cells, line); err != nil {
+	for s.next() {
+		run := opt.newRun(FormatCSV, opt.Tool, name, s.line)
+		if err := run.row(s.header, s.cells, s.line); err != nil {
 			return nil, err
 		}
 		if run.Tool == "" {
-			run.retool("")
+			run.assumeTool("")
 		}
-		if runs = append(runs, run); len(runs) > opt.Limits.Runs {
+		if runs = append(runs, *run); len(runs) > opt.Limits.Runs {
 			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
 		}
 	}
+	return runs, s.err
 }
 
-func csvError(name string, err error) error {
-	line := 1
-	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		line, err = parse.Line, parse.Err
+// sheet is what to import in the place of a CSV file of a tool that is not read here, "" for
+// other files.
+func (t Tools) sheet(header []string) string {
+	for _, row := range t {
+		for instead, headers := range row.Sheets {
+			for _, columns := range headers {
+				if containsAll(header, strings.Split(columns, ",")) {
+					return instead
+				}
+			}
+		}
 	}
-	return &Error{name, line, err}
+	return ""
+}
+
+func containsAll(header, columns []string) bool {
+	return !slices.ContainsFunc(columns, func(c string) bool {
+		return !slices.ContainsFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), c) })
+	})
 }
 
 // row reads one result. Columns of our own export are ids ("ttft.p99", in stored units)
@@ -123,27 +161,12 @@ func (r *Run) storeID(id, text string) error {
 	if old, ok := r.Metrics[id]; ok && old != v {
 		return fmt.Errorf("%s: %w", id, errTwice)
 	}
-	if r.Metrics == nil {
-		r.Metrics = map[string]float64{}
-	}
-	r.Metrics[id] = v
+	r.store(id, v)
 	if m, ok := metric.Lookup(id); !ok || m.Tool != "" {
 		group, stat, _ := strings.Cut(id, ".")
-		r.define(id, foreignDefinition(r.Tool, group, stat))
+		r.define(id, describeForeign(r.Tool, group, stat))
 	}
 	return nil
-}
-
-// foreignDefinition explains an id that has its own name already.
-func foreignDefinition(tool, group, stat string) string {
-	for name, groups := range unlike {
-		for _, u := range groups {
-			if u.group == group {
-				return fmt.Sprintf("%s of %s: %s", stat, name, u.why)
-			}
-		}
-	}
-	return describeForeign(tool, group, stat)
 }
 
 // unescapeCSV removes the apostrophe that keeps a spreadsheet from computing a text.
@@ -155,72 +178,194 @@ func unescapeCSV(s string) string {
 }
 
 // readLong reads our export of runs: one row for each metric of each run.
-func readLong(r *csv.Reader, header []string, name string, opt ReadOptions) ([]Run, error) {
-	value, id := slices.Index(header, "value"), slices.Index(header, "metric")
+func readLong(s *sheet, opt ReadOptions) ([]Run, error) {
+	value, id := slices.Index(s.header, "value"), slices.Index(s.header, "metric")
 	runs, index := []Run{}, map[string]int{}
-	for {
-		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return runs, nil
-		}
-		if err != nil {
-			return nil, csvError(name, err) // which knows its line
-		}
-		line, _ := r.FieldPos(0)
+	for s.next() {
 		var key strings.Builder
-		for i, h := range header {
+		for i, h := range s.header {
 			if h != "metric" && h != "value" && h != "unit" {
-				key.WriteString(cells[i] + "\x00")
+				key.WriteString(s.cells[i] + "\x00")
 			}
 		}
 		at, ok := index[key.String()]
 		if !ok {
 			if at = len(runs); at >= opt.Limits.Runs {
-				return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+				return nil, fmt.Errorf("%s: more than %d results: %w", s.name, opt.Limits.Runs, ErrLimit)
 			}
 			index[key.String()] = at
-			run, err := longRun(name, line, header, cells)
-			if err != nil {
-				return nil, err
+			run := opt.newRun(FormatCSV, ours.Name, s.name, s.line)
+			if err := run.longRow(s.header, s.cells); err != nil {
+				return nil, &Error{s.name, s.line, err}
 			}
-			runs = append(runs, run)
+			runs = append(runs, *run)
 		}
-		if cells[id] == "" {
+		if s.cells[id] == "" {
 			continue // a run without a value
 		}
-		if err := runs[at].setID(unescapeCSV(cells[id]), cells[value], line); err != nil {
+		if err := runs[at].setID(unescapeCSV(s.cells[id]), s.cells[value], s.line); err != nil {
 			return nil, err
 		}
 	}
+	return runs, s.err
 }
 
-// longRun begins a run with what its rows repeat.
-func longRun(name string, line int, header, cells []string) (Run, error) {
-	r := Run{Source: name, Line: line, Format: FormatCSV, Tool: toolPipeline}
+// longRow reads what the rows of a run repeat.
+func (r *Run) longRow(header, cells []string) error {
 	for i, h := range header {
 		cell := unescapeCSV(cells[i])
 		switch h {
 		case "metric", "value", "unit":
 		case "sent", "failed":
-			n, err := parseCount(cell)
-			if err == nil && n > 1<<31-1 {
-				err = fmt.Errorf("%d requests are too many", n)
-			}
+			n, err := parseRequests(cell)
 			if err != nil {
-				return r, &Error{name, line, fmt.Errorf("%s: %w", h, err)}
+				return fmt.Errorf("%s: %w", h, err)
 			}
 			if h == "sent" {
-				r.Counts.Sent, r.Counts.FailedKnown = int(n), true
+				r.Counts.Sent, r.Counts.FailedKnown = n, true
 			} else {
-				r.Counts.Failed = int(n)
+				r.Counts.Failed = n
 			}
 		default:
 			r.setParam(h, cell)
 		}
 	}
-	if r.Counts.Failed > r.Counts.Sent {
-		return r, &Error{name, line, fmt.Errorf("%d of %d requests failed", r.Counts.Failed, r.Counts.Sent)}
+	return r.finishWork()
+}
+
+// counted is what a result tells of what was done, under the names that exports give it.
+type counted struct {
+	vllm, csv, own string
+	value          any
+}
+
+// told lists what a result tells. What its source did not say is not there: a zero would be a
+// figure.
+func (r *Run) told() []counted {
+	c := r.Counts
+	all := []struct {
+		counted
+		told bool
+	}{
+		{counted{"completed", "successful_requests", "succeeded", c.Succeeded}, c.Succeeded > 0 || c.FailedKnown},
+		{counted{"failed", "failed_requests", "failed", c.Failed}, c.FailedKnown},
+		{counted{"total_input_tokens", "total_input_tokens", "input_tokens", c.InputTokens}, c.InputTokens > 0},
+		{counted{"total_output_tokens", "total_generated_tokens", "output_tokens", c.OutputTokens}, c.OutputTokens > 0},
+		{counted{"duration", "benchmark_duration_s", "duration_s", json.Number(number(r.Duration))}, r.Duration > 0},
 	}
-	r.Counts.Succeeded = r.Counts.Sent - r.Counts.Failed
-	return r, nil
+	var out []counted
+	for _, x := range all {
+		if x.told {
+			out = append(out, x.counted)
+		}
+	}
+	return out
+}
+
+// csvCounts are the columns of the counts in our CSV.
+var csvCounts = []string{"successful_requests", "failed_requests", "total_input_tokens", "total_generated_tokens", "benchmark_duration_s"}
+
+// WriteCSV writes runs as a table, one a row: where each was found, its parameters (columns
+// that begin with arg_), its counts and its metrics by id, in stored units. Read reads it
+// again without loss, but for what a table does not hold: records, engine lines, audit
+// and warnings.
+func WriteCSV(w io.Writer, runs []Run) error {
+	params, ids := map[string]bool{}, map[string]bool{}
+	for i := range runs {
+		for key := range runs[i].Params {
+			params[key] = true
+		}
+		for id := range runs[i].Metrics {
+			ids[id] = true
+		}
+	}
+	keys, metrics := slices.Sorted(maps.Keys(params)), inRegistryOrder(ids)
+	header := []string{"source", "line", "tool"}
+	for _, key := range keys {
+		header = append(header, "arg_"+key)
+	}
+	header = slices.Concat(header, csvCounts, metrics)
+	return writeRows(w, header, func(row func([]string)) error {
+		for i := range runs {
+			row(csvRow(&runs[i], keys, metrics))
+		}
+		return nil
+	})
+}
+
+func csvRow(r *Run, keys, metrics []string) []string {
+	row := []string{r.Source, strconv.Itoa(r.Line), r.Tool}
+	for _, key := range keys {
+		row = append(row, r.Params[key])
+	}
+	told := map[string]string{}
+	for _, c := range r.told() {
+		told[c.csv] = fmt.Sprint(c.value)
+	}
+	for _, column := range csvCounts {
+		row = append(row, told[column])
+	}
+	for _, id := range metrics {
+		cell := ""
+		if v, ok := r.Metrics[id]; ok {
+			cell = number(v)
+		}
+		row = append(row, cell)
+	}
+	return row
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// inRegistryOrder sorts ids as the registry does, those that it does not have after them
+// by name.
+func inRegistryOrder(ids map[string]bool) []string {
+	var out, rest []string
+	for _, m := range metric.All() {
+		if ids[m.ID] {
+			out = append(out, m.ID)
+		}
+	}
+	for id := range ids {
+		if _, ok := metric.Lookup(id); !ok || !slices.Contains(out, id) {
+			rest = append(rest, id)
+		}
+	}
+	slices.Sort(rest)
+	return append(out, rest...)
+}
+
+// writeRows writes CSV. Text that a spreadsheet would compute gets an apostrophe before it.
+func writeRows(w io.Writer, header []string, rows func(row func([]string)) error) error {
+	out := csv.NewWriter(w)
+	write := func(cells []string) {
+		for i, c := range cells {
+			cells[i] = escapeCSV(c)
+		}
+		_ = out.Write(cells) // errors of a csv.Writer stay until Error is asked
+	}
+	write(slices.Clone(header))
+	if err := rows(write); err != nil {
+		return err
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write csv: %w", err)
+	}
+	return nil
+}
+
+// escapeCSV also replaces control characters, which would reach the terminal of who looks
+// at the file.
+func escapeCSV(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return '\ufffd'
+		}
+		return c
+	}, s)
+	if s != "" && strings.IndexByte("=+-@\t\r'", s[0]) >= 0 && !isNumber(s) {
+		return "'" + s
+	}
+	return s
 }

@@ -2,53 +2,38 @@ package convert
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// The tools whose definitions are known.
-const (
-	toolVLLM          = "vllm"
-	toolSGLang        = "sglang"
-	toolGuidellm      = "guidellm"
-	toolAiperf        = "aiperf"
-	toolInferencePerf = "inference-perf"
-	toolHF            = "inference-benchmarker"
-	toolGenAIPerf     = "genai-perf"
-	toolLLMPerf       = "llmperf"
-	toolTRTLLM        = "trtllm-bench"
-	toolPipeline      = "pipeline"
-)
+// foreign are the groups of figures that tools define otherwise than the registry does. They
+// have names of their own; what is not listed is defined alike.
+var foreign = metric.Foreign()
 
-// unlike says where a tool defines a group of figures otherwise than the registry does: the
-// name the figures get here, and how they differ. What is not listed is alike.
-var unlike = unlikeGroups()
-
-type unlikeGroup struct{ group, why string }
-
-func unlikeGroups() map[string]map[string]unlikeGroup {
-	out := map[string]map[string]unlikeGroup{}
-	for _, g := range metric.Foreign() {
-		if out[g.Tool] == nil {
-			out[g.Tool] = map[string]unlikeGroup{}
+// foreignGroup is the group of a name, nil for one that is no tool's own.
+func foreignGroup(name string) *metric.Group {
+	for i := range foreign {
+		if foreign[i].Name == name {
+			return &foreign[i]
 		}
-		out[g.Tool][g.Quantity] = unlikeGroup{g.Name, g.Definition}
 	}
-	return out
+	return nil
 }
 
-// nearly says where a tool's figure is taken for the registry's although its requests may
-// differ a little: comparisons with another tool say so.
-var nearly = map[string]map[string]string{
-	toolSGLang: {
-		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a request without any as 0",
-		"itl":  "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
-	},
+// differs is what a tool's figures of a quantity are where it defines them otherwise than the
+// registry does, nil where it does not.
+func differs(tool, quantity string) *metric.Group {
+	for i := range foreign {
+		if foreign[i].Tool == tool && foreign[i].Quantity == quantity {
+			return &foreign[i]
+		}
+	}
+	return nil
 }
 
-// named are groups that only other tools have.
-var named = map[string]string{
+// toolGroups are groups that only other tools have.
+var toolGroups = map[string]string{
 	"token_latency":             "end-to-end latency / output tokens, so the first token is in it",
 	"probe_e2el":                "end-to-end latency of vLLM's independent probe requests",
 	"goodput":                   "requests per second that met the latency limits which the tool was given",
@@ -57,16 +42,33 @@ var named = map[string]string{
 	"input_sequence_throughput": "sequences per second (pooling)",
 }
 
+// tool is the row of the tool that measured a result, nil for one that has none.
+func (r *Run) tool() *Tool { return r.table().named(r.Tool) }
+
+func (r *Run) table() Tools {
+	if r.tools == nil {
+		return standard
+	}
+	return r.tools
+}
+
+// group is the group under which the tool's figures of a quantity are known.
+func (r *Run) group(quantity string) string {
+	if t := r.tool(); t != nil && t.group != nil {
+		return t.group(r, quantity)
+	}
+	return quantity
+}
+
 // metricID is the id under which a figure is stored, and its definition if it is not one
-// of the registry. SGLang's gap between tokens depends on the endpoint that was used.
-func (r *Run) metricID(group, stat string) (id, definition string) {
-	if r.Tool == toolSGLang && group == "itl" {
-		group = r.sglangITL()
+// of the registry. Of a tool without a row the definitions are not known, so its figures are
+// compared with none of another.
+func (r *Run) metricID(quantity, stat string) (id, definition string) {
+	group := r.group(quantity)
+	if g := differs(r.Tool, group); g != nil {
+		return g.Name + "." + stat, fmt.Sprintf("%s of %s: %s", stat, r.Tool, g.Definition)
 	}
-	if u, ok := unlike[r.Tool][group]; ok {
-		return u.group + "." + stat, fmt.Sprintf("%s of %s: %s", stat, r.Tool, u.why)
-	}
-	if r.Tool != "" && !slices.Contains(metric.Tools(), r.Tool) {
+	if r.Tool != "" && r.tool() == nil {
 		return slug(r.Tool) + "_" + group + "." + stat, describeForeign(r.Tool, group, stat)
 	}
 	id = group + "." + stat
@@ -76,22 +78,15 @@ func (r *Run) metricID(group, stat string) (id, definition string) {
 	return id, describeForeign(r.Tool, group, stat)
 }
 
-// sglangITL tells which gap SGLang's "ITL" is: for the native endpoint each gap counts
-// once per token; elsewhere once per chunk, as vLLM's.
-func (r *Run) sglangITL() string {
-	switch r.Params["backend"] {
-	case "", "sglang", "sglang-native":
-		return "itl_token"
-	}
-	return "itl"
-}
-
 // describeForeign defines an id that the registry lacks.
 func describeForeign(tool, group, stat string) string {
+	if g := foreignGroup(group); g != nil {
+		return fmt.Sprintf("%s of %s: %s", stat, g.Tool, g.Definition)
+	}
 	if stat == "peak_second" {
 		return "the largest count in one whole second; not the exact peak"
 	}
-	if d, ok := named[group]; ok {
+	if d, ok := toolGroups[group]; ok {
 		return stat + " of the " + d
 	}
 	for _, g := range metric.Groups() {
@@ -103,4 +98,56 @@ func describeForeign(tool, group, stat string) string {
 		tool = "the tool"
 	}
 	return fmt.Sprintf("%s of %s as %s prints it", stat, group, tool)
+}
+
+// quantityOf is what people call the figures of a group, whatever their definition.
+func quantityOf(group string) string {
+	if g := foreignGroup(group); g != nil {
+		return g.Quantity
+	}
+	if group == "itl_token" {
+		return "itl"
+	}
+	return group
+}
+
+// meaning is the definition of a group.
+func meaning(group string) string {
+	if g := foreignGroup(group); g != nil {
+		return g.Definition
+	}
+	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
+}
+
+// assumeTool gives a run that does not tell its tool the definitions of one. Without a tool
+// the figures are taken as vLLM's, and the run says so.
+func (r *Run) assumeTool(tool string) {
+	if tool == "" {
+		r.alarmf("the result does not say which tool measured it: figures are taken as vLLM defines them")
+		return
+	}
+	r.Tool = tool
+	metrics := r.Metrics
+	r.Metrics, r.Definitions = nil, nil
+	for id, v := range metrics {
+		group, stat, _ := strings.Cut(id, ".")
+		r.set(group, stat, v)
+	}
+}
+
+// set stores a figure under the definition of its tool.
+func (r *Run) set(quantity, stat string, v float64) {
+	id, definition := r.metricID(quantity, stat)
+	r.store(id, v)
+	if definition != "" {
+		r.define(id, definition)
+	}
+}
+
+// store stores the value of an id.
+func (r *Run) store(id string, v float64) {
+	if r.Metrics == nil {
+		r.Metrics = map[string]float64{}
+	}
+	r.Metrics[id] = v
 }

@@ -65,7 +65,7 @@ func TestCompareTransports(t *testing.T) {
 	by := convert.Options{By: []string{"input_len", "qps"}}
 	rdma := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with RDMA backend", by)
 	tcp := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend", by)
-	if notes := convert.Check(rdma, tcp, "A", "B", nil); len(notes) > 0 {
+	if notes := convert.StandardTools().Check(rdma, tcp, "A", "B", nil); len(notes) > 0 {
 		t.Errorf("the sides did the same work by the same definitions, but: %q", notes)
 	}
 	var out bytes.Buffer
@@ -214,7 +214,7 @@ func TestUnlikeIsNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := strings.Join(convert.Check(vllm, sglang, "A", "B", nil), "\n")
+	notes := strings.Join(convert.StandardTools().Check(vllm, sglang, "A", "B", nil), "\n")
 	for _, want := range []string{
 		"e2el is not compared: A has e2el (", "B has sglang_e2el (end-to-end latency until the last line",
 		"tpot is not compared", "itl is not compared: A has itl (", "not like for like: requests: A 4762, B 200",

@@ -13,8 +13,8 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/sglang"
-	"github.com/servegate/pipeline/steps/vllm"
+	enginesglang "github.com/servegate/pipeline/steps/sglang"
+	enginevllm "github.com/servegate/pipeline/steps/vllm"
 )
 
 // EngineSample is one line of an engine's log about its load: a point of a time series.
@@ -65,7 +65,7 @@ const (
 
 func newEngineLog() *engineLog {
 	e := &engineLog{}
-	for _, engine := range []steps.Engine{vllm.New(), sglang.New()} {
+	for _, engine := range []steps.Engine{enginevllm.New(), enginesglang.New()} {
 		if o, ok := engine.(steps.Observer); ok {
 			e.readers = append(e.readers, o.LogPoint)
 		}

@@ -66,7 +66,7 @@ func TestRoundTripAnyValue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		positive := rapid.Float64Range(1e-9, 1e6)
 		run := convert.Run{
-			Source: rapid.String().Draw(rt, "source"), Line: 3, Tool: "vllm", Format: convert.FormatVLLM,
+			Source: rapid.String().Draw(rt, "source"), Line: 3, Tool: "vllm", Format: "vllm",
 			Metrics:  map[string]float64{"ttft.mean": positive.Draw(rt, "ttft"), "itl.p99": positive.Draw(rt, "itl"), "output_throughput.mean": positive.Draw(rt, "rate")},
 			Params:   map[string]string{"label": strings.TrimSpace(rapid.StringMatching(`[ -~]{1,20}`).Draw(rt, "label"))},
 			Counts:   convert.Counts{Sent: 7, Succeeded: 5, Failed: 2, FailedKnown: true, InputTokens: 11, OutputTokens: 12},

@@ -195,41 +195,11 @@ func (f figure) withUnit(unit string) (figure, bool) {
 	return f, !isTime || unit == ""
 }
 
-// isNumber reports that s is a decimal number as Python prints it: digits with at most one
-// point, and an exponent of at most three digits. Thousands separators, hex digits and
-// units are not numbers.
-func isNumber[T string | []byte](s T) bool {
-	i := 0
-	sign := func() {
-		if i < len(s) && (s[i] == '-' || s[i] == '+') {
-			i++
-		}
-	}
-	digits := func() int {
-		from := i
-		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-			i++
-		}
-		return i - from
-	}
-	sign()
-	n := digits()
-	if i < len(s) && s[i] == '.' {
-		i++
-		n += digits()
-	}
-	if n == 0 {
-		return false
-	}
-	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
-		i++
-		sign()
-		if n := digits(); n == 0 || n > 3 {
-			return false
-		}
-	}
-	return i == len(s)
-}
+// numberPattern is a decimal number as Python prints it. Thousands separators, hex digits and
+// units are no part of one.
+var numberPattern = regexp.MustCompile(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?$`)
+
+func isNumber(s string) bool { return numberPattern.MatchString(s) }
 
 // decimalComma is how much of the world writes a number.
 var decimalComma = regexp.MustCompile(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
@@ -273,6 +243,15 @@ func parseCount(text string) (int64, error) {
 		return 0, fmt.Errorf("%s is not a count", clip(text))
 	}
 	return int64(v), nil
+}
+
+// parseRequests reads a number of requests.
+func parseRequests(text string) (int, error) {
+	n, err := parseCount(text)
+	if err == nil && n > 1<<31-1 {
+		err = fmt.Errorf("%d requests are too many", n)
+	}
+	return int(n), err
 }
 
 // clip quotes text of a file for a message, at most 60 bytes of it.

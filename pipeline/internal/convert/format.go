@@ -1,95 +1,98 @@
 package convert
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 )
 
-// Format of a file or of one result in it.
+// Format of a file or of one result in it. That of an object in JSON or YAML is the name of its
+// tool.
 type Format string
 
-// The formats.
+// The formats that are no tool's.
 const (
-	FormatText          Format = "text"           // a log or page with blocks and tables in it
-	FormatBlock         Format = "block"          // a printed block of vLLM or SGLang
-	FormatTable         Format = "table"          // a row of a markdown table
-	FormatCSV           Format = "csv"            // a row of a CSV file
-	FormatJSON          Format = "json"           // some JSON; its objects tell which
-	FormatVLLM          Format = "vllm"           // vLLM's --save-result
-	FormatSGLang        Format = "sglang"         // SGLang's --output-file
-	FormatGuidellm      Format = "guidellm"       // benchmarks.json
-	FormatAiperf        Format = "aiperf"         // profile_export_aiperf.json
-	FormatInferencePerf Format = "inference-perf" // *_lifecycle_metrics.json
-	FormatHF            Format = "hf"             // inference-benchmarker's results
-	FormatYAML          Format = "yaml"           // YAML; its keys tell which
-	FormatLLMD          Format = "llm-d"          // a Benchmark Report of llm-d
-	FormatLLMPerf       Format = "llmperf"        // LLMPerf's summary
-	FormatTRTLLM        Format = "trtllm-bench"   // trtllm-bench's --report_json
-	FormatBench         Format = "bench"          // a line of our Go benchmarks
-	FormatOpenMetrics   Format = "openmetrics"    // our OpenMetrics text
-	FormatResult        Format = "result"         // our own result document
-	FormatUnknown       Format = ""
+	FormatText        Format = "text"        // a log or page with blocks and tables in it
+	FormatBlock       Format = "block"       // a printed block of vLLM or SGLang
+	FormatTable       Format = "table"       // a row of a markdown table
+	FormatCSV         Format = "csv"         // a row of a CSV file
+	FormatJSON        Format = "json"        // some JSON; its objects tell which
+	FormatYAML        Format = "yaml"        // YAML; its keys tell which
+	FormatLLMD        Format = "llm-d"       // a Benchmark Report of llm-d
+	FormatBench       Format = "bench"       // a line of our Go benchmarks
+	FormatOpenMetrics Format = "openmetrics" // our OpenMetrics text
+	FormatResult      Format = "result"      // our own result document
 )
 
-// detectBytes is how much of a file Detect wants to see.
-const detectBytes = 64 << 10
-
-// Detect tells the format of a file by the beginning of its content; the name decides
-// only where the content leaves a choice. Of JSON it tells FormatJSON, since the keys that
-// tell more may come late, and FormatResult for our own document, which result.Decode
-// reads.
-func Detect(name string, head []byte) Format {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	trimmed := bytes.TrimLeft(head, " \t\r\n")
-	switch {
-	case len(trimmed) == 0:
-		return FormatUnknown
-	case trimmed[0] == '{' && bytes.Contains(trimmed[:min(len(trimmed), 200)], []byte(`"pipeline/result/`)):
-		return FormatResult
-	case trimmed[0] == '{' && looksLikeJSON(trimmed[1:]):
-		return FormatJSON
-	case trimmed[0] == '[' && looksLikeJSON(trimmed[1:]):
-		return FormatJSON
-	case bytes.IndexByte(trimmed, 0) >= 0:
-		return FormatUnknown
-	}
-	if openMetricsHead.Match(trimmed) {
-		return FormatOpenMetrics
-	}
-	if benchHead.Match(trimmed) {
-		return FormatBench
-	}
-	if len(yamlHead.FindAll(trimmed, -1)) >= 2 {
-		return FormatYAML
-	}
-	if line, _, _ := bytes.Cut(trimmed, []byte("\n")); isCSVHeader(string(line), strings.HasSuffix(name, ".csv")) {
-		return FormatCSV
-	}
-	return FormatText
+// fileFormat is a format of whole files: how the beginning of one is told, and its reader.
+type fileFormat struct {
+	name Format
+	is   func(name string, head []byte) bool
+	read func(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error)
 }
 
-// looksLikeJSON tells JSON from a log line that begins with a bracket.
-func looksLikeJSON(rest []byte) bool {
-	rest = bytes.TrimLeft(rest, " \t\r\n")
+// fileFormats are tried in this order. The name of a file decides only where its content
+// leaves a choice, and any text may have results in it.
+func fileFormats() []fileFormat {
+	return []fileFormat{
+		{FormatResult, isResult, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
+			return nil, fmt.Errorf("%s: %w: use it as it is", name, ErrOurs)
+		}},
+		{FormatJSON, isJSON, readJSON},
+		{"", isBinary, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
+			return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
+		}},
+		{FormatOpenMetrics, func(_ string, head []byte) bool { return openMetricsHead.Match(head) }, readOpenMetrics},
+		{FormatBench, func(_ string, head []byte) bool { return benchHead.Match(head) }, readBench},
+		{FormatYAML, func(_ string, head []byte) bool { return len(yamlHead.FindAll(head, 2)) == 2 }, readYAML},
+		{FormatCSV, isCSV, readCSV},
+		{FormatText, func(string, []byte) bool { return true }, readText},
+	}
+}
+
+// detectBytes is how much of a file its format is told by.
+const detectBytes = 64 << 10
+
+// formatOf is the format of a file by its name and its beginning.
+func formatOf(name string, head []byte) fileFormat {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	formats := fileFormats()
+	return formats[slices.IndexFunc(formats, func(f fileFormat) bool { return f.is(name, head) })]
+}
+
+func isResult(_ string, head []byte) bool {
+	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"pipeline/result/`))
+}
+
+// isJSON tells JSON from a log line that begins with a bracket.
+func isJSON(_ string, head []byte) bool {
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	rest := bytes.TrimLeft(head[1:], " \t\r\n")
 	return len(rest) == 0 || bytes.IndexByte([]byte(`"{[]}`), rest[0]) >= 0
 }
 
-// isCSVHeader reports that a line names at least two figures between delimiters.
-func isCSVHeader(line string, named bool) bool {
-	fields := strings.Split(strings.TrimSpace(line), string(delimiter(line)))
-	if isSections(fields) {
+func isBinary(_ string, head []byte) bool { return len(head) == 0 || bytes.IndexByte(head, 0) >= 0 }
+
+// isCSV reports whether the first line names at least two figures between delimiters.
+func isCSV(name string, head []byte) bool {
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	line := string(first)
+	columns := strings.Split(strings.TrimSpace(line), string(delimiter(line)))
+	if isSections(columns) {
 		return true
 	}
 	figures := 0
-	for _, f := range fields {
-		f = strings.Trim(f, ` "`)
-		if f == "metric" || f == "value" {
-			figures++
-		} else if _, ok := figureOf(f); ok {
+	for _, c := range columns {
+		c = strings.Trim(c, ` "`)
+		if _, ok := figureOf(c); ok || c == "metric" || c == "value" {
 			figures++
 		}
 	}
-	return figures >= 2 || named && len(fields) > 1
+	return figures >= 2 || strings.HasSuffix(name, ".csv") && len(columns) > 1
 }
 
 // delimiter is what separates the columns of a header: a comma, what spreadsheets write

@@ -2,8 +2,12 @@ package convert
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,49 +15,53 @@ import (
 	"strings"
 )
 
-// llmdTools are the tools by the names that llm-d gives them. InferenceMAX's client is a
-// copy of vLLM's.
-var llmdTools = map[string]string{
-	"vllm-benchmark": toolVLLM, "vllm": toolVLLM, "inferencemax": toolVLLM, "sglang": toolSGLang, "guidellm": toolGuidellm,
-	"aiperf": toolAiperf, "inference-perf": toolInferencePerf, "inference-benchmarker": toolHF, "pipeline": toolPipeline,
+// isLLMD reports whether an object is a Benchmark Report of llm-d, which is about any tool's
+// results.
+func isLLMD(o *value) bool { return o.has("results/request_performance run") }
+
+// llmdTool is the name of a tool by that which llm-d gives it.
+func (t Tools) llmdTool(name string) string {
+	for _, row := range t {
+		if row.Name == name || slices.Contains(row.Aliases, name) {
+			return row.Name
+		}
+	}
+	if name == "unknown" {
+		return ""
+	}
+	return slug(name) // whose definitions are not known, and so not vLLM's
 }
 
-// convertLLMD reads a Benchmark Report of llm-d, version 0.2: one run.
-func convertLLMD(root *node, r Run) (Run, error) {
-	r.Format = FormatLLMD
-	if version := root.get("version").str(); !strings.HasPrefix(version, "0.2") {
-		return r, &Error{r.Source, r.Line, fmt.Errorf("a Benchmark Report of version %s: only 0.2 is read", clip(version))}
+// readLLMD reads a Benchmark Report of llm-d, version 0.2: one run.
+func (r *Run) readLLMD(root *value) error {
+	if version := root.at("version").str(); !strings.HasPrefix(version, "0.2") {
+		return &Error{r.Source, r.Line, fmt.Errorf("a Benchmark Report of version %s: only 0.2 is read", clip(version))}
 	}
-	load := root.get("scenario", "load")
-	name := load.get("standardized", "tool").str()
-	r.Tool = llmdTools[name]
-	if r.Tool == "" && name != "" && name != "unknown" {
-		r.Tool = slug(name) // whose definitions are not known, and so not vLLM's
+	r.Tool = r.table().llmdTool(root.at("scenario/load/standardized/tool").str())
+	if own := root.at("results/observability/" + llmdOwn); own != nil {
+		return r.takeOwn(own)
 	}
-	if own := root.get("results", "observability", llmdOwn); own != nil {
-		return r, r.takeOwn(own)
+	r.fields(root.at("scenario/load/native/args"), "", maxParams)
+	for _, p := range []Field{
+		{"rate_qps", "request_rate"}, {"concurrency", "max_concurrency"}, {"input_seq_len/value", "input_len"}, {"output_seq_len/value", "output_len"},
+	} {
+		r.setParam(p.Name, root.at("scenario/load/standardized/"+p.Path).str())
 	}
-	r.fields(load.get("native", "args"), "")
-	standardized := load.get("standardized")
-	r.setParam("request_rate", standardized.get("rate_qps").str())
-	r.setParam("max_concurrency", standardized.get("concurrency").str())
-	r.setParam("input_len", standardized.get("input_seq_len", "value").str())
-	r.setParam("output_len", standardized.get("output_seq_len", "value").str())
 	if r.Tool == "" {
 		r.alarmf("the report does not say which tool measured it: figures are taken as vLLM defines them")
 	}
-	e, err := llmdEntries(root, &r)
+	e, err := llmdEntries(root, r)
 	if err != nil {
-		return r, err
+		return err
 	}
-	return r, r.fill(e.entries)
+	return r.fill(e.entries)
 }
 
 // llmdEntries are the figures of a report under the labels that figureOf knows.
-func llmdEntries(root *node, r *Run) (entryList, error) {
+func llmdEntries(root *value, r *Run) (entryList, error) {
 	var e entryList
-	aggregate := root.get("results", "request_performance", "aggregate")
-	if err := llmdRequests(&e, aggregate.get("requests"), r); err != nil {
+	aggregate := root.at("results/request_performance/aggregate")
+	if err := llmdRequests(&e, aggregate.at("requests"), r); err != nil {
 		return e, err
 	}
 	stats := map[string]string{}
@@ -62,20 +70,22 @@ func llmdEntries(root *node, r *Run) (entryList, error) {
 	}
 	for _, group := range slices.Sorted(maps.Keys(llmdLatencies)) {
 		l := llmdLatencies[group]
-		n := aggregate.get("latency", l.name)
-		if n == nil || group == "token_latency" { // the same field as ntpot
+		v := aggregate.at("latency/" + l.name)
+		if v == nil || group == "token_latency" { // the same field as ntpot
 			continue
 		}
-		unit, _, _ := strings.Cut(n.get("units").str(), "/")
+		unit, _, _ := strings.Cut(v.at("units").str(), "/")
 		if _, ok := timeShift[unit]; !ok {
-			return e, &Error{r.Source, n.line, fmt.Errorf("%s has the units %s, which are not of time", l.name, clip(n.get("units").str()))}
+			return e, &Error{r.Source, v.line, fmt.Errorf("%s has the units %s, which are not of time", l.name, clip(v.at("units").str()))}
 		}
-		e.statistics(n, labelOf(group), unit, stats)
+		if err := e.times(v, Times{l.name, l.label, unit}, stats, r.Source); err != nil {
+			return e, err
+		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(llmdThroughputs)) {
-		e.add(strings.ReplaceAll(group, "_", " "), aggregate.get("throughput", llmdThroughputs[group].name, "mean"))
+		e.add(strings.ReplaceAll(group, "_", " "), aggregate.at("throughput/"+llmdThroughputs[group].name+"/mean"))
 	}
-	if text := root.get("run", "time", "duration").str(); text != "" {
+	if text := root.at("run/time/duration").str(); text != "" {
 		seconds, err := isoSeconds(text)
 		if err != nil {
 			return e, &Error{r.Source, root.line, err}
@@ -86,11 +96,11 @@ func llmdEntries(root *node, r *Run) (entryList, error) {
 }
 
 // llmdRequests adds how many requests succeeded and failed.
-func llmdRequests(e *entryList, requests *node, r *Run) error {
-	if requests == nil || requests.isNull() {
+func llmdRequests(e *entryList, requests *value, r *Run) error {
+	if requests == nil || requests.is('n') {
 		return nil
 	}
-	if requests.kind != '{' {
+	if !requests.is('{') {
 		return &Error{r.Source, requests.line, errors.New("requests is not an object: it has total, failures and incomplete")}
 	}
 	total, known, err := r.countIn(requests, "total")
@@ -113,9 +123,9 @@ func llmdRequests(e *entryList, requests *node, r *Run) error {
 }
 
 // countIn reads a count of an object; told is false where it is not there.
-func (r *Run) countIn(n *node, key string) (count int64, told bool, err error) {
-	c := n.get(key)
-	if c == nil || c.isNull() {
+func (r *Run) countIn(n *value, key string) (count int64, told bool, err error) {
+	c := n.at(key)
+	if c == nil || c.is('n') {
 		return 0, false, nil
 	}
 	if count, err = parseCount(c.str()); err != nil {
@@ -124,20 +134,12 @@ func (r *Run) countIn(n *node, key string) (count int64, told bool, err error) {
 	return count, true, nil
 }
 
-// labelOf is a label of a group of times that figureOf understands.
-func labelOf(group string) string {
-	if group == "e2el" {
-		return "e2e latency"
-	}
-	return group
-}
-
 // takeOwn reads the figures that WriteLLMD put beside those of the report.
-func (r *Run) takeOwn(own *node) error {
-	r.Tool = own.get("tool").str()
-	r.fields(own.get("parameters"), "")
-	metrics := own.get("metrics")
-	if metrics == nil || metrics.kind != '{' {
+func (r *Run) takeOwn(own *value) error {
+	r.Tool = own.at("tool").str()
+	r.fields(own.at("parameters"), "", maxParams)
+	metrics := own.at("metrics")
+	if !metrics.is('{') {
 		return &Error{r.Source, own.line, errors.New("metrics are missing among our own figures")}
 	}
 	for i, id := range metrics.keys {
@@ -148,7 +150,7 @@ func (r *Run) takeOwn(own *node) error {
 			return err
 		}
 	}
-	if definitions := own.get("definitions"); definitions != nil && definitions.kind == '{' {
+	if definitions := own.at("definitions"); definitions.is('{') {
 		for i, id := range definitions.keys {
 			if _, ok := r.Definitions[id]; ok {
 				r.define(id, definitions.items[i].str())
@@ -156,11 +158,11 @@ func (r *Run) takeOwn(own *node) error {
 		}
 	}
 	var e entryList
-	e.add("completed", own.get("succeeded"))
-	e.add("failed", own.get("failed"))
-	e.add("total input tokens", own.get("input_tokens"))
-	e.add("total output tokens", own.get("output_tokens"))
-	e.add("duration", own.get("duration_s"))
+	e.add("completed", own.at("succeeded"))
+	e.add("failed", own.at("failed"))
+	e.add("total input tokens", own.at("input_tokens"))
+	e.add("total output tokens", own.at("output_tokens"))
+	e.add("duration", own.at("duration_s"))
 	if err := r.fill(e.entries); err != nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (r *Run) takeOwn(own *node) error {
 		return err
 	}
 	if sent < int64(r.Counts.Succeeded+r.Counts.Failed) || sent >= 1<<31 {
-		return &Error{r.Source, own.get("sent").line, fmt.Errorf("sent: %d requests, of which %d succeeded and %d failed", sent, r.Counts.Succeeded, r.Counts.Failed)}
+		return &Error{r.Source, own.at("sent").line, fmt.Errorf("sent: %d requests, of which %d succeeded and %d failed", sent, r.Counts.Succeeded, r.Counts.Failed)}
 	}
 	r.Counts.Sent = int(sent)
 	return nil
@@ -190,4 +192,182 @@ func isoSeconds(text string) (float64, error) {
 		}
 	}
 	return total, nil
+}
+
+// WriteLLMD writes runs as Benchmark Reports of llm-d, version 0.2, in JSON, which is YAML too. A
+// report is about one run: several are JSON lines, a report each. Its fields take every tool's
+// figures under one name and leave the definition to the tool, so figures of all definitions are
+// written, and the tool beside them. What it has no field for stands among the observations,
+// which its schema leaves open, so that Read reads the run again without loss.
+func WriteLLMD(w io.Writer, runs []Run) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if len(runs) == 1 {
+		encoder.SetIndent("", "  ")
+	}
+	for i := range runs {
+		if err := encoder.Encode(llmdReport(&runs[i])); err != nil {
+			return fmt.Errorf("export %s: %w", runs[i].At(), err)
+		}
+	}
+	return nil
+}
+
+func llmdReport(r *Run) map[string]any {
+	report := map[string]any{
+		"version": "0.2",
+		"run":     llmdRun(r),
+		"results": map[string]any{
+			"request_performance": map[string]any{"aggregate": llmdAggregate(r)},
+			"observability":       map[string]any{llmdOwn: ownFigures(r)},
+		},
+	}
+	if scenario := llmdScenario(r); scenario != nil {
+		report["scenario"] = scenario
+	}
+	return report
+}
+
+// llmdOwn is the name of our own figures in a report.
+const llmdOwn = "pipeline"
+
+// ownFigures are what a report has no field for, or under another name.
+func ownFigures(r *Run) map[string]any {
+	own := map[string]any{"metrics": r.Metrics}
+	if r.Tool != "" {
+		own["tool"] = r.Tool
+	}
+	if len(r.Params) > 0 {
+		own["parameters"] = r.Params
+	}
+	if len(r.Definitions) > 0 {
+		own["definitions"] = r.Definitions
+	}
+	for _, c := range r.told() {
+		own[c.own] = c.value
+	}
+	if r.Counts.Sent > 0 {
+		own["sent"] = r.Counts.Sent
+	}
+	return own
+}
+
+// llmdRun names the run by where it was found and what it measured, so that the same
+// result has the same name again.
+func llmdRun(r *Run) map[string]any {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%v\n%v", r.At(), r.Counts, r.Metrics)) // maps print sorted
+	run := map[string]any{"uid": hex.EncodeToString(sum[:16]), "description": r.At()}
+	if r.Duration > 0 {
+		run["time"] = map[string]any{"duration": "PT" + strconv.FormatFloat(r.Duration, 'f', -1, 64) + "S"}
+	}
+	return run
+}
+
+// llmdScenario describes the load; the report wants the length of the input for that.
+func llmdScenario(r *Run) map[string]any {
+	in, ok := r.numberParam("input_len")
+	if !ok {
+		return nil
+	}
+	length := func(v float64) map[string]any { return map[string]any{"distribution": "other", "value": v} }
+	standardized := map[string]any{
+		"tool": toolName(r.Tool), "tool_version": "unknown", "source": "unknown", "input_seq_len": length(in),
+	}
+	if out, ok := r.numberParam("output_len"); ok {
+		standardized["output_seq_len"] = length(out)
+	}
+	if rate, ok := r.numberParam("request_rate"); ok {
+		standardized["rate_qps"] = rate
+	}
+	if n, ok := r.numberParam("max_concurrency"); ok {
+		standardized["concurrency"] = n
+	}
+	return map[string]any{"load": map[string]any{
+		"metadata": map[string]any{}, "standardized": standardized, "native": map[string]any{"args": r.Params},
+	}}
+}
+
+func toolName(tool string) string {
+	if tool == "" {
+		return "unknown"
+	}
+	return tool
+}
+
+func (r *Run) numberParam(key string) (float64, bool) {
+	text, _ := r.Param(key)
+	v, err := parseNumber(text, 0)
+	return v, err == nil
+}
+
+// llmdLatencies are the report's names of groups of times, and its units.
+var llmdLatencies = map[string]struct{ name, unit, label string }{
+	"ttft": {"time_to_first_token", "s", "ttft"}, "tpot": {"time_per_output_token", "s/token", "tpot"},
+	"itl": {"inter_token_latency", "s/token", "itl"}, "e2el": {"request_latency", "s", "e2e latency"},
+	"token_latency": {"normalized_time_per_output_token", "s/token", ""}, "ntpot": {"normalized_time_per_output_token", "s/token", "ntpot"},
+}
+
+var llmdThroughputs = map[string]struct{ name, unit string }{
+	"request_throughput": {"request_rate", "queries/s"}, "input_throughput": {"input_token_rate", "tokens/s"},
+	"output_throughput": {"output_token_rate", "tokens/s"}, "total_throughput": {"total_token_rate", "tokens/s"},
+}
+
+func llmdAggregate(r *Run) map[string]any {
+	latency, throughput := map[string]any{}, map[string]any{}
+	groups := r.byGroup()
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		stats := groups[group]
+		if stats["mean"] == nil {
+			continue // the report has no statistics without it
+		}
+		quantity := quantityOf(group)
+		if l, ok := llmdLatencies[quantity]; ok && r.preferred(group, quantity) {
+			stats["units"] = l.unit
+			latency[l.name] = stats
+		}
+		if t, ok := llmdThroughputs[quantity]; ok {
+			throughput[t.name] = map[string]any{"units": t.unit, "mean": stats["mean"]}
+		}
+	}
+	aggregate := map[string]any{"latency": latency, "throughput": throughput}
+	requests := map[string]any{}
+	if n := max(r.Counts.Sent, r.Counts.Succeeded); n > 0 {
+		requests["total"] = n
+	}
+	if r.Counts.FailedKnown {
+		requests["failures"] = r.Counts.Failed
+	}
+	if len(requests) > 0 {
+		aggregate["requests"] = requests
+	}
+	return aggregate
+}
+
+// preferred settles which of two definitions of a quantity is written: the registry's own.
+func (r *Run) preferred(group, quantity string) bool {
+	_, own := r.Metrics[quantity+".mean"]
+	return group == quantity || !own
+}
+
+// llmdStats are the report's names of statistics.
+var llmdStats = map[string]string{
+	"mean": "mean", "std": "stddev", "min": "min", "max": "max", "p0.1": "p0p1", "p1": "p1", "p5": "p5", "p10": "p10",
+	"p25": "p25", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99p9",
+}
+
+// byGroup sorts the metrics into groups, with the statistics that the report knows.
+func (r *Run) byGroup() map[string]map[string]any {
+	groups := map[string]map[string]any{}
+	for id, v := range r.Metrics {
+		group, stat, _ := strings.Cut(id, ".")
+		name, ok := llmdStats[stat]
+		if !ok {
+			continue
+		}
+		if groups[group] == nil {
+			groups[group] = map[string]any{}
+		}
+		groups[group][name] = v
+	}
+	return groups
 }

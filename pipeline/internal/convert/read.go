@@ -8,6 +8,8 @@ import (
 
 // ReadOptions bound and direct Read. The zero value is usable.
 type ReadOptions struct {
+	// Tools whose files are read; StandardTools unless set.
+	Tools Tools
 	// Tool that measured what a table or a CSV file shows, where the file does not tell.
 	Tool string
 	// Records asks for Run.Records from files that hold every request.
@@ -64,6 +66,9 @@ var (
 // ErrLimit or ErrOurs.
 func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	opt.Limits = opt.Limits.withDefaults()
+	if opt.Tools == nil {
+		opt.Tools = standard
+	}
 	buf, plain, limited, err := opened(r, name, opt.Limits.Bytes+1)
 	if err != nil {
 		return nil, err
@@ -72,25 +77,7 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	var runs []Run
-	switch Detect(plain, head) {
-	case FormatResult:
-		return nil, fmt.Errorf("%s: %w: use it as it is", name, ErrOurs)
-	case FormatJSON:
-		runs, err = readJSON(buf, name, opt)
-	case FormatCSV:
-		runs, err = readCSV(buf, name, opt)
-	case FormatYAML:
-		runs, err = readYAML(buf, name, opt)
-	case FormatOpenMetrics:
-		runs, err = readOpenMetrics(buf, name, opt)
-	case FormatBench:
-		runs, err = readBench(buf, name, opt)
-	case FormatText:
-		runs, err = readText(buf, name, opt)
-	default:
-		return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
-	}
+	runs, err := formatOf(plain, head).read(buf, name, opt)
 	if limited.n <= 0 {
 		return nil, fmt.Errorf("%s: more than %d bytes: %w", name, opt.Limits.Bytes, ErrLimit)
 	}
@@ -101,4 +88,9 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 		return nil, fmt.Errorf("%s: %w: it has no block, table or file of a known load generator", name, ErrNoResult)
 	}
 	return runs, nil
+}
+
+// newRun begins a result.
+func (opt ReadOptions) newRun(format Format, tool, source string, line int) *Run {
+	return &Run{Source: source, Line: line, Format: format, Tool: tool, tools: opt.Tools}
 }

@@ -33,34 +33,34 @@ func TestRealFiles(t *testing.T) {
 	told := convert.Counts{Sent: 40, Succeeded: 40, FailedKnown: true, InputTokens: 2560, OutputTokens: 640}
 	tests := map[string][]want{
 		"real/vllm-0.32-appended.json": {
-			{format: convert.FormatVLLM, line: 1, counts: forty, params: load("5", "model", "tiny", "backend", "openai"), metrics: map[string]float64{"ttft.p99": 0.05094432478097587, "e2el.p90": 0.20501226430133104}},
-			{format: convert.FormatVLLM, line: 2, counts: forty, params: load("10"), metrics: map[string]float64{"ttft.p50": 0.021271798499583383}},
+			{format: "vllm", line: 1, counts: forty, params: load("5", "model", "tiny", "backend", "openai"), metrics: map[string]float64{"ttft.p99": 0.05094432478097587, "e2el.p90": 0.20501226430133104}},
+			{format: "vllm", line: 2, counts: forty, params: load("10"), metrics: map[string]float64{"ttft.p50": 0.021271798499583383}},
 		},
 		"real/vllm-0.32-detailed.json": {
-			{format: convert.FormatVLLM, line: 1, counts: twenty, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"itl.std": 0.001402911330756939}},
-			{format: convert.FormatVLLM, line: 2, counts: twenty, params: map[string]string{"request_rate": "10"}},
+			{format: "vllm", line: 1, counts: twenty, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"itl.std": 0.001402911330756939}},
+			{format: "vllm", line: 2, counts: twenty, params: map[string]string{"request_rate": "10"}},
 		},
 		"real/vllm-0.32.log": {
 			{format: convert.FormatBlock, line: 39, counts: forty, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16", "ignore_eos", "true"), metrics: map[string]float64{"ttft.p99": 0.05094}},
 		},
 		"real/sglang-0.5.23.jsonl": {
-			{format: convert.FormatSGLang, line: 1, counts: untold, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"}, metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
-			{format: convert.FormatSGLang, line: 2, counts: untold, params: map[string]string{"request_rate": "10"}},
+			{format: "sglang", line: 1, counts: untold, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"}, metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
+			{format: "sglang", line: 2, counts: untold, params: map[string]string{"request_rate": "10"}},
 		},
 		"real/sglang-0.5.23-details.jsonl": {
-			{format: convert.FormatSGLang, line: 1, counts: told, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
+			{format: "sglang", line: 1, counts: told, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
 		},
 		"real/sglang-0.5.23.log": {
 			{format: convert.FormatBlock, line: 50, counts: told, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16"), metrics: map[string]float64{"itl.max": 0.03341}},
 		},
 		"real/guidellm-0.8.1.json": {{
-			format: convert.FormatGuidellm, line: 1, absent: []string{"ttft", "e2el"},
+			format: "guidellm", line: 1, absent: []string{"ttft", "e2el"},
 			counts:  convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3350, OutputTokens: 800},
 			params:  map[string]string{"request_rate": "5", "model": "tiny", "input_len": "64", "output_len": "16", "endpoint_type": "/v1/chat/completions", "num_prompts": "50"},
 			metrics: map[string]float64{"guidellm_ttft.p95": 0.02823805809020996, "guidellm_e2el.p50": 0.08133459091186523},
 		}},
 		"real/aiperf-0.13.0.json": {{
-			format: convert.FormatAiperf, line: 1, absent: []string{"itl", "output_throughput"},
+			format: "aiperf", line: 1, absent: []string{"itl", "output_throughput"},
 			counts:  convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3200, OutputTokens: 951},
 			params:  map[string]string{"request_rate": "5", "arrival": "poisson", "model": "tiny", "input_len": "64", "output_len": "16", "num_prompts": "50", "dataset_name": "synthetic"},
 			metrics: map[string]float64{"ttft.p50": 0.0243069505, "e2el.p99": 0.8324364473699998},

@@ -16,6 +16,7 @@ type Run struct {
 	// the result does not tell).
 	Format Format
 	Tool   string
+	tools  Tools // that it was read with; nil for the standard ones
 	// Params are what was found around the figures: arguments of the command, a dump of
 	// the Namespace, headings, lines like "num_prompts: 8", fields of the JSON. Keys are
 	// in snake case and canonical, see Param; values are text, numbers in their shortest

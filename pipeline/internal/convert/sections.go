@@ -1,10 +1,8 @@
 package convert
 
 import (
-	"encoding/csv"
-	"errors"
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -28,112 +26,71 @@ func isSections(header []string) bool {
 }
 
 // readSections reads such a file, one result.
-func readSections(r *csv.Reader, header []string, name string, opt ReadOptions) ([]Run, error) {
-	run := Run{Source: name, Line: 1, Format: FormatCSV, Tool: opt.Tool}
-	r.FieldsPerRecord = -1
-	tool := toolOfSections(name)
-	var entries []entry
-	for {
-		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, csvError(name, err) // which knows its line
-		}
-		line, _ := r.FieldPos(0)
+func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
+	s.FieldsPerRecord = -1
+	tool := toolOfSections(s.name)
+	var e entryList
+	for s.next() {
 		switch {
-		case isSections(cells):
-			header = cells
+		case isSections(s.cells):
+			s.header = s.cells
 			continue
-		case len(cells) != len(header):
-			return nil, &Error{name, line, fmt.Errorf("a row of %d cells in a section of %d columns", len(cells), len(header))}
+		case len(s.cells) != len(s.header):
+			return nil, &Error{s.name, s.line, fmt.Errorf("a row of %d cells in a section of %d columns", len(s.cells), len(s.header))}
 		}
-		if strings.HasSuffix(cells[0], "(per sec)") || strings.HasSuffix(cells[0], "(count)") {
-			tool = toolGenAIPerf // aiperf writes (tokens/sec) and (requests)
+		if strings.HasSuffix(s.cells[0], "(per sec)") || strings.HasSuffix(s.cells[0], "(count)") {
+			tool = genAIPerf.Name // aiperf writes (tokens/sec) and (requests)
 		}
-		entries = append(entries, sectionEntries(header, cells, line)...)
+		e.section(s.header, s.cells, s.line)
 	}
-	if run.Tool == "" {
-		if run.Tool = tool; tool == "" {
-			run.Tool = toolAiperf
-		}
+	if s.err != nil {
+		return nil, s.err
 	}
-	if err := run.fill(entries); err != nil {
+	run := opt.newRun(FormatCSV, cmp.Or(opt.Tool, tool, aiperf.Name), s.name, 1)
+	if err := run.fill(e.entries); err != nil {
 		return nil, err
 	}
-	return []Run{run}, nil
+	return []Run{*run}, nil
 }
 
 // toolOfSections tells the tool by the name that it gives its file, "" if it is another one.
 func toolOfSections(name string) string {
 	switch {
 	case strings.Contains(name, "genai_perf"):
-		return toolGenAIPerf
+		return genAIPerf.Name
 	case strings.Contains(name, "aiperf"):
-		return toolAiperf
+		return aiperf.Name
 	}
 	return ""
 }
 
-// sectionEntries are the figures of a row under labels that figureOf knows.
-func sectionEntries(header, cells []string, line int) []entry {
+// section adds the figures of a row under labels that figureOf knows.
+func (e *entryList) section(header, cells []string, line int) {
 	words, unit := cells[0], ""
 	if m := unitPattern.FindStringSubmatch(words); m != nil {
 		words, unit = m[1], m[2]
 	}
 	label, ok := sectionFigures[strings.ToLower(strings.TrimSpace(words))]
 	if !ok {
-		return nil
+		return
 	}
-	var entries []entry
+	f, _ := figureOf(label)
+	_, isTime := timeShift[unit]
 	for i, h := range header[1:] {
 		value := strings.ReplaceAll(cells[i+1], ",", "") // 1,146.31
 		if value == "" || strings.EqualFold(value, "n/a") {
 			continue
 		}
-		_, isTime := timeShift[unit]
-		switch f, _ := figureOf(label); {
-		case h == "Value" || h == "avg" && !isTime:
-			if f.kind == count {
-				value = strings.TrimSuffix(strings.TrimSuffix(value, "0"), ".0") // 40.00
-			}
-			if f.kind == duration {
-				entries = append(entries, entry{label + " (" + unit + ")", value, line})
-				continue
-			}
-			entries = append(entries, entry{label, value, line})
+		single := h == "Value" || h == "avg" && !isTime
+		switch {
+		case single && f.kind == count:
+			e.text(label, strings.TrimSuffix(strings.TrimSuffix(value, "0"), ".0"), line) // 40.00
+		case single && f.kind == duration:
+			e.text(label+" ("+unit+")", value, line)
+		case single:
+			e.text(label, value, line)
 		case aiperfStats[h] != "" && isTime:
-			entries = append(entries, entry{aiperfStats[h] + " " + label + " (" + unit + ")", value, line})
+			e.text(aiperfStats[h]+" "+label+" ("+unit+")", value, line)
 		}
 	}
-	return entries
-}
-
-// noResultCSV says what a CSV file of a known tool is that is not read here, nil for others.
-func noResultCSV(header []string, name string) error {
-	has := func(words ...string) bool {
-		for _, w := range words {
-			found := false
-			for _, h := range header {
-				found = found || strings.EqualFold(strings.TrimSpace(h), w)
-			}
-			if !found {
-				return false
-			}
-		}
-		return true
-	}
-	var hint string
-	switch {
-	case has("Run Info", "Request Counts"), has("Benchmark", "Timings"), has("Run Info", "Benchmark"):
-		hint = "guidellm's benchmarks.csv, whose headings are in three rows: import benchmarks.json beside it"
-	case has("Endpoint", "Type", "Metric"):
-		hint = "what a server said of itself while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it"
-	case has("error_code", "ttft_s") || has("request_id", "ttft"):
-		hint = "records of single requests: import the summary beside it"
-	default:
-		return nil
-	}
-	return &Error{name, 1, fmt.Errorf("%w: %s", ErrNoResult, hint)}
 }

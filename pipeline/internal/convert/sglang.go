@@ -1,44 +1,38 @@
 package convert
 
-// convertSGLang reads an object that sglang.bench_serving appends to its --output-file.
-func convertSGLang(root *node, d *columns, r Run, opt ReadOptions) (Run, error) {
-	r.Format, r.Tool = FormatSGLang, toolSGLang
-	r.serverInfo(root.get("server_info"))
-	entries := r.scalars(root)
-	if hit, ok := root.get("cache_report", "cache_hit_rate_pct").number(); ok {
-		r.audit("prefix_hit_rate", hit/100)
-	}
-	if err := r.fill(entries); err != nil {
-		return r, err
-	}
-	if d.large {
-		r.warnf("more requests than are kept: the figures are the file's own")
-		return r, nil
-	}
-	if !d.detailed() {
-		return r, nil
-	}
-	// The list of gaps of the native endpoint has one per token: vLLM's, one per event,
-	// is not in the file. Sending times are not either.
-	if r.sglangITL() == "itl_token" {
-		return r, r.useRecords(d, opt, []string{"itl"})
-	}
-	return r, r.useRecords(d, opt, nil)
+// sglang is sglang.bench_serving, which appends an object to its --output-file.
+var sglang = Tool{
+	Name: "sglang", Read: "0.5.23", Counted: true,
+	Command: `sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench`,
+	Bulk:    []string{"server_queue_times", "server_ttfts", "cached_tokens_details", "cached_tokens", "timeslices"},
+	Shapes: []Shape{{
+		Keys:     []string{"total_output_tokens_retokenized", "mean_e2e_latency_ms", "server_info completed"},
+		Flat:     true,
+		Settings: []Field{{"server_info", "server_"}},
+		Params:   []Field{{"server_info/model_path", "model"}},
+		also: func(root, _ *value, r *Run, _ *entryList) error {
+			if hit, ok := root.at("cache_report/cache_hit_rate_pct").number(); ok {
+				r.audit("prefix_hit_rate", hit/100)
+			}
+			return nil
+		},
+	}},
+	Prints: []string{"Backend", "(retokenized)", "E2E Latency"},
+	Approximates: map[string]string{
+		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a request without any as 0",
+		"itl":  "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
+	},
+	group: func(r *Run, group string) string {
+		if group == "itl" && sglangNative(r) {
+			return "itl_token"
+		}
+		return group
+	},
 }
 
-// serverInfo keeps what the server said of itself: SGLang's files are the only ones that
-// have it.
-func (r *Run) serverInfo(info *node) {
-	if info == nil || info.kind != '{' {
-		return
-	}
-	const limit = 300
-	for i, key := range info.keys {
-		if text := info.items[i].str(); text != "" && i < limit {
-			r.setParam("server_"+key, text)
-		}
-	}
-	if model := info.get("model_path").str(); model != "" {
-		r.setParam("model", model)
-	}
+// sglangNative reports whether requests went to SGLang's own endpoint: then each gap counts once
+// per token, and elsewhere once per chunk, as vLLM's.
+func sglangNative(r *Run) bool {
+	backend := r.Params["backend"]
+	return backend == "" || backend == "sglang" || backend == "sglang-native"
 }

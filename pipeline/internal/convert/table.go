@@ -143,11 +143,11 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 		t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(header))})
 		return
 	}
-	run := Run{Source: t.source, Line: row.line, Format: FormatTable, Tool: t.opt.Tool}
-	t.around.apply(&run, -1)
+	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, row.line)
+	t.around.apply(run, -1)
 	t.fail(run.fill(run.columns(header, row.cells, row.line)))
 	run.doubtLengths()
-	t.runs = append(t.runs, run)
+	t.runs = append(t.runs, *run)
 }
 
 // columns sorts a row into figures, which it returns, and parameters.
@@ -217,8 +217,8 @@ func (t *textReader) turned(table *openTable) {
 		if derived.MatchString(table.header[col]) {
 			continue
 		}
-		run := Run{Source: t.source, Line: table.rows[0].line, Format: FormatTable, Tool: t.opt.Tool}
-		t.around.apply(&run, -1)
+		run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, table.rows[0].line)
+		t.around.apply(run, -1)
 		run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
 		var entries []entry
 		for _, row := range table.rows {
@@ -229,7 +229,7 @@ func (t *textReader) turned(table *openTable) {
 			entries = append(entries, run.columns([]string{row.cells[0]}, []string{row.cells[col]}, row.line)...)
 		}
 		t.fail(run.fill(entries))
-		t.runs = append(t.runs, run)
+		t.runs = append(t.runs, *run)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // readText finds the printed blocks and the tables in a log or a page.
 func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	t := &textReader{source: name, opt: opt, engine: newEngineLog()}
+	t := &textReader{source: name, opt: opt, commands: opt.Tools.commands(), engine: newEngineLog()}
 	for {
 		line, complete, err := readLine(r, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -73,13 +73,14 @@ type textReader struct {
 	runs   []Run
 	errs   []error
 
-	around  surroundings
-	engine  *engineLog
-	block   *openBlock
-	table   *openTable
-	command string // a command that goes on in the next line
-	before  string // the line before this one
-	within  bool   // a command ended the block before, which had no last line
+	commands *regexp.Regexp // of the tools
+	around   surroundings
+	engine   *engineLog
+	block    *openBlock
+	table    *openTable
+	command  string // a command that goes on in the next line
+	before   string // the line before this one
+	within   bool   // a command ended the block before, which had no last line
 }
 
 const maxErrors = 10
@@ -144,7 +145,7 @@ func (t *textReader) part(line string, complete bool) {
 
 // outside looks for parameters around the results.
 func (t *textReader) outside(line string) {
-	if t.command != "" || isCommand(line) || isServerCommand(line) {
+	if t.command != "" || t.isCommand(line) || isServerCommand(line) {
 		t.inCommand(line)
 		return
 	}
@@ -163,8 +164,8 @@ func (t *textReader) outside(line string) {
 }
 
 // isCommand tells a command from a heading that names one.
-func isCommand(line string) bool {
-	return commandPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
+func (t *textReader) isCommand(line string) bool {
+	return t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
 }
 
 // inCommand collects a command of several lines that end with a backslash.
@@ -176,7 +177,7 @@ func (t *textReader) inCommand(line string) {
 	if t.command += " " + body; more && len(t.command) < t.opt.Limits.Line {
 		return
 	}
-	if serverPattern.MatchString(t.command) && !commandPattern.MatchString(t.command) {
+	if serverPattern.MatchString(t.command) && !t.commands.MatchString(t.command) {
 		t.around.server = serverArgs(t.command)
 		t.command = ""
 		return
@@ -198,7 +199,7 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 	switch {
 	case text == "":
-	case isCommand(line) || isServerCommand(line):
+	case t.isCommand(line) || isServerCommand(line):
 		t.closeBlock("a command follows")
 		t.within = true
 		t.outside(line)
@@ -258,9 +259,10 @@ func (t *textReader) closeBlock(why string) {
 		t.fail(&Error{t.source, b.line, errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file of its own")})
 		return
 	}
-	run := Run{Source: t.source, Line: b.line, Format: FormatBlock, Tool: b.tool(), bare: b.bare}
-	t.around.apply(&run, b.succeeded())
-	b.setBackend(&run)
+	run := t.opt.newRun(FormatBlock, b.tool(t.opt.Tools), t.source, b.line)
+	run.bare = b.bare
+	t.around.apply(run, b.succeeded())
+	b.setBackend(run)
 	if len(t.around.mine) == 0 {
 		run.checkLabels(b)
 	}
@@ -281,7 +283,7 @@ func (t *textReader) closeBlock(why string) {
 	if n := t.engine.others; n > 0 {
 		run.remarkf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}
-	t.runs = append(t.runs, run)
+	t.runs = append(t.runs, *run)
 	t.around.next()
 	t.engine.forget()
 }
@@ -299,7 +301,7 @@ func (t *textReader) adoptTool() {
 	}
 	for i := range t.runs {
 		if r := &t.runs[i]; r.Format == FormatTable && r.Tool == "" {
-			r.retool(tool)
+			r.assumeTool(tool)
 		}
 	}
 }

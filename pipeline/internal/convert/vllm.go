@@ -1,81 +1,73 @@
 package convert
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// convertVLLM reads the object that `vllm bench serve --save-result` writes, and that of
-// the older benchmark_serving.py.
-func convertVLLM(root *node, d *columns, r Run, opt ReadOptions) (Run, error) {
-	r.Format, r.Tool = FormatVLLM, toolVLLM
-	entries := r.scalars(root)
-	if err := r.fill(entries); err != nil {
-		return r, err
-	}
-	if d.large {
-		r.warnf("more requests than are kept: the figures are the file's own")
-		return r, nil
-	}
-	if !d.detailed() {
-		return r, nil
-	}
-	d.plan(r.Params["max_concurrency"] != "")
-	return r, r.useRecords(d, opt, nil)
+// vllm is vllm bench serve --save-result, and the older benchmark_serving.py. Other tools take
+// keys over from it, so that its objects are known by being nobody else's.
+var vllm = Tool{
+	Name: "vllm", Read: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
+	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
+	Bulk:    []string{"generated_texts", "latencies"},
+	Shapes:  []Shape{{fallback: isVLLM, Flat: true}},
 }
 
-// scalars splits the fields of an object into figures and parameters.
-func (r *Run) scalars(root *node) []entry {
-	var entries []entry
-	for i, key := range root.keys {
-		v := root.items[i]
-		text := v.str()
-		if text == "" || v.kind == '{' || v.kind == '[' {
-			continue
-		}
+// isVLLM reports whether an object has vLLM's counts or, where it tells neither how many
+// requests it had nor how long it took, one of its figures.
+func isVLLM(o *value) bool {
+	if o.has("completed duration") || o.has("completed request_throughput") {
+		return true
+	}
+	for i, key := range o.keys {
 		f, ok := figureOf(key)
-		switch {
-		case !ok || f.kind == param:
-			r.setParam(key, text)
-		case f.group == "rtfx" && text == "0.0": // vLLM writes it for text, too
-		default:
-			entries = append(entries, entry{key, text, v.line})
+		if _, number := o.items[i].number(); ok && number && (f.kind == latency && f.shift != 0 || f.kind == rate) {
+			return true
 		}
 	}
-	return entries
+	return false
 }
 
-// plan keeps the queue times only where a bound on concurrency makes them mean something:
-// vLLM 0.33 writes them always.
-func (c *columns) plan(bounded bool) {
-	if !bounded {
-		c.queues = nil
+// useRequests computes what the file does not say from the requests, and checks what it says.
+func (r *Run) useRequests(q *requests, opt ReadOptions) error {
+	switch {
+	case q.large:
+		r.warnf("more requests than are kept: the figures are the file's own")
+		return nil
+	case !q.detailed():
+		return nil
+	case r.Params["max_concurrency"] == "": // vLLM 0.33 writes times in the queue always
+		q.queues = nil
 	}
-}
-
-// useRecords computes what the file does not say from the requests, and checks what it
-// says. Metrics named in without are of another definition than the records'.
-func (r *Run) useRecords(d *columns, opt ReadOptions, without []string) error {
-	rec, err := d.run(r.Duration)
+	rec, err := q.run(r.Duration)
 	if err != nil {
 		return err
 	}
 	computed := record.Reduce(*rec)
-	for _, group := range append(without, "success") {
-		maps.DeleteFunc(computed, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
+	left := []string{"success."}
+	if r.group("itl") != "itl" { // gaps of another definition than the records'
+		left = append(left, "itl.")
 	}
-	if len(d.starts) == 0 { // nothing is known of what ran at the same time
-		delete(computed, "concurrency.peak")
-		delete(computed, "concurrency.mean")
+	if len(q.starts) == 0 { // nothing is known of what ran at the same time
+		left = append(left, "concurrency.peak", "concurrency.mean")
 	}
-	if d.silent > 0 {
-		r.leaveOutZeros(d.silent)
+	maps.DeleteFunc(computed, func(id string, _ float64) bool {
+		return slices.ContainsFunc(left, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
+	})
+	if q.silent > 0 {
+		r.leaveOutZeros(q.silent)
 	}
 	r.merge(computed)
 	r.recount(rec)
@@ -134,4 +126,123 @@ func (r *Run) recount(rec *record.Run) {
 		r.alarmf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
 	}
 	r.audit("records", fmt.Sprintf("%d requests, %d token events", len(rec.Requests), rec.Audit.Events))
+}
+
+// WriteVLLM writes runs in the shape of `vllm bench serve` 0.33, one object a line as with
+// --append-result, so that programs made for those files read them. A run with records has
+// the arrays of --save-detailed, as load.VLLMJSON writes them; of others the aggregates
+// are written. Figures of other definitions than vLLM's are left out: under its keys they
+// would be taken for vLLM's.
+func WriteVLLM(w io.Writer, runs []Run) error {
+	for i := range runs {
+		line, err := vllmObject(&runs[i])
+		if err != nil {
+			return fmt.Errorf("export %s: %w", runs[i].At(), err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("write export: %w", err)
+		}
+	}
+	return nil
+}
+
+func vllmObject(r *Run) ([]byte, error) {
+	if r.Records == nil {
+		return json.Marshal(vllmAggregates(r))
+	}
+	opt := load.VLLMOptions{
+		Detailed: true, Backend: r.Params["backend"], EndpointType: r.Params["endpoint_type"],
+		Date: r.Params["date"], Label: r.Params["label"], ModelID: r.Params["model"],
+		Metrics: []string{"ttft", "tpot", "itl", "e2el", "client_queue_time", "e2el_including_client_queue"},
+	}
+	opt.MaxConcurrency, _ = strconv.Atoi(r.Params["max_concurrency"])
+	opt.RequestRate, _ = strconv.ParseFloat(r.Params["request_rate"], 64)
+	opt.Burstiness, _ = strconv.ParseFloat(r.Params["burstiness"], 64)
+	indented, err := load.VLLMJSON(*r.Records, opt)
+	if err != nil {
+		return nil, err
+	}
+	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not tell the limits that were given
+		return withGoodput(indented, rate)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, indented); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func withGoodput(object []byte, rate float64) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return nil, err
+	}
+	fields["request_goodput"] = json.RawMessage(number(rate))
+	return json.Marshal(fields)
+}
+
+// vllmKeys are vLLM's keys of single figures by our ids.
+var vllmKeys = map[string]string{
+	"request_throughput.mean": "request_throughput", "output_throughput.mean": "output_throughput",
+	"total_throughput.mean": "total_token_throughput", "goodput.rate": "request_goodput",
+	"output_throughput.peak_second": "max_output_tokens_per_s", "concurrency.peak_second": "max_concurrent_requests",
+	"spec_decode.acceptance_length": "spec_decode_acceptance_length", "spec_decode.drafts": "spec_decode_num_drafts",
+	"spec_decode.draft_tokens": "spec_decode_draft_tokens", "spec_decode.accepted_tokens": "spec_decode_accepted_tokens", "rtfx.mean": "rtfx",
+}
+
+// vllmGroups are vLLM's names of the groups of times.
+var vllmGroups = map[string]string{
+	"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2el",
+	"queue": "client_queue_time", "e2el_from_schedule": "e2el_including_client_queue",
+	"probe_e2el": "probe_e2el", "token_latency": "token_latency", // the last of a fork
+}
+
+func vllmAggregates(r *Run) map[string]any {
+	m := map[string]any{}
+	for key, value := range r.Params {
+		m[key] = value
+	}
+	for ours, theirs := range map[string]string{"model": "model_id", "tokenizer": "tokenizer_id"} {
+		if v, ok := r.Params[ours]; ok {
+			delete(m, ours)
+			m[theirs] = v
+		}
+	}
+	for _, key := range []string{"request_rate", "burstiness", "max_concurrency", "num_prompts"} {
+		if v := r.Params[key]; isNumber(v) {
+			m[key] = json.Number(v)
+		}
+	}
+	for _, c := range r.told() {
+		m[c.vllm] = c.value
+	}
+	for id, v := range r.Metrics {
+		if key, ok := vllmKeys[id]; ok {
+			m[key] = v
+			continue
+		}
+		if id == "spec_decode.acceptance_rate" {
+			m["spec_decode_acceptance_rate"] = json.Number(shifted(v, 2)) // in percent
+			continue
+		}
+		group, stat, _ := strings.Cut(id, ".")
+		if name, ok := vllmGroups[group]; ok {
+			if stat == "p50" {
+				stat = "median"
+			}
+			m[stat+"_"+name+"_ms"] = json.Number(shifted(v, 3))
+		}
+	}
+	return m
+}
+
+// shifted is v times ten to the power of shift as text, without rounding: the digits stay,
+// the exponent moves. Reading it with the opposite shift gives v.
+func shifted(v float64, shift int) string {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	e, err := strconv.Atoi(exponent)
+	if err != nil {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return mantissa + "e" + strconv.Itoa(e+shift)
 }

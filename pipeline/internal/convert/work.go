@@ -34,12 +34,11 @@ var measuredWorks = []measuredWork{
 // requestsAsked are the requests of a result, of tools that are given their number. The
 // others measure for a time.
 func (r *Run) requestsAsked() (float64, bool) {
-	switch r.Tool {
-	case toolVLLM, toolSGLang, "":
-		n := max(r.Counts.Sent, r.Counts.Succeeded)
-		return float64(n), n > 0
+	if t := r.tool(); r.Tool != "" && (t == nil || !t.Counted) {
+		return 0, false
 	}
-	return 0, false
+	n := max(r.Counts.Sent, r.Counts.Succeeded)
+	return float64(n), n > 0
 }
 
 // perRequest is a number of tokens per request that succeeded.

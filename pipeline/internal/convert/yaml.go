@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -35,14 +36,14 @@ func readYAML(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		t := yamlTree{source: name, lim: opt.Limits}
-		root, err := t.node(&document, 0)
+		root, err := t.value(&document, 0)
 		if err != nil {
 			return nil, err
 		}
-		if root.kind != '{' {
+		if !root.is('{') {
 			continue // an empty document
 		}
-		more, err := convert(root, &columns{lim: opt.Limits}, name, opt)
+		more, err := opt.runs(root, &requests{}, name)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +60,8 @@ type yamlTree struct {
 	values int
 }
 
-func (t *yamlTree) node(y *yaml.Node, depth int) (*node, error) {
-	fail := func(format string, args ...any) (*node, error) {
+func (t *yamlTree) value(y *yaml.Node, depth int) (*value, error) {
+	fail := func(format string, args ...any) (*value, error) {
 		return nil, &Error{t.source, max(1, y.Line), fmt.Errorf(format, args...)}
 	}
 	if t.values++; t.values > t.lim.Values {
@@ -69,18 +70,18 @@ func (t *yamlTree) node(y *yaml.Node, depth int) (*node, error) {
 	if depth > t.lim.Depth {
 		return fail("nesting deeper than %d: %w", t.lim.Depth, ErrLimit)
 	}
-	n := &node{line: max(1, y.Line)}
+	n := &value{line: max(1, y.Line)}
 	switch y.Kind {
 	case yaml.DocumentNode:
 		if len(y.Content) == 0 {
-			n.kind, n.text = '0', "null"
+			n.kind, n.text = 'n', "null"
 			return n, nil
 		}
-		return t.node(y.Content[0], depth)
+		return t.value(y.Content[0], depth)
 	case yaml.MappingNode:
 		n.kind = '{'
 		for i := 0; i+1 < len(y.Content); i += 2 {
-			child, err := t.node(y.Content[i+1], depth+1)
+			child, err := t.value(y.Content[i+1], depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +90,7 @@ func (t *yamlTree) node(y *yaml.Node, depth int) (*node, error) {
 	case yaml.SequenceNode:
 		n.kind = '['
 		for _, item := range y.Content {
-			child, err := t.node(item, depth+1)
+			child, err := t.value(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -107,22 +108,22 @@ func (t *yamlTree) node(y *yaml.Node, depth int) (*node, error) {
 }
 
 // scalar is a value as JSON has it: numbers and literals, or a string.
-func scalar(y *yaml.Node) (kind byte, text string) {
+func scalar(y *yaml.Node) (kind jsontext.Kind, text string) {
 	switch y.ShortTag() {
 	case "!!null":
-		return '0', "null"
+		return 'n', "null"
 	case "!!bool":
 		var v bool
 		if y.Decode(&v) == nil && v {
-			return '0', "true"
+			return 't', "true"
 		}
-		return '0', "false"
+		return 'f', "false"
 	case "!!int", "!!float":
 		if isNumber(y.Value) {
 			return '0', y.Value
 		}
 		if y.Value == ".nan" || y.Value == ".NaN" || y.Value == ".NAN" {
-			return '0', "NaN"
+			return '"', "NaN"
 		}
 	}
 	return '"', y.Value

@@ -2,10 +2,11 @@ package convert
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"math"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -207,92 +208,109 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 }
 
-// WriteOpenMetrics writes a document in the OpenMetrics text format: a gauge for each
-// group of metrics, with the statistic, the cell and the repeat as labels.
-func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
-	b := bufio.NewWriter(w)
-	families := map[string][]string{}
-	eachRun(doc, func(bench *result.Benchmark, c *result.Cell, r *result.Run) {
-		at := metricLabels(bench, c, r)
-		for _, id := range slices.Sorted(maps.Keys(r.Metrics)) {
-			if v := r.Metrics[id]; !math.IsNaN(v) && !math.IsInf(v, 0) {
-				name := familyOf(id)
-				_, stat, _ := strings.Cut(id, ".")
-				families[name] = append(families[name], fmt.Sprintf("%s{%s,stat=%s} %s\n", name, at, labelValue(stat), number(v)))
+// benchHead finds the lines of WriteGoBench among the first of a file: benchmarks of Go
+// itself have no unit with the id of a metric in it.
+var benchHead = regexp.MustCompile(`(?m)^(?:Unit [a-z0-9_]+\.[a-z0-9_.]+(?:-[\w-]+)? better=|Benchmark\S+ \d+ [0-9.e+-]+ [a-z0-9_]+\.[a-z0-9_.]+)`)
+
+// readBench reads what WriteGoBench wrote: each line is a run, its axes are parameters, and
+// the lines of one name are numbered by "repeat", from 1.
+func readBench(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
+	var runs []Run
+	tool := opt.Tool
+	seen := map[string]int{}
+	for line := 1; ; line++ {
+		text, complete, err := readLine(in, opt.Limits.Line)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if text != "" && !complete {
+			return nil, &Error{name, line, errors.New("the file ends in the middle of this line: it was cut; export or copy it again")}
+		}
+		if measured, ok := strings.CutPrefix(text, "# measured-by "); ok && opt.Tool == "" {
+			tool = strings.TrimSpace(measured)
+		}
+		if strings.HasPrefix(text, "Benchmark") {
+			run, err := benchRun(*opt.newRun(FormatBench, tool, name, line), text)
+			if err != nil {
+				return nil, &Error{name, line, err}
+			}
+			key := strings.Fields(text)[0]
+			seen[key]++
+			if _, told := run.Params["repeat"]; !told {
+				run.setParam("repeat", fmt.Sprint(seen[key]))
+			}
+			if runs = append(runs, run); len(runs) > opt.Limits.Runs {
+				return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
 			}
 		}
-		if r.Sent > 0 {
-			families[requestsFamily] = append(families[requestsFamily], fmt.Sprintf("%s{%s} %d\n", requestsFamily, at, r.Sent))
-		}
-		for _, w := range works {
-			if v, ok := w.of(r); ok && w.family != "" {
-				families[w.family] = append(families[w.family], fmt.Sprintf("%s{%s} %s\n", w.family, at, number(v)))
-			}
-		}
-	})
-	// The requests first, which every run has: so who reads has the runs in their order.
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(families)), func(name string) bool { return name == requestsFamily })
-	if len(families[requestsFamily]) > 0 {
-		names = append([]string{requestsFamily}, names...)
-	}
-	for _, name := range names {
-		fmt.Fprintf(b, "# TYPE %s gauge\n", name)
-		for _, line := range families[name] {
-			fmt.Fprint(b, line)
+		if err != nil {
+			return runs, nil
 		}
 	}
-	fmt.Fprintln(b, endOfMetrics)
-	if err := b.Flush(); err != nil {
-		return fmt.Errorf("write OpenMetrics: %w", err)
+}
+
+// benchRun reads one line.
+func benchRun(r Run, text string) (Run, error) {
+	fields := strings.Fields(text)
+	if len(fields) < 4 || len(fields)%2 != 0 {
+		return r, errors.New("not a line of a benchmark: a name, a number of requests, and values with their units")
 	}
+	for part := range strings.SplitSeq(fields[0], "/") {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			continue
+		}
+		key, keyErr := url.PathUnescape(key)
+		value, err := url.PathUnescape(value)
+		if err := errors.Join(keyErr, err); err != nil {
+			return r, fmt.Errorf("the name %s: %w", clip(part), err)
+		}
+		r.setParam(key, value)
+	}
+	var err error
+	if r.Counts.Sent, err = parseRequests(fields[1]); err != nil {
+		return r, err
+	}
+	for i := 2; i < len(fields); i += 2 {
+		if err := r.benchValue(fields[i], fields[i+1]); err != nil {
+			return r, err
+		}
+	}
+	return r, r.finishWork()
+}
+
+// benchValue reads a value with its unit: the id of a metric, or what the run did.
+func (r *Run) benchValue(value, unit string) error {
+	for _, w := range works {
+		if w.unit == unit {
+			return r.setWork(w, unit, value)
+		}
+	}
+	id, _, _ := strings.Cut(unit, "-")
+	if !isID(id) || benchUnit(id) != unit {
+		return fmt.Errorf("%s is no unit of ours: Go benchmarks of other programs are not results of a load", clip(unit))
+	}
+	return r.storeID(id, value)
+}
+
+// setWork reads what a run did.
+func (r *Run) setWork(w work, name, value string) error {
+	v, err := parseNumber(value, 0)
+	if err == nil && (v < 0 || v > 1<<53) {
+		err = fmt.Errorf("%s is out of range", clip(value))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	w.set(r, v)
 	return nil
 }
 
-// unitSuffix are the base units of OpenMetrics by ours.
-var unitSuffix = map[metric.Unit]string{
-	metric.Seconds: "_seconds", metric.TokensPerSecond: "_tokens_per_second", metric.RequestsPerSec: "_requests_per_second", metric.Fraction: "_ratio",
-	metric.Bytes: "_bytes",
-}
-
-func familyOf(id string) string {
-	group, _, _ := strings.Cut(id, ".")
-	return "pipeline_" + slug(group) + unitSuffix[unitOf(id)]
-}
-
-// unitOf is the unit of an id; a statistic that the registry lacks has that of its group.
-func unitOf(id string) metric.Unit {
-	m, ok := metric.Lookup(id)
-	if !ok {
-		group, _, _ := strings.Cut(id, ".")
-		m, _ = metric.Lookup(group + ".mean")
+// finishWork completes the counts of a run whose requests and failures have been read.
+func (r *Run) finishWork() error {
+	if r.Counts.Failed > r.Counts.Sent {
+		return fmt.Errorf("%d of %d requests failed", r.Counts.Failed, r.Counts.Sent)
 	}
-	return m.Unit
-}
-
-// metricLabels names a run. Axes are prefixed, so that none takes another label's name;
-// those whose names come to be the same get a number.
-func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string {
-	labels := []string{"benchmark=" + labelValue(bench.Addr), "cell=" + labelValue(c.Hash)}
-	seen := map[string]int{}
-	for _, v := range c.Values {
-		name := "axis_" + slug(v.Name)
-		if seen[name]++; seen[name] > 1 {
-			name = fmt.Sprintf("%s_%d", name, seen[name])
-		}
-		labels = append(labels, name+"="+labelValue(v.Value))
-	}
-	if tool, ok := r.Audit["tool"].(string); ok {
-		labels = append(labels, "tool="+labelValue(tool))
-	}
-	labels = append(labels, fmt.Sprintf("repeat=\"%d\"", r.Repeat))
-	if r.Pass > 0 {
-		labels = append(labels, fmt.Sprintf("pass=\"%d\"", r.Pass))
-	}
-	return strings.Join(labels, ",")
-}
-
-var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-func labelValue(s string) string {
-	return `"` + labelEscapes.Replace(strings.ToValidUTF8(s, "\ufffd")) + `"`
+	r.Counts.Succeeded = r.Counts.Sent - r.Counts.Failed
+	return nil
 }

@@ -1,0 +1,213 @@
+package convert
+
+import (
+	"math"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// requests are the arrays over requests of a detailed vLLM or SGLang file. They are read
+// value by value; the texts are passed over. When there are more requests or gaps than
+// the limits allow, the arrays are dropped and the file's own aggregates stand.
+type requests struct {
+	json *jsonReader
+
+	inputs, outputs       []float64
+	ttfts, starts, queues []float64
+	failed                []bool
+	gaps                  []int64 // nanoseconds, of all requests
+	gapEnds               []int   // end of the gaps of request i
+	large                 bool
+	silent                int // requests that succeeded without a token that the client saw
+}
+
+// take reads the member at a path of an object if it is one of the arrays.
+func (q *requests) take(path string) (bool, error) {
+	if strings.Contains(path, "/") {
+		return false, nil
+	}
+	column := map[string]*[]float64{
+		"input_lens": &q.inputs, "output_lens": &q.outputs, "ttfts": &q.ttfts, "start_times": &q.starts, "queue_times": &q.queues,
+	}[path]
+	element := map[string]func() error{"errors": q.outcome, "itls": q.gapsOfOne}[path]
+	if column != nil {
+		element = func() error { return q.number(column) }
+	}
+	if element == nil || q.json.PeekKind() != '[' {
+		return false, nil
+	}
+	return true, q.json.array(element)
+}
+
+func (q *requests) number(column *[]float64) error {
+	v, err := q.json.number()
+	if err != nil {
+		return err
+	}
+	if len(*column) >= q.json.lim.Requests {
+		q.drop()
+	}
+	if !q.large {
+		*column = append(*column, v)
+	}
+	return nil
+}
+
+// outcome keeps whether a request failed: then it has the text of an error.
+func (q *requests) outcome() error {
+	failed := false
+	if q.json.PeekKind() == '"' {
+		t, err := q.json.token()
+		if err != nil {
+			return err
+		}
+		failed = t.String() != ""
+	} else if err := q.json.skip(); err != nil { // null
+		return err
+	}
+	if !q.large && len(q.failed) < q.json.lim.Requests {
+		q.failed = append(q.failed, failed)
+	}
+	return nil
+}
+
+// gapsOfOne reads the gaps between the tokens of a request.
+func (q *requests) gapsOfOne() error {
+	if q.json.PeekKind() != '[' {
+		return q.json.errorf("itls has something else than lists of gaps")
+	}
+	err := q.json.array(func() error {
+		v, err := q.json.number()
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(v) || v < 0 || v > 86400 {
+			return q.json.errorf("a gap of %v seconds", v)
+		}
+		if len(q.gaps) >= q.json.lim.Events {
+			q.drop()
+		}
+		if !q.large {
+			q.gaps = append(q.gaps, int64(math.Round(v*1e9)))
+		}
+		return nil
+	})
+	if !q.large {
+		q.gapEnds = append(q.gapEnds, len(q.gaps))
+	}
+	return err
+}
+
+// drop gives the memory of a run beyond the limits back.
+func (q *requests) drop() {
+	*q = requests{json: q.json, large: true}
+}
+
+// detailed reports that the arrays of every request are there.
+func (q *requests) detailed() bool {
+	return len(q.ttfts) > 0 && len(q.gapEnds) > 0 && len(q.outputs) > 0
+}
+
+// failImported is the class of a failure of which another tool kept only the text.
+const failImported record.Failure = "imported"
+
+// run rebuilds the records of the requests. Times that the file does not have are -1;
+// every event is taken to have brought one token, as the tools do.
+func (q *requests) run(duration float64) (*record.Run, error) {
+	n := len(q.ttfts)
+	for _, column := range []struct {
+		name   string
+		length int
+		needed bool
+	}{
+		{"itls", len(q.gapEnds), true},
+		{"output_lens", len(q.outputs), true},
+		{"input_lens", len(q.inputs), false},
+		{"start_times", len(q.starts), false},
+		{"errors", len(q.failed), false},
+		{"queue_times", len(q.queues), false},
+	} {
+		if column.length != n && (column.needed || column.length != 0) {
+			return nil, q.json.errorf("%d %s for %d ttfts", column.length, column.name, n)
+		}
+	}
+	origin := q.origin()
+	run := &record.Run{Duration: int64(math.Round(duration * 1e9)), Requests: make([]record.Request, n)}
+	events := make([]record.Event, 0, len(q.gaps)+n)
+	for i := range n {
+		r, err := q.request(i, origin, &events)
+		if err != nil {
+			return nil, err
+		}
+		run.Requests[i] = r
+	}
+	run.Audit.Events = len(events)
+	return run, nil
+}
+
+// origin is the time of the first arrival, by the tool's own clock. A request that waited
+// in the client arrived before it was sent.
+func (q *requests) origin() float64 {
+	first := math.Inf(1)
+	for i, start := range q.starts {
+		if len(q.queues) > 0 && isTime(q.queues[i]) {
+			start -= q.queues[i]
+		}
+		first = min(first, start)
+	}
+	return first
+}
+
+// request rebuilds one request; its events are appended to a slice that all share.
+func (q *requests) request(i int, origin float64, events *[]record.Event) (record.Request, error) {
+	r := record.Request{Index: i, Planned: -1, Headers: -1, CachedTokens: -1, Status: 200}
+	if !isTime(q.ttfts[i]) || !isCount(q.outputs[i]) || len(q.inputs) > 0 && !isCount(q.inputs[i]) {
+		return r, q.json.errorf("request %d: a time or a number of tokens is out of range", i)
+	}
+	if len(q.inputs) > 0 {
+		r.PromptTokens = int(q.inputs[i])
+	}
+	if len(q.starts) > 0 {
+		start := q.starts[i] - origin
+		if !isTime(start) {
+			return r, q.json.errorf("request %d: start %v is out of range", i, q.starts[i])
+		}
+		r.Sent = nanoseconds(start)
+		if len(q.queues) > 0 && isTime(q.queues[i]) {
+			r.Planned = max(0, r.Sent-nanoseconds(q.queues[i]))
+		}
+	}
+	begin := 0
+	if i > 0 {
+		begin = q.gapEnds[i-1]
+	}
+	gaps := q.gaps[begin:q.gapEnds[i]]
+	nothing := q.ttfts[i] == 0 && len(gaps) == 0
+	if len(q.failed) > 0 && q.failed[i] || nothing && (len(q.failed) == 0 || q.outputs[i] == 0) {
+		r.Failure, r.Status, r.Done = failImported, 0, r.Sent
+		return r, nil
+	}
+	r.OutputTokens = int(q.outputs[i])
+	if nothing { // SGLang's client passes over chunks without text, be they all
+		q.silent++
+		r.Done = r.Sent
+		return r, nil
+	}
+	first := len(*events)
+	at := r.Sent + nanoseconds(q.ttfts[i])
+	*events = append(*events, record.Event{At: at, Tokens: 1})
+	for k, gap := range gaps {
+		at += gap
+		*events = append(*events, record.Event{At: at, Tokens: k + 2})
+	}
+	r.Events = (*events)[first:len(*events):len(*events)]
+	r.Done = at
+	return r, nil
+}
+
+func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
+
+// isTime and isCount hold values to a range in which sums cannot overflow.
+func isTime(s float64) bool  { return s >= 0 && s < 1e8 }
+func isCount(n float64) bool { return n >= 0 && n < 1e9 && n == math.Trunc(n) }

@@ -1,0 +1,204 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Shape is an object that a tool writes: what tells it from others, and where its figures are.
+// Paths are keys that are separated by slashes, see value.at; one that begins with a slash is
+// that of the whole object where Each names a part of it.
+type Shape struct {
+	// Keys tell the object: each is a list of paths that must all be there, with a value where
+	// one is said ("metadata metrics/type=mean"). One of the lists is enough.
+	Keys []string
+	// fallback knows it where no tool knows the keys.
+	fallback func(*value) bool
+	// Instead is what the object is where it holds no result, and what to import in its place.
+	Instead string
+
+	// Each is the path of a list of results; "" where the object is one. But is what one of
+	// them has that is none.
+	Each, But string
+	// Flat objects have figures and parameters under the names by which they are known
+	// everywhere, and arrays over requests.
+	Flat bool
+	// Params are parameters by path, and Settings objects that hold parameters, with what is put
+	// before their names.
+	Params, Settings []Field
+	// Figures are labels of figures by path, as a printed block would have them.
+	Figures []Field
+	// Times are distributions, with Stats the paths of their statistics.
+	Times []Times
+	Stats map[string]string
+	// Audit are figures of the client.
+	Audit []Field
+	// also reads what the table cannot say.
+	also func(root, item *value, r *Run, e *entryList) error
+}
+
+// Field names the value at a path.
+type Field struct{ Path, Name string }
+
+// Times is a distribution of times in a unit at a path; a unit of "" is in the field unit.
+type Times struct{ Path, Name, Unit string }
+
+// recognise finds the shape of an object, and whose it is: nil for none.
+func (t Tools) recognise(o *value) (*Tool, *Shape) {
+	for _, knows := range []func(*Shape) bool{
+		func(s *Shape) bool { return slices.ContainsFunc(s.Keys, o.has) },
+		func(s *Shape) bool { return s.fallback != nil && s.fallback(o) },
+	} {
+		for i := range t {
+			for k := range t[i].Shapes {
+				if s := &t[i].Shapes[k]; knows(s) {
+					return &t[i], s
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// runs makes results of an object.
+func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error) {
+	if isLLMD(o) {
+		r := opt.newRun(FormatLLMD, "", source, o.line)
+		if err := r.readLLMD(o); err != nil {
+			return nil, err
+		}
+		return []Run{*r}, nil
+	}
+	tool, shape := opt.Tools.recognise(o)
+	if tool == nil {
+		keys := o.keys[:min(len(o.keys), 8)]
+		return nil, &Error{source, o.line, errors.Join(ErrNoResult, errors.New("no load generator is known that writes the keys "+clip(strings.Join(keys, ", "))))}
+	}
+	if shape.Instead != "" {
+		return nil, &Error{source, o.line, fmt.Errorf("%w: %s", ErrNoResult, shape.Instead)}
+	}
+	items := []*value{o}
+	if shape.Each != "" {
+		list := o.at(shape.Each)
+		if !list.is('[') {
+			return nil, &Error{source, o.line, fmt.Errorf("%s is not a list", shape.Each)}
+		}
+		items = list.items
+	}
+	var runs []Run
+	for _, item := range items {
+		if shape.But != "" && item.has(shape.But) {
+			continue
+		}
+		r := opt.newRun(Format(tool.Name), tool.Name, source, item.line)
+		if err := shape.read(o, item, r); err != nil {
+			return nil, err
+		}
+		if shape.Flat {
+			if err := r.useRequests(q, opt); err != nil {
+				return nil, err
+			}
+		}
+		runs = append(runs, *r)
+	}
+	return runs, nil
+}
+
+// read reads the figures of a result in an object.
+func (s *Shape) read(root, item *value, r *Run) error {
+	const most = 300 // what a server says of itself leaves room for what the run does
+	var e entryList
+	at := func(path string) *value {
+		if whole, ok := strings.CutPrefix(path, "/"); ok {
+			return root.at(whole)
+		}
+		return item.at(path)
+	}
+	for _, f := range s.Settings {
+		r.fields(at(f.Path), f.Name, most)
+	}
+	for _, f := range s.Params {
+		r.setParam(f.Name, at(f.Path).str())
+	}
+	for _, f := range s.Audit {
+		if v, ok := at(f.Path).number(); ok {
+			r.audit(f.Name, v)
+		}
+	}
+	if s.Flat {
+		r.scalars(item, &e)
+	}
+	for _, f := range s.Figures {
+		e.add(f.Name, at(f.Path))
+	}
+	for _, t := range s.Times {
+		if err := e.times(at(t.Path), t, s.Stats, r.Source); err != nil {
+			return err
+		}
+	}
+	if s.also != nil {
+		if err := s.also(root, item, r, &e); err != nil {
+			return err
+		}
+	}
+	return r.fill(e.entries)
+}
+
+// fields keeps the scalars among so many fields of an object as parameters.
+func (r *Run) fields(o *value, prefix string, most int) {
+	if !o.is('{') {
+		return
+	}
+	for i, key := range o.keys[:min(len(o.keys), most)] {
+		r.setParam(prefix+key, o.items[i].str())
+	}
+}
+
+// scalars splits the fields of an object into figures and parameters.
+func (r *Run) scalars(o *value, e *entryList) {
+	for i, key := range o.keys {
+		v := o.items[i]
+		f, ok := figureOf(key)
+		switch {
+		case !ok || f.kind == param:
+			r.setParam(key, v.str())
+		case f.group == "rtfx" && v.text == "0.0": // vLLM writes it for text, too
+		default:
+			e.add(key, v)
+		}
+	}
+}
+
+// entryList collects figures under the labels that figureOf knows.
+type entryList struct{ entries []entry }
+
+func (e *entryList) add(label string, v *value) {
+	if text := v.str(); text != "" {
+		e.text(label, text, v.line)
+	}
+}
+
+func (e *entryList) text(label, value string, line int) {
+	e.entries = append(e.entries, entry{label, value, line})
+}
+
+// times adds the statistics of a distribution.
+func (e *entryList) times(v *value, t Times, stats map[string]string, source string) error {
+	if v == nil {
+		return nil
+	}
+	unit := t.Unit
+	if unit == "" {
+		unit = v.at("unit").str()
+	}
+	if _, ok := timeShift[unit]; !ok {
+		return &Error{source, v.line, fmt.Errorf("%s has the unit %s, which is not one of time", t.Path, clip(unit))}
+	}
+	for _, path := range slices.Sorted(maps.Keys(stats)) {
+		e.add(stats[path]+" "+t.Name+" ("+unit+")", v.at(path))
+	}
+	return nil
+}
