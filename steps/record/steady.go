@@ -10,19 +10,19 @@ import (
 // ratio of the example in SGLang 0.5.23's steady_state_serving, which has no default.
 const steadyShare = 0.8
 
-// Window is the part of a run in which the server was kept busy.
-type Window struct {
+// window is the part of a run in which the server was kept busy.
+type window struct {
 	// Start and End in nanoseconds since the start of the run.
 	Start, End int64
 	// Concurrency is the least number of requests in flight in it.
 	Concurrency int
 }
 
-// SteadyState is the longest span of a run with at least 80 % of its peak concurrency, the
+// steadyState is the longest span of a run with at least 80 % of its peak concurrency, the
 // first of equals: the rule of SGLang's sglang.benchmark.steady_state. Ramps at either end,
 // during which part of the server idles, are then no part of a throughput. In flight are
 // successful requests from their send to their last token. ok is false where there is none.
-func SteadyState(run Run) (w Window, ok bool) {
+func steadyState(run Run) (w window, ok bool) {
 	spans := flights(run)
 	peak := 0
 	for _, s := range spans {
@@ -84,7 +84,7 @@ func flights(run Run) []flight {
 
 // reduceSteady adds the throughput within the steady state, and its share of the run.
 func reduceSteady(m map[string]float64, run Run) {
-	w, ok := SteadyState(run)
+	w, ok := steadyState(run)
 	if !ok || run.Duration <= 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func reduceSteady(m map[string]float64, run Run) {
 
 // tokensWithin is the number of output tokens that came within a window: by the server's
 // own counts where they are exact, else its total by the share of events.
-func tokensWithin(r *Request, w Window) float64 {
+func tokensWithin(r *Request, w window) float64 {
 	exact, before := countsExact(r), 0
 	tokens, events := 0, 0
 	for _, e := range r.Events {

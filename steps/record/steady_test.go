@@ -23,18 +23,18 @@ func TestSteadyState(t *testing.T) {
 	tests := []struct {
 		name  string
 		reqs  []Request
-		want  Window // in seconds
+		want  window // in seconds
 		rate  float64
 		share float64
 	}{
-		{"nothing", nil, Window{}, 0, 0},
-		{"failed ones are not in flight", []Request{failed}, Window{}, 0, 0},
-		{"one", []Request{stay(0, 0, 10)}, Window{0, 10, 1}, 1, 1},
-		{"ramps are left out", []Request{stay(0, 0, 10), stay(1, 2, 12), failed}, Window{2, 10, 2}, 17. / 8, 8. / 12},
-		{"the longest span", []Request{stay(0, 0, 3), stay(1, 0, 3), stay(2, 4, 9), stay(3, 4, 9)}, Window{4, 9, 2}, 2, 5. / 9},
-		{"the first of equals", []Request{stay(0, 0, 3), stay(1, 5, 8)}, Window{0, 3, 1}, 1, 3. / 8},
-		{"one ends as another begins", []Request{stay(0, 0, 3), stay(1, 3, 6)}, Window{0, 6, 1}, 1, 1},
-		{"80 % of five is four", []Request{stay(0, 0, 9), stay(1, 0, 9), stay(2, 0, 9), stay(3, 0, 9), stay(4, 1, 2)}, Window{0, 9, 4}, 37. / 9, 1},
+		{"nothing", nil, window{}, 0, 0},
+		{"failed ones are not in flight", []Request{failed}, window{}, 0, 0},
+		{"one", []Request{stay(0, 0, 10)}, window{0, 10, 1}, 1, 1},
+		{"ramps are left out", []Request{stay(0, 0, 10), stay(1, 2, 12), failed}, window{2, 10, 2}, 17. / 8, 8. / 12},
+		{"the longest span", []Request{stay(0, 0, 3), stay(1, 0, 3), stay(2, 4, 9), stay(3, 4, 9)}, window{4, 9, 2}, 2, 5. / 9},
+		{"the first of equals", []Request{stay(0, 0, 3), stay(1, 5, 8)}, window{0, 3, 1}, 1, 3. / 8},
+		{"one ends as another begins", []Request{stay(0, 0, 3), stay(1, 3, 6)}, window{0, 6, 1}, 1, 1},
+		{"80 % of five is four", []Request{stay(0, 0, 9), stay(1, 0, 9), stay(2, 0, 9), stay(3, 0, 9), stay(4, 1, 2)}, window{0, 9, 4}, 37. / 9, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestSteadyState(t *testing.T) {
 					run.Duration = max(run.Duration, r.Done-1)
 				}
 			}
-			w, ok := SteadyState(run)
-			if want := (Window{tt.want.Start * 1e9, tt.want.End * 1e9, tt.want.Concurrency}); ok != (tt.rate > 0) || ok && w != want {
+			w, ok := steadyState(run)
+			if want := (window{tt.want.Start * 1e9, tt.want.End * 1e9, tt.want.Concurrency}); ok != (tt.rate > 0) || ok && w != want {
 				t.Fatalf("window %+v (%v), want %+v", w, ok, want)
 			}
 			m := map[string]float64{}
@@ -62,7 +62,7 @@ func TestSteadyState(t *testing.T) {
 func TestSteadyTokensWithoutCounts(t *testing.T) {
 	r := stay(0, 0, 4)
 	r.OutputTokens = 40
-	if got := tokensWithin(&r, Window{Start: 2e9, End: 3e9}); got != 20 {
+	if got := tokensWithin(&r, window{Start: 2e9, End: 3e9}); got != 20 {
 		t.Errorf("%v tokens, want 20", got)
 	}
 }
@@ -75,7 +75,7 @@ func TestSteadyStateOfAnyRun(t *testing.T) {
 			from := rapid.Int64Range(0, 20).Draw(t, "from")
 			run.Requests = append(run.Requests, stay(i, from, from+rapid.Int64Range(1, 10).Draw(t, "length")))
 		}
-		w, ok := SteadyState(run)
+		w, ok := steadyState(run)
 		if !ok {
 			t.Fatal("no window")
 		}

@@ -220,7 +220,7 @@ func OfCell(doc *result.Document, cell *result.Cell) Facts {
 	for _, name := range []string{"schedule_hash", "work_hash", Nodes} { // another session has others
 		delete(out, name)
 	}
-	maps.Copy(out, OfSession(doc))
+	maps.Copy(out, ofSession(doc))
 	for _, t := range doc.Targets {
 		if t.Addr == cell.Target {
 			out.target(t)
@@ -243,8 +243,8 @@ func mean(runs []Facts, name string) (string, bool) {
 	return significant(sum / n), true
 }
 
-// OfSession are the facts that all cells of a document share.
-func OfSession(doc *result.Document) Facts {
+// ofSession are the facts that all cells of a document share.
+func ofSession(doc *result.Document) Facts {
 	out := OfMachine(doc.Machine)
 	out.Set(Simulated, doc.Simulated)
 	if doc.Simulated != "" && doc.TimeScale != 0 && doc.TimeScale != 1 {
