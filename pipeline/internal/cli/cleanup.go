@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
@@ -43,7 +43,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 			if f.runID == "" && !f.expired {
 				ended, processErr = a.cleanProcesses(f)
 				if !f.dryRun {
-					processErr = errors.Join(processErr, session.RemoveSockets())
+					processErr = errors.Join(processErr, dockerhost.RemoveSockets())
 				}
 			}
 			cancelled, slurmErr := a.cleanSlurm(cmd.Context(), f)
@@ -96,7 +96,7 @@ func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
 	removed := 0
 	var errs []error
 	for _, host := range hosts {
-		reached, done, err := session.ReachDocker(ctx, spawner, a.Environ(), host)
+		reached, done, err := dockerhost.Reach(ctx, spawner, a.Environ(), host)
 		if err != nil {
 			errs = append(errs, err)
 			continue

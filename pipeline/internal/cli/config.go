@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 )
@@ -74,7 +74,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		if err := cfg.SelectGates(f.gates); err != nil {
 			return nil, nil, exit(exitUsage, err)
 		}
-		diags = append(diags, session.Validate(cfg, engines())...)
+		diags = append(diags, target.Validate(places(), cfg, engines())...)
 	}
 	return cfg, diags, nil
 }

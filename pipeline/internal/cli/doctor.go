@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/spf13/cobra"
 )
 
@@ -38,17 +40,17 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		if err != nil {
 			return err
 		}
-		needs, dir = doctor.NeedsOf(cfg, nil), session.Folder(cfg)
-		hosts = append(session.ExamineAttached(ctx, cfg, engines()), session.ExamineHosts(ctx, cfg, dir, spawner, a.Environ())...)
+		needs, dir = doctor.NeedsOf(cfg, nil), target.Folder(cfg)
+		hosts = append(doctor.ExamineAttached(ctx, cfg, engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ())...)
 	}
-	getenv, done, err := session.ReachedDocker(ctx, spawner, a.Environ(), a.Getenv)
+	getenv, done, err := dockerhost.ReachedEnv(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	defer done()
 	facts := doctor.Gather(ctx, needs, doctor.Options{
-		Spawner: spawner, Daemon: session.InspectDaemon(getenv), Out: ".", Dir: dir,
-		Locks: func() (string, error) { return session.LockDir(a.Getenv) },
+		Spawner: spawner, Daemon: dockerhost.Inspect(getenv), Out: ".", Dir: dir,
+		Locks: func() (string, error) { return machine.LockDir(a.Getenv) },
 	})
 	if ctx.Err() != nil {
 		return exit(interruptCode(context.Cause(ctx)), context.Cause(ctx))

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
 )
@@ -112,7 +112,7 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 		return nil, err
 	}
 	if f.source == gatesOfBase {
-		if config.varFiles, err = baseVarFiles(config.varFiles, session.Folder(head), baseFolder(f.base)); err != nil {
+		if config.varFiles, err = baseVarFiles(config.varFiles, target.Folder(head), baseFolder(f.base)); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/steps/load/remote"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +16,7 @@ import (
 // load_node starts it. It is not listed: nobody else needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: session.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: slurmjob.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
 		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, tells how it goes in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			begin := make(chan os.Signal, 1)

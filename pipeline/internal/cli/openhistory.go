@@ -12,8 +12,8 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
@@ -90,8 +90,8 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
 	var here map[string]string // none in virtual time
-	if f.simulate != session.SimulateVirtual {
-		here = session.Machine(ctx, sp)
+	if f.simulate != plan.SimulateVirtual {
+		here = machine.Facts(ctx, sp)
 	}
 	return func(cell, metric string) (plan.Noise, bool) {
 		n, at, ok := h.NoiseOf(history.Query{Cell: cell, Metric: metric, Machine: here, Simulated: history.Simulated(f.simulate, f.timeScale)})
@@ -107,7 +107,7 @@ func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) f
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
-	q := history.Query{Machine: session.Machine(ctx, sp)}
+	q := history.Query{Machine: machine.Facts(ctx, sp)}
 	return func(cells []string) float64 {
 		seconds, _ := h.LaunchTime(q, cells)
 		return seconds

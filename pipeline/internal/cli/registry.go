@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
+	"github.com/servegate/pipeline/pipeline/internal/place/local"
+	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
+	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/exec"
@@ -37,6 +42,11 @@ func engines() map[string]steps.Engine {
 		out[e.Name()] = e
 	}
 	return out
+}
+
+// places are the kinds of places that processes run in, in the order in which they are asked.
+func places() []place.Kind {
+	return []place.Kind{virtual.Kind(), slurmjob.Kind(), dockerhost.Kind(), local.Kind()}
 }
 
 // actions carry out steps.

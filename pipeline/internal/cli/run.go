@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/steps"
@@ -51,11 +52,11 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	enumFlag(cmd, &f.simulate, "simulate", "", []option[string]{
-		{name: session.SimulateProcess, value: session.SimulateProcess},
-		{session.SimulateContainer, session.SimulateContainer, "needs a Docker daemon"},
-		{session.SimulateVirtual, session.SimulateVirtual, "its model alone, in seconds"},
+		{name: plan.SimulateProcess, value: plan.SimulateProcess},
+		{plan.SimulateContainer, plan.SimulateContainer, "needs a Docker daemon"},
+		{plan.SimulateVirtual, plan.SimulateVirtual, "its model alone, in seconds"},
 	}, "replace every vLLM and SGLang server by a simulated one of this `kind`")
-	cmd.Flags().Lookup("simulate").NoOptDefVal = session.SimulateProcess
+	cmd.Flags().Lookup("simulate").NoOptDefVal = plan.SimulateProcess
 	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
 	allowIdenticalFlag(cmd, &f.allowIdentical)
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
@@ -70,19 +71,19 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if f.timeScale != 1 && f.simulate == "" {
 		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
 	}
-	if f.timeScale != 1 && f.simulate == session.SimulateVirtual {
+	if f.timeScale != 1 && f.simulate == plan.SimulateVirtual {
 		return nil, exit(exitUsage, errors.New("--time-scale is for simulated servers that keep a clock: virtual time needs none"))
 	}
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: argv(f.simulate != ""), Launch: session.Launch(engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: argv(f.simulate != ""), Launch: target.Launch(places(), engines(), f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
 	p, diags := plan.Build(cfg, opt)
 	if !diags.HasErrors() {
-		diags = append(diags, session.CheckSimulation(cfg, p, engines())...)
+		diags = append(diags, target.CheckSimulation(cfg, p, engines())...)
 	}
 	return p, a.report(cfg, diags)
 }
@@ -95,7 +96,7 @@ func argv(simulated bool) func(*lang.Server) ([]string, error) {
 		if !ok || s.Late {
 			return nil, nil
 		}
-		return session.Argv(e, s.Spec, simulated)
+		return target.Argv(e, s.Spec, simulated)
 	}
 }
 
@@ -152,7 +153,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	dir := session.Folder(cfg)
+	dir := target.Folder(cfg)
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
 	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), setFailOn(judged.Config, f.failOn)); err != nil {
 		return exit(exitUsage, err)
@@ -199,7 +200,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: engines(), Actions: actions(), Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
+		Engines: engines(), Actions: actions(), Places: places(), Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 		Publisher: publish, Redactor: a.redact,

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/servegate/pipeline/gates/metric"
 	"io"
 	"text/tabwriter"
+
+	"github.com/servegate/pipeline/gates/metric"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -55,7 +56,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	var asJSON bool
 	real := realSelftest{}
 	files := defaultFiles
-	f.timeScale, f.simulate = 1, session.SimulateProcess
+	f.timeScale, f.simulate = 1, plan.SimulateProcess
 	cmd := &cobra.Command{
 		Use: "selftest [FILE|DIR]...", Short: "Plant slow-downs and see whether a pipeline's gates find them",
 		Long: "Rehearses the file in virtual time with the model of the simulated servers: the head of every comparison is its base with\n" +
@@ -80,7 +81,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := session.NewRehearsal(cfg, p, engines())
+			r, err := session.NewRehearsal(places(), cfg, p, engines())
 			if err != nil {
 				return exit(exitUsage, fmt.Errorf("this file cannot be rehearsed: %w", err))
 			}

@@ -1,7 +1,7 @@
 // Package doctor finds what a machine lacks to carry a pipeline out, and how to fix it.
 //
 //	needs := doctor.NeedsOf(cfg, nil)
-//	facts := doctor.Gather(ctx, needs, doctor.Options{Spawner: spawner, Daemon: session.InspectDaemon(os.Getenv), Out: "."})
+//	facts := doctor.Gather(ctx, needs, doctor.Options{Spawner: spawner, Daemon: dockerhost.Inspect(os.Getenv), Out: "."})
 //	for _, c := range doctor.Examine(needs, facts) {
 //		fmt.Println(c.Status, c.Name, c.Found, c.Fix)
 //	}

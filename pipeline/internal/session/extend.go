@@ -9,9 +9,9 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 )
 
-// goOn makes the plan that of the run that is gone on with. More repeats at most are added
+// resumePlan makes the plan that of the run that is resumed. More repeats at most are added
 // to it; any other difference is left for the engine to refuse.
-func (s *session) goOn() error {
+func (s *session) resumePlan() error {
 	p, before := s.opt.Plan, s.state.Plan
 	planned := len(before.Repeats)
 	known, err := p.Continue(before)

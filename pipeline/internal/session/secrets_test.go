@@ -25,6 +25,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -33,8 +34,6 @@ import (
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/result"
-
-	"github.com/hashicorp/hcl/v2"
 )
 
 // plantedSecrets have every shape: what machines draw and what people choose, with

@@ -24,16 +24,16 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
-	"github.com/servegate/pipeline/steps/load"
-	"github.com/servegate/pipeline/steps/process"
 )
 
 // Options of a session.
@@ -54,6 +54,9 @@ type Options struct {
 	Actions map[string]steps.Action
 	// Formats are those that reports are written in.
 	Formats reports.Formats
+	// Places are the kinds of places that processes run in, in the order in which they are
+	// asked.
+	Places []place.Kind
 	// Self is the path of this program, which plays the simulated servers.
 	Self string
 	// Allow says which rights over the machine containers may get.
@@ -91,7 +94,7 @@ type Result struct {
 // means that the result or the journal could not be written; reports that could not are
 // warnings.
 func Run(ctx context.Context, opt Options) (*Result, error) {
-	if err := supported(opt); err != nil {
+	if err := check(opt); err != nil {
 		return nil, err
 	}
 	s, err := open(opt)
@@ -102,7 +105,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if doc == nil {
 		s.warnAll(s.publisher().Abort(ctx, err))
 	}
-	err = errors.Join(err, s.close())
+	err = errors.Join(err, s.close(ctx))
 	if doc == nil {
 		return nil, err
 	}
@@ -119,23 +122,17 @@ type session struct {
 	bus     *event.Bus
 	redact  *event.Redactor
 	spawner *spawn.Spawner
-	// containers is nil where no target runs in one.
-	containers *containers
-	hardware   hardware
-	// machine of a session in virtual time, else nil.
-	machine *virtualMachine
+	machine hardware
+	targets target.Resolver
+	// now is the clock of the run: that of the model where it is carried out in one.
+	now func() time.Time
 }
 
 func open(opt Options) (*session, error) {
-	s := &session{opt: opt, redact: opt.Redactor}
-	if opt.Plan.Simulated == SimulateVirtual {
-		s.machine = newVirtualMachine(opt.Now(), func(name string) (string, error) { return s.dir.Folder(name) })
-		s.opt.Now = s.machine.Now
-	}
+	s := &session{opt: opt, redact: opt.Redactor, now: opt.Now}
 	if s.redact == nil {
 		s.redact = event.NewRedactor(opt.Config.Secrets())
 	}
-	opt.Redactor = s.redact
 	if err := s.openDir(); err != nil {
 		return nil, err
 	}
@@ -147,16 +144,46 @@ func open(opt Options) (*session, error) {
 	if s.state != nil {
 		after = s.state.Seq
 	}
-	s.bus = event.NewBus(s.opt.Now, after, s.journal)
+	s.bus = event.NewBus(func() time.Time { return s.now() }, after, s.journal)
 	for _, view := range opt.Views {
 		s.bus.Attach(masked{view, s.redact})
 	}
 	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
-	s.hardware = newHardware(opt)
-	if s.containers, err = newContainers(opt, s.runID, slog.New(warnings{bus: s.bus})); err != nil {
-		return nil, errors.Join(err, s.close())
+	if s.targets, err = s.resolver(); err == nil {
+		s.machine, err = newHardware(opt, s.targets)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.journal.Close(), s.dir.Close())
+	}
+	if m := s.targets.Places.Model(); m != nil {
+		s.now = m.Now
+		if s.state != nil {
+			m.AdvanceTo(s.state.Last)
+		}
 	}
 	return s, nil
+}
+
+// resolver resolves the plan's targets in the places of this session.
+func (s *session) resolver() (target.Resolver, error) {
+	warn := func(text string) { s.warnAll([]string{text}) }
+	return resolver(s.opt, place.Options{
+		RunID: s.runID, Resumed: s.state != nil, Redact: s.redact, Spawner: s.spawner,
+		Folder: func(name string) (string, error) { return s.dir.Folder(name) },
+		Info:   s.info, Warn: warn, Log: slog.New(warnings{bus: s.bus}),
+	})
+}
+
+// resolver completes the options of places by those of a session, and makes the places that
+// its plan needs.
+func resolver(opt Options, at place.Options) (target.Resolver, error) {
+	at.Config, at.Plan, at.Dir, at.Self, at.Version = opt.Config, opt.Plan, opt.Dir, opt.Self, opt.Version
+	at.Environ, at.Now, at.Allow = opt.Environ, opt.Now, opt.Allow
+	r := target.Resolver{
+		Config: opt.Config, Plan: opt.Plan, Engines: opt.Engines, Dir: opt.Dir,
+		Places: place.NewSet(opt.Places, at), Folder: at.Folder,
+	}
+	return r, r.Places.Prepare(r.Planned())
 }
 
 func (s *session) openDir() (err error) {
@@ -168,10 +195,7 @@ func (s *session) openDir() (err error) {
 			return errors.Join(err, s.dir.Close())
 		}
 		s.runID = s.state.RunID
-		if s.machine != nil {
-			s.machine.reach(s.state.Last)
-		}
-		return s.goOn()
+		return s.resumePlan()
 	}
 	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
 		return err
@@ -211,29 +235,26 @@ func (s *session) keepInputs() error {
 	return err
 }
 
-func (s *session) close() error {
-	tunnels := s.containers.close()
+func (s *session) close(ctx context.Context) error {
+	places := s.targets.Places.Close(ctx)
 	s.spawner.Close()
-	s.hardware.spawner.Close()
-	return errors.Join(s.journal.Close(), s.dir.Close(), tunnels)
+	s.machine.spawner.Close()
+	return errors.Join(s.journal.Close(), s.dir.Close(), places)
 }
 
+// run is the session as a list: measure, document, judge, write, publish.
 func (s *session) run(ctx context.Context) (*result.Document, error) {
 	s.bus.Start(s.opt.Version, s.runID)
 	s.warnAll(s.publisher().Start(ctx))
-	carryOut := s.carryOut
-	if s.opt.Plan.Simulated == SimulateVirtual {
-		carryOut = s.rehearse
-	}
-	outcome, more, err := carryOut(ctx)
+	outcome, notes, err := s.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
 	if s.opt.Plan.Simulated != "" {
-		more = append(more, sizeNotes(s.opt)...)
+		notes = append(notes, s.targets.SizeNotes()...)
 	}
-	doc.Warnings = slices.Concat(doc.Warnings, more)
+	doc.Warnings = slices.Concat(doc.Warnings, notes)
 	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err
 	}
@@ -241,102 +262,6 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
 	}
 	return doc, s.finish(ctx, doc)
-}
-
-// carryOut carries the plan out on this machine or its cluster, and returns what else is to
-// be warned of.
-func (s *session) carryOut(ctx context.Context) (*engine.Outcome, []string, error) {
-	release, err := s.takeLock(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer release()
-	releaseGPUs, err := s.lockGPUs(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer releaseGPUs()
-	cluster, free, err := s.allocate(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	launcher := process.New(s.spawner, process.Options{Folder: s.dir.Folder})
-	resolved := targets{s.opt, launcher, s.containers, cluster, s.dir.Folder}
-	outcome, err := engine.Run(ctx, engine.Options{
-		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus,
-		Target: resolved.resolve, Lane: resolved.lanes(),
-		Step:  s.step,
-		Ports: launcher.Ports(),
-		Env:   steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir},
-		Cache: s.cache(),
-		Probe: func(ctx context.Context) map[string]string { return cluster.about(Machine(ctx, s.spawner), s.opt) },
-
-		NICs:       s.nics(ctx),
-		Front:      s.opt.Front,
-		Load:       s.load,
-		Look:       s.look,
-		Preflight:  s.preflight,
-		Machine:    s.watcher(),
-		Drive:      s.drive,
-		KillOrphan: spawn.KillOrphan, Now: s.opt.Now, Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
-	})
-	free()
-	if err := s.containers.close(); err != nil { // before what is left counts as astray
-		s.caution(err.Error())
-	}
-	return outcome, endStrays(), err
-}
-
-func (s *session) about() engine.About {
-	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID}
-}
-
-// load carries out one run of a workload, with the pipeline's access to files.
-func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
-	opt.Files = s.opt.Config.Files
-	return load.Run(ctx, opt)
-}
-
-// look judges what was measured so far.
-func (s *session) look(so *engine.Outcome) (judge.Look, error) {
-	return judge.TakeLook(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.Plan, s.opt.History))
-}
-
-// preflight sees whether the machine has what the plan needs.
-func (s *session) preflight(ctx context.Context) error {
-	if err := s.prepareContainers(ctx); err != nil {
-		return err
-	}
-	return s.examine(ctx)
-}
-
-// prepareContainers sees whether the daemon that containers need is there, and removes
-// what an interrupted run has left.
-func (s *session) prepareContainers(ctx context.Context) error {
-	if s.containers == nil {
-		return nil
-	}
-	if err := s.containers.preflight(ctx, s.opt, s.spawner); err != nil {
-		return err
-	}
-	if s.state == nil {
-		return s.warnOfLeft(ctx)
-	}
-	removed, err := s.containers.removeLeft(ctx, s.runID)
-	for _, l := range removed {
-		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: fmt.Sprintf("%s %s, left by the interrupted run, was removed", l.Kind, l.Name)})
-	}
-	return err
-}
-
-// warnOfLeft tells of containers that killed runs have left: they may hold GPUs.
-func (s *session) warnOfLeft(ctx context.Context) error {
-	left, err := s.containers.left(ctx, s.opt.Now())
-	if len(left) > 0 {
-		text := fmt.Sprintf("killed runs have left %d containers, networks and volumes, for example %s; `pipeline cleanup` removes them", len(left), left[0].Name)
-		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text})
-	}
-	return err
 }
 
 // finish writes results and reports and tells the views.
@@ -359,35 +284,6 @@ func (s *session) finish(ctx context.Context, doc *result.Document) error {
 	}
 	s.bus.Emit(event.Event{Type: event.Summary, Verdict: doc.Verdict, ExitCode: &code, Text: doc.StatusReason})
 	return errors.Join(err, s.bus.Err())
-}
-
-func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, error) {
-	object, diags := s.opt.Config.ResolveStep(addr, outputs)
-	if diags.HasErrors() {
-		return engine.StepSpec{}, diags
-	}
-	for _, st := range s.opt.Config.Steps {
-		if st.Addr == addr {
-			if action, ok := s.opt.Actions[st.Kind.Name]; ok {
-				return engine.StepSpec{Action: action, Object: object}, nil
-			}
-		}
-	}
-	return engine.StepSpec{}, steps.Unsupported(addr, "no action is registered for this kind of step")
-}
-
-// cache of steps with a cache key: in the user's cache folder, so that runs share it. A
-// machine without one runs every step.
-func (s *session) cache() *store.Cache {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return nil
-	}
-	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps"))
-	if err != nil {
-		return nil
-	}
-	return c
 }
 
 // Judge brings a document before the gates of a configuration. past is what stored

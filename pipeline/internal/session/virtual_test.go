@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
@@ -98,10 +100,10 @@ func TestLooksInVirtualTime(t *testing.T) {
 	}
 }
 
-// rehearsed rehearses the quickstart.
-type rehearsed struct{ rehearsal *Rehearsal }
+// quickstartRun rehearses the quickstart.
+type quickstartRun struct{ rehearsal *Rehearsal }
 
-func newRehearsed(t *testing.T, head string, least, most int) rehearsed {
+func newRehearsed(t *testing.T, head string, least, most int) quickstartRun {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind(), sglang.Kind())...)
 	if err != nil {
@@ -121,17 +123,17 @@ func newRehearsed(t *testing.T, head string, least, most int) rehearsed {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal(cfg, p, simulators)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rehearsed{r}
+	return quickstartRun{r}
 }
 
 var simulators = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()}
 
 // run carries the plan out once, with its own noise of launches and steps.
-func (v rehearsed) run(t *testing.T, seed int) *result.Document {
+func (v quickstartRun) run(t *testing.T, seed int) *result.Document {
 	t.Helper()
 	doc, err := v.rehearsal.Run(seed)
 	if err != nil {
@@ -148,7 +150,7 @@ func TestPlantedChangesHaveTheirSize(t *testing.T) {
 		planted := v.rehearsal.Plant(size)
 		sum, n := 0.0, 0
 		for seed := range 10 {
-			for _, d := range (rehearsed{planted}).run(t, seed).Gates[0].Decisions {
+			for _, d := range (quickstartRun{planted}).run(t, seed).Gates[0].Decisions {
 				if d.Metric == "tpot.p50" {
 					sum, n = sum+*d.Change, n+1
 				}

@@ -85,3 +85,16 @@ func matches(list []string, name string) bool {
 	}
 	return false
 }
+
+// Getenv finds variables of an environment; of several with one name the last counts.
+func Getenv(environ []string) func(name string) string {
+	return func(name string) string {
+		value := ""
+		for _, e := range environ {
+			if v, ok := strings.CutPrefix(e, name+"="); ok {
+				value = v
+			}
+		}
+		return value
+	}
+}

@@ -1,0 +1,93 @@
+package dockerhost
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
+)
+
+// Examine reports whether the Docker hosts of a file are there and have what its servers
+// need. Folders are meant from dir. A file without a docker block has none.
+func Examine(ctx context.Context, cfg *lang.Config, dir string, spawner steps.Spawner, environ []string) []doctor.Check {
+	spec := cfg.Settings.Docker
+	if spec == nil {
+		return nil
+	}
+	wanted := wantedOf(cfg, len(spec.Hosts))
+	var out []doctor.Check
+	for i, h := range hostsOf(spec, dir, ownName(), spawn.Getenv(environ)) {
+		out = append(out, h.examine(ctx, i, wanted[i], spawner, environ)...)
+	}
+	return out
+}
+
+// wants is what servers need of a host.
+type wants struct {
+	images map[string]bool // and whether a server that wants them never pulls
+	gpus   bool
+}
+
+// wantedOf lists what the servers of a file need of each host.
+func wantedOf(cfg *lang.Config, hosts int) []wants {
+	out := make([]wants, hosts)
+	for i := range out {
+		out[i].images = map[string]bool{}
+	}
+	for _, s := range cfg.Servers {
+		for _, p := range place.Spread([]steps.Member{{Spec: s.Spec}}) {
+			if p.Spec.Image == "" || p.Spec.Node >= hosts {
+				continue
+			}
+			c := p.Spec.NewContainer()
+			w := &out[p.Spec.Node]
+			w.images[p.Spec.Image] = w.images[p.Spec.Image] || c.Pull == steps.PullNever
+			w.gpus = w.gpus || c.GPUs != nil
+		}
+	}
+	return out
+}
+
+// examine asks one host.
+func (h *host) examine(ctx context.Context, number int, want wants, spawner steps.Spawner, environ []string) []doctor.Check {
+	first := doctor.Check{Name: fmt.Sprintf("Docker host %d", number), Status: doctor.OK}
+	err := h.open(ctx, spawner, environ)
+	defer func() { _ = h.close() }()
+	var info docker.Info
+	if err == nil {
+		info, err = docker.Inspect(ctx, h.url)
+	}
+	if err != nil {
+		first.Status, first.Found, first.Fix = doctor.Missing, err.Error(), "see that "+h.shown+" is right and that this machine gets in"
+		return []doctor.Check{first}
+	}
+	first.Found = fmt.Sprintf("version %s at %s", info.Version, h.shown)
+	out := []doctor.Check{first}
+	for _, image := range slices.Sorted(maps.Keys(want.images)) {
+		has, err := docker.HasImage(ctx, h.url, image)
+		c := doctor.Check{Name: first.Name + ": image " + image, Status: doctor.OK, Found: "is there"}
+		switch {
+		case err != nil:
+			c.Status, c.Found, c.Fix = doctor.Warn, err.Error(), "look at the daemon"
+		case !has && want.images[image]:
+			c.Status, c.Found, c.Fix = doctor.Missing, "is not there, and pull is \"never\"", "build or load it there first"
+		case !has:
+			c.Status, c.Found, c.Fix = doctor.Warn, "will be pulled", "pull it there beforehand, so that no launch waits for it"
+		}
+		out = append(out, c)
+	}
+	if want.gpus && !info.NVIDIA {
+		out = append(out, doctor.Check{
+			Name: first.Name + ": GPUs in containers", Status: doctor.Warn, Found: "the daemon names neither the runtime nvidia nor devices of nvidia.com/gpu",
+			Fix: "install the NVIDIA Container Toolkit there, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
+		})
+	}
+	return out
+}

@@ -1,0 +1,317 @@
+// Package dockerhost runs what a plan launches in containers: at the daemon of DOCKER_HOST, or
+// at the hosts of the file's docker block.
+package dockerhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker"
+)
+
+// Kind takes what is started in a container, and the servers that a docker block places at
+// one of its hosts, of which it refuses those that are not.
+func Kind() place.Kind {
+	return place.Kind{
+		Name: "docker",
+		Takes: func(o place.Options, p place.Process) bool {
+			if p.Role == place.RoleRouter { // at another host it would be far from the load
+				return p.Contained && firstIsHere(o)
+			}
+			elsewhere := p.Role == place.RoleServer && (p.Spec.Node > 0 || p.Spec.Spread())
+			return p.Contained || elsewhere && o.Config.Settings.Docker != nil && o.Plan.Simulated == ""
+		},
+		New: func(o place.Options) (place.Place, error) { return newHosts(o) },
+	}
+}
+
+// firstIsHere reports whether the first host is this machine.
+func firstIsHere(o place.Options) bool {
+	if spec := o.Config.Settings.Docker; spec != nil && len(spec.Hosts) > 0 {
+		return !spec.Hosts[0].Elsewhere()
+	}
+	return o.Shown || docker.IsLocal(docker.HostFromEnv(o.Getenv))
+}
+
+// hosts are the Docker daemons of a run, which are not asked for anything before the
+// preflight.
+type hosts struct {
+	place.Base
+	opt place.Options
+	// list of hosts by their number: those of the docker block, else the one of DOCKER_HOST.
+	list []*host
+	// simulator is the image of simulated servers; the preflight builds it.
+	simulator string
+}
+
+var _ place.Place = (*hosts)(nil)
+
+// A container may live as long as the plan may take, or a day, and a while for stopping it.
+const (
+	defaultLifetime = 24 * time.Hour
+	stopLifetime    = 15 * time.Minute
+)
+
+// shownImage stands for the simulator's image, which is built when a run begins.
+const shownImage = "pipeline-simulator"
+
+func newHosts(opt place.Options) (*hosts, error) {
+	h := &hosts{opt: opt, simulator: shownImage}
+	if opt.Shown {
+		h.list = shownHosts(opt.Config.Settings.Docker)
+		return h, nil
+	}
+	dir, err := filepath.Abs(opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	lifetime := defaultLifetime
+	if opt.Plan.Timeout > 0 {
+		lifetime = time.Duration(opt.Plan.Timeout * float64(time.Second))
+	}
+	h.list = hostsOf(opt.Config.Settings.Docker, dir, opt.RunID, opt.Getenv)
+	for _, at := range h.list {
+		at.launcher, err = docker.New(docker.Options{
+			Host: at.url, Address: at.address, RunID: opt.RunID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),
+			Dir: dir, Allow: opt.Allow, Credentials: learning(opt.Redact, registryCredentials(opt.Getenv)), Log: opt.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		at.address, at.local = at.launcher.Address(), at.launcher.Local()
+	}
+	return h, nil
+}
+
+// at is the host of a process: nodes have a meaning only where the docker block names hosts,
+// and services and the router are on the first.
+func (h *hosts) at(p place.Process) *host {
+	if len(h.list) == 1 || p.Role != place.RoleServer {
+		return h.list[0]
+	}
+	return h.list[p.Spec.Node]
+}
+
+// Check implements place.Place.
+func (h *hosts) Check(t place.Target) []place.Problem {
+	var found []place.Problem
+	for _, p := range t.Processes {
+		err := h.checkHost(t, p)
+		if err == nil {
+			err = h.checkNetwork(t, p)
+		}
+		if err != nil {
+			found = append(found, place.Problem{Err: err})
+			continue
+		}
+		if err := h.checkRights(p); err != nil {
+			found = append(found, place.Problem{Process: p.Name, Err: err})
+		}
+	}
+	return found
+}
+
+// checkHost reports why a process cannot be on the host that it names.
+func (h *hosts) checkHost(t place.Target, p place.Process) error {
+	block := h.opt.Config.Settings.Docker
+	switch {
+	case block == nil || p.Spec.URL != "" || p.Role == place.RoleRouter:
+	case p.Role == place.RoleService:
+		if first := h.list[0]; !p.Contained && !first.local {
+			return fmt.Errorf("service %q is an executable, which runs on this machine, where servers at %s do not reach it; give it an image", p.Name, first.shown)
+		}
+	case p.Contained && p.Spec.Node >= len(h.list):
+		return fmt.Errorf("server %q is on node %d, beyond the %d hosts of the docker block, which count from 0; add a host, or lower node or nodes", p.Name, p.Spec.Node, len(h.list))
+	case !p.Contained && h.opt.Plan.Simulated == "" && (t.Together || p.Spec.Spread() || p.Spec.Node > 0):
+		return fmt.Errorf("server %q is an executable, which runs on this machine, where servers at the hosts of the docker block do not reach it; give it an image", p.Name)
+	}
+	return nil
+}
+
+// checkNetwork reports why servers that must reach each other do not: those that hand KV
+// cache over do it by the machine's own network, as they do in production.
+func (h *hosts) checkNetwork(t place.Target, p place.Process) error {
+	c := p.Spec.Container
+	if p.Spec.Image == "" || p.Spec.URL != "" || c == nil || !together(t, p) || h.opt.Plan.Simulated != "" {
+		return nil
+	}
+	if c.Network != "" && c.Network != steps.NetworkHost {
+		return fmt.Errorf("server %q has network = %q, in which the other servers do not reach the ports of its KV transfer or of its ranks; leave network out, or set it to %q", p.Name, c.Network, steps.NetworkHost)
+	}
+	return nil
+}
+
+// together reports whether others must reach a process.
+func together(t place.Target, p place.Process) bool { return t.Together || p.Spec.Spread() }
+
+// checkRights reports why a container would get rights over the machine that the command
+// line does not allow. What else is wrong with it shows when it is launched: steps may have
+// made it right by then.
+func (h *hosts) checkRights(p place.Process) error {
+	if p.Role != place.RoleServer || p.Spec.Image == "" || p.Spec.URL != "" || h.opt.Plan.Simulated != "" || h.opt.Shown {
+		return nil
+	}
+	err := h.list[0].launcher.Check(p.Spec.NewContainer())
+	if !errors.Is(err, docker.ErrRefused) {
+		return nil
+	}
+	return fmt.Errorf("%w (run knows --allow-privileged, --allow-host-mounts and --allow-docker-socket)", err)
+}
+
+// GPUs implements place.Place. A server that has the machine for itself finds them.
+func (h *hosts) GPUs(t place.Target, p place.Process) place.GPUs {
+	if t.Alone {
+		return place.GPUs{}
+	}
+	name := ""
+	if at := h.at(p); !at.local {
+		name = at.shown
+	}
+	return place.DeclaredGPUs(p.Spec, name)
+}
+
+// Assign implements place.Place.
+func (h *hosts) Assign(t place.Target, p place.Process, gpus []string) (place.Slot, error) {
+	at := h.at(p)
+	s := place.Slot{Spec: p.Spec, Launcher: at.launcher, Self: place.Self{Program: docker.SimulatorProgram, Image: h.simulator}}
+	if p.Role != place.RoleServer {
+		if !at.local {
+			s.Host = at.address
+		}
+		return s, nil
+	}
+	s.Spec = place.WithGPUs(s.Spec, gpus)
+	reached := together(t, p)
+	if reached {
+		s.Spec = place.OnHostNetwork(s.Spec)
+	}
+	if c := s.Spec.Container; !at.local && (reached || c != nil && c.Network == steps.NetworkHost) {
+		s.Spec.Listen = place.AnyAddress
+	}
+	if s.Spec.ListenHost() != place.Loopback {
+		s.Host = at.address
+	}
+	return s, nil
+}
+
+// each does something at every host, by its number, at the same time.
+func (h *hosts) each(do func(i int, at *host) error) error {
+	errs := make([]error, len(h.list))
+	var all sync.WaitGroup
+	for i, at := range h.list {
+		all.Go(func() { errs[i] = do(i, at) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Preflight implements place.Place: it fails if a daemon cannot be reached, and gets ready
+// what all launches need.
+func (h *hosts) Preflight(ctx context.Context) error {
+	if err := h.each(func(_ int, at *host) error { return at.open(ctx, h.opt.Spawner, h.opt.Environ) }); err != nil {
+		return err
+	}
+	if h.opt.Plan.Simulated != "" {
+		if err := h.buildSimulator(ctx); err != nil {
+			return fmt.Errorf("--simulate=container: %w", err)
+		}
+	}
+	if h.opt.Resumed {
+		return h.removeLeft(ctx)
+	}
+	return h.warnOfLeft(ctx)
+}
+
+// buildSimulator makes the image of this program at all hosts.
+func (h *hosts) buildSimulator(ctx context.Context) error {
+	image := make(chan string, len(h.list))
+	err := h.each(func(_ int, at *host) error {
+		ref, err := docker.SimulatorImage(ctx, at.url, h.opt.Self)
+		image <- ref // its name is the hash of the program: the same everywhere
+		return err
+	})
+	h.simulator = <-image
+	return err
+}
+
+// Close implements place.Place: it ends what reaches the hosts.
+func (h *hosts) Close(context.Context) error {
+	return h.each(func(_ int, at *host) error { return at.close() })
+}
+
+// leftovers does something with what is left at each host, and returns all that it found.
+func (h *hosts) leftovers(do func(*host) ([]docker.Leftover, error)) ([]docker.Leftover, error) {
+	found := make([][]docker.Leftover, len(h.list))
+	err := h.each(func(i int, at *host) (err error) {
+		found[i], err = do(at)
+		return err
+	})
+	var all []docker.Leftover
+	for _, f := range found {
+		all = append(all, f...)
+	}
+	return all, err
+}
+
+// removeLeft removes what an earlier part of the run, which was killed, has left.
+func (h *hosts) removeLeft(ctx context.Context) error {
+	removed, err := h.leftovers(func(at *host) ([]docker.Leftover, error) {
+		return docker.Cleanup(ctx, at.url, docker.Filter{RunID: h.opt.RunID})
+	})
+	for _, l := range removed {
+		h.opt.Warn(fmt.Sprintf("%s %s, left by the interrupted run, was removed", l.Kind, l.Name))
+	}
+	if err != nil {
+		return fmt.Errorf("a container that the interrupted run left cannot be removed: %w", err)
+	}
+	return nil
+}
+
+// warnOfLeft warns of containers that other runs have left that were killed, or that have
+// outlived their deadline: they may hold GPUs.
+func (h *hosts) warnOfLeft(ctx context.Context) error {
+	left, err := h.leftovers(func(at *host) ([]docker.Leftover, error) {
+		return docker.Leftovers(ctx, at.url, docker.Filter{Expired: h.opt.Now(), Gone: spawn.Gone})
+	})
+	if len(left) > 0 {
+		h.opt.Warn(fmt.Sprintf("killed runs have left %d containers, networks and volumes, for example %s; `pipeline cleanup` removes them", len(left), left[0].Name))
+	}
+	return err
+}
+
+// Here implements place.Place.
+func (h *hosts) Here(p place.Process) bool {
+	if block := h.opt.Config.Settings.Docker; block != nil && p.Spec.Node < len(block.Hosts) {
+		return !block.Hosts[p.Spec.Node].Elsewhere()
+	}
+	return docker.IsLocal(docker.HostFromEnv(h.opt.Getenv))
+}
+
+// Needs implements place.Place: GPUs of a daemon elsewhere are not to be seen from here.
+func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
+	if h.opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
+		for i := range n.Targets {
+			n.Targets[i].GPUs = nil
+		}
+	}
+	return n
+}
+
+// Daemon implements place.Place: the DOCKER_HOST of a daemon behind ssh is the socket that it
+// is forwarded to.
+func (h *hosts) Daemon() place.Daemon {
+	return Inspect(func(name string) string {
+		if at := h.list[0]; name == "DOCKER_HOST" && at.tunnel != nil {
+			return at.url
+		}
+		return h.opt.Getenv(name)
+	})
+}

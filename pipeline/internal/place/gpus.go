@@ -1,0 +1,141 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// VisibleDevices is the variable that names the GPUs that a process may use.
+const VisibleDevices = "CUDA_VISIBLE_DEVICES"
+
+// GPUs is what is known of a server's GPUs before it has any.
+type GPUs struct {
+	// Host tells machines apart: two servers of one must not have the same GPU.
+	Host string
+	// Named are those that the file names.
+	Named []string
+	// Count is how many more it gets, by their numbers.
+	Count int
+	// Limit is how many the machine has, nil if that is not known.
+	Limit *int
+}
+
+// device is a GPU of a machine.
+type device struct{ host, id string }
+
+// numberGPUs gives servers their GPUs: beside those that the file names, the next ones of
+// their machine in the order of the servers, so that no two share one. shared says that two
+// may name the same one.
+func numberGPUs(t Target, wants []GPUs, shared bool) ([][]string, error) {
+	owner := map[device]string{}
+	for i, p := range t.Processes {
+		for _, id := range wants[i].Named {
+			at := device{wants[i].Host, id}
+			if other := owner[at]; other != "" && other != p.Name && !shared {
+				return nil, fmt.Errorf("servers %q and %q both name GPU %s%s; give each GPUs of its own", other, p.Name, id, ofHost(at.host))
+			}
+			owner[at] = p.Name
+		}
+	}
+	out, next := make([][]string, len(wants)), map[string]int{}
+	for i, p := range t.Processes {
+		w := wants[i]
+		for ; len(out[i]) < w.Count; next[w.Host]++ {
+			id := strconv.Itoa(next[w.Host])
+			if owner[device{w.Host, id}] == "" {
+				out[i] = append(out[i], id)
+			}
+		}
+		if err := w.within(p, append(slices.Clone(w.Named), out[i]...)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// within reports whether GPUs are beyond those that the machine has.
+func (w GPUs) within(p Process, ids []string) error {
+	for _, id := range ids {
+		if n, err := strconv.Atoi(id); w.Limit != nil && err == nil && n >= *w.Limit {
+			return fmt.Errorf("%s needs more GPUs%s than the %d that the file gives it", p.Name, ofHost(w.Host), *w.Limit)
+		}
+	}
+	return nil
+}
+
+func ofHost(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " of " + host
+}
+
+// DeclaredGPUs is what a file says of a server's GPUs on a host: those that its container or
+// its environment names, or how many it wants. A container that is given devices by other
+// means has chosen by itself.
+func DeclaredGPUs(spec steps.ServerSpec, host string) GPUs {
+	w := GPUs{Host: host, Named: named(spec)}
+	if !chosen(spec) {
+		w.Count = spec.GPUs
+	}
+	return w
+}
+
+// chosen reports whether the file itself says which GPUs a server gets.
+func chosen(spec steps.ServerSpec) bool {
+	if slices.ContainsFunc(spec.Env, func(e steps.EnvVar) bool { return e.Name == VisibleDevices }) {
+		return true
+	}
+	c := spec.Container
+	return spec.Image != "" && c != nil && (c.GPUs != nil || len(c.CDI) > 0 || spec.NewContainer().GPUs == nil)
+}
+
+func named(spec steps.ServerSpec) []string {
+	if spec.Image != "" && spec.Container != nil && spec.Container.GPUs != nil {
+		return spec.Container.GPUs.IDs
+	}
+	for _, e := range spec.Env {
+		if e.Name == VisibleDevices && e.Value != "" {
+			return strings.Split(e.Value, ",")
+		}
+	}
+	return nil
+}
+
+// WithGPUs is a spec that lets a server use some GPUs and no others; without any it stays as
+// it is.
+func WithGPUs(spec steps.ServerSpec, ids []string) steps.ServerSpec {
+	if len(ids) == 0 {
+		return spec
+	}
+	if spec.Image == "" {
+		spec.Env = append(slices.Clone(spec.Env), steps.EnvVar{Name: VisibleDevices, Value: strings.Join(ids, ",")})
+		return spec
+	}
+	c := containerOf(spec)
+	c.GPUs = &steps.GPURequest{IDs: ids}
+	spec.Container = &c
+	return spec
+}
+
+// OnHostNetwork is a spec whose container is in the network of its machine.
+func OnHostNetwork(spec steps.ServerSpec) steps.ServerSpec {
+	if spec.Image == "" {
+		return spec
+	}
+	c := containerOf(spec)
+	c.Network = steps.NetworkHost
+	spec.Container = &c
+	return spec
+}
+
+func containerOf(spec steps.ServerSpec) steps.ContainerSpec {
+	if spec.Container == nil {
+		return steps.ContainerSpec{}
+	}
+	return *spec.Container
+}

@@ -1,0 +1,46 @@
+package place_test
+
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
+	"github.com/servegate/pipeline/pipeline/internal/place/local"
+	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+)
+
+// TestServersElsewhere: this machine's network devices are no evidence of what servers of
+// other machines have sent.
+func TestServersElsewhere(t *testing.T) {
+	here := func(s lang.Settings, node int, image string) bool {
+		set := place.NewSet([]place.Kind{slurmjob.Kind(), dockerhost.Kind(), local.Kind()},
+			place.Options{Config: &lang.Config{Settings: s}, Plan: &plan.Plan{}, Shown: true})
+		p := place.Process{Name: "s", Spec: steps.ServerSpec{Image: image, Node: node}, Contained: image != ""}
+		return set.Here([]place.Target{{Processes: []place.Process{p}}})
+	}
+	if here(lang.Settings{Slurm: &steps.SlurmSpec{Nodes: 1}}, 0, "") {
+		t.Error("servers of a cluster are taken for this machine's")
+	}
+	if !here(lang.Settings{}, 0, "") {
+		t.Error("processes of this machine are taken for another's")
+	}
+	for _, tt := range []struct {
+		host steps.DockerHost
+		here bool
+	}{
+		{steps.DockerHost{URL: "unix:///var/run/docker.sock"}, true},
+		{steps.DockerHost{URL: "unix:///var/run/docker.sock", Address: "10.0.0.1"}, true},
+		{steps.DockerHost{URL: "tcp://localhost:2375"}, true},
+		{steps.DockerHost{URL: "tcp://10.0.0.2:2376"}, false},
+		{steps.DockerHost{URL: "ssh://me@gpu2"}, false},
+		{steps.DockerHost{URL: "tcp://localhost:2375", Address: "10.0.0.2"}, false}, // its port is forwarded
+	} {
+		block := lang.Settings{Docker: &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, tt.host}}}
+		if here(block, 1, "engine:v1") != tt.here {
+			t.Errorf("with a daemon at %+v: %v, want %v", tt.host, !tt.here, tt.here)
+		}
+	}
+}

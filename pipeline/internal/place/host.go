@@ -1,0 +1,38 @@
+package place
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// AnyAddress is what a process listens on that is reached by an address of its machine
+// which it need not know.
+const AnyAddress = "0.0.0.0"
+
+// Loopback is where a process is reached that has no other address.
+const Loopback = "127.0.0.1"
+
+// InFolder makes the working directory of a process absolute, and an executable that names
+// a path. Both are meant from the pipeline file's folder.
+func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
+	if spec.Dir == "" {
+		spec.Dir = dir
+	} else if !filepath.IsAbs(spec.Dir) {
+		spec.Dir = filepath.Join(dir, spec.Dir)
+	}
+	if len(spec.Executable) > 0 {
+		spec.Executable = append([]string{Program(spec.Executable[0], dir)}, spec.Executable[1:]...)
+	}
+	return spec
+}
+
+// Program makes the path of a program of a file in dir absolute; a plain name is found by
+// PATH.
+func Program(name, dir string) string {
+	if dir != "" && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		return filepath.Join(dir, name)
+	}
+	return name
+}

@@ -1,0 +1,42 @@
+// Package local runs what a plan launches as processes of this machine.
+package local
+
+import (
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// Kind takes whatever no other place has taken.
+func Kind() place.Kind {
+	return place.Kind{
+		Name:  "local",
+		Takes: func(place.Options, place.Process) bool { return true },
+		New: func(o place.Options) (place.Place, error) {
+			return local{opt: o, launcher: process.New(o.Spawner, process.Options{Folder: o.Folder})}, nil
+		},
+	}
+}
+
+// local is this machine.
+type local struct {
+	place.Base
+	opt      place.Options
+	launcher *process.Launcher
+}
+
+// GPUs implements place.Place. A server that has the machine for itself finds them.
+func (local) GPUs(t place.Target, p place.Process) place.GPUs {
+	if t.Alone {
+		return place.GPUs{}
+	}
+	return place.DeclaredGPUs(p.Spec, "")
+}
+
+// Assign implements place.Place.
+func (l local) Assign(_ place.Target, p place.Process, gpus []string) (place.Slot, error) {
+	spec := place.WithGPUs(p.Spec, gpus)
+	if l.opt.Plan.Simulated == "" {
+		spec = place.InFolder(spec, l.opt.Dir)
+	}
+	return place.Slot{Spec: spec, Launcher: l.launcher, Self: place.Self{Program: l.opt.Self}}, nil
+}

@@ -1,0 +1,287 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// Set is the places of a plan. Each of its processes has one.
+type Set struct {
+	kinds []Kind
+	opt   Options
+
+	mu   sync.Mutex
+	made []Place // by the index of the kind, nil before it was needed
+}
+
+// NewSet returns the places of a plan, of which none is made yet.
+func NewSet(kinds []Kind, opt Options) *Set {
+	return &Set{kinds: kinds, opt: opt, made: make([]Place, len(kinds))}
+}
+
+// of returns the place of a process.
+func (s *Set) of(p Process) (Place, error) {
+	i, err := s.kindOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return s.made[i], nil
+}
+
+// kindOf returns the index of the kind of place that takes a process, which is made if it was
+// not needed before.
+func (s *Set) kindOf(p Process) (int, error) {
+	i := slices.IndexFunc(s.kinds, func(k Kind) bool { return k.Takes(s.opt, p) })
+	if i < 0 {
+		return 0, fmt.Errorf("%q: nothing here runs such a process", p.Name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made[i] == nil {
+		made, err := s.kinds[i].New(s.opt)
+		if err != nil {
+			return 0, err
+		}
+		s.made[i] = made
+	}
+	return i, nil
+}
+
+// all are the places that were needed, in the order of their kinds.
+func (s *Set) all() []Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.made), func(p Place) bool { return p == nil })
+}
+
+// Prepare makes the places that targets need, so that Open reaches them.
+func (s *Set) Prepare(targets []Target) error {
+	for _, t := range targets {
+		for _, p := range t.Processes {
+			if p.Spec.URL != "" {
+				continue
+			}
+			if _, err := s.of(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Check lists why a target cannot be placed.
+func (s *Set) Check(t Target) []Problem {
+	at, err := s.places(t)
+	if err != nil {
+		return []Problem{{Err: err}}
+	}
+	var found []Problem
+	asked := map[int]bool{}
+	for _, p := range t.Processes {
+		if i, err := s.kindOf(p); err == nil && p.Spec.URL == "" && !asked[i] {
+			asked[i] = true
+			found = append(found, s.made[i].Check(t)...)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	if _, err := s.gpus(t, at); err != nil {
+		return []Problem{{Err: err}}
+	}
+	return nil
+}
+
+// CheckLoad reports why a workload cannot be measured in the places that were needed.
+func (s *Set) CheckLoad(w steps.Workload, delayed bool) error {
+	for _, p := range s.all() {
+		if err := p.CheckLoad(w, delayed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places are those of the processes of a target, nil for one that answers already.
+func (s *Set) places(t Target) ([]Place, error) {
+	at := make([]Place, len(t.Processes))
+	for i, p := range t.Processes {
+		if p.Spec.URL != "" {
+			continue
+		}
+		var err error
+		if at[i], err = s.of(p); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// gpus numbers the GPUs of a target's servers.
+func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
+	wants := make([]GPUs, len(t.Processes))
+	for i, p := range t.Processes {
+		if at[i] != nil && p.Role == RoleServer {
+			wants[i] = at[i].GPUs(t, p)
+		}
+	}
+	return numberGPUs(t, wants, s.opt.Plan.Simulated != "")
+}
+
+// Assign gives the processes of a target their slots, in their order. One that answers
+// already keeps its spec and has nothing else.
+func (s *Set) Assign(t Target) ([]Slot, error) {
+	if found := s.Check(t); len(found) > 0 {
+		return nil, found[0].Err
+	}
+	at, err := s.places(t)
+	if err != nil {
+		return nil, err
+	}
+	gpus, err := s.gpus(t, at)
+	if err != nil {
+		return nil, err
+	}
+	slots := make([]Slot, len(t.Processes))
+	for i, p := range t.Processes {
+		if at[i] == nil {
+			slots[i].Spec = p.Spec
+			continue
+		}
+		if slots[i], err = at[i].Assign(t, p, gpus[i]); err != nil {
+			return nil, err
+		}
+	}
+	return slots, nil
+}
+
+// Open gets the places that were prepared, in the order of their kinds.
+func (s *Set) Open(ctx context.Context) error {
+	for _, p := range s.all() {
+		if err := p.Open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Preflight sees whether the places have what the run needs.
+func (s *Set) Preflight(ctx context.Context) error {
+	for _, p := range s.all() {
+		if err := p.Preflight(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close gives back what Open got. It may be called again.
+func (s *Set) Close(ctx context.Context) error {
+	var errs []error
+	for _, p := range slices.Backward(s.all()) {
+		errs = append(errs, p.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Here reports whether all servers of some targets that are launched run on this machine.
+func (s *Set) Here(targets []Target) bool {
+	for _, t := range targets {
+		for _, p := range t.Processes {
+			if p.Role != RoleServer || p.Spec.URL != "" {
+				continue
+			}
+			if at, err := s.of(p); err != nil || !at.Here(p) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Needs is what the plan's needs of this machine become with the places.
+func (s *Set) Needs(n doctor.Needs) doctor.Needs {
+	for _, p := range s.all() {
+		n = p.Needs(n)
+	}
+	return n
+}
+
+// Daemon asks the daemon of the first place that has one, nil if none has.
+func (s *Set) Daemon() Daemon {
+	for _, p := range s.all() {
+		if d := p.Daemon(); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Owner returns a function that finds whose a process on a GPU is, which this program has
+// not started itself: what any place knows to be its own is ours.
+func (s *Set) Owner(ctx context.Context) func(pid int) probe.Owner {
+	var ask []func(int) probe.Owner
+	for _, p := range s.all() {
+		ask = append(ask, p.Owner(ctx))
+	}
+	return func(pid int) probe.Owner {
+		whose := probe.OwnerForeign
+		for _, owner := range ask {
+			switch owner(pid) {
+			case probe.OwnerUs:
+				return probe.OwnerUs
+			case probe.OwnerUnknown:
+				whose = probe.OwnerUnknown
+			}
+		}
+		return whose
+	}
+}
+
+// Facts is what is known of the machines of the run, given the facts of this one.
+func (s *Set) Facts(here map[string]string) map[string]string {
+	for _, p := range s.all() {
+		here = p.Facts(here)
+	}
+	return here
+}
+
+// Lanes reports whether repeats are carried out on lanes.
+func (s *Set) Lanes() bool {
+	return slices.ContainsFunc(s.all(), func(p Place) bool { return p.Lane(0) != nil })
+}
+
+// Lane returns the places of a lane, and the lane itself.
+func (s *Set) Lane(lane int) (*Set, Lane) {
+	part := NewSet(s.kinds, s.opt)
+	var out Lane
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.made {
+		part.made[i] = p
+		if p == nil {
+			continue
+		}
+		if l := p.Lane(lane); l != nil {
+			out, part.made[i] = *l, l.Place
+		}
+	}
+	return part, out
+}
+
+// Model returns the model that stands for all places, nil where one is real.
+func (s *Set) Model() *Model {
+	for _, p := range s.all() {
+		if m := p.Model(); m != nil {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package slurmjob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/load/remote"
+	"github.com/servegate/pipeline/steps/slurm"
+)
+
+// LoadWorker is the command of this program that generates the load of one run on a node.
+const LoadWorker = "load-worker"
+
+// loadOn generates load on a node of the part of a cluster.
+func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Result, error) {
+	at := slurm.Place{Node: j.first + node}
+	return func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
+		self, err := filepath.Abs(j.opt.Self)
+		if err != nil {
+			return load.Result{}, &load.LostError{Err: err}
+		}
+		g := remote.Generator{Spawner: j.job.Tasks("load", at), Argv: []string{self, LoadWorker}, Folder: j.opt.Folder}
+		run.Files = j.opt.Config.Files
+		return g.Run(ctx, run.Name, run.Options, run.Log)
+	}
+}
+
+// loadNodes are the nodes that load comes from, by number, one for each lane.
+func (j *job) loadNodes() []int {
+	node := j.spec.LoadNode
+	if node == nil {
+		return nil
+	}
+	lanes, width := lanesOf(j.opt.Plan)
+	out := make([]int, lanes)
+	for lane := range out {
+		out[lane] = lane*width + *node
+	}
+	return out
+}
+
+// loadNodeWait bounds the start of this program on a node.
+const loadNodeWait = time.Minute
+
+// checkLoadNodes sees whether this program runs on the nodes that load comes from.
+func (j *job) checkLoadNodes(ctx context.Context) error {
+	for _, i := range j.loadNodes() {
+		name := j.job.Nodes()[i].Name
+		said, err := versionOn(ctx, j.job.Spawner(i), j.opt.Self)
+		if err != nil {
+			return fmt.Errorf("load_node: this program does not run on node %s: %w; put it on a file system that the nodes share, or leave load_node out", name, err)
+		}
+		if want := "pipeline " + j.opt.Version; !slices.Contains(strings.Split(said, "\n"), want) {
+			return fmt.Errorf("load_node: %s on node %s is %q, and this is %q; put it on a file system that the nodes share", j.opt.Self, name, said, want)
+		}
+	}
+	return nil
+}
+
+// versionOn is what this program says of its version on a node.
+func versionOn(ctx context.Context, sp steps.Spawner, self string) (string, error) {
+	path, err := filepath.Abs(self)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loadNodeWait, errors.New("it did not answer within "+loadNodeWait.String()))
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	child, err := sp.Spawn(ctx, steps.Command{Argv: []string{path, "version"}, Stdout: &stdout, Stderr: &stderr})
+	if err != nil {
+		return "", err
+	}
+	if err := steps.AwaitChild(ctx, child, 0); err != nil {
+		return "", fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(stderr.String()), " "))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// What a result says of where load came from.
+const (
+	clientFact  = "load_generator"
+	clientPlace = "where the command runs, beside the steps of the job"
+	commandFact = "command"
+)
+
+// aboutLoad says where load comes from and what that machine is. here are the facts of the
+// machine that the command runs on.
+func (j *job) aboutLoad(all, here map[string]string) {
+	nodes := j.loadNodes()
+	if nodes == nil {
+		all[clientFact] = clientPlace
+		putFacts(all, clientFact, here)
+		return
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = j.job.Nodes()[n].Name
+	}
+	all[clientFact] = "a step of the job on " + strings.Join(names, ", ")
+	all[result.MachineLoad] = strings.Join(names, ", ")
+	putFacts(all, commandFact, here)
+	for name, value := range j.job.Nodes()[nodes[0]].Facts { // those of the others are beside it
+		if ofHost(name) {
+			all[clientFact+"."+name] = value
+		}
+	}
+}
+
+// putFacts puts facts of a machine under a name, without what a heading shows.
+func putFacts(all map[string]string, under string, facts map[string]string) {
+	for name, value := range facts {
+		if name != result.MachineGPU && name != result.MachineGPUs && name != result.MachineCPU {
+			all[under+"."+name] = value
+		}
+	}
+}

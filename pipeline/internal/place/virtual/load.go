@@ -1,0 +1,133 @@
+package virtual
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+	"github.com/servegate/pipeline/steps/simulate"
+	"github.com/servegate/pipeline/steps/simulate/model"
+)
+
+// load carries out one run of a workload on what listens at its URL.
+func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
+	fleet, err := v.fleetAt(opt.BaseURL)
+	if err != nil {
+		return load.Result{}, err
+	}
+	var start time.Time
+	begin := opt.Begin
+	opt.Begin = func(ctx context.Context) {
+		start = v.Now()
+		if begin != nil {
+			begin(ctx)
+		}
+	}
+	opt.Files = v.opt.Config.Files
+	cached := fleet.front.TellsCached(opt.Workload.Endpoint)
+	got, err := load.Rehearse(ctx, opt, client{v, fleet, cached})
+	got.Start = start
+	return got, err
+}
+
+func addressOf(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	return u.Host, nil
+}
+
+// client is a fleet as the load generator sees it.
+type client struct {
+	machine *Machine
+	fleet   *fleet
+	// cached says that answers tell how much of their prompts was cached.
+	cached bool
+}
+
+// embedded is the text that prompts are made of, as token ids.
+var embedded = sync.OnceValue(func() []int { return model.Encode(dataset.Text()) })
+
+// Tokenize implements load.Model.
+func (client) Tokenize(text string) []int {
+	if text == dataset.Text() {
+		return embedded()
+	}
+	return model.Encode(text)
+}
+
+// TokenizeChat implements load.Model.
+func (client) TokenizeChat(messages json.RawMessage) ([]int, error) {
+	return simulate.EncodeChat(messages)
+}
+
+// asked is what a client wanted of an answer, and how it ends.
+type asked struct {
+	want   int
+	finish string
+}
+
+// Serve implements load.Model.
+func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
+	var wanted []asked
+	served, err := m.fleet.Serve(ctx, model.Traffic{
+		Times: t.Times, Limit: t.Limit, Requests: t.Requests, Duration: t.Duration, Think: t.Think, Timeout: t.Timeout,
+		Request: func(i int) (model.Arrival, error) {
+			r, err := t.Request(i)
+			if err != nil {
+				return model.Arrival{}, err
+			}
+			n, finish := model.Answer(r.Prompt, r.Want, 0, r.IgnoreEOS)
+			for len(wanted) <= i {
+				wanted = append(wanted, asked{})
+			}
+			wanted[i] = asked{r.Want, finish}
+			return model.Arrival{Input: len(r.Prompt), Output: n, Prompt: r.Prompt}, nil
+		},
+	})
+	m.machine.advanceTo(m.fleet.began.Add(m.fleet.Now()))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]record.Request, len(served))
+	for i, s := range served {
+		out[i] = m.record(i, s, wanted[i])
+	}
+	return out, nil
+}
+
+// record writes an answer down as the load generator does.
+func (m client) record(i int, s model.Served, a asked) record.Request {
+	q := record.Request{
+		Index: i, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
+		WantTokens: a.want, OutputTokens: len(s.Tokens), CachedTokens: -1, Status: 200, Finish: a.finish,
+		Events: make([]record.Event, len(s.Tokens)),
+	}
+	for j, at := range s.Tokens {
+		q.Events[j] = record.Event{At: int64(at), Tokens: j + 1}
+	}
+	if len(s.Tokens) > 0 {
+		q.Headers = int64(s.Tokens[0])
+	}
+	if m.cached {
+		q.CachedTokens = s.Cached
+	}
+	switch {
+	case s.Err == nil:
+		return q
+	case errors.Is(s.Err, model.ErrRequestTimeout):
+		q.Failure = record.FailTimeout
+	default:
+		q.Status, q.Failure = 400, record.FailStatus
+	}
+	q.Finish, q.Error = "", fmt.Sprintf("in virtual time: %v", s.Err)
+	return q
+}

@@ -1,0 +1,424 @@
+// Package virtual is a place in virtual time. It starts the processes of simulated servers,
+// services and routers as their command lines say, without processes: what listens where is
+// known, and what is sent there is answered by the model in a time of its own.
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/router"
+	"github.com/servegate/pipeline/steps/simulate"
+	"github.com/servegate/pipeline/steps/simulate/model"
+)
+
+// Kind takes everything of a plan that is carried out in virtual time.
+func Kind() place.Kind {
+	return place.Kind{
+		Name:  "virtual",
+		Takes: func(o place.Options, _ place.Process) bool { return o.Plan.Simulated == result.SimulatedVirtual },
+		New:   func(o place.Options) (place.Place, error) { return New(o), nil },
+	}
+}
+
+// Machine is a machine in virtual time. It is a launcher, the ports, the clock and the load
+// generator of a run at once.
+type Machine struct {
+	place.Base
+	opt   place.Options
+	start time.Time
+
+	mu      sync.Mutex
+	elapsed time.Duration
+	port    int
+	at      map[string]*process // by host and port
+}
+
+var _ place.Place = (*Machine)(nil)
+
+// New returns a machine whose clock begins at the time of the options.
+func New(opt place.Options) *Machine {
+	m := &Machine{opt: opt, at: map[string]*process{}}
+	if opt.Now != nil {
+		m.start = opt.Now()
+	}
+	return m
+}
+
+// GPUs implements place.Place. A server that has the machine for itself finds them.
+func (*Machine) GPUs(t place.Target, p place.Process) place.GPUs {
+	if t.Alone {
+		return place.GPUs{}
+	}
+	return place.DeclaredGPUs(p.Spec, "")
+}
+
+// Assign implements place.Place.
+func (v *Machine) Assign(_ place.Target, p place.Process, gpus []string) (place.Slot, error) {
+	return place.Slot{Spec: place.WithGPUs(p.Spec, gpus), Launcher: v, Self: place.Self{Program: v.opt.Self}, Ask: v.ask}, nil
+}
+
+// CheckLoad implements place.Place by what the model does not know.
+func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
+	switch {
+	case w.Driver != nil:
+		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
+	case w.Endpoint == "embeddings":
+		return errors.New("it asks for embeddings, and the model of virtual time knows answers of tokens alone")
+	case dataset.RealAnswers(w.Dataset):
+		return errors.New("its conversations go on with real answers (real_answers), and the model of virtual time has no words; use --simulate")
+	}
+	return nil
+}
+
+// Model implements place.Place.
+func (v *Machine) Model() *place.Model {
+	return &place.Model{Ports: v, Now: v.Now, AdvanceTo: v.advanceTo, Load: v.load, Reset: v.forget, Launch: v.launch, Try: v.try, Notes: v.notes}
+}
+
+// Now is the virtual time.
+func (v *Machine) Now() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.start.Add(v.elapsed)
+}
+
+// advanceTo lets time go by until t, if it is not later already.
+func (v *Machine) advanceTo(t time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.elapsed = max(v.elapsed, t.Sub(v.start))
+}
+
+// firstPort is the first of the ports that nobody listens on.
+const firstPort = 20000
+
+// TakeRow implements engine.Ports with numbers.
+func (v *Machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.port == 0 || v.port+max(count, spacing) > 65000 {
+		v.port = firstPort
+	}
+	first := v.port
+	v.port += max(count, spacing, 1)
+	return first, func() {}, nil
+}
+
+// Hold implements engine.Ports.
+func (*Machine) Hold(int, int) func() { return func() {} }
+
+// Name implements steps.Launcher.
+func (*Machine) Name() string { return "virtual" }
+
+// process is a process that does not exist.
+type process struct {
+	machine *Machine
+	address string
+	done    chan struct{}
+	exit    string
+	once    sync.Once
+	ready   time.Time
+	// server it plays, nil for a service or a router.
+	server *simulate.Virtual
+	router *routed
+	// fleet that it belongs to, and its number there; nil before the first request.
+	fleet  *fleet
+	number int
+}
+
+// routed is a router's command line.
+type routed struct {
+	protocol        string
+	prefill, decode []string // addresses
+}
+
+// fleet is a fleet on the machine's clock.
+type fleet struct {
+	*model.Fleet
+	began time.Time
+	front *simulate.Virtual // that answers clients' questions
+}
+
+// Start implements steps.Launcher. A server that fails to start is one that has ended.
+func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	out := &process{machine: v, address: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), done: make(chan struct{}), ready: v.Now()}
+	env, err := v.environment(p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(p.Argv) > 1 && p.Argv[1] == "router":
+		out.router, err = routerOf(p.Argv[2:])
+	case len(p.Argv) > 3 && p.Argv[1] == "simulate" && simulate.IsService(p.Argv[3:]):
+	case len(p.Argv) > 3 && p.Argv[1] == "simulate":
+		out.server, err = simulate.StartVirtual(p.Argv[3:], env, log)
+	default:
+		err = errors.New("it is no simulated server")
+	}
+	if failed, ok := errors.AsType[*simulate.StartError](err); ok {
+		out.exit = fmt.Sprintf("exit status %d", failed.Status)
+		close(out.done)
+		return out, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s in virtual time: %w", p.Name, err)
+	}
+	if s := out.server; s != nil {
+		out.ready = out.ready.Add(s.Startup)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at[out.address] = out
+	return out, nil
+}
+
+// environment is what a process would find there, with the paths of its files.
+func (v *Machine) environment(p steps.Process) (func(string) string, error) {
+	_, env, err := steps.WriteFiles(p, v.opt.Folder)
+	if err != nil {
+		return nil, err
+	}
+	vars := map[string]string{}
+	for _, e := range env {
+		vars[e.Name] = e.Value
+	}
+	return func(name string) string { return vars[name] }, nil
+}
+
+func routerOf(flags []string) (*routed, error) {
+	r := &routed{}
+	for i := 0; i+1 < len(flags); i++ {
+		value := flags[i+1]
+		switch flags[i] {
+		case "--protocol":
+			r.protocol = value
+		case "--prefill", "--decode":
+			b, err := router.ParseBackend(value)
+			if err != nil {
+				return nil, err
+			}
+			address, err := addressOf(b.URL)
+			if err != nil {
+				return nil, err
+			}
+			if flags[i] == "--prefill" {
+				r.prefill = append(r.prefill, address)
+			} else {
+				r.decode = append(r.decode, address)
+			}
+		}
+	}
+	return r, nil
+}
+
+// BaseURL implements steps.Server.
+func (p *process) BaseURL() string { return "http://" + p.address }
+
+// Done implements steps.Server.
+func (p *process) Done() <-chan struct{} { return p.done }
+
+// ExitState implements steps.Server.
+func (p *process) ExitState() string { return p.exit }
+
+// Stop implements steps.Server.
+func (p *process) Stop(context.Context) error {
+	p.once.Do(func() {
+		p.machine.mu.Lock()
+		defer p.machine.mu.Unlock()
+		if p.machine.at[p.address] == p {
+			delete(p.machine.at, p.address)
+			p.exit = "exit status 0"
+			close(p.done)
+		}
+	})
+	return nil
+}
+
+// processAt returns what listens at a URL, nil if nothing does.
+func (v *Machine) processAt(url string) *process {
+	address, err := addressOf(url)
+	if err != nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.at[address]
+}
+
+// serve lets time go by until all servers that were started are ready. Those of a wave
+// become so together.
+func (v *Machine) serve() {
+	latest := v.Now()
+	v.mu.Lock()
+	for _, p := range v.at {
+		if p.ready.After(latest) {
+			latest = p.ready
+		}
+	}
+	v.mu.Unlock()
+	v.advanceTo(latest)
+}
+
+// forget clears the caches of the fleet of what listens at a URL.
+func (v *Machine) forget(url string) {
+	if p := v.processAt(url); p != nil && p.fleet != nil {
+		p.fleet.ResetPrefixCaches()
+	}
+}
+
+// notesEvery is how often a run notes what its servers hold.
+const notesEvery = time.Second
+
+// errNotThere is an address at which nothing listens.
+var errNotThere = errors.New("nothing listens there")
+
+// fleetAt returns the fleet of the process that listens at a URL.
+func (v *Machine) fleetAt(url string) (*fleet, error) {
+	front := v.processAt(url)
+	if front == nil {
+		return nil, fmt.Errorf("%s in virtual time: %w", url, errNotThere)
+	}
+	if front.fleet != nil {
+		return front.fleet, nil
+	}
+	spec := model.FleetSpec{Every: notesEvery}
+	members := []*process{front}
+	if r := front.router; r != nil {
+		behind := slices.Concat(r.prefill, r.decode)
+		members = make([]*process, len(behind))
+		for i, address := range behind {
+			members[i] = v.processAt("http://" + address)
+		}
+		spec.Concurrent = router.Concurrent(r.protocol)
+		spec.Pick = func(n int) (int, int) { return router.Turn(uint64(n), len(r.prefill), len(r.decode)) }
+	}
+	for i, m := range members {
+		if m == nil || m.server == nil {
+			return nil, fmt.Errorf("%s routes to a server of virtual time: %w", url, errNotThere)
+		}
+		if front.router != nil && i < len(front.router.prefill) {
+			spec.Prefill = append(spec.Prefill, m.server.Node)
+		} else {
+			spec.Decode = append(spec.Decode, m.server.Node)
+		}
+	}
+	if front.router != nil {
+		spec.Hop = spec.Decode[0].Config.Profile.Hop
+	}
+	made, err := model.NewFleet(spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{Fleet: made, began: v.Now(), front: members[len(members)-1].server}
+	front.fleet = f
+	for i, m := range members {
+		m.fleet, m.number = f, i
+	}
+	return f, nil
+}
+
+// ask makes an engine ask processes that do not exist. What it renders is its own.
+func (v *Machine) ask(engine steps.Engine) steps.Engine {
+	e := askedEngine{engine, v}
+	if observer, ok := engine.(steps.Observer); ok {
+		return askedServer{e, observer}
+	}
+	return e
+}
+
+// askedEngine is an engine whose processes are of virtual time.
+type askedEngine struct {
+	steps.Engine
+	machine *Machine
+}
+
+// Ready implements steps.Engine.
+func (e askedEngine) Ready(_ context.Context, ep steps.Endpoint, _ steps.Readiness) (string, bool, error) {
+	if p := e.machine.processAt(ep.BaseURL); p != nil {
+		e.machine.serve()
+	} else if _, isServer := e.Engine.(steps.Observer); isServer {
+		return steps.StateStarting, false, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
+	}
+	return steps.StateReady, true, nil
+}
+
+// Reset implements steps.Engine.
+func (e askedEngine) Reset(_ context.Context, ep steps.Endpoint) error {
+	e.machine.forget(ep.BaseURL)
+	return nil
+}
+
+// Describe implements steps.Engine.
+func (askedEngine) Describe(context.Context, steps.Endpoint) (map[string]string, error) {
+	return nil, nil
+}
+
+// askedServer is a askedEngine whose servers are watched.
+type askedServer struct {
+	askedEngine
+	observer steps.Observer
+}
+
+var _ engine.Chronicler = askedServer{}
+
+// LogPoint implements steps.Observer.
+func (s askedServer) LogPoint(line string) (map[string]float64, bool) {
+	return s.observer.LogPoint(line)
+}
+
+// StartFacts implements steps.Observer.
+func (s askedServer) StartFacts(log []string) map[string]float64 { return s.observer.StartFacts(log) }
+
+// Observe implements steps.Observer.
+func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observation, error) {
+	p := s.machine.processAt(ep.BaseURL)
+	if p == nil {
+		return steps.Observation{}, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
+	}
+	if p.fleet == nil {
+		return observation(s.machine.Now(), model.Note{}), nil
+	}
+	return observation(s.machine.Now(), p.fleet.Note(p.number)), nil
+}
+
+// Chronicle implements engine.Chronicler.
+func (s askedServer) Chronicle(_ context.Context, ep steps.Endpoint) []steps.Observation {
+	p := s.machine.processAt(ep.BaseURL)
+	if p == nil || p.fleet == nil {
+		return nil
+	}
+	var out []steps.Observation
+	for _, n := range p.fleet.Notes(p.number) {
+		out = append(out, observation(p.fleet.began.Add(n.At), n))
+	}
+	return out
+}
+
+func observation(at time.Time, n model.Note) steps.Observation {
+	s := n.Stats
+	return steps.Observation{
+		At: at,
+		Gauges: map[string]float64{
+			steps.SeriesRunning: float64(s.Running), steps.SeriesWaiting: float64(s.Waiting), steps.SeriesKVUsage: s.KVUsage,
+		},
+		Counters: map[string]float64{
+			steps.CounterPromptTokens: float64(s.PromptTokens), steps.CounterGenerationTokens: float64(s.OutputTokens),
+			steps.CounterPreemptions: float64(s.Preemptions), steps.CounterPrefixQueries: float64(s.PrefixQueries), steps.CounterPrefixHits: float64(s.PrefixHits),
+			steps.CounterExternalQueries: float64(s.ExternalQueries), steps.CounterExternalHits: float64(s.ExternalHits),
+			steps.CounterTransferBytes: n.Moved.Bytes, steps.CounterTransferSeconds: n.Moved.Time.Seconds(),
+		},
+	}
+}

@@ -1,0 +1,100 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+)
+
+// Note says what a run in virtual time is worth.
+const Note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
+
+// transferNote says why transports stay open there.
+const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
+
+// notes are what a reader must know of an outcome in virtual time.
+func (v *Machine) notes(o *engine.Outcome) []string {
+	p := v.opt.Plan
+	notes := append([]string{Note}, tooLong(p, o)...)
+	for _, t := range p.Targets {
+		if d := v.opt.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
+			return append(notes, transferNote)
+		}
+	}
+	return notes
+}
+
+// tooLong lists which of the file's timeouts a run on servers would reach. In virtual time
+// nothing waits, so they end nothing.
+func tooLong(p *plan.Plan, o *engine.Outcome) []string {
+	var notes []string
+	took := func(what string, seconds, limit float64) {
+		if limit > 0 && seconds > limit {
+			round := func(s float64) time.Duration { return time.Duration(s) * time.Second }
+			notes = append(notes, fmt.Sprintf("%s takes %s in the model, and its timeout of %s would end it", what, round(seconds), round(limit)))
+		}
+	}
+	took("the session", o.Ended.Sub(o.Started).Seconds(), p.Timeout)
+	longest := map[string]float64{}
+	for _, l := range o.Launched {
+		for _, run := range l.Runs {
+			longest[run.Cell] = max(longest[run.Cell], run.Run.Duration)
+		}
+	}
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			took(fmt.Sprintf("a run of %s %s", b.Addr, plan.Label(c.Values)), longest[c.Hash], b.Timeout)
+		}
+	}
+	return notes
+}
+
+// launch starts all members of a target, and returns where its front is.
+func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error) {
+	if t.Render == nil {
+		return "", errors.New("it answers already, and virtual time has only what it starts itself")
+	}
+	ports := map[engine.Port]int{}
+	for _, need := range t.Ports {
+		if ports[need.Port] = need.Fixed; need.Fixed != 0 {
+			continue
+		}
+		if ports[need.Port], _, err = v.TakeRow("", need.Count, need.Spacing); err != nil {
+			return "", err
+		}
+	}
+	processes, err := t.Render(launch, ports)
+	if err != nil {
+		return "", err
+	}
+	for _, wave := range t.Order {
+		for _, name := range wave {
+			p, err := v.Start(ctx, processes[name].Process, log)
+			if err != nil {
+				return "", err
+			}
+			if name == t.Front {
+				front = p.BaseURL()
+			}
+		}
+	}
+	v.serve()
+	return front, nil
+}
+
+// try starts a target, and sees whether what it talks to is a fleet of the model.
+func (v *Machine) try(t engine.TargetSpec) error {
+	front, err := v.launch(context.Background(), t, "check", io.Discard)
+	if err != nil {
+		return err
+	}
+	if _, err = v.fleetAt(front); errors.Is(err, errNotThere) {
+		return nil // it has ended while it started
+	}
+	return err
+}

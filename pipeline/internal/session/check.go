@@ -1,0 +1,30 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+)
+
+// check finds, before anything starts, which part of the plan nothing can carry out.
+func check(opt Options) error {
+	var found []error
+	err := inFolder(func(folder func(string) (string, error)) error {
+		r, err := resolver(opt, place.Options{RunID: "check", Folder: folder})
+		if err == nil {
+			found = r.Check(opt.Front != nil)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, b := range opt.Config.Benchmarks {
+		if err := driven(opt, b); err != nil {
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
+		}
+	}
+	return errors.Join(append(found, unusable(opt)...)...)
+}

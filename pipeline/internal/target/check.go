@@ -1,0 +1,185 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+)
+
+// Check finds which part of the plan nothing can carry out, before anything starts. delayed
+// says that answers are to be delayed on their way.
+func (r Resolver) Check(delayed bool) []error {
+	var found faults
+	for _, part := range RealParts(r.Config, r.Plan) {
+		found.add(part.Addr, plan.Range(part.Range), part.Err)
+	}
+	for _, t := range r.Plan.Targets {
+		r.checkTarget(&found, t)
+	}
+	for _, s := range r.Plan.Steps {
+		for _, step := range r.Config.Steps {
+			if step.Addr == s.Addr && step.Kind.Unsupported != "" && !r.simulated() {
+				found.add(s.Addr, s.Range, steps.Unsupported("", step.Kind.Unsupported))
+			}
+		}
+	}
+	for _, b := range r.Config.Benchmarks {
+		found.add(b.Addr, plan.Range(b.Range), servesEndpoint(r.Config, r.Engines, b))
+	}
+	for _, b := range r.Plan.Benchmarks {
+		for _, c := range b.Cells {
+			if err := r.checkWorkload(c.Workload, delayed); err != nil {
+				found.add(b.Addr, b.Range, err)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		r.try(&found)
+	}
+	return found
+}
+
+// faults of a file, in the order in which they were found.
+type faults []error
+
+// add adds one; nil adds nothing.
+func (f *faults) add(addr string, at result.Range, err error) {
+	if err != nil {
+		*f = append(*f, &engine.ConfigError{Addr: addr, Range: at, Err: err})
+	}
+}
+
+func (r Resolver) checkTarget(found *faults, t plan.Target) {
+	servers := r.Config.ServersOf(t.Addr)
+	if len(servers) == 0 {
+		found.add(t.Addr, t.Range, errors.New("it is not a server or deployment of this pipeline"))
+		return
+	}
+	for _, s := range servers {
+		found.add(s.Addr, plan.Range(s.Range), r.runnable(s))
+	}
+	placed, err := r.Placed(t.Addr)
+	if err != nil {
+		return // a fault of the layout, which resolving the target shows
+	}
+	for _, p := range r.Places.Check(placed) {
+		found.add(t.Addr, t.Range, p.Err)
+	}
+}
+
+// checkWorkload reports why a workload cannot be measured.
+func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
+	switch {
+	case dataset.Absent(w.Dataset):
+		return errors.New(dataset.AbsentText(w.Dataset))
+	case r.simulated() && w.Endpoint == "embeddings":
+		return errors.New("a simulated server has a model that generates, and makes no embeddings: measure them on a real one")
+	}
+	return r.Places.CheckLoad(w, delayed)
+}
+
+// try resolves the targets that exist in a model only, and has the model start them.
+func (r Resolver) try(found *faults) {
+	m := r.Places.Model()
+	if m == nil {
+		return
+	}
+	for _, t := range r.Plan.Targets {
+		if spec, err := r.Resolve(t.Addr, nil); err == nil { // what is wrong with it the run shows
+			found.add(t.Addr, t.Range, m.Try(spec))
+		}
+	}
+}
+
+func (r Resolver) runnable(s *lang.Server) error {
+	_, known := r.Engines[s.Kind.Name]
+	switch {
+	case s.Kind.Unsupported != "":
+		return steps.Unsupported("", s.Kind.Unsupported)
+	case !known:
+		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
+	case r.simulated() && replaceable(s) != nil: // reported with the other real parts
+		return nil
+	case r.simulated() && dependsOnSteps(s.Spec):
+		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
+	case r.simulated():
+		_, err := settingsOf(s.Spec, r.Dir, r.Plan.TimeScale, "check")
+		return err
+	}
+	return nil
+}
+
+// dependsOnSteps reports whether the model or an argument is known only after a step.
+func dependsOnSteps(spec steps.ServerSpec) bool {
+	late := func(v any) bool {
+		text, ok := v.(string)
+		return ok && strings.HasPrefix(text, lang.LatePrefix)
+	}
+	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
+}
+
+// servesEndpoint reports which target of a benchmark does not have the endpoint it uses. A
+// deployment has those that all of its servers have.
+func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.Benchmark) error {
+	for _, c := range b.Cells {
+		for _, server := range cfg.ServersOf(c.Target) {
+			e, ok := engines[server.Kind.Name]
+			if ok && c.Workload.Driver == nil && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
+				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// Validate finds what a file asks of its servers and datasets and they do not have, and the
+// targets that cannot be placed.
+func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out problems
+	for _, b := range cfg.Benchmarks {
+		if err := servesEndpoint(cfg, engines, b); err != nil {
+			out.add(hcl.DiagError, "the target does not serve the endpoint", err.Error(), b.TargetRange)
+		}
+		for _, c := range b.Cells {
+			d := c.Workload.Dataset
+			if !dataset.Absent(d) {
+				continue
+			}
+			severity := hcl.DiagError
+			if dataset.Rehearsed(d).Synthetic { // a simulated run can do without
+				severity = hcl.DiagWarning
+			}
+			out.add(severity, "the dataset's file is not there", dataset.AbsentText(d), b.Range)
+			break
+		}
+	}
+	r := Shown(kinds, cfg, &plan.Plan{}, engines)
+	for _, addr := range All(cfg) {
+		placed, err := r.Placed(addr)
+		if err != nil {
+			continue // the plan shows it
+		}
+		for _, p := range r.Places.Check(placed) {
+			out.add(hcl.DiagError, addr+" cannot be placed", p.Err.Error(), rangeOf(cfg, addr))
+		}
+	}
+	return out.list
+}
+
+func rangeOf(cfg *lang.Config, addr string) hcl.Range {
+	if d := cfg.DeploymentAt(addr); d != nil {
+		return d.Range
+	}
+	return cfg.ServerAt(addr).Range
+}

@@ -1,0 +1,342 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	engines "github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/kv"
+)
+
+// deployment is what makes processes of a deployment block: its layout, and the slots of its
+// processes.
+type deployment struct {
+	Resolver
+	block  *lang.Deployment
+	spec   steps.DeploymentSpec
+	layout *kv.Layout
+	// parts are the processes of the servers as the file declares them.
+	parts []place.Part
+	// slots of all processes by their names, set by place.
+	slots map[string]place.Slot
+}
+
+// layOut finds the processes of a deployment. They have no slots yet.
+func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
+	layout, err := kv.NewLayout(spec)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{Resolver: r, block: block, spec: spec, layout: layout, parts: place.Spread(spec.Members)}
+	for i := range d.parts {
+		p := &d.parts[i]
+		p.Role = layout.Role(spec.Members[p.Server].Name)
+		// Half of a pair cannot answer a request alone: some connectors hang or crash.
+		p.Spec.Ready.NoCanary = p.Role != ""
+	}
+	return d, nil
+}
+
+// placed are the processes as they are placed: servers, services, router.
+func (d *deployment) placed() place.Target {
+	t := place.Target{Processes: d.Resolver.processes(d.parts), Together: d.spec.Transfer != nil}
+	for _, s := range d.spec.Services {
+		t.Processes = append(t.Processes, place.Process{Name: s.Name, Role: place.RoleService, Contained: d.serviceContained(s.Name)})
+	}
+	if d.spec.Router != nil {
+		ours := d.Plan.Simulated == plan.SimulateContainer
+		t.Processes = append(t.Processes, place.Process{Name: kv.RouterName, Role: place.RoleRouter, Contained: ours})
+	}
+	return t
+}
+
+// place gives all processes their slots.
+func (d *deployment) place() error {
+	t := d.placed()
+	slots, err := d.Places.Assign(t)
+	if err != nil {
+		return err
+	}
+	d.slots = map[string]place.Slot{}
+	for i, p := range t.Processes {
+		d.slots[p.Name] = slots[i]
+	}
+	return nil
+}
+
+// newDeployment lays a deployment out and places it.
+func (r Resolver) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
+	d, err := r.layOut(block, spec)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.place()
+}
+
+// deployment is a target of several processes.
+func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (engine.TargetSpec, error) {
+	spec := block.Spec
+	// A simulated run carries out no step: what their outputs would be stays a placeholder.
+	if block.Late && !r.simulated() {
+		resolved, diags := r.Config.ResolveDeployment(block.Addr, outputs)
+		if diags.HasErrors() {
+			return engine.TargetSpec{}, diags
+		}
+		spec = resolved
+	}
+	d, err := r.newDeployment(block, spec)
+	if err != nil {
+		return engine.TargetSpec{}, err
+	}
+	return d.target(), nil
+}
+
+func (d *deployment) target() engine.TargetSpec {
+	t := engine.TargetSpec{Members: d.members(), Order: d.order(), Front: d.front(), Render: d.render}
+	for _, need := range d.layout.Ports() {
+		t.Ports = append(t.Ports, engine.PortNeed{Port: engine.Port{Member: need.Process, Purpose: need.Purpose}, Count: need.Count, Spacing: need.Spacing, Fixed: need.Fixed})
+	}
+	t.Ports = append(t.Ports, portsOf(d.parts)...)
+	if d.Places.Model() != nil { // no request opens a connection, and no bytes move that could prove anything
+		return t
+	}
+	if r := d.spec.Router; r != nil {
+		t.Canaries = max(1, len(r.Prefill)) * max(1, len(r.Decode))
+		t.Canary = canary(engines.NewClient())
+	}
+	if d.spec.Transfer != nil {
+		first := d.spec.Members[0].Spec
+		t.Transfer = &kv.Evidence{
+			Transfer: *d.spec.Transfer, Engine: first.Engine, Version: first.Version, Simulated: d.simulated(),
+		}
+	}
+	return t
+}
+
+// order is the layout's, after the servers that answer already.
+func (d *deployment) order() [][]string {
+	var attached []string
+	for _, p := range d.parts {
+		if p.Spec.URL != "" {
+			attached = append(attached, p.Name)
+		}
+	}
+	order := d.layout.Order()
+	for _, p := range d.parts {
+		if p.Rank == 0 {
+			continue
+		}
+		// Beside the first process of the server: they meet while they start.
+		wave := slices.IndexFunc(order, func(names []string) bool { return slices.Contains(names, d.spec.Members[p.Server].Name) })
+		order[wave] = append(order[wave], p.Name)
+	}
+	if len(attached) > 0 {
+		order = slices.Insert(order, 0, attached)
+	}
+	return order
+}
+
+// front is what clients talk to: the router, or the only server.
+func (d *deployment) front() string {
+	if d.spec.Router != nil {
+		return kv.RouterName
+	}
+	return d.parts[0].Name
+}
+
+// members lists all processes of the target with how each is launched and asked.
+func (d *deployment) members() []engine.Member {
+	var out []engine.Member
+	for i, s := range d.spec.Services {
+		out = append(out, d.beside(engine.Member{
+			Name: s.Name, Role: result.RoleService, Range: plan.Range(d.block.Services[i].Range),
+			Spec:   steps.ServerSpec{Addr: d.block.Services[i].Addr, StopGrace: serviceGrace, Ready: steps.Readiness{Timeout: serviceTimeout, Interval: serviceInterval}},
+			Engine: &service{name: s.Name, path: d.readyPath(s.Name)},
+		}))
+	}
+	for _, p := range d.parts {
+		out = append(out, d.member(p, d.block.Servers[p.Server].Range, d.slots[p.Name], d.spec.Transfer != nil))
+	}
+	if d.spec.Router != nil {
+		out = append(out, d.router())
+	}
+	return out
+}
+
+// beside is a process beside the servers in its slot.
+func (d *deployment) beside(m engine.Member) engine.Member {
+	slot := d.slots[m.Name]
+	if m.Launcher = slot.Launcher; slot.Ask != nil {
+		m.Engine = slot.Ask(m.Engine)
+	}
+	return m
+}
+
+// router is asked as the servers behind it are. It is ready when it says so and lists their
+// model; whether requests come through shows the canaries.
+func (d *deployment) router() engine.Member {
+	behind := d.parts[slices.IndexFunc(d.parts, func(p place.Part) bool { return p.Name == d.spec.Router.Decode[0] })]
+	served := behind.Spec
+	spec := steps.ServerSpec{
+		Addr: d.block.Router.Addr, Model: served.Model, ServedName: served.ServedName, APIKey: served.APIKey,
+		Ready: served.Ready, StopGrace: routerGrace,
+	}
+	spec.Ready.NoCanary, spec.Ready.Path = true, ""
+	return d.beside(engine.Member{
+		Name: kv.RouterName, Role: result.RoleRouter, Range: plan.Range(d.block.Router.Range), Spec: spec,
+		Engine: routed{d.Engines[behind.Spec.Engine]},
+	})
+}
+
+// render renders all processes with the ports that were taken for them.
+func (d *deployment) render(launch string, ports map[engine.Port]int) (map[string]engine.Process, error) {
+	in := kv.Assigned{Ports: map[kv.Port]int{}, Hosts: d.hosts()}
+	for at, port := range ports {
+		in.Ports[kv.Port{Process: at.Member, Purpose: at.Purpose}] = port
+	}
+	return d.renderAt(launch, in)
+}
+
+// renderAt renders all processes at given ports, or with their symbols.
+func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.Process, error) {
+	rendered, err := d.layout.Render(in)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]engine.Process{}
+	for _, p := range d.parts {
+		if p.Spec.URL != "" {
+			continue
+		}
+		r, err := d.renderPart(p, rendered.Members[d.spec.Members[p.Server].Name], in, launch)
+		if err != nil {
+			return nil, err
+		}
+		out[p.Name] = engine.Process{Process: r}
+	}
+	for _, s := range rendered.Services {
+		p, err := d.renderService(s, launch)
+		if err != nil {
+			return nil, err
+		}
+		ready := ""
+		if at := in.Ports[s.ReadyPort]; at != 0 && at != s.Port {
+			ready = "http://" + net.JoinHostPort(cmp.Or(in.Hosts[s.Name], place.Loopback), strconv.Itoa(at))
+		}
+		out[s.Name] = engine.Process{Process: p, ReadyURL: ready}
+	}
+	if rendered.Router != nil {
+		out[kv.RouterName] = engine.Process{Process: d.renderRouter(*rendered.Router)}
+	}
+	return out, nil
+}
+
+// renderPart renders a process of a server with what the transfer adds to its block.
+func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
+	p.Spec = extra.Apply(d.started(p, d.slots[p.Name], d.spec.Transfer != nil || p.Spec.Spread()))
+	at := kv.Port{Process: p.Name, Purpose: kv.PortHTTP}
+	rendered, err := d.renderAtPort(p, in, in.Ports[at])
+	if err != nil {
+		return rendered, err
+	}
+	if in.Ports[at] == 0 && !p.Spec.Spread() {
+		rendered.Argv = withSymbol(rendered.Argv, at.String())
+	}
+	rendered.Files = extra.Files
+	if d.simulated() {
+		return d.double(rendered, d.spec.Members[p.Server].Spec, d.slots[p.Name].Self, launch+" "+d.spec.Members[p.Server].Name)
+	}
+	return rendered, nil
+}
+
+// renderAtPort renders a process at its port, or where that is not known yet at one that
+// stands for it.
+func (d *deployment) renderAtPort(p place.Part, in kv.Assigned, port int) (steps.Process, error) {
+	if !p.Spec.Spread() {
+		return d.Engines[p.Spec.Engine].Render(p.Spec, p.Spec.ListenHost(), cmp.Or(port, shownPort))
+	}
+	return renderNode(d.Engines[p.Spec.Engine], p, in.Hosts, d.spec.Members[p.Server].Name, in.Ports)
+}
+
+// hosts are the addresses at which others reach processes, by their names. One without is at
+// the loopback address.
+func (d *deployment) hosts() map[string]string {
+	hosts := map[string]string{}
+	for name, slot := range d.slots {
+		if slot.Host != "" {
+			hosts[name] = slot.Host
+		}
+	}
+	return hosts
+}
+
+// renderRouter is our own router, as a command of this program.
+func (d *deployment) renderRouter(r kv.Router) steps.Process {
+	listen := net.JoinHostPort(r.Host, portText(r.Port, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}))
+	self := d.slots[kv.RouterName].Self
+	argv := []string{self.Program, "router", "--protocol", r.Protocol, "--listen", listen}
+	for _, b := range r.Prefill {
+		argv = append(argv, "--prefill", backend(b))
+	}
+	for _, b := range r.Decode {
+		argv = append(argv, "--decode", backend(b))
+	}
+	if r.NoParams {
+		argv = append(argv, "--allow-recompute")
+	}
+	if d.simulated() {
+		argv = append(argv, "--simulated")
+	}
+	return steps.Process{
+		Name: d.block.Router.Addr, Argv: argv, Host: r.Host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
+		Container: ownContainer(self),
+	}
+}
+
+// backend writes a server as the router's command line takes it.
+func backend(b kv.Backend) string {
+	text := b.URL + ",name=" + b.Name
+	if b.Bootstrap != "" {
+		text += ",bootstrap=" + b.Bootstrap
+	}
+	if b.KV != "" {
+		text += ",kv=" + b.KV
+	}
+	return text
+}
+
+func portText(port int, symbol kv.Port) string {
+	if port == 0 {
+		return symbol.String()
+	}
+	return strconv.Itoa(port)
+}
+
+// canary sends short requests, each with a prompt of its own that fills several blocks of
+// KV cache, so that there is something to hand over.
+func canary(client *engines.Client) func(context.Context, steps.Endpoint, int) error {
+	return func(ctx context.Context, front steps.Endpoint, n int) error {
+		words := make([]string, canaryWords)
+		for i := range words {
+			words[i] = strconv.Itoa((i*i + 7*n + i) % 997)
+		}
+		prompt := fmt.Sprintf("Pair %d counts: %s", n+1, strings.Join(words, " "))
+		return client.Complete(ctx, front, front.Model, prompt, canaryTokens)
+	}
+}
+
+const (
+	canaryWords  = 64
+	canaryTokens = 4
+)

@@ -1,0 +1,227 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
+)
+
+// shownPort stands for a port that is chosen at launch, where an engine renders a number.
+const shownPort = 65535
+
+// Argv is the command line of a server for display, with PORT in place of the port. Of one
+// that is spread over nodes it is what all of them have in common; [Launch] has the rest.
+func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error) {
+	if simulate {
+		spec = plain(spec)
+	}
+	argv, err := commonArgv(e, spec)
+	if spec.Spread() && err == nil {
+		argv = slices.Insert(argv, 0, fmt.Sprintf("%d nodes:", spec.Nodes))
+	}
+	return argv, err
+}
+
+func commonArgv(e steps.Engine, spec steps.ServerSpec) ([]string, error) {
+	p, err := e.Render(spec, spec.ListenHost(), cmp.Or(spec.Port, shownPort))
+	if err != nil || spec.Port != 0 {
+		return p.Argv, err
+	}
+	return withSymbol(p.Argv, "PORT"), nil
+}
+
+// withSymbol writes a symbol where shownPort stands in a command line.
+func withSymbol(argv []string, symbol string) []string {
+	out := slices.Clone(argv)
+	for i, word := range out {
+		if word == strconv.Itoa(shownPort) {
+			out[i] = symbol
+		}
+	}
+	return out
+}
+
+// Launch describes the processes of a target as the plan shows them: ports that are
+// chosen at launch by their symbols, this program as "pipeline", secrets not at all. What
+// waits for a step is a placeholder.
+func Launch(kinds []place.Kind, engines map[string]steps.Engine, simulated string, timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
+	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
+		r := Shown(kinds, cfg, &plan.Plan{Simulated: simulated, TimeScale: timeScale}, engines)
+		for _, s := range cfg.ServersOf(addr) {
+			if s.Spec.URL == "" && !r.shown(s) {
+				return nil, nil
+			}
+		}
+		if block := cfg.DeploymentAt(addr); block != nil {
+			return r.showDeployment(block)
+		}
+		server := cfg.ServerAt(addr)
+		switch {
+		case server == nil:
+			return nil, notATarget(addr)
+		case server.Spec.URL != "":
+			return nil, nil
+		case server.Spec.Spread():
+			return r.showSpread(server)
+		}
+		return r.showSingle(server)
+	}
+}
+
+// Shown is the resolver of a plan that is only shown or checked.
+func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) Resolver {
+	dir := Folder(cfg)
+	places := place.NewSet(kinds, place.Options{Config: cfg, Plan: p, Dir: dir, Self: "pipeline", Shown: true})
+	return Resolver{Config: cfg, Plan: p, Engines: engines, Dir: dir, Places: places}
+}
+
+// shown reports whether a server can be rendered at all; what speaks against it is said
+// before a run begins.
+func (r Resolver) shown(s *lang.Server) bool {
+	_, known := r.Engines[s.Kind.Name]
+	return known && (!r.simulated() || replaceable(s) == nil)
+}
+
+func (r Resolver) showSingle(server *lang.Server) ([]plan.Process, error) {
+	spec, err := r.single(server, server.Spec)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := r.Places.Assign(r.alone(server.Addr, server.Spec))
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := spec.Render("r1-"+server.Addr, map[engine.Port]int{spec.Ports[0].Port: cmp.Or(server.Spec.Port, shownPort)})
+	if err != nil {
+		return nil, err
+	}
+	p := rendered[server.Addr].Process
+	if server.Spec.Port == 0 {
+		p.Argv = withSymbol(p.Argv, "PORT")
+	}
+	out, err := show(server.Addr, spec.Members[0].Role, 1, slots[0], p)
+	return []plan.Process{out}, err
+}
+
+func (r Resolver) showDeployment(block *lang.Deployment) ([]plan.Process, error) {
+	d, err := r.newDeployment(block, block.Spec)
+	if err != nil {
+		return nil, err
+	}
+	in := d.layout.Symbolic()
+	in.Hosts = d.hosts()
+	rendered, err := d.renderAt("r1-"+block.Addr, in)
+	if err != nil {
+		return nil, err
+	}
+	roles := map[string]string{}
+	for _, m := range d.members() {
+		roles[m.Name] = m.Role
+	}
+	var out []plan.Process
+	for wave, names := range d.order() {
+		for _, name := range names {
+			p, started := rendered[name]
+			if !started {
+				continue
+			}
+			shown, err := show(name, roles[name], wave+1, d.slots[name], p.Process)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, shown)
+		}
+	}
+	return out, nil
+}
+
+// showSpread shows the processes of a server that is spread over nodes.
+func (r Resolver) showSpread(server *lang.Server) ([]plan.Process, error) {
+	s, err := r.newSpread(server, server.Spec)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := s.render("r1-"+server.Addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.Process
+	for i, m := range s.target().Members {
+		p, err := show(m.Name, m.Role, 1, s.slots[i], rendered[m.Name].Process)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// shownRendezvous stands for the port at which processes of a server meet, where it is
+// chosen at launch.
+const shownRendezvous = shownPort - 1
+
+// withSymbols writes symbols where ports stand in the rendering of a node that are not
+// known yet.
+func withSymbols(argv []string, ports map[kv.Port]int, name, head string) []string {
+	at, meet := kv.Port{Process: name, Purpose: kv.PortHTTP}, kv.Port{Process: head, Purpose: rendezvousPort}
+	out := slices.Clone(argv)
+	for i, word := range out {
+		if ports[at] == 0 && word == strconv.Itoa(shownPort) {
+			out[i] = at.String()
+		}
+		if ports[meet] == 0 {
+			out[i] = strings.ReplaceAll(out[i], strconv.Itoa(shownRendezvous), meet.String())
+		}
+	}
+	return out
+}
+
+// show describes one process as it is started in its slot.
+func show(name, role string, wave int, slot place.Slot, p steps.Process) (plan.Process, error) {
+	if slot.Show != nil {
+		var err error
+		if p, err = slot.Show(p); err != nil {
+			return plan.Process{}, err
+		}
+	}
+	out := plan.Process{Name: name, Role: role, Wave: wave, Argv: p.Argv}
+	if c := p.Container; c != nil {
+		out.Image, out.Network = c.Image, c.Network
+		out.GPUs = gpuNames(c.GPUs)
+	}
+	for _, e := range p.Env {
+		value := e.Value
+		if e.Secret {
+			value = "(secret)"
+		}
+		out.Env = append(out.Env, e.Name+"="+value)
+	}
+	for _, f := range p.Files {
+		out.Files = append(out.Files, plan.LaunchFile{Name: f.Name, EnvVar: f.EnvVar, Content: strings.ToValidUTF8(string(f.Content), "?")})
+	}
+	return out, nil
+}
+
+// gpuNames are the GPUs of a container, or how many the daemon chooses.
+func gpuNames(r *steps.GPURequest) []string {
+	switch {
+	case r == nil:
+		return nil
+	case len(r.IDs) > 0:
+		return r.IDs
+	case r.Count == steps.AllGPUs:
+		return []string{"all"}
+	case r.Count > 0:
+		return []string{fmt.Sprintf("any %d", r.Count)}
+	}
+	return nil
+}

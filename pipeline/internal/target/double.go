@@ -1,0 +1,237 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/simulate"
+	"github.com/servegate/pipeline/steps/simulate/model"
+)
+
+// doubleSpec is the spec of a server in a slot as the simulator takes it: the engine's plain
+// program in place of an image or a path, since nothing of either is used. Of the container
+// block only the network remains, since the rest is about the engine's image and the
+// machine's GPUs. together says that others must reach it.
+func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
+	spec := plain(slot.Spec)
+	if slot.Self.Image == "" {
+		return spec
+	}
+	own := &steps.ContainerSpec{Entrypoint: spec.Executable, Pull: steps.PullNever}
+	if c := spec.Container; together || c != nil && c.Network == steps.NetworkHost {
+		own.Network = steps.NetworkHost
+	}
+	spec.Executable, spec.GPUs = nil, 0
+	spec.Image, spec.Container = slot.Self.Image, own
+	return spec
+}
+
+// plain is a spec with the engine's own program in place of an image or a path.
+func plain(spec steps.ServerSpec) steps.ServerSpec {
+	spec.Image, spec.Executable, spec.Dir = "", program(spec.Engine), ""
+	return spec
+}
+
+// program is the argv prefix that an engine has in its own images.
+func program(engine string) []string {
+	if engine == "sglang" {
+		return []string{"python3", "-m", "sglang.launch_server"}
+	}
+	return []string{"vllm"}
+}
+
+// ownContainer is a container of this program beside the servers, nil where it is none.
+func ownContainer(self place.Self) *steps.ContainerSpec {
+	if self.Image == "" {
+		return nil
+	}
+	return &steps.ContainerSpec{Image: self.Image, Pull: steps.PullNever, Network: steps.NetworkHost}
+}
+
+// shortestInterval between two polls of a server that starts faster than real ones.
+const shortestInterval = 50 * time.Millisecond
+
+// scaledReadiness polls more often where the model's clock runs faster: start-up times are
+// in its time, and would be known to within many seconds only.
+func scaledReadiness(r steps.Readiness, timeScale float64) steps.Readiness {
+	r = r.WithDefaults()
+	if timeScale > 1 {
+		r.Interval = max(min(r.Interval, shortestInterval), time.Duration(float64(r.Interval)/timeScale))
+	}
+	return r
+}
+
+// double turns the process of a real engine into one of its simulated double: the same argv
+// behind this program's own simulate command, the model's settings in the environment.
+func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self, launch string) (steps.Process, error) {
+	settings, err := settingsOf(spec, r.Dir, r.Plan.TimeScale, launch)
+	if err != nil {
+		return p, err
+	}
+	if r.Slowdown != 0 {
+		settings.Slowdown = max(settings.Slowdown, 1) * (1 + r.Slowdown)
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return p, fmt.Errorf("%s: settings of the simulator: %w", spec.Addr, err)
+	}
+	p.Argv = append([]string{self.Program, "simulate", "--"}, p.Argv...)
+	p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(text)})
+	return p, nil
+}
+
+// settingsOf a server of a file in a folder.
+func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch string) (simulate.Settings, error) {
+	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch), Nodes: spec.Nodes}
+	for name, value := range spec.Simulate {
+		if value == nil {
+			continue
+		}
+		if err := set(&s, name, value); err != nil {
+			return s, fmt.Errorf("%s: simulate.%s: %w", spec.Addr, name, err)
+		}
+	}
+	architecture, ok, err := model.ReadArchitecture(modelDir(spec, dir))
+	if err != nil {
+		return s, fmt.Errorf("%s: model: %w", spec.Addr, err)
+	}
+	if ok {
+		s.Architecture = &architecture
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return s, err
+	}
+	// The simulator's own check, so that a wrong value ends the run before it starts.
+	if _, err := simulate.ParseSettings(string(text)); err != nil {
+		return s, err
+	}
+	if s.Profile != "" {
+		if _, err := model.ProfileByName(s.Profile); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func set(s *simulate.Settings, name string, value any) error {
+	number, isNumber := asFloat(value)
+	text, isText := value.(string)
+	switch {
+	case name == "profile" && isText:
+		s.Profile = text
+	case name == "version" && isText:
+		s.Version = text
+	case name == "slowdown" && isNumber:
+		s.Slowdown = 1 + number
+	case name == "launch_noise" && isNumber:
+		s.NoiseSD = &number
+	case name == "noise" && isNumber:
+		s.StepSD = &number
+	case name == "drift" && isNumber:
+		s.Drift = number
+	case name == "startup" && isNumber:
+		seconds := number / 1e9
+		s.StartupSeconds = &seconds
+	case name == "seed" && isNumber:
+		s.LaunchSeed = uint64(number)
+	case name == "fail":
+		return setFailures(s, value)
+	case isNumber && setSize(s, name, number):
+	default:
+		return fmt.Errorf("value %v of type %T does not fit", value, value)
+	}
+	return nil
+}
+
+// setSize sets an argument on the model's size; it is false where there is none of that
+// name.
+func setSize(s *simulate.Settings, name string, number float64) bool {
+	m := s.Model
+	if m == nil {
+		m = &model.ModelSize{}
+	}
+	switch name {
+	case "parameters":
+		m.Parameters = number
+	case "active_parameters":
+		m.ActiveParameters = number
+	case "layers":
+		m.Layers = int(number)
+	case "hidden_size":
+		m.HiddenSize = int(number)
+	case "heads":
+		m.Heads = int(number)
+	case "kv_heads":
+		m.KVHeads = int(number)
+	case "head_dim":
+		m.HeadDim = int(number)
+	case "weight_bits":
+		m.WeightBits = number
+	default:
+		return false
+	}
+	s.Model = m
+	return true
+}
+
+// modelDir is the folder that a server's model would be in on this machine: as the process
+// would find it, from its working directory, or below what a container mounts.
+func modelDir(spec steps.ServerSpec, dir string) string {
+	if spec.Container != nil && filepath.IsAbs(spec.Model) {
+		for _, m := range spec.Container.Mounts {
+			if rest, ok := strings.CutPrefix(spec.Model+"/", strings.TrimRight(m.Target, "/")+"/"); ok && m.Source != "" {
+				return filepath.Join(fromDir(dir, m.Source), rest)
+			}
+		}
+	}
+	return fromDir(fromDir(dir, spec.Dir), spec.Model)
+}
+
+// fromDir makes a path of a file in dir one that is found from here.
+func fromDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+func setFailures(s *simulate.Settings, value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("must be a list of failures, not %T", value)
+	}
+	for _, item := range list {
+		text, ok := item.(string)
+		if !ok {
+			return fmt.Errorf("must be a list of strings, not of %T", item)
+		}
+		s.Fail = append(s.Fail, text)
+	}
+	return nil
+}
+
+func asFloat(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// launchSeed gives every launch its own noise, the same one when a run is repeated.
+func launchSeed(launch string) uint64 {
+	sum := sha256.Sum256([]byte("launch/1 " + launch))
+	return binary.BigEndian.Uint64(sum[:8])
+}

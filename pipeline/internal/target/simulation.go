@@ -1,0 +1,203 @@
+package target
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/simulate"
+)
+
+// RealPart is a part of a file that a simulated run would have to take from the real world:
+// a server that already answers, a command that talks to one.
+type RealPart struct {
+	Addr  string
+	Range hcl.Range
+	Err   error
+}
+
+// RealParts lists what a simulated run cannot replace and must not touch, in the order of
+// the plan. Nothing real is loaded, started or asked in a simulation of any kind.
+func RealParts(cfg *lang.Config, p *plan.Plan) []RealPart {
+	var found []RealPart
+	if p.Simulated == "" {
+		return nil
+	}
+	for _, t := range p.Targets {
+		for _, s := range cfg.ServersOf(t.Addr) {
+			if err := replaceable(s); err != nil {
+				found = append(found, RealPart{s.Addr, s.Range, err})
+			}
+		}
+	}
+	planned := func(b *lang.Benchmark) bool {
+		return slices.ContainsFunc(p.Benchmarks, func(of plan.Benchmark) bool { return of.Addr == b.Addr })
+	}
+	for _, b := range cfg.Benchmarks {
+		if !planned(b) {
+			continue
+		}
+		for _, c := range b.Cells {
+			if err := confined(c.Workload.Driver); err != nil {
+				found = append(found, RealPart{b.Addr, b.Range, err})
+				break
+			}
+		}
+	}
+	return found
+}
+
+// replaceable reports why a simulated server cannot take the place of one of the file.
+func replaceable(s *lang.Server) error {
+	switch {
+	case s.Spec.URL != "":
+		return errors.New("it answers already at its url, and a simulated run replaces every server and loads no real one: give it an image or executable in place of url, leave its cells out with --only, or run it without --simulate")
+	case s.Kind.Name == "openai":
+		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang, or leave its cells out with --only")
+	}
+	return nil
+}
+
+// confined reports why the command of a driver may reach past the simulated server: it
+// names an address of its own, or none that is the server's.
+func confined(d *steps.Driver) error {
+	if d == nil || d.Kind != steps.DriverExec {
+		return nil
+	}
+	words := slices.Clone(d.Command)
+	for _, e := range d.Env {
+		words = append(words, e.Value)
+	}
+	served := false
+	for _, word := range words {
+		if strings.Contains(word, steps.DriverVar("base_url")) || strings.Contains(word, steps.DriverVar("port")) {
+			served = true
+		}
+		rest := strings.ReplaceAll(word, steps.DriverVar("host"), "")
+		for _, scheme := range []string{"http://", "https://"} {
+			if _, after, ok := strings.Cut(rest, scheme); ok && !strings.HasPrefix(after, ":"+steps.DriverVar("port")) {
+				return errors.New("its driver's command names an address of its own (" + scheme + "…), and a simulated run loads no real server: write driver.base_url, or driver.host and driver.port")
+			}
+		}
+	}
+	if !served {
+		return errors.New("its driver's command is not given the server's address, so it would load something else than the simulated server: write driver.base_url, or driver.host and driver.port")
+	}
+	return nil
+}
+
+// CheckSimulation finds what keeps a plan from being carried out with simulated servers:
+// the parts of it that are real and cannot be replaced, as errors. Servers that would not
+// start for want of memory, and models whose size is not known, are warned of.
+func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out problems
+	for _, r := range RealParts(cfg, p) {
+		out.add(hcl.DiagError, r.Addr+" cannot be simulated", r.Err.Error(), r.Range)
+	}
+	if p.Simulated == "" || len(out.list) > 0 {
+		return out.list
+	}
+	r := Resolver{Config: cfg, Plan: p, Engines: engines, Dir: Folder(cfg)}
+	for _, s := range r.plannedServers() {
+		seen, ok := r.inspect(s)
+		switch {
+		case ok && seen.Refused != nil:
+			out.add(hcl.DiagWarning, s.Addr+" would not start", seen.Refused.Error(), s.Range)
+		case ok && seen.Unknown:
+			out.add(hcl.DiagWarning, "the size of "+s.Spec.Model+" is not known",
+				seen.Size+": give simulate { parameters = 32e9 } or so, or a folder with config.json", s.Range)
+		}
+	}
+	return out.list
+}
+
+// ValidateSimulation warns of servers whose simulate block names hardware that their model
+// does not fit on.
+func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+	var out problems
+	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Dir: Folder(cfg)}
+	for _, s := range cfg.Servers {
+		if s.Spec.Simulate["profile"] == nil {
+			continue
+		}
+		if seen, ok := r.inspect(s); ok && seen.Refused != nil {
+			out.add(hcl.DiagWarning, s.Addr+" would not start in a simulated run", seen.Refused.Error(), s.Range)
+		}
+	}
+	return out.list
+}
+
+// problems of a file. What holds of several instances of one block is reported once.
+type problems struct{ list hcl.Diagnostics }
+
+func (p *problems) add(severity hcl.DiagnosticSeverity, summary, detail string, at hcl.Range) {
+	detail = strings.ToUpper(detail[:1]) + detail[1:] + "."
+	for _, d := range p.list {
+		if d.Detail == detail && *d.Subject == at {
+			return
+		}
+	}
+	p.list = append(p.list, &hcl.Diagnostic{Severity: severity, Summary: summary, Subject: at.Ptr(), Detail: detail})
+}
+
+// plannedServers are the servers of a plan's targets, each once.
+func (r Resolver) plannedServers() []*lang.Server {
+	var out []*lang.Server
+	for _, t := range r.Plan.Targets {
+		for _, s := range r.Config.ServersOf(t.Addr) {
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// inspect finds what the simulator knows of a server; false where it cannot be simulated, or
+// its command line is refused, which the run itself shows.
+func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
+	e, known := r.Engines[s.Kind.Name]
+	if !known || replaceable(s) != nil || dependsOnSteps(s.Spec) {
+		return simulate.Inspection{}, false
+	}
+	settings, err := settingsOf(s.Spec, r.Dir, r.Plan.TimeScale, "check")
+	if err != nil {
+		return simulate.Inspection{}, false
+	}
+	process, err := e.Render(plain(s.Spec), s.Spec.ListenHost(), shownPort)
+	if err != nil {
+		return simulate.Inspection{}, false
+	}
+	seen, err := simulate.Inspect(process.Argv, settings)
+	return seen, err == nil
+}
+
+// SizeNotes lists for a report of which models the size was not modelled, each once.
+func (r Resolver) SizeNotes() []string {
+	var notes []string
+	for _, s := range r.plannedServers() {
+		seen, ok := r.inspect(s)
+		if note := "simulation: " + seen.Size; ok && !seen.Modelled && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// Folder is the folder of a pipeline's file: relative paths in it are meant from here.
+func Folder(cfg *lang.Config) string {
+	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == syntax.StdinName {
+		return "."
+	}
+	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))
+	if err != nil {
+		return filepath.Dir(cfg.Sources.Files[0].Name)
+	}
+	return dir
+}

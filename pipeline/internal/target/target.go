@@ -1,0 +1,188 @@
+// Package target makes of a server or deployment of a file what the engine launches: its
+// processes, the order in which they are started, and their command lines in the slots that
+// their places give them. Where a run is simulated, each process is the double of a real
+// one.
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Resolver resolves addresses to what the engine launches.
+type Resolver struct {
+	Config  *lang.Config
+	Plan    *plan.Plan
+	Engines map[string]steps.Engine
+	// Dir is the folder of the pipeline file.
+	Dir    string
+	Places *place.Set
+	// Slowdown makes every double slower by a share: what a self-test plants.
+	Slowdown float64
+	// Folder makes a folder of a launch; nil where nothing is launched.
+	Folder func(name string) (string, error)
+}
+
+// On is the resolver with other places: those of a lane.
+func (r Resolver) On(places *place.Set) Resolver {
+	r.Places = places
+	return r
+}
+
+// Resolve returns the target at an address, with the outputs of the steps before it.
+func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+	if block := r.Config.DeploymentAt(addr); block != nil {
+		return r.deployment(block, outputs)
+	}
+	server := r.Config.ServerAt(addr)
+	if server == nil {
+		return engine.TargetSpec{}, notATarget(addr)
+	}
+	spec := server.Spec
+	// A simulated run carries out no step: what their outputs would be stays a placeholder.
+	if server.Late && !r.simulated() {
+		resolved, diags := r.Config.ResolveServer(addr, outputs)
+		if diags.HasErrors() {
+			return engine.TargetSpec{}, diags
+		}
+		spec = resolved
+	}
+	if spec.Spread() {
+		s, err := r.newSpread(server, spec)
+		if err != nil {
+			return engine.TargetSpec{}, err
+		}
+		return s.target(), nil
+	}
+	return r.single(server, spec)
+}
+
+func notATarget(addr string) error {
+	return fmt.Errorf("%s is not a server or deployment of this pipeline", addr)
+}
+
+// Placed returns the processes of the target at an address as they are placed, as far as
+// they are known before any step.
+func (r Resolver) Placed(addr string) (place.Target, error) {
+	if block := r.Config.DeploymentAt(addr); block != nil {
+		d, err := r.layOut(block, block.Spec)
+		if err != nil {
+			return place.Target{}, err
+		}
+		return d.placed(), nil
+	}
+	server := r.Config.ServerAt(addr)
+	switch {
+	case server == nil:
+		return place.Target{}, notATarget(addr)
+	case server.Spec.Spread():
+		return place.Target{Processes: r.processes(spread(server.Spec))}, nil
+	}
+	return r.alone(addr, server.Spec), nil
+}
+
+// Planned returns the targets of the plan as they are placed, but for those whose layout is at
+// fault: resolving them shows it.
+func (r Resolver) Planned() []place.Target {
+	var out []place.Target
+	for _, t := range r.Plan.Targets {
+		if placed, err := r.Placed(t.Addr); err == nil {
+			out = append(out, placed)
+		}
+	}
+	return out
+}
+
+// alone is a target of one server as it is placed.
+func (r Resolver) alone(addr string, spec steps.ServerSpec) place.Target {
+	return place.Target{Processes: []place.Process{{Name: addr, Spec: spec, Contained: r.contained(spec)}}, Alone: true}
+}
+
+// spread lists the processes of a server that is a target by itself.
+func spread(spec steps.ServerSpec) []place.Part { return place.Spread([]steps.Member{{Spec: spec}}) }
+
+// processes of servers as they are placed.
+func (r Resolver) processes(parts []place.Part) []place.Process {
+	out := make([]place.Process, len(parts))
+	for i, p := range parts {
+		out[i] = place.Process{Name: p.Name, Spec: p.Spec, Contained: r.contained(p.Spec)}
+	}
+	return out
+}
+
+// single is a target of one server.
+func (r Resolver) single(server *lang.Server, spec steps.ServerSpec) (engine.TargetSpec, error) {
+	slots, err := r.Places.Assign(r.alone(server.Addr, spec))
+	if err != nil {
+		return engine.TargetSpec{}, err
+	}
+	m := r.member(place.Part{Member: steps.Member{Name: server.Addr, Spec: spec}}, server.Range, slots[0], false)
+	if !r.simulated() || spec.URL != "" {
+		return engine.Single(m, nil), nil
+	}
+	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
+		return r.double(p, spec, slots[0].Self, launch)
+	}), nil
+}
+
+// member is how the engine launches and asks a process of a server in its slot. together
+// says that others must reach it.
+func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together bool) engine.Member {
+	m := engine.Member{
+		Name: p.Name, Role: cmp.Or(p.Role, result.RoleServer), Range: plan.Range(at),
+		Spec: r.started(p, slot, together), Engine: r.Engines[p.Spec.Engine], Launcher: slot.Launcher,
+	}
+	if p.Rank > 0 {
+		m.Role, m.Engine = result.RoleNode, follower{m.Engine}
+	}
+	if r.simulated() && p.Spec.URL == "" {
+		m.Spec.Ready = scaledReadiness(m.Spec.Ready, r.Plan.TimeScale)
+	}
+	if slot.Ask != nil {
+		m.Engine = slot.Ask(m.Engine)
+	}
+	return m
+}
+
+// started is the spec of a server as it is started in its slot: itself, or its double.
+func (r Resolver) started(p place.Part, slot place.Slot, together bool) steps.ServerSpec {
+	if !r.simulated() || p.Spec.URL != "" {
+		return slot.Spec
+	}
+	return doubleSpec(slot, together)
+}
+
+func (r Resolver) simulated() bool { return r.Plan.Simulated != "" }
+
+// contained reports whether a server is started in a container: from its image, or as a
+// simulated container in its place.
+func (r Resolver) contained(spec steps.ServerSpec) bool {
+	if r.simulated() {
+		return r.Plan.Simulated == plan.SimulateContainer && spec.URL == ""
+	}
+	return spec.Image != ""
+}
+
+// All lists the addresses of the targets of a file: deployments, and servers outside of any.
+func All(cfg *lang.Config) []string {
+	var out []string
+	for _, d := range cfg.Deployments {
+		out = append(out, d.Addr)
+	}
+	for _, s := range cfg.Servers {
+		inside := func(d *lang.Deployment) bool { return slices.Contains(d.Servers, s) }
+		if !slices.ContainsFunc(cfg.Deployments, inside) {
+			out = append(out, s.Addr)
+		}
+	}
+	return out
+}
