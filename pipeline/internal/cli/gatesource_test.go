@@ -13,7 +13,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -225,7 +227,7 @@ func (j *baseJudge) write(name, text string) {
 // app with what it prints.
 func (j *baseJudge) app() (*app, *bytes.Buffer) {
 	var said bytes.Buffer
-	return &app{noColor: true, Streams: Streams{
+	return &app{noColor: true, formats: reports.AllFormats(), tests: gates.StandardTests(), Streams: Streams{
 		In: strings.NewReader(""), Out: io.Discard, Err: &said, Log: &said, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
 		Width: func() int { return 0 }, OutWidth: func() int { return 0 },
 	}}, &said
