@@ -38,7 +38,7 @@ type Document struct {
 	RunID string `json:"run_id,omitempty"`
 	// File is the path of the pipeline file as it was given, relative where possible.
 	File  string `json:"file,omitempty"`
-	Title string `json:"title,omitempty"`
+	Title string `json:"title,omitempty"` // for people, in place of a file
 	// Started and Ended bound the session.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
@@ -61,7 +61,7 @@ type Document struct {
 	Alpha float64 `json:"alpha" bounds:"0,1"`
 	// FamilySize is the number of comparisons that p values are adjusted for.
 	FamilySize int    `json:"family_size"`
-	Seed       uint64 `json:"seed"`
+	Seed       uint64 `json:"seed"` // of the schedule and of the workloads
 	// RepeatsPlanned and RepeatsDone count launches of every side.
 	RepeatsPlanned int `json:"repeats_planned"`
 	RepeatsDone    int `json:"repeats_done"`
@@ -90,16 +90,16 @@ type Document struct {
 	Machine map[string]string `json:"machine,omitempty"`
 	// Targets are what was launched and measured.
 	Targets    []Target    `json:"targets"`
-	Benchmarks []Benchmark `json:"benchmarks"`
-	Launches   []Launch    `json:"launches"`
-	Gates      []Gate      `json:"gates"`
-	Steps      []Step      `json:"steps,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`
+	Benchmarks []Benchmark `json:"benchmarks"`         // with all runs
+	Launches   []Launch    `json:"launches"`           // in the order in which they were made
+	Gates      []Gate      `json:"gates"`              // with what was decided
+	Steps      []Step      `json:"steps,omitempty"`    // that came before the launches
+	Warnings   []string    `json:"warnings,omitempty"` // in sentences
 }
 
 // NotSelected is a gate of which comparisons were left out on purpose.
 type NotSelected struct {
-	Gate string `json:"gate"`
+	Gate string `json:"gate"` // address
 	// Comparisons were left out, of so many.
 	Comparisons int `json:"comparisons"`
 	Of          int `json:"of"`
@@ -108,8 +108,8 @@ type NotSelected struct {
 // Pairing says which launches of two sides belong together, where their results were imported:
 // nobody planned them.
 type Pairing struct {
-	Benchmark string `json:"benchmark"`
-	Axis      string `json:"axis"` // that is compared, with the values of both sides
+	Benchmark string `json:"benchmark"` // address
+	Axis      string `json:"axis"`      // that is compared, with the values of both sides
 	Base      string `json:"base"`
 	Head      string `json:"head"`
 	// Rule is "name", "time", "number" or "order", and How says it for people.
@@ -147,22 +147,22 @@ const (
 
 // Range is a place in a pipeline file. Lines and columns count from 1.
 type Range struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Col  int    `json:"col"`
+	File string `json:"file"` // path
+	Line int    `json:"line"` // from 1
+	Col  int    `json:"col"`  // from 1
 	// EndLine of the whole block.
 	EndLine int `json:"end_line,omitempty"`
 }
 
 // Target is what was launched and measured.
 type Target struct {
-	Addr   string `json:"addr"`
-	Engine string `json:"engine,omitempty"`
+	Addr   string `json:"addr"`             // address in the file, "server.vllm.sut[\"base\"]"
+	Engine string `json:"engine,omitempty"` // "vllm", "sglang", …
 	// Describe holds what the server said of itself: version, resolved arguments.
 	Describe map[string]string `json:"describe,omitempty"`
-	Model    string            `json:"model,omitempty"`
-	Argv     []string          `json:"argv,omitempty"`
-	Range    Range             `json:"range,omitzero"`
+	Model    string            `json:"model,omitempty"` // name or path
+	Argv     []string          `json:"argv,omitempty"`  // command line
+	Range    Range             `json:"range,omitzero"`  // in the file
 }
 
 // Launch is one start of a target.
@@ -170,9 +170,9 @@ type Launch struct {
 	ID string `json:"id"` // "r1-server.vllm.sut[\"base\"]", unique in the document
 	// Name of an imported launch: its file, or what its results call it.
 	Name    string `json:"name,omitempty"`
-	Repeat  int    `json:"repeat"` // from 1
-	Target  string `json:"target,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
+	Repeat  int    `json:"repeat"`            // from 1
+	Target  string `json:"target,omitempty"`  // address
+	Attempt int    `json:"attempt,omitempty"` // from 1, where a start was tried again
 	// Startup is the time from the start until the target was ready, in seconds.
 	Startup float64 `json:"startup_s,omitempty" bounds:"0,"`
 	Log     string  `json:"log,omitempty"` // path below the run directory
@@ -189,19 +189,19 @@ type Launch struct {
 
 // State of a starting server.
 type State struct {
-	Name string  `json:"name"`
+	Name string  `json:"name"` // of the phase that began
 	At   float64 `json:"at_s"` // since the start, seconds
 }
 
 // Member is one process of a deployment's launch: a server, a service or the router.
 type Member struct {
-	Name     string             `json:"name"`
-	Role     string             `json:"role"` // "producer", "consumer", "both", "service", "router", "server", "node"
-	Startup  float64            `json:"startup_s,omitempty"`
-	Log      string             `json:"log,omitempty"`
-	States   []State            `json:"states,omitempty"`
-	Figures  map[string]float64 `json:"figures,omitempty"`
-	Describe map[string]string  `json:"describe,omitempty"`
+	Name     string             `json:"name"`                // of its block
+	Role     string             `json:"role"`                // "producer", "consumer", "both", "service", "router", "server", "node"
+	Startup  float64            `json:"startup_s,omitempty"` // start to ready, seconds
+	Log      string             `json:"log,omitempty"`       // path below the run directory
+	States   []State            `json:"states,omitempty"`    // as of a launch
+	Figures  map[string]float64 `json:"figures,omitempty"`   // as of a launch
+	Describe map[string]string  `json:"describe,omitempty"`  // as of a target
 }
 
 // What a router adds to the latencies of a run, in Run.Server below the router's name
@@ -231,48 +231,48 @@ const (
 
 // Failure of a server or a step.
 type Failure struct {
-	Phase    string   `json:"phase"` // "start", "ready", "run", "stop", "step"
-	Class    string   `json:"class"`
-	Evidence string   `json:"evidence,omitempty"`
-	Exit     string   `json:"exit,omitempty"`
-	LogTail  []string `json:"log_tail,omitempty"`
-	Range    Range    `json:"range,omitzero"`
+	Phase    string   `json:"phase"`              // "start", "ready", "run", "stop", "step"
+	Class    string   `json:"class"`              // "oom", "port_in_use", …
+	Evidence string   `json:"evidence,omitempty"` // the line that shows it
+	Exit     string   `json:"exit,omitempty"`     // exit status or signal
+	LogTail  []string `json:"log_tail,omitempty"` // last lines
+	Range    Range    `json:"range,omitzero"`     // in the file
 }
 
 // Benchmark and its cells.
 type Benchmark struct {
-	Addr        string   `json:"addr"`
-	Description string   `json:"description,omitempty"`
-	Axes        []string `json:"axes"` // in source order
-	Range       Range    `json:"range,omitzero"`
-	Cells       []Cell   `json:"cells"`
+	Addr        string   `json:"addr"`                  // address in the file
+	Description string   `json:"description,omitempty"` // of the file
+	Axes        []string `json:"axes"`                  // in source order
+	Range       Range    `json:"range,omitzero"`        // in the file
+	Cells       []Cell   `json:"cells"`                 // of the matrix
 }
 
 // Cell is one combination of axis values.
 type Cell struct {
 	// Hash is the identity: axis values and workload, independent of order and file name.
 	Hash   string      `json:"hash"`
-	Values []AxisValue `json:"values"` // in axis order
-	Target string      `json:"target,omitempty"`
+	Values []AxisValue `json:"values"`           // in axis order
+	Target string      `json:"target,omitempty"` // address
 	// Workload in one line for people ("poisson 4/s, 200 requests, random 256→16").
 	Workload string `json:"workload,omitempty"`
 	// Work is what all runs of the cell were asked to do, and by what: the facts that say
 	// whether another cell did the same.
 	Work map[string]string `json:"work,omitempty"`
-	Runs []Run             `json:"runs"`
+	Runs []Run             `json:"runs"` // in the order in which they were made
 	// Summary holds the geometric mean of each metric over valid runs.
 	Summary map[string]float64 `json:"summary,omitempty"`
 }
 
 // AxisValue is one coordinate, its value as text for people.
 type AxisValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name"`  // of the axis
+	Value string `json:"value"` // for people
 }
 
 // Run is one pass of a cell inside one launch: the experimental unit.
 type Run struct {
-	Repeat int `json:"repeat"`
+	Repeat int `json:"repeat"` // from 1
 	// Replaces is the planned repeat that this run measures again, because a run of that
 	// repeat was void; absent in a planned repeat. The run counts for that repeat then.
 	Replaces int `json:"replaces,omitempty"`
@@ -284,15 +284,15 @@ type Run struct {
 	// machine. All sides of a repeat have the same.
 	Nodes  string    `json:"nodes,omitempty"`
 	Status RunStatus `json:"status"`
-	Reason string    `json:"reason,omitempty"`
+	Reason string    `json:"reason,omitempty"` // why it is not ok
 	// VoidCause is the kind of cause of a void run; absent otherwise.
 	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
 	Duration   float64        `json:"duration_s" bounds:"0,"`
 	Sent       int            `json:"sent"`
 	Failed     int            `json:"failed"`
-	Failures   map[string]int `json:"failures,omitempty"` // by class
-	Overloaded bool           `json:"overloaded,omitempty"`
+	Failures   map[string]int `json:"failures,omitempty"`   // by class
+	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
@@ -336,17 +336,17 @@ type Transport struct {
 
 // Gate and what was decided.
 type Gate struct {
-	Addr        string `json:"addr"`
-	Description string `json:"description,omitempty"`
-	Benchmark   string `json:"benchmark"`
-	Baseline    string `json:"baseline,omitempty"`
+	Addr        string `json:"addr"`                  // address in the file
+	Description string `json:"description,omitempty"` // of the file
+	Benchmark   string `json:"benchmark"`             // address
+	Baseline    string `json:"baseline,omitempty"`    // address
 	// BaselineKind is absent for a gate of limits alone.
 	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
 	Margin       float64      `json:"margin,omitempty" bounds:"0,"`
 	// Alpha is the gate's own, absent where it has that of the document.
 	Alpha  float64 `json:"alpha,omitempty" bounds:"0,1"`
-	Test   string  `json:"test,omitempty"`
-	Strict bool    `json:"strict,omitempty"`
+	Test   string  `json:"test,omitempty"`   // of significance, by its name
+	Strict bool    `json:"strict,omitempty"` // the margin must be excluded, too
 	// What each verdict does. Absent are the defaults: regression, missing and invalid fail,
 	// inconclusive warns.
 	OnRegression   Action `json:"on_regression,omitempty"`
@@ -354,14 +354,14 @@ type Gate struct {
 	OnMissing      Action `json:"on_missing,omitempty"`
 	OnInvalid      Action `json:"on_invalid,omitempty"`
 
-	Verdict   Verdict    `json:"verdict"` // worst of its decisions
-	Range     Range      `json:"range,omitzero"`
-	Decisions []Decision `json:"decisions"`
+	Verdict   Verdict    `json:"verdict"`        // worst of its decisions
+	Range     Range      `json:"range,omitzero"` // in the file
+	Decisions []Decision `json:"decisions"`      // one for each comparison
 }
 
 // Decision on one comparison.
 type Decision struct {
-	ID   string       `json:"id"`
+	ID   string       `json:"id"` // unique in the document
 	Kind DecisionKind `json:"kind"`
 	// Cell is the hash of the head's cell, BaseCell of the one that it was compared with.
 	Cell     string `json:"cell,omitempty"`
@@ -376,8 +376,8 @@ type Decision struct {
 	// SuiteCells is the number of cells whose geometric means are compared together. Cell and
 	// BaseCell are absent then.
 	SuiteCells int    `json:"suite_cells,omitempty"`
-	Label      string `json:"label,omitempty"`
-	Unit       string `json:"unit,omitempty"`
+	Label      string `json:"label,omitempty"` // of the metric, for people
+	Unit       string `json:"unit,omitempty"`  // of the values: "s", "tok/s", "fraction", …
 	// Direction says which values are better.
 	Direction metric.Direction `json:"direction,omitempty"`
 	// Scale is what a change is on: "log" for ratios, "difference" or "proportion" for
@@ -385,7 +385,7 @@ type Decision struct {
 	Scale metric.Scale `json:"scale,omitempty"`
 
 	Verdict Verdict `json:"verdict"`
-	Reason  string  `json:"reason,omitempty"`
+	Reason  string  `json:"reason,omitempty"` // in one sentence
 
 	// N is the number of pairs used.
 	N int `json:"n"`
@@ -412,7 +412,7 @@ type Decision struct {
 	// P one-sided for "worse", PHolm adjusted over the family.
 	P      *float64 `json:"p,omitempty" bounds:"0,1"`
 	PHolm  *float64 `json:"p_holm,omitempty" bounds:"0,1"`
-	Margin float64  `json:"margin,omitempty"`
+	Margin float64  `json:"margin,omitempty"` // as of the gate
 	// Limit is what HeadValue is set against in an assert, and LimitOp how; absent where its
 	// condition is no comparison of numbers. A limit on what was not measured has no HeadValue.
 	Limit   *float64 `json:"limit,omitempty"`
@@ -421,7 +421,7 @@ type Decision struct {
 	NeedPairs int `json:"need_pairs,omitempty"`
 	// Detectable is the smallest change found with 80 % power at this n and spread.
 	Detectable float64  `json:"detectable,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"` // in sentences
 	// Pairs behind the decision, for those who want to check it.
 	Pairs []Pair `json:"pairs,omitempty"`
 	// Infrastructure says that the base fails, too: exit 4.
@@ -438,16 +438,16 @@ type Decision struct {
 
 // Requests that were sent, and those of them that failed.
 type Requests struct {
-	Sent   int `json:"sent"`
-	Failed int `json:"failed"`
+	Sent   int `json:"sent"`   // in all
+	Failed int `json:"failed"` // of them
 }
 
 // Estimate describes a comparison without deciding anything.
 type Estimate struct {
-	N         int     `json:"n"`
-	BaseValue float64 `json:"base_value"`
-	HeadValue float64 `json:"head_value"`
-	Change    float64 `json:"change"`
+	N         int     `json:"n"`          // pairs
+	BaseValue float64 `json:"base_value"` // geometric mean
+	HeadValue float64 `json:"head_value"` // geometric mean
+	Change    float64 `json:"change"`     // as of a decision
 	// A bound that is absent is infinite.
 	Lower *float64 `json:"lower,omitempty"`
 	Upper *float64 `json:"upper,omitempty"`
@@ -455,9 +455,9 @@ type Estimate struct {
 
 // Pair is one repeat's values.
 type Pair struct {
-	Repeat int     `json:"repeat"`
-	Base   float64 `json:"base"`
-	Head   float64 `json:"head"`
+	Repeat int     `json:"repeat"` // that it is of
+	Base   float64 `json:"base"`   // value
+	Head   float64 `json:"head"`   // value
 	// Later pairs came after the look that decided: shown, not judged.
 	Later bool `json:"later,omitempty"`
 	// Nodes that the repeat had, see Run.Nodes.
@@ -466,9 +466,9 @@ type Pair struct {
 
 // Step is a one-shot action that was carried out (or skipped).
 type Step struct {
-	Addr     string     `json:"addr"`
+	Addr     string     `json:"addr"` // address in the file
 	Status   StepStatus `json:"status"`
-	Duration float64    `json:"duration_s" bounds:"0,"`
-	Log      string     `json:"log,omitempty"`
-	Failure  *Failure   `json:"failure,omitempty"`
+	Duration float64    `json:"duration_s" bounds:"0,"` // in seconds
+	Log      string     `json:"log,omitempty"`          // path below the run directory
+	Failure  *Failure   `json:"failure,omitempty"`      // why it failed
 }

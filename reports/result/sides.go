@@ -4,14 +4,14 @@ import "fmt"
 
 // Sides says how the two sides of a comparison differ, by the plan.
 type Sides struct {
-	Baseline string `json:"baseline"`
-	Axis     string `json:"axis"`
-	Base     string `json:"base"` // values of the axis
+	Baseline string `json:"baseline"` // address
+	Axis     string `json:"axis"`     // that is compared
+	Base     string `json:"base"`     // values of the axis
 	Head     string `json:"head"`
 	// BaseTarget and HeadTarget are addresses; equal where the sides differ in their work alone.
 	BaseTarget  string           `json:"base_target"`
 	HeadTarget  string           `json:"head_target"`
-	Differences []SideDifference `json:"differences,omitempty"`
+	Differences []SideDifference `json:"differences,omitempty"` // none where the sides are identical
 	// KnownAfterSteps says that some of what they are launched from is known only after steps.
 	KnownAfterSteps bool `json:"known_after_steps,omitempty"`
 	// Identical sides differ in nothing: a run of them compares a server with itself.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -72,14 +73,15 @@ report "file" "kept" {
 `
 
 // toyRunner returns a function that carries out a command of a program with more in its tables
-// than comes with it, checks the exit code and returns what was printed.
+// than comes with it, checks the exit code and returns what was printed: its messages, too,
+// where it fails.
 func toyRunner(t *testing.T, add func(*app)) func(wanted int, args ...string) string {
 	return func(wanted int, args ...string) string {
 		t.Helper()
-		var out bytes.Buffer
+		var out, messages bytes.Buffer
 		none := func() int { return 0 }
 		a := newApp(Streams{
-			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
+			In: strings.NewReader(""), Out: &out, Err: &messages, Log: &messages,
 			Environ: func() []string { return nil }, Getenv: func(string) string { return "" }, Width: none, OutWidth: none,
 		})
 		add(a)
@@ -92,7 +94,10 @@ func toyRunner(t *testing.T, add func(*app)) func(wanted int, args ...string) st
 			}
 		}
 		if code != wanted {
-			t.Fatalf("%v: exit code %d, want %d:\n%s", args, code, wanted, out.String())
+			t.Fatalf("%v: exit code %d, want %d:\n%s%s", args, code, wanted, out.String(), messages.String())
+		}
+		if code != exitOK {
+			return out.String() + messages.String()
 		}
 		return out.String()
 	}
@@ -116,13 +121,62 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 	if got := run(exitOK, "report", "out", "--format", "toy"); got != want {
 		t.Errorf("report --format toy prints %q", got)
 	}
-	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got, `"pdf" is not one of json, markdown, text, html, junit, csv, toy`) {
+	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got, "must be one of json, markdown, text, html, junit, csv, toy") {
 		t.Errorf("an unknown format: %s", got)
 	}
 	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
 		t.Error("the schema does not list the format")
 	}
-	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "is not one of json, markdown, text, csv") {
+	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "must be one of json, markdown, text, csv,") {
 		t.Errorf("a format without comparisons: %s", got)
+	}
+}
+
+// What a run writes and what results of other tools become follows the published schema.
+func TestResultsFollowTheirSchema(t *testing.T) {
+	data, err := filepath.Abs("../convert/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	run := toyRunner(t, func(a *app) { a.formats = append(a.formats, toy) })
+	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(run(exitOK, "schema", "results")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("results.schema.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("results.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name, text string) {
+		t.Helper()
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.WriteFile("toy.pipeline.hcl", []byte(toyPipeline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(exitOK, "run", "toy.pipeline.hcl", "--simulate=virtual", "--out", "out")
+	check("a run", run(exitOK, "report", "out", "--format", "json"))
+	for _, pattern := range []string{"published/*", "real/*", "tools/*"} {
+		files, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, path := range files {
+			if filepath.Base(path) != "README.md" {
+				check(path, run(exitOK, "import", path, "--format", "json"))
+			}
+		}
 	}
 }

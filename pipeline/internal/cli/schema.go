@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/reference"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
 
@@ -18,10 +19,11 @@ type schemaFlags struct{ functions, markdown, json bool }
 func (a *app) schemaCommand() *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
-		Use: "schema [BLOCK...]", Short: "Print the language's blocks and arguments, metrics or functions",
+		Use: "schema [BLOCK... | results]", Short: "Print the language's blocks and arguments, metrics or functions, or the schema of results.json",
 		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
 			"people, with all that is nested in it:\n\n" +
-			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load",
+			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load\n\n" +
+			"`pipeline schema results` prints the JSON Schema of results.json.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.schema(cmd, f, args) },
 	}
 	cmd.Flags().BoolVar(&f.functions, "functions", false, "print the functions instead of the blocks")
@@ -38,6 +40,9 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	}
 	doc := lang.Schema(registry, a.formats.OfDocuments().Names(), a.tests)
 	switch {
+	case len(path) == 1 && path[0] == "results":
+		_, err := a.Out.Write(result.JSONSchema())
+		return err
 	case len(path) > 0 && (f.functions || f.markdown || f.json):
 		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))
 	case len(path) > 0:
@@ -78,6 +83,7 @@ func referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
 		{"blocks.md", func(w io.Writer) error { return reference.Blocks(w, doc) }},
 		{"metrics.md", func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
 		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
+		{"results.md", reference.Results},
 		{"commands.md", func(w io.Writer) error { return reference.Commands(w, root) }},
 	}
 }
