@@ -160,7 +160,7 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 				}
 				comparison := gates.Comparison{
 					ID: g.ID(c.Head, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-					Test: p.Test(g), CanFail: g.OnRegression == "fail",
+					Test: p.Test(g), CanFail: g.CanFail(),
 				}
 				for k, pr := range list[from : from+n] {
 					if first, second := pr.values(m, passes); len(first) > 0 {

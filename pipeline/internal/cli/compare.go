@@ -221,7 +221,7 @@ func (a *app) compareByGates(f compareFlags, sides []side) error {
 // comparedAxis is the one axis that the paired baselines of a file compare, and its two values.
 func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
 	for _, b := range cfg.Baselines {
-		if b.Kind != "paired" {
+		if b.Kind != lang.PairedBaseline {
 			continue
 		}
 		if axis != "" && (axis != b.Axis || base != b.Value) {

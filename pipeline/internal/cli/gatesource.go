@@ -96,7 +96,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 // must not judge itself: it can bring files there.
 func (a *app) ownHistory(f sourceFlags, h historyFlag, cfg *lang.Config) error {
 	location, stated := a.historyLocation(h)
-	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
+	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
 	if f.source != gatesOfBase || !stored || stated {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.Histor
 // nil otherwise.
 func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (h *history.History, err error) {
 	location, stated := a.historyLocation(f)
-	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == "stored" })
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
 	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -148,7 +148,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
-		if g.BaselineKind == "paired" && !byTime(g) {
+		if g.BaselineKind == result.BaselinePaired && !byTime(g) {
 			margin = max(margin, g.Margin)
 		}
 	}

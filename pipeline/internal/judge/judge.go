@@ -143,9 +143,9 @@ func index(doc *result.Document) map[string]*result.Cell {
 func (c *collector) newGate(g plan.Gate) result.Gate {
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
-		BaselineKind: result.BaselineKind(g.BaselineKind), Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
-		OnRegression: result.Action(g.OnRegression), OnInconclusive: result.Action(c.plan.OnInconclusive(g)),
-		OnMissing: result.Action(g.OnMissing), OnInvalid: result.Action(g.OnInvalid),
+		BaselineKind: g.BaselineKind, Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
+		OnRegression: g.OnRegression, OnInconclusive: c.plan.OnInconclusive(g),
+		OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
 		Range: g.Range, Decisions: []result.Decision{},
 	}
 }
@@ -155,9 +155,9 @@ func (c *collector) addComparison(gate int, g plan.Gate, cmp plan.Comparison) er
 	switch {
 	case g.Assert:
 		return c.limit(gate, g, cmp)
-	case g.BaselineKind == "paired":
+	case g.BaselineKind == result.BaselinePaired:
 		return c.paired(gate, g, cmp)
-	case g.BaselineKind == "file":
+	case g.BaselineKind == result.BaselineFile:
 		return c.described(gate, g, cmp)
 	default:
 		return c.stored(gate, g, cmp)

@@ -21,7 +21,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		base = &result.Cell{}
 	}
 	success := gates.Success{
-		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
+		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail(),
 		Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target,
 	}
 	for _, id := range g.Of(cmp) {
@@ -31,7 +31,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		}
 		comparison := gates.Comparison{
 			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-			Test: c.plan.Test(g), CanFail: g.OnRegression == "fail", Planned: c.repeats(g.Benchmark),
+			Test: c.plan.Test(g), CanFail: g.CanFail(), Planned: c.repeats(g.Benchmark),
 			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()), Voided: voided(m, base, head),
 			Descriptive: c.descriptive(base.Target, head.Target),
 		}

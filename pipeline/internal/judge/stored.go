@@ -90,7 +90,7 @@ func sessions(n int, g plan.Gate) string {
 func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
 	out := gates.Comparison{
 		ID: decisionID(g, cmp, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-		Test: gates.Prediction, CanFail: g.OnRegression == "fail", Unpaired: &gates.Samples{},
+		Test: gates.Prediction, CanFail: g.CanFail(), Unpaired: &gates.Samples{},
 	}
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
@@ -116,7 +116,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 // whose server failed is no baseline.
 func (c *collector) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
 	out := &gates.Success{
-		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.OnRegression == "fail",
+		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail(),
 		Head: outcomes(head.Current()), Unpaired: true, Sides: g.Baseline + " and " + head.Target,
 	}
 	for i, p := range w.Points {

@@ -11,7 +11,7 @@ import (
 // another way than declared, or not at all; or nothing proves it and the gate fails that.
 func transportExclusion(g plan.Gate, cells ...*result.Cell) exclusion {
 	d := transportOf(result.TransportContradicted, cells...)
-	if g.OnUnprovenTransport == "fail" {
+	if g.OnUnprovenTransport == result.Fail {
 		d = earliest(d, transportOf(result.TransportUnproven, cells...))
 	}
 	return d
@@ -48,7 +48,7 @@ func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion
 // warnOfTransport adds to the decisions of gates that want it what nothing proves.
 func (c *collector) warnOfTransport() {
 	for i, g := range c.plan.Gates {
-		if g.OnUnprovenTransport != "warn" {
+		if g.OnUnprovenTransport != result.Warn {
 			continue
 		}
 		decisions := c.doc.Gates[i].Decisions

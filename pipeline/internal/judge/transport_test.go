@@ -30,7 +30,7 @@ func TestTransports(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSession()
-			s.plan.Gates[0].OnUnprovenTransport = tt.policy
+			s.plan.Gates[0].OnUnprovenTransport = result.Action(tt.policy)
 			s.each(tt.cell, func(r *result.Run) {
 				r.Transport = &result.Transport{Status: result.TransportProved}
 				if slices.Contains(tt.repeats, r.Repeat) {

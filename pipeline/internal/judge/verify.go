@@ -105,9 +105,9 @@ func (v *verifier) gate(g *result.Gate) {
 			if g.BaselineKind != "" || len(d.Pairs) > 0 {
 				v.addf("%s is a limit and a comparison", d.name())
 			}
-		case g.BaselineKind == "paired":
+		case g.BaselineKind == result.BaselinePaired:
 			v.paired(d)
-		case g.BaselineKind == "stored":
+		case g.BaselineKind == result.BaselineStored:
 			v.stored(d)
 		default: // of a file: described, and not decided
 			v.checkNotGreen(d)

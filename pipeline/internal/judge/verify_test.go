@@ -66,11 +66,11 @@ func randomSession(t *rapid.T) session {
 	g := &s.plan.Gates[0]
 	g.Metrics = rapid.SampledFrom([][]string{{"ttft.p50"}, {"ttft.p50", "ttft.p99"}}).Draw(t, "metrics")
 	g.Strict = rapid.Bool().Draw(t, "strict")
-	g.Test = rapid.SampledFrom([]string{"paired_t", "sign_flip", "max_t", "mann_whitney", "welch"}).Draw(t, "test")
-	if g.Test == "mann_whitney" || g.Test == "welch" {
+	test := rapid.SampledFrom(gates.StandardTests().OfRuns()).Draw(t, "test")
+	if g.Test = test.Name; test.Design != gates.Paired {
 		g.SuiteMargin = 0 // suites need pairs
 	}
-	g.OnRegression = rapid.SampledFrom([]string{"fail", "warn"}).Draw(t, "on_regression")
+	g.OnRegression = rapid.SampledFrom([]result.Action{"fail", "warn"}).Draw(t, "on_regression")
 	s.plan.Attempt = rapid.IntRange(0, 3).Draw(t, "attempt")
 	if rapid.Bool().Draw(t, "looks") {
 		s.plan.Looks = []int{2, 4}

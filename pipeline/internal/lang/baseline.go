@@ -20,7 +20,7 @@ const (
 // baseline evaluates a baseline block.
 func (e *evaluator) baseline(ent *entity) {
 	b := ent.block
-	out := &Baseline{Addr: ent.addr, Kind: b.kind.Name, Range: b.header}
+	out := &Baseline{Addr: ent.addr, Kind: BaselineKind(b.kind.Name), Range: b.header}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	if !o.ok {
 		return

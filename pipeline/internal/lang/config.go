@@ -152,10 +152,20 @@ type CellValue struct {
 	Value cty.Value
 }
 
+// BaselineKind is what cells are compared with.
+type BaselineKind string
+
+// The kinds of baselines.
+const (
+	PairedBaseline BaselineKind = "paired" // another value of an axis in the same session
+	StoredBaseline BaselineKind = "stored" // sessions of the history
+	FileBaseline   BaselineKind = "file"   // a result file
+)
+
 // Baseline says what cells are compared with.
 type Baseline struct {
 	Addr  string // baseline.paired.merge_base
-	Kind  string // "paired", "stored", "file"
+	Kind  BaselineKind
 	Axis  string // paired: the axis that is compared
 	Value string // paired: the text of the base's value (CellValue.Text)
 	Path  string // file: path, absolute

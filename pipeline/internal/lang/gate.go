@@ -175,7 +175,7 @@ func (e *evaluator) comparison(g *Gate, b *block, o object) {
 
 // against checks a gate with a baseline against its benchmark.
 func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind == pairedBaseline {
+	if base.Kind == PairedBaseline {
 		e.pairing(g, b, base, bm)
 	}
 	e.suite(g, b, base)

@@ -79,7 +79,7 @@ func (c *Config) sides() (base, all []string) {
 
 // isBase reports whether a gate compares other cells with this one.
 func (c *Config) isBase(g *Gate, cell Cell) bool {
-	i := slices.IndexFunc(c.Baselines, func(b *Baseline) bool { return b.Addr == g.Baseline && b.Kind == pairedBaseline })
+	i := slices.IndexFunc(c.Baselines, func(b *Baseline) bool { return b.Addr == g.Baseline && b.Kind == PairedBaseline })
 	if i < 0 {
 		return false
 	}

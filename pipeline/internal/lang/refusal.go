@@ -101,7 +101,7 @@ func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 
 // refuse reports gates that could not decide anything with what the file plans.
 func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind == pairedBaseline && bm.RepeatMax < 2 {
+	if base.Kind == PairedBaseline && bm.RepeatMax < 2 {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
 			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most changes of their margin.", bm.Addr)))
 	}
@@ -211,7 +211,7 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	for _, g := range list {
 		base := e.baselines[g.Baseline]
 		switch {
-		case base == nil || base.Kind == fileBaseline || g.OnRegression != Fail:
+		case base == nil || base.Kind == FileBaseline || g.OnRegression != Fail:
 		case g.Alpha > 0:
 			sum += g.Alpha
 			claims = append(claims, fmt.Sprintf("%s has %g", g.Addr, g.Alpha))

@@ -13,13 +13,6 @@ import (
 // defaultAlpha is the chance of a false alarm in a file.
 const defaultAlpha = 0.05
 
-// Kinds of baseline.
-const (
-	pairedBaseline = "paired"
-	storedBaseline = "stored"
-	fileBaseline   = "file"
-)
-
 // defaultBranch of a stored baseline.
 const defaultBranch = "main"
 
@@ -29,17 +22,17 @@ func baselineType() *blockType {
 		name: "baseline", labels: []string{"kind", "name"}, byKind: true,
 		doc: "What cells are compared with. Referred to as baseline.KIND.NAME.",
 		kinds: []steps.Kind{
-			{Name: pairedBaseline, Doc: "Another value of an axis in the same session.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(PairedBaseline), Doc: "Another value of an axis in the same session.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "axis", Type: cty.String, Required: true, Doc: "The axis whose values are compared."},
 				{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "The value of the axis that the others are compared with."},
 				differ,
 			}}},
-			{Name: storedBaseline, Doc: "Sessions of the history.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(StoredBaseline), Doc: "Sessions of the history.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "branch", Type: cty.String, Default: cty.StringVal(defaultBranch), Doc: "The branch whose sessions count."},
 				{Name: "sessions", Type: cty.Number, Default: cty.NumberIntVal(defaultSessions), Doc: "How many of the last sessions count."},
 				{Name: "match", Type: cty.List(cty.String), Doc: "Further facts of the machine that must be equal."},
 			}}},
-			{Name: fileBaseline, Doc: "A result file.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(FileBaseline), Doc: "A result file.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "path", Type: cty.String, Required: true, Doc: "The result file, relative to the pipeline file."},
 				differ,
 			}}},

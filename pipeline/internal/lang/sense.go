@@ -207,7 +207,7 @@ const leastRepeats = 4
 
 // adviseRepeats warns of sessions that find only changes that nobody overlooks.
 func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind != pairedBaseline || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
+	if base.Kind != PairedBaseline || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return
 	}
 	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats decide next to nothing", bm.RepeatMax),

@@ -10,7 +10,7 @@ import (
 func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	switch {
 	case g.SuiteMargin == 0:
-	case base.Kind != pairedBaseline:
+	case base.Kind != PairedBaseline:
 		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired baseline",
 			fmt.Sprintf("%s is of kind %s: the cells of a repeat make one value of a suite, and only a paired baseline has repeats on both sides.", base.Addr, base.Kind)))
 	case e.prog.tests.Named(g.Test).Design != gates.Paired:

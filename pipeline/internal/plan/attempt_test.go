@@ -10,7 +10,7 @@ func TestInconclusiveAfterRed(t *testing.T) {
 	p := &Plan{Alpha: 0.05, Gates: []Gate{{Addr: "gate.a", OnInconclusive: "warn"}, {Addr: "gate.b", OnInconclusive: "ignore"}}}
 	on := func() (out []string) {
 		for _, g := range p.Gates {
-			out = append(out, p.OnInconclusive(g))
+			out = append(out, string(p.OnInconclusive(g)))
 		}
 		return out
 	}

@@ -101,7 +101,7 @@ func warnings(p *Plan) []string {
 		}
 	}
 	for _, b := range p.Benchmarks {
-		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.BaselineKind == "paired" })
+		judged := slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.Benchmark == b.Addr && g.paired() })
 		if judged && b.RepeatMax < 2 {
 			out = append(out, fmt.Sprintf("%s: no test is possible with 1 repeat, so no comparison can be decided", b.Addr))
 		}
@@ -188,7 +188,7 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 	}
 	for _, g := range b.cfg.Gates {
 		base, ok := b.baseline(g.Baseline)
-		if g.Benchmark != src.Addr || !ok || base.Kind != "paired" {
+		if g.Benchmark != src.Addr || !ok || base.Kind != lang.PairedBaseline {
 			continue
 		}
 		for _, i := range g.Cells {

@@ -36,7 +36,7 @@ type Power struct {
 func (b *builder) decide(p *Plan) {
 	for i := range p.Gates {
 		g := &p.Gates[i]
-		if g.BaselineKind != "paired" || len(g.Comparisons) == 0 {
+		if !g.paired() || len(g.Comparisons) == 0 {
 			continue
 		}
 		src := b.source(g.Addr)
@@ -67,7 +67,7 @@ func (b *builder) source(addr string) *lang.Gate {
 // the last look, over the size of the family, after what the comparison of launches has of it.
 func (p *Plan) Level(g Gate) float64 {
 	l := gates.Looks(p.Looks)
-	if g.OnRegression != string(lang.Fail) {
+	if !g.CanFail() {
 		alpha := p.Alpha
 		if g.Alpha > 0 {
 			alpha = g.Alpha
@@ -90,7 +90,7 @@ func (p *Plan) PassAlpha() float64 { return gates.AttemptAlpha(p.Alpha, p.Attemp
 func (p *Plan) joint(group string) int {
 	n := 0
 	for _, g := range p.Gates {
-		if g.group() == group && p.Test(g).Joint() && g.OnRegression == string(lang.Fail) {
+		if g.group() == group && p.Test(g).Joint() && g.CanFail() {
 			for _, c := range g.Comparisons {
 				n += len(g.Of(c))
 			}
@@ -156,7 +156,7 @@ func finds(in gates.Prospect, sd, margin float64) (atMin, atMax float64) {
 func (p *Plan) prospect(g Gate) gates.Prospect {
 	looks := p.looksOf(g)
 	alpha, size := p.share(g), max(1, p.families()[g.group()])
-	if g.OnRegression != string(lang.Fail) {
+	if !g.CanFail() {
 		if alpha, size = p.Alpha, 1; g.Alpha > 0 {
 			alpha = g.Alpha
 		}

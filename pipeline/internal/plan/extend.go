@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // Continue makes a plan the continuation of the one that a run began with: the same, or
@@ -94,9 +94,9 @@ func (p *Plan) addresses() []string {
 // OnInconclusive is what a gate does where it cannot decide. After a regression that is no
 // answer: a change that was found slower is not let in because another attempt saw too
 // little.
-func (p *Plan) OnInconclusive(g Gate) string {
+func (p *Plan) OnInconclusive(g Gate) result.Action {
 	if slices.Contains(p.Red, g.Addr) {
-		return string(lang.Fail)
+		return result.Fail
 	}
 	return g.OnInconclusive
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// stored is the kind of a baseline in the history.
-const stored = "stored"
-
 // gates lists every gate's comparisons: pairs of cells of this session, or a cell and
 // whatever the baseline outside of the session holds for it.
 func (b *builder) gates(p *Plan) []Gate {
@@ -22,18 +19,18 @@ func (b *builder) gates(p *Plan) []Gate {
 		g := Gate{
 			Addr: src.Addr, Description: src.Description, Benchmark: src.Benchmark, Baseline: src.Baseline,
 			Margin: src.Margin, SuiteMargin: src.SuiteMargin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
-			OnRegression: string(src.OnRegression), OnInconclusive: string(src.OnInconclusive),
-			OnMissing: string(src.OnMissing), OnInvalid: string(src.OnInvalid),
-			OnUnprovenTransport: string(src.OnUnprovenTransport),
+			OnRegression: result.Action(src.OnRegression), OnInconclusive: result.Action(src.OnInconclusive),
+			OnMissing: result.Action(src.OnMissing), OnInvalid: result.Action(src.OnInvalid),
+			OnUnprovenTransport: result.Action(src.OnUnprovenTransport),
 			Assert:              src.Assert != nil, Range: Range(src.Range),
 		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
 		}
 		if base, ok := b.baseline(src.Baseline); ok {
-			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = base.Kind, base.Path, base.Axis, base.Value
+			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = result.BaselineKind(base.Kind), base.Path, base.Axis, base.Value
 			g.Differ = base.Differ
-			if base.Kind == stored {
+			if base.Kind == lang.StoredBaseline {
 				g.Stored = &Stored{Branch: base.Branch, Sessions: base.Sessions, Match: base.Match}
 			}
 		}
@@ -66,13 +63,13 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 		head := b.cell(b.cfg.Benchmarks[source], b.cfg.Benchmarks[source].Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
 			value, _ := without(head.Values, g.Axis)
-			if isBase := g.BaselineKind == "paired" && value == g.BaseValue; !isBase && !b.selected(src.Benchmark, head) {
+			if isBase := g.paired() && value == g.BaseValue; !isBase && !b.selected(src.Benchmark, head) {
 				left++
 			}
 			continue
 		}
 		c := Comparison{Head: head.Hash, Values: head.Values}
-		if g.BaselineKind == "paired" {
+		if g.paired() {
 			headValue, rest := without(head.Values, g.Axis)
 			if headValue == g.BaseValue {
 				continue // the base itself
@@ -161,12 +158,12 @@ func (p *Plan) families() map[string]int {
 	}
 	sizes := map[string]int{}
 	for _, g := range p.Gates {
-		if !g.tests() || g.OnRegression != string(lang.Fail) {
+		if !g.tests() || !g.CanFail() {
 			continue
 		}
 		for _, c := range g.Comparisons {
 			sizes[g.group()]++
-			if g.BaselineKind == stored || !attached[c.Base] && !attached[c.Head] {
+			if g.BaselineKind == result.BaselineStored || !attached[c.Base] && !attached[c.Head] {
 				sizes[g.group()] += len(g.Of(c))
 			}
 		}
@@ -177,9 +174,16 @@ func (p *Plan) families() map[string]int {
 	return sizes
 }
 
-// tests says that a gate tests something: against cells of the session, or sessions of the
-// history.
-func (g Gate) tests() bool { return g.BaselineKind == "paired" || g.BaselineKind == stored }
+// tests reports whether a gate tests something: against cells of the session, or sessions of
+// the history.
+func (g Gate) tests() bool { return g.paired() || g.BaselineKind == result.BaselineStored }
+
+// paired reports whether a gate compares cells of the session.
+func (g Gate) paired() bool { return g.BaselineKind == result.BaselinePaired }
+
+// CanFail reports whether a regression fails the file, so that the gate's comparisons share
+// its error rate.
+func (g Gate) CanFail() bool { return g.OnRegression == result.Fail }
 
 // group is the key of a gate in families.
 func (g Gate) group() string {
@@ -205,7 +209,7 @@ func (p *Plan) share(g Gate) float64 {
 	}
 	rest := p.Alpha - p.suiteAlpha()
 	for _, other := range p.Gates {
-		if other.tests() && other.OnRegression == string(lang.Fail) {
+		if other.tests() && other.CanFail() {
 			rest -= other.Alpha
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
 // Bases are the targets that a target is compared with by gates that pair them.
@@ -26,7 +25,7 @@ type sides struct{ base, head string }
 // sides are those of a gate, each once.
 func (p *Plan) sides(g Gate) []sides {
 	var out []sides
-	if g.BaselineKind != "paired" {
+	if !g.paired() {
 		return nil
 	}
 	for _, c := range g.Comparisons {
@@ -46,7 +45,7 @@ func (p *Plan) LaunchLevel() float64 {
 	level := map[string]float64{}
 	for _, g := range p.Gates {
 		name, alpha := g.group(), p.share(g)
-		if g.OnRegression != string(lang.Fail) {
+		if !g.CanFail() {
 			name, alpha = "alone "+g.Addr, p.Alpha
 			if g.Alpha > 0 {
 				alpha = g.Alpha

@@ -123,12 +123,12 @@ type Cell struct {
 
 // Gate with its comparisons.
 type Gate struct {
-	Addr         string `json:"addr"`
-	Description  string `json:"description,omitempty"`
-	Benchmark    string `json:"benchmark"`
-	Baseline     string `json:"baseline,omitempty"`
-	BaselineKind string `json:"baseline_kind,omitempty"`
-	BaselinePath string `json:"baseline_path,omitempty"`
+	Addr         string              `json:"addr"`
+	Description  string              `json:"description,omitempty"`
+	Benchmark    string              `json:"benchmark"`
+	Baseline     string              `json:"baseline,omitempty"`
+	BaselineKind result.BaselineKind `json:"baseline_kind,omitempty"`
+	BaselinePath string              `json:"baseline_path,omitempty"`
 	// Stored says which sessions of the history count, nil without such a baseline.
 	Stored    *Stored `json:"stored,omitempty"`
 	Axis      string  `json:"axis,omitempty"`
@@ -138,18 +138,18 @@ type Gate struct {
 	Metrics []string `json:"metrics,omitempty"`
 	Margin  float64  `json:"margin,omitempty"`
 	// SuiteMargin is that of all cells together, 0 where they are not compared so.
-	SuiteMargin    float64 `json:"suite_margin,omitempty"`
-	Alpha          float64 `json:"alpha,omitempty"`
-	Test           string  `json:"test,omitempty"`
-	Strict         bool    `json:"strict,omitempty"`
-	AllowOverload  bool    `json:"allow_overload,omitempty"`
-	OnRegression   string  `json:"on_regression"`
-	OnInconclusive string  `json:"on_inconclusive"`
-	OnMissing      string  `json:"on_missing"`
-	OnInvalid      string  `json:"on_invalid"`
+	SuiteMargin    float64       `json:"suite_margin,omitempty"`
+	Alpha          float64       `json:"alpha,omitempty"`
+	Test           string        `json:"test,omitempty"`
+	Strict         bool          `json:"strict,omitempty"`
+	AllowOverload  bool          `json:"allow_overload,omitempty"`
+	OnRegression   result.Action `json:"on_regression"`
+	OnInconclusive result.Action `json:"on_inconclusive"`
+	OnMissing      result.Action `json:"on_missing"`
+	OnInvalid      result.Action `json:"on_invalid"`
 	// OnUnprovenTransport says what a KV transfer does that nothing proves.
-	OnUnprovenTransport string `json:"on_unproven_transport,omitempty"`
-	Assert              bool   `json:"assert,omitempty"`
+	OnUnprovenTransport result.Action `json:"on_unproven_transport,omitempty"`
+	Assert              bool          `json:"assert,omitempty"`
 	// Comparisons as pairs of cell hashes; for an assert only Head is set.
 	Comparisons []Comparison `json:"comparisons"`
 	// Power is what it can find.

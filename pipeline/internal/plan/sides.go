@@ -24,7 +24,7 @@ func (b *builder) sides(p *Plan) []result.Sides {
 		for _, c := range g.Comparisons {
 			_, base, okBase := p.Cell(c.Base)
 			_, head, okHead := p.Cell(c.Head)
-			if g.BaselineKind != "paired" || !okBase || !okHead || base.handedOver() {
+			if !g.paired() || !okBase || !okHead || base.handedOver() {
 				continue
 			}
 			s := b.pairOfSides(g, c, base, head)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
 // suiteGroup is the key of all suites in families: they share a part of the file's alpha,
@@ -61,7 +60,7 @@ func (s Suite) Compare(g Gate, alpha float64, family []gates.Comparison) (gates.
 func (p *Plan) suites() int {
 	n := 0
 	for _, g := range p.Gates {
-		if g.OnRegression == string(lang.Fail) {
+		if g.CanFail() {
 			n += len(g.Suites())
 		}
 	}
@@ -98,7 +97,7 @@ func (p *Plan) suiteText(g Gate) string {
 		cells = max(cells, len(s.Heads))
 	}
 	level := fmt.Sprintf("%.3g one-sided", gates.SuiteShare*p.Alpha)
-	if g.OnRegression == string(lang.Fail) {
+	if g.CanFail() {
 		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
 	}
 	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), count(cells, "cell"), 100*g.SuiteMargin, level)
@@ -106,7 +105,7 @@ func (p *Plan) suiteText(g Gate) string {
 
 // suiteSize is the size of the family of the suites of a gate.
 func (p *Plan) suiteSize(g Gate) int {
-	if g.OnRegression == string(lang.Fail) {
+	if g.CanFail() {
 		return max(1, p.suites())
 	}
 	return 1

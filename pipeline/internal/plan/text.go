@@ -10,7 +10,6 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -149,7 +148,7 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	for _, text := range absoluteMargins(g) {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
-	if g.BaselineKind != "paired" {
+	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
 			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
@@ -206,7 +205,7 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	if len(p.Looks) > 1 {
 		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, numbers(p.Looks))
 	}
-	if g.OnRegression != string(lang.Fail) {
+	if !g.CanFail() {
 		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, cmp.Or(g.Alpha, p.Alpha))
 		return
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // unusable says which gates have a baseline that could not be judged against when the
@@ -10,7 +11,7 @@ func unusable(opt Options) []error {
 	var found []error
 	for _, g := range opt.Plan.Gates {
 		var err error
-		if g.BaselineKind == "file" {
+		if g.BaselineKind == result.BaselineFile {
 			_, err = baselines(opt.Plan)(g.BaselinePath)
 		}
 		if err != nil {

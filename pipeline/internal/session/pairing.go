@@ -19,7 +19,7 @@ import (
 func pairLaunches(p *plan.Plan, doc *result.Document, keyed bool) {
 	done := map[string]bool{}
 	for _, g := range p.Gates {
-		if g.BaselineKind != "paired" || done[g.Benchmark] {
+		if g.BaselineKind != result.BaselinePaired || done[g.Benchmark] {
 			continue
 		}
 		done[g.Benchmark] = true
