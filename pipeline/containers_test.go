@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -148,16 +147,11 @@ func signalled(t *testing.T, dir string, round int, signal syscall.Signal, args 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	moment, journal := []byte(moments[round%len(moments)]), filepath.Join(dir, "out", "events.jsonl")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if content, _ := os.ReadFile(journal); bytes.Contains(content, moment) {
-			break
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			t.Fatalf("the journal never held %s\n%s", moment, out)
-		}
+	moment := moments[round%len(moments)]
+	if !within(time.Minute, fileHolds(filepath.Join(dir, "out", "events.jsonl"), moment)) {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Fatalf("the journal never held %s\n%s", moment, out)
 	}
 	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)

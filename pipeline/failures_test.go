@@ -220,15 +220,9 @@ func nothingLeft(t *testing.T, dir string) {
 
 func noProcessLeft(t *testing.T, dir string) {
 	t.Helper()
-	// A killed process is reaped by init a moment later: look until a generous limit.
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		running := processes(dir)
-		if len(running) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still running: %s", strings.Join(running, "; "))
-		}
+	// A killed process is reaped by init a moment later.
+	if !within(10*time.Second, func() bool { return len(processes(dir)) == 0 }) {
+		t.Fatalf("still running: %s", strings.Join(processes(dir), "; "))
 	}
 }
 

@@ -273,15 +273,10 @@ func (j *job) begin(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	events := filepath.Join(j.dir, "results", "events.jsonl")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if text, _ := os.ReadFile(events); bytes.Contains(text, []byte(`"type":"run_start"`)) {
-			return cmd, out
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no run has begun:\n%s", out)
-		}
+	if !within(time.Minute, fileHolds(filepath.Join(j.dir, "results", "events.jsonl"), `"type":"run_start"`)) {
+		t.Fatalf("no run has begun:\n%s", out)
 	}
+	return cmd, out
 }
 
 // TestRunnerCancels plays a GitHub runner that cancels a job: SIGINT, after 7.5 s SIGTERM,
@@ -297,14 +292,14 @@ func TestRunnerCancels(t *testing.T) {
 func TestRunnerCancelsAWait(t *testing.T) {
 	j := newJob(t)
 	j.write(t, "gate.pipeline.hcl", strings.NewReplacer("  ready {", "  gpus = 1\n  ready {", "API_TOKEN", "CUDA_VISIBLE_DEVICES = \"0\"\n    API_TOKEN").Replace(loadedGate))
-	// It notes each look at the memory of the GPU that is held.
+	// It notes each question for the memory of the GPU that is held.
 	j.write(t, "nvidia-smi", `#!/bin/sh
 memory=0
 if grep -q '"type":"run_end"' "$NVIDIA_PLAYED/results/events.jsonl" 2>/dev/null; then memory=20000; fi
 case "$1" in
 --query-gpu=index,*clocks_event_reasons.active)
 	echo "0, GPU-aaaa, NVIDIA H100 80GB HBM3, 580.82.07, 81559, $memory, 97, 1755, 1980, 2619, 682.41, 700.00, 61, Enabled, 0, Disabled, 0x0000000000000004"
-	if [ "$memory" != 0 ]; then echo x >>"$NVIDIA_PLAYED/looks"; fi
+	if [ "$memory" != 0 ]; then echo x >>"$NVIDIA_PLAYED/asked"; fi
 	;;
 --query-gpu=name,*) echo "NVIDIA H100 80GB HBM3, 81559, 580.82.07, 700.00, 1980, 5, 16, Disabled, Enabled, Enabled" ;;
 --query-compute-apps=*) ;;
@@ -319,10 +314,8 @@ esac
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); strings.Count(j.soFar("looks"), "x") < 4; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nobody waits:\n%s", out)
-		}
+	if !within(time.Minute, func() bool { return strings.Count(j.soFar("asked"), "x") >= 4 }) {
+		t.Fatalf("the run does not wait:\n%s", out)
 	}
 	if text := j.soFar("results/events.jsonl"); strings.Count(text, `"type":"launch_start"`) != 1 {
 		t.Errorf("the next launch has not waited:\n%s", text)
@@ -354,6 +347,7 @@ cancel:
 		select {
 		case err = <-done:
 			break cancel
+		// real time: a runner waits for a process no longer
 		case <-time.After(s.wait):
 		}
 	}

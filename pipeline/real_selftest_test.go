@@ -59,6 +59,7 @@ func startVLLM(t *testing.T, venv string) string {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	// real time: a real vLLM starts
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {

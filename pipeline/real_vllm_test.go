@@ -150,6 +150,7 @@ func portInUse(t *testing.T, venv string) {
 	}
 	_, port, _ := net.SplitHostPort(address)
 	take := func() {
+		// real time: a real vLLM starts
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for range tick.C {

@@ -42,15 +42,9 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 // noProcess demands that no process of this script's folder is left.
 func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("WORK")
-	// A killed process is reaped by init a moment later: look until a generous limit.
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		left := processes(dir)
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("still running: %s", strings.Join(left, "; "))
-		}
+	// A killed process is reaped by init a moment later.
+	if !within(10*time.Second, func() bool { return len(processes(dir)) == 0 }) {
+		ts.Fatalf("still running: %s", strings.Join(processes(dir), "; "))
 	}
 }
 
@@ -113,30 +107,19 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 
 // waitHTTP waits until an address answers 200.
 func waitHTTP(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	answers := func() bool {
 		resp, err := http.Get(args[0])
-		if err == nil {
-			ts.Check(resp.Body.Close())
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s never answered", args[0])
-		}
+		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	}
+	if !within(time.Minute, answers) {
+		ts.Fatalf("%s never answered", args[0])
 	}
 }
 
 // waitFile waits until a file holds a text: waitfile out/events.jsonl run_start.
 func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 	file, text := ts.MkAbs(args[0]), args[1]
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		content, _ := os.ReadFile(file)
-		if bytes.Contains(content, []byte(text)) {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s never held %q", file, text)
-		}
+	if !within(time.Minute, fileHolds(file, text)) {
+		ts.Fatalf("%s never held %q", file, text)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,16 +62,17 @@ func (r *slurmRig) script(t *testing.T, command string, args ...string) {
 func (r *slurmRig) empty(t *testing.T) {
 	t.Helper()
 	// Slurm drains a node whose step does not end within a minute.
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		jobs := r.must(t, "squeue", "--noheader")
-		idle := r.must(t, "sinfo", "--noheader", "--Node", "--partition=main", "--states=idle", "--format=%n")
+	var jobs, idle string
+	if !within(3*time.Minute, func() bool {
+		jobs = r.must(t, "squeue", "--noheader")
+		idle = r.must(t, "sinfo", "--noheader", "--Node", "--partition=main", "--states=idle", "--format=%n")
 		if jobs == "" && len(strings.Fields(idle)) == 2 {
-			return
+			return true
 		}
 		r.resume(t)
-		if time.Now().After(deadline) {
-			t.Fatalf("jobs are left: %s\nidle nodes: %s", jobs, idle)
-		}
+		return false
+	}) {
+		t.Fatalf("jobs are left: %s\nidle nodes: %s", jobs, idle)
 	}
 }
 
@@ -127,13 +127,8 @@ func (r *slurmRig) meanwhile(t *testing.T, dir, moment string, do func(program *
 
 func awaitJournal(t *testing.T, dir, moment string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if content, _ := os.ReadFile(filepath.Join(dir, "out", "events.jsonl")); bytes.Contains(content, []byte(moment)) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the journal never held %s", moment)
-		}
+	if !within(time.Minute, fileHolds(filepath.Join(dir, "out", "events.jsonl"), moment)) {
+		t.Fatalf("the journal never held %s", moment)
 	}
 }
 
@@ -153,16 +148,18 @@ func machineOf(t *testing.T, dir string) *result.Document {
 // loadStep waits until the load of a run is a step of the job, and returns its number.
 func (r *slurmRig) loadStep(t *testing.T) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	step := ""
+	if !within(time.Minute, func() bool {
 		for line := range strings.Lines(r.must(t, "squeue", "--noheader", "--steps", "--format=%i %j")) {
 			if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "load.") {
-				return id
+				step = id
 			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the load never was a step of the job")
-		}
+		return step != ""
+	}) {
+		t.Fatal("the load never was a step of the job")
 	}
+	return step
 }
 
 const (
@@ -214,20 +211,19 @@ func TestSlurm(t *testing.T) {
 		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
-			for deadline := time.Now().Add(time.Minute); !strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING"); time.Sleep(50 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the allocation never ran")
-				}
+			if !within(time.Minute, func() bool {
+				return strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING")
+			}) {
+				t.Fatal("the allocation never ran")
 			}
 			t.Setenv("SLURM_JOB_ID", job)
 			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
 			steps := ""
-			for deadline := time.Now().Add(20 * time.Second); steps != "batch"; time.Sleep(100 * time.Millisecond) {
+			if !within(20*time.Second, func() bool {
 				steps = strings.TrimSpace(r.must(t, "squeue", "--noheader", "--steps", "--jobs="+job, "--format=%j"))
-				if time.Now().After(deadline) {
-					t.Errorf("of the allocation is left: %q", steps)
-					break
-				}
+				return steps == "batch"
+			}) {
+				t.Errorf("of the allocation is left: %q", steps)
 			}
 			r.must(t, "scancel", job)
 			return text, code
@@ -405,6 +401,7 @@ func TestSlurm(t *testing.T) {
 				r.script(t, "stop")
 				away := time.Now()
 				awaitJournal(t, dir, `"type":"run_end"`)
+				// real time: the controller is away for as long as the name says
 				time.Sleep(time.Until(away.Add(10 * time.Second)))
 				r.script(t, "start")
 			}, slurmRun(t, pairs...)...)

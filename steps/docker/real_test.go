@@ -145,6 +145,7 @@ func get(t *testing.T, s steps.Server) string {
 			t.Fatalf("it ended: %s", s.ExitState())
 		case <-ctx.Done():
 			t.Fatal("it does not answer")
+		// real time: a Docker daemon works
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -176,6 +177,7 @@ func (l *lockedBuffer) waitFor(t *testing.T, line string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %q in the log:\n%s", line, l.String())
 		}
+		// real time: a Docker daemon works
 		<-time.After(5 * time.Millisecond)
 	}
 }

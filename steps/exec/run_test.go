@@ -139,6 +139,7 @@ func TestRunIsBounded(t *testing.T) {
 	}
 	stop := errors.New("interrupted by SIGINT")
 	ctx, cancel := context.WithCancelCause(context.Background())
+	// real time: a real program runs
 	time.AfterFunc(time.Millisecond, func() { cancel(stop) })
 	if _, err := a.Run(ctx, env, step(deaf, nil)); !errors.Is(err, stop) {
 		t.Errorf("interrupted: %v", err)

@@ -235,6 +235,7 @@ func (p *pair) await(t *testing.T, name string, r *kv.Rendered, ports map[kv.Por
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	// real time: a server behind a socket starts
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {

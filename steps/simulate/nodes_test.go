@@ -78,6 +78,7 @@ func (g *group) ended(t *testing.T, rank int) int {
 	select {
 	case code := <-g.ends[rank]:
 		return code
+	// real time: servers behind sockets start and end
 	case <-time.After(time.Minute):
 		t.Fatalf("node %d does not end:\n%s", rank, g.logs[rank])
 		return 0
@@ -86,8 +87,10 @@ func (g *group) ended(t *testing.T, rank int) int {
 
 func (g *group) until(t *testing.T, rank int, text string) {
 	t.Helper()
+	// real time: servers behind sockets start and end
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	// real time: servers behind sockets start and end
 	late := time.After(time.Minute)
 	for !strings.Contains(g.logs[rank].String(), text) {
 		select {

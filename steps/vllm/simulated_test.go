@@ -37,6 +37,7 @@ func TestAgainstSimulator(t *testing.T) {
 			ep, log := simulated(t, ctx, tt.engine, steps.ServerSpec{
 				Addr: "sut", Version: tt.version, Model: "org/m", ServedName: "sut", Args: tt.args,
 			})
+			// real time: a server behind a socket starts
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
 			for {

@@ -57,6 +57,7 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 			}
 			select {
 			case <-out.begun:
+			// real time: a limit on what real processes take
 			case <-time.After(long):
 				t.Fatal("the server wrote nothing")
 			}
@@ -67,6 +68,7 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 			}
 			select {
 			case <-server.Done():
+			// real time: a limit on what real processes take
 			case <-time.After(long):
 				t.Fatal("the server did not end")
 			}

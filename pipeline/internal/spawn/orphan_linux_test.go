@@ -127,7 +127,9 @@ func orphanPIDs(t *testing.T) []int {
 // eventually polls for what the kernel does in its own time.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
+	// real time: a limit on what real processes take
 	deadline := time.After(long)
+	// real time: a limit on what real processes take
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

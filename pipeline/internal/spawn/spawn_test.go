@@ -75,6 +75,7 @@ func await(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
+	// real time: a limit on what real processes take
 	case <-time.After(long):
 		t.Fatal("the process did not end")
 	}
@@ -106,6 +107,7 @@ func (f *firstLine) wait(t *testing.T) string {
 	select {
 	case line := <-f.line:
 		return line
+	// real time: a limit on what real processes take
 	case <-time.After(long):
 		t.Fatal("the process wrote nothing")
 		return ""

@@ -133,6 +133,7 @@ func bare(url string, c Case) (figure, error) {
 	cpu := processCPU()
 	start := time.Now()
 	for i, at := range schedule {
+		// real time: the client is measured on this machine's clock
 		time.Sleep(time.Until(start.Add(at)))
 		wg.Go(func() {
 			defer func() { _ = conns[i].Close() }()

@@ -206,8 +206,10 @@ func serveVLLM(t *testing.T, dir string) (url string) {
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() { cancel(); <-ended; _ = log.Close() })
 	url = "http://127.0.0.1:" + port
+	// real time: the client is measured on this machine's clock
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
+	// real time: the client is measured on this machine's clock
 	for deadline := time.After(4 * time.Minute); ; {
 		if res, err := http.Get(url + "/health"); err == nil {
 			_ = res.Body.Close()
