@@ -10,24 +10,25 @@ import (
 
 // part is one connector of a transfer: the only one, or a child of multi.
 type part struct {
-	spec   steps.TransferSpec
-	preset *preset        // nil for a child that is written in the engine's own form
-	raw    map[string]any // that form
+	spec      steps.TransferSpec
+	connector *Connector // nil, as form is, for a child that is written in the engine's own form
+	form      *Form
+	raw       map[string]any // that form
 }
 
-// choosePreset finds the form of the connector that all members have.
-func (l *Layout) choosePreset() error {
+// chooseForm finds the form of the connector that all members have.
+func (l *Layout) chooseForm() error {
 	t := l.spec.Transfer
 	if t == nil {
 		return nil
 	}
-	p, err := l.commonPreset(*t)
+	p, err := l.commonForm(*t)
 	if err != nil {
 		return err
 	}
-	l.preset = p
-	l.parts = []part{{spec: *t, preset: p}}
-	if t.Connector == "multi" {
+	l.connector, l.form = p.connector, p.form
+	l.parts = []part{p}
+	if p.connector.several {
 		if l.parts, err = l.children(*t); err != nil {
 			return err
 		}
@@ -35,21 +36,21 @@ func (l *Layout) choosePreset() error {
 	return l.settleRoles()
 }
 
-func (l *Layout) commonPreset(t steps.TransferSpec) (*preset, error) {
-	var common *preset
+func (l *Layout) commonForm(t steps.TransferSpec) (part, error) {
+	common := part{spec: t}
 	for _, m := range l.members {
 		if m.Spec.URL != "" {
-			return nil, fmt.Errorf("server %q is at a url and is not started, so kv_transfer %s cannot be set up in it; start it from an image or an executable", m.Name, t.Connector)
+			return part{}, fmt.Errorf("server %q is at a url and is not started, so kv_transfer %s cannot be set up in it; start it from an image or an executable", m.Name, t.Connector)
 		}
-		p, err := findPreset(t, m)
+		c, f, err := l.table.form(t, m)
 		if err != nil {
-			return nil, err
+			return part{}, err
 		}
-		if common != nil && common != p {
-			return nil, fmt.Errorf("the servers do not speak the same %s: %q is for %s, %q for %s; use one engine and version on both sides",
-				t.Connector, l.members[0].Name, common.releases(), m.Name, p.releases())
+		if common.form != nil && common.form != f {
+			return part{}, fmt.Errorf("the servers do not speak the same %s: %q is for %s, %q for %s; use one engine and version on both sides",
+				t.Connector, l.members[0].Name, common.form.releases(), m.Name, f.releases())
 		}
-		common = p
+		common.connector, common.form = c, f
 	}
 	return common, nil
 }
@@ -92,10 +93,10 @@ func (l *Layout) child(t steps.TransferSpec, e any) (part, error) {
 			child.Options[name] = v
 		}
 	}
-	if child.Connector == "multi" || child.Connector == "" {
-		return part{}, fmt.Errorf("connector must be one of %s", strings.Join(connectorNames(), ", "))
-	}
-	if child.Connector == "custom" {
+	switch c := l.table.find(child.Connector); {
+	case child.Connector == "" || c != nil && c.several:
+		return part{}, fmt.Errorf("connector must be one of %s", strings.Join(l.table.names(), ", "))
+	case c != nil && c.foreign:
 		return part{}, fmt.Errorf("write a connector that we do not know in vLLM's own form: { kv_connector = …, kv_role = … }")
 	}
 	for name := range child.Options {
@@ -103,34 +104,34 @@ func (l *Layout) child(t steps.TransferSpec, e any) (part, error) {
 			return part{}, fmt.Errorf("has no argument %s; it knows connector, config, mode and path", name)
 		}
 	}
-	p, err := l.commonPreset(child)
-	if err == nil && !p.buffer {
-		child.Buffer = 0
+	p, err := l.commonForm(child)
+	if err == nil && !p.form.Buffer {
+		p.spec.Buffer = 0
 	}
-	return part{spec: child, preset: p}, err
+	return p, err
 }
 
-// any says whether a connector of the transfer has a property.
-func (l *Layout) any(has func(*preset) bool) bool {
-	return slices.ContainsFunc(l.parts, func(p part) bool { return p.preset != nil && has(p.preset) })
+// any reports whether a connector of the transfer has a property.
+func (l *Layout) any(has func(*Form) bool) bool {
+	return slices.ContainsFunc(l.parts, func(p part) bool { return p.form != nil && has(p.form) })
 }
 
-// shared says whether servers can do both ends with every connector of the transfer.
-func (l *Layout) shared() bool { return !l.any(func(p *preset) bool { return !p.shared }) }
+// shared reports whether servers can do both ends with every connector of the transfer.
+func (l *Layout) shared() bool { return !l.any(func(f *Form) bool { return !f.Shared }) }
 
-// pair says whether the transfer joins exactly two servers.
-func (l *Layout) pair() bool { return l.any(func(p *preset) bool { return p.pair }) }
+// pair reports whether the transfer joins exactly two servers.
+func (l *Layout) pair() bool { return l.any(func(f *Form) bool { return f.Pair }) }
 
 // primary is the connector that hands KV caches over: the first that is no store.
-func (l *Layout) primary() *preset {
-	var store *preset
+func (l *Layout) primary() *Form {
+	var store *Form
 	for _, p := range l.parts {
 		switch {
-		case p.preset == nil:
-		case !p.preset.store:
-			return p.preset
+		case p.form == nil:
+		case !p.form.Store:
+			return p.form
 		case store == nil:
-			store = p.preset
+			store = p.form
 		}
 	}
 	return store
@@ -145,21 +146,21 @@ func (l *Layout) settleRoles() error {
 			m.role = steps.RoleBoth
 		case m.role == "":
 			return fmt.Errorf(`server %q has no role in the transfer; set role = "producer" if it prefills or "consumer" if it decodes`, m.Name)
-		case m.role == steps.RoleBoth && m.Spec.Engine == sglang:
-			return fmt.Errorf(`server %q has the role both, which SGLang does not have; set "producer" or "consumer"`, m.Name)
+		case m.role == steps.RoleBoth && m.engine().oneEnd:
+			return fmt.Errorf(`server %q has the role both, which %s does not have; set "producer" or "consumer"`, m.Name, m.engine().title)
 		case m.role == steps.RoleBoth && l.pair() && !l.shared():
-			return fmt.Errorf(`server %q has the role both, but %s joins one prefill and one decode server; set "producer" or "consumer"`, m.Name, l.preset.connector)
+			return fmt.Errorf(`server %q has the role both, but %s joins one prefill and one decode server; set "producer" or "consumer"`, m.Name, l.connector.Name)
 		}
 	}
-	producers, consumers := l.count((*member).produces), l.count((*member).consumes)
-	both := l.count(func(m *member) bool { return m.role == steps.RoleBoth })
+	producers, consumers := l.count((*Member).Produces), l.count((*Member).Consumes)
+	both := l.count(func(m *Member) bool { return m.role == steps.RoleBoth })
 	switch {
 	case producers == 0:
-		return fmt.Errorf("no server prefills: kv_transfer %s needs one with the role producer", l.preset.connector)
+		return fmt.Errorf("no server prefills: kv_transfer %s needs one with the role producer", l.connector.Name)
 	case consumers == 0:
-		return fmt.Errorf("no server decodes: kv_transfer %s needs one with the role consumer", l.preset.connector)
+		return fmt.Errorf("no server decodes: kv_transfer %s needs one with the role consumer", l.connector.Name)
 	case l.pair() && both == 0 && (producers != 1 || consumers != 1):
-		return fmt.Errorf("%s joins exactly one prefill and one decode server, here are %d and %d; start several deployments instead", l.preset.connector, producers, consumers)
+		return fmt.Errorf("%s joins exactly one prefill and one decode server, here are %d and %d; start several deployments instead", l.connector.Name, producers, consumers)
 	}
 	rank := 0
 	for _, role := range []string{steps.RoleProducer, steps.RoleBoth, steps.RoleConsumer} {
@@ -176,11 +177,11 @@ func (l *Layout) settleRoles() error {
 // Protocols lists the router protocols that fit the deployment, the usual one first;
 // empty means any. Without a transfer it is round_robin.
 func (l *Layout) Protocols() []string {
-	if l.preset == nil {
+	if l.form == nil {
 		return []string{"round_robin"}
 	}
 	if p := l.primary(); p != nil {
-		return p.protocols
+		return p.Protocols
 	}
 	return nil
 }
@@ -202,10 +203,10 @@ func (l *Layout) checkRouter() error {
 		return fmt.Errorf("the router has no decode servers; list those that answer the clients")
 	}
 	if fit := l.Protocols(); len(fit) > 0 && !slices.Contains(fit, r.Protocol) {
-		if l.preset == nil {
+		if l.form == nil {
 			return fmt.Errorf("router %q hands KV caches over, but the deployment has no kv_transfer; use router \"round_robin\"", r.Protocol)
 		}
-		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.preset.connector, quoted(fit))
+		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.connector.Name, quoted(fit))
 	}
 	return l.checkLists(r)
 }
@@ -227,7 +228,7 @@ func (l *Layout) checkLists(r *steps.RouterSpec) error {
 		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list all servers as decode", quoted(others))
 	}
 	for _, name := range r.Decode {
-		if m := l.member(name); l.preset != nil && m.role != steps.RoleBoth {
+		if m := l.member(name); l.form != nil && m.role != steps.RoleBoth {
 			return fmt.Errorf("router \"round_robin\" needs servers that prefill and decode, and %q is a %s; set its role to both", name, m.role)
 		}
 	}
@@ -253,13 +254,13 @@ func quoted(list []string) string {
 // old store asks a metadata server, which Mooncake's master can be.
 func (l *Layout) checkServices() error {
 	for _, p := range l.parts {
-		if p.preset == nil || len(p.preset.services) == 0 {
+		if p.form == nil || len(p.form.Services) == 0 {
 			continue
 		}
-		if l.service(p.preset.services...) == nil {
-			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.preset.connector, p.preset.releases(), strings.Join(quotedEach(p.preset.services), " { } or service "))
+		if l.service(p.form.Services...) == nil {
+			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.connector.Name, p.form.releases(), strings.Join(quotedEach(p.form.Services), " { } or service "))
 		}
-		if p.preset.fabric == mooncakeV0 && p.preset.store && l.service("etcd", "metadata") == nil {
+		if p.form.AsksMetadata && l.service("etcd", "metadata") == nil {
 			l.service("mooncake_master").metadata = true
 		}
 	}
@@ -287,15 +288,17 @@ func (l *Layout) checkMembers() error {
 			}
 		}
 	}
-	if l.preset == nil {
+	if l.form == nil {
 		return nil
 	}
 	for _, m := range l.members {
 		if err := l.checkNodes(m); err != nil {
 			return err
 		}
-		if err := l.checkArgs(m); err != nil {
-			return err
+		if check := m.engine().checkArgs; check != nil { // arguments that say otherwise than the transfer
+			if err := check(l, m); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -303,17 +306,17 @@ func (l *Layout) checkMembers() error {
 
 // checkNodes refuses connectors that look for each rank of a server at one address where
 // its ranks are on several nodes.
-func (l *Layout) checkNodes(m *member) error {
+func (l *Layout) checkNodes(m *Member) error {
 	if !m.Spec.Spread() {
 		return nil
 	}
 	for _, p := range l.parts {
-		if p.preset != nil && p.preset.nodes != "" && m.version.within(p.preset.nodes, "") {
+		if p.form != nil && p.form.Nodes != "" && m.version.within(p.form.Nodes, "") {
 			continue
 		}
 		since := "servers of one node only"
-		if p.preset != nil && p.preset.nodes != "" {
-			since = fmt.Sprintf("servers of several nodes from %s %s on", engineNames[p.preset.engine], p.preset.nodes)
+		if p.form != nil && p.form.Nodes != "" {
+			since = fmt.Sprintf("servers of several nodes from %s %s on", engineNamed(p.form.Engine).title, p.form.Nodes)
 		}
 		return fmt.Errorf("server %q has nodes = %d, and kv_transfer %s joins %s", m.Name, m.Spec.Nodes, p.spec.Connector, since)
 	}
@@ -324,24 +327,23 @@ func (l *Layout) checkNodes(m *member) error {
 }
 
 func checkPart(p part) error {
-	if p.preset == nil {
+	if p.form == nil {
 		return nil
 	}
 	t := p.spec
-	if c := connectorOf(t.Connector); t.Transport != "" && !slices.Contains(c.transports, t.Transport) {
-		return fmt.Errorf("kv_transfer %s cannot use %s; remove transport or use one of %v", t.Connector, t.Transport, c.transports)
+	if c := p.connector; t.Transport != "" && !slices.Contains(c.Transports, t.Transport) {
+		return fmt.Errorf("kv_transfer %s cannot use %s; remove transport or use one of %v", t.Connector, t.Transport, c.Transports)
 	}
-	if t.Buffer > 0 && !p.preset.buffer {
-		return fmt.Errorf("kv_transfer %s of %s has no transfer buffer; remove buffer", t.Connector, p.preset.releases())
+	if t.Buffer > 0 && !p.form.Buffer {
+		return fmt.Errorf("kv_transfer %s of %s has no transfer buffer; remove buffer", t.Connector, p.form.releases())
 	}
-	if t.Connector == "custom" && text(t.Options["connector"]) == "" {
-		return fmt.Errorf(`kv_transfer custom needs the engine's name of the connector: connector = "MyConnector"`)
+	if p.form.class(t) == "" {
+		return fmt.Errorf(`kv_transfer %s needs the engine's name of the connector: connector = "MyConnector"`, t.Connector)
 	}
-	if p.preset.engine == sglang && t.Options["module_path"] != nil {
-		return fmt.Errorf("SGLang loads no connector from a module; remove module_path")
-	}
-	if p.preset.engine == sglang && len(t.Config) > 0 {
-		return fmt.Errorf("SGLang has no settings of a connector besides its flags; write config as args and env of the servers")
+	if e := engineNamed(p.form.Engine); e.checkTransfer != nil {
+		if err := e.checkTransfer(p); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{"kv_connector", "kv_role", "kv_rank", "kv_port", "kv_ip", "engine_id", "kv_parallel_size"} {
 		if _, set := t.Config[name]; set {
@@ -354,8 +356,8 @@ func checkPart(p part) error {
 	return nil
 }
 
-// against lists variables that force another transport than the one declared.
-var against = []struct {
+// forcing lists variables that force another transport than the one declared.
+var forcing = []struct {
 	transport, variable string
 	values              []string // "" means any
 }{
@@ -366,30 +368,11 @@ var against = []struct {
 	{NVLink, "NCCL_P2P_DISABLE", []string{"1"}},
 }
 
-func checkVariables(p part, m *member) error {
-	for _, a := range against {
+func checkVariables(p part, m *Member) error {
+	for _, a := range forcing {
 		v, ok := m.env(a.variable)
 		if ok && p.spec.Transport == a.transport && slices.Contains(a.values, strings.ToLower(v)) {
 			return fmt.Errorf("server %q sets %s=%s, which rules out the declared transport %s; remove one of them", m.Name, a.variable, v, a.transport)
-		}
-	}
-	return nil
-}
-
-// checkArgs refuses arguments that say otherwise than the transfer.
-func (l *Layout) checkArgs(m *member) error {
-	for _, a := range m.Spec.Args {
-		head, _, _ := strings.Cut(canonical(a.Name), ".")
-		if m.Spec.Engine == vllm && head == "kv_transfer_config" && a.Value != nil {
-			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
-		}
-	}
-	if m.Spec.Engine != sglang {
-		return nil
-	}
-	for _, own := range [][2]string{{"disaggregation_mode", sglangMode(m)}, {"disaggregation_transfer_backend", l.backend().name}} {
-		if v, ok := m.arg(own[0]); ok && fmt.Sprint(v) != own[1] {
-			return fmt.Errorf("server %q sets args.%s = %v, but the deployment makes it %s; remove the argument", m.Name, own[0], v, own[1])
 		}
 	}
 	return nil

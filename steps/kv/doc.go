@@ -7,10 +7,11 @@
 //	  devices   = ["mlx5_0", "mlx5_1"]
 //	}
 //
+// A connector is one value of a [Table]: its block, what each engine wants of it in each
+// release, its library, the lines of a log that prove it, and how the simulator plays it.
 // A deployment becomes processes in two steps, because ports are taken in between:
 //
-//	layout, err := kv.NewLayout(spec)        // checked against the engines' versions
-//	ports, err := kv.Assign(layout.Ports(), 20000, 31999, free)
+//	layout, err := kv.Connectors().NewLayout(spec) // checked against the engines' versions
 //	rendered, err := layout.Render(kv.Assigned{Ports: ports})
 //	for _, wave := range layout.Order() { … }
 //

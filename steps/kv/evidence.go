@@ -11,6 +11,8 @@ import (
 
 // Evidence is what a run left behind that says whether and how KV caches moved.
 type Evidence struct {
+	// Connectors that may have left it; nil means all of [Connectors].
+	Connectors Table
 	// Transfer that was declared.
 	Transfer steps.TransferSpec
 	// Engine and Version of the members.
@@ -45,15 +47,13 @@ type MemberEvidence struct {
 	Describe map[string]string
 }
 
-// blockSizes are the names under which engines tell how many tokens a block of their KV
-// cache holds: vLLM's, where the backend may have rounded what was asked for, and SGLang's.
-var blockSizes = []string{"server_info.vllm_config.cache_config.block_size", "server_info.page_size", "page_size"}
-
 // block is how many tokens a block of the member holds, 0 if it does not tell.
 func (m MemberEvidence) block() float64 {
-	for _, name := range blockSizes {
-		if n, err := strconv.Atoi(m.Describe[name]); err == nil && n > 0 {
-			return float64(n)
+	for _, e := range engines {
+		for _, name := range e.blockSizes {
+			if n, err := strconv.Atoi(m.Describe[name]); err == nil && n > 0 {
+				return float64(n)
+			}
 		}
 	}
 	return 0
@@ -73,20 +73,49 @@ const (
 	NICNVLink   = "nvlink"
 )
 
-// aliases are the engines' own names of counters that have one of ours.
-var aliases = map[string][]string{
-	steps.CounterPrefixHits:       {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total", "sglang:cached_tokens_total"},
-	steps.CounterExternalHits:     {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
-	steps.CounterTransferBytes:    {"vllm:nixl_bytes_transferred_sum", "vllm:mooncake_bytes_transferred_sum", "vllm:mooncake_store_operation_bytes_total"},
-	steps.CounterTransferFailures: {"vllm:nixl_num_failed_transfers_total", "vllm:mooncake_num_failed_transfers_total", "vllm:mooncake_num_failed_recvs_total", "sglang:num_transfer_failed_reqs_total"},
+// aliases are the engines' own names of a counter that has one of ours.
+func (t Table) aliases(name string) []string {
+	var out []string
+	for _, e := range engines {
+		out = append(out, e.counters[name]...)
+	}
+	for _, c := range t {
+		for _, f := range c.Forms {
+			for _, m := range f.Play.Metrics {
+				switch {
+				case name == steps.CounterTransferBytes && m.Of == TransferSizes:
+					out = append(out, m.Name+"_sum")
+				case name == steps.CounterTransferBytes && m.Of == TransferredBytes,
+					name == steps.CounterTransferFailures && (m.Of == FailedTransfers || m.Of == FailedSends || m.Of == FailedLoads):
+					out = append(out, m.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (e Evidence) table() Table {
+	if e.Connectors == nil {
+		return Connectors()
+	}
+	return e.Connectors
+}
+
+// Signals returns a function that reports whether a line of a server's log says anything of
+// its transfers, so that whoever gathers evidence need not keep whole logs. gpus is how many
+// GPUs the server has, 0 if not known.
+func (e Evidence) Signals(gpus int) func(line string) bool {
+	lines := e.table().lines()
+	return func(line string) bool { return readLine(lines, line, gpus).Kind != NoSignal }
 }
 
 // read finds a counter under our name or the engine's.
-func read(counters map[string]float64, name string) (float64, bool) {
+func (e Evidence) read(counters map[string]float64, name string) (float64, bool) {
 	if v, ok := counters[name]; ok {
 		return v, true
 	}
-	for _, alias := range aliases[name] {
+	for _, alias := range e.table().aliases(name) {
 		if v, ok := counters[alias]; ok {
 			return v, true
 		}
@@ -98,11 +127,11 @@ func read(counters map[string]float64, name string) (float64, bool) {
 // start; known is false if none of them tells. A counter that fell began anew.
 func (e Evidence) rise(name string, fits func(MemberEvidence) bool) (delta, total float64, known bool) {
 	for _, m := range e.Members {
-		after, ok := read(m.After, name)
+		after, ok := e.read(m.After, name)
 		if !ok || !fits(m) || m.Before == nil {
 			continue
 		}
-		before, _ := read(m.Before, name)
+		before, _ := e.read(m.Before, name)
 		if before > after {
 			before = 0
 		}
@@ -130,9 +159,10 @@ type traces struct {
 
 func (e Evidence) traces() traces {
 	t := traces{carried: map[string]string{}, excluded: map[string]string{}, devices: map[string][]string{}}
+	lines := e.table().lines()
 	for _, m := range e.Members {
 		for i, line := range m.Log {
-			if s := readLine(line, m.GPUs); s.kind != noSignal {
+			if s := readLine(lines, line, m.GPUs); s.Kind != NoSignal {
 				t.add(s, m.Name+": "+quote(line), i >= m.RunFrom)
 			}
 		}
@@ -140,37 +170,37 @@ func (e Evidence) traces() traces {
 	return t
 }
 
-func (t *traces) add(s signal, where string, inRun bool) {
+func (t *traces) add(s Signal, where string, inRun bool) {
 	keep := func(m map[string]string) {
-		if m[s.transport] == "" {
-			m[s.transport] = where
+		if m[s.Transport] == "" {
+			m[s.Transport] = where
 		}
 	}
 	count := func(n *float64, at *string) {
 		if inRun {
-			*n += s.count
+			*n += s.Count
 			if *at == "" {
 				*at = where
 			}
 		}
 	}
-	switch s.kind {
-	case carried:
+	switch s.Kind {
+	case Carried:
 		keep(t.carried)
-		for _, d := range s.devices {
-			if !slices.Contains(t.devices[s.transport], d) {
-				t.devices[s.transport] = append(t.devices[s.transport], d)
+		for _, d := range s.Devices {
+			if !slices.Contains(t.devices[s.Transport], d) {
+				t.devices[s.Transport] = append(t.devices[s.Transport], d)
 			}
 		}
-	case excluded:
+	case Excluded:
 		keep(t.excluded)
-	case echo:
+	case Echo:
 		t.echo = where
-	case moved:
+	case Moved:
 		count(&t.moved, &t.movedAt)
-	case recomputed:
+	case Recomputed:
 		count(&t.recomputed, &t.recomputedAt)
-	case failed:
+	case Failed:
 		count(&t.failed, &t.failedAt)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	kinds := append(Transfers(), Services()...)
+	kinds := append(Connectors().Transfers(), Services()...)
 	if _, err := steps.NewRegistry(kinds...); err != nil {
 		t.Error(err)
 	}
@@ -54,9 +54,9 @@ func TestValidateTransfer(t *testing.T) {
 		"env":           {"custom", map[string]cty.Value{"env": cty.MapVal(map[string]cty.Value{"A B": cty.StringVal("x")})}, []string{"env", "A B"}},
 		"empty buffer":  {"lmcache", map[string]cty.Value{"buffer": cty.Zero}, []string{"buffer"}},
 	} {
-		i := slices.IndexFunc(Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
+		i := slices.IndexFunc(Connectors().Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
 		var got []string
-		for _, p := range Transfers()[i].Validate(steps.Object{Attrs: tt.attrs}) {
+		for _, p := range Connectors().Transfers()[i].Validate(steps.Object{Attrs: tt.attrs}) {
 			got = append(got, p.Path...)
 		}
 		if !slices.Equal(got, tt.want) {

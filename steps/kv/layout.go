@@ -15,14 +15,17 @@ const RouterName = "router"
 // are taken, how each is started.
 type Layout struct {
 	spec     steps.DeploymentSpec
-	members  []*member
+	members  []*Member
 	services []*service
-	preset   *preset // of the members, nil where no KV cache moves
-	parts    []part  // connectors of the transfer: one, or the children of multi
+	table    Table
+	// connector and form of the transfer, nil where no KV cache moves.
+	connector *Connector
+	form      *Form
+	parts     []part // connectors of the transfer: one, or the children of multi
 }
 
-// member is a server of the deployment with its part in the transfer.
-type member struct {
+// Member is a server of the deployment with its part in the transfer.
+type Member struct {
 	steps.Member
 	index    int    // in the deployment
 	role     string // of the transfer, "" without one
@@ -33,15 +36,21 @@ type member struct {
 	ports    []PortNeed
 }
 
-func (m *member) produces() bool { return m.role == steps.RoleProducer || m.role == steps.RoleBoth }
-func (m *member) consumes() bool { return m.role == steps.RoleConsumer || m.role == steps.RoleBoth }
+// Produces reports whether the member prefills for others.
+func (m *Member) Produces() bool { return m.role == steps.RoleProducer || m.role == steps.RoleBoth }
+
+// Consumes reports whether the member decodes what others have prefilled.
+func (m *Member) Consumes() bool { return m.role == steps.RoleConsumer || m.role == steps.RoleBoth }
+
+// Ranks of the member, each of which a connector may listen for.
+func (m *Member) Ranks() int { return m.tensor * m.replicas }
 
 // NewLayout checks a deployment. Errors name the member or the block and, where an
 // engine's version lacks something, the versions that have it.
-func NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
-	l := &Layout{spec: spec}
+func (t Table) NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
+	l := &Layout{table: t, spec: spec}
 	for _, step := range []func() error{
-		l.addMembers, l.addServices, l.checkNames, l.assignRoles, l.choosePreset,
+		l.addMembers, l.addServices, l.checkNames, l.assignRoles, l.chooseForm,
 		l.checkRouter, l.checkServices, l.checkMembers, l.planPorts,
 	} {
 		if err := step(); err != nil {
@@ -56,7 +65,7 @@ func (l *Layout) addMembers() error {
 		return fmt.Errorf("the deployment has no server")
 	}
 	for i, m := range l.spec.Members {
-		mem := &member{Member: m, index: i, version: parseVersion(m.Spec.Version)}
+		mem := &Member{Member: m, index: i, version: parseVersion(m.Spec.Version)}
 		var err error
 		if mem.tensor, err = mem.size("tensor_parallel_size", "tp_size", "tp"); err != nil {
 			return err
@@ -112,11 +121,11 @@ func (l *Layout) Order() [][]string {
 		services = append(services, s.spec.Name)
 	}
 	add(services)
-	if l.any(func(p *preset) bool { return p.consumersFirst }) {
-		add(l.started(func(m *member) bool { return m.role == steps.RoleConsumer }))
-		add(l.started(func(m *member) bool { return m.role != steps.RoleConsumer }))
+	if l.any(func(f *Form) bool { return f.ConsumersFirst }) {
+		add(l.started(func(m *Member) bool { return m.role == steps.RoleConsumer }))
+		add(l.started(func(m *Member) bool { return m.role != steps.RoleConsumer }))
 	} else {
-		add(l.started(func(*member) bool { return true }))
+		add(l.started(func(*Member) bool { return true }))
 	}
 	if l.spec.Router != nil {
 		add([]string{RouterName})
@@ -125,7 +134,7 @@ func (l *Layout) Order() [][]string {
 }
 
 // started lists the members that the pipeline starts and that fit.
-func (l *Layout) started(fits func(*member) bool) []string {
+func (l *Layout) started(fits func(*Member) bool) []string {
 	var names []string
 	for _, m := range l.members {
 		if m.Spec.URL == "" && fits(m) {
@@ -159,15 +168,15 @@ func (l *Layout) Ports() []PortNeed {
 	return needs
 }
 
-func (l *Layout) member(name string) *member {
-	i := slices.IndexFunc(l.members, func(m *member) bool { return m.Name == name })
+func (l *Layout) member(name string) *Member {
+	i := slices.IndexFunc(l.members, func(m *Member) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}
 	return l.members[i]
 }
 
-func (l *Layout) count(fits func(*member) bool) int {
+func (l *Layout) count(fits func(*Member) bool) int {
 	n := 0
 	for _, m := range l.members {
 		if fits(m) {

@@ -129,7 +129,7 @@ func twoAndTwo() steps.DeploymentSpec {
 func TestRenderGolden(t *testing.T) {
 	for name, spec := range goldens() {
 		t.Run(name, func(t *testing.T) {
-			l, err := NewLayout(spec)
+			l, err := Connectors().NewLayout(spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func show(t *testing.T, l *Layout) string {
 	return b.String()
 }
 
-func showMember(t *testing.T, b *strings.Builder, m *member, e Extra) {
+func showMember(t *testing.T, b *strings.Builder, m *Member, e Extra) {
 	t.Helper()
 	fmt.Fprintf(b, "server %s, %s %s, role %q\n", m.Name, m.Spec.Engine, m.Spec.Version, m.role)
 	for _, a := range e.Args {
@@ -250,21 +250,23 @@ func TestGoldenFilesHaveCases(t *testing.T) {
 }
 
 // Each row of the table is rendered by a golden file.
-func TestEveryPresetIsShown(t *testing.T) {
-	seen := map[*preset]bool{}
+func TestEveryFormIsShown(t *testing.T) {
+	seen := map[*Form]bool{}
 	for _, spec := range goldens() {
-		l, err := NewLayout(spec)
+		l, err := Connectors().NewLayout(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen[l.preset] = true
+		seen[l.form] = true
 		for _, p := range l.parts {
-			seen[p.preset] = true
+			seen[p.form] = true
 		}
 	}
-	for i := range presets {
-		if !seen[&presets[i]] {
-			t.Errorf("no golden file for %s of %s", presets[i].connector, presets[i].releases())
+	for _, c := range Connectors() {
+		for i, f := range c.Forms {
+			if !f.Unlisted && !seen[&c.Forms[i]] {
+				t.Errorf("no golden file for %s of %s", c.Name, f.releases())
+			}
 		}
 	}
 }

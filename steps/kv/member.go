@@ -17,7 +17,7 @@ func canonical(name string) string {
 }
 
 // arg finds an argument that the file sets.
-func (m *member) arg(names ...string) (any, bool) {
+func (m *Member) arg(names ...string) (any, bool) {
 	for _, a := range m.Spec.Args {
 		if a.Value != nil && slices.Contains(names, canonical(a.Name)) {
 			return a.Value, true
@@ -27,7 +27,7 @@ func (m *member) arg(names ...string) (any, bool) {
 }
 
 // env finds a variable that the file sets.
-func (m *member) env(name string) (string, bool) {
+func (m *Member) env(name string) (string, bool) {
 	for _, e := range m.Spec.Env {
 		if e.Name == name {
 			return e.Value, true
@@ -37,7 +37,7 @@ func (m *member) env(name string) (string, bool) {
 }
 
 // size of a parallelism, 1 unless set.
-func (m *member) size(names ...string) (int, error) {
+func (m *Member) size(names ...string) (int, error) {
 	v, ok := m.arg(names...)
 	if !ok {
 		return 1, nil
@@ -49,9 +49,9 @@ func (m *member) size(names ...string) (int, error) {
 	return n, nil
 }
 
-// need is a port of the member. Where the file sets the port itself, by a variable or
+// Need is a port of the member. Where the file sets the port itself, by a variable or
 // an argument, it is fixed.
-func (m *member) need(purpose string, engineDefault, count, spacing int, setBy string) (PortNeed, error) {
+func (m *Member) Need(purpose string, engineDefault, count, spacing int, setBy string) (PortNeed, error) {
 	n := PortNeed{Port: Port{m.Name, purpose}, Count: count, Spacing: max(spacing, count), Default: engineDefault}
 	text, kind, ok := "", "env", false
 	if setBy != "" && unicode.IsUpper(rune(setBy[0])) {
@@ -118,10 +118,10 @@ func (l *Layout) planPorts() error {
 		if m.Spec.URL != "" {
 			continue
 		}
-		plans := []func(*member) ([]PortNeed, error){l.enginePorts}
+		plans := []func(*Member) ([]PortNeed, error){l.enginePorts}
 		for _, p := range l.parts {
-			if p.preset != nil && p.preset.ports != nil {
-				plans = append(plans, p.preset.ports)
+			if p.form != nil && p.form.Ports != nil {
+				plans = append(plans, p.form.Ports)
 			}
 		}
 		for _, plan := range plans {
@@ -136,84 +136,19 @@ func (l *Layout) planPorts() error {
 }
 
 // enginePorts are those that a server needs whatever moves its KV cache.
-func (l *Layout) enginePorts(m *member) ([]PortNeed, error) {
+func (l *Layout) enginePorts(m *Member) ([]PortNeed, error) {
 	http := PortNeed{Port: Port{m.Name, PortHTTP}, Count: 1, Spacing: 1, Fixed: m.Spec.Port, Default: 8000}
-	if l.count(func(m *member) bool { return m.Spec.URL == "" }) < 2 && l.spec.Transfer == nil {
+	if l.count(func(m *Member) bool { return m.Spec.URL == "" }) < 2 && l.spec.Transfer == nil {
 		return []PortNeed{http}, nil
 	}
-	switch m.Spec.Engine {
-	case sglang:
-		// Its own further ports begin 233 above this one.
-		http.Spacing, http.Default = 300, 30000
-		n, err := m.need(PortNCCL, 0, 1, 1, "nccl_port")
-		return []PortNeed{http, n}, err
-	case vllm:
-		n, err := m.need(PortInternal, 0, 1, internalSpan, m.internalVariable())
-		return []PortNeed{http, n}, err
+	e := m.engine()
+	if e.ports == nil {
+		return []PortNeed{http}, nil
 	}
-	return []PortNeed{http}, nil
-}
-
-// internalSpan is how far two servers' searches for free ports are kept apart: servers
-// that start together otherwise find the same one.
-const internalSpan = 100
-
-// internalVariable is the variable from which a vLLM server starts to look for ports.
-func (m *member) internalVariable() string {
-	if m.replicas > 1 {
-		return "VLLM_DP_MASTER_PORT"
-	}
-	return "VLLM_PORT"
+	http.Spacing, http.Default = e.httpSpacing, e.httpDefault
+	more, err := e.ports(m)
+	return append([]PortNeed{http}, more...), err
 }
 
 // one makes the list of a single need.
 func one(n PortNeed, err error) ([]PortNeed, error) { return []PortNeed{n}, err }
-
-func sideChannel(m *member) ([]PortNeed, error) {
-	return one(m.need(PortSideChannel, 5600, m.replicas*m.tensor, 0, "VLLM_NIXL_SIDE_CHANNEL_PORT"))
-}
-
-func mooncakeBootstrap(m *member) ([]PortNeed, error) {
-	if !m.produces() {
-		return nil, nil
-	}
-	return one(m.need(PortBootstrap, 8998, 1, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
-}
-
-// mooncakeSideChannel: before there was a bootstrap server each worker listened on its own.
-func mooncakeSideChannel(m *member) ([]PortNeed, error) {
-	if !m.produces() {
-		return nil, nil
-	}
-	return one(m.need(PortBootstrap, 8998, m.replicas*m.tensor, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
-}
-
-func sglangBootstrap(m *member) ([]PortNeed, error) {
-	if !m.produces() {
-		return nil, nil
-	}
-	return one(m.need(PortBootstrap, 8998, 1, 0, "disaggregation_bootstrap_port"))
-}
-
-// pipePort: both ends of a V0 pipe listen on several ports from theirs on, up to 100
-// further where they share a machine.
-func pipePort(m *member) ([]PortNeed, error) { return one(m.need(PortKV, 13003, 1, 200, "")) }
-
-func p2pPort(m *member) ([]PortNeed, error) {
-	return one(m.need(PortKV, 14579, m.replicas*m.tensor, 0, ""))
-}
-
-// pyncclPort: the producer binds two pipes for each rank, the consumer connects.
-func pyncclPort(m *member) ([]PortNeed, error) {
-	if !m.produces() {
-		return nil, nil
-	}
-	return one(m.need(PortKV, 14579, 2*m.tensor, 0, ""))
-}
-
-func lmcachePort(m *member) ([]PortNeed, error) {
-	if m.role != steps.RoleConsumer {
-		return nil, nil
-	}
-	return one(m.need(PortKV, 55555, m.tensor, 0, ""))
-}

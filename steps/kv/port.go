@@ -64,17 +64,17 @@ func (l *Layout) Symbolic() Assigned {
 	return in
 }
 
-// number is a port in a rendering: a number once it is taken, its symbol before.
-type number struct {
+// Number is a port in a rendering: a number once it is taken, its symbol before.
+type Number struct {
 	port   Port
 	n      int
 	offset int
 }
 
-func (in Assigned) number(p Port) number { return number{port: p, n: in.Ports[p]} }
+func (in Assigned) number(p Port) Number { return Number{port: p, n: in.Ports[p]} }
 
 // String writes the port as text.
-func (n number) String() string {
+func (n Number) String() string {
 	switch {
 	case n.n != 0:
 		return strconv.Itoa(n.n + n.offset)
@@ -85,7 +85,7 @@ func (n number) String() string {
 }
 
 // value writes the port as a number where it has one.
-func (n number) value() any {
+func (n Number) value() any {
 	if n.n != 0 {
 		return int64(n.n + n.offset)
 	}
@@ -143,51 +143,4 @@ func (in Assigned) complete(needs []PortNeed) error {
 		taken = append(taken, s)
 	}
 	return nil
-}
-
-// Assign chooses a port for every need of one host: those that the file asks for, then
-// free ones between first and last, far enough apart. free says whether a port can be
-// had; it is asked for each port once that nothing else of the launch gets.
-func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Port]int, error) {
-	ports := map[Port]int{}
-	var kept [][2]int // spans that nothing else may get
-	for _, n := range needs {
-		if n.Fixed != 0 {
-			ports[n.Port] = n.Fixed
-			kept = append(kept, [2]int{n.Fixed, n.Fixed + n.Count})
-		}
-	}
-	for _, n := range needs {
-		if n.Fixed != 0 {
-			continue
-		}
-		at, ok := place(n, first, last, kept, free)
-		if !ok {
-			return nil, fmt.Errorf("no %d free ports in a row between %d and %d for %s of %s; stop what listens there", n.Count, first, last, n.Purpose, n.Process)
-		}
-		ports[n.Port] = at
-		kept = append(kept, [2]int{at, at + n.Spacing})
-	}
-	return ports, nil
-}
-
-// place finds the lowest start of a need that touches no kept span and has free ports.
-func place(n PortNeed, first, last int, kept [][2]int, free func(int) bool) (int, bool) {
-search:
-	for at := first; at+n.Spacing-1 <= last; {
-		for _, k := range kept {
-			if at < k[1] && k[0] < at+n.Spacing {
-				at = k[1]
-				continue search
-			}
-		}
-		for i := range n.Count {
-			if !free(at + i) {
-				at += i + 1
-				continue search
-			}
-		}
-		return at, true
-	}
-	return 0, false
 }

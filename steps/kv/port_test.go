@@ -25,7 +25,7 @@ func drawDeployment(t *rapid.T) *Layout {
 			m.Port = 21000 + 1000*i + rapid.IntRange(0, 400).Draw(t, "port")
 		}
 	}
-	l, err := NewLayout(spec)
+	l, err := Connectors().NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestAssignSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestRenderRefusesPorts(t *testing.T) {
-	l, err := NewLayout(pair("vllm", "", "nixl", transfer("nixl", TCP)))
+	l, err := Connectors().NewLayout(pair("vllm", "", "nixl", transfer("nixl", TCP)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestRenderRefusesPorts(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	l, err := NewLayout(pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)))
+	l, err := Connectors().NewLayout(pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestServiceOfTheFile(t *testing.T) {
 		Name: "meta", Kind: "etcd", Executable: []string{"numactl", "etcd"}, Port: 2379,
 		Args: []steps.Arg{{Name: "data_dir", Value: "/data"}, {Name: "log_level", Value: "debug"}, {Name: "enable_pprof", Value: true}, {Name: "off", Value: nil}},
 	}}
-	l, err := NewLayout(spec)
+	l, err := Connectors().NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,8 +85,8 @@ func (e Evidence) blockTokens() float64 {
 	if block == 0 {
 		block = usualBlock
 	}
-	if e.Transfer.Connector == "lmcache" || e.Transfer.Connector == "multi" {
-		block = max(block, 255)
+	if c := e.table().find(e.Transfer.Connector); c != nil {
+		block = max(block, float64(c.Chunk))
 	}
 	return block + 1
 }
@@ -191,8 +191,8 @@ func (c *trial) byBytes(failures float64) bool {
 		c.movement = finding{Unproven, "no server took KV from another, which is right only if no prefix of the workload repeats"}
 	case total == 0 && c.e.Requests > 0:
 		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer at all"}
-	// SGLang's figure is a gauge of the last transfers in some releases and can stand still.
-	case c.e.Engine == sglang:
+	// A gauge of the last transfers can stand still.
+	case engineNamed(c.e.Engine).gauge:
 		return false
 	case c.e.Requests > 0:
 		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer during the run"}
@@ -265,8 +265,10 @@ func (e Evidence) wouldProveMovement() string {
 	if slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.After == nil }) {
 		return "the servers' metrics could not be read"
 	}
-	if e.Engine == vllm && parseVersion(e.Version).within("", "0.10") {
-		return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would tell"
+	if silent := engineNamed(e.Engine).silent; silent != nil {
+		if why := silent(parseVersion(e.Version)); why != "" {
+			return why
+		}
 	}
 	return "the servers have no counters of transfers; the machine's network counters, or a newer version, would tell"
 }
@@ -274,8 +276,8 @@ func (e Evidence) wouldProveMovement() string {
 // hearTransport finds out over what KV moved: by devices that carried it, else by what
 // the libraries wrote when they connected.
 func (c *trial) hearTransport() {
-	if c.e.Transfer.Connector == "example" {
-		c.transport = finding{Proved, "through files in a shared folder"}
+	if connector := c.e.table().find(c.e.Transfer.Connector); connector != nil && connector.Through != "" {
+		c.transport = finding{Proved, "through " + connector.Through}
 		return
 	}
 	seen := c.seen()
@@ -345,7 +347,7 @@ func (c *trial) overNCCL(seen map[string]string) finding {
 			return finding{Proved, "over NCCL by " + display(t)}
 		}
 	}
-	return finding{Unproven, "nothing tells that NCCL carried it; " + wouldProve("NCCL")}
+	return finding{Unproven, "nothing tells that NCCL carried it; " + nccl.hint}
 }
 
 // over holds what was seen to the declared transport.
@@ -359,7 +361,7 @@ func (c *trial) over(want string, seen map[string]string) finding {
 		return finding{Contradicted, fmt.Sprintf("declared %s, which a server does not have: %s", display(want), line)}
 	}
 	if len(seen) == 0 {
-		return finding{Unproven, fmt.Sprintf("nothing tells that %s carried it; %s", display(want), wouldProve(c.e.Transfer.Connector))}
+		return finding{Unproven, fmt.Sprintf("nothing tells that %s carried it; %s", display(want), c.e.table().find(c.e.Transfer.Connector).hint())}
 	}
 	if len(c.e.Transfer.Devices) > 0 && want == RDMA {
 		for _, d := range c.t.devices[want] {
@@ -369,17 +371,4 @@ func (c *trial) over(want string, seen map[string]string) finding {
 		}
 	}
 	return finding{Proved, "over " + display(want)}
-}
-
-// wouldProve says what a connector's library must be told to tell.
-func wouldProve(connector string) string {
-	switch connector {
-	case "nixl", "lmcache":
-		return "UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"
-	case "NCCL", "p2p_nccl", "pynccl":
-		return "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET in the servers' env would"
-	case "mooncake", "mooncake_store":
-		return "Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"
-	}
-	return "counters of the network devices would"
 }

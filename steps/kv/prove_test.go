@@ -207,11 +207,11 @@ func TestUCXLanes(t *testing.T) {
 		"x intra-node cfg#1 rma(cuda_copy/cuda)":                 "",
 		"x intra-node cfg#1 rma(":                                "",
 	} {
-		if got := readLine(line, 1); got.transport != want {
-			t.Errorf("%s: %q, want %q", line, got.transport, want)
+		if got := readLine(Connectors().lines(), line, 1); got.Transport != want {
+			t.Errorf("%s: %q, want %q", line, got.Transport, want)
 		}
 	}
-	if got := readLine(logUCXRDMA, 1).devices; !slices.Equal(got, []string{"mlx5_0", "mlx5_1"}) {
+	if got := readLine(Connectors().lines(), logUCXRDMA, 1).Devices; !slices.Equal(got, []string{"mlx5_0", "mlx5_1"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -273,7 +273,7 @@ func FuzzProve(f *testing.F) {
 				t.Fatalf("%q", text)
 			}
 		}
-		if s := readLine(log, 1); !(s.count >= 0) {
+		if s := readLine(Connectors().lines(), log, 1); !(s.Count >= 0) {
 			t.Fatalf("%+v", s)
 		}
 	})

@@ -217,7 +217,7 @@ func TestRefusals(t *testing.T) {
 		"empty": {steps.DeploymentSpec{Addr: "deployment.d"}, `deployment.d: the deployment has no server`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewLayout(tt.spec)
+			_, err := Connectors().NewLayout(tt.spec)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
@@ -257,18 +257,18 @@ func TestRefusesServersOfSeveralNodes(t *testing.T) {
 		args                       []steps.Arg
 		want                       string
 	}{
-		"nixl":          {connector: "nixl", engine: vllm, version: "0.33.0"},
-		"old nixl":      {connector: "nixl", engine: vllm, version: "0.11.0", want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
-		"sglang":        {connector: "mooncake", engine: sglang, version: "0.5.23"},
-		"p2p_nccl":      {connector: "p2p_nccl", engine: vllm, version: "0.11.0", want: "joins servers of one node only"},
-		"a Ray cluster": {connector: "nixl", engine: vllm, version: "0.33.0", args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
+		"nixl":          {connector: "nixl", engine: VLLM, version: "0.33.0"},
+		"old nixl":      {connector: "nixl", engine: VLLM, version: "0.11.0", want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
+		"sglang":        {connector: "mooncake", engine: SGLang, version: "0.5.23"},
+		"p2p_nccl":      {connector: "p2p_nccl", engine: VLLM, version: "0.11.0", want: "joins servers of one node only"},
+		"a Ray cluster": {connector: "nixl", engine: VLLM, version: "0.33.0", args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			member := func(name, role string) steps.Member {
 				return steps.Member{Name: name, Role: role, Spec: steps.ServerSpec{Engine: tt.engine, Version: tt.version, Executable: []string{"x"}, Model: "m", Nodes: 2, Args: tt.args}}
 			}
 			protocol := map[string]string{"nixl": "nixl", "mooncake": "sglang", "p2p_nccl": "p2p_nccl"}[tt.connector]
-			_, err := NewLayout(steps.DeploymentSpec{
+			_, err := Connectors().NewLayout(steps.DeploymentSpec{
 				Addr: "deployment.d", Members: []steps.Member{member("p", steps.RoleProducer), member("d", steps.RoleConsumer)},
 				Transfer: &steps.TransferSpec{Connector: tt.connector}, Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"p"}, Decode: []string{"d"}},
 			})

@@ -106,7 +106,7 @@ func (l *Layout) router(in Assigned) *Router {
 	}
 	r := &Router{
 		Protocol: spec.Protocol, Host: in.host(RouterName), Port: in.Ports[Port{RouterName, PortHTTP}],
-		NoParams: l.primary() != nil && l.primary().noParams,
+		NoParams: l.primary() != nil && l.primary().NoParams,
 	}
 	for _, name := range spec.Prefill {
 		r.Prefill = append(r.Prefill, l.routed(name, in))
@@ -123,11 +123,11 @@ func (l *Layout) routed(name string, in Assigned) Backend {
 	if b.URL == "" {
 		b.URL = in.url(name, PortHTTP)
 	}
-	for _, n := range m.ports {
-		switch {
-		case n.Purpose == PortBootstrap && slices.Contains([]string{"mooncake", "sglang"}, l.spec.Router.Protocol):
+	if f := l.primary(); f != nil && slices.ContainsFunc(m.ports, func(n PortNeed) bool { return n.Purpose == f.Announce }) {
+		switch f.Announce {
+		case PortBootstrap:
 			b.Bootstrap = in.address(name, PortBootstrap)
-		case n.Purpose == PortKV && l.spec.Router.Protocol == "p2p_nccl":
+		case PortKV:
 			b.KV = in.address(name, PortKV)
 		}
 	}

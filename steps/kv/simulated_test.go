@@ -105,7 +105,7 @@ var engines = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()
 // launch starts a deployment in the layout's order. fail are failures to play, by member.
 func launch(t *testing.T, spec steps.DeploymentSpec, fail map[string]string) *pair {
 	t.Helper()
-	layout, err := kv.NewLayout(spec)
+	layout, err := kv.Connectors().NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

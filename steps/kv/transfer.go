@@ -18,6 +18,8 @@ const (
 	TCP    = "tcp"
 	RDMA   = "rdma"
 	NVLink = "nvlink"
+	// Files is what carries KV through a shared folder; no file asks for it.
+	Files = "disk"
 )
 
 // Who moves the blocks.
@@ -26,67 +28,19 @@ const (
 	push = "push" // the prefill server writes
 )
 
-// connector is what is particular to one way of transfer in the language.
-type connector struct {
-	name, doc  string
-	transports []string // that it can use
-	options    []steps.Attr
-}
-
-// connectors of vLLM 0.6 to 0.33 and SGLang 0.5. The name is ours; the engine's own
-// comes from the table of presets.
-var connectors = []connector{
-	{"nixl", "NIXL: vLLM's NixlConnector and SGLang's nixl backend, over UCX.", []string{TCP, RDMA, NVLink}, []steps.Attr{
-		{Name: "mode", Type: cty.String, Enum: enum.Of(pull, push), Doc: "Who moves the blocks: pull, the default, lets the decode server read them; push lets the prefill server write them (vLLM 0.24 or later)."},
-	}},
-	{"mooncake", "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs service etcd or metadata.", []string{TCP, RDMA, NVLink}, nil},
-	{"mooncake_store", "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. Needs service mooncake_master.", []string{TCP, RDMA}, nil},
-	{"p2p_nccl", "vLLM's P2pNcclConnector, 0.9.2 until its removal after 0.23.", []string{NCCL, TCP, RDMA, NVLink}, nil},
-	{"pynccl", "vLLM's PyNcclConnector of the V0 engine (0.6.4 to 0.10), one prefill and one decode server.", []string{NCCL, TCP, RDMA, NVLink}, nil},
-	{"lmcache", "LMCache: vLLM's LMCacheConnectorV1. Between a prefill and a decode server it uses NIXL; what config has is written into LMCache's own file.", []string{TCP, RDMA, NVLink}, nil},
-	{"multi", "vLLM's MultiConnector: several connectors in a row, the first that has the blocks loads, all save. config = { connectors = [{ connector = \"nixl\" }, { connector = \"mooncake_store\" }] }.", []string{NCCL, TCP, RDMA, NVLink}, nil},
-	{"example", "vLLM's ExampleConnector (SharedStorageConnector before 0.13): files in a shared folder. For debugging.", nil, []steps.Attr{
-		{Name: "path", Type: cty.String, Doc: "Folder that all servers share; " + DefaultSharedPath + " unless set."},
-	}},
-	{"custom", "A connector that we do not know, handed to the engine as it is written here.", []string{NCCL, TCP, RDMA, NVLink}, []steps.Attr{
-		{Name: "connector", Type: cty.String, Required: true, Doc: "The engine's name of it: vLLM's kv_connector, SGLang's transfer backend."},
-		{Name: "module_path", Type: cty.String, Doc: "Python module that vLLM loads the connector from."},
-		{Name: "env", Type: cty.Map(cty.String), Doc: "Variables that every server gets unless it sets them itself."},
-	}},
-}
-
-// connectorOf finds a connector by its name; an unknown one has no transports.
-func connectorOf(name string) connector {
-	i := slices.IndexFunc(connectors, func(c connector) bool { return c.name == name })
-	if i < 0 {
-		return connector{name: name}
-	}
-	return connectors[i]
-}
-
-func connectorNames() []string {
-	names := make([]string, len(connectors))
-	for i, c := range connectors {
-		names[i] = c.name
-	}
-	return names
-}
-
-// modeOf a transfer: push, or "" for what is the default of the connector.
-func modeOf(t steps.TransferSpec) string {
-	if text(t.Options["mode"]) == push {
-		return push
-	}
-	return ""
-}
+// isPush reports whether a transfer is to be pushed where the connector's default is another.
+func isPush(t steps.TransferSpec) bool { return text(t.Options["mode"]) == push }
 
 // Transfers describes the kv_transfer blocks.
-func Transfers() []steps.Kind {
-	kinds := make([]steps.Kind, 0, len(connectors))
-	for _, c := range connectors {
+func (t Table) Transfers() []steps.Kind {
+	kinds := make([]steps.Kind, 0, len(t))
+	for _, c := range t {
+		if !c.listed() {
+			continue
+		}
 		kinds = append(kinds, steps.Kind{
-			Block: "kv_transfer", Name: c.name, Doc: c.doc,
-			Schema:   steps.Schema{Attrs: append(transferAttrs(), c.options...)},
+			Block: "kv_transfer", Name: c.Name, Doc: c.Doc,
+			Schema:   steps.Schema{Attrs: append(transferAttrs(), c.Options...)},
 			Validate: func(o steps.Object) []steps.Problem { return validateTransfer(c, o) },
 		})
 	}
@@ -105,15 +59,15 @@ func transferAttrs() []steps.Attr {
 
 var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
 
-func validateTransfer(c connector, o steps.Object) []steps.Problem {
+func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 	var found []steps.Problem
-	if t := o.Text("transport"); t != "" && !slices.Contains(c.transports, t) {
+	if t := o.Text("transport"); t != "" && !slices.Contains(c.Transports, t) {
 		detail := "It has no transport to choose."
-		if len(c.transports) > 0 {
-			detail = fmt.Sprintf("It can use %v.", c.transports)
+		if len(c.Transports) > 0 {
+			detail = fmt.Sprintf("It can use %v.", c.Transports)
 		}
 		found = append(found, steps.Problem{
-			Path: []string{"transport"}, Summary: fmt.Sprintf("%s cannot use %s", c.name, t), Detail: detail,
+			Path: []string{"transport"}, Summary: fmt.Sprintf("%s cannot use %s", c.Name, t), Detail: detail,
 		})
 	}
 	devices, err := o.Texts("devices")
@@ -130,9 +84,9 @@ func validateTransfer(c connector, o steps.Object) []steps.Problem {
 			Path: []string{"devices"}, Summary: "devices has no effect with nvlink", Warning: true,
 		})
 	}
-	if len(devices) > 0 && len(c.transports) == 0 {
+	if len(devices) > 0 && len(c.Transports) == 0 {
 		found = append(found, steps.Problem{
-			Path: []string{"devices"}, Summary: "devices has no effect with " + c.name, Detail: "It moves KV through files.", Warning: true,
+			Path: []string{"devices"}, Summary: "devices has no effect with " + c.Name, Detail: "It moves KV through " + c.Through + ".", Warning: true,
 		})
 	}
 	if o.Known("buffer") && o.Float("buffer") <= 0 {

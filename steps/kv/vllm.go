@@ -9,220 +9,134 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// failLoads makes a decode server answer with an error when KV does not arrive. Its
-// other choice, to compute it again in silence, is what a comparison of transports must
-// not measure. The setting came with 0.13.
-func failLoads(w *writer) {
-	if w.m.version.within("0.13", "") {
-		w.top["kv_load_failure_policy"] = "fail"
-	}
-}
+// VLLM is the engine's name in forms.
+const VLLM = "vllm"
 
-func nixlConfig(w *writer) {
-	failLoads(w)
-	w.setenv("VLLM_NIXL_SIDE_CHANNEL_HOST", w.in.host(w.m.Name))
-	w.setenv("VLLM_NIXL_SIDE_CHANNEL_PORT", w.port(PortSideChannel).String())
-}
-
-func mooncakeConfig(w *writer) {
-	failLoads(w)
-	if w.m.produces() {
-		w.setenv("VLLM_MOONCAKE_BOOTSTRAP_PORT", w.port(PortBootstrap).String())
-	}
-	if d := w.devices(); d != "" && w.p.spec.Transport != TCP {
-		w.extra["device_name"] = d
-	}
-}
-
-// mooncakeV0Config is the form of vLLM 0.6.4 to 0.8: one file, the same on both sides.
-func mooncakeV0Config(w *writer) {
-	v0Ranks(w, 2e9)
-	fields := map[string]any{
-		"prefill_url": w.in.address(w.peer(steps.RoleProducer).Name, PortKV),
-		"decode_url":  w.in.address(w.peer(steps.RoleConsumer).Name, PortKV),
-		"protocol":    v0Protocol(w.p.spec),
-		"device_name": v0Devices(w),
-	}
-	maps.Copy(fields, w.l.metadataServer(w.in))
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
-}
-
-// v0Ranks are the fields that connectors of the V0 engine have in common.
-func v0Ranks(w *writer, buffer int64) {
-	if w.p.spec.Buffer > 0 {
-		buffer = w.p.spec.Buffer
-	}
-	w.top["kv_rank"] = int64(w.m.rank)
-	w.top["kv_parallel_size"] = int64(len(w.l.members))
-	w.top["kv_buffer_size"] = buffer
-	v0Engine(w)
-}
-
-// v0Engine selects the engine that these connectors were made for, where V1 is the
-// default, and makes it tell what it received.
-func v0Engine(w *writer) {
-	if w.m.version.within("0.8", "") {
-		w.setenv("VLLM_USE_V1", "0")
-	}
-	// The only thing that these releases tell of a transfer is one line for each prompt.
-	if w.m.consumes() {
-		w.setenv("VLLM_LOGGING_LEVEL", "DEBUG")
-	}
-}
-
-// v0Protocol of the old transfer engine, which takes it from the file.
-func v0Protocol(t steps.TransferSpec) string {
-	if t.Transport == RDMA || t.Transport == "" && len(t.Devices) > 0 {
-		return "rdma"
-	}
-	return "tcp"
-}
-
-func v0Devices(w *writer) string {
-	if v0Protocol(w.p.spec) == "tcp" {
+var vllm = &engine{
+	name: VLLM, title: "vLLM", httpDefault: 8000, httpSpacing: 1,
+	ports: func(m *Member) ([]PortNeed, error) {
+		return one(m.Need(PortInternal, 0, 1, internalSpan, m.internalVariable()))
+	},
+	pinned: PortInternal,
+	pin: func(w *Writer) {
+		w.SetEnv(w.member.internalVariable(), w.Port(PortInternal).String())
+	},
+	write:     vllmWrite,
+	checkArgs: vllmCheckArgs,
+	counters: map[string][]string{
+		steps.CounterPrefixHits:   {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+		steps.CounterExternalHits: {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
+	},
+	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
+	silent: func(v version) string {
+		if v.within("", "0.10") {
+			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would tell"
+		}
 		return ""
-	}
-	return w.devices()
+	},
+	lines: []Line{
+		// vLLM 0.10 to 0.33, kv_connector/v1/metrics.py.
+		{Words: []string{"KV Transfer metrics:"}, Read: func(line string) Signal { return counted(line, "Num successful transfers=") }},
+		// vLLM 0.6.4 to 0.10 with VLLM_LOGGING_LEVEL=DEBUG, simple_connector.py; the store's
+		// connector of these releases warns of the second.
+		{Words: []string{"Successfully received all KVs and hidden states"}, Says: Signal{Kind: Moved}},
+		{Words: []string{"Failed to receive all KVs and hidden states"}, Says: Signal{Kind: Recomputed}},
+		// vLLM 0.13 to 0.33: the request is served without transfer.
+		{Words: []string{"will not utilize KVTransfer"}, Says: Signal{Kind: Recomputed}},
+		{Words: []string{"Missing transfer_id in kv_transfer_params"}, Says: Signal{Kind: Recomputed}},
+	},
 }
 
-// metadataServer says in a mooncake.json where peers find each other.
-func (l *Layout) metadataServer(in Assigned) map[string]any {
-	if s := l.service("etcd"); s != nil {
-		return map[string]any{"metadata_server": in.address(s.spec.Name, PortHTTP), "metadata_backend": "etcd"}
+// counted is a line with the number of what moved behind a text.
+func counted(line, behind string) Signal {
+	if n := figure(line, behind); n > 0 {
+		return Signal{Kind: Moved, Count: n}
 	}
-	if s := l.service("metadata"); s != nil {
-		return map[string]any{"metadata_server": in.url(s.spec.Name, PortHTTP) + "/metadata"}
-	}
-	if s := l.service("mooncake_master"); s != nil {
-		return map[string]any{"metadata_server": in.url(s.spec.Name, PortMetadata) + "/metadata"}
+	return Signal{}
+}
+
+func vllmCheckArgs(_ *Layout, m *Member) error {
+	for _, a := range m.Spec.Args {
+		head, _, _ := strings.Cut(canonical(a.Name), ".")
+		if head == "kv_transfer_config" && a.Value != nil {
+			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
+		}
 	}
 	return nil
 }
 
-// storeV0Config is the store of vLLM 0.8's V0 engine.
-func storeV0Config(w *writer) {
-	v0Engine(w)
-	w.top["kv_rank"] = int64(w.m.rank)
-	w.top["kv_parallel_size"] = int64(len(w.l.members))
-	fields := storeFields(w)
-	fields["local_hostname"] = w.in.host(w.m.Name)
-	fields["protocol"], fields["device_name"] = v0Protocol(w.p.spec), v0Devices(w)
-	maps.Copy(fields, w.l.metadataServer(w.in))
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
-	hashSeed(w)
-}
+// internalSpan is how far two servers' searches for free ports are kept apart: servers
+// that start together otherwise find the same one.
+const internalSpan = 100
 
-func storeConfig(w *writer) {
-	fields := storeFields(w)
-	fields["mode"] = "embedded"
-	fields["metadata_server"] = "P2PHANDSHAKE"
-	fields["protocol"], fields["device_name"] = v0Protocol(w.p.spec), v0Devices(w)
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
-	hashSeed(w)
-}
-
-func storeFields(w *writer) map[string]any {
-	segment := int64(4 << 30)
-	if w.p.spec.Buffer > 0 {
-		segment = w.p.spec.Buffer
+// internalVariable is the variable from which a vLLM server starts to look for ports.
+func (m *Member) internalVariable() string {
+	if m.replicas > 1 {
+		return "VLLM_DP_MASTER_PORT"
 	}
-	return map[string]any{
-		"master_server_address": w.in.address(w.l.service("mooncake_master").spec.Name, PortHTTP),
-		"global_segment_size":   segment,
-		"local_buffer_size":     int64(1 << 30),
+	return "VLLM_PORT"
+}
+
+// lifted are the settings in config that belong to kv_transfer_config itself; all others
+// are the connector's extra config.
+var lifted = []string{"kv_buffer_device", "kv_buffer_size", "kv_load_failure_policy", "enable_permute_local_kv"}
+
+// vllmWrite adds --kv-transfer-config and what its connectors read from the environment.
+func vllmWrite(w *Writer) {
+	l := w.layout
+	// The address that the server tells its peers; its own guess is the machine's first one.
+	w.SetEnv("VLLM_HOST_IP", w.Host())
+	configs := make([]any, len(l.parts))
+	for i, p := range l.parts {
+		configs[i] = transferConfig(w, p)
+	}
+	config := configs[0]
+	if l.connector.several {
+		extra := maps.Clone(l.spec.Transfer.Config)
+		extra["connectors"] = configs
+		w.Top = map[string]any{"kv_connector": l.form.Class, "kv_role": "kv_" + w.member.role, "kv_connector_extra_config": extra}
+		failLoads(w)
+		config = w.Top
+	}
+	w.args = append(w.args, steps.Arg{Name: "kv_transfer_config", Value: config})
+}
+
+// transferConfig is the configuration of one connector. It adds the variables that the
+// connector reads to w.
+func transferConfig(w *Writer, p part) map[string]any {
+	if p.form == nil {
+		return p.raw
+	}
+	w.part = p
+	w.Top = map[string]any{"kv_connector": p.form.class(p.spec), "kv_role": "kv_" + w.member.role}
+	w.Extra = map[string]any{}
+	if p.form.Config != nil {
+		p.form.Config(w)
+	}
+	p.form.Library.write(w)
+	for name, v := range p.spec.Config {
+		switch {
+		case p.form.OwnFile != nil && p.form.OwnFile(name):
+		case slices.Contains(lifted, name):
+			w.Top[name] = v
+		default:
+			w.Extra[name] = v
+		}
+	}
+	if len(w.Extra) > 0 {
+		w.Top["kv_connector_extra_config"] = w.Extra
+	}
+	return w.Top
+}
+
+// failLoads makes a decode server answer with an error when KV does not arrive. Its
+// other choice, to compute it again in silence, is what a comparison of transports must
+// not measure. The setting came with 0.13.
+func failLoads(w *Writer) {
+	if w.member.version.within("0.13", "") {
+		w.Top["kv_load_failure_policy"] = "fail"
 	}
 }
 
 // hashSeed makes all servers give the same prefix the same key.
-func hashSeed(w *writer) { w.setenv("PYTHONHASHSEED", "0") }
-
-// p2pConfig: numbers are texts in this connector's configuration. It gets no proxy_ip:
-// then the servers do not announce themselves, and our router, which knows them, needs
-// no ear for that.
-func p2pConfig(w *writer) {
-	w.top["kv_port"] = w.port(PortKV).String()
-	w.top["kv_buffer_size"] = "8e9"
-	if w.p.spec.Buffer > 0 {
-		w.top["kv_buffer_size"] = fmt.Sprint(w.p.spec.Buffer)
-	}
-	if w.m.role == steps.RoleProducer {
-		w.top["kv_buffer_size"] = "1e1" // it sends and keeps nothing
-	}
-	w.extra["send_type"] = "PUT_ASYNC"
-}
-
-func pyncclConfig(w *writer) {
-	v0Ranks(w, 5e9)
-	producer := w.peer(steps.RoleProducer).Name
-	w.top["kv_ip"] = w.in.host(producer)
-	w.top["kv_port"] = w.in.number(Port{producer, PortKV}).value()
-}
-
-// lmcacheExtra are the settings of LMCache that vLLM hands over; all others are in
-// LMCache's own file.
-func lmcacheExtra(name string) bool {
-	return strings.HasPrefix(name, "lmcache.") || slices.Contains(append(lifted, "discard_partial_chunks", "lmcache_rpc_port"), name)
-}
-
-func lmcacheConfig(w *writer) {
-	settings := map[string]any{}
-	if w.m.role != steps.RoleBoth {
-		w.extra["discard_partial_chunks"] = false
-		w.extra["lmcache_rpc_port"] = fmt.Sprintf("%s%d", w.m.role, w.m.rank)
-		lmcachePair(w, settings)
-	}
-	for name, v := range w.p.spec.Config {
-		if !lmcacheExtra(name) {
-			settings[name] = v
-		}
-	}
-	if len(settings) > 0 {
-		w.file("lmcache.yaml", "LMCACHE_CONFIG_FILE", yaml(settings))
-	}
-	hashSeed(w)
-	w.setenv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
-}
-
-// lmcachePair is LMCache over NIXL: the decode server listens, the prefill server sends.
-func lmcachePair(w *writer, settings map[string]any) {
-	buffer := int64(1 << 30)
-	if w.p.spec.Buffer > 0 {
-		buffer = w.p.spec.Buffer
-	}
-	role := "sender"
-	if w.m.role == steps.RoleConsumer {
-		role = "receiver"
-	}
-	receiver := w.peer(steps.RoleConsumer).Name
-	maps.Copy(settings, map[string]any{
-		"local_cpu": false, "max_local_cpu_size": 0, "max_local_disk_size": 0,
-		"enable_nixl": true, "nixl_role": role,
-		"nixl_peer_host": w.in.host(receiver), "nixl_peer_port": w.in.number(Port{receiver, PortKV}).value(),
-		"nixl_buffer_size": buffer, "nixl_buffer_device": "cuda", "nixl_enable_gc": true,
-	})
-}
-
-// DefaultSharedPath is the folder of the example connector unless the file names one.
-const DefaultSharedPath = "/tmp/pipeline-kv"
-
-func exampleConfig(w *writer) {
-	w.extra["shared_storage_path"] = DefaultSharedPath
-	if path := text(w.p.spec.Options["path"]); path != "" {
-		w.extra["shared_storage_path"] = path
-	}
-}
-
-func customConfig(w *writer) {
-	w.top["kv_connector"] = text(w.p.spec.Options["connector"])
-	if module := text(w.p.spec.Options["module_path"]); module != "" {
-		w.top["kv_connector_module_path"] = module
-	}
-	customEnv(w)
-}
-
-func customEnv(w *writer) {
-	env, _ := w.p.spec.Options["env"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		w.setenv(name, text(env[name]))
-	}
-}
+func hashSeed(w *Writer) { w.SetEnv("PYTHONHASHSEED", "0") }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // source says where the KV of a request is.
@@ -61,8 +63,8 @@ func (k *kvSide) fetch(ctx context.Context, at time.Duration, src source, tokens
 		return 0, at, err
 	}
 	got, at, err := k.get(ctx, at, address, src, tokens)
-	if err == nil && k.plan.family == familyV0 {
-		k.log.receivedV0(k, got > 0)
+	if err == nil && k.plan.Exchange == kv.LookupBuffer {
+		k.log.received(k, got > 0, "simple_connector.py:303")
 	}
 	return got, at, err
 }
@@ -82,7 +84,7 @@ func (k *kvSide) locate(ctx context.Context, src *source) (string, error) {
 	switch {
 	case src.bootstrap != "":
 		address, err = k.queryBootstrap(ctx, src)
-	case k.plan.metadata != "":
+	case k.plan.Metadata != "":
 		address, err = k.lookup(ctx)
 	default:
 		err = fmt.Errorf("%w: %w", errLoad, errNoPeer)
@@ -104,7 +106,7 @@ func (k *kvSide) get(ctx context.Context, at time.Duration, address string, src 
 	}
 	defer conn.release()
 	switch {
-	case f.Op == "miss" && (k.plan.family == familyV0 || k.plan.family == familyContent):
+	case f.Op == "miss" && (k.plan.Exchange == kv.LookupBuffer || k.plan.Exchange == kv.ByContent):
 		return 0, at, nil
 	case f.Op != "kv" || f.Tokens > tokens:
 		return 0, at, fmt.Errorf("%w: %s has no blocks for %s", errLoad, address, src.key)
@@ -117,7 +119,7 @@ func (k *kvSide) get(ctx context.Context, at time.Duration, address string, src 
 		conn.broken = true
 		return 0, at, fmt.Errorf("%w: transfer from %s: %w", errLoad, address, err)
 	}
-	if !k.plan.push || k.launch.engine == engineSGLang {
+	if k.plan.CountLoads {
 		k.counters.moved(k.bytes(f.Tokens), end-at)
 	}
 	return f.Tokens, end, nil
@@ -176,7 +178,7 @@ func (k *kvSide) put(at time.Duration, address, key string, tokens int) (time.Du
 
 // fileOf is the shared file of a prompt's KV.
 func (k *kvSide) fileOf(key string) string {
-	return filepath.Join(k.plan.folder, strings.ReplaceAll(key, "/", "-"), "kv.json")
+	return filepath.Join(k.plan.Folder, strings.ReplaceAll(key, "/", "-"), "kv.json")
 }
 
 type kvFile struct {
@@ -260,7 +262,7 @@ type bootstrapEntry struct {
 
 // queryBootstrap asks a bootstrap server for the address of the engine behind it.
 func (k *kvSide) queryBootstrap(ctx context.Context, src *source) (string, error) {
-	if k.launch.engine == engineSGLang {
+	if k.plan.Exchange == kv.ByRoom {
 		var route struct {
 			IP   string `json:"rank_ip"`
 			Port string `json:"rank_port"`

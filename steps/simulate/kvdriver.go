@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -29,12 +31,12 @@ func (d *driver) fetch(at time.Duration, id int) {
 		at = d.clock.Now()
 		d.kv.counters.failedLoad()
 		d.log.loadFailed(d.kv, id, err)
-	} else if d.kv.plan.family == familyFiles && got > 0 {
+	} else if d.kv.plan.Exchange == kv.ByFile && got > 0 {
 		d.log.core("INFO", "example_connector.py:177", "Inject KV cache of %d tokens to the paged memory", got)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err != nil && d.kv.plan.policy == "fail" {
+	if err != nil && d.kv.plan.FailLoads {
 		if d.streams[id] == st {
 			st.failed = err
 			delete(d.streams, id)
@@ -82,7 +84,7 @@ func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	after := d.engine.Fetched(step.Shift(at), tokens)
-	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens)
+	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens, "simple_connector.py:301")
 	return after, nil
 }
 
@@ -90,7 +92,7 @@ func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, 
 // and a prefill step stands while transfers go on and ends when the buffer has room.
 func (d *driver) pass(ctx context.Context, step model.Step) (_ model.Step, err error) {
 	begun := step.Start
-	if d.kv == nil || d.kv.plan.family != familyV0 {
+	if d.kv == nil || d.kv.plan.Exchange != kv.LookupBuffer {
 		return step, d.late.early(d.clock, span{begun, step.End}).SleepUntil(ctx, step.End)
 	}
 	if len(step.Fetches) > 0 {
@@ -101,7 +103,7 @@ func (d *driver) pass(ctx context.Context, step model.Step) (_ model.Step, err e
 	if step, err = d.kv.steps.run(ctx, d.late.early(d.clock, span{begun, step.End}), step); err != nil {
 		return step, err
 	}
-	if d.kv.plan.produces && len(step.Prompts) > 0 && d.kv.store.waitRoom(ctx, int(d.kv.plan.buffer/d.kv.bytes(1))) {
+	if d.kv.plan.Produces && len(step.Prompts) > 0 && d.kv.store.waitRoom(ctx, int(d.kv.plan.Buffer/d.kv.bytes(1))) {
 		step.End = max(step.End, d.clock.Now())
 	}
 	return step, context.Cause(ctx)

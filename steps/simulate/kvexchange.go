@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -64,18 +66,20 @@ type kvRequest struct {
 
 // exchangeFor decides what a request does with KV. An error refuses the request.
 func (k *kvSide) exchangeFor(r kvRequest) (*exchange, error) {
-	if k.launch.engine == engineSGLang {
-		return k.exchangeSGLang(r.bootstrap)
-	}
-	switch k.plan.family {
-	case familyNIXL, familyMooncake:
+	switch k.plan.Exchange {
+	case kv.ByAnswer, kv.ByTransferID:
 		return k.exchangeParams(r)
-	case familyV0, familyContent, familyFiles:
+	case kv.LookupBuffer, kv.ByContent, kv.ByFile:
 		return k.exchangeByContent(r)
-	case familyP2P:
+	case kv.ByRequestID:
 		return k.exchangeP2P(r)
-	case familyDummy:
+	case kv.FromNothing:
+		if k.plan.Produces && r.bootstrap.Room != nil && r.bootstrap.Host != nil {
+			return nil, nil
+		}
 		return &exchange{from: &source{dummy: true}}, nil
+	case kv.ByRoom:
+		return k.exchangeByRoom(r.bootstrap)
 	}
 	return nil, nil
 }
@@ -88,7 +92,7 @@ func (k *kvSide) exchangeParams(r kvRequest) (*exchange, error) {
 	if err := json.Unmarshal(r.params, &p); err != nil {
 		return nil, badRequest("kv_transfer_params: %v", err)
 	}
-	mooncake := k.plan.family == familyMooncake
+	mooncake := k.plan.Exchange == kv.ByTransferID
 	if mooncake && (p.DoRemoteDecode || p.DoRemotePrefill) && p.TransferID == "" {
 		k.log.core("WARNING", "mooncake_connector.py:432", "Missing transfer_id in kv_transfer_params from router!")
 		return nil, nil
@@ -118,9 +122,9 @@ func blockKey(blocks []int32) string { return fmt.Sprintf("block-%d", blocks[len
 
 // params of an answer whose KV is held in blocks.
 func (k *kvSide) params(id string, blocks []int32) any {
-	host, port, _ := net.SplitHostPort(k.plan.listen)
+	host, port, _ := net.SplitHostPort(k.plan.Listen)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = orElse(k.plan.env("VLLM_HOST_IP"), "127.0.0.1")
+		host = orElse(k.plan.Env("VLLM_HOST_IP"), "127.0.0.1")
 	}
 	n, _ := strconv.Atoi(port)
 	return kvParams{DoRemotePrefill: true, RemoteBlockIDs: blocks, RemoteEngineID: k.engineID, RemoteRequestID: id, RemoteHost: host, RemotePort: n, TPSize: k.launch.config.GPUs}
@@ -130,23 +134,23 @@ func (k *kvSide) params(id string, blocks []int32) any {
 func (k *kvSide) exchangeByContent(r kvRequest) (*exchange, error) {
 	key := contentKey(r.prompt)
 	x := &exchange{}
-	switch k.plan.family {
-	case familyV0:
-		if k.plan.consumes {
-			x.from = &source{address: k.plan.peer, key: key}
+	switch k.plan.Exchange {
+	case kv.LookupBuffer:
+		if k.plan.Consumes {
+			x.from = &source{address: k.plan.Peer, key: key}
 			return x, nil
 		}
 		x.key = key
 		return x, nil
-	case familyFiles:
+	case kv.ByFile:
 		x.from, x.save, x.key = &source{file: k.fileOf(key)}, true, key
 		return x, nil
 	}
-	if k.plan.consumes {
-		x.from = &source{address: k.plan.peer, local: k.plan.peer == "", key: key}
+	if k.plan.Consumes {
+		x.from = &source{address: k.plan.Peer, local: k.plan.Peer == "", key: key}
 	}
-	if k.plan.produces {
-		x.key, x.pushTo, x.pushWait, x.tells = key, k.plan.peer, true, true
+	if k.plan.Produces {
+		x.key, x.pushTo, x.pushWait, x.tells = key, k.plan.Peer, true, true
 	}
 	return x, nil
 }
@@ -164,29 +168,26 @@ func (k *kvSide) exchangeP2P(r kvRequest) (*exchange, error) {
 	if m == nil {
 		return nil, apiError{status: http.StatusInternalServerError, kind: "InternalServerError", message: fmt.Sprintf("Request id %s does not contain hostname and port", r.id)}
 	}
-	if k.plan.consumes {
+	if k.plan.Consumes {
 		return &exchange{from: &source{local: true, key: r.id, wait: true}}, nil
 	}
 	return &exchange{key: r.id, pushTo: m[2]}, nil
 }
 
-// exchangeSGLang finds both ends by bootstrap host, port and room.
-func (k *kvSide) exchangeSGLang(b bootstrapFields) (*exchange, error) {
+// exchangeByRoom finds both ends by bootstrap host, port and room.
+func (k *kvSide) exchangeByRoom(b bootstrapFields) (*exchange, error) {
 	if b.Room == nil || b.Host == nil {
-		if k.plan.family == familyDummy {
-			return &exchange{from: &source{dummy: true}}, nil
-		}
 		return nil, badRequest("Disaggregated request received without bootstrap room id. bootstrap_host, bootstrap_port and bootstrap_room are required")
 	}
 	const fakeHost = "2.2.2.2" // FAKE_BOOTSTRAP_HOST of SGLang's own health checks and warm-ups
 	room := "room-" + strconv.FormatUint(*b.Room, 10)
 	switch {
-	case *b.Host == fakeHost || k.plan.family == familyDummy:
-		if k.plan.produces {
+	case *b.Host == fakeHost:
+		if k.plan.Produces {
 			return nil, nil
 		}
 		return &exchange{from: &source{dummy: true}}, nil
-	case k.plan.produces:
+	case k.plan.Produces:
 		return &exchange{key: room, hold: true}, nil
 	}
 	port := 8998

@@ -22,25 +22,25 @@ type segmentInfo struct {
 func (k *kvSide) register() error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
-	text, err := json.Marshal(segmentInfo{Name: k.plan.segment, Protocol: k.plan.transport, Address: k.address})
+	text, err := json.Marshal(segmentInfo{Name: k.plan.Segment, Protocol: k.plan.Transport, Address: k.address})
 	if err != nil {
 		return err
 	}
-	if err := metadataFor(k.plan.metadata).put(ctx, segmentKey(k.plan.segment), text); err != nil {
-		return fmt.Errorf("register the segment descriptor in metadata server %s: %w", k.plan.metadata, err)
+	if err := metadataFor(k.plan.Metadata).put(ctx, segmentKey(k.plan.Segment), text); err != nil {
+		return fmt.Errorf("register the segment descriptor in metadata server %s: %w", k.plan.Metadata, err)
 	}
 	return nil
 }
 
 // lookup finds the address of the prefill server's segment.
 func (k *kvSide) lookup(ctx context.Context) (string, error) {
-	text, err := metadataFor(k.plan.metadata).get(ctx, segmentKey(k.plan.segment))
+	text, err := metadataFor(k.plan.Metadata).get(ctx, segmentKey(k.plan.Segment))
 	var info segmentInfo
 	if err == nil {
 		err = json.Unmarshal(text, &info)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: failed to get segment desc of %s from metadata server %s: %w", errLoad, k.plan.segment, k.plan.metadata, err)
+		return "", fmt.Errorf("%w: failed to get segment desc of %s from metadata server %s: %w", errLoad, k.plan.Segment, k.plan.Metadata, err)
 	}
 	return info.Address, nil
 }

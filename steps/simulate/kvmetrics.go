@@ -2,9 +2,11 @@ package simulate
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -78,24 +80,34 @@ func (k *kvSide) writeVLLM(x *exposition, st model.Stats) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch name := k.plan.connector; {
-	case strings.HasPrefix(name, "Nixl"):
-		x.histogram("vllm:nixl_xfer_time_seconds", "Histogram of transfer duration for NIXL KV Cache transfers.", c.seconds)
-		x.histogram("vllm:nixl_bytes_transferred", "Histogram of bytes transferred per NIXL KV Cache transfers.", c.bytes)
-		x.value("vllm:nixl_num_failed_transfers_total", "Number of failed NIXL KV Cache transfers.", "counter", float64(c.failed+c.lost))
-		x.value("vllm:nixl_num_kv_expired_reqs_total", "Number of requests that had their KV expire.", "counter", float64(c.late))
-	case k.plan.family == familyMooncake:
-		if k.plan.produces {
-			x.histogram("vllm:mooncake_xfer_time_seconds", "Histogram of transfer duration for Mooncake KV Cache transfers.", c.seconds)
-			x.histogram("vllm:mooncake_bytes_transferred", "Histogram of bytes transferred per Mooncake KV Cache transfer.", c.bytes)
-			x.value("vllm:mooncake_num_failed_transfers_total", "Number of failed Mooncake KV Cache transfers.", "counter", float64(c.failed))
+	for _, m := range k.plan.Play.Metrics {
+		if m.Role == steps.RoleProducer && !k.plan.Produces || m.Role == steps.RoleConsumer && !k.plan.Consumes {
+			continue
 		}
-		if k.plan.consumes {
-			x.value("vllm:mooncake_num_failed_recvs_total", "Number of failed Mooncake KV Cache receives.", "counter", float64(c.lost))
+		switch m.Of {
+		case kv.TransferSeconds:
+			x.histogram(m.Name, m.Help, c.seconds)
+		case kv.TransferSizes:
+			x.histogram(m.Name, m.Help, c.bytes)
+		default:
+			x.value(m.Name, m.Help, "counter", c.total(m.Of))
 		}
-	case name == "MooncakeStoreConnector":
-		x.value("vllm:mooncake_store_operation_bytes_total", "Bytes moved by operations of the Mooncake store.", "counter", c.bytes.sum)
 	}
+}
+
+// total is the value of a counter.
+func (c *kvCounters) total(of kv.Quantity) float64 {
+	switch of {
+	case kv.TransferredBytes:
+		return c.bytes.sum
+	case kv.FailedSends:
+		return float64(c.failed)
+	case kv.FailedLoads:
+		return float64(c.lost)
+	case kv.ExpiredRequests:
+		return float64(c.late)
+	}
+	return float64(c.failed + c.lost)
 }
 
 // writeSources writes where prompt tokens came from.

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -17,7 +19,7 @@ import (
 // take, and asks for what is held elsewhere. The model decides how long a transfer takes;
 // that it takes place at all is up to real connections.
 type kvSide struct {
-	plan     *kvPlan
+	plan     *kv.Part
 	launch   *launch
 	clock    Clock
 	log      *logger
@@ -65,14 +67,12 @@ var errLoad = errors.New("the KV cache could not be loaded from the peer")
 var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as it was told to (peer_dies)")
 
 func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
-	c, p := l.config, l.kv
+	c, p := l.config, l.transfer()
 	ctx, cancel := context.WithCancel(context.Background())
-	if l.fail.TransportFallback && p.transport != transportDisk {
-		p.transport = transportTCP
-	}
 	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
 		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
-	k.link = p.link(c.Profile.Net)
+	k.link = linkOf(p, c.Profile.Net)
+	p.NICs = k.link.NICs
 	k.nics, k.counters = model.NewNICQueue(k.link), newKVCounters()
 	k.steps.launch = c.Profile.Staging.Launch
 	return k
@@ -81,32 +81,34 @@ func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
 // open listens and makes itself known. It is called once, before any request.
 func (k *kvSide) open() error {
 	p := k.plan
-	if p.listen != "" {
-		ln, err := net.Listen("tcp", p.listen)
+	if p.Listen != "" {
+		ln, err := net.Listen("tcp", p.Listen)
 		if err != nil {
-			return fmt.Errorf("listen for KV transfers on %s: %w", p.listen, err)
+			return fmt.Errorf("listen for KV transfers on %s: %w", p.Listen, err)
 		}
 		k.address = ln.Addr().String()
 		k.closers = append(k.closers, func() { _ = ln.Close() })
 		k.running.Go(func() { k.accept(ln) })
 	}
-	if p.bootstrap != "" {
-		ln, err := net.Listen("tcp", p.bootstrap)
+	if p.Bootstrap != "" {
+		ln, err := net.Listen("tcp", p.Bootstrap)
 		if err != nil {
 			k.close()
-			return fmt.Errorf("listen for peers on %s: %w", p.bootstrap, err)
+			return fmt.Errorf("listen for peers on %s: %w", p.Bootstrap, err)
 		}
 		server := &http.Server{Handler: k.bootstrapHandler(), ReadHeaderTimeout: time.Minute}
 		k.closers = append(k.closers, func() { _ = server.Close() })
 		k.running.Go(func() { _ = server.Serve(ln) }) // returns when it is closed
 	}
-	if p.metadata != "" && p.produces {
+	if p.Metadata != "" && p.Produces {
 		if err := k.register(); err != nil {
 			k.close()
 			return err
 		}
 	}
-	k.log.transportLines(k)
+	if p.Exchange != kv.ByFile && p.Exchange != kv.FromNothing {
+		p.WriteStart(k.log)
+	}
 	return nil
 }
 
@@ -194,12 +196,12 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 	if err := writeFrame(conn, answer); err != nil {
 		return err
 	}
-	return k.send(conn, n, t, k.plan.push || k.plan.family == familyV0)
+	return k.send(conn, n, t, k.plan.Play.Push || k.plan.Exchange == kv.LookupBuffer)
 }
 
 // book finds the time of a transfer that is asked for at the given one.
 func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
-	if k.plan.family != familyV0 {
+	if k.plan.Exchange != kv.LookupBuffer {
 		return span{at, k.reserve(at, bytes)}, nil
 	}
 	if err := k.clock.SleepUntil(k.ctx, at+k.settled); err != nil {
@@ -280,10 +282,10 @@ func (k *kvSide) offer(at time.Duration, key string, tokens, request int) {
 
 // expire gives up KV that nobody has taken in time.
 func (k *kvSide) expire() {
-	if k.plan.family == familyV0 {
+	if k.plan.Exchange == kv.LookupBuffer {
 		return // a lookup buffer keeps what it has
 	}
-	for _, e := range k.store.expire(k.clock.Now() - k.plan.timeout) {
+	for _, e := range k.store.expire(k.clock.Now() - k.plan.Timeout) {
 		k.counters.expired()
 		k.free(e)
 	}
@@ -299,7 +301,7 @@ func (k *kvSide) free(e kvEntry) {
 func (k *kvSide) bytes(n int) float64 {
 	shape := k.launch.config.Shape
 	b := float64(n) * shape.KVBytesPerToken
-	if k.plan.family == familyV0 {
+	if k.plan.Exchange == kv.LookupBuffer {
 		b += float64(n) * shape.HiddenBytes()
 	}
 	return b
@@ -313,6 +315,6 @@ func (k *kvSide) dies() bool {
 
 // bounded limits ctx to the transfer's timeout, in model time.
 func (k *kvSide) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	wall := time.Duration(float64(k.plan.timeout) / k.launch.settings.timeScale())
+	wall := time.Duration(float64(k.plan.Timeout) / k.launch.settings.timeScale())
 	return context.WithTimeout(ctx, max(wall, time.Second))
 }

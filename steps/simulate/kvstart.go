@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"errors"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -14,14 +13,14 @@ var errRendezvous = errors.New("torch.distributed.DistStoreError: Timed out afte
 // meet waits for the peer where both have to be there before either serves: PyNccl's
 // process group. It needs no connection of the other connectors.
 func (k *kvSide) meet(ctx context.Context) error {
-	if k == nil || k.plan.connector != "PyNcclConnector" {
+	if k == nil || !k.plan.Play.Rendezvous {
 		return nil
 	}
 	const patience = 301 * time.Second
 	deadline := k.clock.Now() + patience
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if k.plan.produces {
+	if k.plan.Produces {
 		go func() {
 			_ = k.clock.SleepUntil(stop, deadline) // ended by cancel at the latest
 			cancel()
@@ -34,7 +33,7 @@ func (k *kvSide) meet(ctx context.Context) error {
 		}
 	}
 	for k.clock.Now() < deadline {
-		conn, err := k.dial(ctx, k.plan.peer, "")
+		conn, err := k.dial(ctx, k.plan.Peer, "")
 		if err == nil {
 			conn.release()
 			return nil
@@ -61,9 +60,7 @@ func (s *Server) openFailed(err error) {
 		g.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
 	case errors.Is(err, errRendezvous):
 		g.core("ERROR", "core.py:708", "%v", err)
-	case l.kv != nil && strings.HasPrefix(l.kv.connector, "Mooncake"):
-		g.glog("transfer_engine_py.cpp:96", "%v", err)
-		g.core("ERROR", "core.py:708", "RuntimeError: Mooncake Transfer Engine initialization failed.")
+	case l.engine == engineVLLM && l.kv != nil && l.kv.WriteFailure(g, err):
 	default:
 		g.core("ERROR", "core.py:708", "ValueError: %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -31,7 +33,7 @@ type launch struct {
 	metrics bool
 	devMode bool
 	// kv is the server's part in a KV transfer, nil without one.
-	kv *kvPlan
+	kv *kv.Part
 	// part of this process in a server that is spread over nodes.
 	part nodePlan
 }

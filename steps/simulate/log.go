@@ -52,6 +52,15 @@ func (g *logger) core(level, source, format string, args ...any) {
 	g.line("EngineCore_DP0", level, source, format, args...)
 }
 
+// Engine, Raw, Now and PID implement [kv.Log].
+func (g *logger) Engine(level, source, format string, args ...any) {
+	g.core(level, source, format, args...)
+}
+
+func (g *logger) Raw(line string) { g.raw("%s", line) }
+func (g *logger) Now() time.Time  { return g.now() }
+func (g *logger) PID() int        { return g.pid }
+
 func (g *logger) line(process, level, source, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t := g.now()

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve
@@ -39,8 +41,8 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 		fmt.Fprint(stderr, usage(l.engine, args, refused))
 		return 2
 	}
-	if refused := (configError{}); errors.As(err, &refused) {
-		fmt.Fprintln(stderr, refused.text)
+	if refused := (kv.Refused{}); errors.As(err, &refused) {
+		fmt.Fprintln(stderr, refused.Text)
 		return 1
 	}
 	if err != nil {

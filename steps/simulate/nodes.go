@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -64,9 +66,9 @@ func (l *launch) span(p nodePlan, env func(string) string) model.Span {
 		return model.Span{}
 	}
 	tensor := firstInt(l.args, 1, "--tensor-parallel-size", "--tp-size")
-	transport := transportRDMA
+	transport := kv.RDMA
 	if n := l.config.Profile.Net; n.HCAs == 0 || env("NCCL_IB_DISABLE") == "1" || strings.EqualFold(env("NCCL_NET"), "socket") {
-		transport = transportTCP
+		transport = kv.TCP
 	}
 	return model.Span{Nodes: p.nodes, TensorParallel: tensor, Link: linkOver(l.config.Profile.Net, transport, 0)}
 }

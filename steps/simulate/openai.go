@@ -150,7 +150,7 @@ func (s *Server) addExchange(g *generation, r kvRequest) (err error) {
 		return nil
 	}
 	g.exchange, err = s.kv.exchangeFor(r)
-	if s.launch.engine == engineSGLang && s.kv.plan.produces {
+	if s.launch.engine == engineSGLang && s.kv.plan.Produces {
 		g.output, g.finish = 1, "length" // the decode server makes the others
 	}
 	return err

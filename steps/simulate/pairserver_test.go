@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -365,7 +367,7 @@ func waitIdle(t *testing.T, m *member) {
 	m.server.driver.mu.Lock()
 	held := m.server.driver.engine.Stats().Held
 	m.server.driver.mu.Unlock()
-	if held > 0 && m.server.kv.plan.family != familyFiles {
+	if held > 0 && m.server.kv.plan.Exchange != kv.ByFile {
 		t.Errorf("%d requests hold their blocks after their transfer", held)
 	}
 }

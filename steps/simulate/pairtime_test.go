@@ -59,7 +59,7 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	clock := NewWallClock(0.2) // five times slower than real servers, so that there is time to wait for messages
 	prefill := startInTime(t, c.p, clock, seed)
 	decode := startInTime(t, c.d, clock, seed+1)
-	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: decode.server.launch.kv.link(decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
+	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: linkOf(decode.server.launch.kv, decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
 
 	var arrivals []model.Arrival
 	begin := clock.Now() + 20*time.Millisecond

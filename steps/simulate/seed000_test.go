@@ -63,7 +63,7 @@ func seedBackends(t *testing.T) map[string]seedBackend {
 		env := map[string]string{"MOONCAKE_CONFIG_PATH": path}
 		prefill := seedServer(t, env, kvFlag("MooncakeConnector", "producer", `,"kv_rank":0,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
 		decode := seedServer(t, env, kvFlag("MooncakeConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
-		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: decode.kv.link(decode.config.Profile.Net), Hop: decode.config.Profile.Hop}
+		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: linkOf(decode.kv, decode.config.Profile.Net), Hop: decode.config.Profile.Hop}
 		all[name] = p.Replay
 	}
 	return all

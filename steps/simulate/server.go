@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 
 	"github.com/servegate/pipeline/steps/simulate/stamp"
@@ -84,7 +86,7 @@ func (s *Server) Open() error {
 		return err
 	}
 	s.driver, d.nodes = d, s.nodes
-	if l.kv == nil || l.kv.family == familyNone {
+	if l.kv == nil || l.kv.Exchange == kv.NoExchange {
 		return nil
 	}
 	k := newKVSide(l, s.clock, s.log, s.engineID())

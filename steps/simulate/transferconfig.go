@@ -7,70 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/kv"
 )
-
-// family is what connectors have in common for a simulation: who opens the connection and
-// how the two sides find the KV of one request.
-type family int
-
-const (
-	familyNone family = iota
-	// familyNIXL: the decode server reads from the prefill server, whose answer named
-	// address and blocks (push and pull differ in who writes, not in who asks).
-	familyNIXL
-	// familyMooncake: the decode server finds the prefill server by its bootstrap server
-	// and asks for a transfer by its id, before or after the prompt is computed.
-	familyMooncake
-	// familyV0 is the lookup buffer of vLLM before V1 (PyNccl, Mooncake): the decode
-	// server asks for a prompt's KV within its step, the prefill server keeps it in a buffer.
-	familyV0
-	// familyP2P: the prefill server writes to the address within the request's id.
-	familyP2P
-	// familyContent: KV is put under a hash of the prompt, at the decode server (LMCache
-	// with a sender and a receiver) or in a store.
-	familyContent
-	// familyFiles: the same in files of a shared folder.
-	familyFiles
-	// familyDummy: KV appears without a transfer (DecodeBenchConnector, SGLang's fake).
-	familyDummy
-)
-
-// configError is a configuration that the engine's parser takes and the engine refuses
-// while it starts: exit status 1 and these lines.
-type configError struct{ text string }
-
-func (e configError) Error() string { return e.text }
-
-// connectorKind is one connector of vLLM and the versions that have it.
-type connectorKind struct {
-	name string
-	// from this version on; until is the first without it, "" for none.
-	from, until string
-	family      family
-}
-
-// connectorKinds of vLLM from its kv_connector/factory.py, by release.
-var connectorKinds = []connectorKind{
-	{"PyNcclConnector", "0.6.4", "0.11", familyV0},
-	// In 0.6.4 by the fork that was published with the connector; NIXL's protocol until
-	// the bootstrap server came.
-	{"MooncakeConnector", "0.6.4", "0.9", familyV0},
-	{"MooncakeConnector", "0.13", "0.16", familyNIXL},
-	{"MooncakeConnector", "0.16", "", familyMooncake},
-	{"MooncakeStoreConnector", "0.8", "0.9", familyContent},
-	{"MooncakeStoreConnector", "0.21", "", familyContent},
-	{"LMCacheConnector", "0.7", "0.11", familyContent},
-	{"LMCacheConnectorV1", "0.8.5", "", familyContent},
-	{"LMCacheMPConnector", "0.11", "", familyContent},
-	{"SharedStorageConnector", "0.8.5", "0.13", familyFiles},
-	{"ExampleConnector", "0.13", "", familyFiles},
-	{"NixlConnector", "0.9", "", familyNIXL},
-	{"NixlPullConnector", "0.24", "", familyNIXL},
-	{"NixlPushConnector", "0.24", "", familyNIXL},
-	{"P2pNcclConnector", "0.9.2", "0.24", familyP2P},
-	{"DecodeBenchConnector", "0.13", "", familyDummy},
-	{"MultiConnector", "0.9", "", familyNone},
-}
 
 // goneKeys of kv-transfer-config and the first version without them: they left with P2pNcclConnector.
 const goneKeysVersion = "0.24"
@@ -93,9 +32,11 @@ type transferConfig struct {
 	Policy     string          `json:"kv_load_failure_policy"`
 	Extra      map[string]any  `json:"kv_connector_extra_config"`
 
-	family family
-	// name is the connector that moves KV: Connector, or a child of MultiConnector.
-	name string
+	// all of it, as the connector reads it.
+	all map[string]any
+	// form of the connector that moves KV: Connector's, or that of a child of MultiConnector;
+	// nil where none does.
+	form *kv.Form
 }
 
 func (c transferConfig) produces() bool { return c.Role == "kv_producer" || c.Role == "kv_both" }
@@ -125,7 +66,7 @@ func parseTransfer(text, version string) (*transferConfig, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(c); err != nil {
-		return nil, configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v", err)}
+		return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v", err)}
 	}
 	if compareVersions(version, goneKeysVersion) >= 0 {
 		for _, gone := range []struct {
@@ -133,11 +74,14 @@ func parseTransfer(text, version string) (*transferConfig, error) {
 			set  bool
 		}{{"kv_rank", c.Rank != nil}, {"kv_parallel_size", c.Parallel != nil}, {"kv_buffer_size", c.BufferSize != nil}, {"kv_ip", c.IP != ""}} {
 			if gone.set {
-				return nil, configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  Unexpected keyword argument [type=unexpected_keyword_argument]", gone.name)}
+				return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  Unexpected keyword argument [type=unexpected_keyword_argument]", gone.name)}
 			}
 		}
 	}
 	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(text), &c.all); err != nil {
 		return nil, err
 	}
 	return c, c.resolve(version, c.Connector, c.Extra, 0)
@@ -147,49 +91,47 @@ func parseTransfer(text, version string) (*transferConfig, error) {
 func (c *transferConfig) check() error {
 	roles := []string{"kv_producer", "kv_both", "kv_consumer"}
 	if c.Role != "" && !slices.Contains(roles, c.Role) {
-		return configError{fmt.Sprintf("ValueError: Unsupported kv_role: %s. Supported roles are ('kv_producer', 'kv_both', 'kv_consumer')", c.Role)}
+		return kv.Refused{Text: fmt.Sprintf("ValueError: Unsupported kv_role: %s. Supported roles are ('kv_producer', 'kv_both', 'kv_consumer')", c.Role)}
 	}
 	if c.Connector != "" && c.Role == "" {
-		return configError{"ValueError: Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', 'kv_consumer')"}
+		return kv.Refused{Text: "ValueError: Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', 'kv_consumer')"}
 	}
 	if c.Policy != "fail" && c.Policy != "recompute" {
-		return configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
+		return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
 	}
 	for name, raw := range map[string]json.RawMessage{"kv_rank": c.Rank, "kv_parallel_size": c.Parallel, "kv_buffer_size": c.BufferSize, "kv_port": c.Port} {
 		if _, err := looseNumber(raw); err != nil {
-			return configError{fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v", name, err)}
+			return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v", name, err)}
 		}
 	}
 	return nil
 }
 
-// resolve finds the connector that loads: of several, the first that the simulator moves KV with.
+// resolve finds the connector that loads: of several, the first that moves KV.
 func (c *transferConfig) resolve(version, name string, extra map[string]any, depth int) error {
-	i := slices.IndexFunc(connectorKinds, func(k connectorKind) bool {
-		return k.name == name && compareVersions(version, k.from) >= 0 && (k.until == "" || compareVersions(version, k.until) < 0)
-	})
+	form := kv.Connectors().Class(engineVLLM, name, version)
 	switch {
 	case name == "":
 		return nil
-	case i < 0 && c.Module != "":
-		return configError{fmt.Sprintf("simulated: connector %s comes from module %s, which cannot be simulated", name, c.Module)}
-	case i < 0:
-		return configError{"ValueError: Unsupported connector type: " + name}
+	case form == nil && c.Module != "":
+		return kv.Refused{Text: fmt.Sprintf("simulated: connector %s comes from module %s, which cannot be simulated", name, c.Module)}
+	case form == nil:
+		return kv.Refused{Text: "ValueError: Unsupported connector type: " + name}
 	}
-	if name != "MultiConnector" {
-		if c.family == familyNone {
-			c.family, c.name, c.Extra = connectorKinds[i].family, name, extra
+	if form.Play.Exchange != kv.NoExchange {
+		if c.form == nil {
+			c.form, c.Extra = form, extra
 		}
 		return nil
 	}
 	children, ok := extra["connectors"].([]any)
 	if !ok || len(children) == 0 || depth > 0 {
-		return configError{"ValueError: MultiConnector needs a list of connectors in kv_connector_extra_config.connectors"}
+		return kv.Refused{Text: "ValueError: MultiConnector needs a list of connectors in kv_connector_extra_config.connectors"}
 	}
 	for _, child := range children {
 		m, ok := child.(map[string]any)
 		if !ok {
-			return configError{"ValueError: each of kv_connector_extra_config.connectors must be an object"}
+			return kv.Refused{Text: "ValueError: each of kv_connector_extra_config.connectors must be an object"}
 		}
 		inner, _ := m["kv_connector_extra_config"].(map[string]any)
 		if err := c.resolve(version, fmt.Sprint(m["kv_connector"]), inner, depth+1); err != nil {
@@ -197,17 +139,6 @@ func (c *transferConfig) resolve(version, name string, extra map[string]any, dep
 		}
 	}
 	return nil
-}
-
-func (c *transferConfig) extra(key string) string {
-	switch v := c.Extra[key].(type) {
-	case nil:
-		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	default:
-		return fmt.Sprint(v)
-	}
 }
 
 // looseNumber reads a JSON number or a string with one ("8e9"), as pydantic does; 0 if absent.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // TestTransferRefusals holds the engines' own messages for configurations they refuse.
@@ -28,7 +30,7 @@ func TestTransferRefusals(t *testing.T) {
 		{"0.6.4.post1", `{"kv_connector":"PyNcclConnector","kv_role":"kv_both","kv_rank":0,"kv_parallel_size":2}`, "kv_both is not supported"},
 	} {
 		_, err := NewServer([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "4096", transferFlag, c.config}, Options{Settings: Settings{Version: c.version}})
-		if refused := (configError{}); !errors.As(err, &refused) || !strings.Contains(refused.text, c.want) {
+		if refused := (kv.Refused{}); !errors.As(err, &refused) || !strings.Contains(refused.Text, c.want) {
 			t.Errorf("vLLM %s with %s: %v, want %q", c.version, c.config, err, c.want)
 		}
 	}
@@ -66,8 +68,8 @@ func TestTransportOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := s.launch.kv; p.transport != c.want || len(p.devices) != c.devices {
-			t.Errorf("%s with %q: %s over %v, want %s over %d devices", c.connector, c.env, p.transport, p.devices, c.want, c.devices)
+		if p := s.launch.kv; p.Transport != c.want || len(p.Devices) != c.devices {
+			t.Errorf("%s with %q: %s over %v, want %s over %d devices", c.connector, c.env, p.Transport, p.Devices, c.want, c.devices)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
+
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -48,8 +50,8 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 		fmt.Fprint(log, usage(l.engine, argv, refused))
 		return nil, &StartError{2}
 	}
-	if refused := (configError{}); errors.As(err, &refused) {
-		fmt.Fprintln(log, refused.text)
+	if refused := (kv.Refused{}); errors.As(err, &refused) {
+		fmt.Fprintln(log, refused.Text)
 		return nil, &StartError{1}
 	}
 	if err != nil {
@@ -116,33 +118,30 @@ func (f Failures) portTaken() error {
 // node is the server's part in a fleet.
 func (l *launch) node() model.Node {
 	n := model.Node{Config: l.config, Seed: l.settings.LaunchSeed}
-	if l.kv == nil || l.kv.family == familyNone {
+	if l.kv == nil || l.kv.Exchange == kv.NoExchange {
 		return n
 	}
-	p := *l.kv
-	if l.fail.TransportFallback && p.transport != transportDisk {
-		p.transport = transportTCP
-	}
-	n.Transfer = model.Transfer{Way: p.way(), Link: p.link(l.config.Profile.Net), Recompute: l.fail.Recompute}
+	p := l.transfer()
+	n.Transfer = model.Transfer{Way: wayOf(p), Link: linkOf(p, l.config.Profile.Net), Recompute: l.fail.Recompute}
 	return n
 }
 
-// way of this side's KV. Mooncake and SGLang write where NIXL reads, but begin when the
+// wayOf this side's KV. Mooncake and SGLang write where NIXL reads, but begin when the
 // decode server has room as well.
-func (p *kvPlan) way() model.Way {
-	switch p.family {
-	case familyNIXL, familyMooncake:
+func wayOf(p *kv.Part) model.Way {
+	switch p.Exchange {
+	case kv.ByAnswer, kv.ByTransferID, kv.ByRoom:
 		return model.Fetched
-	case familyV0:
+	case kv.LookupBuffer:
 		return model.Blocking
-	case familyP2P:
+	case kv.ByRequestID:
 		return model.Pushed
-	case familyFiles:
+	case kv.ByFile:
 		return model.Stored
-	case familyDummy:
+	case kv.FromNothing:
 		return model.Given
-	case familyContent:
-		if p.peer == "" { // it is the receiver that others write to
+	case kv.ByContent:
+		if p.Peer == "" { // it is the receiver that others write to
 			return model.Delivered
 		}
 		return model.Stored

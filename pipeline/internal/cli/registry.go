@@ -21,7 +21,7 @@ import (
 func kinds() (*steps.Registry, error) {
 	all := []steps.Kind{vllm.Kind(), sglang.Kind(), openai.Kind(), exec.Kind(), request.Kind()}
 	all = append(all, dataset.Kinds()...)
-	all = append(all, kv.Transfers()...)
+	all = append(all, kv.Connectors().Transfers()...)
 	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)
 	registry, err := steps.NewRegistry(all...)
@@ -29,7 +29,7 @@ func kinds() (*steps.Registry, error) {
 		return nil, err
 	}
 	registry.CheckDeployments(func(d steps.DeploymentSpec) error {
-		_, err := kv.NewLayout(d)
+		_, err := kv.Connectors().NewLayout(d)
 		return err
 	})
 	return registry, nil

@@ -13,7 +13,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/process"
 )
 
@@ -57,7 +56,7 @@ func (r *runner) openMembers(s *server, log string) error {
 			}
 			m.output = newOutput(m.log, m.Engine, r.o.Now)
 			if s.spec.Transfer != nil && m.isServer() {
-				m.output.tells = func(line string) bool { return kv.Tells(line, m.Spec.GPUs) }
+				m.output.tells = s.spec.Transfer.Signals(m.Spec.GPUs)
 			}
 			m.about = result.Member{Name: name, Role: spec.Role, Log: m.log.Path()}
 			s.members = append(s.members, m)

@@ -34,7 +34,7 @@ type deployment struct {
 
 // layOut finds the processes of a deployment. They have no slots yet.
 func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
-	layout, err := kv.NewLayout(spec)
+	layout, err := kv.Connectors().NewLayout(spec)
 	if err != nil {
 		return nil, err
 	}
