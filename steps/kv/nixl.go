@@ -2,11 +2,11 @@ package kv
 
 import (
 	"cmp"
-	"github.com/servegate/pipeline/steps/enum"
 	"net"
 	"strconv"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 

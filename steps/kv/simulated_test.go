@@ -93,11 +93,12 @@ func deployment(engine, version, protocol string, t steps.TransferSpec, services
 
 // pair is a deployment that runs inside the test.
 type pair struct {
-	spec   steps.DeploymentSpec
-	layout *kv.Layout
-	router *router.Router
-	logs   map[string]*buffer
-	ends   map[string]steps.Endpoint
+	connectors kv.Table
+	spec       steps.DeploymentSpec
+	layout     *kv.Layout
+	router     *router.Router
+	logs       map[string]*buffer
+	ends       map[string]steps.Endpoint
 }
 
 var engines = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()}
@@ -105,7 +106,13 @@ var engines = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()
 // launch starts a deployment in the layout's order. fail are failures to play, by member.
 func launch(t *testing.T, spec steps.DeploymentSpec, fail map[string]string) *pair {
 	t.Helper()
-	layout, err := kv.Connectors().NewLayout(spec)
+	return launchOf(t, kv.Connectors(), spec, fail)
+}
+
+// launchOf does the same with other connectors.
+func launchOf(t *testing.T, connectors kv.Table, spec steps.DeploymentSpec, fail map[string]string) *pair {
+	t.Helper()
+	layout, err := connectors.NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +122,7 @@ func launch(t *testing.T, spec steps.DeploymentSpec, fail map[string]string) *pa
 		t.Fatal(err)
 	}
 	release()
-	p := &pair{spec: spec, layout: layout, logs: map[string]*buffer{}, ends: map[string]steps.Endpoint{}}
+	p := &pair{connectors: connectors, spec: spec, layout: layout, logs: map[string]*buffer{}, ends: map[string]steps.Endpoint{}}
 	for _, wave := range layout.Order() {
 		for _, name := range wave {
 			p.start(t, name, rendered, ports, fail[name])
@@ -195,7 +202,7 @@ func (p *pair) play(t *testing.T, name string, argv []string, env map[string]str
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		defer close(done)
-		simulate.Main(ctx, argv, func(name string) string { return env[name] }, log, log)
+		simulate.Simulator{Connectors: p.connectors}.Main(ctx, argv, func(name string) string { return env[name] }, log, log)
 	}()
 	t.Cleanup(func() { stop(); <-done })
 }
@@ -293,7 +300,8 @@ func (p *pair) prove(t *testing.T) kv.Proof {
 	}
 	after := p.observe(t)
 	e := kv.Evidence{
-		Transfer: *p.spec.Transfer, Engine: p.spec.Members[0].Spec.Engine, Version: p.spec.Members[0].Spec.Version,
+		Connectors: p.connectors,
+		Transfer:   *p.spec.Transfer, Engine: p.spec.Members[0].Spec.Engine, Version: p.spec.Members[0].Spec.Version,
 		Requests: requests, PromptTokens: tokens, Simulated: true,
 	}
 	for _, m := range p.spec.Members {

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/simulate"
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // metronome is a model that answers each request after 10 ms with a token a millisecond. It

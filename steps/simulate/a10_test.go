@@ -84,7 +84,7 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 	if b.chunked {
 		args = append(args, "--enable-chunked-prefill")
 	}
-	l, err := newLaunch(args, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(string) string { return "" })
+	l, err := Simulator{}.launch(args, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

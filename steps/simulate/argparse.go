@@ -39,8 +39,8 @@ func (t *flagTable) parseArgs(args []string) (*arguments, error) {
 		name, inline, hasInline := strings.Cut(arg, "=")
 		def, key, ok := t.lookup(name)
 		if !ok {
-			if level, found := strings.CutPrefix(arg, "-O"); found && t.engine == engineVLLM && level != "" {
-				out.values["--compilation-config"] = []string{level}
+			if level, found := strings.CutPrefix(arg, "-O"); found && t.levels != "" && level != "" {
+				out.values[t.levels] = []string{level}
 				continue
 			}
 			unknown = append(unknown, arg)
@@ -82,7 +82,7 @@ func (t *flagTable) parseArgs(args []string) (*arguments, error) {
 
 // lookup finds a flag. key is set for one key of a JSON flag, --flag.key.
 func (t *flagTable) lookup(name string) (def flagDef, key string, ok bool) {
-	if t.engine == engineVLLM && strings.HasPrefix(name, "--") {
+	if t.underscores && strings.HasPrefix(name, "--") {
 		head, tail, dotted := strings.Cut(name, ".")
 		head = strings.ReplaceAll(head, "_", "-")
 		if dotted {

@@ -23,7 +23,7 @@
 //
 // [Main] is the program that takes the place of a real server's command line:
 //
-//	simulate.Main(ctx, []string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--port", "8000"}, os.Getenv, os.Stdout, os.Stderr)
+//	simulate.Simulator{}.Main(ctx, []string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--port", "8000"}, os.Getenv, os.Stdout, os.Stderr)
 //
 // A model's size is that of its config.json, of a table of well-known models, or of
 // arguments: weights, KV cache, products and bytes of a step follow from it by a roofline,

@@ -55,7 +55,7 @@ func runMainEnv(t *testing.T, env map[string]string, argv ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &program{log: newLogBuffer(), cancel: cancel, exit: make(chan int, 1)}
-	go func() { p.exit <- Main(ctx, argv, func(k string) string { return env[k] }, p.log, p.log) }()
+	go func() { p.exit <- Simulator{}.Main(ctx, argv, func(k string) string { return env[k] }, p.log, p.log) }()
 	t.Cleanup(cancel)
 	return p
 }
@@ -241,7 +241,6 @@ func TestSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"time_scale":-1}`:            "time_scale is -1",
 		`{"engin":"vllm"}`:             `unknown field "engin"`,
-		`{"engine":"tgi"}`:             `"tgi" cannot be simulated`,
 		`{"fail":["oops"]}`:            "not known; choose from oom",
 		`{"fail":["drop=2"]}`:          "share from 0 to 1",
 		`{"fail":["crash_after=0"]}`:   "from 1 on",

@@ -1,21 +1,17 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
-// The engines that can be simulated.
-const (
-	engineVLLM   = "vllm"
-	engineSGLang = "sglang"
-)
-
 // flagTable holds the flags of one version of one engine.
 type flagTable struct {
-	engine, version string
-	flags           map[string]flagDef // by every name
+	quirks
+	version string
+	flags   map[string]flagDef // by every name
 }
 
 type flagDef struct {
@@ -27,18 +23,17 @@ type flagDef struct {
 
 // loadFlags takes the table of the newest known version that is not newer than version,
 // or the oldest one.
-func loadFlags(engine, version string) (*flagTable, error) {
-	known, ok := flags.Nearest(engine, version)
+func loadFlags(e engine, version string) (*flagTable, error) {
+	known, ok := flags.Nearest(cmp.Or(e.quirks().lists, e.name()), version)
 	if !ok {
-		return nil, fmt.Errorf("engine %q cannot be simulated; use vllm or sglang", engine)
+		return nil, fmt.Errorf("the flags of engine %q are not known, so it cannot be simulated", e.name())
 	}
-	t := &flagTable{engine: engine, version: known.Version, flags: make(map[string]flagDef)}
+	t := &flagTable{quirks: e.quirks(), version: known.Version, flags: make(map[string]flagDef)}
+	for _, def := range t.extra {
+		t.flags[def.name] = def
+	}
 	for name, def := range known.All {
 		t.flags[name] = flagDef{name: def.Name, kind: string(def.Kind), choices: def.Choices}
-	}
-	if _, known := t.flags[transferFlag]; engine == engineVLLM && !known {
-		// The first connectors (PyNccl, Mooncake) were tried on builds of 0.6.4 that had this flag already.
-		t.flags[transferFlag] = flagDef{name: transferFlag, kind: "json"}
 	}
 	return t, nil
 }

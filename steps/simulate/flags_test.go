@@ -8,26 +8,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"github.com/servegate/pipeline/steps/engine/flags"
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 func TestFlagTables(t *testing.T) {
 	kinds := []string{"str", "int", "float", "size", "json", "list", "optstr", "choice", "true", "bool", "no", "storebool"}
-	for engine, want := range map[string][]string{engineVLLM: {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"}, engineSGLang: {"0.5.5", "0.5.23"}} {
-		versions := flags.Versions(engine)
+	for e, want := range map[engine][]string{vllm{}: {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"}, sglang{}: {"0.5.5", "0.5.23"}} {
+		versions := flags.Versions(e.name())
 		if !slices.Equal(versions, want) {
-			t.Errorf("%s: versions %v, want %v", engine, versions, want)
+			t.Errorf("%s: versions %v, want %v", e.name(), versions, want)
 		}
 		for _, v := range versions {
-			table, err := loadFlags(engine, v)
+			table, err := loadFlags(e, v)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, def := range table.flags {
 				if !slices.Contains(kinds, def.kind) || !strings.HasPrefix(name, "-") {
-					t.Errorf("%s %s: %s has kind %q", engine, v, name, def.kind)
+					t.Errorf("%s %s: %s has kind %q", e.name(), v, name, def.kind)
 				}
 			}
 		}
@@ -36,7 +35,7 @@ func TestFlagTables(t *testing.T) {
 
 func TestNearestVersion(t *testing.T) {
 	for asked, want := range map[string]string{"": "0.33.0", "0.6.4.post1": "0.6.4", "v0.11.2": "0.11.0", "0.22.1": "0.11.0", "0.5.0": "0.6.4", "1.0": "0.33.0"} {
-		if table, err := loadFlags(engineVLLM, asked); err != nil || table.version != want {
+		if table, err := loadFlags(vllm{}, asked); err != nil || table.version != want {
 			t.Errorf("%q gave %v %v, want %s", asked, table, err, want)
 		}
 	}
@@ -63,7 +62,7 @@ func TestRefusals(t *testing.T) {
 		{"0.5.23", sglang},
 		{"0.5.23", append(sglang, "--model-path", "m", "--mem_fraction_static", "0.8")},
 	} {
-		l, err := newLaunch(c.argv, Settings{Version: c.version}, func(string) string { return "" })
+		l, err := Simulator{}.launch(c.argv, Settings{Version: c.version}, func(string) string { return "" })
 		refused := usageError{}
 		if !errors.As(err, &refused) {
 			t.Errorf("%v was accepted: %v", c.argv, err)
@@ -96,12 +95,12 @@ func TestAcceptedForms(t *testing.T) {
 		{"0.6.4", []string{"--enable-chunked-prefill"}, func(c model.Config) bool { return c.Chunked && c.Budget == 512 }},
 		{"0.6.4", []string{"--enable-chunked-prefill", "false"}, func(c model.Config) bool { return !c.Chunked }},
 	} {
-		l, err := newLaunch(append([]string{"vllm", "serve", "m"}, c.args...), Settings{Version: c.version}, func(string) string { return "" })
+		l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, c.args...), Settings{Version: c.version}, func(string) string { return "" })
 		if err != nil || !c.check(l.config) {
 			t.Errorf("%v: %v %+v", c.args, err, l.config)
 		}
 	}
-	l, err := newLaunch([]string{"sglang", "serve", "--model", "m", "--chunked-prefill-size", "-1", "--disable-radix-cache"}, Settings{}, func(string) string { return "" })
+	l, err := Simulator{}.launch([]string{"sglang", "serve", "--model", "m", "--chunked-prefill-size", "-1", "--disable-radix-cache"}, Settings{}, func(string) string { return "" })
 	if err != nil || l.config.Chunked || l.config.PrefixCache || l.config.Mixed {
 		t.Errorf("sglang: %v %+v", err, l.config)
 	}
@@ -110,7 +109,7 @@ func TestAcceptedForms(t *testing.T) {
 func FuzzParseArgs(f *testing.F) {
 	f.Add("serve m --max-num-seqs 8 --kv-transfer-config={} --served-model-name a b -O3")
 	f.Fuzz(func(t *testing.T, line string) {
-		table, err := loadFlags(engineVLLM, "0.11.0")
+		table, err := loadFlags(vllm{}, "0.11.0")
 		if err != nil {
 			t.Fatal(err)
 		}

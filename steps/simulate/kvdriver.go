@@ -2,11 +2,9 @@ package simulate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -190,12 +188,3 @@ func (d *driver) release(id int) {
 
 // die ends the engine, once.
 func (d *driver) die() { d.dying.Do(func() { close(d.crash) }) }
-
-// loadError is what a client hears of a request whose KV did not come.
-func (s *Server) loadError(err error) error {
-	message := "Internal server error: KV load failure"
-	if s.launch.engine == engineSGLang {
-		message = fmt.Sprintf("KVTransferError: %v", err)
-	}
-	return apiError{status: 500, kind: "InternalServerError", message: message}
-}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -70,7 +69,7 @@ func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
 	c, p := l.config, l.transfer()
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
-		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine, l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
+		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
 	k.link = linkOf(p, c.Profile.Net)
 	p.NICs = k.link.NICs
 	k.nics, k.counters = model.NewNICQueue(k.link), newKVCounters()

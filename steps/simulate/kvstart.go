@@ -60,9 +60,9 @@ func (s *Server) openFailed(err error) {
 		g.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
 	case errors.Is(err, errRendezvous):
 		g.core("ERROR", "core.py:708", "%v", err)
-	case l.engine == engineVLLM && l.kv != nil && l.kv.WriteFailure(g, err):
+	case l.engine.openFailed(s, err):
 	default:
 		g.core("ERROR", "core.py:708", "ValueError: %v", err)
 	}
-	s.coreFailed()
+	l.engine.coreFailed(s)
 }

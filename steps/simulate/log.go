@@ -41,8 +41,7 @@ func (g *logger) raw(format string, args ...any) {
 	fmt.Fprintf(g.w, format+"\n", args...)
 }
 
-// api writes a line of the API server: "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text"
-// with V1, "INFO 09-02 13:08:10 file:line] text" before, "[2026-09-02 13:08:10] text" for SGLang.
+// api writes a line of the API server.
 func (g *logger) api(level, source, format string, args ...any) {
 	g.line("APIServer", level, source, format, args...)
 }
@@ -62,82 +61,19 @@ func (g *logger) Now() time.Time  { return g.now() }
 func (g *logger) PID() int        { return g.pid }
 
 func (g *logger) line(process, level, source, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	t := g.now()
-	switch {
-	case g.l.engine == engineSGLang:
-		g.raw("[%s] %s", t.Format("2006-01-02 15:04:05"), text)
-	case g.l.legacy:
-		g.raw("%s %s %s] %s", level, t.Format("01-02 15:04:05"), source, text)
-	default:
-		g.raw("(%s pid=%d) %s %s [%s] %s", process, g.pid, level, t.Format("01-02 15:04:05"), source, text)
-	}
+	g.raw("%s", g.l.engine.line(g, process, level, source, fmt.Sprintf(format, args...)))
 }
 
 // uvicorn writes a line of the HTTP server.
 func (g *logger) uvicorn(format string, args ...any) {
-	text := "INFO:     " + fmt.Sprintf(format, args...)
-	if g.l.engine == engineVLLM && !g.l.legacy {
-		text = fmt.Sprintf("(APIServer pid=%d) %s", g.pid, text)
-	}
-	if g.l.engine == engineSGLang {
-		text = fmt.Sprintf("[%s] %s", g.now().Format("2006-01-02 15:04:05"), text)
-	}
-	g.raw("%s", text)
+	g.raw("%s", g.l.engine.access(g, "INFO:     "+fmt.Sprintf(format, args...)))
 }
 
 // step writes the periodic lines that fall due with a step.
 func (g *logger) step(step model.Step, st model.Stats) {
-	if !g.l.logStats {
-		return
+	if g.l.logStats {
+		g.l.engine.step(g, step, st)
 	}
-	if g.l.engine == engineSGLang {
-		g.stepSGLang(step, st)
-		return
-	}
-	if g.idle {
-		g.idle, g.since = false, step.Start
-	}
-	if d := step.End - g.since; d >= g.interval {
-		g.statsVLLM(d, st)
-		if g.kv != nil {
-			g.transferStats(g.kv, d.Seconds())
-		}
-		g.since, g.prompt, g.output = step.End, st.PromptTokens, st.OutputTokens
-		g.idle = st.Running+st.Waiting == 0
-	}
-}
-
-func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
-	in, out := float64(st.PromptTokens-g.prompt)/d.Seconds(), float64(st.OutputTokens-g.output)/d.Seconds()
-	if g.l.legacy {
-		g.api("INFO", "metrics.py:449", "Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Swapped: 0 reqs, Pending: %d reqs, GPU KV cache usage: %.1f%%, CPU KV cache usage: 0.0%%.",
-			in, out, st.Running, st.Waiting, 100*st.KVUsage)
-		return
-	}
-	g.api("INFO", "loggers.py:127", "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Waiting: %d reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
-		in, out, st.Running, st.Waiting, 100*st.KVUsage, 100*hitRate(st))
-}
-
-// decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
-const decodeLogInterval = 40
-
-func (g *logger) stepSGLang(step model.Step, st model.Stats) {
-	if step.PrefillTokens > 0 {
-		g.api("INFO", "", "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, ",
-			step.Sequences-step.DecodeTokens, step.PrefillTokens, st.PrefixHits-g.prompt, st.KVUsage, st.Running, st.Waiting)
-		g.prompt = st.PrefixHits
-		return
-	}
-	if g.decodes++; g.decodes%decodeLogInterval != 0 {
-		return
-	}
-	if d := (step.End - g.since).Seconds(); d > 0 {
-		g.throughput = float64(st.OutputTokens-g.output) / d
-	}
-	g.since, g.output = step.End, st.OutputTokens
-	g.api("INFO", "", "Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
-		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }
 
 func pythonBool(b bool) string {

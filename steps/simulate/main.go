@@ -22,21 +22,21 @@ import (
 // It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit
 // status that the real server would have: 0 after an orderly end, 1 when it failed or
 // crashed, 2 for arguments that its parser refuses. If the parent process dies, it ends too.
-func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+func (p Simulator) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	if kind, flags := serviceOf(args); kind != "" {
 		return runService(ctx, kind, flags, stdout)
 	}
 	if r, ok := rayOf(args); ok && !r.head {
 		ctx, stop := endOf(ctx, false)
 		defer stop()
-		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: engineVLLM}, os.Getpid(), time.Now, 0))
+		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: vllm{}, version: "0.12"}, os.Getpid(), time.Now, 0))
 	}
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	l, err := newLaunch(args, settings, env)
+	l, err := p.launch(args, settings, env)
 	if refused := (usageError{}); errors.As(err, &refused) {
 		fmt.Fprint(stderr, usage(l.engine, args, refused))
 		return 2
@@ -49,12 +49,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	// vLLM logs to stdout through its logger, SGLang to stderr.
-	out := stdout
-	if l.engine == engineSGLang {
-		out = stderr
-	}
-	s, err := newServer(l, Options{Settings: settings, Env: env, Log: out, PID: os.Getpid()})
+	s, err := newServer(l, Options{Settings: settings, Env: env, Log: l.engine.output(stdout, stderr), PID: os.Getpid()})
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1

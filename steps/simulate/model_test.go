@@ -8,16 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 func testConfig(tb testing.TB, args ...string) model.Config {
 	tb.Helper()
-	l, err := newLaunch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"}, func(string) string { return "" })
+	l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"}, func(string) string { return "" })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -95,7 +94,7 @@ func TestGoldenTimeline(t *testing.T) {
 		if chunked {
 			args = append(args, "--enable-chunked-prefill")
 		}
-		l, err := newLaunch(args, Settings{Version: "0.6.4"}, func(string) string { return "" })
+		l, err := Simulator{}.launch(args, Settings{Version: "0.6.4"}, func(string) string { return "" })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // launched resolves a command line on a profile.
 func launched(t *testing.T, s Settings, argv ...string) *launch {
 	t.Helper()
-	l, err := newLaunch(argv, s, func(string) string { return "" })
+	l, err := Simulator{}.launch(argv, s, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func TestModelThatDoesNotFit(t *testing.T) {
 			}
 			return ""
 		}
-		_, err := StartVirtual(strings.Fields(argv), env, &log)
+		_, err := Simulator{}.StartVirtual(strings.Fields(argv), env, &log)
 		if (err != nil) != (want != "") || !strings.Contains(log.String(), want) {
 			t.Errorf("%s: %v, want %q in\n%s", argv, err, want, log.String())
 		}
-		seen, err := Inspect(strings.Fields(argv), Settings{Profile: "h100"})
+		seen, err := Simulator{}.Inspect(strings.Fields(argv), Settings{Profile: "h100"})
 		if err != nil || (seen.Refused != nil) != (want != "") || !seen.Modelled {
 			t.Errorf("%s: inspected as %+v, %v", argv, seen, err)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -32,21 +31,12 @@ func (p nodePlan) spread() bool { return p.nodes > 1 && p.meet != "" }
 // planNodes reads from the engine's own flags how the server is spread, or of the script
 // that makes a Ray cluster.
 func (l *launch) planNodes(argv []string, env func(string) string) error {
-	a := l.args
-	p := nodePlan{nodes: l.settings.Nodes}
-	switch {
-	case l.engine == engineSGLang && a.int("--nnodes", 1) > 1:
-		p = nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0), meet: a.str("--dist-init-addr", "")}
-		if p.meet == "" {
-			return usageError{"--dist-init-addr is required when --nnodes is above 1"}
-		}
-	case a.has("--nnodes"):
-		p = nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0)}
-		p.meet = net.JoinHostPort(a.str("--master-addr", "127.0.0.1"), strconv.Itoa(a.int("--master-port", 29501)))
-		if p.rank > 0 && !a.bool("--headless", false) {
-			return usageError{"argument --node-rank: only the first node serves requests; the others need --headless"}
-		}
-	default:
+	p, told, err := l.engine.nodes(l)
+	if err != nil {
+		return err
+	}
+	if !told {
+		p = nodePlan{nodes: l.settings.Nodes}
 		if r, ok := rayOf(argv); ok {
 			p.meet = r.address
 		}
@@ -147,7 +137,7 @@ func (s *Server) gather(ctx context.Context) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.meet)
 	if err != nil {
 		g.core("ERROR", "core.py:708", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. %v", err)
-		s.coreFailed()
+		s.launch.engine.coreFailed(s)
 		return errStart
 	}
 	link := s.launch.config.Span.Link

@@ -52,7 +52,7 @@ func startGroup(t *testing.T, fail ...string) *group {
 		}
 		settings := Settings{Version: "0.33.0", StartupSeconds: &startup, Fail: fail}
 		env := func(string) string { return "" }
-		l, err := newLaunch(argv, settings, env)
+		l, err := Simulator{}.launch(argv, settings, env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestNodesShareTheirFate(t *testing.T) {
 
 func TestNodePlans(t *testing.T) {
 	plan := func(argv []string, nodes int) (nodePlan, error) {
-		l, err := newLaunch(argv, Settings{Version: map[bool]string{true: "0.5.23", false: "0.33.0"}[argv[0] == "python3"], Nodes: nodes}, func(string) string { return "" })
+		l, err := Simulator{}.launch(argv, Settings{Version: map[bool]string{true: "0.5.23", false: "0.33.0"}[argv[0] == "python3"], Nodes: nodes}, func(string) string { return "" })
 		if err != nil {
 			return nodePlan{}, err
 		}
@@ -184,7 +184,7 @@ func TestNodesInVirtualTime(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{SettingsEnv: `{"version":"0.33.0","profile":"a10"}`, "NCCL_IB_DISABLE": "1"}[name]
 	}
-	v, err := StartVirtual(argv, env, nil)
+	v, err := Simulator{}.StartVirtual(argv, env, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

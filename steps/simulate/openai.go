@@ -22,7 +22,7 @@ func (s *Server) routesOpenAI(mux *http.ServeMux) {
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	model := map[string]any{
-		"id": s.launch.served, "object": "model", "created": s.now().Unix(), "owned_by": s.launch.engine,
+		"id": s.launch.served, "object": "model", "created": s.now().Unix(), "owned_by": s.launch.engine.name(),
 		"root": s.launch.model, "parent": nil, "max_model_len": s.launch.config.MaxModelLen,
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
@@ -150,7 +150,7 @@ func (s *Server) addExchange(g *generation, r kvRequest) (err error) {
 		return nil
 	}
 	g.exchange, err = s.kv.exchangeFor(r)
-	if s.launch.engine == engineSGLang && s.kv.plan.Produces {
+	if s.launch.engine.oneToken() && s.kv.plan.Produces {
 		g.output, g.finish = 1, "length" // the decode server makes the others
 	}
 	return err
@@ -253,7 +253,7 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
 		return
 	}
 	if errors.Is(err, errLoad) {
-		err = s.loadError(err)
+		err = apiError{status: 500, kind: "InternalServerError", message: s.launch.engine.loadError(err)}
 	}
 	var refused apiError
 	if (ev == nil || !ev.started) && (errors.As(err, &refused) || errors.Is(err, model.ErrTooLong)) {
@@ -263,25 +263,28 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
 	panic(http.ErrAbortHandler) // net/http closes the connection without a word
 }
 
-// tokenize answers vLLM's and SGLang's /tokenize; SGLang takes a list of prompts too.
+// tokenizeRequest is the part of a request to /tokenize that changes the answer.
+type tokenizeRequest struct {
+	Prompt          json.RawMessage `json:"prompt"`
+	Messages        []chatMessage   `json:"messages"`
+	ReturnTokenStrs bool            `json:"return_token_strs"`
+}
+
+// tokenize answers /tokenize, which takes a list of prompts with some engines.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		Prompt          json.RawMessage `json:"prompt"`
-		Messages        []chatMessage   `json:"messages"`
-		ReturnTokenStrs bool            `json:"return_token_strs"`
-	}
+	var req tokenizeRequest
 	if err := readJSON(r, &req); err != nil {
 		s.fail(w, badRequest("%v", err))
 		return
 	}
-	var prompts []string
-	if s.launch.engine == engineSGLang && json.Unmarshal(req.Prompt, &prompts) == nil {
+	limit := s.launch.config.MaxModelLen
+	if prompts := s.launch.engine.prompts(req); prompts != nil {
 		tokens, counts := make([][]int, len(prompts)), make([]int, len(prompts))
 		for i, p := range prompts {
 			tokens[i] = model.Encode(p)
 			counts[i] = len(tokens[i])
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": s.launch.config.MaxModelLen})
+		writeJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": limit})
 		return
 	}
 	ids, err := chatPrompt(req.Messages)
@@ -292,17 +295,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	body := map[string]any{"tokens": ids, "count": len(ids), "max_model_len": s.launch.config.MaxModelLen}
-	if s.launch.engine == engineVLLM {
-		var texts []string
-		for i := range ids {
-			if req.ReturnTokenStrs {
-				texts = append(texts, model.Decode(ids[i:i+1]))
-			}
-		}
-		body["token_strs"] = texts
-	}
-	writeJSON(w, http.StatusOK, body)
+	writeJSON(w, http.StatusOK, s.launch.engine.tokens(req, ids, limit))
 }
 
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
@@ -313,9 +306,5 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, badRequest("%v", err))
 		return
 	}
-	key := "prompt"
-	if s.launch.engine == engineSGLang {
-		key = "text"
-	}
-	writeJSON(w, http.StatusOK, map[string]string{key: model.Decode(req.Tokens)})
+	writeJSON(w, http.StatusOK, s.launch.engine.text(model.Decode(req.Tokens)))
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 

@@ -39,7 +39,7 @@ func readPublishedRuns(t *testing.T) []publishedRun {
 // time.
 func (r *publishedRun) simulate(t *testing.T) {
 	t.Helper()
-	l, err := newLaunch(append([]string{"vllm", "serve"}, strings.Fields(r.flags)...), Settings{Version: "0.11.0", Profile: r.profile}, func(string) string { return "" })
+	l, err := Simulator{}.launch(append([]string{"vllm", "serve"}, strings.Fields(r.flags)...), Settings{Version: "0.11.0", Profile: r.profile}, func(string) string { return "" })
 	if err != nil {
 		t.Fatalf("%s: %v", r.flags, err)
 	}

@@ -40,7 +40,7 @@ func readSeed000(t *testing.T) []seedCell {
 func seedServer(t *testing.T, env map[string]string, flags ...string) *launch {
 	t.Helper()
 	argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "--max-model-len", "10000"}, flags...)
-	l, err := newLaunch(argv, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(k string) string { return env[k] })
+	l, err := Simulator{}.launch(argv, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(k string) string { return env[k] })
 	if err != nil {
 		t.Fatal(err)
 	}

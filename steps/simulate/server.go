@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"github.com/servegate/pipeline/steps/simulate/stamp"
 )
 
-// Server is a simulated engine behind HTTP: a driver and the routes of vLLM or SGLang.
+// Server is a simulated engine behind HTTP: a driver and the routes of its engine.
 type Server struct {
 	launch *launch
 	clock  Clock
@@ -50,7 +48,7 @@ func NewServer(argv []string, opt Options) (*Server, error) {
 	if opt.Env == nil {
 		opt.Env = func(string) string { return "" }
 	}
-	l, err := newLaunch(argv, opt.Settings, opt.Env)
+	l, err := Simulator{}.launch(argv, opt.Settings, opt.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +126,7 @@ func (s *Server) Config() model.Config { return s.launch.config }
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routesOpenAI(mux)
-	if s.launch.engine == engineSGLang {
-		s.routesSGLang(mux)
-	} else {
-		s.routesVLLM(mux)
-	}
+	s.launch.engine.routes(s, mux)
 	return s.access(mux)
 }
 
@@ -159,7 +153,7 @@ func (s *Server) run(ctx context.Context) int {
 	}
 	ln, err := net.Listen("tcp", s.address())
 	if err != nil {
-		s.portInUse()
+		s.launch.engine.portInUse(s)
 		return 1
 	}
 	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: time.Minute}
@@ -168,7 +162,7 @@ func (s *Server) run(ctx context.Context) int {
 		defer close(closed)
 		_ = server.Serve(ln) // returns when it is closed below
 	}()
-	s.serving(ln.Addr().String())
+	s.launch.engine.serving(s, ln.Addr().String())
 	if s.nodes != nil {
 		go s.dieWith(ctx)
 	}
@@ -179,13 +173,13 @@ func (s *Server) run(ctx context.Context) int {
 	switch {
 	case err == nil:
 	case s.nodes.gone():
-		s.coreFailed()
+		s.launch.engine.coreFailed(s)
 		return 1
 	default:
-		s.died()
+		s.launch.engine.died(s)
 		return 1
 	}
-	s.stopped()
+	s.launch.engine.stopped(s)
 	return 0
 }
 
@@ -248,8 +242,7 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // authorized checks --api-key on the paths that the engines protect.
 func (s *Server) authorized(r *http.Request) bool {
 	keys := s.launch.args.values["--api-key"]
-	open := s.launch.engine == engineVLLM && len(r.URL.Path) < 3 || s.launch.engine == engineVLLM && r.URL.Path[:3] != "/v1"
-	if len(keys) == 0 || open || s.launch.engine == engineSGLang && (r.URL.Path == "/health" || r.URL.Path == "/metrics") {
+	if len(keys) == 0 || s.launch.engine.open(r.URL.Path) {
 		return true
 	}
 	for _, k := range keys {

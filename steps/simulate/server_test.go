@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
-
 	"go.uber.org/goleak"
 )
 

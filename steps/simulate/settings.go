@@ -79,11 +79,6 @@ func (s Settings) check() error {
 			return fmt.Errorf("%s: %s is %v; it must be a number from 0 on", SettingsEnv, name, v)
 		}
 	}
-	switch s.Engine {
-	case "", engineVLLM, engineSGLang:
-	default:
-		return fmt.Errorf("%s: engine %q cannot be simulated; use vllm or sglang", SettingsEnv, s.Engine)
-	}
 	if s.Model != nil {
 		if err := s.Model.Check(); err != nil {
 			return fmt.Errorf("%s: model: %w", SettingsEnv, err)

@@ -3,14 +3,136 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// routesSGLang are the endpoints of SGLang beside the OpenAI ones.
-func (s *Server) routesSGLang(mux *http.ServeMux) {
+// sglang is SGLang 0.5.
+type sglang struct{}
+
+func (sglang) name() string { return kv.SGLang }
+
+func (sglang) commandLine(argv []string) ([]string, bool) {
+	return serveCommand(argv, "sglang", "sglang.launch_server")
+}
+
+func (sglang) quirks() quirks { return quirks{} }
+
+func (sglang) usage([]string, usageError) (program, summary string) {
+	return "launch_server.py", "launch_server.py [-h] --model-path MODEL_PATH [--host HOST] [--port PORT] ..."
+}
+
+func (sglang) nodes(l *launch) (nodePlan, bool, error) {
+	a := l.args
+	if a.int("--nnodes", 1) < 2 {
+		return nodePlan{}, false, nil
+	}
+	p := nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0), meet: a.str("--dist-init-addr", "")}
+	if p.meet == "" {
+		return p, true, usageError{"--dist-init-addr is required when --nnodes is above 1"}
+	}
+	return p, true, nil
+}
+
+// output of its logger is stderr.
+func (sglang) output(_, stderr io.Writer) io.Writer { return stderr }
+
+// line is "[2026-09-02 13:08:10] text".
+func (e sglang) line(g *logger, _, _, _, text string) string { return e.access(g, text) }
+
+func (sglang) access(g *logger, text string) string {
+	return fmt.Sprintf("[%s] %s", g.now().Format("2006-01-02 15:04:05"), text)
+}
+
+func (sglang) step(g *logger, step model.Step, st model.Stats) { g.stepSGLang(step, st) }
+
+func (sglang) banner(s *Server) {
+	l, g, c := s.launch, s.log, s.launch.config
+	g.api("INFO", "", "server_args=ServerArgs(model_path='%s', host='%s', port=%d, context_length=%d, chunked_prefill_size=%d, max_running_requests=%d, disable_radix_cache=%s, enable_mixed_chunk=%s)",
+		l.model, l.host, l.port, c.MaxModelLen, c.Budget, c.MaxSeqs, pythonBool(!c.PrefixCache), pythonBool(c.Mixed))
+}
+
+func (sglang) ready(s *Server, _ time.Duration) {
+	g, c := s.log, s.launch.config
+	const gib = 1 << 30
+	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
+	g.api("INFO", "", "Load weight end. type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.", c.Profile.MemBytes/gib-weights, weights)
+	g.api("INFO", "", "KV Cache is allocated. #tokens: %d, K size: %.2f GB, V size: %.2f GB", c.KVTokens(), kv/2, kv/2)
+	g.api("INFO", "", "max_total_num_tokens=%d, chunked_prefill_size=%d, max_prefill_tokens=16384, max_running_requests=%d, context_len=%d", c.KVTokens(), c.Budget, c.MaxSeqs, c.MaxModelLen)
+}
+
+func (sglang) serving(s *Server, addr string) {
+	l, g := s.launch, s.log
+	s.uvicornReady()
+	s.uvicornRunning(addr)
+	if l.fail.NeverReady {
+		return
+	}
+	if l.kv != nil {
+		g.api("INFO", "", "Start of pd disaggregation warmup ...")
+		g.api("INFO", "", "End of %s disaggregation mode warmup with status 200, resp: [{'text': ''}]", l.args.str("--disaggregation-mode", ""))
+	}
+	g.api("INFO", "", "The server is fired up and ready to roll!")
+}
+
+func (sglang) stopped(s *Server) { s.uvicornStopped() }
+
+func (e sglang) died(s *Server) {
+	s.log.api("ERROR", "", "Scheduler hit an exception: Traceback (most recent call last):\n  File \"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py\", line 2680, in run_scheduler_process\n    scheduler.event_loop_overlap()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+	e.coreFailed(s)
+}
+
+func (sglang) portInUse(s *Server) {
+	l := s.launch
+	s.log.raw("ERROR:    [Errno 98] error while attempting to bind on address ('%s', %d): address already in use", l.host, l.port)
+}
+
+func (sglang) kvTooSmall(s *Server) {
+	l, g := s.launch, s.log
+	g.api("ERROR", "", "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=%s", l.args.str("--mem-fraction-static", "0.88"))
+}
+
+func (sglang) coreFailed(s *Server) {
+	s.log.api("ERROR", "", "Received sigquit from a child process. It usually means the child failed.")
+}
+
+func (sglang) openFailed(*Server, error) bool { return false }
+
+func (sglang) loadFailed(*kv.Part) kv.Message {
+	return kv.Message{Format: "Decode transfer failed for request rank=0 decode_req.req.rid='%d': KVTransferError: Failed to get kvcache from prefill instance, it might be dead: %v"}
+}
+
+func (sglang) loadError(err error) string { return fmt.Sprintf("KVTransferError: %v", err) }
+
+func (sglang) open(path string) bool { return path == "/health" || path == "/metrics" }
+
+func (sglang) flatErrors(string) bool { return true }
+
+func (sglang) prompts(req tokenizeRequest) []string {
+	var prompts []string
+	if json.Unmarshal(req.Prompt, &prompts) != nil {
+		return nil
+	}
+	return prompts
+}
+
+func (sglang) tokens(_ tokenizeRequest, ids []int, limit int) map[string]any {
+	return map[string]any{"tokens": ids, "count": len(ids), "max_model_len": limit}
+}
+
+func (sglang) text(text string) map[string]string { return map[string]string{"text": text} }
+
+func (sglang) oneToken() bool { return true }
+
+func (sglang) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("GET /health_generate", s.healthGenerate)
@@ -64,118 +186,150 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// generateRequest is the part of SGLang's GenerateReqInput that changes what is simulated.
-type generateRequest struct {
-	Text     json.RawMessage `json:"text"`
-	InputIDs json.RawMessage `json:"input_ids"`
-	Sampling struct {
-		MaxNewTokens *int `json:"max_new_tokens"`
-		MinNewTokens int  `json:"min_new_tokens"`
-		IgnoreEOS    bool `json:"ignore_eos"`
-	} `json:"sampling_params"`
-	Stream bool `json:"stream"`
-	bootstrapFields
+func (sglang) resolve(l *launch, _ func(string) string) error {
+	a := l.args
+	if len(a.positional) > 0 {
+		return usageError{"unrecognized arguments: " + strings.Join(a.positional, " ")}
+	}
+	if l.model = a.str("--model-path", ""); l.model == "" {
+		return usageError{"the following arguments are required: --model-path/--model"}
+	}
+	l.served = a.str("--served-model-name", l.model)
+	l.host, l.port = a.str("--host", "127.0.0.1"), a.int("--port", 30000)
+	l.eager = a.bool("--disable-cuda-graph", false)
+	l.logStats = true
+	l.metrics = a.bool("--enable-metrics", false)
+	p, shape, err := l.hardware()
+	if err != nil {
+		return err
+	}
+	stages := max(firstInt(a, 1, "--pipeline-parallel-size", "--pp-size"), 1)
+	gpus := max(firstInt(a, 1, "--tensor-parallel-size", "--tp-size"), 1) * stages
+	// SGLang pages are single tokens unless asked otherwise; blocks of 16 tokens change
+	// only how finely the cache is counted, and keep the simulation cheap.
+	c := model.Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
+	c.MaxModelLen = a.int("--context-length", shape.MaxModelLen)
+	c.PrefixCache = !a.bool("--disable-radix-cache", false)
+	c.Mixed = a.bool("--enable-mixed-chunk", false)
+	c.MaxSeqs = a.int("--max-running-requests", 2048)
+	chunk := 2048
+	switch gib := p.MemBytes / (1 << 30); {
+	case gib >= 60:
+		chunk = 8192
+	case gib >= 35:
+		chunk = 4096
+	}
+	c.Budget = a.int("--chunked-prefill-size", chunk)
+	c.Chunked = c.Budget > 0
+	if !c.Chunked {
+		c.Budget = max(a.int("--max-prefill-tokens", 16384), c.MaxModelLen)
+	}
+	if c.Mixed {
+		c.MaxSeqs = min(c.MaxSeqs, c.Budget)
+	}
+	c.KVBlocks = c.KVBlocksFor(a.float("--mem-fraction-static", 0.88))
+	if tokens := a.int("--max-total-tokens", 0); tokens > 0 {
+		c.KVBlocks = min(c.KVBlocks, tokens/c.BlockSize)
+	}
+	l.config = c
+	return nil
 }
 
-type generateBody struct {
-	Text      string   `json:"text"`
-	OutputIDs []int    `json:"output_ids"`
-	Meta      metaInfo `json:"meta_info"`
+// transfer resolves --disaggregation-mode and what belongs to it.
+func (sglang) transfer(l *launch, env func(string) string) error {
+	a := l.args
+	mode := a.str("--disaggregation-mode", "null")
+	if mode == "null" {
+		return nil
+	}
+	table, backend := l.connectors, a.str("--disaggregation-transfer-backend", "mooncake")
+	form := table.Class(kv.SGLang, backend, l.version)
+	if form == nil {
+		return kv.Refused{Text: fmt.Sprintf("simulated: the transfer backend %s cannot be simulated; use one of %s", backend, strings.Join(table.Classes(kv.SGLang), ", "))}
+	}
+	p := &kv.Part{
+		Form: form, Host: l.host, Env: env, ReadFile: os.ReadFile, Devices: kv.DeviceList(a.str("--disaggregation-ib-device", "")),
+		Produces: mode == "prefill", Consumes: mode == "decode", FailLoads: true, CountLoads: true, Timeout: 300 * time.Second,
+	}
+	l.kv = p
+	aside(&l.config.Profile, p)
+	if l.config.PrefixCache && p.Consumes && !a.bool("--disaggregation-decode-enable-radix-cache", false) {
+		l.config.PrefixCache = false
+	}
+	if p.Produces && form.Play.Exchange != kv.FromNothing {
+		p.Bootstrap = net.JoinHostPort(l.host, strconv.Itoa(a.int("--disaggregation-bootstrap-port", 8998)))
+		p.Listen = net.JoinHostPort(l.host, "0")
+	}
+	return p.Resolve()
 }
 
-type metaInfo struct {
-	ID               string        `json:"id"`
-	FinishReason     *finishReason `json:"finish_reason"`
-	PromptTokens     int           `json:"prompt_tokens"`
-	WeightVersion    string        `json:"weight_version"`
-	NumRetractions   int           `json:"num_retractions"`
-	CompletionTokens int           `json:"completion_tokens"`
-	CachedTokens     int           `json:"cached_tokens"`
-	E2ELatency       *float64      `json:"e2e_latency,omitempty"`
+// writeSGLang writes SGLang's names (0.5, --enable-metrics).
+func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput float64, late *lateness, kv *kvSide) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kind := l.args.str("--disaggregation-mode", "null")
+	if kind == "null" {
+		kind = "unified"
+	}
+	x := &exposition{w: w, labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
+	x.value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
+	x.value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
+	x.value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)
+	x.value("sglang:num_used_tokens", "The number of used tokens.", "gauge", st.KVUsage*float64(l.config.KVTokens()))
+	x.value("sglang:gen_throughput", "The generation throughput (token/s).", "gauge", throughput)
+	x.value("sglang:cache_hit_rate", "The prefix cache hit rate.", "gauge", hitRate(st))
+	x.value("sglang:num_retracted_reqs", "The number of retracted requests.", "gauge", float64(st.Preemptions))
+	x.value("sglang:max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", "gauge", float64(l.config.KVTokens()))
+	x.labels = fmt.Sprintf("model_name=%q", l.served)
+	x.value("sglang:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
+	x.value("sglang:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
+	x.value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.n))
+	x.histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
+	x.histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
+	x.histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
+	if kv != nil {
+		kv.writeSGLang(x)
+	}
+	late.write(x)
+	return x.err
 }
 
-type finishReason struct {
-	Type   string `json:"type"`
-	Length int    `json:"length,omitempty"`
+// writeSGLang writes SGLang's metrics of a disaggregated server.
+func (k *kvSide) writeSGLang(x *exposition) {
+	c := k.counters
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	speed, latency, total := 0.0, 0.0, 0.0
+	if c.seconds.n > 0 {
+		latency, total = 1e3*c.seconds.sum/float64(c.seconds.n), c.bytes.sum/(1<<20)
+	}
+	if c.seconds.sum > 0 {
+		speed = c.bytes.sum / c.seconds.sum / (1 << 30)
+	}
+	x.value("sglang:kv_transfer_speed_gb_s", "The transfer speed of the KV cache in GB/s.", "gauge", speed)
+	x.value("sglang:kv_transfer_latency_ms", "The transfer latency of the KV cache in ms.", "gauge", latency)
+	x.value("sglang:kv_transfer_total_mb", "The total size of KV cache transferred in MB.", "gauge", total)
+	x.value("sglang:num_transfer_failed_reqs_total", "The number of transfer failed requests.", "counter", float64(c.failed+c.lost))
+	x.value("sglang:num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", "counter", 0)
 }
 
-// generate serves SGLang's native endpoint. Streamed text is cumulative.
-func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
-	if s.garbage(w) {
+// decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
+const decodeLogInterval = 40
+
+func (g *logger) stepSGLang(step model.Step, st model.Stats) {
+	if step.PrefillTokens > 0 {
+		g.api("INFO", "", "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, ",
+			step.Sequences-step.DecodeTokens, step.PrefillTokens, st.PrefixHits-g.prompt, st.KVUsage, st.Running, st.Waiting)
+		g.prompt = st.PrefixHits
 		return
 	}
-	arrived := s.arrival(r)
-	g, err := s.acceptGenerate(r)
-	if err != nil {
-		s.failGenerate(w, err)
+	if g.decodes++; g.decodes%decodeLogInterval != 0 {
 		return
 	}
-	g.id = fmt.Sprintf("%032x", s.driver.nextAnswer())
-	var ev *events
-	if g.stream {
-		ev = newEvents(w)
+	if d := (step.End - g.since).Seconds(); d > 0 {
+		g.throughput = float64(st.OutputTokens-g.output) / d
 	}
-	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
-	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
-		body.add(g, t, arrived)
-		if ev == nil {
-			return nil
-		}
-		return ev.send(body)
-	})
-	switch {
-	case err != nil:
-		s.interrupted(w, ev, err)
-	case ev != nil:
-		s.stats.finish(g.finish)
-		ev.done()
-	default:
-		s.stats.finish(g.finish)
-		writeJSON(w, http.StatusOK, body)
-	}
-}
-
-// add a token to the cumulative answer.
-func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
-	b.Text += model.Decode([]int{t.Token})
-	b.OutputIDs = append(b.OutputIDs, t.Token)
-	b.Meta.CompletionTokens, b.Meta.CachedTokens = t.Index+1, t.Cached
-	if t.Last {
-		latency := (t.at - arrived).Seconds()
-		b.Meta.E2ELatency = &latency
-		b.Meta.FinishReason = &finishReason{Type: g.finish}
-		if g.finish == "length" {
-			b.Meta.FinishReason.Length = t.Index + 1
-		}
-	}
-}
-
-func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
-	var req generateRequest
-	if err := readJSON(r, &req); err != nil {
-		return nil, badRequest("%v", err)
-	}
-	raw := req.InputIDs
-	if len(raw) == 0 {
-		raw = req.Text
-	}
-	prompt, err := promptIDs(raw)
-	if err != nil {
-		return nil, err
-	}
-	want := 128 // SamplingParams.max_new_tokens
-	if req.Sampling.MaxNewTokens != nil {
-		want = *req.Sampling.MaxNewTokens
-	}
-	if err := s.checkLengths(len(prompt), want); err != nil {
-		return nil, err
-	}
-	g := &generation{prompt: prompt, stream: req.Stream}
-	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
-	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
-}
-
-// failGenerate prints an error as /generate does: nested, without a type of its own.
-func (s *Server) failGenerate(w http.ResponseWriter, err error) {
-	writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]string{"message": err.Error()}})
+	g.since, g.output = step.End, st.OutputTokens
+	g.api("INFO", "", "Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
+		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }

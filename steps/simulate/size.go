@@ -33,11 +33,11 @@ type Inspection struct {
 	Refused error
 }
 
-// Inspect reads a server's command line as [StartVirtual] does, and says what it knows of the
+// Inspect reads a server's command line as [Simulator.StartVirtual] does, and says what it knows of the
 // model's size and whether it fits. Failures that settings plant are left out.
-func Inspect(argv []string, settings Settings) (Inspection, error) {
+func (p Simulator) Inspect(argv []string, settings Settings) (Inspection, error) {
 	settings.Fail = nil
-	l, err := newLaunch(argv, settings, func(string) string { return "" })
+	l, err := p.launch(argv, settings, func(string) string { return "" })
 	if err != nil {
 		return Inspection{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -34,7 +33,7 @@ func (e *StartError) Error() string {
 // what remains is the part that it plays in a Fleet. A *StartError is a server that fails
 // to start; any other error is of a command line that cannot be simulated so. Those that
 // [IsService] is true for have no part in a fleet.
-func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtual, error) {
+func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtual, error) {
 	if env == nil {
 		env = func(string) string { return "" }
 	}
@@ -45,7 +44,7 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLaunch(argv, settings, env)
+	l, err := p.launch(argv, settings, env)
 	if refused := (usageError{}); errors.As(err, &refused) {
 		fmt.Fprint(log, usage(l.engine, argv, refused))
 		return nil, &StartError{2}
@@ -69,7 +68,7 @@ func StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtu
 	if err := s.startIn(context.Background(), l.fail.portTaken); err != nil {
 		return nil, &StartError{1}
 	}
-	s.serving(s.address())
+	l.engine.serving(s, s.address())
 	return &Virtual{Node: l.node(), Startup: clock.now, launch: l}, nil
 }
 

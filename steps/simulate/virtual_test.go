@@ -33,7 +33,7 @@ func TestStartVirtual(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
 			argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct"}, tt.flags...)
-			v, err := StartVirtual(argv, func(name string) string {
+			v, err := Simulator{}.StartVirtual(argv, func(name string) string {
 				if name == SettingsEnv {
 					return tt.settings
 				}

@@ -1,9 +1,209 @@
 package simulate
 
-import "net/http"
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
-// routesVLLM are the endpoints of vLLM beside the OpenAI ones.
-func (s *Server) routesVLLM(mux *http.ServeMux) {
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/model"
+)
+
+// vllm is vLLM of 0.6 and later. Before V1 (0.8) names of metrics, log lines and error bodies
+// were others.
+type vllm struct{}
+
+// legacy reports whether a launch is one before V1.
+func legacy(l *launch) bool { return compareVersions(l.version, "0.8") < 0 }
+
+func (vllm) name() string { return kv.VLLM }
+
+func (vllm) commandLine(argv []string) ([]string, bool) {
+	return serveCommand(argv, "vllm", "vllm.entrypoints.openai.api_server")
+}
+
+// The first connectors (PyNccl, Mooncake) were tried on builds of 0.6.4 that had the flag of
+// transfers already.
+func (vllm) quirks() quirks {
+	return quirks{underscores: true, levels: "--compilation-config", extra: []flagDef{{name: transferFlag, kind: "json"}}}
+}
+
+func (vllm) usage(argv []string, cause usageError) (program, summary string) {
+	switch {
+	case slices.Contains(argv, "vllm.entrypoints.openai.api_server"):
+		return "api_server.py", "api_server.py [-h] [--host HOST] [--port PORT] [--model MODEL] ..."
+	case strings.HasPrefix(cause.text, "argument "): // found by the parser of the subcommand
+		return "vllm serve", "vllm serve [model_tag] [options]"
+	}
+	return "vllm", "vllm [-h] [-v] {chat,complete,serve,launch,bench,collect-env,run-batch} ..."
+}
+
+func (vllm) nodes(l *launch) (nodePlan, bool, error) {
+	a := l.args
+	if !a.has("--nnodes") {
+		return nodePlan{}, false, nil
+	}
+	p := nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0)}
+	p.meet = net.JoinHostPort(a.str("--master-addr", "127.0.0.1"), strconv.Itoa(a.int("--master-port", 29501)))
+	if p.rank > 0 && !a.bool("--headless", false) {
+		return p, true, usageError{"argument --node-rank: only the first node serves requests; the others need --headless"}
+	}
+	return p, true, nil
+}
+
+// output of its logger is stdout.
+func (vllm) output(stdout, _ io.Writer) io.Writer { return stdout }
+
+// line is "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text" with V1, "INFO 09-02 13:08:10
+// file:line] text" before.
+func (vllm) line(g *logger, process, level, source, text string) string {
+	at := g.now().Format("01-02 15:04:05")
+	if legacy(g.l) {
+		return fmt.Sprintf("%s %s %s] %s", level, at, source, text)
+	}
+	return fmt.Sprintf("(%s pid=%d) %s %s [%s] %s", process, g.pid, level, at, source, text)
+}
+
+func (vllm) access(g *logger, text string) string {
+	if legacy(g.l) {
+		return text
+	}
+	return fmt.Sprintf("(APIServer pid=%d) %s", g.pid, text)
+}
+
+func (vllm) step(g *logger, step model.Step, st model.Stats) {
+	if g.idle {
+		g.idle, g.since = false, step.Start
+	}
+	if d := step.End - g.since; d >= g.interval {
+		g.statsVLLM(d, st)
+		if g.kv != nil {
+			g.transferStats(g.kv, d.Seconds())
+		}
+		g.since, g.prompt, g.output = step.End, st.PromptTokens, st.OutputTokens
+		g.idle = st.Running+st.Waiting == 0
+	}
+}
+
+func (vllm) banner(s *Server) {
+	l, g, c := s.launch, s.log, s.launch.config
+	g.api("INFO", "api_server.py:1839", "vLLM API server version %s", l.version)
+	g.api("INFO", "utils.py:233", "args: %q", l.raw)
+	if c.Chunked {
+		g.api("INFO", "scheduler.py:216", "Chunked prefill is enabled with max_num_batched_tokens=%d.", c.Budget)
+	}
+	g.core("INFO", "core.py:77", "Initializing a V%d LLM engine (v%s) with config: model='%s', tensor_parallel_size=%d, enable_prefix_caching=%s, chunked_prefill_enabled=%s",
+		map[bool]int{true: 0, false: 1}[legacy(l)], l.version, l.model, c.GPUs, pythonBool(c.PrefixCache), pythonBool(c.Chunked))
+}
+
+func (vllm) ready(s *Server, startup time.Duration) {
+	l, g, c := s.launch, s.log, s.launch.config
+	const gib = 1 << 30
+	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
+	if legacy(l) {
+		g.core("INFO", "model_runner.py:1077", "Loading model weights took %.4f GB", weights)
+		g.core("INFO", "gpu_executor.py:122", "# GPU blocks: %d, # CPU blocks: 4681", c.KVBlocks)
+		g.core("INFO", "gpu_executor.py:126", "Maximum concurrency for %d tokens per request: %.2fx", c.MaxModelLen, float64(c.KVTokens())/float64(c.MaxModelLen))
+		return
+	}
+	g.core("INFO", "default_loader.py:267", "Loading weights took %.2f seconds", (startup / 4).Seconds())
+	g.core("INFO", "gpu_model_runner.py:2653", "Model loading took %.4f GiB and %.6f seconds", weights, (startup / 2).Seconds())
+	g.core("INFO", "gpu_worker.py:298", "Available KV cache memory: %.2f GiB", kv)
+	g.core("INFO", "kv_cache_utils.py:1087", "GPU KV cache size: %s tokens", thousands(c.KVTokens()))
+	g.core("INFO", "kv_cache_utils.py:1091", "Maximum concurrency for %s tokens per request: %.2fx", thousands(c.MaxModelLen), float64(c.KVTokens())/float64(c.MaxModelLen))
+	if !l.eager {
+		g.core("INFO", "gpu_model_runner.py:3480", "Graph capturing finished in %.0f secs, took 0.50 GiB", (startup / 4).Seconds())
+	}
+	g.core("INFO", "core.py:210", "init engine (profile, create kv cache, warmup model) took %.2f seconds", (startup / 2).Seconds())
+}
+
+func (vllm) serving(s *Server, addr string) {
+	if !legacy(s.launch) {
+		s.log.api("INFO", "api_server.py:1912", "Starting vLLM API server 0 on http://%s", addr)
+	}
+	s.uvicornReady()
+	if legacy(s.launch) {
+		s.uvicornRunning(addr)
+	}
+}
+
+func (vllm) stopped(s *Server) {
+	if !legacy(s.launch) {
+		s.log.api("INFO", "launcher.py:110", "[shutdown] API server: stopping engine client mode=abort timeout=0s")
+	}
+	s.uvicornStopped()
+}
+
+func (vllm) died(s *Server) {
+	g := s.log
+	g.core("ERROR", "core.py:720", "EngineCore encountered a fatal error.")
+	g.core("ERROR", "core.py:720", "Traceback (most recent call last):\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py\", line 711, in run_engine_core\n    engine_core.run_busy_loop()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+	g.api("ERROR", "async_llm.py:480", "AsyncLLM output_handler failed.")
+	g.raw("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.")
+}
+
+func (vllm) portInUse(s *Server) {
+	s.log.raw("Traceback (most recent call last):\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/entrypoints/openai/api_server.py\", line 1800, in create_server_socket\n    sock.bind(addr)\nOSError: [Errno 98] Address already in use")
+}
+
+func (vllm) kvTooSmall(s *Server) {
+	l, g, c := s.launch, s.log, s.launch.config
+	switch {
+	case c.KVBlocks == 0:
+		g.core("ERROR", "core.py:708", "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.")
+	case legacy(l):
+		g.core("ERROR", "engine.py:366", "The model's max seq len (%d) is larger than the maximum number of tokens that can be stored in KV cache (%d). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.", c.MaxModelLen, c.KVTokens())
+	default:
+		const gib = 1 << 30
+		g.core("ERROR", "core.py:708", "ValueError: To serve at least one request with the model's max seq len (%d), (%.2f GiB KV cache is needed, which is larger than the available KV cache memory (%.2f GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
+			c.MaxModelLen, float64(c.MaxModelLen)*c.Shape.KVBytesPerToken/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib)
+	}
+}
+
+// coreFailed writes the wrapper that vLLM puts after the root cause.
+func (vllm) coreFailed(s *Server) {
+	if legacy(s.launch) {
+		s.log.raw("RuntimeError: Engine process failed to start")
+		return
+	}
+	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}", s.log.pid)
+}
+
+func (vllm) openFailed(s *Server, err error) bool {
+	return s.launch.kv != nil && s.launch.kv.WriteFailure(s.log, err)
+}
+
+func (vllm) loadFailed(p *kv.Part) kv.Message { return p.LoadFailed() }
+
+func (vllm) loadError(error) string { return "Internal server error: KV load failure" }
+
+func (vllm) open(path string) bool { return !strings.HasPrefix(path, "/v1") }
+
+func (vllm) flatErrors(version string) bool { return compareVersions(version, "0.10") < 0 }
+
+func (vllm) prompts(tokenizeRequest) []string { return nil }
+
+func (vllm) tokens(req tokenizeRequest, ids []int, limit int) map[string]any {
+	var texts []string
+	for i := range ids {
+		if req.ReturnTokenStrs {
+			texts = append(texts, model.Decode(ids[i:i+1]))
+		}
+	}
+	return map[string]any{"tokens": ids, "count": len(ids), "max_model_len": limit, "token_strs": texts}
+}
+
+func (vllm) text(text string) map[string]string { return map[string]string{"prompt": text} }
+
+func (vllm) oneToken() bool { return false }
+
+func (vllm) routes(s *Server, mux *http.ServeMux) {
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 	mux.HandleFunc("GET /health", ok)
 	mux.HandleFunc("/ping", ok)
@@ -22,12 +222,12 @@ func (s *Server) routesVLLM(mux *http.ServeMux) {
 		writeJSON(w, http.StatusOK, map[string]bool{"success": s.driver.resetPrefixCache()})
 	})
 	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]any{"vllm_config": s.resolved()})
+		writeJSON(w, http.StatusOK, map[string]any{"vllm_config": s.resolvedVLLM()})
 	})
 }
 
-// resolved is the configuration after all defaults, for people and fingerprints.
-func (s *Server) resolved() map[string]any {
+// resolvedVLLM is the configuration after all defaults, for people and fingerprints.
+func (s *Server) resolvedVLLM() map[string]any {
 	l, c := s.launch, s.launch.config
 	return map[string]any{
 		"model": l.model, "served_model_name": l.served, "max_model_len": c.MaxModelLen, "tensor_parallel_size": c.GPUs,
@@ -35,4 +235,201 @@ func (s *Server) resolved() map[string]any {
 		"enable_prefix_caching": c.PrefixCache, "block_size": c.BlockSize, "num_gpu_blocks": c.KVBlocks,
 		"enforce_eager": l.eager, "device": c.Profile.Device, "simulated": true,
 	}
+}
+
+func (e vllm) resolve(l *launch, env func(string) string) error {
+	a := l.args
+	l.model = a.str("--model", "facebook/opt-125m")
+	if compareVersions(l.version, "0.11") >= 0 {
+		l.model = a.str("--model", "Qwen/Qwen3-0.6B")
+	}
+	switch len(a.positional) {
+	case 0:
+	case 1:
+		l.model = a.positional[0]
+	default:
+		return usageError{"unrecognized arguments: " + strings.Join(a.positional[1:], " ")}
+	}
+	l.served = a.str("--served-model-name", l.model)
+	l.host, l.port = a.str("--host", "0.0.0.0"), a.int("--port", 8000)
+	l.eager = a.bool("--enforce-eager", false)
+	l.logStats = !a.bool("--disable-log-stats", false)
+	l.metrics = true
+	l.devMode = env("VLLM_SERVER_DEV_MODE") == "1"
+	p, shape, err := l.hardware()
+	if err != nil {
+		return err
+	}
+	stages := max(a.int("--pipeline-parallel-size", 1), 1)
+	c := model.Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
+	c.MaxModelLen = a.int("--max-model-len", shape.MaxModelLen)
+	e.scheduler(l, &c)
+	e.memory(l, &c)
+	l.config = c
+	return nil
+}
+
+// scheduler resolves the scheduler's defaults: EngineArgs of 0.6.4 (chunked prefill
+// only for contexts above 32K, budget 512 with it) and get_batch_defaults of 0.11 and
+// later (by the memory of the GPU).
+func (vllm) scheduler(l *launch, c *model.Config) {
+	a := l.args
+	if legacy(l) {
+		c.Chunked = a.bool("--enable-chunked-prefill", c.MaxModelLen > 32768)
+		c.Mixed = c.Chunked
+		c.Watermark = 0.01
+		c.PrefixCache = a.bool("--enable-prefix-caching", false)
+		c.MaxSeqs = a.int("--max-num-seqs", 256)
+		budget := max(c.MaxModelLen, 2048)
+		if c.Chunked {
+			budget = 512
+		}
+		c.Budget = a.int("--max-num-batched-tokens", budget)
+		return
+	}
+	budget, seqs := 2048, 256
+	switch gib := c.Profile.MemBytes / (1 << 30); {
+	case gib >= 160 && compareVersions(l.version, "0.20") >= 0:
+		budget, seqs = 16384, 1024
+	case gib >= 70:
+		budget, seqs = 8192, 1024
+	}
+	c.Chunked, c.Mixed = a.bool("--enable-chunked-prefill", true), true
+	c.PrefixCache = a.bool("--enable-prefix-caching", true)
+	c.MaxSeqs = a.int("--max-num-seqs", seqs)
+	if !c.Chunked {
+		budget = max(budget, c.MaxModelLen)
+	}
+	c.Budget = a.int("--max-num-batched-tokens", budget)
+	if !a.has("--max-num-seqs") {
+		c.MaxSeqs = min(c.MaxSeqs, c.Budget)
+	}
+}
+
+func (vllm) memory(l *launch, c *model.Config) {
+	utilization := 0.9
+	if compareVersions(l.version, "0.20") >= 0 {
+		utilization = 0.92
+	}
+	utilization = l.args.float("--gpu-memory-utilization", utilization)
+	c.KVBlocks = c.KVBlocksFor(utilization)
+	if bytes := l.args.int("--kv-cache-memory-bytes", 0); bytes > 0 {
+		c.KVBlocks = int(float64(bytes*c.GPUs) / (c.KVTokenBytes() * float64(c.BlockSize)))
+	}
+	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
+}
+
+// writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
+func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *lateness, kv *kvSide) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := &exposition{w: w, labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
+	if legacy(l) {
+		x.labels = fmt.Sprintf("model_name=%q", l.served)
+	}
+	x.value("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge", float64(st.Running))
+	x.value("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge", float64(st.Waiting))
+	if legacy(l) {
+		x.value("vllm:gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
+		x.value("vllm:gpu_prefix_cache_hit_rate", "GPU prefix cache block hit rate.", "gauge", hitRate(st))
+	} else {
+		x.value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
+		x.value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
+		x.value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
+	}
+	x.value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
+	x.value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
+	x.value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
+	x.head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
+	for _, reason := range m.finishedOrder {
+		x.printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.labels, reason, formatFloat(float64(m.finished[reason])))
+	}
+	x.histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
+	if compareVersions(l.version, "0.11") < 0 {
+		x.histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.", m.itl)
+	} else {
+		x.histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
+	}
+	x.histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
+	if compareVersions(l.version, "0.15") >= 0 {
+		writeSources(x, st)
+	}
+	if kv != nil {
+		kv.writeVLLM(x, st)
+	}
+	late.write(x)
+	return x.err
+}
+
+// writeVLLM writes the metrics that vLLM adds for a connector.
+func (k *kvSide) writeVLLM(x *exposition, st model.Stats) {
+	c, version := k.counters, k.launch.version
+	if legacy(k.launch) {
+		return
+	}
+	x.value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
+	x.value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
+	if compareVersions(version, "0.12") < 0 {
+		return // transfers are told by the periodic line alone
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range k.plan.Play.Metrics {
+		if m.Role == steps.RoleProducer && !k.plan.Produces || m.Role == steps.RoleConsumer && !k.plan.Consumes {
+			continue
+		}
+		switch m.Of {
+		case kv.TransferSeconds:
+			x.histogram(m.Name, m.Help, c.seconds)
+		case kv.TransferSizes:
+			x.histogram(m.Name, m.Help, c.bytes)
+		default:
+			x.value(m.Name, m.Help, "counter", c.total(m.Of))
+		}
+	}
+}
+
+// writeSources writes where prompt tokens came from.
+func writeSources(x *exposition, st model.Stats) {
+	const name = "vllm:prompt_tokens_by_source_total"
+	x.head(name, "Number of prompt tokens by source.", "counter")
+	local := max(0, st.PromptTokens-st.PrefixHits-st.ExternalHits)
+	for _, s := range []struct {
+		source string
+		tokens int
+	}{{"local_compute", local}, {"local_cache_hit", st.PrefixHits}, {"external_kv_transfer", st.ExternalHits}} {
+		x.printf("%s{%s,source=%q} %s\n", name, x.labels, s.source, formatFloat(float64(s.tokens)))
+	}
+}
+
+func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
+	in, out := float64(st.PromptTokens-g.prompt)/d.Seconds(), float64(st.OutputTokens-g.output)/d.Seconds()
+	if legacy(g.l) {
+		g.api("INFO", "metrics.py:449", "Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Swapped: 0 reqs, Pending: %d reqs, GPU KV cache usage: %.1f%%, CPU KV cache usage: 0.0%%.",
+			in, out, st.Running, st.Waiting, 100*st.KVUsage)
+		return
+	}
+	g.api("INFO", "loggers.py:127", "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Waiting: %d reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
+		in, out, st.Running, st.Waiting, 100*st.KVUsage, 100*hitRate(st))
+}
+
+// transferStats writes vLLM's periodic line on transfers, and Mooncake's own.
+func (g *logger) transferStats(k *kvSide, seconds float64) {
+	window, failed, expired := k.counters.takeWindow()
+	if len(window) == 0 || legacy(k.launch) && !k.plan.On("MC_TE_METRIC") {
+		return
+	}
+	bytes, took := 0.0, 0.0
+	var each []float64
+	for _, t := range window {
+		bytes, took = bytes+t.bytes, took+t.took.Seconds()
+		each = append(each, 1e3*t.took.Seconds())
+	}
+	n, mb := float64(len(window)), bytes/(1<<20)
+	throughput := mb / max(took, 1e-9)
+	if !legacy(k.launch) && (k.plan.Exchange == kv.ByAnswer || k.plan.Exchange == kv.ByTransferID) {
+		g.api("INFO", "metrics.py:100", "KV Transfer metrics: Num successful transfers=%d, Avg xfer time (ms)=%.3f, P90 xfer time (ms)=%.3f, Avg MB per transfer=%.3f, Throughput (MB/s)=%.3f, Num failed transfers=%d, Num KV expired reqs=%d",
+			len(window), 1e3*took/n, p90(each), mb/n, throughput, failed, expired)
+	}
+	k.plan.WriteStats(g, seconds, throughput, len(window))
 }

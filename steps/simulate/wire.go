@@ -62,7 +62,7 @@ func (s *Server) errorBody(err error) (int, any) {
 	if e.param != "" {
 		param = e.param
 	}
-	if s.launch.engine == engineSGLang || compareVersions(s.launch.version, "0.10") < 0 {
+	if s.launch.engine.flatErrors(s.launch.version) {
 		return e.status, flatError{Object: "error", Message: e.message, Type: e.kind, Param: param, Code: e.status}
 	}
 	return e.status, map[string]any{"error": nestedError{Message: e.message, Type: e.kind, Param: param, Code: e.status}}

@@ -80,7 +80,7 @@ func simulated(t *testing.T, ctx context.Context, e steps.Engine, spec steps.Ser
 	ctx, stop := context.WithCancel(ctx)
 	log, done := &buffer{}, make(chan int)
 	go func() {
-		done <- simulate.Main(ctx, p.Argv, func(name string) string { return env[name] }, log, log)
+		done <- simulate.Simulator{}.Main(ctx, p.Argv, func(name string) string { return env[name] }, log, log)
 	}()
 	t.Cleanup(func() {
 		stop()

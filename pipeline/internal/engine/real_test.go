@@ -26,7 +26,7 @@ import (
 // sockets.
 func TestMain(m *testing.M) {
 	if os.Getenv(simulate.SettingsEnv) != "" {
-		os.Exit(simulate.Main(context.Background(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) //nolint:forbidigo // this is the main of a server process
+		os.Exit(simulate.Simulator{}.Main(context.Background(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) //nolint:forbidigo // this is the main of a server process
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -174,7 +174,7 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	if err != nil {
 		return simulate.Inspection{}, false
 	}
-	seen, err := simulate.Inspect(process.Argv, settings)
+	seen, err := simulate.Simulator{}.Inspect(process.Argv, settings)
 	return seen, err == nil
 }
 

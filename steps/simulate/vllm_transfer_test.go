@@ -79,7 +79,7 @@ func FuzzTransferConfig(f *testing.F) {
 	f.Add("0.11.0", `{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"MultiConnector"}]}}`)
 	f.Add("0.6.4", `{"kv_rank":"1e","kv_port":[]}`)
 	f.Fuzz(func(t *testing.T, version, text string) {
-		c, err := parseTransfer(text, version)
+		c, err := parseTransfer(kv.Connectors(), text, version)
 		if err == nil && c.Connector != "" && c.Role == "" {
 			t.Errorf("%q has a connector without a role", text)
 		}

@@ -4,12 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
 )
+
+// transfer resolves --kv-transfer-config.
+func (vllm) transfer(l *launch, env func(string) string) error {
+	c, err := l.transferVLLM()
+	if err != nil || c == nil || c.form == nil {
+		return err
+	}
+	p := &kv.Part{
+		Form: c.form, Host: l.host, Config: c.all, Extra: c.Extra, Env: env, ReadFile: os.ReadFile,
+		Produces: c.produces(), Consumes: c.consumes(), FailLoads: c.Policy == "fail", CountLoads: !c.form.Play.Push, Timeout: 480 * time.Second,
+	}
+	l.kv = p
+	aside(&l.config.Profile, p)
+	l.config.BlockingTransfer = p.Play.Exchange == kv.LookupBuffer
+	return p.Resolve()
+}
 
 // goneKeys of kv-transfer-config and the first version without them: they left with P2pNcclConnector.
 const goneKeysVersion = "0.24"
@@ -55,10 +73,10 @@ func (l *launch) transferVLLM() (*transferConfig, error) {
 	if text == "" {
 		return nil, nil
 	}
-	return parseTransfer(text, l.version)
+	return parseTransfer(l.connectors, text, l.version)
 }
 
-func parseTransfer(text, version string) (*transferConfig, error) {
+func parseTransfer(table kv.Table, text, version string) (*transferConfig, error) {
 	c := &transferConfig{Policy: "recompute"}
 	if compareVersions(version, "0.14") >= 0 {
 		c.Policy = "fail"
@@ -84,7 +102,7 @@ func parseTransfer(text, version string) (*transferConfig, error) {
 	if err := json.Unmarshal([]byte(text), &c.all); err != nil {
 		return nil, err
 	}
-	return c, c.resolve(version, c.Connector, c.Extra, 0)
+	return c, c.resolve(table, version, c.Connector, c.Extra, 0)
 }
 
 // check repeats KVTransferConfig.__post_init__.
@@ -108,8 +126,8 @@ func (c *transferConfig) check() error {
 }
 
 // resolve finds the connector that loads: of several, the first that moves KV.
-func (c *transferConfig) resolve(version, name string, extra map[string]any, depth int) error {
-	form := kv.Connectors().Class(engineVLLM, name, version)
+func (c *transferConfig) resolve(table kv.Table, version, name string, extra map[string]any, depth int) error {
+	form := table.Class(kv.VLLM, name, version)
 	switch {
 	case name == "":
 		return nil
@@ -134,7 +152,7 @@ func (c *transferConfig) resolve(version, name string, extra map[string]any, dep
 			return kv.Refused{Text: "ValueError: each of kv_connector_extra_config.connectors must be an object"}
 		}
 		inner, _ := m["kv_connector_extra_config"].(map[string]any)
-		if err := c.resolve(version, fmt.Sprint(m["kv_connector"]), inner, depth+1); err != nil {
+		if err := c.resolve(table, version, fmt.Sprint(m["kv_connector"]), inner, depth+1); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,126 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
+)
+
+// generateRequest is the part of SGLang's GenerateReqInput that changes what is simulated.
+type generateRequest struct {
+	Text     json.RawMessage `json:"text"`
+	InputIDs json.RawMessage `json:"input_ids"`
+	Sampling struct {
+		MaxNewTokens *int `json:"max_new_tokens"`
+		MinNewTokens int  `json:"min_new_tokens"`
+		IgnoreEOS    bool `json:"ignore_eos"`
+	} `json:"sampling_params"`
+	Stream bool `json:"stream"`
+	bootstrapFields
+}
+
+type generateBody struct {
+	Text      string   `json:"text"`
+	OutputIDs []int    `json:"output_ids"`
+	Meta      metaInfo `json:"meta_info"`
+}
+
+type metaInfo struct {
+	ID               string        `json:"id"`
+	FinishReason     *finishReason `json:"finish_reason"`
+	PromptTokens     int           `json:"prompt_tokens"`
+	WeightVersion    string        `json:"weight_version"`
+	NumRetractions   int           `json:"num_retractions"`
+	CompletionTokens int           `json:"completion_tokens"`
+	CachedTokens     int           `json:"cached_tokens"`
+	E2ELatency       *float64      `json:"e2e_latency,omitempty"`
+}
+
+type finishReason struct {
+	Type   string `json:"type"`
+	Length int    `json:"length,omitempty"`
+}
+
+// generate serves SGLang's native endpoint. Streamed text is cumulative.
+func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
+	if s.garbage(w) {
+		return
+	}
+	arrived := s.arrival(r)
+	g, err := s.acceptGenerate(r)
+	if err != nil {
+		s.failGenerate(w, err)
+		return
+	}
+	g.id = fmt.Sprintf("%032x", s.driver.nextAnswer())
+	var ev *events
+	if g.stream {
+		ev = newEvents(w)
+	}
+	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
+	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
+		body.add(g, t, arrived)
+		if ev == nil {
+			return nil
+		}
+		return ev.send(body)
+	})
+	switch {
+	case err != nil:
+		s.interrupted(w, ev, err)
+	case ev != nil:
+		s.stats.finish(g.finish)
+		ev.done()
+	default:
+		s.stats.finish(g.finish)
+		writeJSON(w, http.StatusOK, body)
+	}
+}
+
+// add a token to the cumulative answer.
+func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
+	b.Text += model.Decode([]int{t.Token})
+	b.OutputIDs = append(b.OutputIDs, t.Token)
+	b.Meta.CompletionTokens, b.Meta.CachedTokens = t.Index+1, t.Cached
+	if t.Last {
+		latency := (t.at - arrived).Seconds()
+		b.Meta.E2ELatency = &latency
+		b.Meta.FinishReason = &finishReason{Type: g.finish}
+		if g.finish == "length" {
+			b.Meta.FinishReason.Length = t.Index + 1
+		}
+	}
+}
+
+func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
+	var req generateRequest
+	if err := readJSON(r, &req); err != nil {
+		return nil, badRequest("%v", err)
+	}
+	raw := req.InputIDs
+	if len(raw) == 0 {
+		raw = req.Text
+	}
+	prompt, err := promptIDs(raw)
+	if err != nil {
+		return nil, err
+	}
+	want := 128 // SamplingParams.max_new_tokens
+	if req.Sampling.MaxNewTokens != nil {
+		want = *req.Sampling.MaxNewTokens
+	}
+	if err := s.checkLengths(len(prompt), want); err != nil {
+		return nil, err
+	}
+	g := &generation{prompt: prompt, stream: req.Stream}
+	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
+	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
+}
+
+// failGenerate prints an error as /generate does: nested, without a type of its own.
+func (s *Server) failGenerate(w http.ResponseWriter, err error) {
+	writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]string{"message": err.Error()}})
+}
