@@ -13,7 +13,7 @@ func good(r *Request, limits steps.Goodput) bool {
 	return within(float64(first-r.Sent), int64(limits.TTFT)) && within(tpot, int64(limits.TPOT)) && within(float64(last-r.Sent), int64(limits.E2EL))
 }
 
-// within says whether nanoseconds are within a limit; 0 is none.
+// within reports whether nanoseconds are within a limit; 0 is none.
 func within(ns float64, limit int64) bool { return limit == 0 || ns <= float64(limit) }
 
 // Good is the number of requests that succeeded within the limits of the run.

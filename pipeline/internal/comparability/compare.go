@@ -14,7 +14,7 @@ import (
 type Difference struct {
 	Field string // name in Fields, or of the machine's fact
 	Label string
-	// Base and Head are the two values; "" is not told.
+	// Base and Head are the two values; "" is not reported.
 	Base, Head string
 	// Declared says that the sides are meant to differ in it.
 	Declared bool
@@ -22,7 +22,7 @@ type Difference struct {
 	Shown bool
 }
 
-// Unknown reports whether one side does not tell the field.
+// Unknown reports whether one side lacks the field.
 func (d Difference) Unknown() bool { return d.Base == "" || d.Head == "" }
 
 // Differences are those of two sides, in the order of Fields.
@@ -141,13 +141,13 @@ func (d Differences) filter(keep func(Difference) bool) Differences {
 }
 
 // Invalid are the differences that keep the sides from being compared: fields that both
-// tell, must agree in and are not declared to differ in.
+// report, must agree in and are not declared to differ in.
 func (d Differences) Invalid() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
 }
 
-// Untold are the fields that must agree and that one side does not tell.
-func (d Differences) Untold() Differences {
+// Unreported are the fields that must agree and that one side does not say.
+func (d Differences) Unreported() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })
 }
 
@@ -162,7 +162,7 @@ func (d Differences) Text(base, head string) string {
 	const most = 4
 	var parts []string
 	for _, x := range d[:min(len(d), most)] {
-		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, orElse(clip(x.Base), "not told"), head, orElse(clip(x.Head), "not told")))
+		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, orElse(clip(x.Base), "not reported"), head, orElse(clip(x.Head), "not reported")))
 	}
 	if n := len(d) - most; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", n))

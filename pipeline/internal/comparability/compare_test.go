@@ -27,7 +27,7 @@ func TestCompare(t *testing.T) {
 		{"a declared rate", vllm, with(vllm, "request_rate", "8"), Declare("qps"), ""},
 		{"a load generator", vllm, with(vllm, Tool, "sglang"), nil, "load generator: base vllm, head sglang"},
 		{"a bound against none", vllm, with(vllm, MaxConcurrency, "8"), nil, "max concurrency: base unlimited (not given), head 8"},
-		{"a bound that another tool does not tell", with(vllm, Tool, "aiperf"), with(Facts{Tool: "aiperf2"}, MaxConcurrency, "8"), Declare(Tool), ""},
+		{"a bound that another tool does not say", with(vllm, Tool, "aiperf"), with(Facts{Tool: "aiperf2"}, MaxConcurrency, "8"), Declare(Tool), ""},
 		{"the default burstiness", vllm, with(vllm, "burstiness", "1.0"), nil, ""},
 		{"another burstiness", vllm, with(vllm, "burstiness", "0.5"), nil, "burstiness: base 1 (not given), head 0.5"},
 		{"names of one endpoint", with(vllm, "endpoint", "openai"), with(vllm, "endpoint", "/v1/completions"), nil, ""},

@@ -29,14 +29,14 @@ type Field struct {
 	// Absent is what it means that a field is not there, where that is a value of its own.
 	Absent string
 	// Also are other names of the same parameter in results of load generators, and From are
-	// parameters of other names and wider meaning that tell the field where that one does not.
+	// parameters of other names and wider meaning that give the field where that one does not.
 	Also, From []string
 	// Load fields say how much was asked of a server. Results that differ in one are of
 	// different cells.
 	Load bool
 	// PerRepeat fields may change from repeat to repeat, but not between the sides of one.
 	PerRepeat bool
-	// Session fields are known of a session and its servers: no parameter tells them.
+	// Session fields are known of a session and its servers: no parameter gives them.
 	Session bool
 	// Outcome fields follow from the others: where the sides are declared to differ in their
 	// work, they say nothing.

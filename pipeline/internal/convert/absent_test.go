@@ -47,29 +47,29 @@ var zero = regexp.MustCompile(`"(?:completed|failed|duration|total_input_tokens|
 // another name, and what it says comes back.
 func TestAbsentIsAbsent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, name := range []string{"failures", "input", "output", "duration", "requests"} {
-			told[name] = rapid.Bool().Draw(t, name)
+			reported[name] = rapid.Bool().Draw(t, name)
 		}
 		run := convert.Run{
 			Source: "x", Line: 1, Format: convert.FormatCSV, Tool: "vllm", Params: map[string]string{"model": "m"},
 			Metrics: map[string]float64{"ttft.mean": 0.125, "itl.p99": 0.5},
 		}
-		if told["requests"] {
+		if reported["requests"] {
 			run.Counts.Succeeded = rapid.IntRange(1, 1000).Draw(t, "succeeded")
 			run.Counts.Sent = run.Counts.Succeeded
 		}
-		if told["requests"] && told["failures"] {
+		if reported["requests"] && reported["failures"] {
 			run.Counts.FailedKnown, run.Counts.Failed = true, rapid.IntRange(0, 10).Draw(t, "failed")
 			run.Counts.Sent += run.Counts.Failed
 		}
-		if told["input"] {
+		if reported["input"] {
 			run.Counts.InputTokens = rapid.Int64Range(1, 1e6).Draw(t, "input")
 		}
-		if told["output"] {
+		if reported["output"] {
 			run.Counts.OutputTokens = rapid.Int64Range(1, 1e6).Draw(t, "output")
 		}
-		if told["duration"] {
+		if reported["duration"] {
 			run.Duration = rapid.Float64Range(0.01, 1e4).Draw(t, "duration")
 		}
 		for name, form := range exports {

@@ -73,7 +73,7 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 	}
 	e.add("duration ("+root.at("benchmark_duration/unit").str()+")", root.at("benchmark_duration/avg"))
 	if root.has("is_complete=false") || root.has("was_cancelled=true") {
-		r.alarmf("the run did not end as planned: %s", clip(root.at("incomplete_reason").str()))
+		r.seriousf("the run did not end as planned: %s", clip(root.at("incomplete_reason").str()))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timeParams tell when a measurement was made, the best first. Of most load generators it is
+// timeParams say when a measurement was made, the best first. Of most load generators it is
 // the end, which orders measurements as well as the beginning.
 var timeParams = []string{
 	"start_time", "benchmark_start_time", "start_time_unix", "benchmark_start_time_unix", "date", "datetime", "timestamp", "created_at", "end_time", "time",
@@ -14,7 +14,7 @@ var timeParams = []string{
 // timeLayouts are how load generators write times.
 var timeLayouts = []string{"20060102-150405", time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
 
-// Measured is when a result was measured, where it tells that; zero where it does not.
+// Measured is when a result was measured, if it says so, and zero otherwise.
 func (r *Run) Measured() time.Time {
 	for _, name := range timeParams {
 		if r.loose[name] {

@@ -18,7 +18,7 @@ type openBlock struct {
 	section string
 	entries []entry
 	noise   int
-	// bare blocks have lost the rule that begins them; what follows tells whether they are
+	// bare blocks have lost the rule that begins them; what follows shows whether they are
 	// blocks at all.
 	bare bool
 	// inside says that it began before another one had ended.
@@ -94,7 +94,7 @@ func splitEntry(text string) (entry, bool) {
 	return entry{label: strings.Join(strings.Fields(label), " "), value: strings.TrimSpace(value)}, true
 }
 
-// qualify tells figures apart that have one label in several sections, and reads the
+// qualify distinguishes figures that have one label in several sections, and reads the
 // acceptance by position ("Position 0:") under a name of its own.
 func (b *openBlock) qualify(e entry) entry {
 	if b.section == "Probe Requests" && !strings.Contains(strings.ToLower(e.label), "probe") {

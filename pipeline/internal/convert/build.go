@@ -107,7 +107,7 @@ func (r *Run) addMetric(f figure, e entry) error {
 		if strings.EqualFold(strings.TrimSpace(e.value), "nan") {
 			r.nan = append(r.nan, e)
 		}
-		r.remarkf("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
+		r.infof("%s has no value (%s)", strings.TrimSuffix(e.label, ":"), clip(e.value))
 		return nil
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *Run) finish() error {
 	return nil
 }
 
-// count works out the requests sent. Tools that tell no failures tell at most how many
+// count works out the requests sent. Tools that report no failures report at most how many
 // requests were asked for.
 func (r *Run) count() {
 	c := &r.Counts
@@ -168,8 +168,8 @@ func (r *Run) count() {
 		c.Sent = c.Succeeded + c.Failed
 		return
 	}
-	if _, told := r.seen["succeeded"]; !told || r.counted {
-		return // what is not told has not failed
+	if _, reported := r.seen["succeeded"]; !reported || r.counted {
+		return // what is not reported has not failed
 	}
 	n, err := parseCount(r.Params["num_prompts"])
 	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
@@ -177,7 +177,7 @@ func (r *Run) count() {
 	}
 	c.Sent, c.Failed, c.FailedKnown = int(n), int(n)-c.Succeeded, true
 	if c.Failed > 0 {
-		r.alarmf("%d of %d requests did not succeed: the tool tells no failures, this is num_prompts less the successes", c.Failed, c.Sent)
+		r.seriousf("%d of %d requests did not succeed: the tool reports no failures, this is num_prompts less the successes", c.Failed, c.Sent)
 	}
 }
 
@@ -197,7 +197,7 @@ func (r *Run) restoreRates() {
 		id, definition := r.metricID(rate.group, "mean")
 		if v, ok := r.Metrics[id]; ok && v == 0 && rate.n > 0 && definition == "" {
 			r.Metrics[id] = float64(rate.n) / r.Duration
-			r.alarmf("%s is printed as 0 and computed from the counts and the duration", id)
+			r.seriousf("%s is printed as 0 and computed from the counts and the duration", id)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (r *Run) restoreRates() {
 func (r *Run) dropEmpty() {
 	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
 		if len(r.Metrics) > 0 {
-			r.alarmf("no request succeeded: there are no figures")
+			r.seriousf("no request succeeded: there are no figures")
 		}
 		r.Metrics, r.Definitions = nil, nil
 		return
@@ -232,7 +232,7 @@ func (r *Run) dropEmpty() {
 	}
 }
 
-// neverZero tells the groups of which a zero in every statistic means that there was
+// neverZero reports whether a group is one of which a zero in every statistic means that there was
 // nothing to measure. A client's queue can be empty, and a goodput 0.
 func neverZero(group string) bool {
 	switch group {

@@ -12,11 +12,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// usualKeys are the parameters that may tell cells apart when none are declared.
+// usualKeys are the parameters that may distinguish cells when none are declared.
 var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(),
 	[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
 
-// group chooses the parameters that tell cells apart, if nobody did, and sorts the results
+// group chooses the parameters that distinguish cells, if no one did, and sorts the results
 // into cells, in the order of their first result. What else results of a cell differ in is
 // an error, or a warning where a person named the parameters.
 func (d *document) group() error {
@@ -30,7 +30,7 @@ func (d *document) group() error {
 		d.by = cellKeys(d.opt, [][]*Run{d.runs})
 	}
 	if declared {
-		tellAsked(d.by, d.runs)
+		assignAsked(d.by, d.runs)
 	}
 	index := map[string]*cell{}
 	for _, r := range d.runs {
@@ -54,12 +54,12 @@ func (d *document) group() error {
 	for _, c := range d.cells {
 		keys := undeclared(c.runs, append([]string{d.opt.LaunchBy}, d.by...))
 		if differs := differentWork(c.runs); differs != "" && declared {
-			d.notef(heavy, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
+			d.notef(serious, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
 		}
 		switch {
 		case len(keys) == 0:
 		case declared:
-			d.notef(heavy, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
+			d.notef(serious, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
 		default:
 			return d.refuse(c, keys)
 		}
@@ -67,7 +67,7 @@ func (d *document) group() error {
 	return nil
 }
 
-// CellKeys are the parameters that tell cells apart where nobody names any: those of the
+// CellKeys are the parameters that distinguish cells where none are named: those of the
 // usual ones that differ between results, arguments of a server's command, and what was
 // measured to have been done where results that agree in all of these did different work.
 // Rows that repeat a block of their text do not count. Sides are results that are set beside
@@ -91,11 +91,11 @@ func cellKeys(opt Options, sides [][]*Run) []string {
 		return key
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return opt.LaunchBy != "" && aliases(opt.LaunchBy, key) })
-	return append(keys, tellByWork(keys, launch, sides)...)
+	return append(keys, separateByWork(keys, launch, sides)...)
 }
 
 // varying are the usual parameters, and the arguments of servers, that are not the same in
-// all results. One that some results do not say tells cells apart only if it is one of the
+// all results. One that some results do not say distinguishes cells only if it is one of the
 // load: what no label says of a result is not what the label of another says. A parameter
 // that says no more than one before it is left out.
 func varying(runs []*Run) []string {

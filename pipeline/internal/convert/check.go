@@ -48,10 +48,10 @@ func (t Tools) Check(a, b *result.Document, nameA, nameB string, declared compar
 
 // differingCells collects in what the cells of two documents differ.
 type differingCells struct {
-	all    int
-	texts  []string
-	places map[string][]string // of a text
-	untold []string
+	all        int
+	texts      []string
+	places     map[string][]string // of a text
+	unreported []string
 }
 
 func (u *differingCells) add(values []result.AxisValue, found comparability.Differences, nameA, nameB string) {
@@ -66,9 +66,9 @@ func (u *differingCells) add(values []result.AxisValue, found comparability.Diff
 		}
 		u.places[text] = append(u.places[text], place(values))
 	}
-	for _, label := range found.Untold().Labels() {
-		if !slices.Contains(u.untold, label) {
-			u.untold = append(u.untold, label)
+	for _, label := range found.Unreported().Labels() {
+		if !slices.Contains(u.unreported, label) {
+			u.unreported = append(u.unreported, label)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func (u *differingCells) notes(nameA, nameB string) []string {
 		}
 		out = append(out, fmt.Sprintf("not like for like%s: %s", where, text))
 	}
-	if n := len(u.untold); n > 0 {
-		out = append(out, fmt.Sprintf("not compared, since %s or %s does not tell it: %s", nameA, nameB, strings.Join(u.untold[:min(n, most)], ", ")))
+	if n := len(u.unreported); n > 0 {
+		out = append(out, fmt.Sprintf("not compared, since %s or %s does not report it: %s", nameA, nameB, strings.Join(u.unreported[:min(n, most)], ", ")))
 	}
 	return out
 }
@@ -105,7 +105,7 @@ func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, .
 	}
 }
 
-// checkTools tells what to keep in mind where two tools measured by nearly one definition.
+// checkTools says what to keep in mind where two tools measured by almost the same definition.
 func (t Tools) checkTools(x, y *result.Cell, add func(string, ...any)) {
 	a, b := toolOf(x), toolOf(y)
 	if a == b {

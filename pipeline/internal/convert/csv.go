@@ -125,7 +125,7 @@ func (r *Run) row(header, cells []string, line int) error {
 	if err := r.fill(r.columns(labels, values, line)); err != nil {
 		return err
 	}
-	r.doubtLengths()
+	r.checkLengths()
 	return nil
 }
 
@@ -233,19 +233,19 @@ func (r *Run) longRow(header, cells []string) error {
 	return r.finishWork()
 }
 
-// counted is what a result tells of what was done, under the names that exports give it.
+// counted is what a result reports of what was done, under the names that exports give it.
 type counted struct {
 	vllm, csv, own string
 	value          any
 }
 
-// told lists what a result tells. What its source did not say is not there: a zero would be a
+// reported lists what a result reports. What its source did not say is not there: a zero would be a
 // figure.
-func (r *Run) told() []counted {
+func (r *Run) reported() []counted {
 	c := r.Counts
 	all := []struct {
 		counted
-		told bool
+		reported bool
 	}{
 		{counted{"completed", "successful_requests", "succeeded", c.Succeeded}, c.Succeeded > 0 || c.FailedKnown},
 		{counted{"failed", "failed_requests", "failed", c.Failed}, c.FailedKnown},
@@ -255,7 +255,7 @@ func (r *Run) told() []counted {
 	}
 	var out []counted
 	for _, x := range all {
-		if x.told {
+		if x.reported {
 			out = append(out, x.counted)
 		}
 	}
@@ -298,12 +298,12 @@ func csvRow(r *Run, keys, metrics []string) []string {
 	for _, key := range keys {
 		row = append(row, r.Params[key])
 	}
-	told := map[string]string{}
-	for _, c := range r.told() {
-		told[c.csv] = fmt.Sprint(c.value)
+	reported := map[string]string{}
+	for _, c := range r.reported() {
+		reported[c.csv] = fmt.Sprint(c.value)
 	}
 	for _, column := range csvCounts {
-		row = append(row, told[column])
+		row = append(row, reported[column])
 	}
 	for _, id := range metrics {
 		cell := ""

@@ -119,11 +119,11 @@ func meaning(group string) string {
 	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
 }
 
-// assumeTool gives a run that does not tell its tool the definitions of one. Without a tool
+// assumeTool gives a run that does not report its tool the definitions of one. Without a tool
 // the figures are taken as vLLM's, and the run says so.
 func (r *Run) assumeTool(tool string) {
 	if tool == "" {
-		r.alarmf("the result does not say which tool measured it: figures are taken as vLLM defines them")
+		r.seriousf("the result does not say which tool measured it: figures are taken as vLLM defines them")
 		return
 	}
 	r.Tool = tool

@@ -19,7 +19,7 @@
 // gates/metric) only where the tool defines them as the registry does. A figure with
 // another definition has a name of its own that begins with the tool (SGLang's end-to-end
 // latency, which lasts until the last line of the stream, is sglang_e2el), and
-// Run.Definitions says how it differs. So unlike figures are never compared.
+// Run.Definitions says how it differs. So figures of different definitions are never compared.
 //
 // The package opens no files and judges nothing: see packages judge and gates.
 package convert

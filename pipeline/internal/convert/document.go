@@ -17,7 +17,7 @@ import (
 
 // Options of Document.
 type Options struct {
-	// By are the parameters that tell cells apart ("qps", "input_len"), see Run.Param.
+	// By are the parameters that distinguish cells ("qps", "input_len"), see Run.Param.
 	// Results that agree in all of them are repeats of one cell. Empty chooses those of the
 	// usual parameters that differ between the results.
 	// Results that would be one cell then and differ in a parameter that repetitions do not
@@ -25,7 +25,7 @@ type Options struct {
 	By []string
 	// Chosen says that By, which may be empty, is from CellKeys and not from a person.
 	Chosen bool
-	// LaunchBy is the parameter that tells starts of the server apart, and OneLaunchPerFile
+	// LaunchBy is the parameter that distinguishes starts of the server, and OneLaunchPerFile
 	// says that each file is one. Only launches are independent of each other: without
 	// either, all results of a cell are one unit and nothing can be decided from them.
 	LaunchBy         string
@@ -41,7 +41,7 @@ type Options struct {
 // block, and copies of one measurement, count once. The document has no gates.
 func Document(runs []Run, opt Options) (*result.Document, error) {
 	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
-		return nil, errors.New("a launch is told by a parameter or by its file, not by both: leave one out")
+		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
 	}
 	d := &document{opt: opt, doc: newDocument(opt), launches: map[string]int{}}
 	d.distinct(runs)
@@ -207,7 +207,7 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 			return err
 		}
 		if len(u.runs) > 1 && warn {
-			d.notef(middling, "%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
+			d.notef(moderate, "%d results of the cell %s are one unit: %s", len(u.runs), name(c.values), d.why(u.runs))
 		}
 		out.Runs = append(out.Runs, runs...)
 	}
@@ -218,7 +218,7 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 // why several results are one unit.
 func (d *document) why(runs []*Run) string {
 	if !d.known() {
-		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be told; say --launch-by %s, or --one-launch-per-file",
+		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be reported; say --launch-by %s, or --one-launch-per-file",
 			cmp.Or(launchKeyOf(runs), "KEY"))
 	}
 	return "they are passes of one launch"
@@ -269,7 +269,7 @@ func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunch
 
 func (d *document) launchKey(r *Run) (string, error) { return d.opt.launchKey(r) }
 
-// launchKey is what tells the launch of a result from others, "" if nothing does.
+// launchKey identifies the launch of a result, "" for none.
 func (o Options) launchKey(r *Run) (string, error) {
 	switch {
 	case o.OneLaunchPerFile:
@@ -356,13 +356,13 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	maps.Copy(out.Audit, r.Audit)
 	maps.Copy(out.Audit, engineAudit(r.Engine))
 	if !r.Counts.FailedKnown {
-		out.Audit[auditFailures] = "not told by the tool"
+		out.Audit[auditFailures] = "not reported by the tool"
 	}
 	if out.Sent == 0 {
-		out.Audit[auditRequests] = "not told by the tool"
+		out.Audit[auditRequests] = "not reported by the tool"
 	}
 	if out.Failed > 0 {
-		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not tell why
+		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not report why
 	}
 	switch {
 	case r.Cut != "":

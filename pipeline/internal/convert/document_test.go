@@ -206,7 +206,7 @@ func TestCopiesCountOnce(t *testing.T) {
 	}
 }
 
-func TestUnlikeIsNotCompared(t *testing.T) {
+func TestOtherDefinitionsAreNotCompared(t *testing.T) {
 	vllm := side(t, "published/vllm-sharegpt.txt", convert.Options{By: []string{"seed"}})
 	runs := readFile(t, "published/sglang-random.txt", convert.ReadOptions{})
 	runs[0].Params["seed"] = "0"

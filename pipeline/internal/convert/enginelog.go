@@ -176,7 +176,7 @@ func (e *engineLog) parse(line string) (EngineSample, bool) {
 
 // logTime is the first time in a line, zero if there is none.
 func logTime(line string) time.Time {
-	const head = 500 // times stand before what is told
+	const head = 500 // times stand at the beginning
 	m := engineTime.FindStringSubmatch(line[:min(len(line), head)])
 	if m == nil {
 		return time.Time{}
@@ -197,7 +197,7 @@ func logTime(line string) time.Time {
 }
 
 // engineSeries turns lines into series for each figure, and for each engine where several
-// wrote the log. An imported log does not tell when the first request was planned, so the
+// wrote the log. An imported log does not say when the first request was planned, so the
 // seconds count from its first line.
 func engineSeries(samples []EngineSample, most int) []result.Series {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s EngineSample) bool { return s.Time.IsZero() })

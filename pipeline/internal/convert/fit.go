@@ -18,7 +18,7 @@ type FitOptions struct {
 	// Names are the parameters that hold an axis, by the name of the axis, where the two
 	// are not called alike.
 	Names map[string]string
-	// Loose lets results stand for every value of an axis that none of them tells. So an
+	// Loose lets results stand for every value of an axis that none of them reports. So an
 	// old file without a word on the side is a baseline of every side.
 	Loose bool
 }
@@ -34,7 +34,7 @@ const BenchmarkParam = "benchmark"
 // Document, a cell has one run for each launch.
 func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Document, error) {
 	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
-		return nil, errors.New("a launch is told by a parameter or by its file, not by both: leave one out")
+		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
 	}
 	d := &document{opt: opt.Options, doc: newDocument(opt.Options), launches: map[string]int{}}
 	d.distinct(runs)
@@ -43,7 +43,7 @@ func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Doc
 	}
 	d.describe()
 	d.doc.Benchmarks = benchmarks
-	f := fitting{document: d, opt: opt, untold: map[string]bool{}}
+	f := fitting{document: d, opt: opt, unreported: map[string]bool{}}
 	if err := f.place(); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (f *fitting) levelPasses() {
 	}
 	for _, repeat := range slices.Sorted(maps.Keys(fewest)) {
 		if fewest[repeat] < most {
-			f.notef(heavy, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have are judged, the first with the first", fewest[repeat], repeat, most)
+			f.notef(serious, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have are judged, the first with the first", fewest[repeat], repeat, most)
 			break
 		}
 	}
@@ -95,10 +95,10 @@ func (f *fitting) levelPasses() {
 // fitting is a document while given cells are filled.
 type fitting struct {
 	*document
-	opt    FitOptions
-	slots  []*slot
-	untold map[string]bool // axes that no result tells, by benchmark and name
-	left   int
+	opt        FitOptions
+	slots      []*slot
+	unreported map[string]bool // axes that no result reports, by benchmark and name
+	left       int
 }
 
 // slot is a given cell with the results that belong to it.
@@ -115,7 +115,7 @@ func (f *fitting) place() error {
 		for j := range b.Cells {
 			f.slots = append(f.slots, &slot{benchmark: b, cell: &b.Cells[j]})
 		}
-		if err := f.told(b); err != nil {
+		if err := f.findUnreported(b); err != nil {
 			return err
 		}
 	}
@@ -130,9 +130,9 @@ func (f *fitting) place() error {
 	return nil
 }
 
-// told finds the axes of a benchmark that no result tells. An axis of one value needs no
+// findUnreported finds the axes of a benchmark that no result reports. An axis of one value needs no
 // telling, and of a loose fit none does.
-func (f *fitting) told(b *result.Benchmark) error {
+func (f *fitting) findUnreported(b *result.Benchmark) error {
 	values := map[string]map[string]bool{}
 	for _, c := range b.Cells {
 		for _, v := range c.Values {
@@ -146,11 +146,11 @@ func (f *fitting) told(b *result.Benchmark) error {
 		if slices.ContainsFunc(f.runs, func(r *Run) bool { _, ok := r.Param(f.param(axis)); return ok }) {
 			continue
 		}
-		f.untold[b.Addr+" "+axis] = true
+		f.unreported[b.Addr+" "+axis] = true
 		switch {
 		case len(values[axis]) == 1:
 		case f.opt.Loose:
-			f.notef(heavy, "the results do not tell %s, so they stand for every value of it", clip(axis))
+			f.notef(serious, "the results do not report %s, so they stand for every value of it", clip(axis))
 		case len(f.doc.Benchmarks) == 1:
 			return missing(f.runs[0], f.param(axis))
 		}
@@ -167,7 +167,7 @@ func (f *fitting) param(axis string) string {
 }
 
 // placeRun gives a result to the cells that it belongs to: one, or in a loose fit one for
-// each value that is not told.
+// each value that is not reported.
 func (f *fitting) placeRun(r *Run) error {
 	var found []*slot
 	for _, s := range f.slots {
@@ -183,7 +183,7 @@ func (f *fitting) placeRun(r *Run) error {
 	}
 	if len(found) == 0 {
 		f.left++
-		f.notef(heavy, "%s fits no cell and is left out", r.At())
+		f.notef(serious, "%s fits no cell and is left out", r.At())
 	}
 	for _, s := range found {
 		s.runs = append(s.runs, r)
@@ -198,7 +198,7 @@ func (f *fitting) belongs(r *Run, s *slot) bool {
 		return false
 	}
 	for _, v := range s.cell.Values {
-		if f.untold[s.benchmark.Addr+" "+v.Name] {
+		if f.unreported[s.benchmark.Addr+" "+v.Name] {
 			if !f.opt.Loose && f.several(s.benchmark, v.Name) {
 				return false
 			}
@@ -254,13 +254,13 @@ func (f *fitting) fillSlot(s *slot) error {
 	}
 	c := &cell{values: s.cell.Values, hash: s.cell.Hash, runs: s.runs}
 	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
-		f.notef(heavy, "results of the cell %s do not tell how many requests failed: only their successes are counted", name(c.values))
+		f.notef(serious, "results of the cell %s do not report how many requests failed: only their successes are counted", name(c.values))
 	}
 	if differs := differentWork(s.runs); differs != "" {
-		f.notef(heavy, "results of the cell %s did different work (%s)", name(c.values), differs)
+		f.notef(serious, "results of the cell %s did different work (%s)", name(c.values), differs)
 	}
-	if keys := f.untoldAxes(s); len(keys) > 0 {
-		f.notef(heavy, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
+	if keys := f.undeclaredAxes(s); len(keys) > 0 {
+		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
 	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
 		return err
@@ -271,9 +271,9 @@ func (f *fitting) fillSlot(s *slot) error {
 	return nil
 }
 
-// untoldAxes are the parameters in which the results of a cell differ, although neither an
-// axis nor the launches are told by them.
-func (f *fitting) untoldAxes(s *slot) []string {
+// undeclaredAxes are the parameters in which the results of a cell differ, although neither an
+// axis nor the launches are given by them.
+func (f *fitting) undeclaredAxes(s *slot) []string {
 	given := []string{f.opt.LaunchBy, BenchmarkParam}
 	for _, v := range s.cell.Values {
 		given = append(given, f.param(v.Name))
@@ -282,7 +282,7 @@ func (f *fitting) untoldAxes(s *slot) []string {
 }
 
 // Label gives every result a parameter, as if it had been found in the file. So a side or
-// a launch that no file tells can be said where the file is named.
+// a launch that no file reports can be said where the file is named.
 func Label(runs []Run, labels map[string]string) {
 	for i := range runs {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {

@@ -18,15 +18,15 @@ const (
 	FormatBlock       Format = "block"       // a printed block of vLLM or SGLang
 	FormatTable       Format = "table"       // a row of a markdown table
 	FormatCSV         Format = "csv"         // a row of a CSV file
-	FormatJSON        Format = "json"        // some JSON; its objects tell which
-	FormatYAML        Format = "yaml"        // YAML; its keys tell which
+	FormatJSON        Format = "json"        // some JSON; its objects say which
+	FormatYAML        Format = "yaml"        // YAML; its keys say which
 	FormatLLMD        Format = "llm-d"       // a Benchmark Report of llm-d
 	FormatBench       Format = "bench"       // a line of our Go benchmarks
 	FormatOpenMetrics Format = "openmetrics" // our OpenMetrics text
 	FormatResult      Format = "result"      // our own result document
 )
 
-// fileFormat is a format of whole files: how the beginning of one is told, and its reader.
+// fileFormat is a format of whole files: how it is recognised by its beginning, and its reader.
 type fileFormat struct {
 	name Format
 	is   func(name string, head []byte) bool
@@ -52,7 +52,7 @@ func fileFormats() []fileFormat {
 	}
 }
 
-// detectBytes is how much of a file its format is told by.
+// detectBytes is how much of a file its format is recognised by.
 const detectBytes = 64 << 10
 
 // formatOf is the format of a file by its name and its beginning.
@@ -66,7 +66,7 @@ func isResult(_ string, head []byte) bool {
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 200)], []byte(`"pipeline/result/`))
 }
 
-// isJSON tells JSON from a log line that begins with a bracket.
+// isJSON distinguishes JSON from a log line that begins with a bracket.
 func isJSON(_ string, head []byte) bool {
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
 		return false

@@ -117,8 +117,8 @@ type work struct {
 var works = []work{
 	{"failed-requests", "pipeline_failed_requests",
 		func(r *result.Run) (float64, bool) {
-			_, untold := r.Audit[auditFailures]
-			return float64(r.Failed), !untold
+			_, unreported := r.Audit[auditFailures]
+			return float64(r.Failed), !unreported
 		},
 		func(r *Run, v float64) { r.Counts.Failed, r.Counts.FailedKnown = int(v), true }},
 	{"input-tokens", "pipeline_input_tokens",
@@ -131,7 +131,7 @@ var works = []work{
 		func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 },
 		func(r *Run, v float64) { r.Duration = v }},
 	// The format wants a number of requests.
-	{"requests-not-told", "",
+	{"requests-unreported", "",
 		func(r *result.Run) (float64, bool) { return 1, r.Sent == 0 },
 		func(r *Run, _ float64) { r.Counts.Sent = 0 }},
 	// Lines of one name are repeats in their order, unless a launch has several.
@@ -146,16 +146,16 @@ var works = []work{
 // worksOf are those that runs of a document have; the numbers of launches only where some
 // have several runs.
 func worksOf(doc *result.Document) []work {
-	told, passes := map[string]bool{}, false
+	reported, passes := map[string]bool{}, false
 	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
 		passes = passes || r.Pass > 0
 		for _, w := range works {
 			if _, ok := w.of(r); ok {
-				told[w.unit] = true
+				reported[w.unit] = true
 			}
 		}
 	})
-	return slices.DeleteFunc(slices.Clone(works), func(w work) bool { return !told[w.unit] || w.unit == launchNumber && !passes })
+	return slices.DeleteFunc(slices.Clone(works), func(w work) bool { return !reported[w.unit] || w.unit == launchNumber && !passes })
 }
 
 // launchNumber is the unit of the number of a launch among the lines of one name.
@@ -164,13 +164,13 @@ const launchNumber = "launch-number"
 // requestsFamily are the requests sent of each run in OpenMetrics.
 const requestsFamily = "pipeline_requests"
 
-// auditFailures is where a run says that its tool tells no failures.
+// auditFailures is where a run says that its tool reports no failures.
 const auditFailures = "failures"
 
-// auditRequests is where a run says that its tool tells no number of requests.
+// auditRequests is where a run says that its tool reports no number of requests.
 const auditRequests = "requests"
 
-// measuredBy is the tool that measured all runs, "" if it is not one or a run does not tell.
+// measuredBy is the tool that measured all runs, "" if it is not one or a run does not say.
 func measuredBy(doc *result.Document) string {
 	var tools []string
 	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
@@ -236,7 +236,7 @@ func readBench(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			}
 			key := strings.Fields(text)[0]
 			seen[key]++
-			if _, told := run.Params["repeat"]; !told {
+			if _, reported := run.Params["repeat"]; !reported {
 				run.setParam("repeat", fmt.Sprint(seen[key]))
 			}
 			if runs = append(runs, run); len(runs) > opt.Limits.Runs {

@@ -106,8 +106,8 @@ func TestImplausible(t *testing.T) {
 	}
 }
 
-// TestNotesByWeight: of many notes the heaviest come first, and like ones are one.
-func TestNotesByWeight(t *testing.T) {
+// TestNotesBySeverity: of many notes the most serious come first, and similar ones are one.
+func TestNotesBySeverity(t *testing.T) {
 	var files strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&files, `{"backend":"vllm","num_prompts":100,"duration":%d,"completed":9%d,"mean_ttft_ms":10%d,"std_ttft_ms":NaN,"p99_itl_ms":0.0,"mean_itl_ms":0.0,"max_output_tokens_per_s":12}`+"\n", 20+i, i, i)

@@ -25,20 +25,20 @@ func (r *Run) checkLabels(b *openBlock) {
 		return
 	}
 	measured := map[string]float64{"num_prompts": requests}
-	tokens, told := b.count("input")
+	tokens, reported := b.count("input")
 	wrong := map[string]bool{}
 	for key := range r.labels {
 		switch {
 		case key == "num_prompts":
 			wrong[key] = contradictsRequests(r.Params[key], b)
-		case isInputLength(key) && told:
+		case isInputLength(key) && reported:
 			measured[key] = math.Round(tokens / max(1, b.succeededOr(requests)))
 			wrong[key] = contradictsLength(r.Params[key], measured[key])
 		}
 	}
 	for key := range r.labels {
 		if isInputLength(key) && wrong[key] {
-			r.alarmf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key, clip(r.Params[key]), tokens, requests)
+			r.seriousf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key, clip(r.Params[key]), tokens, requests)
 			for other := range r.labels {
 				wrong[other] = wrong[other] || isLoad(other)
 			}
@@ -73,7 +73,7 @@ func isLoad(key string) bool {
 
 // contradictsLength reports that prompts of a measured length are not what a label says. A
 // template adds some tokens to each, and lengths that are drawn vary about their mean. A
-// list of lengths is nobody's.
+// list of lengths fits none.
 func contradictsLength(label string, measured float64) bool {
 	const share, template = 0.1, 16
 	v, err := parseNumber(label, 0)
@@ -81,13 +81,13 @@ func contradictsLength(label string, measured float64) bool {
 }
 
 // contradictsRequests reports that a number of requests is not what a label says. Where
-// failures are not told, there may be fewer.
+// failures are not reported, there may be fewer.
 func contradictsRequests(label string, b *openBlock) bool {
 	v, err := parseNumber(label, 0)
 	if err != nil {
 		return true
 	}
-	if _, told := b.count("failed"); told {
+	if _, reported := b.count("failed"); reported {
 		return v != b.requests()
 	}
 	return v < b.requests()
@@ -104,7 +104,7 @@ func (b *openBlock) count(name string) (float64, bool) {
 	return 0, false
 }
 
-// requests are those that the block tells: successes, and failures where they are told.
+// requests are those that the block reports: successes, and failures where they are reported.
 func (b *openBlock) requests() float64 {
 	ok, _ := b.count("succeeded")
 	failed, _ := b.count("failed")
@@ -145,18 +145,18 @@ func hasAllAndMore(whole, part *Run) bool {
 	return len(whole.Metrics) > len(part.Metrics)
 }
 
-// doubtLengths warns of a length in a row that the row's own figures contradict. Lengths that
+// checkLengths warns of a length in a row that the row's own figures contradict. Lengths that
 // are drawn from a range may be down to half of the label in the mean.
-func (r *Run) doubtLengths() {
+func (r *Run) checkLengths() {
 	measured, ok := r.perRequest(r.Counts.InputTokens)
 	if !ok {
 		return
 	}
 	for _, key := range []string{"seq_length", "input_len"} {
-		label, told := r.Param(key)
+		label, reported := r.Param(key)
 		v, err := parseNumber(label, 0)
-		if told && err == nil && (measured < 0.45*v || measured > v && contradictsLength(label, measured)) {
-			r.alarmf("%s is %s, and its prompts had %.6g tokens on average", key, label, measured)
+		if reported && err == nil && (measured < 0.45*v || measured > v && contradictsLength(label, measured)) {
+			r.seriousf("%s is %s, and its prompts had %.6g tokens on average", key, label, measured)
 		}
 	}
 }

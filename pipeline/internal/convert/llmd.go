@@ -48,7 +48,7 @@ func (r *Run) readLLMD(root *value) error {
 		r.setParam(p.Name, root.at("scenario/load/standardized/"+p.Path).str())
 	}
 	if r.Tool == "" {
-		r.alarmf("the report does not say which tool measured it: figures are taken as vLLM defines them")
+		r.seriousf("the report does not say which tool measured it: figures are taken as vLLM defines them")
 	}
 	e, err := llmdEntries(root, r)
 	if err != nil {
@@ -104,7 +104,7 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 		return &Error{r.Source, requests.line, errors.New("requests is not an object: it has total, failures and incomplete")}
 	}
 	total, known, err := r.countIn(requests, "total")
-	failures, told, failuresErr := r.countIn(requests, "failures")
+	failures, reported, failuresErr := r.countIn(requests, "failures")
 	incomplete, _, incompleteErr := r.countIn(requests, "incomplete")
 	if err := cmp.Or(err, failuresErr, incompleteErr); err != nil || !known {
 		return err
@@ -113,7 +113,7 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 		return &Error{r.Source, requests.line, fmt.Errorf("%d of %d requests failed and %d are incomplete", failures, total, incomplete)}
 	}
 	e.text("completed", fmt.Sprint(total-failures-incomplete), requests.line)
-	if told {
+	if reported {
 		e.text("failed", fmt.Sprint(failures), requests.line)
 	}
 	if incomplete > 0 {
@@ -123,7 +123,7 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 }
 
 // countIn reads a count of an object; told is false where it is not there.
-func (r *Run) countIn(n *value, key string) (count int64, told bool, err error) {
+func (r *Run) countIn(n *value, key string) (count int64, reported bool, err error) {
 	c := n.at(key)
 	if c == nil || c.is('n') {
 		return 0, false, nil
@@ -166,8 +166,8 @@ func (r *Run) takeOwn(own *value) error {
 	if err := r.fill(e.entries); err != nil {
 		return err
 	}
-	sent, told, err := r.countIn(own, "sent")
-	if err != nil || !told {
+	sent, reported, err := r.countIn(own, "sent")
+	if err != nil || !reported {
 		return err
 	}
 	if sent < int64(r.Counts.Succeeded+r.Counts.Failed) || sent >= 1<<31 {
@@ -243,7 +243,7 @@ func ownFigures(r *Run) map[string]any {
 	if len(r.Definitions) > 0 {
 		own["definitions"] = r.Definitions
 	}
-	for _, c := range r.told() {
+	for _, c := range r.reported() {
 		own[c.own] = c.value
 	}
 	if r.Counts.Sent > 0 {

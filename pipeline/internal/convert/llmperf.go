@@ -27,7 +27,7 @@ var llmperf = Tool{
 	Sheets: map[string][]string{"records of single requests: import the summary beside it": {"error_code,ttft_s", "request_id,ttft"}},
 }
 
-// llmperfSummary reads the statistics, whose names are parts of keys, and what is told by the
+// llmperfSummary reads the statistics, whose names are parts of keys, and what is given per
 // minute.
 func llmperfSummary(root, _ *value, r *Run, e *entryList) error {
 	for _, t := range []Times{{"ttft_s", "ttft", "s"}, {"inter_token_latency_s", "itl", "s"}, {"end_to_end_latency_s", "e2e latency", "s"}} {

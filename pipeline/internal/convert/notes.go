@@ -10,67 +10,67 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// weight of a note: how much of what a reader would conclude depends on it.
-type weight int
+// severity of a note: how much of what a reader would conclude depends on it.
+type severity int
 
 const (
-	// heavy notes say that a figure is not what its file says, or was concluded.
-	heavy weight = iota
-	// middling ones say what was left out or is incomplete.
-	middling
-	// light ones explain.
-	light
+	// serious notes say that a figure is not what its file says, or was concluded.
+	serious severity = iota
+	// moderate ones say what was left out or is incomplete.
+	moderate
+	// informative ones explain.
+	informative
 )
 
 // note is a line for people.
 type note struct {
-	weight weight
-	text   string
+	severity severity
+	text     string
 }
 
-// warnf adds a note of the middle weight to a result, alarmf a heavy and remarkf a light one.
-func (r *Run) warnf(format string, args ...any)   { r.notef(middling, format, args...) }
-func (r *Run) alarmf(format string, args ...any)  { r.notef(heavy, format, args...) }
-func (r *Run) remarkf(format string, args ...any) { r.notef(light, format, args...) }
+// warnf adds a moderate note to a result, seriousf a serious one and infof an informative one.
+func (r *Run) warnf(format string, args ...any)    { r.notef(moderate, format, args...) }
+func (r *Run) seriousf(format string, args ...any) { r.notef(serious, format, args...) }
+func (r *Run) infof(format string, args ...any)    { r.notef(informative, format, args...) }
 
-func (r *Run) notef(w weight, format string, args ...any) {
+func (r *Run) notef(w severity, format string, args ...any) {
 	const limit = 20 // a hostile file must not flood a report
 	if len(r.Warnings) >= limit {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
-	if r.weights == nil {
-		r.weights = map[string]weight{}
+	if r.severities == nil {
+		r.severities = map[string]severity{}
 	}
-	r.weights[text] = w
+	r.severities[text] = w
 	r.Warnings = append(r.Warnings, text)
 }
 
-// weightOf is that of a warning; one that was put there by hand has the middle one.
-func (r *Run) weightOf(text string) weight {
-	if w, ok := r.weights[text]; ok {
+// severityOf is that of a warning; one that was put there by hand is moderate.
+func (r *Run) severityOf(text string) severity {
+	if w, ok := r.severities[text]; ok {
 		return w
 	}
-	return middling
+	return moderate
 }
 
 // notef adds a note to the document.
-func (d *document) notef(w weight, format string, args ...any) {
+func (d *document) notef(w severity, format string, args ...any) {
 	n := note{w, fmt.Sprintf(format, args...)}
 	if !slices.Contains(d.notes, n) {
 		d.notes = append(d.notes, n)
 	}
 }
 
-func (d *document) warnf(format string, args ...any) { d.notef(middling, format, args...) }
+func (d *document) warnf(format string, args ...any) { d.notef(moderate, format, args...) }
 
 // passOn takes over what the results warn of. Warnings that differ in their numbers and names
 // alone are one note, with where the first is and how many there are.
 func (d *document) passOn() {
 	type group struct {
-		weight weight
-		first  string
-		more   int
+		severity severity
+		first    string
+		more     int
 	}
 	groups := map[string]*group{}
 	var order []string
@@ -79,7 +79,7 @@ func (d *document) passOn() {
 			key := pattern(text)
 			g := groups[key]
 			if g == nil {
-				g = &group{weight: r.weightOf(text), first: r.At() + ": " + text, more: -1}
+				g = &group{severity: r.severityOf(text), first: r.At() + ": " + text, more: -1}
 				groups[key] = g
 				order = append(order, key)
 			}
@@ -90,9 +90,9 @@ func (d *document) passOn() {
 		g := groups[key]
 		switch g.more {
 		case 0:
-			d.notef(g.weight, "%s", g.first)
+			d.notef(g.severity, "%s", g.first)
 		default:
-			d.notef(g.weight, "%s (and %d more like it)", g.first, g.more)
+			d.notef(g.severity, "%s (and %d more like it)", g.first, g.more)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (d *document) passOnDefinitions() {
 	slices.Sort(tools)
 	for _, tool := range tools {
 		slices.Sort(byTool[tool])
-		d.notef(light, notDefined+", in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
+		d.notef(informative, notDefined+", in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
 	}
 }
 
@@ -143,9 +143,9 @@ func pattern(text string) string { return varies.ReplaceAllString(text, "#") }
 // maxNotes is how many notes a document has.
 const maxNotes = 100
 
-// warnings are the notes of the document, the heaviest first.
+// warnings are the notes of the document, the most serious first.
 func (d *document) warnings() []string {
-	slices.SortStableFunc(d.notes, func(a, b note) int { return cmp.Compare(a.weight, b.weight) })
+	slices.SortStableFunc(d.notes, func(a, b note) int { return cmp.Compare(a.severity, b.severity) })
 	var out []string
 	for _, n := range d.notes[:min(len(d.notes), maxNotes)] {
 		out = append(out, n.text)
@@ -163,7 +163,7 @@ func Explains(text string) bool { return strings.HasPrefix(text, notDefined) }
 // notDefined begins the note on definitions.
 const notDefined = "not defined as the metrics of the registry are"
 
-// Notes are what results warn of, the heaviest first, like ones together.
+// Notes are what results warn of, the most serious first, similar ones together.
 func Notes(runs []Run) []string {
 	d := &document{}
 	d.distinct(runs)

@@ -68,7 +68,7 @@ func (r *Run) setParam(key, value string) {
 // with authorization, passwords. Commands and dumps of arguments have them.
 var secretKey = regexp.MustCompile(`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
 
-// Param looks a parameter up under any of its names. "input_len" and "output_len" are
+// Param finds a parameter under any of its names. "input_len" and "output_len" are
 // those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the
 // file, "tool" the tool and "format" the format of the result.
 func (r *Run) Param(key string) (string, bool) {

@@ -16,7 +16,7 @@ const (
 )
 
 // plausible refuses what no load generator measures: a time before the start, one that is longer than
-// anybody waited, a rate that no machine has. A value like that was read in a wrong unit, or
+// anyone waited, a rate that no machine has. A value like that was read in a wrong unit, or
 // the file is damaged.
 func plausible(id string, v float64, text string) error {
 	unit := unitOf(id)
@@ -59,7 +59,7 @@ func (r *Run) disordered() {
 		for _, stat := range order {
 			v, ok := r.Metrics[group+"."+stat]
 			if ok && before != "" && v < largest*(1-1e-6)-1e-5 {
-				r.alarmf("%s.%s is %g and %s.%s is %g: one of them is not what it is called", group, before, largest, group, stat, v)
+				r.seriousf("%s.%s is %g and %s.%s is %g: one of them is not what it is called", group, before, largest, group, stat, v)
 				break
 			}
 			if ok {

@@ -10,7 +10,7 @@ import (
 type ReadOptions struct {
 	// Tools whose files are read; StandardTools unless set.
 	Tools Tools
-	// Tool that measured what a table or a CSV file shows, where the file does not tell.
+	// Tool that measured what a table or a CSV file shows, where the file does not say.
 	Tool string
 	// Records asks for Run.Records from files that hold every request.
 	Records bool
@@ -21,7 +21,7 @@ type ReadOptions struct {
 // Limits bound what Read accepts, because a file may come from anywhere.
 type Limits struct {
 	Bytes  int64 // of the whole file, 16 GiB
-	Line   int   // bytes of a line of text that are looked at, 1 MiB
+	Line   int   // bytes of a line of text that are read, 1 MiB
 	Runs   int   // results in one file, 10,000
 	Values int   // values of one JSON object besides the arrays over requests, 1,000,000
 	Depth  int   // of nested JSON, 32

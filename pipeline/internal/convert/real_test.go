@@ -29,8 +29,8 @@ func TestRealFiles(t *testing.T) {
 	}
 	forty := convert.Counts{Sent: 40, Succeeded: 40, FailedKnown: true, InputTokens: 2563, OutputTokens: 640}
 	twenty := convert.Counts{Sent: 20, Succeeded: 20, FailedKnown: true, InputTokens: 1283, OutputTokens: 320}
-	untold := convert.Counts{Succeeded: 40, InputTokens: 2560, OutputTokens: 640}
-	told := convert.Counts{Sent: 40, Succeeded: 40, FailedKnown: true, InputTokens: 2560, OutputTokens: 640}
+	unreported := convert.Counts{Succeeded: 40, InputTokens: 2560, OutputTokens: 640}
+	reported := convert.Counts{Sent: 40, Succeeded: 40, FailedKnown: true, InputTokens: 2560, OutputTokens: 640}
 	tests := map[string][]want{
 		"real/vllm-0.32-appended.json": {
 			{format: "vllm", line: 1, counts: forty, params: load("5", "model", "tiny", "backend", "openai"), metrics: map[string]float64{"ttft.p99": 0.05094432478097587, "e2el.p90": 0.20501226430133104}},
@@ -44,14 +44,14 @@ func TestRealFiles(t *testing.T) {
 			{format: convert.FormatBlock, line: 39, counts: forty, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16", "ignore_eos", "true"), metrics: map[string]float64{"ttft.p99": 0.05094}},
 		},
 		"real/sglang-0.5.23.jsonl": {
-			{format: "sglang", line: 1, counts: untold, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"}, metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
-			{format: "sglang", line: 2, counts: untold, params: map[string]string{"request_rate": "10"}},
+			{format: "sglang", line: 1, counts: unreported, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"}, metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
+			{format: "sglang", line: 2, counts: unreported, params: map[string]string{"request_rate": "10"}},
 		},
 		"real/sglang-0.5.23-details.jsonl": {
-			{format: "sglang", line: 1, counts: told, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
+			{format: "sglang", line: 1, counts: reported, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
 		},
 		"real/sglang-0.5.23.log": {
-			{format: convert.FormatBlock, line: 50, counts: told, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16"), metrics: map[string]float64{"itl.max": 0.03341}},
+			{format: convert.FormatBlock, line: 50, counts: reported, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16"), metrics: map[string]float64{"itl.max": 0.03341}},
 		},
 		"real/guidellm-0.8.1.json": {{
 			format: "guidellm", line: 1, absent: []string{"ttft", "e2el"},

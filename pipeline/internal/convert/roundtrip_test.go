@@ -341,9 +341,9 @@ func TestBenchToolInAnyOrder(t *testing.T) {
 		if err := convert.WriteGoBench(&b, &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}); err != nil {
 			t.Fatal(err)
 		}
-		_, after, told := strings.Cut(b.String(), "# measured-by ")
-		if got, _, _ := strings.Cut(after, "\n"); got != tt.want || told != (tt.want != "") {
-			t.Errorf("%q: measured by %q (%v), want %q", tt.tools, got, told, tt.want)
+		_, after, reported := strings.Cut(b.String(), "# measured-by ")
+		if got, _, _ := strings.Cut(after, "\n"); got != tt.want || reported != (tt.want != "") {
+			t.Errorf("%q: measured by %q (%v), want %q", tt.tools, got, reported, tt.want)
 		}
 	}
 }

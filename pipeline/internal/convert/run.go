@@ -13,7 +13,7 @@ type Run struct {
 	Source string
 	Line   int
 	// Format it was read from, and the Tool that measured it ("vllm", "sglang", …; "" if
-	// the result does not tell).
+	// the result does not say).
 	Format Format
 	Tool   string
 	tools  Tools // that it was read with; nil for the standard ones
@@ -41,8 +41,8 @@ type Run struct {
 	Audit map[string]any
 	// Warnings for people: what was left out or concluded.
 	Warnings []string
-	// weights of the warnings.
-	weights map[string]weight
+	// severities of the warnings.
+	severities map[string]severity
 	// SameAs is the line of the block in the same source that this row of a table (or this
 	// summary) repeats, 0 if it stands for itself. Document leaves repetitions out.
 	SameAs int
@@ -55,12 +55,12 @@ type Run struct {
 	// labels are parameters that a line or a heading above several results gives to all of
 	// them, and that no command of this one confirms.
 	labels map[string]bool
-	// work holds what was measured to have been done ("requests"), where that tells cells
-	// apart. See tellByWork.
+	// work holds what was measured to have been done ("requests"), where that
+	// distinguishes cells. See separateByWork.
 	work map[string]string
 	// seen are the counts and the duration while they are read.
 	seen map[string]float64
-	// counted says that the number of prompts was counted in the result itself, and not told.
+	// counted says that the number of prompts was counted in the result itself, and not reported.
 	counted bool
 	// served says that the command of the server is known, whose arguments are parameters.
 	served bool
@@ -74,11 +74,11 @@ type Run struct {
 
 // Counts of a run, as the tool counts.
 type Counts struct {
-	// Sent requests: succeeded and failed. 0 when only successes are told.
+	// Sent requests: succeeded and failed. 0 when only successes are reported.
 	Sent, Succeeded, Failed int
-	// FailedKnown is false when neither failures nor the number of requests are told.
+	// FailedKnown is false when neither failures nor the number of requests are reported.
 	FailedKnown bool
-	// InputTokens and OutputTokens of the successful requests, 0 if not told.
+	// InputTokens and OutputTokens of the successful requests, 0 if not reported.
 	InputTokens, OutputTokens int64
 }
 

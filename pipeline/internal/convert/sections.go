@@ -53,7 +53,7 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	return []Run{*run}, nil
 }
 
-// toolOfSections tells the tool by the name that it gives its file, "" if it is another one.
+// toolOfSections finds the tool by the name that it gives its file, "" if it is another one.
 func toolOfSections(name string) string {
 	switch {
 	case strings.Contains(name, "genai_perf"):

@@ -18,7 +18,7 @@ const serverPrefix = "serve_"
 // serverDefault is the value of an argument that one command has and another leaves out.
 const serverDefault = "default"
 
-// isServerCommand tells the command of a server from a heading that names one, and from a
+// isServerCommand distinguishes the command of a server from a heading that names one, and from a
 // line of its log.
 func isServerCommand(line string) bool {
 	return serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)

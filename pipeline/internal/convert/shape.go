@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Shape is an object that a tool writes: what tells it from others, and where its figures are.
+// Shape is an object that a tool writes: what distinguishes it, and where its figures are.
 // Paths are keys that are separated by slashes, see value.at; one that begins with a slash is
 // that of the whole object where Each names a part of it.
 type Shape struct {
-	// Keys tell the object: each is a list of paths that must all be there, with a value where
+	// Keys recognise the object: each is a list of paths that must all be there, with a value where
 	// one is said ("metadata metrics/type=mean"). One of the lists is enough.
 	Keys []string
 	// fallback knows it where no tool knows the keys.

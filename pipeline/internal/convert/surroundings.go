@@ -107,7 +107,7 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 func (v setting) pick(key string, succeeded int) string {
 	items := strings.Split(v.value, ",")
 	if len(items) < 2 || v.seen >= len(items) {
-		return v.value // a list that has come to its end is seen to be no label by checkLabels
+		return v.value // a list that has come to its end is found to be no label by checkLabels
 	}
 	item := strings.TrimSpace(items[v.seen])
 	n, err := parseCount(item)

@@ -146,7 +146,7 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, row.line)
 	t.around.apply(run, -1)
 	t.fail(run.fill(run.columns(header, row.cells, row.line)))
-	run.doubtLengths()
+	run.checkLengths()
 	t.runs = append(t.runs, *run)
 }
 
@@ -169,7 +169,7 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 	return entries
 }
 
-// isSetting tells the concurrency that was asked for, a whole number, from the one that
+// isSetting distinguishes the concurrency that was asked for, a whole number, from the one that
 // SGLang measures.
 func isSetting(f figure, cell string) bool {
 	_, err := strconv.Atoi(cell)
@@ -265,7 +265,7 @@ func summarizes(a, b *Run) bool {
 	return same >= enough && same == len(a.Metrics) && !differ && (a.Duration == 0 || a.Duration == b.Duration)
 }
 
-// shared counts the metrics that are equal, and says whether any differs.
+// shared counts the metrics that are equal, and reports whether any differs.
 func shared(a, b *Run) (same int, differ bool) {
 	for id, v := range a.Metrics {
 		w, ok := b.Metrics[id]

@@ -85,7 +85,7 @@ type textReader struct {
 
 const maxErrors = 10
 
-// fail keeps the first errors; what follows them is still looked at, so that one message
+// fail keeps the first errors; what follows them is still read, so that one message
 // names all that is wrong.
 func (t *textReader) fail(err error) {
 	if err != nil && len(t.errs) < maxErrors {
@@ -104,7 +104,7 @@ var (
 	logLine     = regexp.MustCompile(`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
 )
 
-// next looks at one line. Progress bars overwrite themselves with carriage returns, so
+// next reads one line. Progress bars overwrite themselves with carriage returns, so
 // that a line may hold several.
 func (t *textReader) next(line string, complete bool) {
 	for part := range strings.SplitSeq(cleanLine(line), "\r") {
@@ -143,7 +143,7 @@ func (t *textReader) part(line string, complete bool) {
 	t.outside(line)
 }
 
-// outside looks for parameters around the results.
+// outside finds parameters around the results.
 func (t *textReader) outside(line string) {
 	if t.command != "" || t.isCommand(line) || isServerCommand(line) {
 		t.inCommand(line)
@@ -163,7 +163,7 @@ func (t *textReader) outside(line string) {
 	t.around.setting(strings.TrimSpace(line))
 }
 
-// isCommand tells a command from a heading that names one.
+// isCommand distinguishes a command from a heading that names one.
 func (t *textReader) isCommand(line string) bool {
 	return t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
 }
@@ -275,13 +275,13 @@ func (t *textReader) closeBlock(why string) {
 	}
 	t.fail(run.fill(b.entries))
 	if len(run.Other) > 0 {
-		run.remarkf("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
+		run.infof("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
 	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
-		run.remarkf("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+		run.infof("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
 	}
 	if n := t.engine.others; n > 0 {
-		run.remarkf("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
+		run.infof("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}
 	t.runs = append(t.runs, *run)
 	t.around.next()

@@ -13,7 +13,7 @@ var trtllmBench = Tool{
 		Keys:     []string{"performance/request_throughput_req_s request_info"},
 		Settings: []Field{{"engine", "engine_"}, {"machine", "machine_"}, {"world_info", "world_"}},
 		Params: []Field{
-			{"engine/model", "model"}, {"request_info/num_requests", "num_requests"}, // which tells no failures
+			{"engine/model", "model"}, {"request_info/num_requests", "num_requests"}, // which reports no failures
 			{"request_info/avg_input_length", "input_len"}, {"request_info/avg_output_length", "output_len"},
 		},
 		Figures: []Field{

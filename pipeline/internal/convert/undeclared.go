@@ -56,7 +56,7 @@ func aliases(asked, kept string) bool {
 	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" && strings.HasPrefix(asked, "h") && len(asked) == 2
 }
 
-// refuse is the error for results that would be one cell by parameters that nobody named.
+// refuse is the error for results that would be one cell by parameters that were not named.
 func (d *document) refuse(c *cell, keys []string) error {
 	first, other := c.runs[0], c.runs[1]
 	for _, r := range c.runs[1:] {
@@ -66,7 +66,7 @@ func (d *document) refuse(c *cell, keys []string) error {
 		}
 	}
 	by := strings.Join(append(slices.Clone(d.by), keys[0]), ",")
-	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that tells cells apart, --launch-by %s if it tells launches of the server apart, or --by %s to take them together",
+	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that distinguishes cells apart, --launch-by %s if it tells launches of the server apart, or --by %s to take them together",
 		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(d.sameBy(), ","))}
 }
 

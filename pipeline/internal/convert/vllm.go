@@ -17,7 +17,7 @@ import (
 )
 
 // vllm is vllm bench serve --save-result, and the older benchmark_serving.py. Other tools take
-// keys over from it, so that its objects are known by being nobody else's.
+// keys over from it, so that its objects are known by exclusion.
 var vllm = Tool{
 	Name: "vllm", Read: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
 	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
@@ -25,7 +25,7 @@ var vllm = Tool{
 	Shapes:  []Shape{{fallback: isVLLM, Flat: true}},
 }
 
-// isVLLM reports whether an object has vLLM's counts or, where it tells neither how many
+// isVLLM reports whether an object has vLLM's counts or, where it reports neither how many
 // requests it had nor how long it took, one of its figures.
 func isVLLM(o *value) bool {
 	if o.has("completed duration") || o.has("completed request_throughput") {
@@ -80,7 +80,7 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 // leaveOutZeros drops the file's own figures that count requests without a token as 0: so
 // that what the client did not see makes nothing faster.
 func (r *Run) leaveOutZeros(requests int) {
-	r.alarmf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
+	r.seriousf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
 	polluted := func(id string) bool {
 		return strings.HasPrefix(id, "ttft.") || strings.HasPrefix(id, "tpot.") || strings.HasPrefix(id, "sglang_tpot.")
 	}
@@ -102,7 +102,7 @@ func (r *Run) merge(computed map[string]float64) {
 		case !had:
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds && math.Abs(own-ours) > agreement(own):
-			r.alarmf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
+			r.seriousf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
 		case m.Unit == metric.Seconds:
@@ -115,7 +115,7 @@ func (r *Run) merge(computed map[string]float64) {
 // nanoseconds, and a hair for other summation.
 func agreement(v float64) float64 { return 5e-9 + 1e-7*math.Abs(v) }
 
-// recount sets the counts by the requests where the file does not tell them.
+// recount sets the counts by the requests where the file does not report them.
 func (r *Run) recount(rec *record.Run) {
 	t := record.Count(*rec)
 	c := &r.Counts
@@ -123,7 +123,7 @@ func (r *Run) recount(rec *record.Run) {
 		c.Sent, c.Failed, c.FailedKnown = t.Requests, t.Failed, true
 	}
 	if t.Succeeded != c.Succeeded {
-		r.alarmf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
+		r.seriousf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
 	}
 	r.audit("records", fmt.Sprintf("%d requests, %d token events", len(rec.Requests), rec.Audit.Events))
 }
@@ -162,7 +162,7 @@ func vllmObject(r *Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not tell the limits that were given
+	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not report the limits that were given
 		return withGoodput(indented, rate)
 	}
 	var b bytes.Buffer
@@ -213,7 +213,7 @@ func vllmAggregates(r *Run) map[string]any {
 			m[key] = json.Number(v)
 		}
 	}
-	for _, c := range r.told() {
+	for _, c := range r.reported() {
 		m[c.vllm] = c.value
 	}
 	for id, v := range r.Metrics {

@@ -49,11 +49,11 @@ func (r *Run) perRequest(tokens int64) (float64, bool) {
 	return float64(tokens) / float64(r.Counts.Succeeded), true
 }
 
-// tellByWork finds results that would be one cell by their parameters and did measurably
+// separateByWork finds results that would be one cell by their parameters and did measurably
 // different work, and makes what they differ in parameters of all: a result without a label,
 // or with one that is not its own, is never averaged into others. It returns their names.
-// Each side is looked at by itself: in what sides differ is for the comparison to say.
-func tellByWork(keys []string, launch func(*Run) string, sides [][]*Run) []string {
+// Each side is taken by itself: in what sides differ is for the comparison to say.
+func separateByWork(keys []string, launch func(*Run) string, sides [][]*Run) []string {
 	var out []string
 	for _, w := range measuredWorks {
 		if !slices.ContainsFunc(sides, func(runs []*Run) bool { return w.differs(append(slices.Clone(keys), out...), launch, runs) }) {
@@ -101,7 +101,7 @@ func (w measuredWork) assign(runs []*Run) {
 		if v, ok := w.of(r); ok {
 			items = append(items, item{r, v})
 		} else {
-			r.tellWork(w.key, unsaid)
+			r.recordWork(w.key, unsaid)
 		}
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.v, b.v) })
@@ -112,19 +112,19 @@ func (w measuredWork) assign(runs []*Run) {
 		}
 		value := strconv.FormatFloat(math.Round(items[i+(j-i)/2].v), 'f', -1, 64)
 		for ; i < j; i++ {
-			items[i].run.tellWork(w.key, value)
+			items[i].run.recordWork(w.key, value)
 		}
 	}
 }
 
-func (r *Run) tellWork(key, value string) {
+func (r *Run) recordWork(key, value string) {
 	if r.work == nil {
 		r.work = map[string]string{}
 	}
 	r.work[key] = value
 }
 
-// differentWork says in what results of one unit differ that nobody declared, "" if in
+// differentWork says in what results of one unit differ that was not declared, "" if in
 // nothing: then a mean over them is one of like things.
 func differentWork(runs []*Run) string {
 	for _, w := range measuredWorks {
@@ -139,8 +139,8 @@ func differentWork(runs []*Run) string {
 	return ""
 }
 
-// tellAsked gives results what was measured of their work where a person names it.
-func tellAsked(keys []string, runs []*Run) {
+// assignAsked gives results what was measured of their work where a person names it.
+func assignAsked(keys []string, runs []*Run) {
 	for _, w := range measuredWorks {
 		if slices.Contains(keys, w.key) {
 			w.assign(runs)

@@ -4,7 +4,7 @@
 //	d := driver.Driver{Spawner: spawner, Dir: fileFolder, Keep: dir.Folder}
 //	run, err := d.Run(ctx, options)
 //
-// The program gets a folder of its own and is told by its arguments where the server is
+// The program gets a folder of its own and learns from its arguments where the server is
 // (steps.DriverVars). It runs from the pipeline file's folder. What it leaves in its output
 // file is read as `pipeline import` reads it; without the file, what it printed is. Exactly
 // one result must be there. A program that fails or leaves nothing is an error, so that the

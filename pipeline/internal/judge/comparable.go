@@ -81,7 +81,7 @@ func compareSides(base, head *result.Cell, declared comparability.Declared) (fir
 		if invalid := found.Invalid(); len(invalid) > 0 {
 			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), invalid.Text("base", "head")), r.Pair()})
 		}
-		for _, label := range found.Untold().Labels() {
+		for _, label := range found.Unreported().Labels() {
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)
 			}
