@@ -35,17 +35,19 @@ demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
 # The last package runs the whole program: alone, so that it has the machine to itself. It
-# waits more than it works, so its tests run many at a time.
+# waits more than it works, so its tests run many at a time, but not those with daemons.
+PARALLEL := 6
 test:
 	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
 	$(GO) test $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
 	$(GO) test $(filter-out $(LONG),$(PROPERTIES)) -rapid.seed=1
 	$(GO) test $(filter $(LONG),$(PROPERTIES)) -rapid.seed=1 -timeout 60m $(FULL)
-	$(GO) test -timeout 75m -parallel 6 ./pipeline $(FULL)
+	$(GO) test -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
 full: FULL = -full
+full: PARALLEL = 2
 full: test
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.

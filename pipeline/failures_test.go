@@ -28,7 +28,7 @@ type injected struct {
 	head, base int
 	// containers: shown in containers as well.
 	containers bool
-	// always: shown on the base and on both sides without -full, too; and alike: only with
+	// always: shown on both sides, and on the base without -full, too; and alike: only with
 	// -full, since another one ends in the same way.
 	always, alike bool
 }
@@ -63,7 +63,7 @@ func TestInjectedFailures(t *testing.T) {
 	for engine, failures := range map[string][]injected{"vllm": injectedVLLM, "sglang": injectedSGLang} {
 		for _, f := range failures {
 			for _, side := range []string{"head", "base", "both"} {
-				if !*full && (f.alike || side != "head" && !f.always) {
+				if side == "both" && !f.always || !*full && (f.alike || side != "head" && !f.always) {
 					continue
 				}
 				t.Run(engine+" "+f.fail+" "+side, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestInjectedFailuresInContainers(t *testing.T) {
 	needDocker(t)
 	for _, f := range injectedVLLM {
 		for _, side := range []string{"head", "base"} {
-			if !f.containers || !*full && side == "base" && !f.always {
+			if !f.containers || side == "base" && !f.always {
 				continue
 			}
 			t.Run(f.fail+" "+side, func(t *testing.T) {
@@ -221,7 +221,7 @@ func nothingLeft(t *testing.T, dir string) {
 func noProcessLeft(t *testing.T, dir string) {
 	t.Helper()
 	// A killed process is reaped by init a moment later.
-	if !within(10*time.Second, func() bool { return len(processes(dir)) == 0 }) {
+	if !within(10*time.Second, 10*time.Millisecond, func() bool { return len(processes(dir)) == 0 }) {
 		t.Fatalf("still running: %s", strings.Join(processes(dir), "; "))
 	}
 }

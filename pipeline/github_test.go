@@ -273,7 +273,7 @@ func (j *job) begin(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !within(time.Minute, fileHolds(filepath.Join(j.dir, "results", "events.jsonl"), `"type":"run_start"`)) {
+	if !within(time.Minute, 10*time.Millisecond, fileHolds(filepath.Join(j.dir, "results", "events.jsonl"), `"type":"run_start"`)) {
 		t.Fatalf("no run has begun:\n%s", out)
 	}
 	return cmd, out
@@ -314,7 +314,7 @@ esac
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !within(time.Minute, func() bool { return strings.Count(j.soFar("asked"), "x") >= 4 }) {
+	if !within(time.Minute, 10*time.Millisecond, func() bool { return strings.Count(j.soFar("asked"), "x") >= 4 }) {
 		t.Fatalf("the run does not wait:\n%s", out)
 	}
 	if text := j.soFar("results/events.jsonl"); strings.Count(text, `"type":"launch_start"`) != 1 {

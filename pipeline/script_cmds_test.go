@@ -43,7 +43,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("WORK")
 	// A killed process is reaped by init a moment later.
-	if !within(10*time.Second, func() bool { return len(processes(dir)) == 0 }) {
+	if !within(10*time.Second, 10*time.Millisecond, func() bool { return len(processes(dir)) == 0 }) {
 		ts.Fatalf("still running: %s", strings.Join(processes(dir), "; "))
 	}
 }
@@ -111,7 +111,7 @@ func waitHTTP(ts *testscript.TestScript, _ bool, args []string) {
 		resp, err := http.Get(args[0])
 		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 	}
-	if !within(time.Minute, answers) {
+	if !within(time.Minute, 10*time.Millisecond, answers) {
 		ts.Fatalf("%s never answered", args[0])
 	}
 }
@@ -119,7 +119,7 @@ func waitHTTP(ts *testscript.TestScript, _ bool, args []string) {
 // waitFile waits until a file holds a text: waitfile out/events.jsonl run_start.
 func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 	file, text := ts.MkAbs(args[0]), args[1]
-	if !within(time.Minute, fileHolds(file, text)) {
+	if !within(time.Minute, 10*time.Millisecond, fileHolds(file, text)) {
 		ts.Fatalf("%s never held %q", file, text)
 	}
 }

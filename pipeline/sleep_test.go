@@ -13,11 +13,11 @@ import (
 
 var realTime = regexp.MustCompile(`\btime\.(Sleep|After|AfterFunc|Tick|NewTicker|NewTimer)\(`)
 
-// within asks every few milliseconds until something holds, which it returns, or a limit is
-// over. It is for what other processes and daemons do: nothing of ours tells when.
-func within(limit time.Duration, holds func() bool) bool {
+// within polls until something holds, and reports whether it did before a limit. It is for
+// what other processes and daemons do, of which nothing of ours hears.
+func within(limit, interval time.Duration, holds func() bool) bool {
 	// real time: another process goes on meanwhile
-	for deadline := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); ; time.Sleep(interval) {
 		if holds() {
 			return true
 		}

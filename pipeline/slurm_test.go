@@ -63,7 +63,7 @@ func (r *slurmRig) empty(t *testing.T) {
 	t.Helper()
 	// Slurm drains a node whose step does not end within a minute.
 	var jobs, idle string
-	if !within(3*time.Minute, func() bool {
+	if !within(3*time.Minute, 100*time.Millisecond, func() bool {
 		jobs = r.must(t, "squeue", "--noheader")
 		idle = r.must(t, "sinfo", "--noheader", "--Node", "--partition=main", "--states=idle", "--format=%n")
 		if jobs == "" && len(strings.Fields(idle)) == 2 {
@@ -127,7 +127,7 @@ func (r *slurmRig) meanwhile(t *testing.T, dir, moment string, do func(program *
 
 func awaitJournal(t *testing.T, dir, moment string) {
 	t.Helper()
-	if !within(time.Minute, fileHolds(filepath.Join(dir, "out", "events.jsonl"), moment)) {
+	if !within(time.Minute, 5*time.Millisecond, fileHolds(filepath.Join(dir, "out", "events.jsonl"), moment)) {
 		t.Fatalf("the journal never held %s", moment)
 	}
 }
@@ -149,7 +149,7 @@ func machineOf(t *testing.T, dir string) *result.Document {
 func (r *slurmRig) loadStep(t *testing.T) string {
 	t.Helper()
 	step := ""
-	if !within(time.Minute, func() bool {
+	if !within(time.Minute, 100*time.Millisecond, func() bool {
 		for line := range strings.Lines(r.must(t, "squeue", "--noheader", "--steps", "--format=%i %j")) {
 			if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "load.") {
 				step = id
@@ -211,7 +211,7 @@ func TestSlurm(t *testing.T) {
 		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
-			if !within(time.Minute, func() bool {
+			if !within(time.Minute, 100*time.Millisecond, func() bool {
 				return strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING")
 			}) {
 				t.Fatal("the allocation never ran")
@@ -219,7 +219,7 @@ func TestSlurm(t *testing.T) {
 			t.Setenv("SLURM_JOB_ID", job)
 			text, code := marked(t, dir, slurmRun(t, "--var", "target=pairs")...)
 			steps := ""
-			if !within(20*time.Second, func() bool {
+			if !within(20*time.Second, 100*time.Millisecond, func() bool {
 				steps = strings.TrimSpace(r.must(t, "squeue", "--noheader", "--steps", "--jobs="+job, "--format=%j"))
 				return steps == "batch"
 			}) {
