@@ -20,7 +20,7 @@ import (
 // The bounds of a check run. GitHub takes 65,535 characters of summary and 50 annotations
 // with each request.
 const (
-	checkBudget    = 60_000
+	maxSummary     = 60_000
 	perRequest     = 50
 	maxAnnotations = 10 * perRequest
 	maxTitle       = 200
@@ -54,7 +54,7 @@ func title(doc *result.Document, o reports.Options) string {
 // completed is the check run of a result.
 func completed(k Check, doc *result.Document, o reports.Options) (Check, error) {
 	k.Conclusion, k.Title = conclusion(doc), title(doc, o)
-	o.Budget, o.Full, o.Brief = checkBudget, "the run's summary", true
+	o.Budget, o.Full, o.Brief = maxSummary, "the run's summary", true
 	var text bytes.Buffer
 	if err := reports.Markdown(&text, doc, o); err != nil {
 		return k, err
@@ -218,7 +218,7 @@ func (c checker) annotate(ctx context.Context, k Check, there int) error {
 		if failed++; !uncertain(err) || failed == tries {
 			return err
 		}
-		if waited := pause(ctx, c.clock, max(jittered(looksAfterLoss[0]), retryWait(err))); waited != nil {
+		if waited := pause(ctx, c.clock, max(jittered(pollsAfterLoss[0]), retryWait(err))); waited != nil {
 			return err
 		}
 		now, asked := c.api.Check(ctx, k.ID)

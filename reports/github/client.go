@@ -58,12 +58,9 @@ func NewClient(o Options) (API, error) {
 	if o.Token == "" {
 		return nil, errors.New("there is no token: pass github-token, or set GITHUB_TOKEN")
 	}
-	t := &transport{next: o.Transport, scheme: base.Scheme, host: base.Host, token: o.Token, clock: o.Clock}
+	t := &transport{next: o.Transport, scheme: base.Scheme, host: base.Host, token: o.Token, clock: clockOr(o.Clock)}
 	if t.next == nil {
 		t.next = http.DefaultTransport
-	}
-	if t.clock == nil {
-		t.clock = systemClock{}
 	}
 	// A redirect off the API is an answer: what was to be sent there is not.
 	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport bounds the time
@@ -147,7 +144,7 @@ func (c *client) query(ctx context.Context, op, query string, variables map[stri
 			Message string `json:"message"`
 		} `json:"errors"`
 	}{Data: into}
-	if _, err := c.gh.Do(mayRepeat(ctx), req, &answer); err != nil {
+	if _, err := c.gh.Do(idempotent(ctx, true), req, &answer); err != nil {
 		return fault(op, err)
 	}
 	if len(answer.Errors) > 0 {
@@ -315,7 +312,7 @@ func (c *client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 func (c *client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
 	if len(k.Annotations) > 0 {
-		ctx = notTwice(ctx) // they would be there twice
+		ctx = idempotent(ctx, false) // they would be there twice
 	}
 	made, _, err := c.gh.Checks.UpdateCheckRun(ctx, c.owner, c.repo, k.ID, gh.UpdateCheckRunOptions{
 		Name: k.Name, DetailsURL: optional(k.DetailsURL), ExternalID: optional(k.ExternalID),
@@ -353,7 +350,7 @@ func output(k Check) *gh.CheckRunOutput {
 }
 
 func (c *client) CreateStatus(ctx context.Context, sha string, s Status) error {
-	_, _, err := c.gh.Repositories.CreateStatus(mayRepeat(ctx), c.owner, c.repo, sha, gh.RepoStatus{
+	_, _, err := c.gh.Repositories.CreateStatus(idempotent(ctx, true), c.owner, c.repo, sha, gh.RepoStatus{
 		State: &s.State, Context: &s.Context, Description: &s.Description, TargetURL: optional(s.URL),
 	})
 	return fault("writing the commit status", err)

@@ -45,7 +45,7 @@ type Responder struct {
 	Event Event
 	// Workflow is the file name of the one that measures pull requests.
 	Workflow string
-	Mask     func(string) string
+	Mask     Mask
 	Clock    Clock
 }
 
@@ -55,13 +55,10 @@ type Response struct {
 	Done, Refused string
 }
 
-// respondPatience bounds all that a command asks of GitHub.
-const respondPatience = commentPatience
-
 // Respond carries out the command of the event's comment. An error means that GitHub did not
 // do what it was asked.
 func (r *Responder) Respond(ctx context.Context) (Response, error) {
-	ctx = within(ctx, respondPatience)
+	ctx = withBudget(ctx, commentBudget)
 	c := r.Event.Comment
 	switch {
 	case r.Event.Name != "issue_comment" || c == nil:
@@ -163,10 +160,10 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		}
 		k.Annotations = nil
 		k.Conclusion = Success
-		k.Summary = r.mask("**"+escape.Inline(byWhom, 100)+":** "+escape.Inline(reason, 500)) + "\n\n" + k.Summary
-		k.Title = r.mask(escape.Text(byWhom+": "+reason+". It was: "+k.Title, maxTitle))
-		if len(k.Summary) > checkBudget {
-			k.Summary = k.Summary[:strings.LastIndexByte(k.Summary[:checkBudget], '\n')+1]
+		k.Summary = r.Mask.of("**"+escape.Inline(byWhom, 100)+":** "+escape.Inline(reason, 500)) + "\n\n" + k.Summary
+		k.Title = r.Mask.of(escape.Text(byWhom+": "+reason+". It was: "+k.Title, maxTitle))
+		if len(k.Summary) > maxSummary {
+			k.Summary = k.Summary[:strings.LastIndexByte(k.Summary[:maxSummary], '\n')+1]
 		}
 		if _, err := r.API.UpdateCheck(ctx, k); err != nil {
 			return "", err
@@ -180,7 +177,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {
 		if runs[s.URL] && s.State == "failure" {
-			s.State, s.Description = "success", r.mask(escape.Text(byWhom+": "+reason, maxDescription))
+			s.State, s.Description = "success", r.Mask.of(escape.Text(byWhom+": "+reason, maxDescription))
 			err = errors.Join(err, r.API.CreateStatus(ctx, pr.HeadSHA, s))
 		}
 	}
@@ -195,7 +192,7 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 		return err
 	}
 	viewer, _ := r.API.Viewer(ctx) // "": any bot's may be ours
-	note := r.mask("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " + escape.Inline(reason, 500) + "\n")
+	note := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " + escape.Inline(reason, 500) + "\n")
 	for _, c := range list {
 		m, ok := parseMarker(c.Body)
 		if !ok || m.sha != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, note) {
@@ -214,11 +211,4 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 		}
 	}
 	return err
-}
-
-func (r *Responder) mask(text string) string {
-	if r.Mask == nil {
-		return text
-	}
-	return r.Mask(text)
 }

@@ -35,7 +35,7 @@ func (c *client) MayWrite(ctx context.Context, login string) (bool, error) {
 }
 
 func (c *client) React(ctx context.Context, commentID int64, content string) error {
-	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(mayRepeat(ctx), c.owner, c.repo, commentID, content)
+	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(idempotent(ctx, true), c.owner, c.repo, commentID, content)
 	return fault("reacting to the comment", err)
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v4"
 )
 
 // Mode is what becomes of the comments of earlier runs.
@@ -24,13 +26,13 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Update, HideAndNew, DeleteAndNew, New, Never} }
 
-// errSuperseded says that a newer run has reported already.
+// errSuperseded reports that a newer run has reported already.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
 
-// errOverwritten says that somebody has written over the comment at the same time.
+// errOverwritten reports that somebody has written over the comment at the same time.
 var errOverwritten = errors.New("other runs have written over the comment, again and again")
 
-// untidyError says that the comment was written, and the earlier ones not dealt with.
+// untidyError reports that the comment was written, and the earlier ones not dealt with.
 type untidyError struct{ err error }
 
 func (e *untidyError) Error() string { return e.err.Error() }
@@ -51,12 +53,12 @@ type commenter struct {
 	// render draws this leg's section within a budget, and the banner of the comment.
 	render func(budget int) (section, string, error)
 
-	// seen are the sections of other legs that some look has shown: what was there once and
+	// seen are the sections of other legs that some poll has shown: what was there once and
 	// was not replaced is never lost, whoever writes over it.
 	seen []section
 	// mine is this leg's section, of which at first only what tells it apart is known.
 	mine section
-	// unsure says that a comment may be there which no look has shown yet.
+	// unsure reports that a comment may be there which no poll has shown yet.
 	unsure bool
 }
 
@@ -67,48 +69,48 @@ type owned struct {
 }
 
 // waitForOthers is how long the legs of a matrix that end together are given to write, before
-// each of them looks whether all are in the comment. It is much longer than the instant
-// between another one's look and its edit.
+// each of them checks that all are in the comment. It is much longer than the instant
+// between another one's poll and its edit.
 const waitForOthers = 3 * time.Second
 
 // post writes the comment and puts the earlier ones in order. At most one comment of this
 // run is left, whatever becomes of replies: before something is created a second time, the
 // comments are listed again. GitHub knows no edit on a condition, so that two that edit at
-// once overwrite each other: each looks afterwards whether what it wrote, and what it has
+// once overwrite each other: each checks afterwards whether what it wrote, and what it has
 // seen of other legs, is there, and writes again if it is not. An older run that takes even
-// longer cannot be seen from here; what it leaves says that the head has moved on, since it
+// longer cannot be seen from here; what it leaves reports that the head has moved on, since it
 // asked for the head after this run had begun.
 func (c *commenter) post(ctx context.Context) (Comment, error) {
-	const tries = 6
-	var failed error
-	for try := range tries {
-		if try > 0 {
-			if err := pause(ctx, c.clock, max(jittered(time.Second<<try), retryWait(failed))); err != nil {
-				return Comment{}, failed
-			}
+	var made Comment
+	err := retry(ctx, c.clock, budgetOf(ctx), 2*time.Second, 6, func() error {
+		var again bool
+		var err error
+		if made, again, err = c.tryPost(ctx); again {
+			return err
 		}
-		own, err := c.own(ctx)
-		if err != nil {
-			return Comment{}, err
-		}
-		if len(own) > 0 && c.superseded(own[0]) {
-			return own[0].Comment, errSuperseded
-		}
-		c.see(own)
-		target := c.target(own)
-		made, err := c.write(ctx, target)
-		if err == nil {
-			if made, err = c.tidy(ctx, made); !errors.Is(err, errOverwritten) {
-				return made, err
-			}
-		}
-		deleted := gone(err) && target != nil
-		if !deleted && !errors.Is(err, errOverwritten) || ctx.Err() != nil {
-			return Comment{}, err
-		}
-		failed = err
+		return backoff.Permanent(err)
+	})
+	return made, err
+}
+
+// tryPost writes the comment once. again reports that others were in the way.
+func (c *commenter) tryPost(ctx context.Context) (made Comment, again bool, err error) {
+	own, err := c.own(ctx)
+	if err != nil {
+		return Comment{}, false, err
 	}
-	return Comment{}, failed
+	if len(own) > 0 && c.superseded(own[0]) {
+		return own[0].Comment, false, errSuperseded
+	}
+	c.noteOthers(own)
+	target := c.target(own)
+	if made, err = c.write(ctx, target); err != nil {
+		return Comment{}, gone(err) && target != nil, err
+	}
+	if made, err = c.tidy(ctx, made); errors.Is(err, errOverwritten) {
+		return Comment{}, true, err
+	}
+	return made, false, err
 }
 
 // superseded reports that a newer run has reported already, or a newer attempt of this leg.
@@ -123,8 +125,8 @@ func (c *commenter) superseded(newest owned) bool {
 	return len(sections) == 0 || slices.ContainsFunc(sections, func(s section) bool { return s.leg == c.mine.leg && s.attempt > c.mine.attempt })
 }
 
-// see notes the sections of other legs of this run.
-func (c *commenter) see(own []owned) {
+// noteOthers notes the sections of other legs of this run.
+func (c *commenter) noteOthers(own []owned) {
 	for _, o := range own {
 		if o.run.ID != c.mark.run.ID {
 			continue
@@ -250,9 +252,9 @@ func (c *commenter) find(ctx context.Context) (Comment, bool) {
 	return own[i].Comment, true
 }
 
-// look lists the comments after one was written. Where others may be writing, or a reply was
+// poll lists the comments after one was written. Where others may be writing, or a reply was
 // lost, it waits first until what was written before can be seen.
-func (c *commenter) look(ctx context.Context, made Comment) ([]owned, error) {
+func (c *commenter) poll(ctx context.Context, made Comment) ([]owned, error) {
 	if c.mine.matrix || len(c.seen) > 0 {
 		if err := pause(ctx, c.clock, waitForOthers+jittered(time.Second)); err != nil {
 			return nil, err
@@ -267,10 +269,10 @@ func (c *commenter) look(ctx context.Context, made Comment) ([]owned, error) {
 	})
 }
 
-// tidy looks again after the comment was written: a run that wrote at the same time has
+// tidy lists the comments after the comment was written: a run that wrote at the same time has
 // made a second one, and the mode may ask to hide or delete the earlier ones.
 func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
-	own, err := c.look(ctx, made)
+	own, err := c.poll(ctx, made)
 	if err != nil {
 		return made, &untidyError{err}
 	}
@@ -282,7 +284,7 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 		own = append(own, owned{made, c.mark}) // a list may lag behind
 		slices.SortFunc(own, newest)
 	}
-	c.see(own)
+	c.noteOthers(own)
 	if own[0].run.ID == c.mark.run.ID && c.lost(own[0]) {
 		return made, errOverwritten
 	}

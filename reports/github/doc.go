@@ -1,4 +1,4 @@
-// Package github tells a pull request of a result: one comment that is kept up to date, a
+// Package github posts a result on a pull request: one comment that is kept up to date, a
 // check run with annotations on the lines of the gates that failed, and a commit status
 // for those who cannot have check runs.
 //
@@ -13,7 +13,7 @@
 // loses becomes a warning that says what to do, never an error. The verdict alone decides
 // how a run ends.
 //
-// What a stranger can influence is not believed: a comment is ours only if its first line
+// What anybody can influence is not trusted: a comment is ours only if its first line
 // and its author say so, the pull request comes from the event and the API, and
 // everything that is shown is rendered here from the result document.
 //

@@ -62,6 +62,9 @@ func retryWait(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Wait
 	}
+	if e, ok := errors.AsType[*laterError](err); ok {
+		return e.wait
+	}
 	return 0
 }
 

@@ -14,7 +14,7 @@ import (
 // maxEvent bounds the event's payload; GitHub's own bound is 25 MiB.
 const maxEvent = 32 << 20
 
-// Event is why a job runs, as the runner tells it.
+// Event is why a job runs, as its environment says.
 type Event struct {
 	Name string // "pull_request"
 	Repo string // "owner/name"
@@ -81,11 +81,11 @@ var (
 	webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+$`)
 )
 
-// ErrNoEvent says that the program does not run as a job of GitHub.
+// ErrNoEvent reports that the program does not run as a job of GitHub.
 var ErrNoEvent = errors.New("this is no GitHub job: GITHUB_REPOSITORY and GITHUB_EVENT_NAME are not set")
 
-// payload is what is read of an event.
-type payload struct {
+// Payload is what is read of an event.
+type Payload struct {
 	Number      int `json:"number"`
 	PullRequest *struct {
 		Number int  `json:"number"`
@@ -104,6 +104,14 @@ type payload struct {
 			Login string `json:"login"`
 		} `json:"user"`
 	} `json:"comment"`
+	MergeGroup *struct {
+		HeadRef string `json:"head_ref"`
+		BaseRef string `json:"base_ref"`
+		HeadSHA string `json:"head_sha"`
+	} `json:"merge_group"`
+	Repository struct {
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
 	WorkflowRun *struct {
 		ID         int64      `json:"id"`
 		Attempt    int        `json:"run_attempt"`
@@ -137,7 +145,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	e.Run.ID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // no number: 0, and no link
 	e.Run.Attempt, _ = strconv.Atoi(getenv("GITHUB_RUN_ATTEMPT"))
 	e.Run.Attempt = max(e.Run.Attempt, 1)
-	p, err := readPayload(getenv("GITHUB_EVENT_PATH"))
+	p, err := ReadPayload(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return Event{}, err
 	}
@@ -159,8 +167,9 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	return e, e.check()
 }
 
-func readPayload(path string) (payload, error) {
-	var p payload
+// ReadPayload reads the file that GITHUB_EVENT_PATH names, if it names one.
+func ReadPayload(path string) (Payload, error) {
+	var p Payload
 	if path == "" {
 		return p, nil
 	}

@@ -27,8 +27,8 @@ type Tracker struct {
 	Labels []string
 	// DryRun writes nothing and says what would be done.
 	DryRun bool
-	// Mask hides secrets in what is posted; nil hides nothing.
-	Mask func(string) string
+	// Mask hides secrets in what is posted.
+	Mask Mask
 	// Clock is the system's if nil.
 	Clock Clock
 
@@ -70,7 +70,7 @@ func (o *ownedIssue) has(key string) bool {
 // something is written a second time, GitHub is asked what is there.
 func (k *Tracker) Sync(ctx context.Context, h *reports.History) Tracked {
 	k.out = Tracked{}
-	ctx = within(ctx, issuesPatience)
+	ctx = withBudget(ctx, issuesBudget)
 	if err := k.list(ctx); err != nil {
 		k.warn("the issues were not looked at", err)
 		return k.out
@@ -144,15 +144,8 @@ func stops(err error) bool {
 	return !ok || e.Code != 422 && !strings.Contains(strings.ToLower(e.Message), "locked")
 }
 
-func (k *Tracker) clock() Clock {
-	if k.Clock == nil {
-		return systemClock{}
-	}
-	return k.Clock
-}
-
 func (k *Tracker) warn(what string, err error) {
-	k.out.Warnings = append(k.out.Warnings, k.mask(warning(what, err, "issues")))
+	k.out.Warnings = append(k.out.Warnings, k.Mask.of(warning(what, err, "issues")))
 }
 
 // list finds the issues of ours: by their first line, which anyone can write, and by their
@@ -190,12 +183,12 @@ func (k *Tracker) open(ctx context.Context, h *reports.History, fresh []*reports
 	if err != nil {
 		return err
 	}
-	want := Issue{Title: k.mask(groupTitle(fresh)), Body: body, Open: true, Labels: k.Labels}
+	want := Issue{Title: k.Mask.of(groupTitle(fresh)), Body: body, Open: true, Labels: k.Labels}
 	if k.DryRun {
 		k.done("opened", fresh[0].Key, want)
 		return nil
 	}
-	made, unsure, err := createOnce(ctx, k.clock(),
+	made, unsure, err := createOnce(ctx, clockOr(k.Clock),
 		func() (Issue, error) { return k.API.CreateIssue(ctx, want) },
 		func() (Issue, bool) {
 			if k.list(ctx) != nil {
@@ -216,7 +209,7 @@ func (k *Tracker) open(ctx context.Context, h *reports.History, fresh []*reports
 // after looks whether another run has opened an issue on the series at the same time. The
 // older one stays.
 func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) error {
-	_, err := settled(ctx, k.clock(), func() ([]*ownedIssue, bool, error) {
+	_, err := settled(ctx, clockOr(k.Clock), func() ([]*ownedIssue, bool, error) {
 		err := k.list(ctx)
 		shown := slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number })
 		return k.own, shown || !unsure, err
@@ -312,7 +305,7 @@ func (k *Tracker) look(trends []*reports.Trend, open bool, m *issueMarker, numbe
 	case !open:
 		return nil, true
 	case stand == unknown:
-		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", number, k.mask(reports.TrendPlain(t))))
+		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", number, k.Mask.of(reports.TrendPlain(t))))
 		return nil, false
 	case m.state == now.state:
 		return nil, true
@@ -349,7 +342,7 @@ func (k *Tracker) rewrite(ctx context.Context, h *reports.History, trends []*rep
 		}
 	}
 	if len(is.series) == 1 {
-		is.Title = k.mask(issueTitle(about[0]))
+		is.Title = k.Mask.of(issueTitle(about[0]))
 	}
 	if len(news) == 0 && is.Open == was.Open && body == was.Body {
 		return nil
@@ -408,7 +401,7 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 	if said, err := k.said(ctx, number, state); err != nil || said {
 		return err
 	}
-	_, _, err := createOnce(ctx, k.clock(),
+	_, _, err := createOnce(ctx, clockOr(k.Clock),
 		func() (Comment, error) { return k.API.CreateComment(ctx, number, text) },
 		func() (Comment, bool) {
 			said, err := k.said(ctx, number, state)

@@ -49,7 +49,7 @@ func (k *Tracker) issueBody(markers []issueMarker, h *reports.History, series []
 			return "", err
 		}
 	}
-	return start + k.mask(text.String()) + end, nil
+	return start + k.Mask.of(text.String()) + end, nil
 }
 
 // footer says how the issue lives, and where the evidence is.
@@ -71,7 +71,7 @@ func (k *Tracker) news(state string, news []item) string {
 		if len(news) > 1 {
 			name = escape.Inline(reports.TrendTitle(n.t)[len("Performance regression: "):], 200) + ": "
 		}
-		fmt.Fprintf(&b, "**%s** %s%s\n", n.headline, k.mask(name), k.mask(reports.TrendNews(n.t)))
+		fmt.Fprintf(&b, "**%s** %s%s\n", n.headline, k.Mask.of(name), k.Mask.of(reports.TrendNews(n.t)))
 		if len(news) > 1 {
 			b.WriteByte('\n')
 		}
@@ -80,11 +80,4 @@ func (k *Tracker) news(state string, news []item) string {
 		b.WriteString("\n<sub>[Run](" + k.RunURL + ")</sub>\n")
 	}
 	return b.String()
-}
-
-func (k *Tracker) mask(text string) string {
-	if k.Mask == nil {
-		return text
-	}
-	return k.Mask(text)
 }

@@ -26,11 +26,11 @@ type Settings struct {
 	Status string
 	// Report chooses what is shown.
 	Report reports.Options
-	// Untrusted marks a result that code of a stranger has made.
+	// Untrusted marks a result that untrusted code has made.
 	Untrusted bool
 	// Changed is what the pull request does to the gates that judge it.
 	Changed []GateChange
-	// BaseJudges says that the file of the base judged, so that Changed had no effect.
+	// BaseJudges is set if the file of the base judged, so that Changed had no effect.
 	BaseJudges bool
 	// Leg is the job that reports.
 	Leg Leg
@@ -49,14 +49,24 @@ func (s Settings) Nothing() bool {
 	return (s.Comment == "" || s.Comment == Never) && s.Check == "" && s.Status == ""
 }
 
-// Publisher tells a pull request of one run. Its methods return warnings, one line each,
+// Mask hides secrets in what is posted; nil hides nothing.
+type Mask func(string) string
+
+func (m Mask) of(text string) string {
+	if m == nil {
+		return text
+	}
+	return m(text)
+}
+
+// Publisher posts one run to its pull request. Its methods return warnings, one line each,
 // and may be called from several goroutines.
 type Publisher struct {
 	API      API
 	Event    Event
 	Settings Settings
-	// Mask hides secrets in what is posted; nil hides nothing.
-	Mask func(string) string
+	// Mask hides secrets in what is posted.
+	Mask Mask
 	// Clock is the system's if nil.
 	Clock Clock
 	// ID tells this program from another one that reports in the same job, "" for the only one.
@@ -67,7 +77,7 @@ type Publisher struct {
 	// report of the same run has them: a green one must not hide a red one.
 	name, context string
 	check         Check
-	// unsure says that a check run may be there of which check knows nothing, or a second.
+	// unsure is set if a check run may be there of which check knows nothing, or a second.
 	unsure bool
 	// begun are the parts that Start has written; off those that GitHub will not take, of
 	// which one warning is enough.
@@ -78,7 +88,7 @@ type Publisher struct {
 type Posted struct {
 	CommentURL string
 	CheckURL   string
-	// Notes say why there was nobody to tell; Warnings what went wrong.
+	// Notes say why there was nothing to post to; Warnings what went wrong.
 	Notes    []string
 	Warnings []string
 }
@@ -98,7 +108,7 @@ func (p *Publisher) failed(part string, err error) []string {
 		return nil
 	}
 	p.set(&p.off, part)
-	return []string{p.mask(warning("the "+part+" was not written", err, permissions[part]))}
+	return []string{p.Mask.of(warning("the "+part+" was not written", err, permissions[part]))}
 }
 
 func (p *Publisher) set(parts *map[string]bool, part string) {
@@ -108,21 +118,7 @@ func (p *Publisher) set(parts *map[string]bool, part string) {
 	(*parts)[part] = true
 }
 
-func (p *Publisher) mask(text string) string {
-	if p.Mask == nil {
-		return text
-	}
-	return p.Mask(text)
-}
-
-func (p *Publisher) clock() Clock {
-	if p.Clock == nil {
-		return systemClock{}
-	}
-	return p.Clock
-}
-
-func (p *Publisher) checker() checker { return checker{p.API, p.clock()} }
+func (p *Publisher) checker() checker { return checker{p.API, clockOr(p.Clock)} }
 
 // newCheck is the check run of this leg of this run of the workflow.
 func (p *Publisher) newCheck() Check {
@@ -185,13 +181,13 @@ func (p *Publisher) nameStatus(ctx context.Context) {
 	}
 }
 
-// Start says that the run has begun: check run and commit status wait for it. What GitHub
+// Start posts that the run has begun: check run and commit status wait for it. What GitHub
 // refuses is a warning; what it could not do now is tried again by the next Start, see
 // Pending, and in any case by Finish.
 func (p *Publisher) Start(ctx context.Context) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ctx = within(ctx, startPatience)
+	ctx = withBudget(ctx, startBudget)
 	var warnings []string
 	part := func(name, setting string, begin func() error) {
 		if setting == "" || p.begun[name] || p.off[name] {
@@ -252,12 +248,12 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	var posted Posted
 	warn := func(part string, err error) { posted.Warnings = append(posted.Warnings, p.failed(part, err)...) }
 	if p.Settings.Check != "" && !p.off[partCheck] {
-		made, err := p.finishCheck(within(ctx, checkPatience), doc)
+		made, err := p.finishCheck(withBudget(ctx, checkBudget), doc)
 		posted.CheckURL = webLink(made.URL, p.Event.ServerURL)
 		warn(partCheck, err)
 	}
 	if p.Settings.Status != "" && !p.off[partStatus] {
-		ctx := within(ctx, statusPatience)
+		ctx := withBudget(ctx, statusBudget)
 		if p.ID != "" {
 			p.nameStatus(ctx)
 		}
@@ -265,18 +261,18 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		if p.Settings.Untrusted {
 			s = untrustedStatus(s)
 		}
-		s.Description = p.mask(s.Description)
+		s.Description = p.Mask.of(s.Description)
 		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
 	}
 	// An interrupted run has seconds left, and no verdict to comment on.
 	if m := p.Settings.Comment; m != "" && m != Never && doc.Status != result.StatusInterrupted {
-		url, err := p.comment(within(ctx, commentPatience), doc, posted.CheckURL)
+		url, err := p.comment(withBudget(ctx, commentBudget), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
 		switch untidy, ok := errors.AsType[*untidyError](err); {
 		case errors.Is(err, errSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
 			posted.Notes = append(posted.Notes, "no comment: "+err.Error())
 		case ok:
-			posted.Warnings = append(posted.Warnings, p.mask(warning("earlier comments are left as they are", untidy.err, permissions[partComment])))
+			posted.Warnings = append(posted.Warnings, p.Mask.of(warning("earlier comments are left as they are", untidy.err, permissions[partComment])))
 		default:
 			warn(partComment, err)
 		}
@@ -297,10 +293,10 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 	if p.Settings.Untrusted {
 		k = untrusted(k)
 	}
-	k.Title, k.Summary = p.mask(k.Title), p.mask(k.Summary)
+	k.Title, k.Summary = p.Mask.of(k.Title), p.Mask.of(k.Summary)
 	for i := range k.Annotations {
 		a := &k.Annotations[i]
-		a.Path, a.Title, a.Message = p.mask(a.Path), p.mask(a.Title), p.mask(a.Message)
+		a.Path, a.Title, a.Message = p.Mask.of(a.Path), p.Mask.of(a.Title), p.Mask.of(a.Message)
 	}
 	k.ID = p.check.ID
 	if k.ID == 0 && p.unsure {
@@ -318,21 +314,21 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 	return made, err
 }
 
-// Cancel says that the run was interrupted. It makes one attempt with what it knows.
+// Cancel posts that the run was interrupted. It makes one attempt with what it knows.
 func (p *Publisher) Cancel(ctx context.Context) []string {
 	return p.end(ctx, Cancelled, "Cancelled", "The run was ended before it had a verdict.")
 }
 
-// Fail says that the run ended without a result.
+// Fail posts that the run ended without a result.
 func (p *Publisher) Fail(ctx context.Context, reason string) []string {
-	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.mask(escape.Inline(p.mask(reason), maxMessage)))
+	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.Mask.of(escape.Inline(p.Mask.of(reason), maxMessage)))
 }
 
 // end completes what Start began.
 func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ctx = within(ctx, startPatience)
+	ctx = withBudget(ctx, startBudget)
 	var warnings []string
 	if p.check.ID == 0 && p.unsure {
 		p.check, _ = p.checker().find(ctx, p.newCheck())
@@ -353,7 +349,7 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 // Abandon completes the check run and the commit status of a program that was killed before
 // it could. What has its verdict keeps it.
 func (p *Publisher) Abandon(ctx context.Context) []string {
-	ctx = within(ctx, startPatience)
+	ctx = withBudget(ctx, startBudget)
 	left := *p.abandoned(ctx)
 	if left.Check == "" && left.Status == "" {
 		return nil
@@ -414,14 +410,14 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	}
 	mode := p.Settings.Comment
 	c := &commenter{
-		api: p.API, clock: p.clock(), number: pr.Number, mode: mode, author: p.author(ctx),
+		api: p.API, clock: clockOr(p.Clock), number: pr.Number, mode: mode, author: p.author(ctx),
 		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: mode == New},
 	}
-	c.file, c.full, c.mine = p.mask(doc.File), "the run's summary", around.section(doc)
+	c.file, c.full, c.mine = p.Mask.of(doc.File), "the run's summary", around.section(doc)
 	c.render = func(budget int) (section, string, error) {
 		own, banner, err := around.render(doc, p.Settings.Report, budget)
-		own.label, own.title, own.lead, own.rest = p.mask(own.label), p.mask(own.title), p.mask(own.lead), p.mask(own.rest)
-		return own, p.mask(banner), err
+		own.label, own.title, own.lead, own.rest = p.Mask.of(own.label), p.Mask.of(own.title), p.Mask.of(own.lead), p.Mask.of(own.rest)
+		return own, p.Mask.of(banner), err
 	}
 	made, err := c.post(ctx)
 	return made.URL, err
@@ -438,7 +434,7 @@ func (p *Publisher) author(ctx context.Context) string {
 }
 
 // key names the report. Without a name of its own it goes by what made it: the file, or
-// the workflow where the file is a stranger's word.
+// the workflow where the file is not to be trusted.
 func (p *Publisher) key(doc *result.Document) string {
 	if p.Settings.Untrusted {
 		return "workflow\x00" + p.Event.Workflow + "\x00" + p.Settings.Key
@@ -446,7 +442,7 @@ func (p *Publisher) key(doc *result.Document) string {
 	return "file\x00" + doc.File + "\x00" + p.Settings.Key
 }
 
-// errNoPullRequest and errSeveral say why nobody can be told.
+// Why there is no pull request to comment on.
 var (
 	errNoPullRequest = errors.New("no open pull request has this commit as its head")
 	errSeveral       = errors.New("several open pull requests have this commit as their head")

@@ -3,6 +3,7 @@ package github
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,6 +43,14 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// clockOr returns the system's clock in place of none.
+func clockOr(c Clock) Clock {
+	if c == nil {
+		return systemClock{}
+	}
+	return c
+}
+
 // transport sends requests with the token, to its own host alone, and sends them again
 // when that is right: after a rate limit, which says that nothing was done, always; after
 // a lost reply or a fault of the server only where doing it twice is doing it once.
@@ -62,20 +71,16 @@ func (t *transport) sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-type repeatable struct{}
+type idempotentKey struct{}
 
-// mayRepeat marks the requests of a context as safe to send twice although they POST.
-func mayRepeat(ctx context.Context) context.Context {
-	return context.WithValue(ctx, repeatable{}, true)
+// idempotent marks whether the requests of a context may be sent twice, where that does not
+// follow from their method: a POST may not unless it is marked, and anything else may.
+func idempotent(ctx context.Context, is bool) context.Context {
+	return context.WithValue(ctx, idempotentKey{}, is)
 }
 
-// notTwice marks the requests of a context as unsafe to send twice although they PATCH.
-func notTwice(ctx context.Context) context.Context {
-	return context.WithValue(ctx, repeatable{}, false)
-}
-
-func safeTwice(req *http.Request) bool {
-	if marked, ok := req.Context().Value(repeatable{}).(bool); ok {
+func isIdempotent(req *http.Request) bool {
+	if marked, ok := req.Context().Value(idempotentKey{}).(bool); ok {
 		return marked
 	}
 	return req.Method != http.MethodPost
@@ -87,21 +92,20 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	safe, left := safeTwice(req), patienceOf(req.Context())
-	for try := 1; ; try++ {
-		resp, err := t.send(req, body, left)
-		wait, again := t.again(resp, err, safe, try)
-		if !again || req.Context().Err() != nil || wait >= left.remaining() {
-			return resp, err
+	left := budgetOf(req.Context())
+	var resp *http.Response
+	var sent error
+	waited := retry(req.Context(), t.clock, left, firstWait, maxTries, func() error {
+		resp, sent = t.send(req, body, left)
+		if wait, again := t.again(resp, sent, isIdempotent(req)); again {
+			return &laterError{wait}
 		}
-		if resp != nil {
-			_ = resp.Body.Close() // read already
-		}
-		left.spend(wait)
-		if err := t.clock.Sleep(req.Context(), wait); err != nil {
-			return nil, fmt.Errorf("waiting for GitHub: %w", err)
-		}
+		return nil
+	})
+	if _, gaveUp := errors.AsType[*laterError](waited); waited != nil && !gaveUp {
+		return nil, fmt.Errorf("waiting for GitHub: %w", waited)
 	}
+	return resp, sent
 }
 
 func readBody(req *http.Request) ([]byte, error) {
@@ -114,10 +118,10 @@ func readBody(req *http.Request) ([]byte, error) {
 
 // send sends once and reads the whole answer, so that a connection that breaks within it
 // counts as one that broke before.
-func (t *transport) send(req *http.Request, body []byte, left *patience) (resp *http.Response, err error) {
+func (t *transport) send(req *http.Request, body []byte, left *budget) (resp *http.Response, err error) {
 	limit := min(oneTry, left.remaining())
 	if limit <= 0 {
-		return nil, errPatience
+		return nil, errBudget
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	defer cancel()
@@ -149,26 +153,16 @@ func (t *transport) send(req *http.Request, body []byte, left *patience) (resp *
 	return resp, nil
 }
 
-// again says whether a request is sent again, and after how long.
-func (t *transport) again(resp *http.Response, err error, safe bool, try int) (time.Duration, bool) {
-	if try >= maxTries {
-		return 0, false
-	}
-	backoff := jittered(firstWait << (try - 1))
+// again reports whether a request is sent again, and how long GitHub asks to wait first.
+func (t *transport) again(resp *http.Response, err error, idempotent bool) (time.Duration, bool) {
 	switch {
 	case err != nil:
-		return backoff, safe
+		return 0, idempotent
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusForbidden:
-		wait, limited := t.limited(resp)
-		if limited && wait == 0 {
-			wait = backoff
-		}
-		return wait, limited
+		return t.limited(resp)
 	case resp.StatusCode >= http.StatusInternalServerError:
-		if wait, ok := retryAfter(resp, t.clock.Now()); ok {
-			return wait, safe
-		}
-		return backoff, safe
+		wait, _ := retryAfter(resp, t.clock.Now())
+		return wait, idempotent
 	}
 	return 0, false
 }

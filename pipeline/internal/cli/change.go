@@ -2,12 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strconv"
+
+	"github.com/servegate/pipeline/reports/github"
 )
 
 // rights of a job, as its event gives them.
@@ -67,46 +66,6 @@ type change struct {
 	defaultBranch string
 }
 
-// eventPayload is the part of an event's payload that names the change.
-type eventPayload struct {
-	Number      int `json:"number"`
-	PullRequest *struct {
-		Number int       `json:"number"`
-		Base   eventSide `json:"base"`
-		Head   eventSide `json:"head"`
-	} `json:"pull_request"`
-	Issue *struct {
-		Number      int       `json:"number"`
-		PullRequest *struct{} `json:"pull_request"`
-	} `json:"issue"`
-	MergeGroup *struct {
-		HeadRef string `json:"head_ref"`
-		BaseRef string `json:"base_ref"`
-		HeadSHA string `json:"head_sha"`
-	} `json:"merge_group"`
-	Repository struct {
-		DefaultBranch string `json:"default_branch"`
-	} `json:"repository"`
-	WorkflowRun *struct {
-		Event  string `json:"event"`
-		Branch string `json:"head_branch"`
-		Head   *struct {
-			FullName string `json:"full_name"`
-		} `json:"head_repository"`
-	} `json:"workflow_run"`
-}
-
-type eventSide struct {
-	SHA  string `json:"sha"`
-	Ref  string `json:"ref"`
-	Repo *struct {
-		FullName string `json:"full_name"`
-	} `json:"repo"`
-}
-
-// maxEvent bounds the payload of an event; GitHub's own bound is 25 MiB.
-const maxEvent = 32 << 20
-
 // queued is the branch of a merge queue, which names the pull request it is for.
 var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
 
@@ -125,7 +84,7 @@ func readChange(getenv func(string) string) change {
 	c := change{event: getenv("GITHUB_EVENT_NAME"), repo: getenv("GITHUB_REPOSITORY"), defaultBranch: "main"}
 	c.rights = eventRights[c.event]
 	c.unmerged = c.rights != rightsOfMembers
-	p, err := readEvent(getenv("GITHUB_EVENT_PATH"))
+	p, err := github.ReadPayload(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return c
 	}
@@ -133,10 +92,7 @@ func readChange(getenv func(string) string) change {
 	switch {
 	case p.PullRequest != nil:
 		pr := p.PullRequest
-		c.number, c.base, c.head = max(pr.Number, p.Number), pr.Base.Ref, pr.Head.SHA
-		if pr.Head.Repo != nil {
-			c.from = pr.Head.Repo.FullName
-		}
+		c.number, c.base, c.head, c.from = max(pr.Number, p.Number), pr.Base.Ref, pr.Head.SHA, pr.Head.Repo.FullName
 	case p.MergeGroup != nil:
 		c.base, c.head = p.MergeGroup.BaseRef, p.MergeGroup.HeadSHA
 		if m := queued.FindStringSubmatch(p.MergeGroup.HeadRef); m != nil {
@@ -147,24 +103,10 @@ func readChange(getenv func(string) string) change {
 		c.unmerged = p.Issue.PullRequest != nil || c.event != "issue_comment"
 	case p.WorkflowRun != nil && c.event == "workflow_run":
 		w := p.WorkflowRun
-		if w.Head != nil {
-			c.from = w.Head.FullName
-		}
+		c.from = w.Repository.FullName
 		c.unmerged = eventRights[w.Event] != rightsOfMembers || w.Event == "" || c.from != c.repo
 	}
 	return c
-}
-
-func readEvent(path string) (p eventPayload, err error) {
-	if path == "" {
-		return p, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return p, err
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	return p, json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&p)
 }
 
 // fork reports whether the change comes from another repository. Where a change comes from
