@@ -85,6 +85,7 @@ func referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
 		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
 		{"results.md", reference.Results},
 		{"commands.md", func(w io.Writer) error { return reference.Commands(w, root) }},
+		{"events.md", reference.Events},
 	}
 }
 

@@ -93,7 +93,7 @@ func (b *builder) add(e event.Event) error {
 			s.Steps = append(s.Steps, StepDone{*e.Step, e.Outputs})
 		}
 	case event.Diagnostic:
-		if e.Severity == severityWarning && !slices.Contains(s.Warnings, e.Text) {
+		if e.Severity == event.Warning && !slices.Contains(s.Warnings, e.Text) {
 			s.Warnings = append(s.Warnings, e.Text)
 		}
 	case event.ProcessStart:

@@ -215,8 +215,6 @@ func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	return out, nil
 }
 
-const severityWarning = "warning"
-
 // warn adds a warning once and shows it.
 func (r *runner) warn(text string) {
 	text = r.o.Redact.String(text)
@@ -226,7 +224,7 @@ func (r *runner) warn(text string) {
 	r.mu.Lock()
 	r.out.Warnings = append(r.out.Warnings, text)
 	r.mu.Unlock()
-	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: severityWarning, Text: text})
+	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 }
 
 // first says whether something is told for the first time, and notes that it was.

@@ -29,24 +29,10 @@ func NewJournal(file File, redact *Redactor) *Journal {
 	return &Journal{file: file, redact: redact}
 }
 
-// Stored says whether events of a type are kept in the journal. Progress and heartbeats
-// are for the moment.
-func Stored(t Type) bool { return t != RunProgress && t != Heartbeat }
-
-// durable says whether the file is synced behind an event: everything that a resumed run
-// must find.
-func durable(t Type) bool {
-	switch t {
-	case StepEnd, LaunchStart, LaunchReady, LaunchFail, LaunchStop, LaunchDone,
-		ProcessStart, RunEnd, RepeatEnd, Interrupted, Summary:
-		return true
-	}
-	return false
-}
-
 // Handle writes one event.
 func (j *Journal) Handle(e Event) {
-	if !Stored(e.Type) {
+	keep := infoOf(e.Type).Keep
+	if keep == Shown {
 		return
 	}
 	j.mu.Lock()
@@ -63,7 +49,7 @@ func (j *Journal) Handle(e Event) {
 		j.err = fmt.Errorf("write the journal: %w", err)
 		return
 	}
-	if !durable(e.Type) {
+	if keep != Synced {
 		return
 	}
 	if err := j.file.Sync(); err != nil {

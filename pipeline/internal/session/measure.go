@@ -138,7 +138,7 @@ func (s *session) cache() *store.Cache {
 
 // info notes something that is not wrong.
 func (s *session) info(text string) {
-	s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "info", Text: text})
+	s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Note, Text: text})
 }
 
 // warn notes something that does not end the run.

@@ -37,6 +37,6 @@ func (s *session) publisher() Publisher {
 // warnAll tells of things that do not end the run.
 func (s *session) warnAll(texts []string) {
 	for _, text := range texts {
-		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text})
+		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 	}
 }

@@ -226,7 +226,7 @@ func events(p planter, redact *event.Redactor, out map[string]string) {
 	kept := event.NewJournal(nopSync{&journal}, redact)
 	for i, kind := range []event.Type{event.Diagnostic, event.LaunchState, event.LaunchFail, event.StepEnd, event.RunEnd, event.Summary} {
 		e := event.Event{
-			Seq: i + 1, Type: kind, Addr: p.text, Text: p.text, State: p.text, Detail: p.text, Severity: "warning", Path: p.text, Label: p.text,
+			Seq: i + 1, Type: kind, Addr: p.text, Text: p.text, State: p.text, Detail: p.text, Severity: event.Warning, Path: p.text, Label: p.text,
 			Failure: &result.Failure{Phase: "ready", Class: "x", Evidence: p.text, LogTail: []string{p.text}}, Describe: map[string]string{p.text: p.text}, Outputs: map[string]string{"o": p.text},
 			Process: &event.Process{PID: 1, Argv: []string{p.text}},
 		}

@@ -28,7 +28,7 @@ func (w warnings) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	w.bus.Emit(event.Event{Type: event.Diagnostic, Severity: "warning", Text: text.String()})
+	w.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text.String()})
 	return nil
 }
 

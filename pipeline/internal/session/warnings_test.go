@@ -13,7 +13,7 @@ import (
 // lines keeps the texts of events.
 type lines []string
 
-func (l *lines) Handle(e event.Event) { *l = append(*l, e.Severity+": "+e.Text) }
+func (l *lines) Handle(e event.Event) { *l = append(*l, string(e.Severity)+": "+e.Text) }
 
 func TestWarningsBecomeEvents(t *testing.T) {
 	var got lines

@@ -101,9 +101,9 @@ func launchCount(n int) string {
 func diagnosed(e event.Event) []line {
 	text, how := "warning: ", caution
 	switch e.Severity {
-	case "error":
+	case event.Error:
 		text, how = "error: ", bad
-	case "info":
+	case event.Note:
 		text, how = "", neutral
 	}
 	lines := []line{{how, text + clean(e.Text)}}

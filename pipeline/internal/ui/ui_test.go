@@ -277,7 +277,7 @@ func TestAnyEvents(t *testing.T) {
 				Time: clock.at, Type: rapid.SampledFrom(types).Draw(rt, "type"), Addr: text(), Text: text(), Program: text(), RunID: text(),
 				Repeat: number.Draw(rt, "n"), Repeats: number.Draw(rt, "n"), Target: text(), Label: text(), State: text(),
 				Index: number.Draw(rt, "n"), Total: number.Draw(rt, "n"), Elapsed: seconds.Draw(rt, "s"), Left: seconds.Draw(rt, "s"),
-				Verdict: result.Verdict(text()), Severity: text(), Detail: text(), Path: text(),
+				Verdict: result.Verdict(text()), Severity: event.Severity(text()), Detail: text(), Path: text(),
 			}
 			if rapid.Bool().Draw(rt, "whole") {
 				at := result.Range{File: text(), Line: number.Draw(rt, "n")}
