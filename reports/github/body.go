@@ -287,7 +287,7 @@ func judging(files []string, doc *result.Document) []string {
 	}
 	var out []string
 	for _, f := range files {
-		if known[f] || strings.HasSuffix(f, ".hcl") || strings.HasPrefix(f, ".github/workflows/") {
+		if known[f] || strings.HasSuffix(f, ".hcl") || strings.HasSuffix(f, ".hcl.json") || strings.HasSuffix(f, ".pipeline.json") || strings.HasPrefix(f, ".github/workflows/") {
 			out = append(out, f)
 		}
 	}

@@ -83,6 +83,9 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 		}
 		return false, fmt.Errorf("%s is left as it is: it does not parse", name)
 	}
+	if sources.Files[0].JSON != nil {
+		return false, fmt.Errorf("%s is in the JSON syntax, which has no canonical style here; any formatter of JSON does", name)
+	}
 	out := syntax.Format(src)
 	changed = !bytes.Equal(src, out)
 	switch {

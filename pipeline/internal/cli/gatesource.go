@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
@@ -135,23 +133,15 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 
 // declared are the names of the variables of a pipeline.
 func (a *app) declared(path string) ([]string, error) {
-	src, diags := syntax.Load([]string{path}, a.In)
+	registry, err := kinds()
+	if err != nil {
+		return nil, err
+	}
+	names, diags := lang.Declared(lang.Options{Paths: []string{path}, Stdin: a.In, Registry: registry})
 	if diags.HasErrors() {
 		return nil, errors.New(diags.Errs()[0].Error())
 	}
-	var out []string
-	for _, f := range src.Files {
-		body, ok := f.HCL.Body.(*hclsyntax.Body)
-		if !ok {
-			continue
-		}
-		for _, b := range body.Blocks {
-			if b.Type == "variable" && len(b.Labels) == 1 {
-				out = append(out, b.Labels[0])
-			}
-		}
-	}
-	return out, nil
+	return names, nil
 }
 
 // baseFolder is the folder of a pipeline that is named as a file or a folder.

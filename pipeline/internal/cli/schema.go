@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type schemaFlags struct{ functions, markdown, json bool }
+type schemaFlags struct{ functions, markdown, json, jsonSchema bool }
 
 func (a *app) schemaCommand() *cobra.Command {
 	var f schemaFlags
@@ -29,7 +29,9 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.functions, "functions", false, "print the functions instead of the blocks")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print the reference: blocks, metrics, functions and commands")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON (what is printed without a block and without --markdown)")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	cmd.Flags().BoolVar(&f.jsonSchema, "json-schema", false, "print the JSON Schema of files in the JSON syntax (*.pipeline.json), for editors")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "json-schema")
+	cmd.MarkFlagsMutuallyExclusive("functions", "json-schema")
 	return cmd
 }
 
@@ -43,14 +45,16 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	case len(path) == 1 && path[0] == "results":
 		_, err := a.Out.Write(result.JSONSchema())
 		return err
-	case len(path) > 0 && (f.functions || f.markdown || f.json):
+	case len(path) > 0 && (f.functions || f.markdown || f.json || f.jsonSchema):
 		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))
 	case len(path) > 0:
 		return a.schemaBlock(doc, path)
+	case f.jsonSchema:
+		return reference.JSONSchema(a.Out, doc)
 	case f.markdown && f.functions:
 		return reference.Functions(a.Out, function.Docs())
 	case f.markdown:
-		return writePages(a.Out, referencePages(doc, cmd.Root()))
+		return writePages(a.Out, slices.DeleteFunc(referencePages(doc, cmd.Root()), func(p page) bool { return !strings.HasSuffix(p.name, ".md") }))
 	case f.functions:
 		return a.writeJSON(function.Docs())
 	}
@@ -74,7 +78,7 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 
 // page is one page of the reference.
 type page struct {
-	name  string // of its file below docs/reference
+	name  string // of its file, from docs/reference
 	write func(io.Writer) error
 }
 
@@ -84,6 +88,7 @@ func referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
 		{"metrics.md", func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
 		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
 		{"results.md", reference.Results},
+		{"../pipeline.schema.json", func(w io.Writer) error { return reference.JSONSchema(w, doc) }},
 		{"commands.md", func(w io.Writer) error { return reference.Commands(w, root) }},
 		{"events.md", reference.Events},
 	}

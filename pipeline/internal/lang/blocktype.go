@@ -69,6 +69,14 @@ func (t *blockType) kind(registry *steps.Registry, name string) (steps.Kind, boo
 	return t.kinds[i], true
 }
 
+// kindOf finds the kind of a block by its labels.
+func (t *blockType) kindOf(registry *steps.Registry, labels []string) (steps.Kind, bool) {
+	if !t.byKind || len(labels) == 0 {
+		return steps.Kind{}, false
+	}
+	return t.kind(registry, labels[0])
+}
+
 // kindWith is the first of the language's own kinds that has an argument, "" if none has.
 func (t *blockType) kindWith(argument string) string {
 	for _, k := range t.kinds {

@@ -69,6 +69,19 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	return cfg, sorted(e.all())
 }
 
+// Declared lists the variables that a pipeline declares, whatever else is wrong with it.
+func Declared(opt Options) ([]string, hcl.Diagnostics) {
+	src, diags := syntax.Load(opt.Paths, opt.Stdin)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	var names []string
+	for _, b := range parse(src, opt, &reporter{}).variables {
+		names = append(names, b.label())
+	}
+	return names, nil
+}
+
 // load evaluates everything, each thing after what it needs.
 func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Variables = e.resolveVariables(opt)

@@ -43,6 +43,9 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	}
 	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests), reporter: rep}
 	for _, f := range src.Files {
+		if f.JSON != nil {
+			f.HCL.Body = jsonReader{&d, f}.fileBody()
+		}
 		if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
 			root := &block{typ: d.root}
 			d.attributesOfFile(body)

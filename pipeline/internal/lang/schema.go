@@ -27,7 +27,9 @@ type BlockDoc struct {
 	Type   string   `json:"type"`
 	Kind   string   `json:"kind,omitempty"`
 	Labels []string `json:"labels,omitempty"`
-	Doc    string   `json:"doc"`
+	// OptionalLabels is how many of them, from the last, may be left out.
+	OptionalLabels int    `json:"optional_labels,omitempty"`
+	Doc            string `json:"doc"`
 	// Unsupported says what running a block of the kind would need, "" if it runs.
 	Unsupported string        `json:"unsupported,omitempty"`
 	Arguments   []ArgumentDoc `json:"arguments,omitempty"`
@@ -108,7 +110,7 @@ func blockDocs(t *blockType, registry *steps.Registry) []BlockDoc {
 }
 
 func blockDoc(t *blockType, registry *steps.Registry) BlockDoc {
-	d := BlockDoc{Type: t.name, Labels: t.labels, Doc: t.doc, AnyArgument: t.free, Min: t.min, Max: t.max}
+	d := BlockDoc{Type: t.name, Labels: t.labels, OptionalLabels: t.optional, Doc: t.doc, AnyArgument: t.free, Min: t.min, Max: t.max}
 	for _, a := range t.schema.Attrs {
 		d.Arguments = append(d.Arguments, argumentDoc(a))
 	}

@@ -225,6 +225,9 @@ func (s *session) keepInputs() error {
 		name := filepath.Base(f.Name)
 		if f.Name == syntax.StdinName {
 			name = "stdin.pipeline.hcl"
+			if f.JSON != nil {
+				name = "stdin.pipeline.json"
+			}
 		}
 		if kept[name] { // of another folder
 			name = fmt.Sprintf("%d-%s", i+1, name)

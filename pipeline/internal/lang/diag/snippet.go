@@ -124,13 +124,18 @@ func window(line []byte, from int) (lo, hi int) {
 	}
 	lo = max(0, from-maxLineBytes/4)
 	hi = min(len(line), lo+maxLineBytes)
-	for lo > 0 && !utf8.RuneStart(line[lo]) {
-		lo--
+	return runeStart(line, lo), runeStart(line, hi)
+}
+
+// runeStart is where the rune begins that holds the byte at offset at. What is not UTF-8 has
+// none.
+func runeStart(line []byte, at int) int {
+	for i := at; i > max(0, at-utf8.UTFMax) && i < len(line); i-- {
+		if utf8.RuneStart(line[i]) {
+			return i
+		}
 	}
-	for hi < len(line) && !utf8.RuneStart(line[hi]) {
-		hi--
-	}
-	return lo, hi
+	return at
 }
 
 // blockContext names the blocks that hold pos, the outermost with its labels.

@@ -8,10 +8,10 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Format lays src out in the canonical style. What Load would refuse before parsing is
-// returned as it is.
+// Format lays src out in the canonical style. What Load would refuse before parsing, and
+// the JSON syntax, is returned as it is.
 func Format(src []byte) []byte {
-	if len(src) > MaxFileSize || check("", src).HasErrors() {
+	if len(src) > MaxFileSize || isJSON(StdinName, src) || check("", src).HasErrors() {
 		return src
 	}
 	return hclwrite.Format(src)

@@ -35,6 +35,9 @@ type File struct {
 	Name  string // as it was named by the caller; below a directory, joined with it
 	Bytes []byte
 	HCL   *hcl.File
+	// JSON is the object of a file in the JSON syntax, nil in the native one. The body of HCL
+	// is empty then: what is a block and what an argument is for the language to say.
+	JSON hcl.Expression
 }
 
 // Map gives the files by name, as diag.Text wants them.
@@ -48,7 +51,8 @@ func (s *Sources) Map() map[string]*hcl.File {
 
 // Load reads and parses paths in order. A directory stands for its *.pipeline.hcl, or
 // if it has none for its *.hcl, sorted by name and not below it; "-" stands for stdin.
-// A file that is named twice is read once.
+// Files of either kind may be in the JSON syntax: .pipeline.hcl.json, .pipeline.json and
+// .hcl.json, and what begins with a brace on stdin. A file that is named twice is read once.
 //
 // The result is never nil, so that its sources can be shown beside the diagnostics.
 func Load(paths []string, stdin io.Reader) (*Sources, hcl.Diagnostics) {
@@ -79,6 +83,11 @@ func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 		name = StdinName
 	}
 	f := File{Name: name, Bytes: src, HCL: &hcl.File{Body: hcl.EmptyBody(), Bytes: src}}
+	if isJSON(name, src) {
+		f.JSON, diags = parseJSON(name, src)
+		s.Files = append(s.Files, f)
+		return diags
+	}
 	diags = check(name, src)
 	if !diags.HasErrors() {
 		parsed, parseDiags := s.Parser.ParseHCL(src, name)

@@ -7,22 +7,33 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 )
 
-const (
-	pipelineSuffix = ".pipeline.hcl"
-	plainSuffix    = ".hcl"
-)
+// Names of pipeline files in a directory: those of the first row that any file has.
+var suffixes = [][]string{
+	{".pipeline.hcl", ".pipeline.hcl.json", ".pipeline.json"},
+	{".hcl", ".hcl.json"},
+}
+
+// IsPipelineFile reports whether a file is one that a directory stands for.
+func IsPipelineFile(name string) bool {
+	return slices.ContainsFunc(suffixes, func(row []string) bool { return endsIn(name, row) })
+}
+
+func endsIn(name string, suffixes []string) bool {
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
 
 // expand replaces directories by the files in them.
 func expand(paths []string) ([]string, hcl.Diagnostics) {
 	if len(paths) == 0 {
 		return nil, hcl.Diagnostics{problem(CodeNone, "no pipeline file is named",
-			"Name a file, a directory that holds *"+pipelineSuffix+" files, or - for standard input.")}
+			"Name a file, a directory that holds *.pipeline.hcl files, or - for standard input.")}
 	}
 	var names []string
 	var diags hcl.Diagnostics
@@ -51,10 +62,10 @@ func list(dir string) ([]string, *hcl.Diagnostic) {
 	if err != nil {
 		return nil, problem(CodeRead, "directory cannot be read", fmt.Sprintf("%s: %s.", dir, reason(err)))
 	}
-	for _, suffix := range []string{pipelineSuffix, plainSuffix} {
+	for _, row := range suffixes {
 		var names []string
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
+			if endsIn(e.Name(), row) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
 				names = append(names, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -63,7 +74,7 @@ func list(dir string) ([]string, *hcl.Diagnostic) {
 		}
 	}
 	return nil, problem(CodeNone, "no pipeline file in the directory",
-		fmt.Sprintf("%s holds no file whose name ends in %s or %s.", dir, pipelineSuffix, plainSuffix))
+		fmt.Sprintf("%s holds no file whose name ends in %s.", dir, strings.Join(slices.Concat(suffixes...), ", ")))
 }
 
 // read reads one file, or stdin for "-", within the limit of size.

@@ -16,3 +16,12 @@ func Template(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
 	}
 	return hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
 }
+
+// Expression parses the text of an expression within the limits of a file.
+func Expression(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexExpression(src, name, hcl.InitialPos) // its problems are found again
+	if d := newScanner().scan(tokens); d != nil {
+		return nil, hcl.Diagnostics{d}
+	}
+	return hclsyntax.ParseExpression(src, name, hcl.InitialPos)
+}
