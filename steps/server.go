@@ -106,7 +106,7 @@ type Engine interface {
 	// Name is the kind's name.
 	Name() string
 	// Render turns a spec into a process that will listen on host:port.
-	Render(spec ServerSpec, host string, port int) (Process, error)
+	Render(spec ServerSpec, host string, port Port) (Process, error)
 	// Ready polls once and says which state the server is in. It returns true when the
 	// server can serve; the error says why it cannot yet.
 	Ready(ctx context.Context, ep Endpoint, r Readiness) (state string, ready bool, err error)

@@ -16,11 +16,11 @@ type NodePlace struct {
 	// Host is the address at which the other nodes reach this one, Head that of the first.
 	Host, Head string
 	// Rendezvous is the port of the first node at which all meet.
-	Rendezvous int
+	Rendezvous Port
 	// Listen and Port are what the process listens on. Of the others than the first that is
 	// at most a port for their own health.
 	Listen string
-	Port   int
+	Port   Port
 }
 
 // Spread says whether the server has a process on each of several nodes.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -48,7 +47,7 @@ func CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
 }
 
 // Address is host:port, the host in brackets if it is an IPv6 address.
-func Address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+func Address(host string, port steps.Port) string { return net.JoinHostPort(host, port.String()) }
 
 // ForcedEnv sets variables whatever the file says: they differ from node to node.
 func ForcedEnv(env []steps.EnvVar, vars ...steps.EnvVar) []steps.EnvVar {

@@ -38,14 +38,14 @@ func DefaultEnv(env []steps.EnvVar, defaults ...steps.EnvVar) []steps.EnvVar {
 
 // Process fills in what all engines have in common, the container of a server with an
 // image included. argv is the whole command line in either case.
-func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host string, port int) steps.Process {
+func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host string, port steps.Port) steps.Process {
 	grace := spec.StopGrace
 	if grace <= 0 {
 		grace = steps.DefaultStopGrace
 	}
 	return steps.Process{
 		Name: spec.Addr, Argv: argv, Env: env, Dir: spec.Dir,
-		Host: host, Port: port,
+		Host: host, Port: port.Number(),
 		StopSignal: "TERM", StopGrace: grace,
 		Container: spec.NewContainer(),
 	}

@@ -168,7 +168,7 @@ func (p *pair) start(t *testing.T, name string, r *kv.Rendered, ports map[kv.Por
 		return
 	}
 	member, extra := p.spec.Members[i].Spec, r.Members[name]
-	process, err := engines[member.Engine].Render(extra.Apply(member), "127.0.0.1", ports[kv.Port{Process: name, Purpose: kv.PortHTTP}])
+	process, err := engines[member.Engine].Render(extra.Apply(member), "127.0.0.1", steps.PortNumber(ports[kv.Port{Process: name, Purpose: kv.PortHTTP}]))
 	if err != nil {
 		t.Fatal(err)
 	}

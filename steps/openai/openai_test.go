@@ -42,7 +42,7 @@ func TestRender(t *testing.T) {
 		"no program": {spec: steps.ServerSpec{Addr: "s"}, err: "s: neither executable, image nor url is set; name the program, or the address of one that runs"},
 		"reserved":   {spec: steps.ServerSpec{Addr: "s", Executable: []string{"x"}, Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, err: "write {port} in executable"},
 	} {
-		p, err := New().Render(tt.spec, tt.spec.ListenHost(), 9000)
+		p, err := New().Render(tt.spec, tt.spec.ListenHost(), steps.PortNumber(9000))
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: got %v, want %s", name, err, tt.err)

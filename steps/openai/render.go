@@ -2,7 +2,6 @@ package openai
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -22,7 +21,7 @@ const (
 //
 // The words come from executable, or from the container's entrypoint. An image without
 // one is given the flags behind its own entrypoint.
-func (openai) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
+func (openai) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
 	}
@@ -34,7 +33,7 @@ func (openai) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	fill := strings.NewReplacer(hostWord, host, portWord, strconv.Itoa(port), modelWord, spec.Model)
+	fill := strings.NewReplacer(hostWord, host, portWord, port.String(), modelWord, spec.Model)
 	argv := make([]string, 0, len(program)+len(flags)+4)
 	placed := false
 	for _, word := range program {
@@ -42,7 +41,7 @@ func (openai) Render(spec steps.ServerSpec, host string, port int) (steps.Proces
 		argv = append(argv, fill.Replace(word))
 	}
 	if !placed {
-		argv = append(argv, "--host", host, "--port", strconv.Itoa(port))
+		argv = append(argv, "--host", host, "--port", port.String())
 	}
 	p := engine.Process(spec, append(argv, flags...), spec.Env, host, port)
 	if p.Container != nil {

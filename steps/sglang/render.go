@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -25,12 +24,12 @@ const apiKeyRefused = "SGLang takes its key only as an argument, which every use
 //
 // Then follow --model-path, --host, --port, --served-model-name if it differs, the
 // arguments, and --enable-metrics unless they speak of it.
-func (sglang) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
+func (sglang) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	return render(spec, host, port, spec.Env)
 }
 
 // render renders one process with an environment and with the flags that its place adds.
-func render(spec steps.ServerSpec, host string, port int, own []steps.EnvVar, place ...string) (steps.Process, error) {
+func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.EnvVar, place ...string) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
 	}
@@ -44,7 +43,7 @@ func render(spec steps.ServerSpec, host string, port int, own []steps.EnvVar, pl
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(prefix(spec.Program()), "--model-path", spec.Model, "--host", host, "--port", strconv.Itoa(port))
+	argv := append(prefix(spec.Program()), "--model-path", spec.Model, "--host", host, "--port", port.String())
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}

@@ -46,7 +46,7 @@ func TestRenderGolden(t *testing.T) {
 			Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"/opt/venv/bin/python"}},
 		},
 	} {
-		p, err := New().Render(spec, spec.ListenHost(), 30000)
+		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
@@ -90,7 +90,7 @@ func TestRenderVersions(t *testing.T) {
 				{Name: "json_model_override_args", Value: map[string]any{"a": int64(1)}},
 			},
 		}
-		p, err := New().Render(spec, spec.ListenHost(), 30000)
+		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestRenderRefuses(t *testing.T) {
 		"key":        {steps.ServerSpec{Addr: "s", Model: "m", APIKey: "k"}, "every user of the machine can read"},
 		"model_path": {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "model_path", Value: "x"}}}, "set model"},
 	} {
-		_, err := New().Render(tt.spec, "127.0.0.1", 1)
+		_, err := New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), `"k"`) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}

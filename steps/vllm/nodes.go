@@ -78,10 +78,10 @@ func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Proce
 	}
 	argv := prefix(spec.Program(), spec.Model)
 	if at.Rank == 0 {
-		argv = append(argv, "--host", at.Listen, "--port", strconv.Itoa(at.Port))
+		argv = append(argv, "--host", at.Listen, "--port", at.Port.String())
 	}
 	argv = append(argv, flagNodes, strconv.Itoa(spec.Nodes), "--node-rank", strconv.Itoa(at.Rank),
-		"--master-addr", at.Head, "--master-port", strconv.Itoa(at.Rendezvous))
+		"--master-addr", at.Head, "--master-port", at.Rendezvous.String())
 	if at.Rank > 0 {
 		argv = append(argv, "--headless")
 	}
@@ -113,10 +113,10 @@ func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.P
 		script := fmt.Sprintf("until %s health-check --address %s >/dev/null 2>&1; do sleep 1; done; exec %s --address=%s", ray, head, start, head)
 		return engine.Process(spec, []string{"sh", "-c", script}, env, at.Listen, at.Port), nil
 	}
-	script := fmt.Sprintf(`%s --head --port=%d & ray=$!; until %s -c %s %s %d >/dev/null 2>&1; do kill -0 $ray || exit 1; sleep 1; done; export RAY_ADDRESS=%s; exec "$@"`,
+	script := fmt.Sprintf(`%s --head --port=%s & ray=$!; until %s -c %s %s %d >/dev/null 2>&1; do kill -0 $ray || exit 1; sleep 1; done; export RAY_ADDRESS=%s; exec "$@"`,
 		start, at.Rendezvous, python, engine.ShellWord(rayWait), head, spec.Nodes, head)
 	argv := append([]string{"sh", "-c", script, "sh"}, prefix(spec.Program(), spec.Model)...)
-	argv = append(append(argv, "--host", at.Listen, "--port", strconv.Itoa(at.Port)), words...)
+	argv = append(append(argv, "--host", at.Listen, "--port", at.Port.String()), words...)
 	return engine.Process(spec, argv, env, at.Listen, at.Port), nil
 }
 

@@ -15,7 +15,7 @@ func nodesOf(t *testing.T, spec steps.ServerSpec) string {
 	var b strings.Builder
 	for rank := range spec.Nodes {
 		p, err := New().(steps.Spreader).RenderNode(spec, steps.NodePlace{
-			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: 6379, Listen: "0.0.0.0", Port: 8000 + rank,
+			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: steps.PortNumber(6379), Listen: "0.0.0.0", Port: steps.PortNumber(8000 + rank),
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
@@ -51,7 +51,7 @@ func TestRenderNodesGolden(t *testing.T) {
 // Versions without the flag are refused with those that have it, and a Ray cluster is not
 // made beside another.
 func TestRenderNodesRefused(t *testing.T) {
-	at := steps.NodePlace{Head: "h", Host: "h", Rendezvous: 1, Port: 2}
+	at := steps.NodePlace{Head: "h", Host: "h", Rendezvous: steps.PortNumber(1), Port: steps.PortNumber(2)}
 	for name, tt := range map[string]struct {
 		spec steps.ServerSpec
 		want string

@@ -3,7 +3,6 @@ package vllm
 import (
 	"fmt"
 	"path"
-	"strconv"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -23,12 +22,12 @@ import (
 // Then follow --host, --port, --served-model-name if it differs, and the arguments. The
 // environment gets VLLM_SERVER_DEV_MODE=1 for the reset of caches, a line of statistics
 // each second instead of every ten, unbuffered output, and the API key, unless the file sets them.
-func (vllm) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
+func (vllm) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	words, err := serverFlags(spec)
 	if err != nil {
 		return steps.Process{}, err
 	}
-	argv := append(prefix(spec.Program(), spec.Model), "--host", host, "--port", strconv.Itoa(port))
+	argv := append(prefix(spec.Program(), spec.Model), "--host", host, "--port", port.String())
 	return engine.Process(spec, append(argv, words...), serverEnv(spec), host, port), nil
 }
 

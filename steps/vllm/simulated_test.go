@@ -69,7 +69,7 @@ func simulated(t *testing.T, ctx context.Context, e steps.Engine, spec steps.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := e.Render(spec, "127.0.0.1", port)
+	p, err := e.Render(spec, "127.0.0.1", steps.PortNumber(port))
 	if err != nil {
 		t.Fatal(err)
 	}

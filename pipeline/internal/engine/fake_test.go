@@ -193,8 +193,8 @@ type fakeEngine struct{ w *world }
 func (fakeEngine) Name() string        { return "fake" }
 func (fakeEngine) Endpoints() []string { return []string{"completions"} }
 
-func (fakeEngine) Render(spec steps.ServerSpec, host string, port int) (steps.Process, error) {
-	return steps.Process{Name: spec.Addr, Argv: []string{"fake", spec.Model}, Host: host, Port: port}, nil
+func (fakeEngine) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
+	return steps.Process{Name: spec.Addr, Argv: []string{"fake", spec.Model}, Host: host, Port: port.Number()}, nil
 }
 
 func (e fakeEngine) Ready(_ context.Context, ep steps.Endpoint, _ steps.Readiness) (string, bool, error) {

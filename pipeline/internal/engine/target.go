@@ -89,7 +89,7 @@ func Single(m Member, prepare func(p steps.Process, launch string) (steps.Proces
 	t.Ports = []PortNeed{{Port: http, Count: 1, Spacing: ServerSpacing, Fixed: m.Spec.Port}}
 	t.Render = func(launch string, ports map[Port]int) (map[string]Process, error) {
 		m := members[0]
-		p, err := m.Engine.Render(m.Spec, m.Spec.ListenHost(), ports[http])
+		p, err := m.Engine.Render(m.Spec, m.Spec.ListenHost(), steps.PortNumber(ports[http]))
 		if err == nil && prepare != nil {
 			p, err = prepare(p, launch)
 		}

@@ -237,21 +237,17 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 		out[s.Name] = engine.Process{Process: p, ReadyURL: ready}
 	}
 	if rendered.Router != nil {
-		out[kv.RouterName] = engine.Process{Process: d.renderRouter(*rendered.Router)}
+		out[kv.RouterName] = engine.Process{Process: d.renderRouter(*rendered.Router, in)}
 	}
 	return out, nil
 }
 
 // renderPart renders a process of a server with what the transfer adds to its block.
 func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
-	p.Spec = extra.Apply(d.started(p, d.slots[p.Name], d.spec.Transfer != nil || p.Spec.Spread()))
-	at := kv.Port{Process: p.Name, Purpose: kv.PortHTTP}
-	rendered, err := d.renderAtPort(p, in, in.Ports[at])
+	p.Spec = extra.Apply(d.started(p.Spec, d.slots[p.Name], d.spec.Transfer != nil || p.Spec.Spread()))
+	rendered, err := d.renderServer(p, in)
 	if err != nil {
 		return rendered, err
-	}
-	if in.Ports[at] == 0 && !p.Spec.Spread() {
-		rendered.Argv = withSymbol(rendered.Argv, at.String())
 	}
 	rendered.Files = extra.Files
 	if d.simulated() {
@@ -260,13 +256,14 @@ func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, la
 	return rendered, nil
 }
 
-// renderAtPort renders a process at its port, or where that is not known yet at one that
-// stands for it.
-func (d *deployment) renderAtPort(p place.Part, in kv.Assigned, port int) (steps.Process, error) {
-	if !p.Spec.Spread() {
-		return d.Engines[p.Spec.Engine].Render(p.Spec, p.Spec.ListenHost(), cmp.Or(port, shownPort))
+// renderServer renders a process of a server at its port, or where that is not known yet
+// with its symbol.
+func (d *deployment) renderServer(p place.Part, in kv.Assigned) (steps.Process, error) {
+	if p.Spec.Spread() {
+		return renderNode(d.Engines[p.Spec.Engine], p, in.Hosts, d.spec.Members[p.Server].Name, in.Ports)
 	}
-	return renderNode(d.Engines[p.Spec.Engine], p, in.Hosts, d.spec.Members[p.Server].Name, in.Ports)
+	port := portAt(in.Ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP})
+	return d.Engines[p.Spec.Engine].Render(p.Spec, p.Spec.ListenHost(), port)
 }
 
 // hosts are the addresses at which others reach processes, by their names. One without is at
@@ -282,8 +279,8 @@ func (d *deployment) hosts() map[string]string {
 }
 
 // renderRouter is our own router, as a command of this program.
-func (d *deployment) renderRouter(r kv.Router) steps.Process {
-	listen := net.JoinHostPort(r.Host, portText(r.Port, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}))
+func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
+	listen := net.JoinHostPort(r.Host, portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}).String())
 	self := d.slots[kv.RouterName].Self
 	argv := []string{self.Program, "router", "--protocol", r.Protocol, "--listen", listen}
 	for _, b := range r.Prefill {
@@ -314,13 +311,6 @@ func backend(b kv.Backend) string {
 		text += ",kv=" + b.KV
 	}
 	return text
-}
-
-func portText(port int, symbol kv.Port) string {
-	if port == 0 {
-		return symbol.String()
-	}
-	return strconv.Itoa(port)
 }
 
 // canary sends short requests, each with a prompt of its own that fills several blocks of

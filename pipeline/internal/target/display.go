@@ -1,22 +1,16 @@
 package target
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/kv"
 )
-
-// shownPort stands for a port that is chosen at launch, where an engine renders a number.
-const shownPort = 65535
 
 // Argv is the command line of a server for display, with PORT in place of the port. Of one
 // that is spread over nodes it is what all of them have in common; [Launch] has the rest.
@@ -32,22 +26,16 @@ func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error
 }
 
 func commonArgv(e steps.Engine, spec steps.ServerSpec) ([]string, error) {
-	p, err := e.Render(spec, spec.ListenHost(), cmp.Or(spec.Port, shownPort))
-	if err != nil || spec.Port != 0 {
-		return p.Argv, err
-	}
-	return withSymbol(p.Argv, "PORT"), nil
+	p, err := e.Render(spec, spec.ListenHost(), shownPort(spec))
+	return p.Argv, err
 }
 
-// withSymbol writes a symbol where shownPort stands in a command line.
-func withSymbol(argv []string, symbol string) []string {
-	out := slices.Clone(argv)
-	for i, word := range out {
-		if word == strconv.Itoa(shownPort) {
-			out[i] = symbol
-		}
+// shownPort is the port of a server that is a target by itself as a plan shows it.
+func shownPort(spec steps.ServerSpec) steps.Port {
+	if spec.Port != 0 {
+		return steps.PortNumber(spec.Port)
 	}
-	return out
+	return steps.PortSymbol("PORT")
 }
 
 // Launch describes the processes of a target as the plan shows them: ports that are
@@ -92,23 +80,20 @@ func (r Resolver) shown(s *lang.Server) bool {
 }
 
 func (r Resolver) showSingle(server *lang.Server) ([]plan.Process, error) {
-	spec, err := r.single(server, server.Spec)
+	placed := r.alone(server.Addr, server.Spec)
+	slots, err := r.Places.Assign(placed)
 	if err != nil {
 		return nil, err
 	}
-	slots, err := r.Places.Assign(r.alone(server.Addr, server.Spec))
+	spec := r.started(server.Spec, slots[0], false)
+	p, err := r.Engines[spec.Engine].Render(spec, spec.ListenHost(), shownPort(spec))
+	if err == nil && r.simulated() {
+		p, err = r.double(p, server.Spec, slots[0].Self, "r1-"+server.Addr)
+	}
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := spec.Render("r1-"+server.Addr, map[engine.Port]int{spec.Ports[0].Port: cmp.Or(server.Spec.Port, shownPort)})
-	if err != nil {
-		return nil, err
-	}
-	p := rendered[server.Addr].Process
-	if server.Spec.Port == 0 {
-		p.Argv = withSymbol(p.Argv, "PORT")
-	}
-	out, err := show(server.Addr, spec.Members[0].Role, 1, slots[0], p)
+	out, err := show(server.Addr, result.RoleServer, 1, slots[0], p)
 	return []plan.Process{out}, err
 }
 
@@ -163,26 +148,6 @@ func (r Resolver) showSpread(server *lang.Server) ([]plan.Process, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-// shownRendezvous stands for the port at which processes of a server meet, where it is
-// chosen at launch.
-const shownRendezvous = shownPort - 1
-
-// withSymbols writes symbols where ports stand in the rendering of a node that are not
-// known yet.
-func withSymbols(argv []string, ports map[kv.Port]int, name, head string) []string {
-	at, meet := kv.Port{Process: name, Purpose: kv.PortHTTP}, kv.Port{Process: head, Purpose: rendezvousPort}
-	out := slices.Clone(argv)
-	for i, word := range out {
-		if ports[at] == 0 && word == strconv.Itoa(shownPort) {
-			out[i] = at.String()
-		}
-		if ports[meet] == 0 {
-			out[i] = strings.ReplaceAll(out[i], strconv.Itoa(shownRendezvous), meet.String())
-		}
-	}
-	return out
 }
 
 // show describes one process as it is started in its slot.

@@ -39,7 +39,7 @@ func (*service) Endpoints() []string                         { return nil }
 func (*service) Reset(context.Context, steps.Endpoint) error { return nil }
 
 // Render is not used: the layout renders services.
-func (s *service) Render(steps.ServerSpec, string, int) (steps.Process, error) {
+func (s *service) Render(steps.ServerSpec, string, steps.Port) (steps.Process, error) {
 	return steps.Process{}, errors.New("a service is rendered by its deployment")
 }
 

@@ -159,6 +159,9 @@ func (r Resolver) plannedServers() []*lang.Server {
 	return out
 }
 
+// anyPort is what a command line names that is read and not started.
+const anyPort = 8000
+
 // inspect finds what the simulator knows of a server; false where it cannot be simulated, or
 // its command line is refused, which the run itself shows.
 func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
@@ -170,7 +173,7 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	if err != nil {
 		return simulate.Inspection{}, false
 	}
-	process, err := e.Render(plain(s.Spec), s.Spec.ListenHost(), shownPort)
+	process, err := e.Render(plain(s.Spec), s.Spec.ListenHost(), steps.PortNumber(anyPort))
 	if err != nil {
 		return simulate.Inspection{}, false
 	}

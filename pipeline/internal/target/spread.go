@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -61,15 +60,22 @@ func renderNode(e steps.Engine, p place.Part, hosts map[string]string, head stri
 	}
 	at := steps.NodePlace{
 		Rank: p.Rank, Host: hostAt(hosts, p.Name), Head: hostAt(hosts, head), Listen: p.Spec.ListenHost(),
-		Rendezvous: cmp.Or(ports[kv.Port{Process: head, Purpose: rendezvousPort}], shownRendezvous),
-		Port:       cmp.Or(ports[kv.Port{Process: p.Name, Purpose: kv.PortHTTP}], shownPort),
+		Rendezvous: portAt(ports, kv.Port{Process: head, Purpose: rendezvousPort}),
+		Port:       portAt(ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP}),
 	}
 	rendered, err := spreader.RenderNode(p.Spec, at)
-	rendered.Argv = withSymbols(rendered.Argv, ports, p.Name, head)
 	if p.Rank > 0 {
 		rendered.Name += fmt.Sprintf(" node %d", p.Rank)
 	}
 	return rendered, err
+}
+
+// portAt is a port that was taken, or its symbol.
+func portAt(ports map[kv.Port]int, at kv.Port) steps.Port {
+	if n := ports[at]; n != 0 {
+		return steps.PortNumber(n)
+	}
+	return steps.PortSymbol(at.String())
 }
 
 func hostAt(hosts map[string]string, name string) string {
@@ -116,7 +122,7 @@ func (s *spreadServer) render(launch string, taken map[engine.Port]int) (map[str
 	}
 	out := map[string]engine.Process{}
 	for i, p := range s.parts {
-		p.Spec = s.started(p, s.slots[i], true)
+		p.Spec = s.started(p.Spec, s.slots[i], true)
 		rendered, err := renderNode(s.Engines[p.Spec.Engine], p, hosts, s.parts[0].Name, ports)
 		if err == nil && s.simulated() {
 			rendered, err = s.double(rendered, s.server.Spec, s.slots[i].Self, launch)

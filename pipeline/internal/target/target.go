@@ -139,7 +139,7 @@ func (r Resolver) single(server *lang.Server, spec steps.ServerSpec) (engine.Tar
 func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together bool) engine.Member {
 	m := engine.Member{
 		Name: p.Name, Role: cmp.Or(p.Role, result.RoleServer), Range: plan.Range(at),
-		Spec: r.started(p, slot, together), Engine: r.Engines[p.Spec.Engine], Launcher: slot.Launcher,
+		Spec: r.started(p.Spec, slot, together), Engine: r.Engines[p.Spec.Engine], Launcher: slot.Launcher,
 	}
 	if p.Rank > 0 {
 		m.Role, m.Engine = result.RoleNode, follower{m.Engine}
@@ -154,8 +154,8 @@ func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together b
 }
 
 // started is the spec of a server as it is started in its slot: itself, or its double.
-func (r Resolver) started(p place.Part, slot place.Slot, together bool) steps.ServerSpec {
-	if !r.simulated() || p.Spec.URL != "" {
+func (r Resolver) started(declared steps.ServerSpec, slot place.Slot, together bool) steps.ServerSpec {
+	if !r.simulated() || declared.URL != "" {
 		return slot.Spec
 	}
 	return doubleSpec(slot, together)
