@@ -37,22 +37,26 @@ demo-live: SIMULATE = --simulate
 # The last package runs the whole program: alone, so that it has the machine to itself. It
 # waits more than it works, so its tests run many at a time, but not those with daemons.
 PARALLEL := 6
+RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
+CHECKS   := 40
 test:
 	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
 	$(GO) test $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
-	$(GO) test $(filter-out $(LONG),$(PROPERTIES)) -rapid.seed=1
-	$(GO) test $(filter $(LONG),$(PROPERTIES)) -rapid.seed=1 -timeout 60m $(FULL)
+	$(GO) test $(filter-out $(LONG),$(PROPERTIES)) $(RAPID)
+	$(GO) test $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL)
 	$(GO) test -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
 full: FULL = -full
 full: PARALLEL = 2
+full: CHECKS = 100
 full: test
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
+wander: CHECKS = 2000
 wander:
-	$(GO) test -count=1 -timeout 60m $(PROPERTIES) -rapid.checks=$(or $(CHECKS),2000)
+	$(GO) test -count=1 -timeout 60m $(PROPERTIES) -rapid.checks=$(CHECKS)
 
 # The packages with goroutines of their own.
 race: export CGO_ENABLED = 1

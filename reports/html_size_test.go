@@ -54,7 +54,7 @@ func TestLargePage(t *testing.T) {
 }
 
 func TestPageFitsItsBudget(t *testing.T) {
-	doc := large(t, 20)
+	doc := large(t, 8)
 	full := len(page(t, doc, reports.Options{}))
 	last := full
 	for _, budget := range []int{full, full / 2, full / 4, 120_000} {
