@@ -67,14 +67,14 @@ func TestVerdictsOfTheOtherTests(t *testing.T) {
 
 func TestTooFewValuesForAnIntervalAreSaidAloud(t *testing.T) {
 	d := judgeOne(t, byTest(comparison(t, "ttft.p99", ratios(1, 1.01, 0.99, 1.002, 0.998)), gates.SignFlip))
-	if !d.Unbounded || !strings.Contains(d.Reason, "4 repeats are too few for an interval by sign_flip") {
-		t.Errorf("unbounded %v: %s", d.Unbounded, d.Reason)
+	if !d.Outcome.Interval.Unbounded || !strings.Contains(d.Reason, "4 repeats are too few for an interval by sign_flip") {
+		t.Errorf("unbounded %v: %s", d.Outcome.Interval.Unbounded, d.Reason)
 	}
-	if d.Lower != -1 || d.Upper != math.MaxFloat64 {
-		t.Errorf("bounds %g … %g, want those of the scale", d.Lower, d.Upper)
+	if d.Outcome.Interval.Lower != -1 || d.Outcome.Interval.Upper != math.MaxFloat64 {
+		t.Errorf("bounds %g … %g, want those of the scale", d.Outcome.Interval.Lower, d.Outcome.Interval.Upper)
 	}
-	if d.NeedPairs < 5 {
-		t.Errorf("%d repeats would decide, but 5 are the least for 0.05", d.NeedPairs)
+	if needPairs(d) < 5 {
+		t.Errorf("%d repeats would decide, but 5 are the least for 0.05", needPairs(d))
 	}
 }
 
@@ -83,11 +83,11 @@ func TestUnpairedValuesOfDifferentNumbers(t *testing.T) {
 		c := byTest(comparison(t, "output_throughput.mean", nil), test)
 		c.Unpaired = &gates.Samples{Base: []float64{100, 101, 99, 100.5, 99.5, 100.2}, Head: []float64{90, 91, 89, 90.5}}
 		d := judgeOne(t, c)
-		if d.Verdict != gates.Regression || d.N != 4 || d.Change > -0.09 || d.Change < -0.11 {
-			t.Errorf("%s: %s with n = %d and %+.3f: %s", test, d.Verdict, d.N, d.Change, d.Reason)
+		if d.Verdict != gates.Regression || d.N != 4 || d.Difference.Change > -0.09 || d.Difference.Change < -0.11 {
+			t.Errorf("%s: %s with n = %d and %+.3f: %s", test, d.Verdict, d.N, d.Difference.Change, d.Reason)
 		}
-		if !(d.Lower < d.Change && d.Change < d.Upper) {
-			t.Errorf("%s: %g not in %g … %g", test, d.Change, d.Lower, d.Upper)
+		if !(d.Outcome.Interval.Lower < d.Difference.Change && d.Difference.Change < d.Outcome.Interval.Upper) {
+			t.Errorf("%s: %g not in %g … %g", test, d.Difference.Change, d.Outcome.Interval.Lower, d.Outcome.Interval.Upper)
 		}
 		c.Unpaired = &gates.Samples{Base: []float64{1, 2}}
 		if d := judgeOne(t, c); d.Verdict != gates.Missing || d.Reason != "the head has no value" {
@@ -113,10 +113,10 @@ func TestUnequalSpreadsAreJudged(t *testing.T) {
 			c.Unpaired = &gates.Samples{Base: side("base"), Head: side("head")}
 			least := min(len(c.Unpaired.Base), len(c.Unpaired.Head))
 			d := judgeOne(t, c)
-			if d.NeedPairs != 0 && d.NeedPairs <= least {
-				rt.Errorf("%s: %d of %d repeats would decide", test, d.NeedPairs, least)
+			if needPairs(d) != 0 && needPairs(d) <= least {
+				rt.Errorf("%s: %d of %d repeats would decide", test, needPairs(d), least)
 			}
-			if d.SE > 0 && !(d.MDE > 0) {
+			if d.Outcome.SE > 0 && !(d.Outcome.Interval.MDE > 0) {
 				rt.Errorf("%s: %+v", test, d)
 			}
 		}
@@ -238,7 +238,7 @@ func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
 	found := map[*gates.Test]int{}
 	for range trials {
 		for _, d := range judge(t, s.correlated(gates.MaxT, 10, 8, 0.03, 0)).Comparisons {
-			if d.PHolm <= d.Level {
+			if d.Outcome.PHolm <= d.Level {
 				alarms++
 				break
 			}
@@ -249,7 +249,7 @@ func TestMaxTHoldsItsLevelAndFindsMoreThanHolm(t *testing.T) {
 				moved.Comparisons[i].Test = test
 			}
 			for _, d := range judge(t, moved).Comparisons {
-				if d.PHolm <= d.Level {
+				if d.Outcome.PHolm <= d.Level {
 					found[test]++
 				}
 			}
@@ -267,15 +267,15 @@ func TestMaxTOfOneIsASignFlip(t *testing.T) {
 	pairs := ratios(1, 1.02, 1.01, 0.995, 1.03, 1.00, 1.025, 1.011, 0.99, 1.02)
 	one := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.MaxT))
 	flip := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.SignFlip))
-	if one.PHolm != flip.PHolm || one.PBetterHolm != flip.PBetterHolm || one.P != flip.P || one.Upper != flip.Upper {
+	if one.Outcome.PHolm != flip.Outcome.PHolm || one.Outcome.PBetterHolm != flip.Outcome.PBetterHolm || one.Outcome.P != flip.Outcome.P || one.Outcome.Interval.Upper != flip.Outcome.Interval.Upper {
 		t.Errorf("max-T %+v, sign flip %+v", one, flip)
 	}
 	other := comparison(t, "tpot.mean", pairs)
 	j := judge(t, gates.Family{Comparisons: []gates.Comparison{byTest(comparison(t, "ttft.p99", pairs), gates.MaxT), other}})
-	if got, want := j.Comparisons[0].PHolm, min(1, 2*flip.P); math.Abs(got-want) > 1e-15 {
+	if got, want := j.Comparisons[0].Outcome.PHolm, min(1, 2*flip.Outcome.P); math.Abs(got-want) > 1e-15 {
 		t.Errorf("beside another: %g, want %g", got, want)
 	}
-	if got, want := j.Comparisons[1].PHolm, min(1, 2*j.Comparisons[1].P); math.Abs(got-want) > 1e-15 {
+	if got, want := j.Comparisons[1].Outcome.PHolm, min(1, 2*j.Comparisons[1].Outcome.P); math.Abs(got-want) > 1e-15 {
 		t.Errorf("the other: %g, want %g", got, want)
 	}
 }
@@ -311,8 +311,8 @@ func TestMaxTAgainstBruteForce(t *testing.T) {
 		want[c.ID] = largest
 	}
 	for _, d := range judge(t, f).Comparisons {
-		if d.PHolm != want[d.ID] {
-			t.Errorf("%s: adjusted p = %g, want %g", d.ID, d.PHolm, want[d.ID])
+		if d.Outcome.PHolm != want[d.ID] {
+			t.Errorf("%s: adjusted p = %g, want %g", d.ID, d.Outcome.PHolm, want[d.ID])
 		}
 	}
 }

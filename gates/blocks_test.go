@@ -32,8 +32,8 @@ func TestPropertyWhatABlockAddsToBothSidesCancels(t *testing.T) {
 		other := comparison(tb, "ttft.p50", there)
 		other.Blocks = blocks
 		y := judgeOne(tb, other)
-		if x.Verdict != y.Verdict || math.Abs(x.D-y.D) > 1e-12 || math.Abs(x.P-y.P) > 1e-6 {
-			t.Fatalf("%s (d %g, p %g) became %s (d %g, p %g)", x.Verdict, x.D, x.P, y.Verdict, y.D, y.P)
+		if x.Verdict != y.Verdict || math.Abs(x.Outcome.D-y.Outcome.D) > 1e-12 || math.Abs(x.Outcome.P-y.Outcome.P) > 1e-6 {
+			t.Fatalf("%s (d %g, p %g) became %s (d %g, p %g)", x.Verdict, x.Outcome.D, x.Outcome.P, y.Verdict, y.Outcome.D, y.Outcome.P)
 		}
 	})
 }

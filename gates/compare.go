@@ -15,10 +15,9 @@ import (
 func measure(c Comparison, set Settings) *entry {
 	e := &entry{
 		Decision: Decision{
-			ID: c.ID, Gate: c.Gate, Metric: c.Metric, Margin: c.Margin,
-			Confidence: 1 - 2*set.Alpha,
-			P:          1, PHolm: 1, PBetter: 1, PBetterHolm: 1,
+			ID: c.ID, Gate: c.Gate, Metric: c.Metric,
 		},
+		Outcome:  untested(set.Alpha),
 		test:     c.test(),
 		share:    c.Alpha,
 		inFamily: c.inFamily(),
@@ -84,6 +83,7 @@ func (e *entry) tooFew(base int) {
 
 // describe fills in what needs one pair only.
 func (e *entry) describe(x Sample, base, head []float64) {
+	e.described = true
 	e.Base, e.Head = e.Metric.Mean(base), e.Metric.Mean(head)
 	e.D = x.shift()
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
@@ -104,9 +104,9 @@ func (e *entry) estimate(set Settings) {
 
 // decide gives the verdict on a comparison whose p values are corrected.
 func (c Comparison) decide(e *entry, set Settings) {
-	if e.Tested {
+	if e.tested {
 		found := set.plan.noncentrality(e.stat.Noise.df(e.N), e.first, Power) * e.stat.Noise.se(e.N)
-		e.MDE = finite(e.Metric.Scale, found)
+		e.Interval.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
 		return
@@ -166,7 +166,7 @@ func (c Comparison) undecided(e *entry, m float64) string {
 		return fmt.Sprintf("the estimate is beyond the margin, but not significant after Holm over %d comparisons", e.GroupSize)
 	case beyond:
 		return "the estimate is beyond the margin, but not significant"
-	case e.Unbounded:
+	case e.Interval != nil && e.Interval.Unbounded:
 		return fmt.Sprintf("%s are too few for an interval by %s at this level", repeats(e.N), e.test)
 	case e.significantlyWorse():
 		return "significantly worse by less than the margin, and the interval does not exclude the margin"
@@ -178,8 +178,8 @@ func (c Comparison) undecided(e *entry, m float64) string {
 func (c Comparison) need(e *entry, m float64, set Settings) {
 	if e.test.Design == Sessions {
 		if n := c.needSessions(e, m, set); n > 0 {
-			e.NeedSessions = max(n, len(e.sample.Head)+1)
-			e.Reason += fmt.Sprintf("; about %d sessions of the head would decide", e.NeedSessions)
+			e.Need = &Need{N: max(n, len(e.sample.Head)+1), Sessions: true}
+			e.Reason += fmt.Sprintf("; about %d sessions of the head would decide", e.Need.N)
 		}
 		return
 	}
@@ -190,8 +190,8 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 	if n == 0 {
 		return
 	}
-	e.NeedPairs = max(n, leastRepeats(e.test, e.step))
-	e.Reason += fmt.Sprintf("; about %d repeats would decide", e.NeedPairs)
+	e.Need = &Need{N: max(n, leastRepeats(e.test, e.step))}
+	e.Reason += fmt.Sprintf("; about %d repeats would decide", e.Need.N)
 }
 
 // decides is the chance that n repeats in all decide, one way or the other, given those

@@ -15,8 +15,8 @@ const (
 	Invalid      Verdict = "invalid"
 )
 
-// Decision on one comparison, with the arithmetic behind it. All numbers are finite, so
-// that a decision can be written as JSON.
+// Decision on one comparison, with the arithmetic behind it. What did not come about is nil.
+// All numbers are finite.
 type Decision struct {
 	ID, Gate string
 	Metric   metric.Metric
@@ -24,16 +24,31 @@ type Decision struct {
 	// Reason for the verdict in one sentence, without a full stop.
 	Reason   string
 	Warnings []string
-	// Infrastructure is set where the base fails too, so that the verdict says nothing
-	// about the change.
+	// Infrastructure is set where the base fails too, so that the verdict does not concern
+	// the change.
 	Infrastructure bool
 
 	// N is the number of pairs used; of unpaired values, the smaller side's number.
 	N int
-	// Look is the number of repeats at the look whose data this decision rests on, 0
-	// without a sequence. Later describes all pairs where more were measured after it.
-	Look  int
-	Later *Estimate
+	// Level is the one-sided error rate of the Holm group, or of one look of it in a
+	// sequence; GroupSize are the group's members.
+	Level     float64
+	GroupSize int
+
+	// Difference of the sides, nil where one of them has no value.
+	Difference *Difference
+	// Outcome of the test, nil where none was possible.
+	Outcome *Outcome
+	// Look at whose data the decision was made, nil without a sequence.
+	Look *Look
+	// Need is how much would decide an inconclusive comparison, nil where that is not known.
+	Need *Need
+	// Requests holds the counts of a success decision, nil of any other.
+	Requests *Requests
+}
+
+// Difference of the sides of a comparison.
+type Difference struct {
 	// Base and Head are the geometric means over the pairs on the log scale, arithmetic
 	// means otherwise; for a success decision the pooled success rates.
 	Base, Head float64
@@ -41,18 +56,10 @@ type Decision struct {
 	Change float64
 	// Worse is true where the estimate is on the worse side, however little.
 	Worse bool
+}
 
-	// Tested is true where a test was possible. The fields from here to MDE, without
-	// Level and Margin, mean nothing otherwise.
-	Tested bool
-	// Lower and Upper bound Change, each with one-sided confidence 1 − α; together they
-	// cover it with Confidence (0.90 for α = 0.05). Pass is read off this interval. A
-	// success decision has none: see Requests.
-	Lower, Upper float64
-	Confidence   float64
-	// Unbounded is true where a test by ranks or sign flips has too few values for a
-	// bound at this confidence. The bound is then the end of the scale.
-	Unbounded bool
+// Outcome of a test.
+type Outcome struct {
 	// D is the mean of the pairs' differences on the scale of the test, worse positive,
 	// SE its standard error, DF the degrees of freedom and T = D/SE. With Exact the
 	// pairs do not differ from each other, SE and T are 0 and D stands without error.
@@ -65,35 +72,48 @@ type Decision struct {
 	P, PHolm float64
 	// PBetter and PBetterHolm are the mirror image, against d ≥ 0.
 	PBetter, PBetterHolm float64
-	// Level is the one-sided error rate of the Holm group, or of one look of it in a
-	// sequence; GroupSize are the group's members.
-	Level     float64
-	GroupSize int
-	// Margin as it was asked for.
-	Margin float64
-	// NeedPairs, for an inconclusive decision, is the number of repeats in all that decides
-	// with a chance of 80 %, given those that there are; 0 if no number up to MaxPairs is
-	// enough or none is known.
-	NeedPairs int
-	// NeedSessions is the same in sessions of the head, for a stored baseline.
-	NeedSessions int
+	// Confidence with which Interval covers Change (0.90 for α = 0.05); each bound has
+	// one-sided confidence 1 − α.
+	Confidence float64
+	// Interval of Change, which Pass is read off; nil for a success decision, which has
+	// Requests.
+	Interval *Interval
 	// Moderated is set where the variance was moderated.
 	Moderated *Moderation
-	// MDE is the smallest change for the worse, on the scale of Margin, whose test
+}
+
+// Interval of a change.
+type Interval struct {
+	Lower, Upper float64
+	// Unbounded is true where a test by ranks or sign flips has too few values for a
+	// bound at this confidence. The bound is then the end of the scale.
+	Unbounded bool
+	// MDE is the smallest change for the worse, on the scale of the margin, whose test
 	// rejects with 80 % power at this n and spread, however the other members of the
 	// group come out. A change below the margin is still no regression.
 	MDE float64
+}
 
-	// Requests holds the counts of a success decision, nil otherwise.
-	Requests *Requests
+// Look of a sequence that decided a comparison.
+type Look struct {
+	// Repeats that it had.
+	Repeats int
+	// Later describes all pairs where more were measured after it.
+	Later *Estimate
 }
 
 // Estimate describes a comparison without deciding anything.
 type Estimate struct {
-	N            int
-	Base, Head   float64
-	Change       float64
-	Lower, Upper float64
+	N int
+	Difference
+	Interval *Interval // nil where no test was possible
+}
+
+// Need is how much decides, with a chance of 80 % given what there is.
+type Need struct {
+	// N of repeats in all, or of sessions of the head for a stored baseline.
+	N        int
+	Sessions bool
 }
 
 // Requests are the counts behind a success decision.

@@ -10,7 +10,11 @@ func Judge(f Family) (Judgement, error) {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
 	entries, groups := f.look(single, nil, newPlanner())
-	j := assemble(f, entries, groups)
+	decisions := make([]Decision, len(entries))
+	for i, e := range entries {
+		decisions[i] = e.decision()
+	}
+	j := assemble(f, decisions, groups)
 	guard(f, &j)
 	return j, nil
 }
@@ -53,30 +57,27 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	return entries, groups
 }
 
-// assemble is the judgement of all entries, in the order of the family.
-func assemble(f Family, entries []*entry, groups []Group) Judgement {
-	j := Judgement{Groups: groups}
-	for i, e := range entries {
-		if i < len(f.Comparisons) {
-			j.Comparisons = append(j.Comparisons, e.Decision)
-		} else {
-			j.Success = append(j.Success, e.Decision)
-		}
-	}
-	return j
+// assemble is the judgement of all decisions, in the order of the family.
+func assemble(f Family, decisions []Decision, groups []Group) Judgement {
+	n := len(f.Comparisons)
+	return Judgement{Comparisons: decisions[:n:n], Success: decisions[n:], Groups: groups}
 }
 
 // entry is a decision in the making. Its p values are 1 until a test has set them, so
 // that a comparison without data still takes its place in the family.
 type entry struct {
 	Decision
+	// Difference and Outcome are parts of the decision once described and tested are set.
+	Difference
+	Outcome
+	described, tested bool
 	// test of a comparison of values, nil for one of success rates.
 	test *Test
 	// share of the gate, 0 for the common group.
 	share float64
 	// inFamily says that the p values are corrected over the group.
 	inFamily bool
-	// sample is what was tested, and stat what Tested refers to.
+	// sample is what was tested, and stat what the test said.
 	sample Sample
 	stat   Statistic
 	// fisher is the p value of the head's failed requests before anything that a
@@ -92,6 +93,26 @@ type entry struct {
 	first float64
 	// rejected is what an earlier look decided, Regression or Improvement, if it did.
 	rejected Verdict
+}
+
+// untested is the outcome of a comparison without a test: it takes its place in the family, and
+// rejects nothing.
+func untested(alpha float64) Outcome {
+	return Outcome{P: 1, PHolm: 1, PBetter: 1, PBetterHolm: 1, Confidence: 1 - 2*alpha}
+}
+
+// decision is what has come about of an entry.
+func (e *entry) decision() Decision {
+	d := e.Decision
+	if e.described {
+		difference := e.Difference
+		d.Difference = &difference
+	}
+	if e.tested {
+		outcome := e.Outcome
+		d.Outcome = &outcome
+	}
+	return d
 }
 
 // ofSessions reports whether the entry is decided once, when the session ends.
@@ -125,7 +146,7 @@ func guard(f Family, j *Judgement) {
 			}
 			switch {
 			case success.Verdict == Regression, success.Requests.HeadSuspect:
-				d.Verdict, d.NeedPairs = Inconclusive, 0
+				d.Verdict, d.Need = Inconclusive, nil
 				d.Reason = fmt.Sprintf("the head fails where the base does not (%s), and a failure never looks like a speed-up", s.ID)
 			case success.Verdict == Inconclusive, success.Verdict == Invalid:
 				d.Warnings = append(d.Warnings, fmt.Sprintf("success rates are %s (%s): %s", success.Verdict, s.ID, success.Reason))

@@ -110,25 +110,25 @@ func TestArithmeticOfADecision(t *testing.T) {
 	d := judgeOne(t, comparison(t, "e2el.mean", pairs))
 	// SciPy 1.17: ttest_rel on logarithms, alternative "greater", and its one-sided bounds.
 	want := map[string][2]float64{
-		"t":      {d.T, 13.366317855806246},
-		"p":      {d.P, 1.8116308249988e-04 / 2},
-		"change": {d.Change, 0.047885009539018294},
-		"lower":  {d.Lower, 0.04009672042782283},
-		"upper":  {d.Upper, 0.05573161769505665},
-		"df":     {d.DF, 4},
+		"t":      {d.Outcome.T, 13.366317855806246},
+		"p":      {d.Outcome.P, 1.8116308249988e-04 / 2},
+		"change": {d.Difference.Change, 0.047885009539018294},
+		"lower":  {d.Outcome.Interval.Lower, 0.04009672042782283},
+		"upper":  {d.Outcome.Interval.Upper, 0.05573161769505665},
+		"df":     {d.Outcome.DF, 4},
 		"level":  {d.Level, 0.05},
-		"confid": {d.Confidence, 0.90},
+		"confid": {d.Outcome.Confidence, 0.90},
 	}
 	for name, v := range want {
 		if math.Abs(v[0]-v[1]) > 1e-9*math.Max(1, math.Abs(v[1])) {
 			t.Errorf("%s = %.12g, want %.12g", name, v[0], v[1])
 		}
 	}
-	if d.PHolm != d.P || d.GroupSize != 1 || !d.Worse || d.N != 5 {
+	if d.Outcome.PHolm != d.Outcome.P || d.GroupSize != 1 || !d.Difference.Worse || d.N != 5 {
 		t.Errorf("%+v", d)
 	}
-	if ratio := d.Head/d.Base - 1; math.Abs(ratio-d.Change) > 1e-12 {
-		t.Errorf("change %g and head/base - 1 = %g differ", d.Change, ratio)
+	if ratio := d.Difference.Head/d.Difference.Base - 1; math.Abs(ratio-d.Difference.Change) > 1e-12 {
+		t.Errorf("change %g and head/base - 1 = %g differ", d.Difference.Change, ratio)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestZeroVarianceIsSaidAloud(t *testing.T) {
 				pairs = append(pairs, gates.Pair{Repeat: i, Base: base, Head: base * tt.ratio})
 			}
 			d := judgeOne(t, comparison(t, tt.metric, pairs))
-			if d.Verdict != tt.want || !d.Exact || d.SE != 0 || d.MDE != 0 {
+			if d.Verdict != tt.want || !d.Outcome.Exact || d.Outcome.SE != 0 || d.Outcome.Interval.MDE != 0 {
 				t.Errorf("%s, want %s: %+v", d.Verdict, tt.want, d)
 			}
 			if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "without spread") {
@@ -167,7 +167,7 @@ func TestZeroVarianceIsSaidAloud(t *testing.T) {
 func TestDifferenceScale(t *testing.T) {
 	c := comparison(t, "queue.mean", []gates.Pair{{1, 0, 0.10}, {2, 0.01, 0.12}, {3, 0, 0.11}, {4, 0.02, 0.11}})
 	d := judgeOne(t, c)
-	if d.Verdict != gates.Regression || math.Abs(d.Change-0.1025) > 1e-12 || math.Abs(d.Head-0.11) > 1e-12 {
+	if d.Verdict != gates.Regression || math.Abs(d.Difference.Change-0.1025) > 1e-12 || math.Abs(d.Difference.Head-0.11) > 1e-12 {
 		t.Errorf("%+v", d)
 	}
 	c.Margin = 0.5 // half a second
@@ -196,11 +196,11 @@ func TestCallersReasons(t *testing.T) {
 			if d.Verdict != tt.want || d.Reason != tt.reason {
 				t.Errorf("%s: %s", d.Verdict, d.Reason)
 			}
-			if math.Abs(d.Change-0.2) > 0.001 {
-				t.Errorf("the change is not described: %g", d.Change)
+			if math.Abs(d.Difference.Change-0.2) > 0.001 {
+				t.Errorf("the change is not described: %g", d.Difference.Change)
 			}
-			if d.Tested != (name == "descriptive") {
-				t.Errorf("tested: %v", d.Tested)
+			if (d.Outcome != nil) != (name == "descriptive") {
+				t.Errorf("tested: %v", (d.Outcome != nil))
 			}
 		})
 	}
@@ -219,14 +219,14 @@ func TestFamilyKeepsEveryMember(t *testing.T) {
 		comparison(t, "ttft.p99", ratios(1, 1.1, 1.2, 1.15)), lost, described, warned,
 	}})
 	d := j.Comparisons[0]
-	if d.GroupSize != 2 || d.PHolm != 2*d.P {
-		t.Errorf("group of %d, p %g, Holm %g", d.GroupSize, d.P, d.PHolm)
+	if d.GroupSize != 2 || d.Outcome.PHolm != 2*d.Outcome.P {
+		t.Errorf("group of %d, p %g, Holm %g", d.GroupSize, d.Outcome.P, d.Outcome.PHolm)
 	}
 	if len(j.Groups) != 1 || fmt.Sprint(j.Groups[0].IDs) != "[ttft.p99 e2el.p99]" {
 		t.Errorf("groups: %+v", j.Groups)
 	}
 	for _, alone := range j.Comparisons[2:] {
-		if alone.GroupSize != 1 || alone.PHolm != alone.P {
+		if alone.GroupSize != 1 || alone.Outcome.PHolm != alone.Outcome.P {
 			t.Errorf("%s is corrected: %+v", alone.ID, alone)
 		}
 	}
@@ -244,14 +244,14 @@ func TestSharesFormTheirOwnGroups(t *testing.T) {
 	if a, b := j.Groups[0].Alpha, j.Groups[1].Alpha; math.Abs(a-0.03) > 1e-15 || b != 0.02 {
 		t.Errorf("levels %g and %g, want 0.03 and 0.02", a, b)
 	}
-	if d := j.Comparisons[0]; d.PHolm != d.P || d.Level != 0.02 {
+	if d := j.Comparisons[0]; d.Outcome.PHolm != d.Outcome.P || d.Level != 0.02 {
 		t.Errorf("own gate: %+v", d)
 	}
 	if d := j.Comparisons[1]; d.GroupSize != 2 {
 		t.Errorf("common gate: %+v", d)
 	}
-	if d := j.Comparisons[0]; math.Abs(d.Confidence-0.9) > 1e-15 {
-		t.Errorf("pass uses the family's alpha, not the share: %g", d.Confidence)
+	if d := j.Comparisons[0]; math.Abs(d.Outcome.Confidence-0.9) > 1e-15 {
+		t.Errorf("pass uses the family's alpha, not the share: %g", d.Outcome.Confidence)
 	}
 }
 
@@ -259,14 +259,14 @@ func TestHolmCanWithholdARegression(t *testing.T) {
 	shaky := ratios(1, 1.04, 1.14, 1.05, 1.12) // p ≈ 0.01
 	alone := judgeOne(t, comparison(t, "ttft.p99", shaky))
 	if alone.Verdict != gates.Regression {
-		t.Fatalf("alone: %s, p = %g", alone.Verdict, alone.P)
+		t.Fatalf("alone: %s, p = %g", alone.Verdict, alone.Outcome.P)
 	}
 	f := gates.Family{Comparisons: []gates.Comparison{comparison(t, "ttft.p99", shaky)}}
 	for _, m := range metric.Groups()[1].Metrics[:5] {
 		f.Comparisons = append(f.Comparisons, comparison(t, m.ID, ratios(1, 1.01, 0.99, 1.02, 0.98)))
 	}
 	d := judge(t, f).Comparisons[0]
-	if d.Verdict != gates.Inconclusive || d.PHolm <= 0.05 || d.NeedPairs <= d.N {
+	if d.Verdict != gates.Inconclusive || d.Outcome.PHolm <= 0.05 || needPairs(d) <= d.N {
 		t.Errorf("in a family of 6: %+v", d)
 	}
 	if !strings.Contains(d.Reason, "after Holm over 6 comparisons; about") {
@@ -277,11 +277,11 @@ func TestHolmCanWithholdARegression(t *testing.T) {
 func TestPassAlphaOfALaterAttempt(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1.035, 1.01, 1.02, 1.03))
 	if d := judgeOne(t, c); d.Verdict != gates.Pass {
-		t.Fatalf("first attempt: %s, upper %g", d.Verdict, d.Upper)
+		t.Fatalf("first attempt: %s, upper %g", d.Verdict, d.Outcome.Interval.Upper)
 	}
 	d := judge(t, gates.Family{Alpha: 0.05, PassAlpha: 0.05 / 20, Comparisons: []gates.Comparison{c}}).Comparisons[0]
-	if d.Verdict != gates.Inconclusive || d.Upper < 0.05 || math.Abs(d.Confidence-0.995) > 1e-12 {
-		t.Errorf("attempt 20: %s, upper %g, confidence %g", d.Verdict, d.Upper, d.Confidence)
+	if d.Verdict != gates.Inconclusive || d.Outcome.Interval.Upper < 0.05 || math.Abs(d.Outcome.Confidence-0.995) > 1e-12 {
+		t.Errorf("attempt 20: %s, upper %g, confidence %g", d.Verdict, d.Outcome.Interval.Upper, d.Outcome.Confidence)
 	}
 }
 
@@ -317,4 +317,28 @@ func TestAFarBaseIsNamed(t *testing.T) {
 	if d.Verdict != gates.Inconclusive || !slices.Contains(d.Warnings, want) {
 		t.Errorf("%s: %q", d.Verdict, d.Warnings)
 	}
+}
+
+// needPairs is the number of repeats that would decide, 0 for none.
+func needPairs(d gates.Decision) int {
+	if d.Need == nil || d.Need.Sessions {
+		return 0
+	}
+	return d.Need.N
+}
+
+// needSessions is the number of sessions that would decide, 0 for none.
+func needSessions(d gates.Decision) int {
+	if d.Need == nil || !d.Need.Sessions {
+		return 0
+	}
+	return d.Need.N
+}
+
+// lookOf is the number of repeats at the look of a decision, 0 without one.
+func lookOf(d gates.Decision) int {
+	if d.Look == nil {
+		return 0
+	}
+	return d.Look.Repeats
 }

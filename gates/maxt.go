@@ -24,7 +24,7 @@ func maxT(block []*entry, seed uint64) {
 	var repeats []int
 	for _, e := range block {
 		e.PHolm, e.PBetterHolm = 1, 1
-		if e.Tested {
+		if e.tested {
 			repeats = append(repeats, e.sample.repeats...)
 		}
 	}
@@ -77,7 +77,7 @@ type flippable struct {
 func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 	b := &stepDown{}
 	for _, e := range block {
-		if !e.Tested || e.rejected == rejection {
+		if !e.tested || e.rejected == rejection {
 			continue
 		}
 		m := flippable{entry: e, d: make([]float64, len(repeats)), n: float64(len(e.sample.Differences))}

@@ -143,7 +143,7 @@ func moderate(entries []*entry, set Settings) {
 	var metrics []string
 	byMetric := map[string][]*entry{}
 	for _, e := range entries {
-		if e.test == nil || !e.test.moderates || !e.Tested || e.Exact {
+		if e.test == nil || !e.test.moderates || !e.tested || e.Exact {
 			continue
 		}
 		if byMetric[e.Metric.ID] == nil {

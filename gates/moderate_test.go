@@ -61,8 +61,8 @@ func TestModerationHoldsTheLevel(t *testing.T) {
 			for range trials {
 				any := false
 				for _, d := range judge(t, s.session(12, n, tt.sd, tt.rho, 0)).Comparisons {
-					any = any || d.PHolm <= d.Level
-					if d.Moderated != nil {
+					any = any || d.Outcome.PHolm <= d.Level
+					if d.Outcome.Moderated != nil {
 						moderated++
 					}
 				}
@@ -106,16 +106,16 @@ func TestModerationIsRefusedWhereItWouldMislead(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, d := range judge(t, tt.family).Comparisons {
-			if d.Moderated != nil || d.DF != float64(d.N-1) || !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
-				t.Errorf("%s: df %g, %+v, warnings %q", name, d.DF, d.Moderated, d.Warnings)
+			if d.Outcome.Moderated != nil || d.Outcome.DF != float64(d.N-1) || !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
+				t.Errorf("%s: df %g, %+v, warnings %q", name, d.Outcome.DF, d.Outcome.Moderated, d.Warnings)
 			}
 		}
 	}
 	// A wild cell leaves the others next to nothing to share.
 	wild := s.session(12, 8, func(cell int) float64 { return []float64{0.001, 0.3}[cell/11] }, 0, 0)
 	for _, d := range judge(t, wild).Comparisons {
-		if d.Moderated == nil || d.Moderated.PriorDF > 1 || d.DF > 7.4 {
-			t.Errorf("df %g, %+v", d.DF, d.Moderated)
+		if d.Outcome.Moderated == nil || d.Outcome.Moderated.PriorDF > 1 || d.Outcome.DF > 7.4 {
+			t.Errorf("df %g, %+v", d.Outcome.DF, d.Outcome.Moderated)
 		}
 	}
 	// The same data in two gates are one cell.
@@ -124,18 +124,18 @@ func TestModerationIsRefusedWhereItWouldMislead(t *testing.T) {
 		c.ID += " again"
 		f.Comparisons = append(f.Comparisons, c)
 	}
-	if d := judge(t, f).Comparisons[0]; d.Moderated != nil {
+	if d := judge(t, f).Comparisons[0]; d.Outcome.Moderated != nil {
 		t.Error("5 cells were counted twice")
 	}
 }
 
 func TestModerationSaysWhatItDid(t *testing.T) {
 	d := judge(t, newSimulator(34).session(12, 4, constant(0.02), 0, 0)).Comparisons[0]
-	m := d.Moderated
-	if m == nil || m.Cells != 12 || m.PriorSD < 0.01 || m.PriorSD > 0.04 || !(m.PriorDF > 0) || !(d.DF > 3) {
-		t.Errorf("df %g, %+v", d.DF, m)
+	m := d.Outcome.Moderated
+	if m == nil || m.Cells != 12 || m.PriorSD < 0.01 || m.PriorSD > 0.04 || !(m.PriorDF > 0) || !(d.Outcome.DF > 3) {
+		t.Errorf("df %g, %+v", d.Outcome.DF, m)
 	}
-	if d.T != d.D/d.SE || d.DF > 3+m.PriorDF {
+	if d.Outcome.T != d.Outcome.D/d.Outcome.SE || d.Outcome.DF > 3+m.PriorDF {
 		t.Errorf("%+v", d)
 	}
 }

@@ -22,11 +22,11 @@ func TestTheRepeatsThatWouldDecideDoSo(t *testing.T) {
 			pairs := c.Pairs
 			c.Pairs = pairs[:n]
 			d := judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}).Comparisons[0]
-			if d.Verdict != gates.Inconclusive || d.NeedPairs == 0 || d.NeedPairs > len(pairs) {
+			if d.Verdict != gates.Inconclusive || needPairs(d) == 0 || needPairs(d) > len(pairs) {
 				continue
 			}
 			here++
-			c.Pairs = pairs[:d.NeedPairs]
+			c.Pairs = pairs[:needPairs(d)]
 			if judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}).Comparisons[0].Verdict != gates.Inconclusive {
 				rightHere++
 			}

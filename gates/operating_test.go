@@ -430,7 +430,10 @@ func coverage() chart {
 				}
 				return gates.Family{Alpha: 0.05, PassAlpha: 0.025, Comparisons: []gates.Comparison{c}}
 			})
-			covers := func(e ending) bool { d := e.first(); return d.Lower <= change && change <= d.Upper }
+			covers := func(e ending) bool {
+				d := e.first()
+				return d.Outcome.Interval.Lower <= change && change <= d.Outcome.Interval.Upper
+			}
 			l.cells = append(l.cells, cell{sc, covers, bound{least: 93, most: 97}})
 		}
 		c.lines = append(c.lines, l)
@@ -460,7 +463,7 @@ func drift() chart {
 			}
 			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}
 		})
-		rejected := func(e ending) bool { return e.first().PHolm <= e.first().Level }
+		rejected := func(e ending) bool { return e.first().Outcome.PHolm <= e.first().Level }
 		c.lines = append(c.lines, line{fmt.Sprint(n), []cell{{sc, rejected, atMostPercent(7)}}})
 	}
 	return c

@@ -34,11 +34,11 @@ func TestStoredBaselines(t *testing.T) {
 			if d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) {
 				t.Errorf("%s: %s, want %s: …%s…", d.Verdict, d.Reason, tt.want, tt.reason)
 			}
-			if d.NeedPairs != 0 {
-				t.Errorf("%d repeats are advised; only sessions help", d.NeedPairs)
+			if needPairs(d) != 0 {
+				t.Errorf("%d repeats are advised; only sessions help", needPairs(d))
 			}
-			if tt.want == gates.Inconclusive && len(tt.history) >= gates.MinSessions && d.NeedSessions < 2 {
-				t.Errorf("%d sessions are advised", d.NeedSessions)
+			if tt.want == gates.Inconclusive && len(tt.history) >= gates.MinSessions && needSessions(d) < 2 {
+				t.Errorf("%d sessions are advised", needSessions(d))
 			}
 		})
 	}
@@ -63,12 +63,12 @@ func TestSessionsAreJudgedOnceWhenTheSequenceEnds(t *testing.T) {
 	}
 	p = advance(t, gates.Sequence{Family: f, Ended: true})
 	d := p.Judgement.Comparisons[0]
-	if d.Verdict != gates.Regression || d.Confidence != 1-2*0.05 || d.Look != 6 {
-		t.Errorf("%s with confidence %g at look %d: %s", d.Verdict, d.Confidence, d.Look, d.Reason)
+	if d.Verdict != gates.Regression || d.Outcome.Confidence != 1-2*0.05 || lookOf(d) != 6 {
+		t.Errorf("%s with confidence %g at look %d: %s", d.Verdict, d.Outcome.Confidence, lookOf(d), d.Reason)
 	}
 	// Its level is that of one look, 0.05/2, said on the scale of the looks' 0.0125.
-	if want := min(1, 2*d.P*d.Level/0.05); math.Abs(d.PHolm-want) > 1e-15 {
-		t.Errorf("p = %g, adjusted %g, want %g", d.P, d.PHolm, want)
+	if want := min(1, 2*d.Outcome.P*d.Level/0.05); math.Abs(d.Outcome.PHolm-want) > 1e-15 {
+		t.Errorf("p = %g, adjusted %g, want %g", d.Outcome.P, d.Outcome.PHolm, want)
 	}
 	// A file of stored baselines only needs no second look.
 	f.Comparisons = f.Comparisons[:1]

@@ -71,7 +71,7 @@ func TestPropertyUnitsDoNotMatter(t *testing.T) {
 			}
 		}
 		after := judge(t, f)
-		if diff := cmp.Diff(before, after, approximately, cmpopts.IgnoreFields(gates.Decision{}, "Base", "Head")); diff != "" {
+		if diff := cmp.Diff(before, after, approximately, cmpopts.IgnoreFields(gates.Difference{}, "Base", "Head")); diff != "" {
 			rt.Error(diff)
 		}
 	})
@@ -115,7 +115,7 @@ func TestPropertySwappingSidesMirrorsTheVerdict(t *testing.T) {
 			if _, decided := mirror[b.Verdict]; !decided && mirror[a.Verdict] != "" {
 				rt.Errorf("%s was %s and is %s with the sides swapped", b.ID, b.Verdict, a.Verdict)
 			}
-			if math.Abs(a.P-b.PBetter) > 1e-9 || math.Abs(a.PHolm-b.PBetterHolm) > 1e-9 {
+			if math.Abs(a.Outcome.P-b.Outcome.PBetter) > 1e-9 || math.Abs(a.Outcome.PHolm-b.Outcome.PBetterHolm) > 1e-9 {
 				rt.Errorf("%s: p values are not mirrored: %+v %+v", b.ID, b, a)
 			}
 		}
@@ -193,13 +193,13 @@ func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
 		before := judge(t, f).Comparisons
 		for i, d := range before {
 			c := &f.Comparisons[i]
-			c.Pairs = append(slices.Clone(c.Pairs), gates.Pair{Repeat: 100, Base: 1, Head: 1 + d.Change})
+			c.Pairs = append(slices.Clone(c.Pairs), gates.Pair{Repeat: 100, Base: 1, Head: 1 + d.Difference.Change})
 		}
 		for i, after := range judge(t, f).Comparisons {
 			was := before[i]
 			decided[was.Verdict]++
-			if math.Abs(after.Change-was.Change) > 1e-9 {
-				rt.Fatalf("%s: the mean moved from %g to %g", was.ID, was.Change, after.Change)
+			if math.Abs(after.Difference.Change-was.Difference.Change) > 1e-9 {
+				rt.Fatalf("%s: the mean moved from %g to %g", was.ID, was.Difference.Change, after.Difference.Change)
 			}
 			stands := after.Verdict == was.Verdict || was.Verdict == gates.Inconclusive || was.Verdict == gates.Pass && after.Verdict == gates.Improvement
 			if !stands {
@@ -217,30 +217,30 @@ func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
 func TestPropertyVerdictsKeepTheirPromises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawFamily(t, rt)
-		for _, d := range judge(t, f).Comparisons {
-			m := math.Log1p(d.Margin)
+		for i, d := range judge(t, f).Comparisons {
+			m := math.Log1p(f.Comparisons[i].Margin)
 			switch d.Verdict {
 			case gates.Regression:
-				if d.D < m-1e-12 || d.PHolm > d.Level {
+				if d.Outcome.D < m-1e-12 || d.Outcome.PHolm > d.Level {
 					rt.Errorf("regression without grounds: %+v", d)
 				}
 			case gates.Improvement:
-				if d.D > -m+1e-12 || d.PBetterHolm > d.Level {
+				if d.Outcome.D > -m+1e-12 || d.Outcome.PBetterHolm > d.Level {
 					rt.Errorf("improvement without grounds: %+v", d)
 				}
-				upper := math.Log1p(d.Upper) // of d: the other end where higher is better
+				upper := math.Log1p(d.Outcome.Interval.Upper) // of d: the other end where higher is better
 				if d.Metric.Direction == metric.HigherIsBetter {
-					upper = -math.Log1p(d.Lower)
+					upper = -math.Log1p(d.Outcome.Interval.Lower)
 				}
 				if upper >= m {
 					rt.Errorf("improvement that does not pass: %+v", d)
 				}
 			case gates.Inconclusive:
-				if d.NeedPairs != 0 && d.NeedPairs <= d.N {
-					rt.Errorf("%d of %d pairs would decide: %+v", d.NeedPairs, d.N, d)
+				if needPairs(d) != 0 && needPairs(d) <= d.N {
+					rt.Errorf("%d of %d pairs would decide: %+v", needPairs(d), d.N, d)
 				}
 			}
-			if d.Reason == "" || d.Lower > d.Change+1e-12 || d.Upper < d.Change-1e-12 || d.MDE < 0 {
+			if d.Reason == "" || d.Outcome.Interval.Lower > d.Difference.Change+1e-12 || d.Outcome.Interval.Upper < d.Difference.Change-1e-12 || d.Outcome.Interval.MDE < 0 {
 				rt.Errorf("%+v", d)
 			}
 		}

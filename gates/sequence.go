@@ -154,11 +154,13 @@ func (c *course) look(k, n int, end bool) {
 		if _, decided := c.final[e.ID]; decided {
 			continue
 		}
-		e.Look = n
+		if n > 0 {
+			e.Look = &Look{Repeats: n}
+		}
 		isMetric := i < len(f.Comparisons)
 		switch {
 		case e.Verdict == Regression, isMetric && (e.Verdict == Pass || e.Verdict == Improvement):
-			c.final[e.ID] = e.Decision
+			c.final[e.ID] = e.decision()
 		case e.Verdict == Inconclusive && (!isMetric || f.Comparisons[i].waits()):
 			c.open = append(c.open, e.ID)
 		}
@@ -171,27 +173,29 @@ func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design
 // judgement sets the final decisions in their places.
 func (c *course) judgement() Judgement {
 	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil, c.plan)
+	decisions := make([]Decision, len(c.entries))
 	for i, e := range c.entries {
 		d, decided := c.final[e.ID]
-		if decided {
-			e.Decision = d
-			if i < len(c.Family.Comparisons) {
-				e.warnOfInvalid(c.Family.Comparisons[i].Invalid)
-			}
+		switch {
+		case !decided:
+			d = e.decision()
+		case i < len(c.Family.Comparisons):
+			d.warnOfInvalid(c.Family.Comparisons[i].Invalid)
 		}
-		if now := all[i].Decision; now.N > e.N && e.Requests == nil {
-			e.Later = &Estimate{N: now.N, Base: now.Base, Head: now.Head, Change: now.Change, Lower: now.Lower, Upper: now.Upper}
+		if now := all[i]; now.N > d.N && d.Look != nil && d.Requests == nil {
+			d.Look.Later = &Estimate{N: now.N, Difference: now.Difference, Interval: now.Interval}
 		}
+		decisions[i] = d
 	}
-	j := assemble(c.Family, c.entries, c.groups)
+	j := assemble(c.Family, decisions, c.groups)
 	guard(c.Family, &j)
 	return j
 }
 
 // warnOfInvalid adds what was seen after the look that decided the comparison.
-func (e *entry) warnOfInvalid(invalid string) {
+func (d *Decision) warnOfInvalid(invalid string) {
 	if invalid != "" {
-		e.Warnings = append(slices.Clone(e.Warnings), fmt.Sprintf("decided after %s, before this was seen: %s", repeats(e.Look), invalid))
+		d.Warnings = append(slices.Clone(d.Warnings), fmt.Sprintf("decided after %s, before this was seen: %s", repeats(d.Look.Repeats), invalid))
 	}
 }
 

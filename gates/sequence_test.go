@@ -99,15 +99,15 @@ func TestTheFirstCrossingIsFinal(t *testing.T) {
 	turning := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.10, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90, 0.90))
 	p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: []gates.Comparison{turning, restless(t, "ttft.p50", 12)}}})
 	d := p.Judgement.Comparisons[0]
-	if d.Verdict != gates.Regression || d.Look != 4 || d.N != 4 || math.Abs(d.Change-0.10) > 0.001 {
-		t.Errorf("%s at look %d with n = %d and %+.3f: %s", d.Verdict, d.Look, d.N, d.Change, d.Reason)
+	if d.Verdict != gates.Regression || lookOf(d) != 4 || d.N != 4 || math.Abs(d.Difference.Change-0.10) > 0.001 {
+		t.Errorf("%s at look %d with n = %d and %+.3f: %s", d.Verdict, lookOf(d), d.N, d.Difference.Change, d.Reason)
 	}
-	if d.Later == nil || d.Later.N != 12 || d.Later.Change > 0 {
-		t.Errorf("later data are not shown: %+v", d.Later)
+	if d.Look.Later == nil || d.Look.Later.N != 12 || d.Look.Later.Change > 0 {
+		t.Errorf("later data are not shown: %+v", d.Look.Later)
 	}
 	first, last := fiveLooks.Level(0, 0.05, 2), fiveLooks.Last(0.05, 2)
-	if d.Level != first || d.GroupSize != 2 || d.Confidence != 1-2*first {
-		t.Errorf("level %g in a group of %d, confidence %g", d.Level, d.GroupSize, d.Confidence)
+	if d.Level != first || d.GroupSize != 2 || d.Outcome.Confidence != 1-2*first {
+		t.Errorf("level %g in a group of %d, confidence %g", d.Level, d.GroupSize, d.Outcome.Confidence)
 	}
 	if g := p.Judgement.Groups[0]; g.Alpha != 0.05 || g.Level != last {
 		t.Errorf("%+v", g)
@@ -120,8 +120,8 @@ func TestTheFirstCrossingIsFinal(t *testing.T) {
 func TestLooksThatWereNotTakenDoNotCount(t *testing.T) {
 	turning := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.10, 0.90, 0.90, 0.90, 0.90))
 	p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: []gates.Comparison{turning}}, Taken: []int{8}, Ended: true})
-	if d := p.Judgement.Comparisons[0]; d.Verdict != gates.Inconclusive || d.Look != 8 || !slices.Equal(p.Taken, []int{8}) {
-		t.Errorf("%s at look %d, taken %v", d.Verdict, d.Look, p.Taken)
+	if d := p.Judgement.Comparisons[0]; d.Verdict != gates.Inconclusive || lookOf(d) != 8 || !slices.Equal(p.Taken, []int{8}) {
+		t.Errorf("%s at look %d, taken %v", d.Verdict, lookOf(d), p.Taken)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestAFinalPassIsTakenBackByFailures(t *testing.T) {
 	}
 	p := advance(t, gates.Sequence{Family: f, Ended: true})
 	d, s := p.Judgement.Comparisons[0], p.Judgement.Success[0]
-	if s.Verdict != gates.Inconclusive || s.Look != 8 {
-		t.Errorf("success: %s at look %d", s.Verdict, s.Look)
+	if s.Verdict != gates.Inconclusive || lookOf(s) != 8 {
+		t.Errorf("success: %s at look %d", s.Verdict, lookOf(s))
 	}
 	if d.Verdict != gates.Inconclusive || !strings.Contains(d.Reason, "never looks like a speed-up") {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
@@ -195,7 +195,7 @@ func TestPropertyDecisionsStand(t *testing.T) {
 					continue
 				}
 				after := whole.Judgement.Comparisons[i]
-				d.Later, after.Later = nil, nil
+				d.Look.Later, after.Look.Later = nil, nil
 				if diff := cmp.Diff(d, after); diff != "" {
 					rt.Fatalf("%s with %d repeats, then %s", d.ID, n, diff)
 				}
@@ -221,7 +221,7 @@ func TestPropertyOneLookIsAJudgement(t *testing.T) {
 		once := judge(t, f)
 		p := advance(t, gates.Sequence{Family: f, Looks: gates.Looks{n}})
 		for i, d := range p.Judgement.Comparisons {
-			d.Look = 0
+			d.Look = nil
 			if diff := cmp.Diff(once.Comparisons[i], d); diff != "" {
 				rt.Fatal(diff)
 			}

@@ -36,8 +36,8 @@ func TestExtendingKeepsWhatWasDecided(t *testing.T) {
 			continue
 		}
 		decided++
-		if later.Verdict != first.Verdict || later.Look != first.Look || later.Confidence != first.Confidence {
-			t.Errorf("%s at look %d became %s at look %d", first.Verdict, first.Look, later.Verdict, later.Look)
+		if later.Verdict != first.Verdict || lookOf(later) != lookOf(first) || later.Outcome.Confidence != first.Outcome.Confidence {
+			t.Errorf("%s at look %d became %s at look %d", first.Verdict, lookOf(first), later.Verdict, lookOf(later))
 		}
 	}
 	if decided < 20 {

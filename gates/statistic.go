@@ -114,17 +114,19 @@ func (r TTest) statistic(critical float64) Statistic {
 
 // apply fills a statistic into the decision.
 func (e *entry) apply(s Statistic) {
-	e.Tested, e.stat = true, s
+	e.tested, e.stat = true, s
 	e.D, e.SE, e.DF, e.T, e.Exact = s.Shift, s.SE, s.DF, s.T, s.Exact
 	e.P, e.PBetter = s.Greater, s.Less
 	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
 	e.Worse = e.D > e.sample.Floor
-	e.Unbounded = math.IsInf(s.Lower, 0) || math.IsInf(s.Upper, 0)
 	lower, upper := s.Lower, s.Upper
 	if e.Metric.Direction == metric.HigherIsBetter {
 		lower, upper = -upper, -lower
 	}
-	e.Lower, e.Upper = finite(e.Metric.Scale, lower), finite(e.Metric.Scale, upper)
+	e.Interval = &Interval{
+		Lower: finite(e.Metric.Scale, lower), Upper: finite(e.Metric.Scale, upper),
+		Unbounded: math.IsInf(lower, 0) || math.IsInf(upper, 0),
+	}
 }
 
 // finite is fromScale for bounds, with the ends of the scale for infinities.

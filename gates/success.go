@@ -18,17 +18,17 @@ func count(s Success, alpha float64) *entry {
 	base, head := tally(s.Base, alpha), tally(s.Head, alpha)
 	e := &entry{
 		Decision: Decision{
-			ID: s.ID, Gate: s.Gate, Metric: rate, N: len(fractions(s)), Confidence: 1 - 2*alpha,
-			P: 1, PHolm: 1, PBetter: 1, PBetterHolm: 1,
+			ID: s.ID, Gate: s.Gate, Metric: rate, N: len(fractions(s)),
 			Requests: &Requests{Base: base, Head: head},
 		},
+		Outcome:  untested(alpha),
 		share:    s.Alpha,
 		inFamily: s.CanFail,
 	}
 	if base.Sent == 0 || head.Sent == 0 {
 		return e
 	}
-	e.Tested = true
+	e.described, e.tested = true, true
 	e.Base, e.Head = 1-base.fraction(), 1-head.fraction()
 	e.D = head.fraction() - base.fraction()
 	e.Change, e.Worse = -e.D, e.D > 0
@@ -171,7 +171,7 @@ func (s Success) decide(e *entry) {
 func (e *entry) suspect() bool {
 	base, head := e.Requests.Base, e.Requests.Head
 	return head.ServerFailed >= twice && head.ServerFailed > base.ServerFailed ||
-		e.Tested && e.Worse && head.WithFailures >= twice && e.fisher <= e.Level
+		e.tested && e.Worse && head.WithFailures >= twice && e.fisher <= e.Level
 }
 
 // requests decides on requests that failed. There is no margin: a head that fails more
@@ -180,7 +180,7 @@ func requests(e *entry) {
 	base, head := e.Requests.Base, e.Requests.Head
 	counts := fmt.Sprintf("%d of %d requests of the head failed, %d of %d of the base", head.Failed, head.Sent, base.Failed, base.Sent)
 	switch {
-	case !e.Tested:
+	case !e.tested:
 		e.settle(Missing, "no requests were sent on both sides")
 	case e.significantlyWorse():
 		e.settle(Regression, counts+": significantly more after Holm, run by run")

@@ -62,7 +62,7 @@ func TestSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := judgeSuccess(t, tt.base, tt.head)
 			if d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) {
-				t.Errorf("%s: %s (p = %g), want %s: …%s…", d.Verdict, d.Reason, d.P, tt.want, tt.reason)
+				t.Errorf("%s: %s (p = %g), want %s: …%s…", d.Verdict, d.Reason, d.Outcome.P, tt.want, tt.reason)
 			}
 			if d.Infrastructure != (tt.want == gates.Invalid) {
 				t.Errorf("infrastructure: %v", d.Infrastructure)
@@ -84,7 +84,7 @@ func TestSuccessCounts(t *testing.T) {
 	if err != nil || lower != l || upper != u {
 		t.Errorf("interval %g … %g, want %g … %g (%v)", lower, upper, l, u, err)
 	}
-	if d.Head != 1-6.0/2000 || d.Base != 1 || d.Metric.ID != "success.rate" {
+	if d.Difference.Head != 1-6.0/2000 || d.Difference.Base != 1 || d.Metric.ID != "success.rate" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -92,14 +92,14 @@ func TestSuccessCounts(t *testing.T) {
 func TestSuccessIsPartOfTheFamily(t *testing.T) {
 	f := gates.Family{Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: side(3, 4, 3), CanFail: true}}}
 	if d := judge(t, f).Success[0]; d.Verdict != gates.Regression {
-		t.Fatalf("alone: %s, p = %g", d.Verdict, d.P)
+		t.Fatalf("alone: %s, p = %g", d.Verdict, d.Outcome.P)
 	}
 	for _, id := range []string{"ttft.p50", "ttft.p90", "ttft.p95", "ttft.p99", "tpot.p50", "tpot.p99", "itl.p99"} {
 		f.Comparisons = append(f.Comparisons, comparison(t, id, ratios(1, 1.01, 0.99, 1.02)))
 	}
 	d := judge(t, f).Success[0]
 	if d.Verdict != gates.Inconclusive || d.GroupSize != 8 {
-		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.PHolm)
+		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.Outcome.PHolm)
 	}
 }
 

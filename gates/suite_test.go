@@ -32,15 +32,15 @@ func TestASuiteFindsWhatAllCellsShare(t *testing.T) {
 	s := newSimulator(41)
 	j := judge(t, withSuite(t, s.cells(30, 6, math.Log(1.025), 0.02)))
 	suite := j.Comparisons[30]
-	if suite.Verdict != gates.Regression || math.Abs(suite.Change-0.025) > 0.005 {
-		t.Errorf("suite: %s, %+.3f: %s", suite.Verdict, suite.Change, suite.Reason)
+	if suite.Verdict != gates.Regression || math.Abs(suite.Difference.Change-0.025) > 0.005 {
+		t.Errorf("suite: %s, %+.3f: %s", suite.Verdict, suite.Difference.Change, suite.Reason)
 	}
 	if math.Abs(suite.Level-0.01) > 1e-15 || suite.GroupSize != 1 {
 		t.Errorf("level %g of %d", suite.Level, suite.GroupSize)
 	}
 	for _, d := range j.Comparisons[:30] {
 		if d.Verdict == gates.Regression {
-			t.Errorf("%s: %s with %+.3f", d.ID, d.Verdict, d.Change)
+			t.Errorf("%s: %s with %+.3f", d.ID, d.Verdict, d.Difference.Change)
 		}
 		if math.Abs(d.Level-0.04) > 1e-15 || d.GroupSize != 30 {
 			t.Errorf("%s: level %g of %d", d.ID, d.Level, d.GroupSize)
@@ -54,8 +54,8 @@ func TestTheRatioOfASuiteIsTheRatioOfGeometricMeans(t *testing.T) {
 	b.ID = "other cell"
 	d := judge(t, withSuite(t, []gates.Comparison{a, b})).Comparisons[2]
 	want := math.Sqrt(math.Sqrt(1.1*1.0)*math.Sqrt(1.2*0.95)) - 1
-	if d.N != 2 || math.Abs(d.Change-want) > 1e-12 {
-		t.Errorf("%+.6f of %d repeats, want %+.6f of the 2 that both have", d.Change, d.N, want)
+	if d.N != 2 || math.Abs(d.Difference.Change-want) > 1e-12 {
+		t.Errorf("%+.6f of %d repeats, want %+.6f of the 2 that both have", d.Difference.Change, d.N, want)
 	}
 }
 

@@ -32,26 +32,37 @@ func fill(d *result.Decision, from gates.Decision, alpha float64) {
 	d.Verdict, d.Reason = result.Verdict(from.Verdict), from.Reason
 	d.Warnings = append(d.Warnings, from.Warnings...)
 	d.N = from.N
-	d.BaseValue, d.HeadValue, d.Change = measured(from.N, from.Base), measured(from.N, from.Head), measured(from.N, from.Change)
+	if sides := from.Difference; sides != nil {
+		d.BaseValue, d.HeadValue, d.Change = &sides.Base, &sides.Head, &sides.Change
+	}
 	d.Infrastructure = from.Infrastructure
 	if d.Kind == result.KindSuccess {
 		d.Margin = 0
 	}
-	d.Look, d.Later = from.Look, later(from.Later)
+	if look := from.Look; look != nil {
+		d.Look, d.Later = look.Repeats, later(look.Later)
+	}
 	if d.Later != nil {
 		markLater(d.Pairs, from.N)
 	}
-	if !from.Tested {
-		return
+	if need := from.Need; need != nil && !need.Sessions {
+		d.NeedPairs = need.N
 	}
-	if level := (1 - from.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
+	if from.Outcome != nil {
+		fillOutcome(d, from, alpha)
+	}
+}
+
+// fillOutcome writes what the test found.
+func fillOutcome(d *result.Decision, from gates.Decision, alpha float64) {
+	found := from.Outcome
+	if level := (1 - found.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
 		d.Level, d.HolmLevel = level, from.Level
 	}
-	d.P, d.PHolm, d.Moderated = &from.P, &from.PHolm, from.Moderated != nil
-	d.NeedPairs = from.NeedPairs
-	if from.Requests == nil {
-		d.Lower, d.Upper = &from.Lower, &from.Upper
-		d.Detectable = finite(from.MDE)
+	d.P, d.PHolm, d.Moderated = &found.P, &found.PHolm, found.Moderated != nil
+	if in := found.Interval; in != nil {
+		d.Lower, d.Upper = &in.Lower, &in.Upper
+		d.Detectable = finite(in.MDE)
 	}
 }
 
@@ -67,15 +78,11 @@ func later(e *gates.Estimate) *result.Estimate {
 	if e == nil {
 		return nil
 	}
-	return &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change, Lower: finiteOrNil(e.Lower), Upper: finiteOrNil(e.Upper)}
-}
-
-// measured is a value over n pairs; without pairs one that is 0 is none.
-func measured(n int, value float64) *float64 {
-	if n == 0 && value == 0 {
-		return nil
+	out := &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change}
+	if e.Interval != nil {
+		out.Lower, out.Upper = finiteOrNil(e.Interval.Lower), finiteOrNil(e.Interval.Upper)
 	}
-	return &value
+	return out
 }
 
 func finiteOrNil(v float64) *float64 {

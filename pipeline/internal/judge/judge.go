@@ -191,7 +191,7 @@ func (c *collector) decide() error {
 	for i, d := range j.Comparisons {
 		at := c.at(c.comparisons[i])
 		fill(at, d, c.plan.Alpha)
-		if d.Tested && c.plan.HasSuites() { // the gates' shares are no longer all there is
+		if d.Outcome != nil && c.plan.HasSuites() { // the gates' shares are no longer all there is
 			at.HolmLevel = d.Level
 		}
 		c.applyShortage(c.comparisons[i])

@@ -318,7 +318,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	}
 	want := result.Decision{Kind: d.Kind, Margin: d.Margin, Pairs: slices.Clone(d.Pairs)}
 	fill(&want, from, v.doc.Alpha)
-	if from.Tested && v.suites && d.Kind == result.KindMetric {
+	if from.Outcome != nil && v.suites && d.Kind == result.KindMetric {
 		want.HolmLevel = from.Level
 	}
 	if d.Verdict != want.Verdict || d.Infrastructure != want.Infrastructure {
