@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/servegate/pipeline/gates"
@@ -100,7 +102,7 @@ func (v *view) sums(r verdictRow) []sum {
 		formula = "−(" + formula + ")"
 	}
 	sums := []sum{
-		{"d", "of each repeat: " + formula + ", worse is positive", count(t.N, "value")},
+		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(t.N, "value")},
 		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Mean))), digits(t.Mean)},
 	}
 	if t.Exact {
@@ -115,16 +117,16 @@ func (v *view) sums(r verdictRow) []sum {
 }
 
 // testSums are those of the test itself.
-func (v *view) testSums(r verdictRow, s scale, t gates.TTest) []sum {
+func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.TTest) []sum {
 	switch {
 	case r.d.P == nil:
-		return []sum{{"p", "not tested, see the reason; the figures only describe", none}}
+		return []sum{{"p", "not tested, see the reason; the figures only describe", humanize.None}}
 	case t.Exact:
 		return nil
 	}
 	sums := []sum{
 		{"t", "d̄ / SE", digits(t.T)},
-		{"df", "degrees of freedom: n − 1", exact(t.DF)},
+		{"df", "degrees of freedom: n − 1", humanize.Exact(t.DF)},
 		{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
 	}
 	if !near(*r.d.P, t.Greater) {
@@ -135,13 +137,13 @@ func (v *view) testSums(r verdictRow, s scale, t gates.TTest) []sum {
 
 // storedSums are those of a decision that is not a paired t-test: what the document says
 // of it.
-func (v *view) storedSums(r verdictRow, s scale) []sum {
+func (v *view) storedSums(r verdictRow, s humanize.Scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.P != nil {
 		sums = append(sums, sum{"p", "one-sided, against “nothing got worse”", smallP(*d.P)})
 	}
-	if text := intervalText(d, s); text != none {
+	if text := intervalText(d, s); text != humanize.None {
 		sums = append(sums, sum{"interval", intervalName(v.decisionLevel(r)), text})
 	}
 	if len(sums) == 0 {
@@ -151,24 +153,24 @@ func (v *view) storedSums(r verdictRow, s scale) []sum {
 }
 
 // changeWords is a change as the table shows it.
-func (v *view) changeWords(d *result.Decision, s scale, change float64) string {
+func (v *view) changeWords(d *result.Decision, s humanize.Scale, change float64) string {
 	c := *d
 	c.Change = &change
 	return changeText(&c, s)
 }
 
 // intervalSum is how far the bounds are from the estimate.
-func (v *view) intervalSum(r verdictRow, s scale, t gates.TTest) sum {
+func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.TTest) sum {
 	text := intervalText(r.d, s)
 	level := v.decisionLevel(r)
 	meaning := "each end is a one-sided bound"
 	if level > 0 && level < 0.5 {
-		meaning += " at " + plainPercent(1-level)
+		meaning += " at " + humanize.PlainPercent(1-level)
 		q := -distuv.StudentsT{Sigma: 1, Nu: t.DF}.Quantile(level)
 		lower, upper := changeOf(r.d, t.Mean-worseSign(r.d)*q*t.SE), changeOf(r.d, t.Mean+worseSign(r.d)*q*t.SE)
 		if r.d.Lower != nil && r.d.Upper != nil && near(*r.d.Lower, lower) && near(*r.d.Upper, upper) {
 			meaning = fmt.Sprintf("d̄ ± %s · SE, turned back into changes; %s (%s is that point of t with %s)",
-				digits(q), meaning, digits(q), "df = "+exact(t.DF))
+				digits(q), meaning, digits(q), "df = "+humanize.Exact(t.DF))
 		}
 	}
 	return sum{"interval", meaning, text}
@@ -179,11 +181,11 @@ func (v *view) adjusted() string {
 	if v.doc.FamilySize == 0 {
 		return "as it is, since no gate of this file can fail the run"
 	}
-	return "adjusted over the family of " + count(v.doc.FamilySize, "comparison")
+	return "adjusted over the family of " + humanize.Count(v.doc.FamilySize, "comparison")
 }
 
 // rules are the figures that the verdicts compare.
-func (v *view) rules(r verdictRow, s scale) []sum {
+func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.PHolm != nil {
@@ -194,7 +196,7 @@ func (v *view) rules(r verdictRow, s scale) []sum {
 	if d.Margin > 0 && d.Kind == result.KindMetric {
 		m, of := marginOf(d), "the margin itself"
 		if onLog(d) {
-			of = "ln(1 + " + plainPercent(d.Margin) + ")"
+			of = "ln(1 + " + humanize.PlainPercent(d.Margin) + ")"
 			if d.Direction == "higher" {
 				of += ", a change of " + reciprocal(d.Margin)
 			}
@@ -211,11 +213,11 @@ func (v *view) rules(r verdictRow, s scale) []sum {
 	return sums
 }
 
-func (v *view) detectableText(d *result.Decision, s scale) string {
+func (v *view) detectableText(d *result.Decision, s humanize.Scale) string {
 	c := *d
 	c.Margin = d.Detectable
 	if onLog(d) {
-		return minus(strconv.FormatFloat(d.Detectable*100, 'f', 1, 64)) + " %"
+		return humanize.Minus(strconv.FormatFloat(d.Detectable*100, 'f', 1, 64)) + " %"
 	}
 	return marginText(&c, s)
 }
@@ -238,16 +240,16 @@ func (v *view) holmLevel(g *result.Gate) float64 {
 
 // digits is a number of the arithmetic: four significant digits.
 func digits(x float64) string {
-	if !finite(x) {
-		return none
+	if !humanize.Finite(x) {
+		return humanize.None
 	}
-	return minus(strconv.FormatFloat(x, 'g', 4, 64))
+	return humanize.Minus(strconv.FormatFloat(x, 'g', 4, 64))
 }
 
 // smallP is a p-value with three significant digits, however small.
 func smallP(p float64) string {
-	if !finite(p) {
-		return none
+	if !humanize.Finite(p) {
+		return humanize.None
 	}
 	return strconv.FormatFloat(p, 'g', 3, 64)
 }

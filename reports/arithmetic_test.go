@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -59,7 +61,7 @@ func TestSumsSayWhatTheyAreNot(t *testing.T) {
 	}
 	untested := gosset()
 	untested.d.P = nil
-	if sums := v.sums(untested); valueOf(sums, "t") != "" || valueOf(sums, "p") != none {
+	if sums := v.sums(untested); valueOf(sums, "t") != "" || valueOf(sums, "p") != humanize.None {
 		t.Errorf("sums of a decision without a test: %v", sums)
 	}
 	for _, other := range []func(*result.Gate){
@@ -100,7 +102,7 @@ func TestWorseIsPositive(t *testing.T) {
 			t.Errorf("%v: a change of %g", c, got)
 		}
 	}
-	if x := worseBy(&result.Decision{Scale: "log"}, result.Pair{Base: 0, Head: 1}); finite(x) {
+	if x := worseBy(&result.Decision{Scale: "log"}, result.Pair{Base: 0, Head: 1}); humanize.Finite(x) {
 		t.Errorf("zero has the logarithm %g", x)
 	}
 }

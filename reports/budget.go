@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"slices"
+
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // maxFindings is the rows of a table that are kept before anything else of it must go.
@@ -55,7 +57,7 @@ func dropLogs(full string) func(*Report) {
 			}
 			if lines > 0 {
 				s.Logs = nil
-				s.Omitted = plain(fmt.Sprintf("%s of logs left out for size: see %s", count(lines, "line"), full))
+				s.Omitted = plain(fmt.Sprintf("%s of logs left out for size: see %s", humanize.Count(lines, "line"), full))
 			}
 		}
 	}
@@ -77,7 +79,7 @@ func dropBody(full string, kind Kind) func(*Report) {
 			rows = n
 		}
 		s.Notes, s.Tables, s.Logs = nil, nil, nil
-		s.Omitted = plain(fmt.Sprintf("%s left out for size: see %s", count(rows, "row"), full))
+		s.Omitted = plain(fmt.Sprintf("%s left out for size: see %s", humanize.Count(rows, "row"), full))
 		if len(s.Title) == 0 {
 			s.Title = plain(string(kind))
 		}

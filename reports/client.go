@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -25,7 +27,7 @@ func (v *view) client() *Section {
 	}
 	title := "Load generator"
 	if n := v.countRuns(func(r *result.Run) bool { return r.Status == result.RunVoid }); n > 0 {
-		title += ": " + count(n, "voided run")
+		title += ": " + humanize.Count(n, "voided run")
 	}
 	s.Title = plain(title)
 	return s
@@ -57,7 +59,7 @@ func (v *view) overloaded() []Line {
 			if n > 0 {
 				name := cmp.Or(valuesText(c.Values), shortAddr(b.Addr))
 				notes = append(notes, join(" ", code(name), plain(fmt.Sprintf(
-					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, count(len(runs), "run")))))
+					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
 			}
 		}
 	}
@@ -98,9 +100,9 @@ func (v *view) audit() Table {
 		values := numbers[k]
 		slices.Sort(values)
 		largest := values[len(values)-1]
-		format := exact
+		format := humanize.Exact
 		if isTime(k) {
-			format = scaleFor("s", largest).value
+			format = humanize.ScaleFor("s", largest).Value
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(format(median(values))), plain(format(largest))}})
 	}

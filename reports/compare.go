@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -338,12 +340,12 @@ func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) Row {
 	}
 	row := Row{Cells: []Line{code(name), plain(label)}}
 	counts := make([]string, len(r.sides))
-	scale := scaleFor(string(r.metric.Unit), r.centers()...)
+	scale := humanize.ScaleFor(string(r.metric.Unit), r.centers()...)
 	for i, values := range r.sides {
 		counts[i] = strconv.Itoa(len(values))
-		value := none
+		value := humanize.None
 		if len(values) > 0 {
-			value = scale.value(center(r.metric, values))
+			value = scale.Value(center(r.metric, values))
 		}
 		row.Cells = append(row.Cells, plain(value))
 		if spreads {
@@ -389,15 +391,15 @@ func (r comparedRow) differs() bool {
 	return r.metric.Scale == metric.Difference || r.metric.Scale == metric.Proportion
 }
 
-func (r comparedRow) changeText(side, against int, s scale) string {
+func (r comparedRow) changeText(side, against int, s humanize.Scale) string {
 	c := r.change(side, against)
 	switch {
 	case math.IsNaN(c):
-		return none
+		return humanize.None
 	case r.differs():
-		return s.difference(c)
+		return s.Difference(c)
 	}
-	return percent(c)
+	return humanize.Percent(c)
 }
 
 // comparedMetrics are those of A that another side has, of those asked for, else of the
@@ -511,7 +513,7 @@ func center(m metric.Metric, values []float64) float64 {
 		logs += math.Log(x)
 	}
 	n := float64(len(values))
-	if (m.Scale == metric.Log || m.Scale == "") && finite(logs) {
+	if (m.Scale == metric.Log || m.Scale == "") && humanize.Finite(logs) {
 		return math.Exp(logs / n)
 	}
 	return sum / n
@@ -520,10 +522,10 @@ func center(m metric.Metric, values []float64) float64 {
 // spread is the variation of values for people.
 func spread(values []float64) string {
 	cv := variation(values)
-	if !finite(cv) {
-		return none
+	if !humanize.Finite(cv) {
+		return humanize.None
 	}
-	return strings.TrimPrefix(percent(cv), "+")
+	return strings.TrimPrefix(humanize.Percent(cv), "+")
 }
 
 // variation is the coefficient of variation (standard deviation with divisor n − 1 over the
@@ -553,7 +555,7 @@ func unmatched(v *view, alone [][]cellAt, sides []Side) *Section {
 	if n == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain(count(n, "cell") + " without a partner")}
+	s := &Section{Kind: Warnings, Title: plain(humanize.Count(n, "cell") + " without a partner")}
 	for i, cells := range alone {
 		for _, c := range cells {
 			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -111,7 +113,7 @@ func dataRow(r comparedRow, sides []Side) compareDataRow {
 }
 
 func finiteOrNil(x float64) *float64 {
-	if !finite(x) {
+	if !humanize.Finite(x) {
 		return nil
 	}
 	return &x

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -113,7 +115,7 @@ func (v *view) moreFound() *Section {
 	if len(rows) == 0 {
 		return nil
 	}
-	title := count(len(rows), "more comparison") + " that did not pass"
+	title := humanize.Count(len(rows), "more comparison") + " that did not pass"
 	return &Section{Kind: MoreFound, Title: plain(title), Folded: true, Tables: []Table{v.verdictTable(rows)}}
 }
 
@@ -129,7 +131,7 @@ func (v *view) passes() *Section {
 			improved++
 		}
 	}
-	title := count(len(rows), "comparison") + " passed"
+	title := humanize.Count(len(rows), "comparison") + " passed"
 	if improved > 0 {
 		title += fmt.Sprintf(" (%d improved)", improved)
 	}
@@ -173,19 +175,19 @@ func (v *view) verdictTable(rows []verdictRow) Table {
 func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	d := r.d
 	s := scaleOf(d)
-	base, head, change := s.value(orNaN(d.BaseValue)), s.value(orNaN(d.HeadValue)), changeText(d, s)
+	base, head, change := s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s)
 	margin := marginText(d, s)
 	if d.Kind == result.KindAssert {
-		base = none
+		base = humanize.None
 		head, margin, change = limitTexts(d)
 	}
 	interval := intervalText(d, s)
-	if !commonLevel && interval != none {
-		interval += " (" + plainPercent(1-2*v.decisionLevel(r)) + ")"
+	if !commonLevel && interval != humanize.None {
+		interval += " (" + humanize.PlainPercent(1-2*v.decisionLevel(r)) + ")"
 	}
 	return []Line{
 		v.cellName(r), v.metricCell(r), plain(base), plain(head), plain(change), plain(interval),
-		plain(probability(d.PHolm)), plain(margin), verdictText(r),
+		plain(humanize.Probability(d.PHolm)), plain(margin), verdictText(r),
 	}
 }
 
@@ -271,8 +273,8 @@ func arrow(direction string) string {
 }
 
 // scaleOf is the scale of a decision's values.
-func scaleOf(d *result.Decision) scale {
-	return scaleFor(d.Unit, orNaN(d.BaseValue), orNaN(d.HeadValue))
+func scaleOf(d *result.Decision) humanize.Scale {
+	return humanize.ScaleFor(d.Unit, orNaN(d.BaseValue), orNaN(d.HeadValue))
 }
 
 // orNaN is a value that may be absent; a report prints what is not finite as none.
@@ -283,26 +285,26 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-func changeText(d *result.Decision, s scale) string {
+func changeText(d *result.Decision, s humanize.Scale) string {
 	if d.Scale == "difference" || d.Scale == "proportion" {
-		return s.difference(orNaN(d.Change))
+		return s.Difference(orNaN(d.Change))
 	}
-	return percent(orNaN(d.Change))
+	return humanize.Percent(orNaN(d.Change))
 }
 
 // intervalText is the interval that decides, in the unit of the change. An end without a
 // bound is open.
-func intervalText(d *result.Decision, s scale) string {
+func intervalText(d *result.Decision, s humanize.Scale) string {
 	if d.Lower == nil && d.Upper == nil {
-		return none
+		return humanize.None
 	}
-	format, unit := percentNumber, "%"
+	format, unit := humanize.PercentNumber, "%"
 	if d.Scale == "difference" || d.Scale == "proportion" {
-		unit = s.unit
+		unit = s.Unit
 		if unit == "%" {
 			unit = "pp"
 		}
-		format = func(x float64) string { return signed(x*s.factor, number) }
+		format = func(x float64) string { return humanize.Signed(x*s.Factor, humanize.Number) }
 	}
 	lower, upper := "−∞", "+∞"
 	if d.Lower != nil {
@@ -315,16 +317,16 @@ func intervalText(d *result.Decision, s scale) string {
 }
 
 // marginText is the margin as the file states it.
-func marginText(d *result.Decision, s scale) string {
+func marginText(d *result.Decision, s humanize.Scale) string {
 	switch {
 	case d.Margin == 0 || d.Kind == result.KindAssert:
-		return none
+		return humanize.None
 	case d.Scale == "difference":
-		return s.with(exact(d.Margin * s.factor))
+		return s.With(humanize.Exact(d.Margin * s.Factor))
 	case d.Scale == "proportion":
-		return strings.TrimPrefix(scale{100, "%"}.difference(d.Margin), "+")
+		return strings.TrimPrefix(humanize.Scale{Factor: 100, Unit: "%"}.Difference(d.Margin), "+")
 	}
-	return plainPercent(d.Margin)
+	return humanize.PlainPercent(d.Margin)
 }
 
 // verdictText is the verdict in words, with the reason and what the gate does about it.
@@ -349,13 +351,13 @@ func verdictText(r verdictRow) Line {
 		why = append(why, plain(d.Reason))
 	}
 	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
-		why = append(why, plain("needs ~"+count(d.NeedPairs, "repeat")))
+		why = append(why, plain("needs ~"+humanize.Count(d.NeedPairs, "repeat")))
 	}
 	if d.Later != nil {
-		s := scaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
+		s := humanize.ScaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
 		later := *d
 		later.Change = &d.Later.Change
-		why = append(why, plain(fmt.Sprintf("decided after %s; all %d show %s", count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
+		why = append(why, plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
 	}
 	return join(": ", line, join("; ", why...))
 }
@@ -398,5 +400,5 @@ func intervalName(level float64) string {
 	if level <= 0 || level >= 0.5 {
 		return "interval"
 	}
-	return plainPercent(1-2*level) + " interval"
+	return humanize.PlainPercent(1-2*level) + " interval"
 }

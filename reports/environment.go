@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -27,7 +29,7 @@ func (v *view) environment() *Section {
 	}
 	s.Title = plain("Environment")
 	if n := len(v.doc.Targets); n > 0 {
-		s.Title = plain("Environment: " + count(n, "target") + ", " + count(len(v.doc.Launches), "launch"))
+		s.Title = plain("Environment: " + humanize.Count(n, "target") + ", " + humanize.Count(len(v.doc.Launches), "launch"))
 	}
 	return s
 }
@@ -53,18 +55,18 @@ func (v *view) targets() Table {
 			}
 		}
 		slices.Sort(startups)
-		mid, slowest := none, none
+		mid, slowest := humanize.None, humanize.None
 		if n := len(startups); n > 0 {
-			s := scaleFor("s", startups[n-1])
-			mid, slowest = s.value(median(startups)), s.value(startups[n-1])
+			s := humanize.ScaleFor("s", startups[n-1])
+			mid, slowest = s.Value(median(startups)), s.Value(startups[n-1])
 		}
 		number := fmt.Sprint(launches)
 		if failed > 0 {
 			number += fmt.Sprintf(" (%d failed)", failed)
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Line{
-			code(target.Addr), plain(target.Engine), plain(cmp.Or(target.Describe["version"], none)),
-			plain(cmp.Or(target.Model, none)), plain(number), plain(mid), plain(slowest), place(target.Range),
+			code(target.Addr), plain(target.Engine), plain(cmp.Or(target.Describe["version"], humanize.None)),
+			plain(cmp.Or(target.Model, humanize.None)), plain(number), plain(mid), plain(slowest), place(target.Range),
 		}})
 	}
 	return t
@@ -82,10 +84,10 @@ func (v *view) comparedSides() Table {
 			if len(t.Rows) == most {
 				return t
 			}
-			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), code(d.What), plain(cmp.Or(d.Base, none)), plain(cmp.Or(d.Head, none))}})
+			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), code(d.What), plain(cmp.Or(d.Base, humanize.None)), plain(cmp.Or(d.Head, humanize.None))}})
 		}
 		if s.Identical {
-			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), plain("nothing: a server is compared with itself"), plain(none), plain(none)}})
+			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), plain("nothing: a server is compared with itself"), plain(humanize.None), plain(humanize.None)}})
 		}
 	}
 	return t
@@ -115,7 +117,7 @@ func (v *view) differences() Table {
 			if value, ok := s[k]; ok {
 				row.Cells = append(row.Cells, code(value))
 			} else {
-				row.Cells = append(row.Cells, plain(none))
+				row.Cells = append(row.Cells, plain(humanize.None))
 			}
 		}
 		if differ {
@@ -151,7 +153,7 @@ func settingsOf(t result.Target) map[string]string {
 func (v *view) steps() Table {
 	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: Right}}}
 	for _, st := range v.doc.Steps {
-		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(string(st.Status)), plain(scaleFor("s", st.Duration).value(st.Duration))}})
+		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(string(st.Status)), plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
 	}
 	return t
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -31,10 +33,10 @@ func (v *view) failures() *Section {
 	}
 	var title []string
 	if n := len(groups); n > 0 {
-		title = append(title, count(n, "failure")+" of servers and steps")
+		title = append(title, humanize.Count(n, "failure")+" of servers and steps")
 	}
 	if failed > 0 {
-		title = append(title, fmt.Sprintf("%s of %s failed", commas(fmt.Sprint(failed)), count(sent, "request")))
+		title = append(title, fmt.Sprintf("%s of %s failed", humanize.Commas(fmt.Sprint(failed)), humanize.Count(sent, "request")))
 	}
 	if len(s.Notes) == 0 && len(s.Tables) == 0 {
 		return nil
@@ -95,7 +97,7 @@ func (g *failureGroup) note() Line {
 	f := g.failure
 	line := join(" ", code(g.addr), plain(cmp.Or(phases[f.Phase], "failed in phase "+f.Phase)))
 	if g.launches > 0 {
-		line = append(line, Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), count(g.launches, "launch"), strings.Join(g.repeats, ", "))})
+		line = append(line, Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), humanize.Count(g.launches, "launch"), strings.Join(g.repeats, ", "))})
 	}
 	var what []Line
 	if f.Class != "" {
@@ -116,7 +118,7 @@ func (g *failureGroup) note() Line {
 }
 
 func (g *failureGroup) logTitle(n int) Line {
-	l := join(" ", plain("last "+count(n, "line")+" of"), code(cmp.Or(g.log, "the log of "+g.addr)))
+	l := join(" ", plain("last "+humanize.Count(n, "line")+" of"), code(cmp.Or(g.log, "the log of "+g.addr)))
 	return l
 }
 
@@ -161,7 +163,7 @@ func (v *view) runsByReason(status result.RunStatus, noun, verb string) []Line {
 	})
 	var notes []Line
 	for _, k := range order {
-		head := plain(count(counts[k], noun) + " " + verb)
+		head := plain(humanize.Count(counts[k], noun) + " " + verb)
 		if k.target != "" {
 			head = join(" on ", head, code(k.target))
 		}
@@ -220,7 +222,7 @@ func (v *view) requestFailures() (t Table, failed, sent int) {
 			classes = append(classes, fmt.Sprintf("%s %d", c, s.classes[c]))
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Line{
-			code(target), plain(commas(fmt.Sprint(s.sent))), plain(commas(fmt.Sprint(s.failed))), plain(strings.Join(classes, ", ")),
+			code(target), plain(humanize.Commas(fmt.Sprint(s.sent))), plain(humanize.Commas(fmt.Sprint(s.failed))), plain(strings.Join(classes, ", ")),
 		}})
 	}
 	return t, failed, sent

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -18,7 +20,7 @@ func (v *view) banner() Line {
 	}
 	text := "the vLLM and SGLang servers were replaced by simulated ones"
 	if k := v.doc.TimeScale; k > 0 && k != 1 {
-		text += fmt.Sprintf(", time scale %s (delays of this machine count %[1]s times)", exact(k))
+		text += fmt.Sprintf(", time scale %s (delays of this machine count %[1]s times)", humanize.Exact(k))
 	}
 	return Line{{Text: "Simulated run:", Style: Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
@@ -52,7 +54,7 @@ func (v *view) verdict() (Icon, string) {
 	case exit == result.ExitInfrastructure:
 		return IconInfrastructure, "infrastructure failure, no verdict on the change"
 	case v.doc.Status == result.StatusInterrupted && exit != result.ExitRegression:
-		return IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, count(v.doc.RepeatsPlanned, "repeat"))
+		return IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat"))
 	case len(v.gates) == 0:
 		return IconInfo, "measured, no gates"
 	}
@@ -203,14 +205,14 @@ func (v *view) undecided(open []verdictRow) string {
 	}
 	var parts []string
 	if n > 0 {
-		s := fmt.Sprintf("%d of %s could not be decided", n, count(len(v.rows), "comparison"))
+		s := fmt.Sprintf("%d of %s could not be decided", n, humanize.Count(len(v.rows), "comparison"))
 		if need > 0 {
-			s += fmt.Sprintf(" (about %s would)", count(need, "repeat"))
+			s += fmt.Sprintf(" (about %s would)", humanize.Count(need, "repeat"))
 		}
 		parts = append(parts, s)
 	}
 	if rest := len(open) - n; rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, count(len(v.rows), "comparison")))
+		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, humanize.Count(len(v.rows), "comparison")))
 	}
 	return strings.Join(parts, "; ") + ". This is not a pass."
 }
@@ -226,16 +228,16 @@ func (v *view) finding(r verdictRow, others int) Line {
 	}
 	line = join(" at ", line, v.cellName(r))
 	if others > 0 {
-		line = append(line, Span{Text: " and " + count(others, "other cell")})
+		line = append(line, Span{Text: " and " + humanize.Count(others, "other cell")})
 	}
 	var notes []string
-	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != none {
+	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
 		notes = append(notes, value+", limit "+limit+", "+headroom)
 	}
-	if m := marginText(d, s); m != none {
+	if m := marginText(d, s); m != humanize.None {
 		notes = append(notes, "margin "+m)
 	}
-	if i := intervalText(d, s); i != none {
+	if i := intervalText(d, s); i != humanize.None {
 		notes = append(notes, intervalName(v.decisionLevel(r))+" "+i)
 	}
 	if d.Kind != result.KindMetric && d.Reason != "" {
@@ -266,7 +268,7 @@ func (v *view) session() Line {
 		parts = append(parts, plain("load from "+nodes))
 	}
 	if !v.doc.Started.IsZero() {
-		if d := duration(v.doc.Ended.Sub(v.doc.Started)); d != "" {
+		if d := humanize.Duration(v.doc.Ended.Sub(v.doc.Started)); d != "" {
 			parts = append(parts, plain(d))
 		}
 	}
@@ -290,14 +292,14 @@ func pairingText(pairings []result.Pairing) string {
 
 // repeats is "6 of at most 12 repeats of 3 passes, judged at 2 looks of 5".
 func (v *view) repeats(planned int) string {
-	repeats := count(planned, "repeat")
+	repeats := humanize.Count(planned, "repeat")
 	if n := v.mostPasses(); n > 1 {
 		repeats += fmt.Sprintf(" of %d passes", n)
 	}
 	if len(v.doc.Looks) < 2 {
 		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, repeats)
 	}
-	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
+	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, humanize.Count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
 }
 
 // mostPasses is how often cells are measured in a launch, at most.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -98,7 +100,7 @@ func FuzzDecodeHistogram(f *testing.F) {
 		c := &result.Cell{Runs: []result.Run{runOf(1, result.RunOK, text)}}
 		cv, _ := curveOf(c, "ttft")
 		for i, p := range cv.at {
-			if !finite(p.mid) || p.low > p.mid || p.mid > p.high || i > 0 && p.mid < cv.at[i-1].mid {
+			if !humanize.Finite(p.mid) || p.low > p.mid || p.mid > p.high || i > 0 && p.mid < cv.at[i-1].mid {
 				t.Errorf("%+v", cv.at)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -18,7 +20,7 @@ const maxTrendPoints = 400
 type trendChart struct {
 	historyView *historyView
 	t           *Trend
-	scale       scale
+	scale       humanize.Scale
 	chart       svg.Trend
 }
 
@@ -30,13 +32,13 @@ func (v *historyView) chart(t *Trend, id string) template.HTML {
 			largest = max(largest, math.Abs(p.Value))
 		}
 	}
-	c.scale = scaleFor(t.Unit, largest)
-	unit := c.scale.unit
+	c.scale = humanize.ScaleFor(t.Unit, largest)
+	unit := c.scale.Unit
 	if unit == "" {
 		unit = t.MetricLabel
 	}
 	c.chart = svg.Trend{
-		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(), Y: svg.Axis{Title: unit, Format: exact},
+		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(), Y: svg.Axis{Title: unit, Format: humanize.Exact},
 	}
 	for i := range t.Parts[:min(len(t.Parts), maxSeries)] {
 		c.part(i)
@@ -87,7 +89,7 @@ func (c *trendChart) part(i int) {
 	first := max(0, len(p.Points)-maxTrendPoints)
 	line := svg.TrendLine{Name: clean(p.Machine, 0), Class: fmt.Sprintf("s%d", i+1)}
 	for _, at := range p.Points[first:] {
-		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.factor, Tip: c.tip(p, at)})
+		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.Factor, Tip: c.tip(p, at)})
 	}
 	c.chart.Lines = append(c.chart.Lines, line)
 	if i > 0 {
@@ -101,7 +103,7 @@ func (c *trendChart) part(i int) {
 }
 
 func (c *trendChart) tip(p *TrendPart, at TrendPoint) string {
-	text := at.Time.UTC().Format("2006-01-02 15:04") + " · " + c.scale.value(at.Value)
+	text := at.Time.UTC().Format("2006-01-02 15:04") + " · " + c.scale.Value(at.Value)
 	if at.Commit != "" {
 		text += " · " + at.Commit[:min(7, len(at.Commit))]
 	}
@@ -133,7 +135,7 @@ func (c *trendChart) levels(p *TrendPart, first int) {
 	from := days(p.Points[first].Time)
 	add := func(to float64) {
 		if to > from {
-			c.chart.Levels = append(c.chart.Levels, svg.Level{From: from, To: to, Y: level * c.scale.factor, Class: "level", Tip: "level " + c.scale.value(level)})
+			c.chart.Levels = append(c.chart.Levels, svg.Level{From: from, To: to, Y: level * c.scale.Factor, Class: "level", Tip: "level " + c.scale.Value(level)})
 		}
 	}
 	for _, change := range p.Changes {
@@ -185,8 +187,8 @@ func (c *trendChart) reference(p *TrendPart, first int) {
 		limit = p.Reference * (1 + p.Threshold)
 	}
 	c.chart.Levels = append(c.chart.Levels,
-		svg.Level{From: from, To: to, Y: p.Reference * c.scale.factor, Class: "reference", Tip: "reference " + c.scale.value(p.Reference)},
-		svg.Level{From: from, To: to, Y: limit * c.scale.factor, Class: "margin", Tip: "threshold " + c.scale.value(limit)})
+		svg.Level{From: from, To: to, Y: p.Reference * c.scale.Factor, Class: "reference", Tip: "reference " + c.scale.Value(p.Reference)},
+		svg.Level{From: from, To: to, Y: limit * c.scale.Factor, Class: "margin", Tip: "threshold " + c.scale.Value(limit)})
 }
 
 // timeAxis has a few whole days as ticks.

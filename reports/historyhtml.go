@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/trend"
 )
 
@@ -138,7 +140,7 @@ func (v *historyView) summary(t *Trend) Line {
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			return plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), count(r.p.DaysFailing(), "day")))
+			return plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.DaysFailing(), "day")))
 		case trend.Suspicious:
 			return plain("suspected")
 		}

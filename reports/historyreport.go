@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/trend"
 )
 
@@ -100,7 +102,7 @@ func (v *historyView) lead() []Line {
 	if len(v.h.Trends) == 0 {
 		return nil
 	}
-	about := count(v.h.Sessions, "session")
+	about := humanize.Count(v.h.Sessions, "session")
 	switch first, last := dateOf(v.h.First), dateOf(v.h.Last); {
 	case v.h.Sessions == 0:
 	case first == last:
@@ -116,7 +118,7 @@ func (v *historyView) lead() []Line {
 	if len(v.rows) > 0 && v.rows[0].p.Condition == trend.Regressed && !v.rows[0].p.Retired {
 		r := v.rows[0]
 		out = append(out, join(" ", v.name(r.t), Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: Strong}},
-			plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), Span{Text: ", failing for " + count(r.p.DaysFailing(), "day")})))
+			plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), Span{Text: ", failing for " + humanize.Count(r.p.DaysFailing(), "day")})))
 	}
 	return append(out, append(first, Span{Text: "; " + v.countsText()}))
 }
@@ -176,15 +178,15 @@ func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // change is a change of the metric as people state it.
 func (t *Trend) change(d float64) string {
 	if t.Scale == "log" {
-		return percent(d)
+		return humanize.Percent(d)
 	}
-	return scaleFor(t.Unit, d).difference(d)
+	return humanize.ScaleFor(t.Unit, d).Difference(d)
 }
 
 // spread is a change without its sign.
 func (t *Trend) spread(d float64) string { return strings.TrimPrefix(t.change(d), "+") }
 
-func (t *Trend) value(v float64) string { return scaleFor(t.Unit, v).value(v) }
+func (t *Trend) value(v float64) string { return humanize.ScaleFor(t.Unit, v).Value(v) }
 
 // commits are those between which something changed.
 func (r trendRow) commits(index int) Line {
@@ -220,7 +222,7 @@ func (v *historyView) findings() *Section {
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			failing := fmt.Sprintf("%s, %s", count(r.p.DaysFailing(), "day"), count(len(r.p.Points)-r.p.Since, "session"))
+			failing := fmt.Sprintf("%s, %s", humanize.Count(r.p.DaysFailing(), "day"), humanize.Count(len(r.p.Points)-r.p.Since, "session"))
 			t.Rows = append(t.Rows, v.finding(r, IconRegression, r.p.Level, r.p.Change, r.p.Since, failing))
 		case trend.Suspicious:
 			if c, ok := r.suspected(); ok {
@@ -268,7 +270,7 @@ func (v *historyView) warnings() *Section {
 	if len(s.Notes) == 0 {
 		return nil
 	}
-	s.Title, s.Folded = plain(count(len(s.Notes), "note")), len(s.Notes) > 5
+	s.Title, s.Folded = plain(humanize.Count(len(s.Notes), "note")), len(s.Notes) > 5
 	return s
 }
 
@@ -313,11 +315,11 @@ func (v *historyView) changes() *Section {
 		icon, state := changeState(e.p, e.TrendChange)
 		t.Rows = append(t.Rows, Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []Line{
 			plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), plain(e.t.MetricLabel), plain(e.t.value(e.Before)),
-			plain(e.t.value(e.After)), plain(e.t.change(e.Change)), plain(probability(&e.P)), e.commits(e.Index), plain(state),
+			plain(e.t.value(e.After)), plain(e.t.change(e.Change)), plain(humanize.Probability(&e.P)), e.commits(e.Index), plain(state),
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)
-	return &Section{Kind: Measured, Title: plain(count(len(all), "change point")), Tables: []Table{t}, Folded: true}
+	return &Section{Kind: Measured, Title: plain(humanize.Count(len(all), "change point")), Tables: []Table{t}, Folded: true}
 }
 
 // changeState is how a change point is shown.
@@ -369,7 +371,7 @@ func (v *historyView) table(keep func(trendRow) bool) Table {
 		if !keep(r) {
 			continue
 		}
-		noise := none
+		noise := humanize.None
 		if r.p.Noise > 0 {
 			noise = r.t.spread(r.p.Noise)
 		}
@@ -406,4 +408,4 @@ func (v *historyView) legend() []Line {
 }
 
 // seriesCount is "1 series", "2 series".
-func seriesCount(n int) string { return commas(fmt.Sprint(n)) + " series" }
+func seriesCount(n int) string { return humanize.Commas(fmt.Sprint(n)) + " series" }

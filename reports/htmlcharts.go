@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -20,7 +22,7 @@ func drawing(chart interface{ SVG() string }) template.HTML {
 func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id string) template.HTML {
 	s := scaleOfPairs(r.d)
 	chart := svg.Pairs{
-		ID: id, Base: c.baseName, Head: c.headName, Y: svg.Axis{Title: s.unit, Format: exact},
+		ID: id, Base: c.baseName, Head: c.headName, Y: svg.Axis{Title: s.Unit, Format: humanize.Exact},
 		Title: fmt.Sprintf("%s of each repeat, %s and %s", metricLabel(r.d), c.baseName, c.headName),
 	}
 	worse := 0
@@ -30,11 +32,11 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 			worse++
 		}
 		chart.Points = append(chart.Points, svg.Pair{
-			Label: fmt.Sprint(p.Repeat), Base: p.Base * s.factor, Head: p.Head * s.factor, Worse: diff > 0,
+			Label: fmt.Sprint(p.Repeat), Base: p.Base * s.Factor, Head: p.Head * s.Factor, Worse: diff > 0,
 		})
 	}
 	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.",
-		c.headName, c.baseName, worse, count(len(pairs), "repeat"), s.value(orNaN(r.d.BaseValue)), s.value(orNaN(r.d.HeadValue)))
+		c.headName, c.baseName, worse, humanize.Count(len(pairs), "repeat"), s.Value(orNaN(r.d.BaseValue)), s.Value(orNaN(r.d.HeadValue)))
 	return drawing(chart)
 }
 
@@ -45,7 +47,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 	s := scaleOf(d)
 	factor, unit := 100.0, "%"
 	if !onLog(d) {
-		factor, unit = s.factor, s.unit
+		factor, unit = s.Factor, s.Unit
 		if unit == "%" {
 			unit = "pp"
 		}
@@ -60,7 +62,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 	}
 	for _, p := range pairs {
 		diff := worseBy(d, p)
-		if !finite(diff) {
+		if !humanize.Finite(diff) {
 			continue
 		}
 		change := changeOf(d, diff)
@@ -97,7 +99,7 @@ func end(bound *float64, sign int) float64 {
 }
 
 func signedTick(x float64) string {
-	return signed(x, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
+	return humanize.Signed(x, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
 }
 
 // drawDistributions adds the percentiles and the distribution functions of both sides.
@@ -105,7 +107,7 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 	unreadable := 0
 	table := Table{Columns: []Column{{Title: "metric"}, {Title: "side"}}}
 	for _, q := range tableQuantiles {
-		table.Columns = append(table.Columns, Column{Title: "p" + exact(q*100), Align: Right})
+		table.Columns = append(table.Columns, Column{Title: "p" + humanize.Exact(q*100), Align: Right})
 	}
 	for i, group := range distributions {
 		sides, bad := c.curves(group.group)
@@ -123,7 +125,7 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 		p.Quantiles = []htmlTable{htmlTableOf(table, len(table.Rows))}
 	}
 	if unreadable > 0 {
-		p.Notes = append(p.Notes, spans(plain(count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
+		p.Notes = append(p.Notes, spans(plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
 	}
 	p.Distributions = append(p.Distributions, c.runCharts(c.anchor+"-t")...)
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
@@ -175,9 +177,9 @@ func quantileRows(label string, sides []sideCurve) []Row {
 			at[p.q] = p
 		}
 		for _, q := range tableQuantiles {
-			text := none
+			text := humanize.None
 			if p, ok := at[q]; ok {
-				text = s.value(p.mid)
+				text = s.Value(p.mid)
 			}
 			row.Cells = append(row.Cells, plain(text))
 		}
@@ -187,7 +189,7 @@ func quantileRows(label string, sides []sideCurve) []Row {
 }
 
 // curveScale is the unit of the medians: the tail may have more digits.
-func curveScale(sides []sideCurve) scale {
+func curveScale(sides []sideCurve) humanize.Scale {
 	largest := 0.0
 	for _, side := range sides {
 		for _, p := range side.at {
@@ -196,7 +198,7 @@ func curveScale(sides []sideCurve) scale {
 			}
 		}
 	}
-	return scaleFor("s", largest)
+	return humanize.ScaleFor("s", largest)
 }
 
 // percentileChart has the tail: each nine has the same width.
@@ -205,13 +207,13 @@ func percentileChart(label string, sides []sideCurve, id string) svg.Lines {
 	chart := svg.Lines{
 		ID: id, Title: label + " by percentile",
 		Desc: bandWords(sides),
-		X:    svg.Axis{Title: "percentile", Kind: svg.Percentile, Format: func(q float64) string { return "p" + exact(q*100) }},
-		Y:    svg.Axis{Title: label + ", " + s.unit, Format: exact, Zero: true},
+		X:    svg.Axis{Title: "percentile", Kind: svg.Percentile, Format: func(q float64) string { return "p" + humanize.Exact(q*100) }},
+		Y:    svg.Axis{Title: label + ", " + s.Unit, Format: humanize.Exact, Zero: true},
 	}
 	for _, side := range sides {
 		series := svg.Series{Name: side.name, Class: side.class}
 		for _, p := range side.at {
-			series.Points = append(series.Points, svg.Point{X: p.q, Y: p.mid * s.factor, Low: p.low * s.factor, High: p.high * s.factor})
+			series.Points = append(series.Points, svg.Point{X: p.q, Y: p.mid * s.Factor, Low: p.low * s.Factor, High: p.high * s.Factor})
 		}
 		chart.Series = append(chart.Series, series)
 	}
@@ -224,14 +226,14 @@ func ecdfChart(label string, sides []sideCurve, id string) svg.Lines {
 	chart := svg.Lines{
 		ID: id, Title: label + ": share of values up to each",
 		Desc: bandWords(sides),
-		X:    svg.Axis{Title: label + ", " + s.unit, Kind: svg.Log, Format: exact},
+		X:    svg.Axis{Title: label + ", " + s.Unit, Kind: svg.Log, Format: humanize.Exact},
 		Y:    svg.Axis{Title: "share of values", Fixed: true, Min: 0, Max: 1, Format: plainTick},
 	}
 	for _, side := range sides {
 		series := svg.Series{Name: side.name, Class: side.class}
 		for _, p := range side.at {
 			series.Points = append(series.Points, svg.Point{
-				X: p.mid * s.factor, Y: p.q, Low: p.low * s.factor, High: p.high * s.factor, BandX: true,
+				X: p.mid * s.Factor, Y: p.q, Low: p.low * s.Factor, High: p.high * s.Factor, BandX: true,
 			})
 		}
 		chart.Series = append(chart.Series, series)
@@ -245,7 +247,7 @@ func plainTick(x float64) string { return strconv.FormatFloat(x*100, 'g', 3, 64)
 func bandWords(sides []sideCurve) string {
 	words := []string{"Line: median of the runs at each percentile; band: smallest to largest run."}
 	for _, s := range sides {
-		words = append(words, fmt.Sprintf("%s: %s, %s.", s.name, count(s.runs, "run"), count(int(min(s.count, math.MaxInt32)), "value")))
+		words = append(words, fmt.Sprintf("%s: %s, %s.", s.name, humanize.Count(s.runs, "run"), humanize.Count(int(min(s.count, math.MaxInt32)), "value")))
 	}
 	return strings.Join(words, " ")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -38,14 +40,14 @@ func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
 		}
 		maps = append(maps, drawing(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
 		if n := len(h.rows) - maxHeatRows; n > 0 {
-			notes = append(notes, spans(join(" ", plain(count(n, "more row")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+			notes = append(notes, spans(join(" ", plain(humanize.Count(n, "more row")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
 		}
 		if n := len(h.columns) - maxHeatColumns; n > 0 {
-			notes = append(notes, spans(join(" ", plain(count(n, "more column")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+			notes = append(notes, spans(join(" ", plain(humanize.Count(n, "more column")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
 		}
 	}
 	if left > 0 {
-		notes = append(notes, spans(plain(count(left, "more benchmark")+" have no map here; the tables have all."), maxLine))
+		notes = append(notes, spans(plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), maxLine))
 	}
 	return maps, notes
 }
@@ -142,7 +144,7 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	text := string(d.Verdict)
 	if d.N > 0 && d.Kind != result.KindAssert {
 		text = changeText(d, scaleOf(d))
-	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != none {
+	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != humanize.None {
 		text = headroom
 	}
 	title := join(": ", join(" at ", plain(metricLabel(d)), h.v.cellName(r)), join(" ", plain(text), verdictText(r)))

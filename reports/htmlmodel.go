@@ -4,6 +4,8 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/escape"
 )
 
@@ -125,10 +127,10 @@ func htmlTableOf(t Table, rows int) htmlTable {
 	}
 	var omitted []string
 	if n := len(t.Rows) - len(shown) + t.Omitted; n > 0 {
-		omitted = append(omitted, count(n, "more row"))
+		omitted = append(omitted, humanize.Count(n, "more row"))
 	}
 	if n := len(t.Columns) - len(columns); n > 0 {
-		omitted = append(omitted, count(n, "more column"))
+		omitted = append(omitted, humanize.Count(n, "more column"))
 	}
 	out.Omitted = strings.Join(omitted, ", ")
 	return out

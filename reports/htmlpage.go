@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -127,20 +129,20 @@ func (b *pageBuilder) section(s *Section) (htmlSection, bool) {
 		Folded: s.Folded && s.Kind != Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)]), Omitted: lines([]Line{s.Omitted}),
 	}
 	if n := len(s.Notes) - b.size.rows; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and "+count(n, "more note")), maxLine))
+		out.Omitted = append(out.Omitted, spans(plain("and "+humanize.Count(n, "more note")), maxLine))
 	}
 	const maxTables = 50
 	for i := range s.Tables[:min(len(s.Tables), maxTables)] {
 		out.Tables = append(out.Tables, htmlTableOf(s.Tables[i], b.size.rows))
 	}
 	if n := len(s.Tables) - maxTables; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and "+count(n, "more table")), maxLine))
+		out.Omitted = append(out.Omitted, spans(plain("and "+humanize.Count(n, "more table")), maxLine))
 	}
 	for _, l := range s.Logs[:min(len(s.Logs), b.size.logs)] {
 		out.Logs = append(out.Logs, htmlLogOf(l))
 	}
 	if n := len(s.Logs) - b.size.logs; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and the ends of "+count(n, "more log")), maxLine))
+		out.Omitted = append(out.Omitted, spans(plain("and the ends of "+humanize.Count(n, "more log")), maxLine))
 	}
 	return out, true
 }
@@ -181,7 +183,7 @@ func (b *pageBuilder) charts() (htmlSection, bool) {
 	}
 	if b.withoutCharts > 0 {
 		s.Omitted = lines([]Line{plain(fmt.Sprintf(
-			"%s of cells left out here, the worst are shown; the tables have all.", count(b.withoutCharts, "more comparison")))})
+			"%s of cells left out here, the worst are shown; the tables have all.", humanize.Count(b.withoutCharts, "more comparison")))})
 	}
 	return s, len(s.Pairs) > 0
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -126,7 +128,7 @@ func (v *view) pairView(c *comparison, open bool) pairView {
 		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
-		p.Notes = append(p.Notes, spans(plain(count(n, "more comparison")+" of these cells are in the tables only."), maxLine))
+		p.Notes = append(p.Notes, spans(plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), maxLine))
 	}
 	v.drawDistributions(&p, c)
 	return p
@@ -199,13 +201,13 @@ func (v *view) verdictSentence(r verdictRow) Line {
 	s := scaleOf(d)
 	line := Line{{Text: string(d.Verdict), Style: Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
-		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.value(orNaN(d.BaseValue)), s.value(orNaN(d.HeadValue)), changeText(d, s))})
-	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != none {
+		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s))})
+	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
 		line = append(line, Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
 	} else if d.HeadValue != nil {
-		line = append(line, Span{Text: ": " + s.value(*d.HeadValue)})
+		line = append(line, Span{Text: ": " + s.Value(*d.HeadValue)})
 	}
-	if i := intervalText(d, s); i != none {
+	if i := intervalText(d, s); i != humanize.None {
 		line = append(line, Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
 	}
 	return line
@@ -218,22 +220,22 @@ func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) Tabl
 		{Title: "repeat"}, {Title: c.baseName, Align: Right}, {Title: c.headName, Align: Right}, {Title: "change", Align: Right}, {Title: "d", Align: Right},
 	}}
 	for _, p := range pairs {
-		change, diff := none, worseBy(r.d, p)
-		if finite(diff) {
+		change, diff := humanize.None, worseBy(r.d, p)
+		if humanize.Finite(diff) {
 			change = v.changeWords(r.d, s, changeOf(r.d, diff))
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Line{
-			plain(fmt.Sprint(p.Repeat)), plain(s.value(p.Base)), plain(s.value(p.Head)), plain(change), plain(digits(diff)),
+			plain(fmt.Sprint(p.Repeat)), plain(s.Value(p.Base)), plain(s.Value(p.Head)), plain(change), plain(digits(diff)),
 		}})
 	}
 	t.Omitted = len(r.d.Pairs) - len(pairs)
 	return t
 }
 
-func scaleOfPairs(d *result.Decision) scale {
+func scaleOfPairs(d *result.Decision) humanize.Scale {
 	values := []float64{orNaN(d.BaseValue), orNaN(d.HeadValue)}
 	for _, p := range d.Pairs {
 		values = append(values, p.Base, p.Head)
 	}
-	return scaleFor(d.Unit, values...)
+	return humanize.ScaleFor(d.Unit, values...)
 }

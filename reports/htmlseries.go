@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -93,7 +95,7 @@ func (c *comparison) runChart(f figure, member, id string) (chart svg.Lines, zer
 	chart = svg.Lines{
 		ID: id, Title: title,
 		Desc: "Line: median of the runs; band: smallest to largest run. Seconds count from the first planned request.",
-		X:    svg.Axis{Title: "time of the run, s", Format: exact}, Y: svg.Axis{Title: f.axis, Zero: true, Format: exact},
+		X:    svg.Axis{Title: "time of the run, s", Format: humanize.Exact}, Y: svg.Axis{Title: f.axis, Zero: true, Format: humanize.Exact},
 	}
 	largest := 0.0
 	for _, s := range c.sides() {
@@ -152,13 +154,13 @@ func overRuns(runs []result.Series, factor float64) []svg.Point {
 	}
 	parts := min(max(2, int(median(lengths))), maxRunPoints)
 	width := (hi - lo) / float64(parts)
-	if !(width > 0) || !finite(width) {
+	if !(width > 0) || !humanize.Finite(width) {
 		return nil
 	}
 	values := make([][]float64, parts) // of the runs, by part
 	for _, s := range runs {
 		for part, v := range meansByPart(s, lo, width, parts) {
-			if v *= factor; finite(v) {
+			if v *= factor; humanize.Finite(v) {
 				values[part] = append(values[part], v)
 			}
 		}

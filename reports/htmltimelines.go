@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -29,7 +31,7 @@ func (c *comparison) lagChart(id string) (template.HTML, bool) {
 	chart := svg.Lines{
 		ID: id, Title: "Lag of the client's sends in each run",
 		Desc: "99th percentile of the lag behind the schedule. Where it is large, the client and not the server was measured.",
-		X:    repeatAxis(), Y: svg.Axis{Title: "lag p99, ms", Zero: true, Format: exact},
+		X:    repeatAxis(), Y: svg.Axis{Title: "lag p99, ms", Zero: true, Format: humanize.Exact},
 	}
 	for _, s := range c.sides() {
 		series := svg.Series{Name: s.name, Class: s.class, Dots: true}
@@ -71,7 +73,7 @@ func (v *view) startups() (template.HTML, bool) {
 	chart := svg.Lines{
 		ID: "startup", Title: "Start-up time of each launch",
 		Desc: "Seconds from start to ready, by repeat; launches that failed are left out.",
-		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: exact},
+		X:    repeatAxis(), Y: svg.Axis{Title: "start-up, s", Zero: true, Format: humanize.Exact},
 	}
 	at, place := map[string]int{}, places(v.doc.Launches)
 	for _, l := range v.doc.Launches {
@@ -137,7 +139,7 @@ func (v *view) lags() (template.HTML, bool) {
 		ID: "lag", Title: "Lag of the client's sends over the session",
 		Desc:   "99th percentile of the lag behind the schedule in each run: the median and the largest over the runs of a repeat.",
 		X:      repeatAxis(),
-		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: exact},
+		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: humanize.Exact},
 		Series: []svg.Series{mid, top},
 	}
 	return drawing(chart), len(mid.Points) > 0

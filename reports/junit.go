@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -139,12 +141,12 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 		File: escape.Text(r.gate.Range.File, maxCell), Line: max(0, r.gate.Range.Line),
 	}
 	sc := scaleOf(d)
-	detail := none
+	detail := humanize.None
 	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert {
 		detail = fmt.Sprintf("value %s, limit %s, headroom %s", value, limit, headroom)
 	} else if d.N > 0 {
 		detail = fmt.Sprintf("base %s, head %s, change %s, interval %s, p (Holm) %s, margin %s",
-			sc.value(orNaN(d.BaseValue)), sc.value(orNaN(d.HeadValue)), changeText(d, sc), intervalText(d, sc), probability(d.PHolm), marginText(d, sc))
+			sc.Value(orNaN(d.BaseValue)), sc.Value(orNaN(d.HeadValue)), changeText(d, sc), intervalText(d, sc), humanize.Probability(d.PHolm), marginText(d, sc))
 	}
 	c.outcome(r.gate, d.Verdict, verdictText(r).text(maxLine), escape.Text(detail, maxLine))
 	return c

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -64,9 +66,9 @@ func (v *view) valuesOf(target string, figures func(*result.Run) map[string]floa
 // middle is the median of values for people.
 func middle(unit string, values []float64) string {
 	if len(values) == 0 {
-		return none
+		return humanize.None
 	}
 	slices.Sort(values)
 	m := median(values)
-	return scaleFor(unit, m).value(m)
+	return humanize.ScaleFor(unit, m).Value(m)
 }

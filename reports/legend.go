@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -17,7 +19,7 @@ func (v *view) legend() []Line {
 	if len(v.rows) == 0 {
 		return []Line{v.footer()}
 	}
-	alpha := exact(v.doc.Alpha)
+	alpha := humanize.Exact(v.doc.Alpha)
 	repeat := "a repeat is one launch of every side"
 	if n := v.mostPasses(); n > 1 {
 		repeat += fmt.Sprintf(", and its values are means over the passes of a launch, %d at most", n)
@@ -61,14 +63,14 @@ func (v *view) higherMargins() string {
 	const most = 3
 	words := make([]string, min(most, len(margins)))
 	for i := range words {
-		words[i] = fmt.Sprintf("%s is reached at %s", plainPercent(margins[i]), reciprocal(margins[i]))
+		words[i] = fmt.Sprintf("%s is reached at %s", humanize.PlainPercent(margins[i]), reciprocal(margins[i]))
 	}
 	return " It is a ratio, so that for ↑ a margin of " + strings.Join(words, ", of ") + "."
 }
 
 // reciprocal is the change of a metric of which more is better that a margin stands for.
 func reciprocal(margin float64) string {
-	return minus(strconv.FormatFloat(100*(1/(1+margin)-1), 'f', 2, 64)) + " %"
+	return humanize.Minus(strconv.FormatFloat(100*(1/(1+margin)-1), 'f', 2, 64)) + " %"
 }
 
 // rareModes says how rare a slower mode of launches may be to be missed by the repeats of
@@ -85,7 +87,7 @@ func (v *view) rareModes() string {
 	}
 	const missed = 0.05
 	return fmt.Sprintf(" A slower mode that fewer than %.0f %% of the head's launches fall into can be missed by %s (with a chance of %s and more).",
-		100*(1-math.Pow(missed, 1/float64(fewest))), count(fewest, "repeat"), plainPercent(missed))
+		100*(1-math.Pow(missed, 1/float64(fewest))), humanize.Count(fewest, "repeat"), humanize.PlainPercent(missed))
 }
 
 // holm says how the error rate is shared.
@@ -93,7 +95,7 @@ func (v *view) holm() string {
 	if v.doc.FamilySize == 0 {
 		return "without a correction, since no gate of this file can fail the run"
 	}
-	return "after Holm over the family of " + count(v.doc.FamilySize, "comparison") + " of this file"
+	return "after Holm over the family of " + humanize.Count(v.doc.FamilySize, "comparison") + " of this file"
 }
 
 // intervalLegend explains the intervals of the rows, and why some are not those of the file's
@@ -107,7 +109,7 @@ func (v *view) intervalLegend() []Line {
 		}
 		l := v.decisionLevel(r)
 		own = own && l == v.doc.Alpha
-		if name := plainPercent(1 - 2*l); !slices.Contains(names, name) {
+		if name := humanize.PlainPercent(1 - 2*l); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -116,13 +118,13 @@ func (v *view) intervalLegend() []Line {
 	case len(names) == 0:
 		return nil
 	case common && level > 0:
-		text = fmt.Sprintf("The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), plainPercent(1-level))
+		text = fmt.Sprintf("The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), humanize.PlainPercent(1-level))
 	default:
 		text = "The interval decides: each of its two ends is a one-sided bound, at the level of its row (" + strings.Join(names, ", ") + ")."
 	}
 	if !own {
 		text += fmt.Sprintf(" One that is not of %s has the stricter level of a look or of a further attempt, so that the file as a whole keeps to %s.",
-			plainPercent(1-2*v.doc.Alpha), exact(v.doc.Alpha))
+			humanize.PlainPercent(1-2*v.doc.Alpha), humanize.Exact(v.doc.Alpha))
 	}
 	return []Line{plain(text)}
 }
@@ -156,7 +158,7 @@ func (v *view) special() []Line {
 	}
 	if v.any(func(d *result.Decision) bool { return d.SuiteCells > 0 }) {
 		lines = append(lines, term("over several cells", fmt.Sprintf(
-			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", plainPercent(gates.SuiteShare))))
+			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", humanize.PlainPercent(gates.SuiteShare))))
 	}
 	if v.any(func(d *result.Decision) bool { return d.Moderated }) {
 		lines = append(lines, term("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
@@ -189,9 +191,9 @@ func (v *view) atMargin() string {
 	case 0:
 		return text
 	case len(v.gates):
-		return "at most " + exact(v.doc.Alpha)
+		return "at most " + humanize.Exact(v.doc.Alpha)
 	}
-	return text + " (" + exact(v.doc.Alpha) + " at most in strict gates)"
+	return text + " (" + humanize.Exact(v.doc.Alpha) + " at most in strict gates)"
 }
 
 func term(word, meaning string) Line {

@@ -3,21 +3,23 @@ package reports
 import (
 	"math"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // limitTexts are the value of a limit, what it is set against, and how much room is left.
 // Each is none where there is nothing to print.
 func limitTexts(d *result.Decision) (value, limit, headroom string) {
-	value, limit, headroom = none, none, none
+	value, limit, headroom = humanize.None, humanize.None, humanize.None
 	if d.HeadValue != nil {
-		value = scaleOf(d).value(*d.HeadValue)
+		value = scaleOf(d).Value(*d.HeadValue)
 	}
 	if d.Limit == nil {
 		return value, limit, headroom
 	}
-	s := scaleFor(d.Unit, *d.Limit)
-	limit = operatorSign(d.LimitOp) + " " + s.with(exact(*d.Limit*s.factor))
+	s := humanize.ScaleFor(d.Unit, *d.Limit)
+	limit = operatorSign(d.LimitOp) + " " + s.With(humanize.Exact(*d.Limit*s.Factor))
 	if d.HeadValue == nil {
 		return value, limit, headroom
 	}
@@ -28,16 +30,16 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	switch {
 	case d.LimitOp == "==" || d.LimitOp == "!=":
 		if room != 0 {
-			headroom = s.difference(*d.HeadValue - *d.Limit)
+			headroom = s.Difference(*d.HeadValue - *d.Limit)
 		}
 	case *d.Limit == 0 && room < 0:
-		headroom = s.value(-room) + " beyond"
+		headroom = s.Value(-room) + " beyond"
 	case *d.Limit == 0:
-		headroom = s.value(room) + " left"
+		headroom = s.Value(room) + " left"
 	case room < 0:
-		headroom = number(-100*room/math.Abs(*d.Limit)) + " % beyond"
+		headroom = humanize.Number(-100*room/math.Abs(*d.Limit)) + " % beyond"
 	default:
-		headroom = number(100*room/math.Abs(*d.Limit)) + " % left"
+		headroom = humanize.Number(100*room/math.Abs(*d.Limit)) + " % left"
 	}
 	return value, limit, headroom
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -17,12 +19,12 @@ func TestLimitTexts(t *testing.T) {
 		{result.Decision{Unit: "s", HeadValue: at(0.62), Limit: at(0.5), LimitOp: "<="}, "620 ms", "≤ 500 ms", "24.0 % beyond"},
 		{result.Decision{Unit: "tok/s", HeadValue: at(1100), Limit: at(1000), LimitOp: ">"}, "1100 tok/s", "> 1000 tok/s", "10.0 % left"},
 		{result.Decision{Unit: "tok/s", HeadValue: at(900), Limit: at(1000), LimitOp: ">="}, "900 tok/s", "≥ 1000 tok/s", "10.0 % beyond"},
-		{result.Decision{HeadValue: at(0), Limit: at(0), LimitOp: "=="}, "0", "= 0", none},
+		{result.Decision{HeadValue: at(0), Limit: at(0), LimitOp: "=="}, "0", "= 0", humanize.None},
 		{result.Decision{HeadValue: at(3), Limit: at(0), LimitOp: "=="}, "3", "= 0", "+3.00"},
 		{result.Decision{HeadValue: at(3), Limit: at(0), LimitOp: "<="}, "3.00", "≤ 0", "3.00 beyond"},
-		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<"}, none, "< 500 ms", none},
+		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<"}, humanize.None, "< 500 ms", humanize.None},
 		{result.Decision{Unit: "fraction", HeadValue: at(0.98), Limit: at(0.99), LimitOp: ">"}, "98.0 %", "> 99 %", "1.01 % beyond"},
-		{result.Decision{}, none, none, none},
+		{result.Decision{}, humanize.None, humanize.None, humanize.None},
 	} {
 		value, limit, headroom := limitTexts(&tt.d)
 		if strings.TrimSuffix(value, ".00") != strings.TrimSuffix(tt.value, ".00") || limit != tt.limit || headroom != tt.headroom {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -164,7 +166,7 @@ func markdownTable(b *strings.Builder, t *Table) {
 	}
 	b.WriteString("\n")
 	if t.Omitted > 0 {
-		b.WriteString("_+" + count(t.Omitted, "more row") + "_\n\n")
+		b.WriteString("_+" + humanize.Count(t.Omitted, "more row") + "_\n\n")
 	}
 }
 

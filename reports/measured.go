@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -37,7 +39,7 @@ func (v *view) measured() *Section {
 	if len(s.Tables) == 0 {
 		return nil
 	}
-	s.Title = plain("Measured values of " + count(cells, "cell") + " (geometric means over valid runs)")
+	s.Title = plain("Measured values of " + humanize.Count(cells, "cell") + " (geometric means over valid runs)")
 	return s
 }
 
@@ -105,7 +107,7 @@ func (v *view) metricsOf(b *result.Benchmark) []string {
 // flatMatrix has one row for each cell and one column for each metric.
 func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: Right}}}
-	scales := map[string]scale{}
+	scales := map[string]humanize.Scale{}
 	for _, id := range ids {
 		m := describe(id)
 		var values []float64
@@ -114,9 +116,9 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 				values = append(values, x)
 			}
 		}
-		scales[id] = scaleFor(string(m.Unit), values...)
+		scales[id] = humanize.ScaleFor(string(m.Unit), values...)
 		title := m.Label
-		if u := scales[id].unit; u != "" {
+		if u := scales[id].Unit; u != "" {
 			title += ", " + u
 		}
 		t.Columns = append(t.Columns, Column{Title: title, Align: Right})
@@ -125,9 +127,9 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 		c := &b.Cells[i]
 		row := Row{Cells: []Line{code(cmp.Or(v.valuesName(c.Values), c.Target, shortAddr(b.Addr))), plain(runsText(c))}}
 		for _, id := range ids {
-			text := none
+			text := humanize.None
 			if x, ok := c.Summary[id]; ok {
-				text = number(x * scales[id].factor)
+				text = humanize.Number(x * scales[id].Factor)
 			}
 			row.Cells = append(row.Cells, plain(text))
 		}
@@ -175,17 +177,17 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 			all = append(all, x)
 		}
 	}
-	s := scaleFor(string(m.Unit), all...)
+	s := humanize.ScaleFor(string(m.Unit), all...)
 	label := m.Label
 	if a := arrow(string(m.Direction)); a != "" {
 		label += " " + a
 	}
 	row := Row{Cells: []Line{code(key), plain(label)}}
 	for _, value := range values {
-		text := none
+		text := humanize.None
 		if c := cells[value]; c != nil {
 			if x, ok := c.Summary[m.ID]; ok {
-				text = s.value(x)
+				text = s.Value(x)
 			}
 		}
 		row.Cells = append(row.Cells, plain(text))

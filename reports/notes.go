@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -28,7 +30,7 @@ func (v *view) warnings() *Section {
 	if len(order) == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain(count(len(order), "warning")), Folded: len(order) > 5}
+	s := &Section{Kind: Warnings, Title: plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
 	for _, w := range order {
 		line := join(": ", places[w][0], plain(w))
 		if n := len(places[w]) - 1; n > 0 {
@@ -52,7 +54,7 @@ func (v *view) gateList() *Section {
 		if g.Description != "" {
 			gate = join(" ", gate, plain(g.Description))
 		}
-		baseline := nonEmpty(none)
+		baseline := nonEmpty(humanize.None)
 		if g.Baseline != "" {
 			baseline = code(g.Baseline)
 		}
@@ -60,7 +62,7 @@ func (v *view) gateList() *Section {
 			gate, plain(gateVerdict(g)), plain(gateCounts(g)), baseline, place(g.Range),
 		}})
 	}
-	return &Section{Kind: Gates, Title: plain(count(len(v.gates), "gate")), Folded: true, Tables: []Table{t}}
+	return &Section{Kind: Gates, Title: plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []Table{t}}
 }
 
 func gateVerdict(g *result.Gate) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"unicode"
 
 	"golang.org/x/text/width"
@@ -32,7 +34,7 @@ func (p *textPrinter) table(t *Table) {
 		p.row(t, r.Icon.Symbol(), icons[r.Icon].color, cells[i], widths)
 	}
 	if t.Omitted > 0 {
-		p.b.WriteString("+" + count(t.Omitted, "more row") + "\n")
+		p.b.WriteString("+" + humanize.Count(t.Omitted, "more row") + "\n")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/humanize"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -31,7 +33,7 @@ func (v *view) transports() *Section {
 	if all.runs == 0 {
 		return nil
 	}
-	s := &Section{Kind: Transports, Title: plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, count(all.runs, "run")))}
+	s := &Section{Kind: Transports, Title: plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, humanize.Count(all.runs, "run")))}
 	s.Folded = all.proved == all.runs
 	table := Table{Columns: []Column{
 		{Title: "target", Wrap: true}, {Title: "declared"}, {Title: "runs", Align: Right}, {Title: "proved", Align: Right},
@@ -76,7 +78,7 @@ func (t *transported) row(addr string) Row {
 		seen = t.usual()
 	}
 	return Row{Cells: []Line{
-		code(addr), plain(cmp.Or(t.intent, none)), plain(fmt.Sprint(t.runs)), plain(fmt.Sprint(t.proved)),
+		code(addr), plain(cmp.Or(t.intent, humanize.None)), plain(fmt.Sprint(t.runs)), plain(fmt.Sprint(t.proved)),
 		plain(fmt.Sprint(t.contradicted)), plain(fmt.Sprint(t.unproven)), plain(seen),
 	}}
 }

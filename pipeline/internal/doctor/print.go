@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // Text writes the checks as a table, each with its remedy below it, and a summary.
@@ -24,7 +25,7 @@ func Text(w io.Writer, checks []Check) error {
 			fmt.Fprintf(&b, "%-7s  %-*s  -> %s\n", "", wide, "", term.Escape(c.Fix))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %s, %d missing\n", counts[OK], count(counts[Warn], "warning"), counts[Missing])
+	fmt.Fprintf(&b, "\n%d ok, %s, %d missing\n", counts[OK], humanize.Count(counts[Warn], "warning"), counts[Missing])
 	_, err := io.WriteString(w, b.String())
 	return err
 }

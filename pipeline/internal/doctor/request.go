@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -117,7 +118,7 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 			}
 		}
 		if left > 0 {
-			return nil, false, fmt.Errorf("%s are asked for at once, and the machine has %d", count(asked(requests), "GPU"), len(gpus))
+			return nil, false, fmt.Errorf("%s are asked for at once, and the machine has %d", humanize.Count(asked(requests), "GPU"), len(gpus))
 		}
 	}
 	for i, g := range gpus {
@@ -161,12 +162,4 @@ func list(gpus []probe.GPU) string {
 		names[i] = g.String()
 	}
 	return strings.Join(names, ", ")
-}
-
-// count writes "1 GPU", "2 GPUs".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -43,7 +44,7 @@ func (e *evaluator) benchmark(ent *entity) {
 		bm.Cells = append(bm.Cells, Cell{Values: c.values, Target: target, Workload: workload})
 	}
 	if len(bm.Cells) == 0 {
-		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", counted(bm.Excluded, "cell"))))
+		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", humanize.Count(bm.Excluded, "cell"))))
 	}
 }
 
@@ -104,7 +105,7 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 			low = high
 		case low < high && low < leastLook:
 			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), fmt.Sprintf("repeats cannot stop before %d of them", leastLook),
-				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. Write min = %d, or min = max for one judgement at the end.", counted(low, "repeat"), leastLook)))
+				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. Write min = %d, or min = max for one judgement at the end.", humanize.Count(low, "repeat"), leastLook)))
 			low = high
 		}
 		bm.RepeatMin, bm.RepeatMax = low, high

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 )
@@ -198,7 +199,7 @@ func (d *decoder) nested(body *hclsyntax.Body, b *block) {
 		count[t.name]++
 		if t.max > 0 && count[t.name] > t.max {
 			d.report(problem(codeDuplicate, headerOf(src), fmt.Sprintf("%s has too many %s blocks", b.typ.name, t.name),
-				fmt.Sprintf("At most %s is allowed; the first is at %s.", counted(t.max, "block"), place(first[t.name]))))
+				fmt.Sprintf("At most %s is allowed; the first is at %s.", humanize.Count(t.max, "block"), place(first[t.name]))))
 			continue
 		}
 		if count[t.name] == 1 {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -150,7 +151,7 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	}
 	if len(g.Cells) == 0 && len(bm.Cells) > 0 && decided {
 		e.report(problem(codeGate, b.at("where"), "gate has no cell",
-			fmt.Sprintf("where is true for none of the %s of %s, so the gate could never fail.", counted(len(bm.Cells), "cell"), bm.Addr)))
+			fmt.Sprintf("where is true for none of the %s of %s, so the gate could never fail.", humanize.Count(len(bm.Cells), "cell"), bm.Addr)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -69,9 +70,9 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 	switch {
 	case pairs == 0 && len(cells) > 0:
 		e.report(problem(codeGate, b.header, "gate compares nothing",
-			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", counted(len(cells), "cell"), base.Axis, base.Value)))
+			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", humanize.Count(len(cells), "cell"), base.Axis, base.Value)))
 	case alone > 0:
-		e.report(warning(codeBaseline, b.header, fmt.Sprintf("%s cannot be compared", counted(alone, "cell")),
+		e.report(warning(codeBaseline, b.header, fmt.Sprintf("%s cannot be compared", humanize.Count(alone, "cell")),
 			fmt.Sprintf("The matrix of %s excludes their base (%s=%s), so the gate leaves them out. Exclude them too, or leave them out by where.", bm.Addr, base.Axis, base.Value)))
 	}
 }

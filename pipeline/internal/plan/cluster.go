@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -75,7 +76,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	lanes := c.Nodes / width
 	if lanes < 2 {
 		b.fail(at, "side_by_side needs nodes for two",
-			fmt.Sprintf("The servers of one repeat, and what sends it load, take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", count(width, "node"), c.Nodes, 2*width))
+			fmt.Sprintf("The servers of one repeat, and what sends it load, take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", humanize.Count(width, "node"), c.Nodes, 2*width))
 		return
 	}
 	if lanes = min(lanes, repeats); lanes < 2 {

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // Noise is what is known of the spread of a metric between the two sides of a repeat.
@@ -110,7 +111,7 @@ func (p *Plan) undecidable(g Gate, level float64) string {
 	}
 	if err := gates.CanReject(test, n, level); err != nil {
 		return fmt.Sprintf("%s. Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
-			upperFirst(err.Error()), count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
+			upperFirst(err.Error()), humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
 	}
 	return ""
 }
@@ -233,5 +234,5 @@ func (w Power) text(least, most int) string {
 	case least >= most || w.AtMin == 0:
 		return fmt.Sprintf("%.1f %%", 100*w.AtMax)
 	}
-	return fmt.Sprintf("%.1f %% after %s and %.1f %% after %d", 100*w.AtMin, count(least, "repeat"), 100*w.AtMax, most)
+	return fmt.Sprintf("%.1f %% after %s and %.1f %% after %d", 100*w.AtMin, humanize.Count(least, "repeat"), 100*w.AtMax, most)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -61,7 +62,7 @@ func (p *Plan) extension() string {
 	}
 	first := p.Before[0]
 	return fmt.Sprintf("extended from at most %s to %d after its data were seen: looks after more than %d repeats are judged at a part of alpha, so that the error rate holds",
-		count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
+		humanize.Count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
 }
 
 // Again makes the plan a further attempt at the same change. red are the gates that an

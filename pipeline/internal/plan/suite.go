@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // suiteGroup is the key of all suites in families: they share a part of the file's alpha,
@@ -100,7 +101,7 @@ func (p *Plan) suiteText(g Gate) string {
 	if g.CanFail() {
 		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
 	}
-	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), count(cells, "cell"), 100*g.SuiteMargin, level)
+	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
 }
 
 // suiteSize is the size of the family of the suites of a gate.

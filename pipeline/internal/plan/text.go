@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,8 +21,8 @@ var assumedSpreads = []float64{0.01, 0.03}
 // WriteText writes a plan for people.
 func (p *Plan) WriteText(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "%s: %s, %s, %s\n", clean(p.File), count(len(p.Benchmarks), "benchmark"),
-		count(p.cellCount(), "cell"), count(len(p.Gates), "gate"))
+	fmt.Fprintf(tw, "%s: %s, %s, %s\n", clean(p.File), humanize.Count(len(p.Benchmarks), "benchmark"),
+		humanize.Count(p.cellCount(), "cell"), humanize.Count(len(p.Gates), "gate"))
 	if p.Title != "" {
 		fmt.Fprintf(tw, "%s\n", clean(p.Title))
 	}
@@ -73,7 +74,7 @@ func (p *Plan) writeTargets(w io.Writer) {
 		case len(t.Argv) > 0:
 			line = images + ": " + line
 		default: // a deployment
-			line += ", " + strings.TrimPrefix(count(len(t.Images), "image"), "1 ") + " " + images
+			line += ", " + strings.TrimPrefix(humanize.Count(len(t.Images), "image"), "1 ") + " " + images
 		}
 		fmt.Fprintf(w, "%s\t%s\n", clean(t.Addr), clean(line))
 	}
@@ -82,20 +83,20 @@ func (p *Plan) writeTargets(w io.Writer) {
 
 func writeBenchmark(w io.Writer, b Benchmark) {
 	if len(b.Cells) > 0 && b.Cells[0].handedOver() {
-		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", clean(b.Addr), count(len(b.Cells), "cell"))
+		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", clean(b.Addr), humanize.Count(len(b.Cells), "cell"))
 	} else {
 		passes := ""
 		if b.Passes > 1 {
-			passes = " × " + count(b.Passes, "pass")
+			passes = " × " + humanize.Count(b.Passes, "pass")
 		}
-		fmt.Fprintf(w, "%s\t%s × %s%s = %s\n", clean(b.Addr), count(len(b.Cells), "cell"),
-			count(b.RepeatMax, "repeat"), passes, count(len(b.Cells)*b.RepeatMax*max(b.Passes, 1), "run"))
+		fmt.Fprintf(w, "%s\t%s × %s%s = %s\n", clean(b.Addr), humanize.Count(len(b.Cells), "cell"),
+			humanize.Count(b.RepeatMax, "repeat"), passes, humanize.Count(len(b.Cells)*b.RepeatMax*max(b.Passes, 1), "run"))
 	}
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", clean(a.Name), clean(strings.Join(a.Values, "  ")))
 	}
 	if b.Excluded > 0 {
-		fmt.Fprintf(w, "  excluded\t%s\n", count(b.Excluded, "cell"))
+		fmt.Fprintf(w, "  excluded\t%s\n", humanize.Count(b.Excluded, "cell"))
 	}
 	fmt.Fprintln(w)
 }
@@ -114,9 +115,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	}
 	long := Duration(p.Estimate.Seconds)
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
-		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), count(least, "repeat"))
+		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), humanize.Count(least, "repeat"))
 	}
-	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", count(p.Estimate.Launches, "launch"), count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
+	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", humanize.Count(p.Estimate.Launches, "launch"), humanize.Count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
 	if hours := p.Estimate.GPUHours; hours > 0 {
 		fmt.Fprintf(w, "GPUs\t%s, %.0f %% of them until servers are ready\n", gpuHours(hours), 100*p.Estimate.StartHours/hours)
 	}
@@ -140,18 +141,18 @@ func gpuHours(hours float64) string {
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if g.Assert {
-		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", clean(g.Addr), count(len(g.Comparisons), "cell"), clean(g.Benchmark))
+		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", clean(g.Addr), humanize.Count(len(g.Comparisons), "cell"), clean(g.Benchmark))
 		return
 	}
 	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
-		count(len(g.Comparisons), "comparison"), g.marginText())
+		humanize.Count(len(g.Comparisons), "comparison"), g.marginText())
 	for _, text := range absoluteMargins(g) {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
 	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
-			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
+			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", humanize.Count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
 		}
 		fmt.Fprintf(w, "  \tagainst %s: %s\n", clean(g.Baseline), what)
 		return
@@ -211,7 +212,7 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	}
 	fmt.Fprintf(w, "  \t%s, Holm over a family of %d at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
 	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
-		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", count(n, "repeat"), repeats)
+		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", humanize.Count(n, "repeat"), repeats)
 	}
 }
 
@@ -245,17 +246,6 @@ func Duration(seconds float64) string {
 	default:
 		d = d.Round(10 * time.Minute)
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-}
-
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "ss"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
 	}
 }
 

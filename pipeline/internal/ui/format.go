@@ -67,13 +67,6 @@ func span(seconds float64) string {
 	return clock(seconds)
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
 // tally writes a count for each class, the most frequent first: "timeout 2, http_500 1".
 func tally(classes map[string]int) string {
 	names := make([]string, 0, len(classes))

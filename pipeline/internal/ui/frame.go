@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // maxFrame is the number of lines of the live area, at most.
@@ -61,10 +62,10 @@ func (s *state) standing() string {
 		verdict += ", " + launchCount(s.failedLaunches) + " failed"
 	}
 	if s.failedRuns > 0 {
-		verdict += ", " + count(s.failedRuns, "run") + " failed"
+		verdict += ", " + humanize.Count(s.failedRuns, "run") + " failed"
 	}
 	if s.voidRuns > 0 {
-		verdict += ", " + count(s.voidRuns, "run") + " void"
+		verdict += ", " + humanize.Count(s.voidRuns, "run") + " void"
 	}
 	return verdict
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -74,13 +75,13 @@ func planned(e event.Event) []line {
 		return lines
 	}
 	lines = append(lines, line{detail, fmt.Sprintf("%s, %s, %s: %s, %s, %s",
-		count(p.Benchmarks, "benchmark"), count(p.Cells, "cell"), count(p.Repeats, "repeat"),
-		launchCount(p.Launches), count(p.Runs, "run"), about(p.Seconds))})
+		humanize.Count(p.Benchmarks, "benchmark"), humanize.Count(p.Cells, "cell"), humanize.Count(p.Repeats, "repeat"),
+		launchCount(p.Launches), humanize.Count(p.Runs, "run"), about(p.Seconds))})
 	switch {
 	case p.Family > 0:
-		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", count(p.Gates, "gate"), count(p.Family, "comparison"))})
+		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", humanize.Count(p.Gates, "gate"), humanize.Count(p.Family, "comparison"))})
 	case p.Gates > 0: // the family holds what can fail
-		lines = append(lines, line{detail, count(p.Gates, "gate") + ", none of which fails the file by significance"})
+		lines = append(lines, line{detail, humanize.Count(p.Gates, "gate") + ", none of which fails the file by significance"})
 	}
 	switch {
 	case p.Simulated == result.SimulatedVirtual:
@@ -214,7 +215,7 @@ func runEnded(e event.Event) line {
 		return line{bad, join(": ", head, name(string(r.Status)), clean(r.Reason))}
 	}
 	parts := figures(r)
-	requests := count(r.Sent, "request") + " in " + span(r.Duration)
+	requests := humanize.Count(r.Sent, "request") + " in " + span(r.Duration)
 	how := good
 	if r.Failed > 0 {
 		how = caution
@@ -283,7 +284,7 @@ func judged(e event.Event) line {
 				n++
 			}
 		}
-		text += fmt.Sprintf(" (%d of %s)", n, count(len(e.Gate.Decisions), "comparison"))
+		text += fmt.Sprintf(" (%d of %s)", n, humanize.Count(len(e.Gate.Decisions), "comparison"))
 	}
 	return line{toneOf(e.Verdict), text}
 }

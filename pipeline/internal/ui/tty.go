@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 const (
@@ -145,7 +146,7 @@ func (v *tty) Close() error {
 func (s *state) farewell(now time.Time) string {
 	text := "stopped after " + clock(s.elapsed(now))
 	if s.total > 0 {
-		text += fmt.Sprintf(", %d of %s done", s.doneRuns, count(s.total, "run"))
+		text += fmt.Sprintf(", %d of %s done", s.doneRuns, humanize.Count(s.total, "run"))
 	}
 	return text
 }

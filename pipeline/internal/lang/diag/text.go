@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/term"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
 )
 
 // Options of the text form.
@@ -35,7 +36,7 @@ func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Op
 	for _, d := range out.Diagnostics {
 		newTextWriter(&b, d.Severity, opt).diagnostic(d)
 	}
-	fmt.Fprintf(&b, "%s, %s\n", count(out.ErrorCount, "error"), count(out.WarningCount, "warning"))
+	fmt.Fprintf(&b, "%s, %s\n", humanize.Count(out.ErrorCount, "error"), humanize.Count(out.WarningCount, "warning"))
 	if _, err := io.WriteString(w, escape.Commands(b.String())); err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -67,9 +68,9 @@ func statement(v cty.Value) string {
 	case ty == cty.String:
 		return "is " + quote(v.AsString())
 	case ty.IsObjectType():
-		return fmt.Sprintf("is an object with %s", count(len(ty.AttributeTypes()), "attribute"))
+		return fmt.Sprintf("is an object with %s", humanize.Count(len(ty.AttributeTypes()), "attribute"))
 	case v.CanIterateElements():
-		return fmt.Sprintf("is a %s with %s", ty.FriendlyName(), count(v.LengthInt(), "element"))
+		return fmt.Sprintf("is a %s with %s", ty.FriendlyName(), humanize.Count(v.LengthInt(), "element"))
 	}
 	return "is a " + ty.FriendlyName()
 }
@@ -79,13 +80,6 @@ func quote(s string) string {
 		return strconv.Quote(string(runes[:maxValueRunes])) + "…"
 	}
 	return strconv.Quote(s)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // traversalText is a traversal as it is written in a file.

@@ -1,4 +1,4 @@
-package reports
+package humanize
 
 import (
 	"math"
@@ -14,10 +14,10 @@ func TestNumber(t *testing.T) {
 	tests := map[float64]string{
 		0: "0", 0.411712: "0.412", 9.994: "9.99", 9.996: "10.0", 99.96: "100", 411.7: "412", 1234.4: "1234",
 		12345.6: "12,346", 1234567: "1,234,567", -3.14159: "−3.14", -12345: "−12,345", 0.00099: "0.000990", 1e-9: "1e-09",
-		1e300: "1e+300", math.NaN(): none, math.Inf(-1): none,
+		1e300: "1e+300", math.NaN(): None, math.Inf(-1): None,
 	}
 	for in, want := range tests {
-		if got := number(in); got != want {
+		if got := Number(in); got != want {
 			t.Errorf("number(%g) = %s, want %s", in, got, want)
 		}
 	}
@@ -26,17 +26,8 @@ func TestNumber(t *testing.T) {
 // TestExact: what labels ticks has no comma within an exponent.
 func TestExact(t *testing.T) {
 	for in, want := range map[float64]string{0: "0", 1e-12: "1e-12", -2.5e-7: "−2.5e-07", 1e15: "1e+15", 12345: "12,345", 0.05: "0.05"} {
-		if got := exact(in); got != want {
+		if got := Exact(in); got != want {
 			t.Errorf("exact(%g) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-// TestSpread: a spread beyond all bounds is a number that people read.
-func TestSpread(t *testing.T) {
-	for want, values := range map[string][]float64{"10.7 %": {1, 1.1, 1.2, 1.05, 1.3}, "141 %": {0, 1}, none: {1}} {
-		if got := spread(values); got != want {
-			t.Errorf("spread(%v) = %s, want %s", values, got, want)
 		}
 	}
 }
@@ -44,7 +35,7 @@ func TestSpread(t *testing.T) {
 func TestNumberKeepsThreeDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Float64Range(1e-4, 1e12).Draw(t, "v")
-		text := strings.ReplaceAll(number(v), ",", "")
+		text := strings.ReplaceAll(Number(v), ",", "")
 		got, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			t.Fatalf("number(%g) = %q: %v", v, text, err)
@@ -69,11 +60,11 @@ func TestOneScaleForBothSides(t *testing.T) {
 		{"tok/s", 5210, 48970, "5210 tok/s, 48,970 tok/s"},
 		{"fraction", 1, 0.9715, "100 %, 97.2 %"},
 		{"count", 12, 120, "12.0, 120"},
-		{"s", math.NaN(), 0.5, none + ", 500 ms"},
+		{"s", math.NaN(), 0.5, None + ", 500 ms"},
 	}
 	for _, tt := range tests {
-		s := scaleFor(tt.unit, tt.base, tt.head)
-		if got := s.value(tt.base) + ", " + s.value(tt.head); got != tt.want {
+		s := ScaleFor(tt.unit, tt.base, tt.head)
+		if got := s.Value(tt.base) + ", " + s.Value(tt.head); got != tt.want {
 			t.Errorf("%g and %g %s: %s, want %s", tt.base, tt.head, tt.unit, got, tt.want)
 		}
 	}
@@ -82,21 +73,21 @@ func TestOneScaleForBothSides(t *testing.T) {
 func TestPercent(t *testing.T) {
 	tests := map[float64]string{
 		0.1423: "+14.2 %", -0.06: "−6.0 %", 0: "0.0 %", 0.0004: "0.0 %", -0.0004: "0.0 %", 0.9994: "+99.9 %", 0.9996: "+100 %",
-		9.5: "+950 %", 123.4: "+12,340 %", math.Inf(1): none,
+		9.5: "+950 %", 123.4: "+12,340 %", math.Inf(1): None,
 	}
 	for in, want := range tests {
-		if got := percent(in); got != want {
+		if got := Percent(in); got != want {
 			t.Errorf("percent(%g) = %s, want %s", in, got, want)
 		}
 	}
 }
 
 func TestProbability(t *testing.T) {
-	if got := probability(nil); got != none {
+	if got := Probability(nil); got != None {
 		t.Errorf("no p: %s", got)
 	}
 	for in, want := range map[float64]string{0: "<0.0001", 0.00009: "<0.0001", 0.0004: "0.0004", 0.0423: "0.042", 0.31: "0.31", 1: "1"} {
-		if got := probability(&in); got != want {
+		if got := Probability(&in); got != want {
 			t.Errorf("probability(%g) = %s, want %s", in, got, want)
 		}
 	}
@@ -107,51 +98,8 @@ func TestDuration(t *testing.T) {
 		-time.Second: "", 0: "", 250 * time.Millisecond: "250 ms", 42 * time.Second: "42 s", 38*time.Minute + 12*time.Second: "38 min",
 		95 * time.Minute: "1 h 35 min", 26*time.Hour + 59*time.Minute + 40*time.Second: "27 h 00 min",
 	} {
-		if got := duration(in); got != want {
+		if got := Duration(in); got != want {
 			t.Errorf("duration(%s) = %q, want %q", in, got, want)
 		}
 	}
-}
-
-func TestIntervalName(t *testing.T) {
-	for level, want := range map[float64]string{0.05: "90 % interval", 0.0125: "97.5 % interval", 0: "interval", 0.5: "interval"} {
-		if got := intervalName(level); got != want {
-			t.Errorf("intervalName(%g) = %q, want %q", level, got, want)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	tests := []struct {
-		in    string
-		limit int
-		want  string
-	}{
-		{"", 5, ""},
-		{"one two three", 7, "one two|three"},
-		{"abcdefghij k", 4, "abcd|efgh|ij k"},
-		{"名前名前", 5, "名前|名前"},
-		{"名", 1, "名"},
-	}
-	for _, tt := range tests {
-		if got := strings.Join(wrap(tt.in, tt.limit), "|"); got != tt.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
-		}
-	}
-}
-
-func TestWrapKeepsTheText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringOf(rapid.SampledFrom([]rune("ab 名e\u0301"))).Draw(t, "s")
-		limit := rapid.IntRange(2, 12).Draw(t, "limit")
-		lines := wrap(s, limit)
-		for _, l := range lines {
-			if displayWidth(l) > limit {
-				t.Fatalf("wrap(%q, %d): %q is too wide", s, limit, l)
-			}
-		}
-		if got, want := strings.ReplaceAll(strings.Join(lines, ""), " ", ""), strings.Join(strings.Fields(s), ""); got != want {
-			t.Fatalf("wrap(%q, %d) = %q", s, limit, lines)
-		}
-	})
 }
