@@ -3,7 +3,6 @@ package convert
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -151,16 +150,4 @@ func (b *openBlock) setBackend(r *Run) {
 			r.setParam("backend", e.value)
 		}
 	}
-}
-
-// succeeded is the number of successes of the block, -1 if it has none.
-func (b *openBlock) succeeded() int {
-	for _, e := range b.entries {
-		if e.label == "Successful requests" {
-			if n, err := strconv.Atoi(e.value); err == nil {
-				return n
-			}
-		}
-	}
-	return -1
 }

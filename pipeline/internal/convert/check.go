@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -217,22 +218,10 @@ func (s Selector) Select(runs []Run) ([]Run, error) {
 	return nil, fmt.Errorf("%s: %w with %s: look at the parameters with import", s.Path, ErrNoResult, conditions(s.Where))
 }
 
-// like reports that a value has the parts between the stars of a pattern, in their order.
+// like reports whether a value has the form of a pattern, in which stars stand for any text.
 func like(value, pattern string) bool {
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	if last == 0 || !strings.HasPrefix(value, parts[0]) || !strings.HasSuffix(value, parts[last]) || len(value) < len(parts[0])+len(parts[last]) {
-		return false
-	}
-	value = value[len(parts[0]) : len(value)-len(parts[last])]
-	for _, part := range parts[1:last] {
-		_, rest, ok := strings.Cut(value, part)
-		if !ok {
-			return false
-		}
-		value = rest
-	}
-	return true
+	form, err := regexp.Compile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`)
+	return err == nil && strings.Contains(pattern, "*") && form.MatchString(value)
 }
 
 func conditions(where map[string]string) string {

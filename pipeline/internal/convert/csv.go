@@ -44,8 +44,8 @@ func (s *sheet) next() bool {
 	return false
 }
 
-// readCSV reads a table with one result a row (columns named by the labels or keys of a
-// load generator, or by our ids), or our own long form with one metric a row.
+// readCSV reads a table with one result a row: columns are named by the labels or keys of a
+// load generator, or by our ids.
 func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	s := &sheet{Reader: csv.NewReader(in), name: name}
 	head, _ := in.Peek(detectBytes) // as much as there is
@@ -61,9 +61,6 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	}
 	if instead := opt.Tools.sheet(s.header); instead != "" {
 		return nil, &Error{name, 1, fmt.Errorf("%w: %s", ErrNoResult, instead)}
-	}
-	if slices.Contains(s.header, "metric") && slices.Contains(s.header, "value") {
-		return readLong(s, opt)
 	}
 	var runs []Run
 	for s.next() {
@@ -175,62 +172,6 @@ func unescapeCSV(s string) string {
 		return s[1:]
 	}
 	return s
-}
-
-// readLong reads our export of runs: one row for each metric of each run.
-func readLong(s *sheet, opt ReadOptions) ([]Run, error) {
-	value, id := slices.Index(s.header, "value"), slices.Index(s.header, "metric")
-	runs, index := []Run{}, map[string]int{}
-	for s.next() {
-		var key strings.Builder
-		for i, h := range s.header {
-			if h != "metric" && h != "value" && h != "unit" {
-				key.WriteString(s.cells[i] + "\x00")
-			}
-		}
-		at, ok := index[key.String()]
-		if !ok {
-			if at = len(runs); at >= opt.Limits.Runs {
-				return nil, fmt.Errorf("%s: more than %d results: %w", s.name, opt.Limits.Runs, ErrLimit)
-			}
-			index[key.String()] = at
-			run := opt.newRun(FormatCSV, ours.Name, s.name, s.line)
-			if err := run.longRow(s.header, s.cells); err != nil {
-				return nil, &Error{s.name, s.line, err}
-			}
-			runs = append(runs, *run)
-		}
-		if s.cells[id] == "" {
-			continue // a run without a value
-		}
-		if err := runs[at].setID(unescapeCSV(s.cells[id]), s.cells[value], s.line); err != nil {
-			return nil, err
-		}
-	}
-	return runs, s.err
-}
-
-// longRow reads what the rows of a run repeat.
-func (r *Run) longRow(header, cells []string) error {
-	for i, h := range header {
-		cell := unescapeCSV(cells[i])
-		switch h {
-		case "metric", "value", "unit":
-		case "sent", "failed":
-			n, err := parseRequests(cell)
-			if err != nil {
-				return fmt.Errorf("%s: %w", h, err)
-			}
-			if h == "sent" {
-				r.Counts.Sent, r.Counts.FailedKnown = n, true
-			} else {
-				r.Counts.Failed = n
-			}
-		default:
-			r.setParam(h, cell)
-		}
-	}
-	return r.finishWork()
 }
 
 // counted is what a result reports of what was done, under the names that exports give it.

@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/reports/result"
 )
 
 // again writes runs and reads what was written.
@@ -161,59 +160,6 @@ func TestLLMD(t *testing.T) {
 	}
 	if a.Throughput["request_rate"]["mean"] != 336.53 || a.Throughput["request_rate"]["units"] != "queries/s" {
 		t.Errorf("throughput %v", a.Throughput)
-	}
-}
-
-// TestHostileNames: what a file names comes out of every export as data.
-func TestHostileNames(t *testing.T) {
-	hostile := "=cmd|' /C calc'!A0\n# EOF\nBenchmarkX 1 0 s/op\x1b[2J"
-	run := convert.Run{
-		Source: "x", Line: 1, Format: convert.FormatCSV, Tool: "vllm",
-		Metrics: map[string]float64{"ttft.mean": 1}, Params: map[string]string{"model": hostile, "side": hostile},
-		Counts: convert.Counts{Sent: 1, Succeeded: 1, FailedKnown: true},
-	}
-	doc, err := convert.Document([]convert.Run{run}, convert.Options{By: []string{"side"}, File: hostile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table, bench, metrics bytes.Buffer
-	for _, err := range []error{
-		convert.WriteCSV(&table, []convert.Run{run}), convert.WriteGoBench(&bench, doc), convert.WriteOpenMetrics(&metrics, doc),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if strings.Contains(table.String(), ",=cmd") || strings.Contains(table.String(), `"=cmd`) {
-		t.Errorf("a formula in the table:\n%s", table.String())
-	}
-	if strings.Contains(bench.String(), "\nBenchmarkX") || strings.Contains(bench.String(), "\x1b") {
-		t.Errorf("a result of its own:\n%q", bench.String())
-	}
-	if strings.Count(metrics.String(), "\n# EOF") != 1 {
-		t.Errorf("the end comes twice:\n%q", metrics.String())
-	}
-}
-
-func TestLongCSV(t *testing.T) {
-	const text = "benchmark,cell,target,qps,repeat,launch,status,sent,failed,metric,unit,value\n" +
-		"benchmark.b,c1,t,2,1,l1,ok,10,1,ttft.mean,s,0.5\nbenchmark.b,c1,t,2,1,l1,ok,10,1,ttft.p99,s,0.75\nbenchmark.b,c1,t,2,2,l2,ok,10,0,ttft.mean,s,0.6\nbenchmark.b,c1,t,2,3,l3,failed,10,10,,,\n"
-	runs, err := convert.Read(strings.NewReader(text), "runs.csv", convert.ReadOptions{})
-	if err != nil || len(runs) != 3 {
-		t.Fatalf("%d runs, %v", len(runs), err)
-	}
-	doc, err := convert.Document(runs, convert.Options{By: []string{"benchmark", "qps"}, LaunchBy: "launch"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cell := doc.Benchmarks[0].Cells[0]
-	if len(cell.Runs) != 3 || cell.Runs[0].Metrics["ttft.p99"] != 0.75 || cell.Runs[0].Failed != 1 || cell.Runs[2].Status != result.RunFailed {
-		t.Errorf("%+v", cell.Runs)
-	}
-	for _, bad := range []string{"metric,value,sent,failed\nttft.mean,fast,1,0\n", "metric,value,sent,failed\nttft.mean,1,1,2\n", "metric,value,sent\nttft.mean,1,x\n", "metric,value\nttft.mean\n"} {
-		if _, err := convert.Read(strings.NewReader(bad), "bad.csv", convert.ReadOptions{}); err == nil || !strings.HasPrefix(err.Error(), "bad.csv:2: ") {
-			t.Errorf("%q: %v", bad, err)
-		}
 	}
 }
 

@@ -133,15 +133,7 @@ func (f *fitting) place() error {
 // findUnreported finds the axes of a benchmark that no result reports. An axis of one value needs no
 // telling, and of a loose fit none does.
 func (f *fitting) findUnreported(b *result.Benchmark) error {
-	values := map[string]map[string]bool{}
-	for _, c := range b.Cells {
-		for _, v := range c.Values {
-			if values[v.Name] == nil {
-				values[v.Name] = map[string]bool{}
-			}
-			values[v.Name][v.Value] = true
-		}
-	}
+	values := valuesOfAxes(b)
 	for _, axis := range slices.Sorted(maps.Keys(values)) {
 		if slices.ContainsFunc(f.runs, func(r *Run) bool { _, ok := r.Param(f.param(axis)); return ok }) {
 			continue
@@ -156,6 +148,20 @@ func (f *fitting) findUnreported(b *result.Benchmark) error {
 		}
 	}
 	return nil
+}
+
+// valuesOfAxes are the values that the cells of a benchmark have, by the name of the axis.
+func valuesOfAxes(b *result.Benchmark) map[string]map[string]bool {
+	values := map[string]map[string]bool{}
+	for _, c := range b.Cells {
+		for _, v := range c.Values {
+			if values[v.Name] == nil {
+				values[v.Name] = map[string]bool{}
+			}
+			values[v.Name][v.Value] = true
+		}
+	}
+	return values
 }
 
 // param is the parameter that holds an axis.
@@ -199,33 +205,16 @@ func (f *fitting) belongs(r *Run, s *slot) bool {
 	}
 	for _, v := range s.cell.Values {
 		if f.unreported[s.benchmark.Addr+" "+v.Name] {
-			if !f.opt.Loose && f.several(s.benchmark, v.Name) {
-				return false
+			if f.opt.Loose || len(valuesOfAxes(s.benchmark)[v.Name]) == 1 {
+				continue
 			}
-			continue
+			return false
 		}
 		if got, ok := r.Param(f.param(v.Name)); !ok || got != canonicalValue(v.Value) {
 			return false
 		}
 	}
 	return true
-}
-
-// several says that an axis has more than one value.
-func (f *fitting) several(b *result.Benchmark, axis string) bool {
-	first := ""
-	for i, c := range b.Cells {
-		for _, v := range c.Values {
-			if v.Name != axis {
-				continue
-			}
-			if i > 0 && v.Value != first {
-				return true
-			}
-			first = v.Value
-		}
-	}
-	return false
 }
 
 // nothingFits says what the first result has and what the cells ask for.

@@ -88,7 +88,7 @@ func isCSV(name string, head []byte) bool {
 	figures := 0
 	for _, c := range columns {
 		c = strings.Trim(c, ` "`)
-		if _, ok := figureOf(c); ok || c == "metric" || c == "value" {
+		if _, ok := figureOf(c); ok {
 			figures++
 		}
 	}

@@ -21,8 +21,8 @@ var (
 
 // opened is the text of a file: unpacked, in UTF-8 and out of the lines of a container's log.
 // It gives the name of the file as it is without compression, and what bounds its size.
-func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *limitedReader, error) {
-	limit := &limitedReader{r: in, n: size}
+func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.LimitedReader, error) {
+	limit := &io.LimitedReader{R: in, N: size}
 	r := bufio.NewReaderSize(limit, detectBytes)
 	head, _ := r.Peek(8) // as much as there is
 	for magic, program := range otherMagic {
@@ -35,7 +35,7 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *limi
 		if err != nil {
 			return nil, name, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		limit = &limitedReader{r: unpacked, n: size} // what is unpacked counts
+		limit = &io.LimitedReader{R: unpacked, N: size} // what is unpacked counts
 		r, name = bufio.NewReaderSize(limit, detectBytes), strings.TrimSuffix(name, ".gz")
 	}
 	r = decoded(r)
@@ -43,21 +43,6 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *limi
 		r = bufio.NewReaderSize(&dockerLog{r: r}, detectBytes)
 	}
 	return r, name, limit, nil
-}
-
-// limitedReader reads so many bytes and then one more, so that who reads knows.
-type limitedReader struct {
-	r io.Reader
-	n int64
-}
-
-func (l *limitedReader) Read(p []byte) (int, error) {
-	if l.n <= 0 {
-		return 0, io.EOF
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.n)])
-	l.n -= int64(n)
-	return n, err
 }
 
 // dockerLine is a line of a log as Docker's json-file driver writes it.

@@ -32,7 +32,7 @@ func (r *Run) checkLabels(b *openBlock) {
 		case key == "num_prompts":
 			wrong[key] = contradictsRequests(r.Params[key], b)
 		case isInputLength(key) && reported:
-			measured[key] = math.Round(tokens / max(1, b.succeededOr(requests)))
+			measured[key] = math.Round(tokens / max(1, float64(b.succeeded())))
 			wrong[key] = contradictsLength(r.Params[key], measured[key])
 		}
 	}
@@ -111,11 +111,12 @@ func (b *openBlock) requests() float64 {
 	return ok + failed
 }
 
-func (b *openBlock) succeededOr(other float64) float64 {
-	if v, ok := b.count("succeeded"); ok && v > 0 {
-		return v
+// succeeded is the number of successes of the block, -1 if it has none.
+func (b *openBlock) succeeded() int {
+	if v, ok := b.count("succeeded"); ok {
+		return int(v)
 	}
-	return other
+	return -1
 }
 
 // markCut finds the blocks that end before their time: nothing closes them, and another

@@ -78,7 +78,7 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	runs, err := formatOf(plain, head).read(buf, name, opt)
-	if limited.n <= 0 {
+	if limited.N <= 0 {
 		return nil, fmt.Errorf("%s: more than %d bytes: %w", name, opt.Limits.Bytes, ErrLimit)
 	}
 	if err != nil {

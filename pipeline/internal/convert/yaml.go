@@ -20,13 +20,13 @@ const maxYAML = 32 << 20
 
 // readYAML reads the documents of a file, one result each.
 func readYAML(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	limited := &limitedReader{r: r, n: maxYAML + 1}
+	limited := &io.LimitedReader{R: r, N: maxYAML + 1}
 	decoder := yaml.NewDecoder(limited)
 	var runs []Run
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
-		if limited.n <= 0 {
+		if limited.N <= 0 {
 			return nil, fmt.Errorf("%s: more than %d bytes of YAML: %w", name, maxYAML, ErrLimit)
 		}
 		if errors.Is(err, io.EOF) {
