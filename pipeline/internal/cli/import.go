@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
@@ -76,12 +77,12 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Read results of other tools and write them in another form",
-		Long: "Reads printed blocks and logs of vLLM and SGLang, their JSON, markdown tables, CSV, the files of guidellm, aiperf,\n" +
-			"GenAI-Perf, inference-perf, inference-benchmarker, LLMPerf and trtllm-bench, Benchmark Reports of llm-d, and what it\n" +
-			"writes itself. A file can be\n" +
-			"followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'. A dash is the\n" +
-			"standard input. Files may be compressed with gzip, and be logs of Docker's json-file driver. A file that cannot be\n" +
-			"read is told of, the others are written, and the exit status is 3.",
+		Long: "Reads printed blocks and logs of vLLM and SGLang, markdown tables, CSV, Benchmark Reports of llm-d, the files of these\n" +
+			"load generators, and what it writes itself:\n\n" +
+			"  " + strings.Join(a.tools.Names(), ", ") + "\n\n" +
+			"A file can be followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'. A\n" +
+			"dash is the standard input. Files may be compressed with gzip, and be logs of Docker's json-file driver. A file that\n" +
+			"cannot be read is reported, the others are written, and the exit status is 3.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			runs, unread := a.readResults(args, convert.ReadOptions{Tools: a.tools, Tool: f.tool, Records: records})

@@ -321,3 +321,14 @@ func TestRequestsWithoutText(t *testing.T) {
 		t.Errorf("with an error it failed: %+v, %v", runs, err)
 	}
 }
+
+// TestToolsAndDefinitionsAgree: the tools whose figures gates can name are those whose files are
+// read.
+func TestToolsAndDefinitionsAgree(t *testing.T) {
+	read, defined := convert.StandardTools().Names(), metric.Tools()
+	slices.Sort(read)
+	slices.Sort(defined)
+	if !slices.Equal(read, defined) {
+		t.Errorf("the tools whose files are read are %q, those with definitions %q", read, defined)
+	}
+}
