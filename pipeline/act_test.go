@@ -33,7 +33,7 @@ func TestAct(t *testing.T) {
 	w.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"base":{"sha":"`+base+`"},"head":{"sha":"`+head+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
 	out, code := w.run(t, hub, "pull_request", "pull-request.yml")
 	if code != 0 || strings.Contains(out, "Run Main") {
-		t.Fatalf("exit status %d: code of a stranger runs although nobody has approved it:\n%s", code, out)
+		t.Fatalf("exit status %d: code of a fork runs without approval:\n%s", code, out)
 	}
 	out, code = w.run(t, hub, "pull_request", "pull-request.yml", "--var", "PIPELINE_FORKS=approved", "--var",
 		"PIPELINE_ARGS=--simulate=virtual\n--var\nrehearsal=500%\n--var\nrequests=20\n--var\nrepeats=4")
@@ -54,7 +54,7 @@ func TestAct(t *testing.T) {
 		t.Errorf("%d requests of a simulated run", n)
 	}
 
-	// The privileged workflow takes the artifact and tells the pull request.
+	// The privileged workflow takes the artifact and comments on the pull request.
 	w.write(t, "event.json", `{"workflow_run":{"id":8123,"run_attempt":1,"name":"performance","event":"pull_request","head_sha":"`+head+
 		`","head_branch":"fix","head_repository":{"full_name":"stranger/r"}},"repository":{"full_name":"o/r"}}`)
 	out, code = w.run(t, hub, "workflow_run", "comment.yml", "--var", "PIPELINE_COMMENT_ARGS=--allow-simulated")
@@ -73,7 +73,7 @@ func TestAct(t *testing.T) {
 // actRef is the commit of the action in the workflows.
 const actRef = "0123456789abcdef0123456789abcdef01234567"
 
-// actRepo is a checkout of somebody's repository, with our action and stubs beside it.
+// actRepo is a checkout of a user's repository, with our action and stubs beside it.
 type actRepo struct{ act, dir, bin, artifacts string }
 
 // newActRepo lays out the files: the examples as `pipeline init --github` writes them,

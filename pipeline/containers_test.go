@@ -140,7 +140,7 @@ func containerRun(more ...[]string) []string {
 	return slices.Concat(append([][]string{{"run", "f.hcl", "--simulate=container", "--out", "out", "--progress", "plain"}}, more...)...)
 }
 
-// moments of a run at which a signal meets it: words of its journal.
+// moments of a run at which a signal is sent: words of its journal.
 var moments = []string{`"type":"launch_start"`, `"type":"launch_state"`, `"type":"launch_ready"`, `"type":"run_start"`, `"type":"run_end"`, `"type":"launch_stopped"`}
 
 // signalled runs the program and sends it a signal at the moment that belongs to the round.

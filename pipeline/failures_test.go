@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// injected is a failure that a simulated server can be told to show, and what has to
+// injected is a failure that a simulated server can be made to show, and what has to
 // become of it.
 type injected struct {
 	fail string
@@ -91,7 +91,7 @@ func TestInjectedFailuresInContainers(t *testing.T) {
 	}
 }
 
-// check runs the file of failures with a side, or both, told to fail.
+// check runs the file of failures with a side, or both, made to fail.
 func (f injected) check(t *testing.T, engine, side, simulate string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -168,9 +168,9 @@ func (j *job) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestPullRequestIsTold: a real run in a job tells its pull request everything, its
-// outputs say the same, and a secret of the environment is in nothing of it.
-func TestPullRequestIsTold(t *testing.T) {
+// TestPullRequestGetsTheResult: a real run in a job posts everything on its pull request, its
+// outputs agree, and no secret of the environment is in any of it.
+func TestPullRequestGetsTheResult(t *testing.T) {
 	const canary = "hf_Canary|*+/0123456789<&>"
 	const second = "second-canary-of-the-file"
 	j := newJob(t)
@@ -230,11 +230,11 @@ func TestLoosenedGates(t *testing.T) {
 	j.write(t, "base.pipeline.hcl", gate)
 	j.write(t, "gate.pipeline.hcl", strings.Replace(gate, `margin    = "30%"`, "margin    = \"90%\"\n  on_regression = \"warn\"", 1))
 	j.env = append(j.env, "PIPELINE_ACTION_BASE_FILE=base.pipeline.hcl")
-	const told = "changes the gates that judge it: `gate.latency` margin `30 %` → `90 %`, `gate.latency` on_regression `fail` → `warn`."
+	const changes = "changes the gates that judge it: `gate.latency` margin `30 %` → `90 %`, `gate.latency` on_regression `fail` → `warn`."
 	for source, want := range map[string]int{"head": 0, "base": 1} {
 		j.run(t, want, []string{"PIPELINE_ACTION_GATE_SOURCE=" + source, "PIPELINE_ACTION_RESULTS=" + source}, "action")
 		c := j.hub.Comments()
-		if len(c) != 1 || !strings.Contains(c[0].Body, told) || strings.Contains(c[0].Body, "The file of the base judged") != (source == "base") {
+		if len(c) != 1 || !strings.Contains(c[0].Body, changes) || strings.Contains(c[0].Body, "The file of the base judged") != (source == "base") {
 			t.Errorf("%s: %+v", source, c)
 		}
 	}
@@ -279,7 +279,7 @@ func (j *job) begin(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// TestRunnerCancels plays a GitHub runner that cancels a job: SIGINT, after 7.5 s SIGTERM,
+// TestRunnerCancels cancels a job as a GitHub runner does: SIGINT, after 7.5 s SIGTERM,
 // after 2.5 s SIGKILL, to the step's first process alone.
 func TestRunnerCancels(t *testing.T) {
 	j := newJob(t)
@@ -295,11 +295,11 @@ func TestRunnerCancelsAWait(t *testing.T) {
 	// It notes each question for the memory of the GPU that is held.
 	j.write(t, "nvidia-smi", `#!/bin/sh
 memory=0
-if grep -q '"type":"run_end"' "$NVIDIA_PLAYED/results/events.jsonl" 2>/dev/null; then memory=20000; fi
+if grep -q '"type":"run_end"' "$NVIDIA_STATE/results/events.jsonl" 2>/dev/null; then memory=20000; fi
 case "$1" in
 --query-gpu=index,*clocks_event_reasons.active)
 	echo "0, GPU-aaaa, NVIDIA H100 80GB HBM3, 580.82.07, 81559, $memory, 97, 1755, 1980, 2619, 682.41, 700.00, 61, Enabled, 0, Disabled, 0x0000000000000004"
-	if [ "$memory" != 0 ]; then echo x >>"$NVIDIA_PLAYED/asked"; fi
+	if [ "$memory" != 0 ]; then echo x >>"$NVIDIA_STATE/asked"; fi
 	;;
 --query-gpu=name,*) echo "NVIDIA H100 80GB HBM3, 81559, 580.82.07, 700.00, 1980, 5, 16, Disabled, Enabled, Enabled" ;;
 --query-compute-apps=*) ;;
@@ -309,7 +309,7 @@ esac
 	if err := os.Chmod(filepath.Join(j.dir, "nvidia-smi"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	j.env = append(j.env, "NVIDIA_PLAYED="+j.dir, "PATH="+j.dir+":"+os.Getenv("PATH"), "PIPELINE_LOCK_DIR="+filepath.Join(j.dir, "locks"))
+	j.env = append(j.env, "NVIDIA_STATE="+j.dir, "PATH="+j.dir+":"+os.Getenv("PATH"), "PIPELINE_LOCK_DIR="+filepath.Join(j.dir, "locks"))
 	cmd, out := j.command(t, nil, "action")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -406,9 +406,9 @@ func TestDeadGitHub(t *testing.T) {
 	}
 }
 
-// TestForkIsToldByAnotherJob: the job on the fork posts nothing, the one of workflow_run
+// TestForkIsPublishedByAnotherJob: the job on the fork posts nothing, the one of workflow_run
 // posts what it measured, and nothing that is not a result.
-func TestForkIsToldByAnotherJob(t *testing.T) {
+func TestForkIsPublishedByAnotherJob(t *testing.T) {
 	j := newJob(t)
 	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
 	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
@@ -456,8 +456,8 @@ func TestForkIsToldByAnotherJob(t *testing.T) {
 	}
 }
 
-// TestCommands: a comment is carried out for those who can push, and nobody's job fails for
-// one that is not.
+// TestCommands: a comment is carried out for those who can push, and no job fails for one that
+// is not.
 func TestCommands(t *testing.T) {
 	j := newJob(t)
 	j.hub.SetPermission("wim", "write")
@@ -476,7 +476,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestSimulatedIsNotPosted unless somebody asks for it.
+// TestSimulatedIsNotPosted: a simulated run is posted only on request.
 func TestSimulatedIsNotPosted(t *testing.T) {
 	j := newJob(t)
 	j.write(t, "gate.pipeline.hcl", loadedGate)

@@ -122,7 +122,7 @@ func TestNightly(t *testing.T) {
 		t.Errorf("history.json: %v, %+v", err, doc)
 	}
 
-	// Somebody lets the new level count.
+	// The new level is accepted.
 	j.ends(t, nil, 0, "accept", "night-021", "--metric", "ttft.p99", "--reason", "larger KV blocks")
 	wants(t, j.ends(t, nil, 0, "history", "issues"), "closed: Performance regression")
 	if all, said := j.hub.Issues(), j.hub.Comments(); len(all) != 1 || !all[0].Closed || len(said) != 1 || !strings.Contains(said[0].Body, "by the word of alice: larger KV blocks") {
@@ -130,7 +130,7 @@ func TestNightly(t *testing.T) {
 	}
 }
 
-// What must not write issues does not, and what GitHub does not take is told.
+// What must not write issues does not, and what GitHub refuses is reported.
 func TestNightlyRefusals(t *testing.T) {
 	j := nightly(t)
 	j.measured(t, 0, "", append(repeated(0.4, 20), repeated(0.5, 5)...)...)

@@ -127,7 +127,7 @@ func TestOnlyWhatIsSelectedIsJudged(t *testing.T) {
 	}
 }
 
-// Gates on what a run never measured are refused: nobody chose to leave it out.
+// Gates on what a run never measured are refused: it was not left out on purpose.
 func TestWhatWasNotMeasuredIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"f.hcl": twoBenchmarks, "g.hcl": strings.Replace(twoBenchmarks, "rate = [4, 8]", "rate = [4, 8, 16]", 1)} {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRealVLLMNodes spreads one real vLLM over two processes, as over two nodes: what is
-// rendered is taken by its own parser, the ranks meet, and requests are answered.
+// rendered is taken by its own parser, the ranks connect, and requests are answered.
 func TestRealVLLMNodes(t *testing.T) {
 	venv := realVLLM(t)
 	out := filepath.Join(t.TempDir(), "run")

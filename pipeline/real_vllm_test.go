@@ -25,7 +25,7 @@ func realVLLM(t *testing.T) string {
 }
 
 // TestRealVLLM runs examples/vllm-cpu on a real vLLM: the same side again is no
-// regression, one sequence at a time is, and the result holds what the servers told.
+// regression, one sequence at a time is, and the result holds what the servers reported.
 func TestRealVLLM(t *testing.T) {
 	venv := realVLLM(t)
 	out := filepath.Join(t.TempDir(), "run")
@@ -54,7 +54,7 @@ func TestRealVLLM(t *testing.T) {
 	checkObserved(t, doc)
 }
 
-// checkLaunches holds each launch to what a start of vLLM tells: states with their times,
+// checkLaunches holds each launch to what a start of vLLM reports: states with their times,
 // the capacity of its cache, and its resolved arguments.
 func checkLaunches(t *testing.T, doc *result.Document) {
 	t.Helper()
@@ -68,7 +68,7 @@ func checkLaunches(t *testing.T, doc *result.Document) {
 			t.Errorf("launch %s went through %v", l.ID, l.States)
 		}
 		if l.Figures["kv_cache_tokens"] < 2048 || l.Figures["kv_cache_bytes"] <= 0 || l.Figures["max_concurrency"] < 1 {
-			t.Errorf("launch %s tells %v", l.ID, l.Figures)
+			t.Errorf("launch %s reports %v", l.ID, l.Figures)
 		}
 	}
 	for _, target := range doc.Targets {
@@ -174,7 +174,7 @@ func portInUse(t *testing.T, venv string) {
 	}
 }
 
-// runsWith says whether a process of this machine has these arguments, one after the other.
+// runsWith reports whether a process of this machine has these arguments, one after the other.
 func runsWith(argv ...string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(lines, func(path string) bool {

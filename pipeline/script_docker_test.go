@@ -43,7 +43,7 @@ func daemonAnswers() error {
 // twoHosts is the folder of .ci/docker2.sh, "" without one.
 func twoHosts() string { return os.Getenv("PIPELINE_DOCKER2") }
 
-// hostsAnswer says why the two hosts cannot be used.
+// hostsAnswer returns why the two hosts cannot be used, nil if they can.
 func hostsAnswer() error {
 	if twoHosts() == "" {
 		return errors.New("PIPELINE_DOCKER2 does not name the folder of two hosts; start them with .ci/docker2.sh up DIR")
@@ -64,7 +64,8 @@ func secondSocket(n int) string {
 
 func dockerHost() string { return docker.HostFromEnv(os.Getenv) }
 
-// testBinaryIsStatic says why the test binary cannot be the program of an empty image.
+// testBinaryIsStatic returns why the test binary cannot be the program of an empty image, nil
+// if it can.
 func testBinaryIsStatic() error {
 	self, err := os.Executable()
 	if err != nil {

@@ -102,7 +102,7 @@ func TestSidesThatAreTheSame(t *testing.T) {
 					t.Errorf("%s: exit status %d, want %d with %q:\n%s", command, code, tt.exit, tt.want, out)
 				}
 				if tt.exit == 3 && !strings.Contains(flat, `on f.hcl line`) {
-					t.Errorf("%s tells no place:\n%s", command, out)
+					t.Errorf("%s names no place:\n%s", command, out)
 				}
 			}
 		})

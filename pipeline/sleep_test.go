@@ -14,7 +14,7 @@ import (
 var realTime = regexp.MustCompile(`\btime\.(Sleep|After|AfterFunc|Tick|NewTicker|NewTimer)\(`)
 
 // within polls until something holds, and reports whether it did before a limit. It is for
-// what other processes and daemons do, of which nothing of ours hears.
+// what other processes and daemons do, which send us no event.
 func within(limit, interval time.Duration, holds func() bool) bool {
 	// real time: another process goes on meanwhile
 	for deadline := time.Now().Add(limit); ; time.Sleep(interval) {
@@ -37,7 +37,7 @@ func fileHolds(file, text string) func() bool {
 
 // TestNoTestSleeps: time is injected, so what waits in a test does so on the clock of
 // testing/synctest. What cannot, because it waits for another process, a socket or a daemon,
-// says why on the line above it, after "real time:".
+// gives the reason on the line above it, after "real time:".
 func TestNoTestSleeps(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -50,7 +50,7 @@ func TestNoTestSleeps(t *testing.T) {
 		above := ""
 		for i, line := range strings.Split(string(text), "\n") {
 			if realTime.MatchString(line) && !strings.Contains(above, "// real time: ") {
-				t.Errorf("%s:%d waits in real time: use testing/synctest, or say above it what it waits for after \"// real time: \"", path, i+1)
+				t.Errorf("%s:%d waits in real time: use testing/synctest, or write above it what it waits for, after \"// real time: \"", path, i+1)
 			}
 			above = line
 		}

@@ -178,7 +178,7 @@ func TestSlurm(t *testing.T) {
 		name string
 		code int
 		want string // in what the program prints
-		play func(t *testing.T, dir string) (string, int)
+		run  func(t *testing.T, dir string) (string, int)
 	}{
 		{"servers", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
@@ -434,7 +434,7 @@ func TestSlurm(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, round+1), func(t *testing.T) {
 				dir := r.file(t)
 				r.empty(t)
-				text, code := tt.play(t, dir)
+				text, code := tt.run(t, dir)
 				if code != tt.code || !strings.Contains(text, tt.want) {
 					t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
 				}
@@ -466,7 +466,7 @@ func checkLanes(t *testing.T, dir string) {
 }
 
 // checkLoadNode sees that the load of each repeat came from its node, that both sides got the
-// same, and that nothing is left of what the load generators were told.
+// same, and that nothing is left of what the load generators were given.
 func checkLoadNode(t *testing.T, dir string, want map[int]string) {
 	t.Helper()
 	doc := machineOf(t, dir)
@@ -562,7 +562,7 @@ esac
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// slurmTimes is how often each end is played: once, or PIPELINE_SLURM_TIMES.
+// slurmTimes is how often each case runs: once, or PIPELINE_SLURM_TIMES.
 func slurmTimes(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("PIPELINE_SLURM_TIMES")

@@ -12,7 +12,7 @@ import (
 
 // TestNothingIsPastedIntoScripts: what a pull request can write never becomes a part of a
 // script, in our action, our workflows and those that users are given. And what an action
-// starts last it becomes (exec), so that the runner's signals reach it.
+// starts last it becomes (exec), so that it gets the runner's signals.
 func TestNothingIsPastedIntoScripts(t *testing.T) {
 	files := []string{filepath.Join("..", "action.yml")}
 	for _, pattern := range []string{"../.github/workflows/*.yml", "../examples/github/*.yml"} {

@@ -1,4 +1,4 @@
-# Two servers of which one is told to fail: see failures_test.go, which writes the engine
+# Two servers of which one is made to fail: see failures_test.go, which writes the engine
 # in place of ENGINE.
 
 variable "base" {

@@ -1,4 +1,4 @@
-# A real vLLM on the CPU, spread over two processes that meet as those of two nodes do.
+# A real vLLM on the CPU, spread over two processes that connect as those of two nodes do.
 
 variable "venv" {
   type = string
