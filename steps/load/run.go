@@ -167,7 +167,7 @@ func (r *runner) connections() int {
 	if l.MaxConcurrency > 0 {
 		n = min(n, l.MaxConcurrency)
 	}
-	if c := Count(l); c > 0 {
+	if c := count(l); c > 0 {
 		n = min(n, c)
 	}
 	return n

@@ -65,16 +65,16 @@ func checkRate(l steps.Load) error {
 		return fmt.Errorf("load: ramp_from %v must be a rate, 0 or more", l.RampFrom)
 	case l.Ramp == 0 && l.RampFrom != 0:
 		return errors.New("load: ramp_from without ramp; set the ramp's duration")
-	case Count(l) == 0:
+	case count(l) == 0:
 		return fmt.Errorf("load: a rate of %v brings no request within %v; raise one of them", l.Rate, l.Duration)
 	}
 	return nil
 }
 
-// Count is the number of requests of an open loop's schedule: Requests, or what the
+// count is the number of requests of an open loop's schedule: Requests, or what the
 // rate brings in Duration on average (so that two seeds have the same number of
 // requests), whichever is less. It is 0 for a closed loop or a trace bounded by time.
-func Count(l steps.Load) int {
+func count(l steps.Load) int {
 	if l.Duration == 0 || l.Rate == 0 {
 		return l.Requests
 	}
@@ -88,7 +88,7 @@ func Count(l steps.Load) int {
 // streamArrivals separates the arrivals from other uses of one seed.
 const streamArrivals = 0x6172726976616c73
 
-// Schedule returns the planned send times of n requests (n = 0 means Count(l)), from
+// Schedule returns the planned send times of n requests (n = 0 means count(l)), from
 // the start of the run, ascending. It is a pure function of its arguments, drawn from
 // math/rand/v2's PCG by algorithms of this package, so that a stored seed gives the
 // same schedule in every version. A closed loop has no schedule (nil), and that of a
@@ -107,7 +107,7 @@ func Schedule(l steps.Load, n int, seed uint64) []time.Duration {
 		return nil
 	}
 	if n <= 0 {
-		n = Count(l)
+		n = count(l)
 	}
 	out := make([]time.Duration, n)
 	if l.Arrival == Unlimited || n == 0 {

@@ -128,7 +128,7 @@ func TestCount(t *testing.T) {
 		{steps.Load{Arrival: Closed, MaxConcurrency: 3, Duration: time.Second}, 0},
 		{steps.Load{Arrival: Unlimited, Requests: 9}, 9},
 	} {
-		if got := Count(tt.load); got != tt.want {
+		if got := count(tt.load); got != tt.want {
 			t.Errorf("Count(%+v) = %d, want %d", tt.load, got, tt.want)
 		}
 	}

@@ -50,7 +50,7 @@ func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize to
 	if err != nil {
 		return nil, err
 	}
-	m := dataset.Material{Corpus: corpus, Table: table, Need: Count(opt.Workload.Load), Seeds: opt.seeds()}
+	m := dataset.Material{Corpus: corpus, Table: table, Need: count(opt.Workload.Load), Seeds: opt.seeds()}
 	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
 		m.Tokenize = tokenize
 	}

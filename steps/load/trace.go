@@ -17,7 +17,7 @@ func scheduleOf(opt Options, src dataset.Source) ([]time.Duration, int, error) {
 		times, err := traceSchedule(l, src)
 		return times, len(times), err
 	}
-	n := Count(l)
+	n := count(l)
 	return Schedule(l, n, opt.seeds().Lengths), n, nil
 }
 

@@ -114,7 +114,7 @@ func TestRecordsAndEvents(t *testing.T) {
 		s := newSession(t, p)
 		out := s.run(t, t.Context())
 		run := out.Launched[0].Runs[0].Run
-		f, err := s.o.Store.Root().Open(run.Records)
+		f, err := os.Open(filepath.Join(s.o.Store.Path(), run.Records))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,6 @@ func openCache(t *testing.T) *store.Cache {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
 	return c
 }
 

@@ -159,7 +159,7 @@ func TestDamagedRecordsAreQuarantined(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	add(t, s, session(1, 0.1), session(2, 0.2))
-	good, err := Encode(session(3, 0.3))
+	good, err := encode(session(3, 0.3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestDamagedRecordsAreQuarantined(t *testing.T) {
 
 func mustEncode(tb testing.TB, r Record) string {
 	tb.Helper()
-	text, err := Encode(r)
+	text, err := encode(r)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -320,21 +320,21 @@ func TestRecordsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := session(rapid.IntRange(0, 1000).Draw(rt, "night"), rapid.Float64Range(1e-6, 1e6).Draw(rt, "value"))
 		r.Cells[0].Label = rapid.String().Draw(rt, "label")
-		data, err := Encode(r)
+		data, err := encode(r)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		back, err := Decode(data)
+		back, err := decode(data)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		again, err := Encode(back)
+		again, err := encode(back)
 		if err != nil || string(again) != string(data) {
 			rt.Fatalf("%v: %s became %s", err, data, again)
 		}
 		at := strings.Index(string(data), `"record":`) + len(`"record":`) + rapid.IntRange(0, len(data)-strings.Index(string(data), `"record":`)-13).Draw(rt, "at")
 		data[at] ^= 1
-		if _, err := Decode(data); err == nil {
+		if _, err := decode(data); err == nil {
 			rt.Fatalf("a changed byte at %d was not noticed in %s", at, data)
 		}
 	})
@@ -344,11 +344,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(mustEncode(f, session(1, 0.1))))
 	f.Add([]byte(`{"schema":"pipeline/history/1.0","sha256":"","record":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Decode(data)
+		r, err := decode(data)
 		if err != nil {
 			return
 		}
-		if _, err := Encode(r); err != nil {
+		if _, err := encode(r); err != nil {
 			t.Errorf("a record that was read cannot be written: %v", err)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Schema is the version of the records that this code writes.
-const Schema = "pipeline/history/1.0"
+// schemaVersion is the version of the records that this code writes.
+const schemaVersion = "pipeline/history/1.0"
 
 // Kind of a record.
 type Kind string
@@ -119,8 +119,8 @@ type envelope struct {
 	Record json.RawMessage `json:"record"`
 }
 
-// Encode writes a record with its checksum.
-func Encode(r Record) ([]byte, error) {
+// encode writes a record with its checksum.
+func encode(r Record) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -128,17 +128,17 @@ func Encode(r Record) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record %s: %w", r.ID, err)
 	}
-	return fmt.Appendf(nil, "{\"schema\":%q,\"sha256\":%q,\"record\":%s}\n", Schema, digest(body), body), nil
+	return fmt.Appendf(nil, "{\"schema\":%q,\"sha256\":%q,\"record\":%s}\n", schemaVersion, digest(body), body), nil
 }
 
-// Decode reads a record and checks that it is whole.
-func Decode(data []byte) (Record, error) {
+// decode reads a record and checks that it is whole.
+func decode(data []byte) (Record, error) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Record{}, fmt.Errorf("it is no record: %w", err)
 	}
-	if e.Schema != Schema {
-		return Record{}, fmt.Errorf("its schema is %.40q, and this version reads %q", e.Schema, Schema)
+	if e.Schema != schemaVersion {
+		return Record{}, fmt.Errorf("its schema is %.40q, and this version reads %q", e.Schema, schemaVersion)
 	}
 	if got := digest(e.Record); got != e.SHA256 {
 		return Record{}, errors.New("its checksum does not fit its content: it was altered or damaged")

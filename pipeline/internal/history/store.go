@@ -18,8 +18,8 @@ const (
 	ending = ".json"
 	// maxRecord bounds a file that is read: a session of a thousand cells has 2 MB.
 	maxRecord = 16 << 20
-	// DefaultBranch holds the history where no other is named.
-	DefaultBranch = "pipeline-history"
+	// defaultBranch holds the history where no other is named.
+	defaultBranch = "pipeline-history"
 	gitPrefix     = "git:"
 )
 
@@ -59,12 +59,12 @@ func Open(ctx context.Context, location string, opt Options) (Store, error) {
 		return openDir(location)
 	}
 	remote, branch, _ := strings.Cut(rest, "#")
-	return openGit(ctx, cmp.Or(remote, "origin"), cmp.Or(branch, DefaultBranch), opt)
+	return openGit(ctx, cmp.Or(remote, "origin"), cmp.Or(branch, defaultBranch), opt)
 }
 
 // Add encodes a record and appends it.
 func Add(ctx context.Context, s Store, r Record) (name string, err error) {
-	content, err := Encode(r)
+	content, err := encode(r)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func Load(ctx context.Context, s Store) (*History, error) {
 	for _, f := range files {
 		r, err := Record{}, f.Err
 		if err == nil {
-			r, err = Decode(f.Content)
+			r, err = decode(f.Content)
 		}
 		if other, twice := seen[string(r.Kind)+r.ID]; err == nil && twice {
 			err = fmt.Errorf("it has the id of %s", other)

@@ -62,7 +62,7 @@ func (s *session) ownerOf(ctx context.Context) func(pid int) probe.Owner {
 		switch spawn.OwnerOf(pid) {
 		case spawn.Ours:
 			return probe.OwnerUs
-		case spawn.Untold:
+		case spawn.Unknown:
 			return probe.OwnerUnknown
 		}
 		return places(pid)

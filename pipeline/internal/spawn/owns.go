@@ -4,9 +4,9 @@ package spawn
 type Ownership int
 
 // What can be known of it. A process of another PID namespace, and on systems without
-// /proc every process, is Untold.
+// /proc every process, is Unknown.
 const (
-	Untold Ownership = iota
+	Unknown Ownership = iota
 	Ours
 	Others
 )

@@ -13,7 +13,7 @@ const hostNamespace = "pid:[4026531836]"
 // our mark then.
 func OwnerOf(pid int) Ownership {
 	if pid <= 0 {
-		return Untold
+		return Unknown
 	}
 	if markOf(pid) == ownMark() {
 		return Ours
@@ -21,7 +21,7 @@ func OwnerOf(pid int) Ownership {
 	p, err := readProcess(pid)
 	namespace, nsErr := os.Readlink("/proc/self/ns/pid")
 	if err != nil || p.ended() || nsErr != nil || namespace != hostNamespace {
-		return Untold
+		return Unknown
 	}
 	return Others
 }

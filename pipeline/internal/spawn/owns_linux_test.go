@@ -28,13 +28,13 @@ func TestOwnerOf(t *testing.T) {
 	}
 	<-child.Done()
 	for _, pid := range []int{0, -1, child.PID()} {
-		if got := OwnerOf(pid); got != Untold {
+		if got := OwnerOf(pid); got != Unknown {
 			t.Errorf("process %d, which is not there: %v", pid, got)
 		}
 	}
 	// Of a process that we did not start nothing is certain but where all of the machine's
 	// processes can be seen.
-	want := Untold
+	want := Unknown
 	if namespace, _ := os.Readlink("/proc/self/ns/pid"); namespace == hostNamespace {
 		want = Others
 	}

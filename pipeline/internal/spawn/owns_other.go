@@ -3,7 +3,7 @@
 package spawn
 
 // OwnerOf is not known without /proc.
-func OwnerOf(int) Ownership { return Untold }
+func OwnerOf(int) Ownership { return Unknown }
 
 // ControlGroup is not known without /proc.
 func ControlGroup(int) string { return "" }

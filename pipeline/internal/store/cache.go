@@ -2,10 +2,8 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/google/renameio/v2"
@@ -26,9 +24,6 @@ func OpenCache(path string) (*Cache, error) {
 	}
 	return &Cache{root: root}, nil
 }
-
-// Close releases the directory.
-func (c *Cache) Close() error { return c.root.Close() }
 
 // entry is a cached step. Step and Key are the whole identity, since names are shortened.
 type entry struct {
@@ -62,14 +57,6 @@ func (c *Cache) Store(step, key string, outputs map[string]string) error {
 	}
 	if err := renameio.WriteFile(c.name(step, key), data, 0o600, renameio.WithRoot(c.root)); err != nil {
 		return fmt.Errorf("cache %s: %w", step, err)
-	}
-	return nil
-}
-
-// Forget removes an entry; it is no error if there is none.
-func (c *Cache) Forget(step, key string) error {
-	if err := c.root.Remove(c.name(step, key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget %s: %w", step, err)
 	}
 	return nil
 }

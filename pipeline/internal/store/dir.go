@@ -33,8 +33,8 @@ var (
 	ErrNotEmpty = errors.New("directory is not empty")
 	// ErrNotRun says that a directory holds no run.
 	ErrNotRun = errors.New("not a run directory")
-	// ErrLocked says that another process works in the directory.
-	ErrLocked = errors.New("another run is using the directory")
+	// errLocked says that another process works in the directory.
+	errLocked = errors.New("another run is using the directory")
 )
 
 // Dir is a run directory.
@@ -67,7 +67,7 @@ func Create(path string, redact *event.Redactor) (*Dir, error) {
 
 // Resume opens the directory of an unfinished run and locks it.
 func Resume(path string, redact *event.Redactor) (*Dir, error) {
-	d, err := Open(path, redact)
+	d, err := openRun(path, redact)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (d *Dir) sweep() error {
 	return nil
 }
 
-// Open opens the directory of a run for reading and for reports. It takes no lock.
-func Open(path string, redact *event.Redactor) (*Dir, error) {
+// openRun opens the directory of a run. It takes no lock.
+func openRun(path string, redact *event.Redactor) (*Dir, error) {
 	d, err := open(path, redact)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (d *Dir) takeLock() error {
 		return fmt.Errorf("lock the run directory: %w", err)
 	}
 	if !ok {
-		return fmt.Errorf("%s: %w: wait for it, or choose another --out", d.path, ErrLocked)
+		return fmt.Errorf("%s: %w: wait for it, or choose another --out", d.path, errLocked)
 	}
 	return nil
 }
@@ -174,9 +174,6 @@ func (d *Dir) Close() error {
 
 // Path of the directory, as it was given.
 func (d *Dir) Path() string { return d.path }
-
-// Root of the directory, for readers of its files.
-func (d *Dir) Root() *os.Root { return d.root }
 
 // Journal is the open journal of a run.
 type Journal struct {

@@ -84,7 +84,7 @@ func TestCreateRefusesWhatIsNotEmpty(t *testing.T) {
 	if _, err := Create(other, nil); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "thesis.doc") {
 		t.Errorf("a folder with files: %v", err)
 	}
-	if _, err := Open(other, nil); !errors.Is(err, ErrNotRun) {
+	if _, err := openRun(other, nil); !errors.Is(err, ErrNotRun) {
 		t.Errorf("open what is no run: %v", err)
 	}
 }
@@ -95,10 +95,10 @@ func TestLock(t *testing.T) {
 	if err := d.WriteJSON(PlanFile, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(path, nil); !errors.Is(err, ErrLocked) {
+	if _, err := Resume(path, nil); !errors.Is(err, errLocked) {
 		t.Errorf("resume of a running run: %v", err)
 	}
-	if r, err := Open(path, nil); err != nil {
+	if r, err := openRun(path, nil); err != nil {
 		t.Errorf("read a running run: %v", err)
 	} else {
 		r.Close()
@@ -357,7 +357,6 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
 	if _, ok := c.Load("step.exec.build", "v1"); ok {
 		t.Error("an empty cache has an entry")
 	}
@@ -381,9 +380,6 @@ func TestCache(t *testing.T) {
 	}
 	if _, ok := c.Load("step.exec.build", "v1"); ok {
 		t.Error("a torn entry counts")
-	}
-	if err := errors.Join(c.Forget("step.exec.build", "v1"), c.Forget("step.exec.build", "v1")); err != nil {
-		t.Error(err)
 	}
 	if slices.ContainsFunc(names, func(e os.DirEntry) bool { return strings.Contains(e.Name(), " ") }) {
 		t.Errorf("odd file name %v", names)

@@ -28,9 +28,9 @@ type Arrivals struct {
 // windowSize is the number of arrivals of a window.
 const windowSize = 2000
 
-// ArrivalsOf judges arrival times, ascending and in nanoseconds, by a planned rate per
+// arrivalsOf judges arrival times, ascending and in nanoseconds, by a planned rate per
 // second.
-func ArrivalsOf(ns []int64, rate float64) Arrivals {
+func arrivalsOf(ns []int64, rate float64) Arrivals {
 	a := Arrivals{Requests: len(ns), P: 1}
 	n := len(ns) - 1
 	if n < 1 || !(rate > 0) || ns[n] <= ns[0] {
@@ -55,7 +55,7 @@ func ArrivalsOf(ns []int64, rate float64) Arrivals {
 			break
 		}
 		a.Windows++
-		if ArrivalsOf(window, rate).P >= 0.01 {
+		if arrivalsOf(window, rate).P >= 0.01 {
 			a.Passed++
 		}
 	}

@@ -30,17 +30,17 @@ func TestArrivals(t *testing.T) {
 		return out
 	}
 	poisson := times(steps.Load{Arrival: load.Poisson, Rate: 2000, Requests: 20_000})
-	if a := ArrivalsOf(poisson, 2000); a.P < 0.01 || math.Abs(a.Rate-2000) > 2 || a.Requests != 20_000 || a.Windows != 10 || a.Passed < 9 {
+	if a := arrivalsOf(poisson, 2000); a.P < 0.01 || math.Abs(a.Rate-2000) > 2 || a.Requests != 20_000 || a.Windows != 10 || a.Passed < 9 {
 		t.Errorf("Poisson: %+v", a)
 	}
-	if a := ArrivalsOf(poisson, 1900); a.P > 1e-6 {
+	if a := arrivalsOf(poisson, 1900); a.P > 1e-6 {
 		t.Errorf("another rate: %+v", a)
 	}
-	if a := ArrivalsOf(times(steps.Load{Arrival: load.Constant, Rate: 2000, Requests: 4000}), 2000); a.P > 1e-6 || a.Windows != 2 || a.Passed != 0 {
+	if a := arrivalsOf(times(steps.Load{Arrival: load.Constant, Rate: 2000, Requests: 4000}), 2000); a.P > 1e-6 || a.Windows != 2 || a.Passed != 0 {
 		t.Errorf("even gaps: %+v", a)
 	}
 	for _, ns := range [][]int64{nil, {1}, {1, 1}, {int64(time.Second), int64(time.Second)}} {
-		if a := ArrivalsOf(ns, 10); a.P != 1 || a.Rate != 0 || a.Distance != 0 {
+		if a := arrivalsOf(ns, 10); a.P != 1 || a.Rate != 0 || a.Distance != 0 {
 			t.Errorf("%v: %+v", ns, a)
 		}
 	}

@@ -79,7 +79,7 @@ type Report struct {
 
 // Run loads the mock at a URL and reports.
 func Run(ctx context.Context, url string, c Case) (Report, error) {
-	if err := Reset(ctx, url); err != nil {
+	if err := reset(ctx, url); err != nil {
 		return Report{}, err
 	}
 	opt := load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	truth, err := Truth(ctx, url)
+	truth, err := readTruth(ctx, url)
 	if err != nil {
 		return Report{}, err
 	}
@@ -110,7 +110,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		a := ArrivalsOf(ns, c.Load.Rate)
+		a := arrivalsOf(ns, c.Load.Rate)
 		r.Arrivals = &a
 	}
 	return r, nil
@@ -137,14 +137,14 @@ func measured(run record.Run, at func(q *record.Request, k int) int64) mock.Trut
 	return out
 }
 
-// Reset makes the mock forget what it saw.
-func Reset(ctx context.Context, url string) error {
+// reset makes the mock forget what it saw.
+func reset(ctx context.Context, url string) error {
 	_, err := call(ctx, http.MethodPost, url+"/reset")
 	return err
 }
 
-// Truth asks the mock what it saw.
-func Truth(ctx context.Context, url string) (mock.Truth, error) {
+// readTruth asks the mock what it saw.
+func readTruth(ctx context.Context, url string) (mock.Truth, error) {
 	body, err := call(ctx, http.MethodGet, url+"/truth")
 	if err != nil {
 		return mock.Truth{}, err

@@ -86,7 +86,7 @@ func (m measuredRun) errors() (ttft50, ttft99, itl99 float64) {
 // measure runs a client against a mock that has forgotten what was before, and prints
 // the run's line.
 func (t *table) measure(client, url string, c Case) (m measuredRun, err error) {
-	if err := Reset(t.b.Context(), url); err != nil {
+	if err := reset(t.b.Context(), url); err != nil {
 		return m, err
 	}
 	if client == "vllm" {
@@ -97,7 +97,7 @@ func (t *table) measure(client, url string, c Case) (m measuredRun, err error) {
 	if err != nil {
 		return m, err
 	}
-	if m.truth, err = Truth(t.b.Context(), url); err != nil {
+	if m.truth, err = readTruth(t.b.Context(), url); err != nil {
 		return m, err
 	}
 	out(os.Stdout, "%s, %s:\n  reported TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n  server's TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n",

@@ -16,8 +16,8 @@ import (
 // orderFile holds what the process is to do.
 const orderFile = "order.json"
 
-// HeadersVar is the variable of the process that holds the headers of requests, as JSON.
-const HeadersVar = "PIPELINE_LOAD_HEADERS"
+// headersVar is the variable of the process that holds the headers of requests, as JSON.
+const headersVar = "PIPELINE_LOAD_HEADERS"
 
 // order is what of [load.Options] crosses by the file.
 type order struct {
@@ -111,7 +111,7 @@ func writeHeaders(headers map[string]string) ([]steps.EnvVar, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: headers: %w", err)
 	}
-	return []steps.EnvVar{{Name: HeadersVar, Value: string(text), Secret: true}}, nil
+	return []steps.EnvVar{{Name: headersVar, Value: string(text), Secret: true}}, nil
 }
 
 // readHeaders reads them. An error does not quote them.
@@ -121,7 +121,7 @@ func readHeaders(text string) (map[string]string, error) {
 	}
 	var headers map[string]string
 	if json.Unmarshal([]byte(text), &headers) != nil {
-		return nil, fmt.Errorf("%s is not a JSON object of texts", HeadersVar)
+		return nil, fmt.Errorf("%s is not a JSON object of texts", headersVar)
 	}
 	return headers, nil
 }

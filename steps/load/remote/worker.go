@@ -33,7 +33,7 @@ func (w Worker) Work(ctx context.Context) error {
 		return err
 	}
 	opt := o.options()
-	if opt.Headers, err = readHeaders(w.Getenv(HeadersVar)); err != nil {
+	if opt.Headers, err = readHeaders(w.Getenv(headersVar)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
