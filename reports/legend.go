@@ -30,18 +30,18 @@ func (v *view) legend() []Line {
 	}
 	lines = append(lines, v.intervalLegend()...)
 	if len(v.doc.Looks) > 1 {
-		lines = append(lines, term("looks", v.looksText()))
+		lines = append(lines, explain("looks", v.looksText()))
 	}
 	lines = append(lines, v.special()...)
 	lines = append(lines,
-		term("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, %s%s, and the change is at least the margin%s. "+
+		explain("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, %s%s, and the change is at least the margin%s. "+
 			"A change between nothing and the margin is called a regression with a chance that rises to %s at the margin.",
 			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
-		term("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
+		explain("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes())),
-		term("improvement", "the mirror of a regression."),
-		term("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of five sessions like this one."),
-		term("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
+		explain("improvement", "the mirror of a regression."),
+		explain("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of five sessions like this one."),
+		explain("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
 		v.footer(),
 	)
 	return lines
@@ -154,14 +154,14 @@ func (v *view) special() []Line {
 		if k > 1 {
 			text = "the same change was measured before, and that is not part of this result. " + text
 		}
-		lines = append(lines, term(fmt.Sprintf("attempt %d", k), text))
+		lines = append(lines, explain(fmt.Sprintf("attempt %d", k), text))
 	}
 	if v.any(func(d *result.Decision) bool { return d.SuiteCells > 0 }) {
-		lines = append(lines, term("over several cells", fmt.Sprintf(
+		lines = append(lines, explain("over several cells", fmt.Sprintf(
 			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", humanize.PlainPercent(gates.SuiteShare))))
 	}
 	if v.any(func(d *result.Decision) bool { return d.Moderated }) {
-		lines = append(lines, term("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
+		lines = append(lines, explain("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
 	}
 	return lines
 }
@@ -196,7 +196,7 @@ func (v *view) atMargin() string {
 	return text + " (" + humanize.Exact(v.doc.Alpha) + " at most in strict gates)"
 }
 
-func term(word, meaning string) Line {
+func explain(word, meaning string) Line {
 	return Line{{Text: word, Style: Strong}, {Text: ": " + meaning}}
 }
 

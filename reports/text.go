@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // Text writes doc for a terminal: aligned columns that fit Options.Width (120), symbols
@@ -107,7 +108,7 @@ func (p *textPrinter) section(s *Section) {
 // paragraph wraps s at words; first stands before its first line, rest before others.
 func (p *textPrinter) paragraph(first, s, rest string) {
 	prefix := first
-	for _, line := range wrap(s, p.o.width()-displayWidth(rest)) {
+	for _, line := range term.Fold(s, p.o.width()-term.Width(rest)) {
 		p.b.WriteString(prefix + line + "\n")
 		prefix = rest
 	}

@@ -1,14 +1,10 @@
 package reports
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
-
-	"unicode"
-
-	"golang.org/x/text/width"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // gap between columns.
@@ -64,9 +60,9 @@ func columnWidths(t *Table, header []string, cells [][]string, total int) []int 
 	for i, c := range t.Columns {
 		need := 0
 		for _, row := range cells {
-			need = max(need, displayWidth(row[i]))
+			need = max(need, term.Width(row[i]))
 		}
-		widths[i] = max(need, displayWidth(header[i]))
+		widths[i] = max(need, term.Width(header[i]))
 		title[i] = max(need, longestWord(header[i]))
 		least[i] = title[i]
 		if c.Wrap {
@@ -102,7 +98,7 @@ func narrow(widths, least []int, total int) {
 func longestWord(s string) int {
 	longest := 0
 	for word := range strings.FieldsSeq(s) {
-		longest = max(longest, displayWidth(word))
+		longest = max(longest, term.Width(word))
 	}
 	return longest
 }
@@ -113,8 +109,8 @@ func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths
 	height := 1
 	for i, c := range cells {
 		lines[i] = []string{c}
-		if displayWidth(c) > widths[i] {
-			lines[i] = wrap(c, widths[i])
+		if term.Width(c) > widths[i] {
+			lines[i] = term.Fold(c, widths[i])
 		}
 		height = max(height, len(lines[i]))
 	}
@@ -142,74 +138,12 @@ func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths
 }
 
 func pad(s string, width int, align Align) string {
-	space := max(0, width-displayWidth(s))
+	space := max(0, width-term.Width(s))
 	switch align {
 	case Right:
 		return strings.Repeat(" ", space) + s
 	case Center:
-		return fmt.Sprintf("%*s%s%*s", space/2, "", s, space-space/2, "")
+		return strings.Repeat(" ", space/2) + s + strings.Repeat(" ", space-space/2)
 	}
-	return s + strings.Repeat(" ", space)
-}
-
-// wrap breaks s into lines of at most limit columns, at spaces where there are any.
-func wrap(s string, limit int) []string {
-	var lines []string
-	line, used := "", 0
-	for word := range strings.FieldsSeq(s) {
-		n := displayWidth(word)
-		if line != "" && used+1+n <= limit {
-			line, used = line+" "+word, used+1+n
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		for n > limit {
-			head := prefix(word, limit)
-			lines = append(lines, head)
-			word = word[len(head):]
-			n = displayWidth(word)
-		}
-		line, used = word, n
-	}
-	if line != "" || len(lines) == 0 {
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// prefix is the longest beginning of s of at most limit columns, at least one rune.
-func prefix(s string, limit int) string {
-	n := 0
-	for i, r := range s {
-		n += runeWidth(r)
-		if n > limit && i > 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// displayWidth is the number of columns of s on a terminal.
-func displayWidth(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case r < 0x1100:
-		return 1
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
+	return term.Pad(s, width)
 }

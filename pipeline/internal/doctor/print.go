@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
 )
 

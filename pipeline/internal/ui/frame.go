@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // jsonView writes the events themselves.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // screen is a terminal without a lower edge: enough of ECMA-48 to see what a view draws.
@@ -91,7 +91,7 @@ func (s *screen) put(r rune) {
 	case term.Escape(string(r)) != string(r) && r != '\u2060':
 		s.t.Fatalf("control character %q", r)
 	}
-	s.cell(string(r), term.RuneWidth(r))
+	s.cell(string(r), term.Width(string(r)))
 }
 
 // cell writes a character of a width at the cursor.

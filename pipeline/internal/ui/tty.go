@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/zclconf/go-cty/cty"
 )
 

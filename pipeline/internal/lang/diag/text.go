@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/term"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
 )
@@ -181,17 +181,12 @@ func fit(line string, from, to, columns int) (text string, column, length int) {
 // dropColumns makes s narrower by at least n columns: it takes them off the left and
 // puts an ellipsis there. It returns by how many columns the rest has moved.
 func dropColumns(s string, n int) (rest string, moved int) {
-	if n <= 0 {
+	width := term.Width(s)
+	if n <= 0 || n >= width {
 		return s, 0
 	}
-	gone := 0
-	for i, r := range s {
-		if gone > n {
-			return "…" + s[i:], gone - 1
-		}
-		gone += term.RuneWidth(r)
-	}
-	return s, 0
+	rest = term.CutLeft(s, width-n)
+	return rest, width - term.Width(rest)
 }
 
 func (t *textWriter) values(values []Value) {

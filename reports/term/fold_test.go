@@ -1,4 +1,4 @@
-package reports
+package term
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWrap(t *testing.T) {
+func TestFold(t *testing.T) {
 	tests := []struct {
 		in    string
 		limit int
@@ -20,24 +20,24 @@ func TestWrap(t *testing.T) {
 		{"名", 1, "名"},
 	}
 	for _, tt := range tests {
-		if got := strings.Join(wrap(tt.in, tt.limit), "|"); got != tt.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
+		if got := strings.Join(Fold(tt.in, tt.limit), "|"); got != tt.want {
+			t.Errorf("Fold(%q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
 		}
 	}
 }
 
-func TestWrapKeepsTheText(t *testing.T) {
+func TestFoldKeepsTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.SampledFrom([]rune("ab 名e\u0301"))).Draw(t, "s")
 		limit := rapid.IntRange(2, 12).Draw(t, "limit")
-		lines := wrap(s, limit)
+		lines := Fold(s, limit)
 		for _, l := range lines {
-			if displayWidth(l) > limit {
-				t.Fatalf("wrap(%q, %d): %q is too wide", s, limit, l)
+			if Width(l) > limit {
+				t.Fatalf("Fold(%q, %d): %q is too wide", s, limit, l)
 			}
 		}
 		if got, want := strings.ReplaceAll(strings.Join(lines, ""), " ", ""), strings.Join(strings.Fields(s), ""); got != want {
-			t.Fatalf("wrap(%q, %d) = %q", s, limit, lines)
+			t.Fatalf("Fold(%q, %d) = %q", s, limit, lines)
 		}
 	})
 }

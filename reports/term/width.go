@@ -1,0 +1,136 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Ellipsis marks text that was cut. It takes one column.
+const Ellipsis = "…"
+
+// Width is the number of columns that s takes on a terminal, by its grapheme clusters
+// (Unicode Standard Annexes 11 and 29). s holds no tabs and no control characters.
+func Width(s string) int { return uniseg.StringWidth(s) }
+
+// Cut shortens s to at most columns columns, the last of them an ellipsis if something
+// was cut.
+func Cut(s string, columns int) string {
+	if columns <= 0 {
+		return ""
+	}
+	if Width(s) <= columns {
+		return s
+	}
+	return s[:prefix(s, columns-1)] + Ellipsis
+}
+
+// CutLeft is Cut that keeps the end of s: a path's last element says more than its first.
+func CutLeft(s string, columns int) string {
+	if columns <= 0 {
+		return ""
+	}
+	rest := Width(s)
+	if rest <= columns {
+		return s
+	}
+	for s != "" && rest > columns-1 {
+		cluster, after, width, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+		s, rest = after, rest-width
+		if cluster == "" {
+			break
+		}
+	}
+	return Ellipsis + s
+}
+
+// prefix is the length in bytes of the longest beginning of s of at most columns columns.
+func prefix(s string, columns int) int {
+	length, state := 0, -1
+	for rest := s; rest != ""; {
+		var cluster string
+		var width int
+		cluster, rest, width, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if width > columns {
+			break
+		}
+		columns -= width
+		length += len(cluster)
+	}
+	return length
+}
+
+// Pad fills s with spaces up to columns.
+func Pad(s string, columns int) string {
+	return s + strings.Repeat(" ", max(0, columns-Width(s)))
+}
+
+// ExpandTabs replaces tabs by spaces up to the next multiple of size columns, counting
+// from the start of s.
+func ExpandTabs(s string, size int) string {
+	var b strings.Builder
+	for i, part := range strings.Split(s, "\t") {
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", size-Width(b.String())%size))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// Wrap breaks s into lines of at most columns columns. Line feeds in s are kept, and so
+// are lines that begin with a space, which are taken as laid out by their writer. A word
+// longer than a line keeps a line of its own: a path is only useful whole.
+func Wrap(s string, columns int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(s, "\n") {
+		if columns <= 0 || strings.HasPrefix(line, " ") || Width(line) <= columns {
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, fill(strings.Fields(line), columns)...)
+	}
+	return lines
+}
+
+// Fold is Wrap of the words of s alone that breaks words longer than a line, too: for a
+// column of a table.
+func Fold(s string, columns int) []string {
+	var words []string
+	for word := range strings.FieldsSeq(s) {
+		for Width(word) > columns {
+			n := prefix(word, columns)
+			if n == 0 { // a character that is wider than the column
+				n = len(word) - len(afterFirst(word))
+			}
+			words = append(words, word[:n])
+			word = word[n:]
+		}
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return fill(words, columns)
+}
+
+func afterFirst(s string) string {
+	_, rest, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+	return rest
+}
+
+// fill puts words into lines.
+func fill(words []string, columns int) []string {
+	lines := []string{""}
+	for i, word := range words {
+		line := &lines[len(lines)-1]
+		switch {
+		case i == 0:
+			*line = word
+		case Width(*line)+1+Width(word) <= columns:
+			*line += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
