@@ -15,14 +15,14 @@ import (
 // blocks need no degrees of freedom of the test, as long as no pair spans two of them. What
 // is left is a difference that itself depends on the block: a change that slows one kind of
 // node and not another. The test is then about the mean over the blocks that were there,
-// and errs on the safe side, since the spread between blocks counts as noise. It is told.
+// and errs on the safe side, since the spread between blocks counts as noise. A warning names it.
 
-// blockLevel is the p value below which blocks are told apart. It is small because every
-// comparison of a file asks.
+// blockLevel is the p value below which the change is taken to depend on the block. It is small
+// because every comparison of a file is tested.
 const blockLevel = 0.001
 
-// between says how the difference depends on the block, "" if nothing speaks for that or
-// there are too few pairs to know: an F test of one-way analysis of variance.
+// between describes how the difference depends on the block, "" where no evidence shows that
+// it does: an F test of one-way analysis of variance.
 func (c Comparison) between() string {
 	if len(c.Blocks) == 0 {
 		return ""

@@ -52,13 +52,13 @@ func measure(c Comparison, set Settings) *entry {
 	return e
 }
 
-// inFamily says that the comparison shares the family's error rate. This follows from
+// inFamily reports whether the comparison shares the family's error rate. This follows from
 // the plan, never from the values.
 func (c Comparison) inFamily() bool {
 	return c.CanFail && c.Descriptive == "" && !c.shortHistory()
 }
 
-// nothing says what is missing where there is no pair.
+// nothing describes what is missing where there is no pair.
 func (c Comparison) nothing(base, head int) string {
 	switch {
 	case c.test().Design == Paired:
@@ -157,7 +157,7 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	return err != nil || s.Upper >= m-x.Floor
 }
 
-// undecided says what kept a tested comparison from a decision.
+// undecided describes what kept a tested comparison from a decision.
 func (c Comparison) undecided(e *entry, m float64) string {
 	switch beyond := e.D >= m-e.sample.Floor; {
 	case beyond && e.significantlyWorse():

@@ -1,5 +1,5 @@
 // Package gates decides whether a change made a server slower: samples in, decisions
-// out. It knows nothing of files, servers or reports.
+// out. It knows of no files, servers or reports.
 //
 // The samples are pairs. One repeat launches every side and passes every cell once; a
 // metric's value on the base and on the head in that repeat are one [Pair]. Requests
@@ -39,8 +39,8 @@
 //
 // Failures have units too. Requests that fail must be more in the pool and run by run
 // ([Success]); launches that fail are compared by a test that may be looked at any time
-// ([LaunchTest]) and has [LaunchShare] of each group's level. A [Prospect] says what a plan
-// can find, by simulation of the looks to come.
+// ([LaunchTest]) and has [LaunchShare] of each group's level. A [Prospect] computes what a
+// plan can find, by simulation of the looks to come.
 //
 // A [Test] is one value, and [StandardTests] lists those for other data: [SignFlip] and [MaxT]
 // where differences are symmetric but not normal, [Welch], [MannWhitney] and [Permutation] where

@@ -14,7 +14,7 @@ type Run struct {
 	Repeat int
 	// Sent requests, and those of them that failed.
 	Sent, Failed int
-	// ServerFailed says that the server did not start, never became ready or crashed.
+	// ServerFailed is set where the server did not start, never became ready or crashed.
 	// The requests of such a run are not counted: they would count the crash again. A
 	// repeat can have several such runs beside one that went well.
 	ServerFailed bool
@@ -31,7 +31,7 @@ type Samples struct {
 type Comparison struct {
 	// ID is unique in the family. It names the decision and is not interpreted.
 	ID string
-	// Gate that asks for it. Comparisons of one gate share its Alpha.
+	// Gate that the comparison is of. Comparisons of one gate share its Alpha.
 	Gate   string
 	Metric metric.Metric
 	// Margin is the smallest change anyone would act on: a ratio less one on the log
@@ -77,7 +77,7 @@ type Comparison struct {
 }
 
 // Success compares how often the two sides fail in one cell. Every gate has one for each
-// cell it looks at, asked for or not.
+// cell, whether or not the file names it.
 type Success struct {
 	// ID is unique in the family, comparisons included.
 	ID, Gate string

@@ -75,9 +75,9 @@ type entry struct {
 	test *Test
 	// share of the gate, 0 for the common group.
 	share float64
-	// inFamily says that the p values are corrected over the group.
+	// inFamily is set where the p values are corrected over the group.
 	inFamily bool
-	// sample is what was tested, and stat what the test said.
+	// sample is what was tested, and stat the result.
 	sample Sample
 	stat   Statistic
 	// fisher is the p value of the head's failed requests before anything that a
@@ -118,16 +118,16 @@ func (e *entry) decision() Decision {
 // ofSessions reports whether the entry is decided once, when the session ends.
 func (e *entry) ofSessions() bool { return e.test != nil && e.test.Design == Sessions }
 
-// settled says that the verdict does not wait for a test.
+// settled reports whether the verdict does not wait for a test.
 func (e *entry) settled() bool { return e.Verdict != "" }
 
 // settle gives the verdict.
 func (e *entry) settle(v Verdict, reason string) { e.Verdict, e.Reason = v, reason }
 
-// significantlyWorse says that d ≤ 0 is rejected at the group's level.
+// significantlyWorse reports whether d ≤ 0 is rejected at the group's level.
 func (e *entry) significantlyWorse() bool { return e.PHolm <= e.Level }
 
-// significantlyBetter says that d ≥ 0 is rejected at the group's level.
+// significantlyBetter reports whether d ≥ 0 is rejected at the group's level.
 func (e *entry) significantlyBetter() bool { return e.PBetterHolm <= e.Level }
 
 // guard takes back every pass and improvement of a cell whose head fails more often: the

@@ -128,7 +128,7 @@ type launched struct{ base, head map[int]bool }
 
 func newLaunched() *launched { return &launched{map[int]bool{}, map[int]bool{}} }
 
-// add notes the launches that the runs of a cell tell of. A second try within a repeat
+// add notes the launches of the runs of a cell. A second try within a repeat
 // meets the same conditions, so a repeat counts once.
 func (o *launched) add(s Success) {
 	for _, r := range s.Base {
@@ -194,7 +194,7 @@ func (e *entry) servers() (Verdict, string) {
 	return Inconclusive, counts
 }
 
-// more says what would make the head's failures a regression.
+// more describes what would make the head's failures a regression.
 func (e *entry) more() string {
 	base, head := e.launched.both()
 	n := LaunchFailures(base, head, e.Requests.Launches.Level)

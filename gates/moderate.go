@@ -13,7 +13,7 @@ import (
 // moderatedCells is the least number of cells of one metric whose variances are moderated.
 const moderatedCells = 8
 
-// Moderation is what the cells of one metric say together about their variances.
+// Moderation is what the cells of one metric together show of their variances.
 type Moderation struct {
 	// Cells that were used.
 	Cells int
@@ -54,11 +54,11 @@ type Moderation struct {
 // spread.
 func fitModeration(cells [][]float64) (Moderation, error) {
 	if len(cells) < moderatedCells {
-		return Moderation{}, fmt.Errorf("%d cells say too little about each other's variance; moderation needs %d", len(cells), moderatedCells)
+		return Moderation{}, fmt.Errorf("%d cells are too few to share their variance; moderation needs %d", len(cells), moderatedCells)
 	}
 	n := len(cells[0])
 	if n < 3 {
-		return Moderation{}, fmt.Errorf("%s say too little about the variance of a cell; moderation needs 3", repeats(n))
+		return Moderation{}, fmt.Errorf("%s are too few for the variance of a cell; moderation needs 3", repeats(n))
 	}
 	d := float64(n - 1)
 	logs := make([]float64, len(cells))
@@ -168,7 +168,7 @@ func complete(entries []*entry) []*entry {
 	return same
 }
 
-// moderateMetric replaces the tests of one metric. Data that two gates ask for count once.
+// moderateMetric replaces the tests of one metric. Data that two gates compare count once.
 func moderateMetric(entries []*entry, set Settings) {
 	var cells [][]float64
 	for _, e := range entries {

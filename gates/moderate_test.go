@@ -102,7 +102,7 @@ func TestModerationIsRefusedWhereItWouldMislead(t *testing.T) {
 		warning string
 	}{
 		"7 cells":   {s.session(7, 4, constant(0.02), 0, 0), ""},
-		"2 repeats": {s.session(12, 2, constant(0.02), 0, 0), "2 repeats say too little"},
+		"2 repeats": {s.session(12, 2, constant(0.02), 0, 0), "2 repeats are too few"},
 	}
 	for name, tt := range tests {
 		for _, d := range judge(t, tt.family).Comparisons {

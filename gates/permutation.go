@@ -51,7 +51,7 @@ func permutations(base, head []float64, floor, alpha float64, seed uint64) (twoS
 		return twoSample{}, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
 	}
 	if math.IsNaN(r.Shift) || math.IsInf(r.Shift, 0) {
-		return twoSample{}, errors.New("a value is not a finite number; leave it out and say why")
+		return twoSample{}, errors.New("a value is not a finite number; leave it out")
 	}
 	splits := combin.GeneralizedBinomial(float64(r.NBase+r.NHead), float64(r.NBase))
 	var exchanges []float64

@@ -36,7 +36,7 @@ func predictionT(history, sessions []float64, floor, alpha float64) (twoSample, 
 	centre, sd := meanSD(history)
 	r.Shift = mean(sessions) - centre
 	if math.IsNaN(sd+r.Shift) || math.IsInf(sd+r.Shift, 0) {
-		return r, errors.New("a session's value is not a finite number; leave it out and say why")
+		return r, errors.New("a session's value is not a finite number; leave it out")
 	}
 	if sd <= math.Max(floor, rounding*math.Abs(centre)) {
 		r.exact(floor)
@@ -67,7 +67,7 @@ func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bo
 	return int(k), true
 }
 
-// shortHistory says that the comparison has too few sessions for a decision.
+// shortHistory reports whether the comparison has too few sessions for a decision.
 func (c Comparison) shortHistory() bool {
 	return c.test().Design == Sessions && c.Unpaired != nil && len(c.Unpaired.Base) < MinSessions
 }

@@ -25,7 +25,7 @@ type Sequence struct {
 	// Taken are the looks that were taken; nil means all planned looks that the
 	// measured repeats allow.
 	Taken []int
-	// Ended says that no further repeats will come, so that what lies between two looks
+	// Ended is set where no further repeats will come, so that what lies between two looks
 	// is judged too, in place of the next look.
 	Ended bool
 }
@@ -37,15 +37,15 @@ type Progress struct {
 	Judgement Judgement
 	// Taken are the numbers of repeats at the looks that were taken.
 	Taken []int
-	// Stop says that further repeats would not be judged; otherwise Next is the number
+	// Stop is set where further repeats would not be judged; otherwise Next is the number
 	// of repeats at the next look, and Open are the IDs of what waits for it.
 	Stop bool
 	Next int
 	Open []string
 }
 
-// Judge takes the looks in their order and says whether to go on. Repeats that looks wait
-// for are told from each other by their numbers, in ascending order; unpaired values
+// Judge takes the looks in their order and returns whether to go on. Repeats that looks wait
+// for are distinguished by their numbers, in ascending order; unpaired values
 // count in theirs. It depends on nothing but the sequence, so that judging again what was
 // stored gives the same decisions.
 func (s Sequence) Judge() (Progress, error) {
@@ -167,7 +167,7 @@ func (c *course) look(k, n int, end bool) {
 	}
 }
 
-// waits says that more repeats may decide the comparison.
+// waits reports whether more repeats may decide the comparison.
 func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design != Sessions }
 
 // judgement sets the final decisions in their places.

@@ -62,7 +62,7 @@ func flipSigns(d []float64, floor, alpha float64, seed uint64) (flips, error) {
 	}
 	r := flips{N: len(d), Mean: mean(d), Random: len(d) > exactFlips}
 	if math.IsNaN(r.Mean) || math.IsInf(r.Mean, 0) {
-		return flips{}, errors.New("a difference is not a finite number; leave its pair out and say why")
+		return flips{}, errors.New("a difference is not a finite number; leave its pair out")
 	}
 	means := subsetMeans(d, seed)
 	total := float64(len(means) + 1) // with the flip of nothing, which is the data

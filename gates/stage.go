@@ -45,8 +45,8 @@ func (s Sequence) last() stage {
 // were data. These spend all but a tenth of it, so what is added has little.
 func part(i int) float64 { return math.Pow(4, -float64(i)) }
 
-// Extendable says whether repeats may be added to a sequence with these looks after its
-// data were seen. A sequence of several looks spends less than alpha on a wrong pass or a
+// Extendable returns an error if no repeats may be added to a sequence with these looks after
+// its data were seen. A sequence of several looks spends less than alpha on a wrong pass or a
 // false alarm, because a comparison that is decided one way can no longer be decided the
 // other, and what is left pays for the looks that are added (see Sequence.Before). A single
 // look spends all of it.

@@ -49,8 +49,8 @@ type Sample struct {
 	repeats     []int
 	// Base and Head are the two sides of any other.
 	Base, Head []float64
-	// Floor is the size of what float64 rounds off in them, and Step that of what whoever
-	// measured has rounded off; 0 if nothing shows that.
+	// Floor is the size of what float64 rounds off in them, and Step that of what was
+	// rounded off in measuring; 0 where the values do not show any.
 	Floor, Step float64
 }
 

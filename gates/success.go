@@ -161,7 +161,7 @@ func (s Success) decide(e *entry) {
 	switch {
 	case v == "", e.Verdict == Regression:
 	case v == Improvement && e.Verdict == Inconclusive: // the head's requests are in doubt
-	case e.Requests.Base.ServerFailed > 0 && e.Verdict == Improvement: // both say so
+	case e.Requests.Base.ServerFailed > 0 && e.Verdict == Improvement: // both agree
 	default:
 		e.settle(v, reason)
 	}

@@ -10,12 +10,12 @@ import "slices"
 type Test struct {
 	// Name of the test in files and documents.
 	Name string
-	// Doc says in a few words what the test is and when it is the right one.
+	// Doc describes in a few words what the test is and when it is the right one.
 	Doc string
 	// Design is what the test compares.
 	Design Design
 	// LeastRepeats is the least number of repeats that a plan may have with the test; 0 where
-	// LeastP alone says what is enough.
+	// LeastP alone is the limit.
 	LeastRepeats int
 	// LeastP returns the smallest one-sided p value that n ≥ 1 repeats can have. Nil is that
 	// of a t statistic, which has no bound from 2 repeats on.

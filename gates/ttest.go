@@ -63,7 +63,7 @@ func pairedT(d []float64, floor float64) (TTest, error) {
 	r := TTest{N: len(d), DF: float64(len(d) - 1)}
 	r.Mean, r.SD = meanSD(d)
 	if math.IsNaN(r.SD) || math.IsInf(r.SD, 0) {
-		return TTest{}, errors.New("a difference is not a finite number; leave its pair out and say why")
+		return TTest{}, errors.New("a difference is not a finite number; leave its pair out")
 	}
 	if r.SD <= math.Max(floor, rounding*math.Abs(r.Mean)) {
 		r.exact(floor)

@@ -70,7 +70,7 @@ func welchT(base, head []float64, floor, alpha float64) (twoSample, error) {
 	headMean, headSD := meanSD(head)
 	r.Shift = headMean - baseMean
 	if math.IsNaN(baseSD+headSD) || math.IsInf(baseSD+headSD, 0) {
-		return r, errors.New("a value is not a finite number; leave it out and say why")
+		return r, errors.New("a value is not a finite number; leave it out")
 	}
 	b, h := baseSD*baseSD/float64(r.NBase), headSD*headSD/float64(r.NHead)
 	if math.Sqrt(b+h) <= math.Max(floor, rounding*math.Abs(r.Shift)) {
@@ -106,7 +106,7 @@ func rankSum(base, head []float64, alpha float64) (twoSample, error) {
 		return r, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
 	}
 	if slices.ContainsFunc(slices.Concat(base, head), math.IsNaN) {
-		return r, errors.New("a value is not a number; leave it out and say why")
+		return r, errors.New("a value is not a number; leave it out")
 	}
 	// Both tails as lower tails, which are summed and not subtracted from 1.
 	less, err := stats.MannWhitneyUTest(head, base, stats.LocationLess)

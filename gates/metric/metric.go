@@ -59,7 +59,7 @@ package metric
 
 import "fmt"
 
-// Direction says which way is worse. It is declared, never inferred from a name.
+// Direction is the better way. It is declared, never inferred from a name.
 type Direction string
 
 // The directions a metric can have.
@@ -68,7 +68,7 @@ const (
 	HigherIsBetter Direction = "higher"
 )
 
-// Scale says on which scale two values are compared.
+// Scale is that on which two values are compared.
 type Scale string
 
 // The scales: ratios for times and rates, differences for quantities that can be
@@ -92,7 +92,7 @@ const (
 	Bytes           Unit = "B"
 )
 
-// Level says what one value of a metric describes.
+// Level is what one value of a metric describes.
 type Level string
 
 // The levels of a value.
@@ -127,7 +127,7 @@ type Metric struct {
 	// 20 for the median, 10 for means, 1 where requests do not matter.
 	MinRequests int
 	// FixedByRate is true where a finite open-loop request rate fixes the value, so
-	// that gating it would say nothing (throughputs).
+	// that gating it would be meaningless (throughputs).
 	FixedByRate bool
 	// Definition is the formula in one sentence, with the events it is taken between.
 	Definition string

@@ -30,13 +30,13 @@ type Options struct {
 	Seed         uint64
 }
 
-// State says how far a change point can be trusted.
+// State is how far a change point can be trusted.
 type State string
 
 // The states of a change point.
 const (
 	// Suspected: the last one or two points are outside what the segment before them
-	// predicts. More points will tell.
+	// predicts. More points will show.
 	Suspected State = "suspected"
 	// Confirmed: significant, with at least MinSegment points after it.
 	Confirmed State = "confirmed"

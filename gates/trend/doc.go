@@ -26,21 +26,21 @@
 // 88 % of series, and one of +10 % by three points in 99 %. 4 % of unchanged series of 90
 // points alarm.
 //
-// Correlated points say less. At a correlation of 0.5, where 9 % of unchanged series alarm
+// Correlated points hold less information. At a correlation of 0.5, where 9 % of unchanged series alarm
 // and 10 % may, +10 % is found by three points in 99 %, and +5 % by five in 65 %. The second cannot
-// be much better: a likelihood-ratio scan that is told the correlation and the spread, and
-// alarms as often, finds 76 % (80 % if it is told the level before the step as well); with
+// be much better: a likelihood-ratio scan that knows the correlation and the spread, and
+// alarms as often, finds 76 % (80 % if it knows the level before the step as well); with
 // 2 % as the spread of the innovations, so that the values spread by 2.3 %, 60 % (67 %), and
-// this package 46 %. Only who looks at nothing but the newest ten points reaches 85 %.
+// this package 46 %. Only a scan of nothing but the newest ten points reaches 85 %.
 // TestAgainstTheOracle prints the bounds and holds the search to a share of them.
 //
 // A loss of a little each night has no change point. [Stand] therefore also compares the
-// newest values with the first ones of the level that counts, and asks of every finding that
-// it be significant among all the series that are judged together. TestFleetWithoutAChange
+// newest values with the first ones of the level that counts, and takes a finding only if
+// it is significant among all the series that are judged together. TestFleetWithoutAChange
 // and TestLossesStayFound print the rates, with -full over ten times as many nights.
 //
-// A change point says that something changed between two sessions, not what. Out of scope:
-// the last point of a series cannot be told from an outlier (it is at most Suspected),
+// A change point shows that something changed between two sessions, not what. Out of scope:
+// the last point of a series cannot be distinguished from an outlier (it is at most Suspected),
 // values of different fingerprints are different series, which the caller separates, and
 // missing sessions are left out, not filled in. Gates do not use this package: the
 // verdict on a change comes from package gates.

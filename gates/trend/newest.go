@@ -3,7 +3,7 @@ package trend
 import "math"
 
 // From doubledFrom to doubledAt the significance of a scan rises to twice its size: points
-// say less the more correlated they are, and a change is found later in any case.
+// hold less information the more correlated they are, and a change is found later in any case.
 const doubledFrom, doubledAt = 0.2, 0.5
 
 // significance of a scan of a series with a correlation.
@@ -52,7 +52,7 @@ func (s *search) scan() bool {
 	return true
 }
 
-// scannable says that the newest segment is long enough for a scan.
+// scannable reports whether the newest segment is long enough for a scan.
 func (s *search) scannable() bool {
 	return len(s.x)-s.cuts[len(s.cuts)-2] >= max(leastScanned, 2*s.MinSegment)
 }

@@ -37,7 +37,7 @@ func (s *search) correlation(cuts []int) float64 {
 		return 0
 	}
 	if points <= 3*segments {
-		return maxCorrelation // too short to tell
+		return maxCorrelation // too short to know
 	}
 	phi := (points*products/squares + segments) / (points - 3*segments)
 	return math.Max(0, math.Min(phi, maxCorrelation))

@@ -87,7 +87,7 @@ const leastCorrelation = 0.35
 // level is the significance that a finding in one of n values needs.
 func (t Terms) level(n int) float64 { return falseFindings / float64(max(t.Together, 1)*n) }
 
-// Stand tells where a series stands.
+// Stand returns where a series stands.
 func Stand(m metric.Metric, values []float64, s Series, terms Terms) (Standing, error) {
 	x, err := onScale(m.Scale, values)
 	if err != nil {

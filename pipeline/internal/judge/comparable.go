@@ -30,10 +30,10 @@ func (c *collector) incomparable(g plan.Gate, cmp plan.Comparison, base, head *r
 	return d
 }
 
-// unknowns are what a reader of a comparison should know of how alike the sides are.
+// unknowns are the warnings of a comparison for what is not known of how alike the sides are.
 func (c *collector) unknowns(g plan.Gate, base, head *result.Cell) []string {
 	if unknown := c.unknown[cellPair{g.Addr, base, head}]; unknown != "" {
-		return []string{"one side alone tells its " + unknown + ": whether the other's is the same is not known"}
+		return []string{"only one side has a known " + unknown + ": whether the other's is the same is unknown"}
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Dec
 	return out
 }
 
-// compareSides compares the two runs of each repeat, and lists what only one of them tells.
+// compareSides compares the two runs of each repeat, and lists what is known of only one of them.
 func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown string) {
 	of := map[pass]result.Run{}
 	for _, r := range base.Current() {

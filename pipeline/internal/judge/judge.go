@@ -208,7 +208,7 @@ func (c *collector) decide() error {
 }
 
 func worst(decisions []result.Decision) result.Verdict {
-	verdict := result.Missing // a gate without a comparison has nothing to say
+	verdict := result.Missing // of a gate without a comparison
 	for i, d := range decisions {
 		if i == 0 {
 			verdict = d.Verdict

@@ -44,7 +44,7 @@ func pairs(m metric.Metric, base, head []result.Run) []gates.Pair {
 	return out
 }
 
-// outcomes lists what became of a side's runs. Void and cancelled runs say nothing of
+// outcomes lists what became of a side's runs. Void and cancelled runs are no outcome of
 // the server. A repeat can hold several runs in which the server failed, and one that
 // went well afterwards: all of them count. The passes of one launch are one outcome: a
 // server that did not start failed once, however much was to be measured.

@@ -20,8 +20,8 @@ func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Ce
 	return withoutValue(m, base, head)
 }
 
-// applyShortage takes back what fewer pairs than there should be would say in favour of the
-// head: whatever is missing may be what spoke against it. A regression stands.
+// applyShortage takes back a verdict in favour of the head that rests on fewer pairs than there
+// should be: what is missing may be what was worse. A regression stands.
 func (c *collector) applyShortage(at position) {
 	d := c.at(at)
 	why := c.shortages[at]
@@ -42,7 +42,7 @@ func (c *collector) withoutPartner(g plan.Gate, base, head *result.Cell) string 
 	onlyBase, all := c.unmatched(base, head)
 	onlyHead, other := c.unmatched(head, base)
 	if len(onlyBase)+len(onlyHead) == 0 || all == 0 || other == 0 {
-		return "" // that a whole side is missing is said elsewhere
+		return "" // a side that is missing as a whole is reported elsewhere
 	}
 	var parts []string
 	for _, s := range []struct {

@@ -17,7 +17,7 @@ import (
 // gates whose verdict is not that of their decisions, and an exit code that is not that of
 // the gates. A document from elsewhere can be published only if nothing is returned.
 //
-// It cannot tell whether the runs themselves are made up, and it takes the word of a document
+// It cannot find out whether the runs themselves are made up, and it believes a document
 // that something is missing, invalid or not to be decided: such a comparison is not green. The
 // condition of a limit is not in the document, so that the verdict of a limit is taken as it
 // is, too.
@@ -129,7 +129,7 @@ func (d judged) name() string {
 	return strings.Join(append([]string{d.gate.Addr, d.Metric}, at...), " ")
 }
 
-// checkMetric checks what a decision says of its metric.
+// checkMetric checks the description of a decision's metric.
 func (v *verifier) checkMetric(d judged) {
 	if d.Kind == result.KindAssert {
 		return

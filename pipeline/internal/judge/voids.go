@@ -18,7 +18,7 @@ type tryOf struct{ repeat, pair, pass int }
 
 // voided are the pairs of repeats whose head's run was void for a cause that can depend on
 // the side, as they were measured at first, if that befell the head in more tries than the
-// base: gates ask them before they pass. A run without a value is one of NaN.
+// base: gates take them into account before they pass. A run without a value is one of NaN.
 func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	bases, heads := tries(base), tries(head)
 	more := 0

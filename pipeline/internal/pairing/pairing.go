@@ -1,5 +1,5 @@
-// Package pairing finds out which launches of two sides belong together, where nobody
-// planned them: results of other load generators come as files, and which of the base's was
+// Package pairing finds out which launches of two sides belong together, where that was
+// not planned: results of other load generators come as files, and which of the base's was
 // measured beside which of the head's decides what a drift of the machine does to a
 // comparison.
 //
@@ -8,7 +8,7 @@
 //		fmt.Println(base[p.Base].Name, "beside", head[p.Head].Name, "by", m.Rule)
 //	}
 //
-// It is pure, and knows neither files nor documents.
+// It is pure, and depends on neither files nor documents.
 package pairing
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // Launch is one start of a side's server.
 type Launch struct {
-	Name string    // the file's, or the value of the parameter that tells launches apart
-	At   time.Time // of the measurement, zero where it is not told
+	Name string    // the file's, or the value of the parameter that distinguishes launches
+	At   time.Time // of the measurement, zero where it is unknown
 }
 
 // Rule is what launches were paired by.
@@ -32,13 +32,13 @@ type Rule string
 
 // The rules, in the order in which they are tried.
 const (
-	ByName   Rule = "name"   // both sides have the same value of the parameter that tells launches apart
+	ByName   Rule = "name"   // both sides have the same value of the parameter that distinguishes launches
 	ByTime   Rule = "time"   // the nearest in time, in order
 	ByNumber Rule = "number" // the same number in the names of their files
 	ByOrder  Rule = "order"  // the first with the first, by name
 )
 
-// Text says the rule for people.
+// Text describes the rule.
 func (r Rule) Text() string {
 	switch r {
 	case ByName:
@@ -63,13 +63,13 @@ type Match struct {
 	AloneBase, AloneHead []int
 	// Problem is why nothing could be paired, "" if it could.
 	Problem string
-	// Timed says that the times of all launches are known. Alternated then says that the
+	// Timed is set where the times of all launches are known. Alternated then is set where the
 	// sides took turns, as they must where the machine drifts.
 	Timed, Alternated bool
 }
 
-// Pair pairs the launches of two sides. Keyed says that the names are values of a parameter
-// that tells launches apart, so that equal ones belong together.
+// Pair pairs the launches of two sides. Keyed is set where the names are values of a parameter
+// that distinguishes launches, so that equal ones belong together.
 func Pair(base, head []Launch, keyed bool) Match {
 	m := Match{Timed: timed(base) && timed(head)}
 	switch {
@@ -125,7 +125,7 @@ func (m *Match) byNames(base, head []string) {
 	}
 	m.Rule = ByOrder
 	if len(base) != len(head) {
-		m.Problem = fmt.Sprintf("%d launches of the base and %d of the head cannot be paired: their results tell neither times nor numbers that both sides share; say which belong together with --launch-by KEY", len(base), len(head))
+		m.Problem = fmt.Sprintf("%d launches of the base and %d of the head cannot be paired: their results have neither times nor numbers that both sides share; name what identifies a launch with --launch-by KEY", len(base), len(head))
 		return
 	}
 	first, second := order(base), order(head)

@@ -91,7 +91,7 @@ func warnings(p *Plan) []string {
 	if text := p.extension(); text != "" {
 		out = append(out, text)
 	}
-	out = append(out, p.apartOnNodes()...)
+	out = append(out, p.unpairedOnNodes()...)
 	if text := notSelectedText(p.NotSelected); text != "" {
 		out = append(out, text)
 	}

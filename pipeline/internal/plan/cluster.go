@@ -117,7 +117,7 @@ func servers(cfg *lang.Config, addr string) []steps.ServerSpec {
 	return out
 }
 
-// routerPort is the port that a deployment's router asks for, 0 for none.
+// routerPort is the port that a deployment's router is given, 0 for none.
 func routerPort(cfg *lang.Config, addr string) int {
 	for _, d := range cfg.Deployments {
 		if d.Addr == addr && d.Spec.Router != nil {
@@ -149,9 +149,9 @@ func (p *Plan) Rounds() [][]Repeat {
 	return out
 }
 
-// apartOnNodes warns of tests that take the sides of a repeat apart where repeats have
+// unpairedOnNodes warns of tests that take the sides of a repeat apart where repeats have
 // nodes of their own.
-func (p *Plan) apartOnNodes() []string {
+func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
 		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
@@ -161,7 +161,7 @@ func (p *Plan) apartOnNodes() []string {
 	return out
 }
 
-// sideBySideText says what running side by side saves.
+// sideBySideText describes what running side by side saves.
 func (p *Plan) sideBySideText() string {
 	if p.lanes() < 2 {
 		return ""
@@ -171,7 +171,7 @@ func (p *Plan) sideBySideText() string {
 		p.lanes(), ownNodes(p.Cluster.LaneNodes), Duration(e.Sequential-e.Seconds), Duration(e.Sequential))
 }
 
-// loadNodeText says where load comes from, "" for the machine that the command runs on.
+// loadNodeText describes where load comes from, "" for the machine that the command runs on.
 func (p *Plan) loadNodeText() string {
 	if p.Cluster == nil || p.Cluster.LoadNode == nil {
 		return ""

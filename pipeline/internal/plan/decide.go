@@ -17,7 +17,7 @@ type Noise struct {
 	// SD of the differences of pairs of launches with a number of passes each, on the scale
 	// of the test: of ln(head/base) for times and rates.
 	SD func(passes int) float64
-	// Basis says where it comes from, in a few words.
+	// Basis is where it comes from, in a few words.
 	Basis string
 }
 
@@ -100,7 +100,7 @@ func (p *Plan) joint(group string) int {
 	return max(1, n)
 }
 
-// undecidable says why the planned repeats cannot reject at a level, whatever the data.
+// undecidable returns why the planned repeats cannot reject at a level, whatever the data.
 func (p *Plan) undecidable(g Gate, level float64) string {
 	test, n := p.Test(g), p.repeatsOf(g.Benchmark)
 	if n < 2 {

@@ -26,7 +26,7 @@ func Differences(then, now *Plan) []string {
 	return d.found
 }
 
-// generic is a plan as its JSON says it.
+// generic is a plan as it is decoded from JSON.
 func generic(p *Plan) any {
 	var out any
 	if text, err := json.Marshal(p); err == nil { // it was written as JSON before

@@ -85,7 +85,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 	return out, left
 }
 
-// notSelectedText says what --only leaves out of the gates, "" for nothing.
+// notSelectedText lists what --only leaves out of the gates, "" for nothing.
 func notSelectedText(list []result.NotSelected) string {
 	var parts []string
 	for _, n := range list {
@@ -216,13 +216,13 @@ func (p *Plan) share(g Gate) float64 {
 	return rest
 }
 
-// Attached says that a target is a server that answers already: the pipeline does not
+// Attached reports whether a target is a server that answers already: the pipeline does not
 // launch it.
 func (p *Plan) Attached(addr string) bool {
 	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && strings.Contains(t.Source, "://") })
 }
 
-// ModelOf is the model of a target, "" if it is not told.
+// ModelOf is the model of a target, "" if it is unknown.
 func (p *Plan) ModelOf(addr string) string {
 	if i := slices.IndexFunc(p.Targets, func(t Target) bool { return t.Addr == addr }); i >= 0 {
 		return p.Targets[i].Model

@@ -68,7 +68,7 @@ func (p *Plan) suites() int {
 	return n
 }
 
-// HasSuites says that suites have a share of the file's alpha.
+// HasSuites reports whether suites have a share of the file's alpha.
 func (p *Plan) HasSuites() bool { return p.suites() > 0 }
 
 // suiteAlpha is what the suites have of the file's alpha.
@@ -87,7 +87,7 @@ func ratios(n int) string {
 	return fmt.Sprintf("%d ratios of geometric means", n)
 }
 
-// suiteText says what the suites of a gate are, "" for none.
+// suiteText describes the suites of a gate, "" for none.
 func (p *Plan) suiteText(g Gate) string {
 	suites := g.Suites()
 	if len(suites) == 0 {
@@ -112,7 +112,7 @@ func (p *Plan) suiteSize(g Gate) int {
 	return 1
 }
 
-// suitePowers say how small a change of all cells the suites of a gate find, one line for
+// suitePowers are how small a change of all cells the suites of a gate find, one line for
 // each known or assumed spread of a cell. How much of it the cells of a repeat have in
 // common is not known before they are measured: nothing and all are the ends.
 func (p *Plan) suitePowers(g Gate) []string {
