@@ -21,9 +21,6 @@ type Kind struct {
 	// Validate, if not nil, checks an evaluated block beyond its types. It must not do I/O.
 	// Attributes can be unknown (cty.UnknownVal): say nothing of those.
 	Validate func(Object) []Problem
-	// Unsupported is empty where the kind can run. Otherwise it says in one sentence
-	// what running it would need; the kind is still parsed and validated.
-	Unsupported string
 }
 
 // Schema lists the arguments and nested blocks of a block.

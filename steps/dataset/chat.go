@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // conversations makes the turns of synthetic conversations: kind chat. A request holds
@@ -21,11 +24,18 @@ type conversations struct {
 	turns, users, system int
 }
 
-func newConversations(m maker, chat bool) conversations {
-	return conversations{
-		maker: m, chat: chat,
-		turns: option(m.spec, "turns"), users: option(m.spec, "users"), system: option(m.spec, "system_len"),
+func talk(_ context.Context, d steps.Dataset, m Material) (Source, error) {
+	c := conversations{
+		maker: newMaker(d, m.Corpus, true), chat: m.Chat,
+		turns: option(d, "turns"), users: option(d, "users"), system: option(d, "system_len"),
 	}
+	switch {
+	case !RealAnswers(d):
+		return c, nil
+	case !m.Chat:
+		return nil, invalid("real_answers needs endpoint \"chat\", whose messages can hold them")
+	}
+	return dialogue{c}, nil
 }
 
 // said is one message: its length in tokens and what draws its content.

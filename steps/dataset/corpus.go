@@ -51,14 +51,14 @@ type drawer struct {
 	tokensPerByte float64
 }
 
-func newDrawer(kind string, c Corpus) drawer {
-	lines := strings.Split(strings.TrimSpace(sonnets), "\n")
-	d := drawer{ids: c.IDs, run: 1, lines: lines, sep: "\n", tokensPerByte: c.TokensPerByte}
+func newDrawer(lines bool, c Corpus) drawer {
+	verses := strings.Split(strings.TrimSpace(sonnets), "\n")
+	d := drawer{ids: c.IDs, run: 1, lines: verses, sep: "\n", tokensPerByte: c.TokensPerByte}
 	if d.tokensPerByte <= 0 {
 		d.tokensPerByte = tokensPerByte
 	}
-	if kind == "sonnet" || kind == "chat" {
-		d.run = max(len(c.IDs)/len(lines), 2)
+	if lines {
+		d.run = max(len(c.IDs)/len(verses), 2)
 	} else {
 		d.lines, d.sep = strings.Fields(sonnets), " "
 	}

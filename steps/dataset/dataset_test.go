@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -23,7 +24,7 @@ func spec(kind string) steps.Dataset {
 }
 
 func source(t interface{ Fatal(...any) }, d steps.Dataset, c Corpus) Source {
-	src, err := New(d, c)
+	src, err := synthesize(d, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +149,11 @@ func TestNewRefuses(t *testing.T) {
 		"long prefix":     change(func(d *steps.Dataset) { d.PrefixLen = d.InputMin }),
 		"negative prefix": change(func(d *steps.Dataset) { d.PrefixLen = -1 }),
 	} {
-		if _, err := New(d, Corpus{IDs: ids(5000)}); !errors.As(err, &invalid) {
+		if _, err := synthesize(d, Corpus{IDs: ids(5000)}); !errors.As(err, &invalid) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := New(base, Corpus{IDs: ids(10)}); !errors.As(err, &invalid) {
+	if _, err := synthesize(base, Corpus{IDs: ids(10)}); !errors.As(err, &invalid) {
 		t.Errorf("tiny corpus: error %v", err)
 	}
 }
@@ -183,4 +184,9 @@ func BenchmarkPrompt(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		_ = src.Prompt(i, Seeds{1, 1})
 	}
+}
+
+// synthesize makes the prompts of a dataset without a file.
+func synthesize(d steps.Dataset, c Corpus) (Source, error) {
+	return (*Files)(nil).Source(context.Background(), d, Material{Corpus: c})
 }

@@ -21,7 +21,7 @@ func talkSpec(turns, users int) steps.Dataset {
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns, users := rapid.IntRange(1, 9).Draw(t, "turns"), rapid.IntRange(1, 9).Draw(t, "users")
-		src, err := New(talkSpec(turns, users), Corpus{Chat: true})
+		src, err := synthesize(talkSpec(turns, users), Corpus{Chat: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestTurns(t *testing.T) {
 
 // TestContinue: real answers stand where made-up ones were, and change nothing else.
 func TestContinue(t *testing.T) {
-	src, err := New(talkSpec(3, 1), Corpus{Chat: true})
+	src, err := synthesize(talkSpec(3, 1), Corpus{Chat: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +62,12 @@ func TestContinue(t *testing.T) {
 	if diff := cmp.Diff(made, real); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := New(talkSpec(3, 1), Corpus{}); err == nil {
+	if _, err := synthesize(talkSpec(3, 1), Corpus{}); err == nil {
 		t.Error("real answers without messages")
 	}
 	plain := talkSpec(3, 1)
 	plain.Options["real_answers"] = false
-	if src, err := New(plain, Corpus{Chat: true}); err != nil {
+	if src, err := synthesize(plain, Corpus{Chat: true}); err != nil {
 		t.Error(err)
 	} else if _, is := src.(Dialogue); is {
 		t.Error("a dialogue that nobody asked for")

@@ -1,7 +1,8 @@
 // Package dataset makes the prompts of a workload: their lengths and their content,
 // both drawn from a seed alone, so that two sides of a comparison get the same bytes.
 //
-//	src, err := dataset.New(spec, dataset.Corpus{IDs: ids})
+//	files := &dataset.Files{Dir: "."}
+//	src, err := files.Source(ctx, spec, dataset.Material{Corpus: dataset.Corpus{IDs: ids}})
 //	prompt := src.Prompt(17, dataset.Seeds{Lengths: 1, Content: 7})
 //
 // Prompts are token ids where the server's own tokenizer told us the ids of the
@@ -10,10 +11,7 @@
 // and the server's usage says what it really was.
 //
 // Datasets of files (ShareGPT, one JSON object a line, traces) are read by Files, which
-// opens nothing outside of the folders it is given, and made into prompts by FromFile:
-//
-//	table, err := files.Table(spec)
-//	src, err := dataset.FromFile(ctx, spec, dataset.Material{Corpus: corpus, Table: table, Tokenize: ask, Need: 200})
+// opens nothing outside of the folders it is given. Each kind of dataset is one [Kind].
 //
 // The package asks no server: package load hands it the ids. It makes no images and no
 // audio, and downloads nothing.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,9 +42,29 @@ func material(t *testing.T, d *steps.Dataset, need int) Material {
 	return Material{Corpus: Corpus{IDs: ids(500)}, Table: table, Tokenize: words, Need: need, Seeds: Seeds{Lengths: 3, Content: 1}}
 }
 
+// fromTable makes the prompts of a table that was read already.
+func fromTable(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+	kind, err := All().Lookup(d.Kind)
+	if err == nil {
+		err = kind.check(d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kind.Source(ctx, d, m)
+}
+
+func readKind(name string, r io.Reader) (*Table, error) {
+	kind, err := All().Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	return kind.read(r)
+}
+
 func fromFile(t *testing.T, d steps.Dataset, m Material) Source {
 	t.Helper()
-	src, err := FromFile(t.Context(), d, m)
+	src, err := fromTable(t.Context(), d, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +91,7 @@ func TestShareGPTFilter(t *testing.T) {
 	}
 	none := d
 	none.Options = map[string]any{"max_input": 4, "max_total": 5}
-	if _, err := FromFile(t.Context(), none, material(t, &none, 0)); err == nil || !strings.Contains(err.Error(), "raise max_input") {
+	if _, err := fromTable(t.Context(), none, material(t, &none, 0)); err == nil || !strings.Contains(err.Error(), "raise max_input") {
 		t.Errorf("nothing kept: error %v", err)
 	}
 }
@@ -119,19 +140,19 @@ func TestFilePrompts(t *testing.T) {
 		t.Errorf("lengths %v", got)
 	}
 	d.OutputMin, d.OutputMax = 0, 0
-	if _, err := FromFile(t.Context(), d, material(t, &d, 3)); err == nil || !strings.Contains(err.Error(), "line 4: no output_tokens") {
+	if _, err := fromTable(t.Context(), d, material(t, &d, 3)); err == nil || !strings.Contains(err.Error(), "line 4: no output_tokens") {
 		t.Errorf("no length: error %v", err)
 	}
 	m := material(t, &d, 3)
 	m.Corpus = Corpus{Chat: true}
 	d.OutputMin, d.OutputMax = 1, 1
-	if _, err := FromFile(t.Context(), d, m); err == nil || !strings.Contains(err.Error(), "token ids cannot be sent") {
+	if _, err := fromTable(t.Context(), d, m); err == nil || !strings.Contains(err.Error(), "token ids cannot be sent") {
 		t.Errorf("ids to chat: error %v", err)
 	}
 }
 
 func TestMessages(t *testing.T) {
-	table, err := Read("file", strings.NewReader(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
+	table, err := readKind("file", strings.NewReader(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
 {"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"What?"}]}],"max_tokens":2}`))
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +165,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("messages %s and %s", a, b)
 		}
 	}
-	if _, err := FromFile(t.Context(), d, Material{Table: table, Need: 2}); err == nil || !strings.Contains(err.Error(), "need endpoint") {
+	if _, err := fromTable(t.Context(), d, Material{Table: table, Need: 2}); err == nil || !strings.Contains(err.Error(), "need endpoint") {
 		t.Errorf("messages to completions: error %v", err)
 	}
 }
@@ -220,7 +241,7 @@ func TestReadRefuses(t *testing.T) {
 		"csv number":         {"trace", "Timestamp,Request tokens,Response tokens\nx,2,3\n", "line 2"},
 		"another kind":       {"random", "", "not read from a file"},
 	} {
-		if _, err := Read(tt.kind, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := readKind(tt.kind, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
 		}
 	}
@@ -283,7 +304,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, kind := range []string{"sharegpt", "file", "trace"} {
-			table, err := Read(kind, bytes.NewReader(text))
+			table, err := readKind(kind, bytes.NewReader(text))
 			if err != nil {
 				continue
 			}

@@ -24,9 +24,11 @@ const DirsEnv = "PIPELINE_DATA"
 // maxFile is the size of the largest dataset file.
 const maxFile = 8 << 30
 
-// Files opens the files of datasets. The zero value opens none; it must not be copied
-// after use.
+// Files opens the files of datasets, and makes their prompts. The zero value opens none; it
+// must not be copied after use.
 type Files struct {
+	// Kinds of datasets that there are; nil means All.
+	Kinds Kinds
 	// Dir is the folder that relative paths are meant from. Nothing above it is read.
 	Dir string
 	// Dirs are the folders below which absolute paths may lie.
@@ -34,6 +36,13 @@ type Files struct {
 
 	mu     sync.Mutex
 	tables map[string]*Table // by kind and sum
+}
+
+func (f *Files) kinds() Kinds {
+	if f == nil || f.Kinds == nil {
+		return All()
+	}
+	return f.Kinds
 }
 
 // Dirs splits the value of DirsEnv. What is not absolute is left out: it would depend on
@@ -66,6 +75,13 @@ func (f *Files) Sum(path string) (string, error) {
 // Table reads the file of a dataset. It is kept for the next run that needs it. A file
 // that is not the one that was planned with is an *InvalidError.
 func (f *Files) Table(d steps.Dataset) (*Table, error) {
+	if f == nil {
+		return nil, invalid("%q is to be read, and no folder to read from is given", d.Path)
+	}
+	kind, err := f.kinds().Lookup(d.Kind)
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := d.Kind + " " + d.Sum
@@ -78,7 +94,7 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	}
 	defer func() { _ = file.Close() }()
 	h := sha256.New()
-	t, err := Read(d.Kind, io.TeeReader(file, h))
+	t, err := kind.read(io.TeeReader(file, h))
 	if err == nil {
 		_, err = io.Copy(h, file) // what the decoder left, so that the sum is of all
 	}

@@ -40,26 +40,23 @@ type Timed interface {
 	Times(n int) []time.Duration
 }
 
-// FromFile returns the source of a dataset that is read from a file. That of a trace is
-// a Timed.
-//
-// Entries of kinds sharegpt and file are shuffled by the seed of lengths. Where there
-// are fewer than requests they come again. So that neither that nor the next repeat hits
-// a prefix cache, the second and third token of each prompt are replaced by ones drawn
-// from the seed of content and the round (in text: a few characters are put before it),
-// at equal lengths; rotate = false leaves prompts as they are.
-func FromFile(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
-	if err := Check(d); err != nil {
-		return nil, err
-	}
-	if err := checkCorpus(m.Corpus); err != nil {
-		return nil, err
-	}
-	mk := maker{spec: d, exact: len(m.IDs) > 0, draw: newDrawer(d.Kind, m.Corpus)}
-	if d.Kind == "trace" {
-		return newTrace(mk, m)
-	}
-	c := chooser{maker: mk, m: m, need: m.Need}
+// answered chooses among recorded conversations: kind sharegpt.
+func answered(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+	return choose(ctx, d, m, true)
+}
+
+// listed chooses among the prompts of a file: kind file.
+func listed(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+	return choose(ctx, d, m, false)
+}
+
+// choose shuffles the entries of a file by the seed of lengths. Where there are fewer than
+// requests they come again. So that neither that nor the next repeat hits a prefix cache,
+// the second and third token of each prompt are replaced by ones drawn from the seed of
+// content and the round (in text: a few characters are put before it), at equal lengths;
+// rotate = false leaves prompts as they are.
+func choose(ctx context.Context, d steps.Dataset, m Material, conversations bool) (Source, error) {
+	c := chooser{maker: newMaker(d, m.Corpus, false), m: m, need: m.Need, conversations: conversations}
 	if c.need == 0 {
 		c.need = unknownNeed
 	}
@@ -72,6 +69,9 @@ type chooser struct {
 	m      Material
 	need   int
 	chosen []Prompt
+	// conversations are filtered as `vllm bench serve` does, and their answers are as long as
+	// the recorded ones unless the file says another length for all.
+	conversations bool
 }
 
 func (c *chooser) source(ctx context.Context) (Source, error) {
@@ -113,7 +113,7 @@ func (c *chooser) addBatch(ctx context.Context, batch []int) error {
 		if err != nil {
 			return err
 		}
-		if c.spec.Kind == "file" || kept(c.maker, p.Input, p.Output) {
+		if !c.conversations || kept(c.maker, p.Input, p.Output) {
 			c.chosen = append(c.chosen, p)
 		}
 	}
@@ -156,9 +156,9 @@ func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
 	e := &c.m.Table.Entries[i]
 	p := Prompt{Text: e.Text, Messages: e.Messages, IDs: e.IDs, Input: e.Input, Output: e.Output}
 	switch {
-	case c.spec.OutputMin > 0 && (e.Output == 0 || c.spec.Kind == "sharegpt"):
+	case c.spec.OutputMin > 0 && (e.Output == 0 || c.conversations):
 		p.Output = between(stream(c.m.Seeds.Lengths, streamLengths, i), c.spec.OutputMin, c.spec.OutputMax)
-	case e.Output == 0 && c.spec.Kind == "sharegpt":
+	case e.Output == 0 && c.conversations:
 		p.Output = answer.n
 	case e.Output == 0:
 		return p, invalid("%s, line %d: no output_tokens, and the dataset has no output_len", c.spec.Path, e.line)
@@ -253,7 +253,8 @@ type trace struct {
 	scale   float64
 }
 
-func newTrace(m maker, given Material) (Source, error) {
+func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error) {
+	m := newMaker(d, given.Corpus, false)
 	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: timeScaleOf(m.spec)}
 	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
 		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)

@@ -1,141 +1,239 @@
 package dataset
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"math"
+	"io"
 	"slices"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
-// Kinds describes the dataset blocks. Lengths can be given in the dataset or in the
+// Kind is one kind of dataset: its block in a pipeline file, and what makes its prompts.
+// To add one, write a value of this type and list it in [All]; nothing else knows a kind by
+// name.
+//
+//  1. A file is loaded: Attrs decode, check and document the block. Lengths, prefix_len and
+//     path become fields of [steps.Dataset], all other arguments its Options.
+//  2. A plan is made: Check refuses what makes no sense. Where the file of a rehearsal is
+//     not there, StandIn takes its place.
+//  3. A run begins: Read reads the file, once for all runs, and Source makes the prompts.
+type Kind struct {
+	// Name is the label of the block.
+	Name string
+	Doc  string
+	// Attrs are the arguments of the block.
+	Attrs []steps.Attr
+	// Check, if not nil, returns an error for lengths that no prompts can have.
+	Check func(steps.Dataset) error
+	// Read reads the dataset's file; nil where prompts are made of the embedded text alone.
+	Read func(io.Reader) (*Table, error)
+	// Source returns the prompts. The table of m is what Read returned.
+	Source func(context.Context, steps.Dataset, Material) (Source, error)
+	// StandIn makes prompts in a rehearsal whose file is not there; nil where they cannot be
+	// made up.
+	StandIn func(steps.Dataset, Material) Source
+	// Origin says where the file comes from, for messages; "" for a file of the user's.
+	Origin string
+	// OwnLengths says that the file holds the lengths of answers.
+	OwnLengths bool
+}
+
+// Kinds are the kinds of datasets that there are, in the order of the documentation.
+type Kinds []Kind
+
+// All are the kinds of this program.
+func All() Kinds {
+	return Kinds{
+		{
+			Name: "random", Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
+			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawnWords,
+		},
+		{
+			Name: "sonnet", Doc: "Prompts of lines of Shakespeare's sonnets, like the sonnet dataset that vLLM had.",
+			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawnVerses,
+		},
+		{
+			Name: "prefix_repetition", Doc: "Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
+			Attrs: []steps.Attr{
+				numPrefixes, withDoc(prefixLen, "Tokens of each shared prefix; 256 unless set."), suffixLen,
+				withDoc(outputLen, "Tokens to generate, a number or { min = 16, max = 128 }; 128 unless set."),
+			},
+			Check: checkOutput, Source: prefixed,
+		},
+		{
+			Name: "chat", Doc: "Turns of made-up conversations, each request with all that was said before it.",
+			Attrs: []steps.Attr{
+				withDoc(inputLen, "Tokens of each message of the user: a number, or { min = 16, max = 128 } for uniform lengths."),
+				withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen, realAnswers,
+			},
+			Check: checkSpans, Source: talk,
+		},
+		{
+			Name: "sharegpt", Doc: "Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
+			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate},
+			Check: checkOutput, Read: readShareGPT, Source: answered, StandIn: newStandIn, OwnLengths: true,
+			Origin: "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, file ShareGPT_V3_unfiltered_cleaned_split.json",
+		},
+		{
+			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids) or messages, and output_tokens if it is to differ from output_len.",
+			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate},
+			Check: checkOutput, Read: readPrompts, Source: listed,
+		},
+		{
+			Name:  "trace",
+			Doc:   "Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids) or BurstGPT's (CSV). The times are those of a load with arrival = \"trace\".",
+			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize},
+			Check: checkOutput, Read: readTrace, Source: newTrace, OwnLengths: true,
+		},
+	}
+}
+
+// Names lists the kinds.
+func (k Kinds) Names() []string {
+	names := make([]string, len(k))
+	for i := range k {
+		names[i] = k[i].Name
+	}
+	return names
+}
+
+// Blocks describes the blocks of all kinds. Lengths can be given in the dataset or in the
 // benchmark that uses it, so none is required here.
-func Kinds() []steps.Kind {
-	return []steps.Kind{
-		kind("random",
-			"Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
-			inputLen, outputLen, prefixLen),
-		kind("sonnet",
-			"Prompts of lines of Shakespeare's sonnets, like the sonnet dataset that vLLM had.",
-			inputLen, outputLen, prefixLen),
-		kind("prefix_repetition",
-			"Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
-			numPrefixes, withDoc(prefixLen, "Tokens of each shared prefix; 256 unless set."), suffixLen,
-			withDoc(outputLen, "Tokens to generate, a number or { min = 16, max = 128 }; 128 unless set.")),
-		kind("chat",
-			"Turns of made-up conversations, each request with all that was said before it.",
-			withDoc(inputLen, "Tokens of each message of the user: a number, or { min = 16, max = 128 } for uniform lengths."),
-			withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen, realAnswers),
-		kind("sharegpt",
-			"Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
-			path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate),
-		kind("file",
-			"Prompts of a file with one JSON object a line: prompt (text or token ids) or messages, and output_tokens if it is to differ from output_len.",
-			path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate),
-		kind("trace",
-			"Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids) or BurstGPT's (CSV). The times are those of a load with arrival = \"trace\".",
-			path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize),
+func (k Kinds) Blocks() []steps.Kind {
+	blocks := make([]steps.Kind, len(k))
+	for i, kind := range k {
+		blocks[i] = steps.Kind{Block: "dataset", Name: kind.Name, Doc: kind.Doc, Schema: steps.Schema{Attrs: kind.Attrs}, Validate: validate}
 	}
+	return blocks
 }
 
-func kind(name, doc string, attrs ...steps.Attr) steps.Kind {
-	return steps.Kind{Block: "dataset", Name: name, Doc: doc, Schema: steps.Schema{Attrs: attrs}, Validate: validate}
+// Lookup finds the kind of a dataset.
+func (k Kinds) Lookup(name string) (Kind, error) {
+	i := slices.IndexFunc(k, func(kind Kind) bool { return kind.Name == name })
+	if i < 0 {
+		return Kind{}, invalid("unknown kind %q", name)
+	}
+	return k[i], nil
 }
 
-func withDoc(a steps.Attr, doc string) steps.Attr {
-	a.Doc = doc
-	return a
+// Has reports whether blocks of the kind have an argument.
+func (k Kind) Has(argument string) bool {
+	return slices.ContainsFunc(k.Attrs, func(a steps.Attr) bool { return a.Name == argument })
 }
 
-// The arguments. A length is a number of tokens, or { min, max } for uniform ones.
-var (
-	inputLen    = steps.Attr{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt, its prefix included: a number, or { min = 128, max = 1024 } for uniform lengths."}
-	outputLen   = steps.Attr{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate: a number, or { min = 16, max = 128 } for uniform lengths."}
-	prefixLen   = steps.Attr{Name: "prefix_len", Type: cty.Number, Doc: "Tokens at the start that all prompts of a run share; none unless set."}
-	suffixLen   = steps.Attr{Name: "suffix_len", Type: cty.Number, Doc: "Tokens of a prompt after its shared prefix; 256 unless set."}
-	numPrefixes = steps.Attr{Name: "num_prefixes", Type: cty.Number, Doc: "Number of different shared prefixes; 10 unless set."}
-	turns       = steps.Attr{Name: "turns", Type: cty.Number, Doc: "Requests of a conversation; 4 unless set."}
-	users       = steps.Attr{Name: "users", Type: cty.Number, Doc: "Conversations that go on at once; 16 unless set."}
-	systemLen   = steps.Attr{Name: "system_len", Type: cty.Number, Doc: "Tokens of a system prompt that all conversations share; none unless set."}
-	realAnswers = steps.Attr{Name: "real_answers", Type: cty.Bool, Doc: "Put what the server answered into the turns that follow, instead of made-up answers of the wanted lengths; a turn then waits for the answer before it. Needs endpoint = \"chat\". Sides of a comparison whose models answer differently no longer send the same prompts. false unless set."}
-	path        = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
-	maxInput    = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
-	maxTotal    = steps.Attr{Name: "max_total", Type: cty.Number, Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}
-	rotate      = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set."}
-	blockSize   = steps.Attr{Name: "block_size", Type: cty.Number, Doc: "Tokens of a block that hash_ids name; 512 unless set, as in Mooncake's traces."}
-	seed        = steps.Attr{Name: "seed", Type: cty.Number, Doc: "Seed of the choice of entries; the benchmark's unless set."}
-	timeScale   = steps.Attr{Name: "time_scale", Type: cty.Number, Doc: "Factor on the trace's times: 0.5 sends twice as fast. 1 unless set."}
-)
-
-func validate(o steps.Object) []steps.Problem {
-	var found []steps.Problem
-	for _, name := range []string{"input_len", "output_len"} {
-		if reason := checkLength(o, name); reason != "" {
-			found = append(found, steps.Problem{
-				Path: []string{name}, Summary: name + " " + reason,
-				Detail: fmt.Sprintf("Write %s = 256, or %s = { min = 128, max = 1024 }.", name, name),
-			})
-		}
+// check returns an *InvalidError for lengths and options that make no sense.
+func (k Kind) check(d steps.Dataset) error {
+	switch {
+	case d.PrefixLen < 0:
+		return invalid("prefix length %d is negative", d.PrefixLen)
+	case k.Read != nil && d.Path == "" && !d.Synthetic:
+		return invalid("kind %q needs the path of its file", d.Kind)
+	case k.Check == nil:
+		return checkOptions(d)
 	}
-	found = append(found, checkWhole(o, "prefix_len", 0, maxLength)...)
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		bound := options[name]
-		found = append(found, checkWhole(o, name, bound.low, bound.high)...)
-	}
-	found = append(found, checkWhole(o, "seed", 0, math.MaxInt32)...)
-	if o.Known("time_scale") && o.Float("time_scale") <= 0 {
-		found = append(found, steps.Problem{Path: []string{"time_scale"}, Summary: "time_scale must be above zero"})
-	}
-	return found
+	return errors.Join(k.Check(d), checkOptions(d))
 }
 
-func checkWhole(o steps.Object, name string, low, high int) []steps.Problem {
-	if !o.Known(name) {
+// checkFixed checks the lengths of prompts with a prefix.
+func checkFixed(d steps.Dataset) error {
+	if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
+		return err
+	}
+	if d.PrefixLen >= d.InputMin {
+		return invalid("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input", d.PrefixLen, d.InputMin)
+	}
+	return checkSpan("output", d.OutputMin, d.OutputMax)
+}
+
+// checkSpans checks both lengths, which are required.
+func checkSpans(d steps.Dataset) error {
+	if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
+		return err
+	}
+	return checkSpan("output", d.OutputMin, d.OutputMax)
+}
+
+// checkOutput checks the length of answers where it is set.
+func checkOutput(d steps.Dataset) error {
+	if d.OutputMin == 0 && d.OutputMax == 0 {
 		return nil
 	}
-	if f := o.Float(name); f == float64(o.Int(name)) && f >= float64(low) && f <= float64(high) {
-		return nil
-	}
-	return []steps.Problem{{Path: []string{name}, Summary: fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high)}}
+	return checkSpan("output", d.OutputMin, d.OutputMax)
 }
 
-// checkLength says what is wrong with a length, "" if nothing is or it is not known.
-func checkLength(o steps.Object, name string) string {
-	if !o.Known(name) {
-		return ""
+func checkSpan(what string, low, high int) error {
+	if low < 1 || high < low {
+		return invalid("%s lengths %d..%d: the minimum must be at least 1 and not above the maximum", what, low, high)
 	}
-	v := o.Value(name)
-	if v.Type() == cty.Number {
-		return checkTokens(o, name)
-	}
-	if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		return "must be a number of tokens or an object with min and max"
-	}
-	ends := steps.Object{Attrs: v.AsValueMap()}
-	for key := range ends.Attrs {
-		if key != "min" && key != "max" {
-			return fmt.Sprintf("has %q; it has min and max and nothing else", key)
-		}
-	}
-	if !ends.Known("min") || !ends.Known("max") {
-		return "needs both min and max"
-	}
-	for _, key := range []string{"min", "max"} {
-		if reason := checkTokens(ends, key); reason != "" {
-			return key + " " + reason
-		}
-	}
-	if ends.Int("min") > ends.Int("max") {
-		return "has a min above its max"
-	}
-	return ""
+	return nil
 }
 
-func checkTokens(o steps.Object, name string) string {
-	if f := o.Float(name); f < 1 || f != float64(o.Int(name)) {
-		return "must be a whole number of at least 1"
+// NeedsFile reports whether prompts of a dataset come from its file.
+func NeedsFile(d steps.Dataset) bool { return d.Path != "" && !d.Synthetic }
+
+// Absent reports whether the file that prompts should come from is not there.
+func Absent(d steps.Dataset) bool { return NeedsFile(d) && d.Sum == "" }
+
+// RealAnswers reports whether conversations go on with what the server answered.
+func RealAnswers(d steps.Dataset) bool {
+	wanted, _ := d.Options[realAnswers.Name].(bool)
+	return wanted
+}
+
+// Check returns an *InvalidError if no prompts of a dataset can be made: for an unknown
+// kind, or for lengths and options that make no sense.
+func (f *Files) Check(d steps.Dataset) error {
+	kind, err := f.kinds().Lookup(d.Kind)
+	if err != nil {
+		return err
 	}
-	return ""
+	return kind.check(d)
+}
+
+// Rehearsed is a dataset as a simulated run has it: where the file is not there and the
+// distribution of its lengths is known, prompts of these lengths are made up.
+func (f *Files) Rehearsed(d steps.Dataset) steps.Dataset {
+	kind, err := f.kinds().Lookup(d.Kind)
+	d.Synthetic = err == nil && kind.StandIn != nil && Absent(d)
+	return d
+}
+
+// AbsentText says what to do about a file that is not there.
+func (f *Files) AbsentText(d steps.Dataset) string {
+	text := fmt.Sprintf("the dataset's file %q is not there", d.Path)
+	kind, err := f.kinds().Lookup(d.Kind)
+	if err == nil && kind.Origin != "" {
+		text += "; download it from " + kind.Origin
+	}
+	if err == nil && kind.StandIn != nil {
+		text += ", or rehearse with --simulate, which makes up prompts of such lengths"
+	}
+	return text
+}
+
+// Source returns the prompts of a dataset, that of a trace a [Timed]. The errors are those
+// of Check, and an *InvalidError for a corpus too small to draw from and for a file that
+// cannot be used. The table of m is read here.
+func (f *Files) Source(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+	kind, err := f.kinds().Lookup(d.Kind)
+	if err == nil {
+		err = kind.check(d)
+	}
+	if err == nil {
+		err = checkCorpus(m.Corpus)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Synthetic {
+		return kind.StandIn(d, m), nil
+	}
+	if kind.Read != nil {
+		if m.Table, err = f.Table(d); err != nil {
+			return nil, err
+		}
+	}
+	return kind.Source(ctx, d, m)
 }

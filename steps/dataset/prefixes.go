@@ -1,6 +1,11 @@
 package dataset
 
-import "math/rand/v2"
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/servegate/pipeline/steps"
+)
 
 // Defaults of kind prefix_repetition, those of `vllm bench serve` 0.33.
 const (
@@ -18,7 +23,8 @@ type prefixes struct {
 	out                   [2]int
 }
 
-func newPrefixes(m maker) prefixes {
+func prefixed(_ context.Context, d steps.Dataset, given Material) (Source, error) {
+	m := newMaker(d, given.Corpus, false)
 	p := prefixes{maker: m, count: option(m.spec, "num_prefixes"), suffix: option(m.spec, "suffix_len")}
 	p.prefix, p.out = m.spec.PrefixLen, [2]int{m.spec.OutputMin, m.spec.OutputMax}
 	if p.prefix == 0 {
@@ -27,7 +33,7 @@ func newPrefixes(m maker) prefixes {
 	if p.out[0] == 0 {
 		p.out = [2]int{defaultOutput, defaultOutput}
 	}
-	return p
+	return p, nil
 }
 
 func (s prefixes) Prompt(i int, seeds Seeds) Prompt {

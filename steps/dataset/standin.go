@@ -3,6 +3,8 @@ package dataset
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // The lengths of ShareGPT's first two turns after the filter of `vllm bench serve`, for
@@ -19,6 +21,8 @@ const (
 // standIn makes prompts with ShareGPT's lengths of the embedded text. It rehearses a run
 // whose file is not there, and only a simulated one.
 type standIn struct{ maker }
+
+func newStandIn(d steps.Dataset, m Material) Source { return standIn{newMaker(d, m.Corpus, false)} }
 
 func (s standIn) Prompt(i int, seeds Seeds) Prompt {
 	r := stream(seeds.Lengths, streamLengths, i)

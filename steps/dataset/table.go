@@ -39,28 +39,19 @@ type Entry struct {
 // Table is the content of a dataset file.
 type Table struct{ Entries []Entry }
 
-// Read reads a file of a kind of dataset: sharegpt, file or trace. An error says the
-// line.
-func Read(kind string, r io.Reader) (*Table, error) {
-	var t Table
-	var err error
-	switch kind {
-	case "sharegpt":
-		err = t.readShareGPT(r)
-	case "file":
-		err = eachLine(r, t.addPrompt)
-	case "trace":
-		err = t.readTrace(r)
-	default:
-		return nil, fmt.Errorf("datasets of kind %q are not read from a file", kind)
+// read reads a file of the kind. An error says the line.
+func (k Kind) read(r io.Reader) (*Table, error) {
+	if k.Read == nil {
+		return nil, fmt.Errorf("datasets of kind %q are not read from a file", k.Name)
 	}
+	t, err := k.Read(r)
 	if err != nil {
 		return nil, err
 	}
 	if len(t.Entries) == 0 {
 		return nil, errors.New("it has no usable entry")
 	}
-	return &t, nil
+	return t, nil
 }
 
 func (t *Table) add(e Entry) error {
@@ -98,29 +89,30 @@ type turn struct {
 // readShareGPT reads the JSON array of conversations as it comes: the file has some
 // 600 MB. As in `vllm bench serve` 0.33 the first two turns count, whoever speaks in
 // them, and conversations with fewer are left out.
-func (t *Table) readShareGPT(r io.Reader) error {
+func readShareGPT(r io.Reader) (*Table, error) {
+	t := &Table{}
 	d := json.NewDecoder(bufio.NewReaderSize(r, 1<<20))
 	if tok, err := d.Token(); err != nil || tok != json.Delim('[') {
-		return errors.New("not a list of conversations: a ShareGPT file is a JSON array of { \"conversations\": [ { \"value\": … }, … ] }")
+		return nil, errors.New("not a list of conversations: a ShareGPT file is a JSON array of { \"conversations\": [ { \"value\": … }, … ] }")
 	}
 	for n := 1; d.More(); n++ {
 		var c struct {
 			Conversations []turn `json:"conversations"`
 		}
 		if err := d.Decode(&c); err != nil {
-			return fmt.Errorf("conversation %d: %w", n, err)
+			return nil, fmt.Errorf("conversation %d: %w", n, err)
 		}
 		if len(c.Conversations) < 2 || c.Conversations[0].Value == "" {
 			continue
 		}
 		if err := t.add(Entry{Text: c.Conversations[0].Value, Answer: c.Conversations[1].Value, line: n}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("the list of conversations does not end: %w", err)
+		return nil, fmt.Errorf("the list of conversations does not end: %w", err)
 	}
-	return nil
+	return t, nil
 }
 
 // promptLine is a line of kind file: the forms of vLLM's custom dataset (prompt,
@@ -134,6 +126,11 @@ type promptLine struct {
 	OutputLen    *int            `json:"output_len"`
 	MaxTokens    *int            `json:"max_tokens"`
 	Completion   *int            `json:"max_completion_tokens"`
+}
+
+func readPrompts(r io.Reader) (*Table, error) {
+	t := &Table{}
+	return t, eachLine(r, t.addPrompt)
 }
 
 func (t *Table) addPrompt(n int, line []byte) error {

@@ -18,25 +18,26 @@ import (
 // output_length and hash_ids (https://github.com/kvcache-ai/Mooncake), and BurstGPT's, a
 // CSV with Timestamp in seconds, Request tokens and Response tokens
 // (https://github.com/HPMLL/BurstGPT). Times must not go back.
-func (t *Table) readTrace(r io.Reader) error {
+func readTrace(r io.Reader) (*Table, error) {
+	t := &Table{}
 	br := bufio.NewReaderSize(r, 1<<20)
 	var err error
 	switch first, peekErr := firstByte(br); {
 	case peekErr != nil:
-		return errors.New("the trace is empty")
+		return nil, errors.New("the trace is empty")
 	case first == '{':
 		err = eachLine(br, t.addMooncake)
 	default:
 		err = t.readBurstGPT(br)
 	}
 	if err != nil || len(t.Entries) == 0 {
-		return err
+		return t, err
 	}
 	start := t.Entries[0].At
 	for i := range t.Entries {
 		t.Entries[i].At -= start
 	}
-	return nil
+	return t, nil
 }
 
 // firstByte looks at the first byte that is not white space.

@@ -84,7 +84,7 @@ type drawn struct {
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
-	e, err := checkWorkload(opt.Workload)
+	e, err := checkWorkload(opt)
 	if err != nil {
 		return nil, err
 	}

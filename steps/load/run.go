@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -81,7 +79,7 @@ type attempt struct {
 // prepare checks the options and does everything that need not happen in the run: the
 // corpus, the prompts, the bytes of all requests.
 func prepare(ctx context.Context, opt Options) (*runner, error) {
-	e, err := checkWorkload(opt.Workload)
+	e, err := checkWorkload(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +107,15 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 }
 
 // checkWorkload says what is wrong with a workload, whoever answers it.
-func checkWorkload(w steps.Workload) (endpoint, error) {
+func checkWorkload(opt Options) (endpoint, error) {
+	w := opt.Workload
 	if err := CheckLoad(w.Load); err != nil {
 		return 0, err
 	}
 	if w.Warmup < 0 || w.RequestTimeout < 0 {
 		return 0, errors.New("load: warm-up and request timeout must not be negative")
 	}
-	if err := dataset.Check(w.Dataset); err != nil {
+	if err := opt.Files.Check(w.Dataset); err != nil {
 		return 0, fmt.Errorf("load: %w", err)
 	}
 	return parseEndpoint(w.Endpoint)

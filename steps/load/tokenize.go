@@ -37,24 +37,13 @@ func corpusOf(e endpoint, ids []int) dataset.Corpus {
 // tokenizer makes token ids of texts, nil where the server has none.
 type tokenizer func(ctx context.Context, texts []string) ([][]int, error)
 
-// source makes the source of the run's prompts: of the corpus alone, or of a file.
+// source makes the source of the run's prompts.
 func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize tokenizer) (dataset.Source, error) {
-	d := opt.Workload.Dataset
-	if !dataset.NeedsFile(d) {
-		return dataset.New(d, corpus)
-	}
-	if opt.Files == nil {
-		return nil, &dataset.InvalidError{Reason: fmt.Sprintf("%q is to be read, and no folder to read from is given", d.Path)}
-	}
-	table, err := opt.Files.Table(d)
-	if err != nil {
-		return nil, err
-	}
-	m := dataset.Material{Corpus: corpus, Table: table, Need: count(opt.Workload.Load), Seeds: opt.seeds()}
+	m := dataset.Material{Corpus: corpus, Need: count(opt.Workload.Load), Seeds: opt.seeds()}
 	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
 		m.Tokenize = tokenize
 	}
-	return dataset.FromFile(ctx, d, m)
+	return opt.Files.Source(ctx, opt.Workload.Dataset, m)
 }
 
 // tokenizers is how many texts are asked about at once.

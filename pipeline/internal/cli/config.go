@@ -56,7 +56,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	for _, v := range vars {
 		a.redact.Learn(secret.Values(v.Name, v.Text)...)
 	}
-	registry, err := kinds()
+	registry, err := a.kinds()
 	if err != nil {
 		return nil, nil, exit(exitUsage, err)
 	}
@@ -64,7 +64,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		paths = []string{"."}
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry,
+		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Datasets: a.datasets,
 		Formats: a.formats.OfDocuments().Names(), Tests: a.tests, Version: Version(),
 	})
 	if cfg != nil {

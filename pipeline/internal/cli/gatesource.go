@@ -133,7 +133,7 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 
 // declared are the names of the variables of a pipeline.
 func (a *app) declared(path string) ([]string, error) {
-	registry, err := kinds()
+	registry, err := a.kinds()
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
 	fl.StringVar(&f.model, "model", "", "model name to send")
 	enumFlag(cmd, &f.endpoint, "endpoint", "completions", words(load.Endpoints()...), "what is called; generate is SGLang's own")
-	enumFlag(cmd, &f.dataset, "dataset", "random", words(datasetNames()...), "what is sent")
+	enumFlag(cmd, &f.dataset, "dataset", "random", words(a.datasets.Names()...), "what is sent")
 	fl.StringVar(&f.file, "dataset-path", "", "`file` of the dataset, for sharegpt, file and trace")
 	fl.IntVar(&f.numPrefixes, "num-prefixes", 10, "different prefixes of prefix_repetition")
 	fl.IntVar(&f.suffix, "suffix-len", 256, "tokens after the prefix of prefix_repetition")
@@ -148,7 +148,7 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if err := f.setBody(&w); err != nil {
 		return load.Options{}, err
 	}
-	files, err := f.setDataset(&w.Dataset)
+	files, err := f.setDataset(a.datasets, &w.Dataset)
 	if err != nil {
 		return load.Options{}, err
 	}

@@ -15,11 +15,11 @@ var updateReference = flag.Bool("update", false, "rewrite the pages of docs/refe
 
 // TestReference: the pages of the reference say what the program does.
 func TestReference(t *testing.T) {
-	registry, err := kinds()
+	a := newApp(System())
+	registry, err := a.kinds()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(System())
 	for _, p := range referencePages(lang.Schema(registry, a.formats.Names(), a.tests), a.root()) {
 		var out bytes.Buffer
 		if err := p.write(&out); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/openai"
@@ -18,9 +17,9 @@ import (
 )
 
 // kinds is the registry of everything that a pipeline file can name.
-func kinds() (*steps.Registry, error) {
+func (a *app) kinds() (*steps.Registry, error) {
 	all := []steps.Kind{vllm.Kind(), sglang.Kind(), openai.Kind(), exec.Kind(), request.Kind()}
-	all = append(all, dataset.Kinds()...)
+	all = append(all, a.datasets.Blocks()...)
 	all = append(all, kv.Connectors().Transfers()...)
 	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)

@@ -36,7 +36,7 @@ func (a *app) schemaCommand() *cobra.Command {
 }
 
 func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
-	registry, err := kinds()
+	registry, err := a.kinds()
 	if err != nil {
 		return exit(exitUsage, err)
 	}

@@ -84,7 +84,7 @@ func (e *evaluator) sum(d *dataset, o object) {
 // fileAccess opens the files of datasets: those beside the pipeline file, and what the
 // machine's owner allows.
 func fileAccess(dir string, opt Options) *datasets.Files {
-	files := &datasets.Files{Dir: dir}
+	files := &datasets.Files{Kinds: opt.Datasets, Dir: dir}
 	if opt.Env != nil {
 		for _, v := range opt.Env() {
 			if dirs, ok := strings.CutPrefix(v, datasets.DirsEnv+"="); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
+	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	Env func() []string
 	// Registry holds the kinds of blocks.
 	Registry *steps.Registry
+	// Datasets are the kinds of datasets, whose blocks are in Registry; nil stands for those of
+	// the program.
+	Datasets datasets.Kinds
 	// Formats are the names of the formats that a report of kind file can be written in.
 	Formats []string
 	// Tests are the significance tests that a gate can name; nil stands for the standard ones.

@@ -25,7 +25,7 @@ func testRegistry(tb testing.TB) *steps.Registry {
 			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens out."},
 			{Name: "prefix_len", Type: cty.Number, Doc: "Shared tokens."},
 		}}},
-		{Block: "dataset", Name: "trace", Doc: "A file.", Unsupported: "traces come later", Schema: steps.Schema{Attrs: []steps.Attr{
+		{Block: "dataset", Name: "trace", Doc: "A file.", Schema: steps.Schema{Attrs: []steps.Attr{
 			{Name: "path", Type: cty.String, Required: true, Doc: "File."},
 			{Name: "time_scale", Type: cty.Number, Doc: "Factor on times."},
 		}}},

@@ -28,11 +28,9 @@ type BlockDoc struct {
 	Kind   string   `json:"kind,omitempty"`
 	Labels []string `json:"labels,omitempty"`
 	// OptionalLabels is how many of them, from the last, may be left out.
-	OptionalLabels int    `json:"optional_labels,omitempty"`
-	Doc            string `json:"doc"`
-	// Unsupported says what running a block of the kind would need, "" if it runs.
-	Unsupported string        `json:"unsupported,omitempty"`
-	Arguments   []ArgumentDoc `json:"arguments,omitempty"`
+	OptionalLabels int           `json:"optional_labels,omitempty"`
+	Doc            string        `json:"doc"`
+	Arguments      []ArgumentDoc `json:"arguments,omitempty"`
 	// AnyArgument documents arguments whose names the file chooses.
 	AnyArgument string     `json:"any_argument,omitempty"`
 	Blocks      []BlockDoc `json:"blocks,omitempty"`
@@ -102,7 +100,7 @@ func blockDocs(t *blockType, registry *steps.Registry) []BlockDoc {
 	for _, name := range t.kindNames(registry) {
 		k, _ := t.kind(registry, name)
 		d := blockDoc(t.with(k), registry)
-		d.Kind, d.Unsupported = k.Name, k.Unsupported
+		d.Kind = k.Name
 		d.Doc = k.Doc
 		out = append(out, d)
 	}

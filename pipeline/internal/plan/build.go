@@ -10,7 +10,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -226,7 +225,7 @@ func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
 	}
 	name := strings.TrimPrefix(src.Addr, "benchmark.")
 	if b.opt.Simulated != "" {
-		c.Workload.Dataset = dataset.Rehearsed(c.Workload.Dataset)
+		c.Workload.Dataset = b.cfg.Files.Rehearsed(c.Workload.Dataset)
 	}
 	return Cell{
 		Hash:     Hash(name, values, c.Workload),

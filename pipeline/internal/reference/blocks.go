@@ -71,9 +71,6 @@ func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 // title says where each belongs.
 func (p *page) block(parents []string, b lang.BlockDoc) {
 	p.line(strings.Repeat("#", min(2+len(parents), 4))+" "+title(parents, b), "", b.Doc)
-	if b.Unsupported != "" {
-		p.line("", "Not available yet: "+b.Unsupported+".")
-	}
 	if text := occurs(b); text != "" && len(parents) > 0 {
 		p.line("", text)
 	}

@@ -74,7 +74,7 @@ gate "latency" {
 
 func planSideBySide(t *testing.T, nodes int, margin string) (*lang.Config, *plan.Plan) {
 	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind())...)
+	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ type quickstartRun struct{ rehearsal *Rehearsal }
 
 func newRehearsed(t *testing.T, head string, least, most int) quickstartRun {
 	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind(), sglang.Kind())...)
+	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind(), sglang.Kind())...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,13 +26,6 @@ func (r Resolver) Check(delayed bool) []error {
 	for _, t := range r.Plan.Targets {
 		r.checkTarget(&found, t)
 	}
-	for _, s := range r.Plan.Steps {
-		for _, step := range r.Config.Steps {
-			if step.Addr == s.Addr && step.Kind.Unsupported != "" && !r.simulated() {
-				found.add(s.Addr, s.Range, steps.Unsupported("", step.Kind.Unsupported))
-			}
-		}
-	}
 	for _, b := range r.Config.Benchmarks {
 		found.add(b.Addr, plan.Range(b.Range), servesEndpoint(r.Config, r.Engines, b))
 	}
@@ -82,7 +75,7 @@ func (r Resolver) checkTarget(found *faults, t plan.Target) {
 func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
 	switch {
 	case dataset.Absent(w.Dataset):
-		return errors.New(dataset.AbsentText(w.Dataset))
+		return errors.New(r.Config.Files.AbsentText(w.Dataset))
 	case r.simulated() && w.Endpoint == "embeddings":
 		return errors.New("a simulated server has a model that generates, and makes no embeddings: measure them on a real one")
 	}
@@ -105,8 +98,6 @@ func (r Resolver) try(found *faults) {
 func (r Resolver) runnable(s *lang.Server) error {
 	_, known := r.Engines[s.Kind.Name]
 	switch {
-	case s.Kind.Unsupported != "":
-		return steps.Unsupported("", s.Kind.Unsupported)
 	case !known:
 		return steps.Unsupported("", fmt.Sprintf("servers of kind %q are not supported yet", s.Kind.Name))
 	case r.simulated() && replaceable(s) != nil: // reported with the other real parts
@@ -157,10 +148,10 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 				continue
 			}
 			severity := hcl.DiagError
-			if dataset.Rehearsed(d).Synthetic { // a simulated run can do without
+			if cfg.Files.Rehearsed(d).Synthetic { // a simulated run can do without
 				severity = hcl.DiagWarning
 			}
-			out.add(severity, "the dataset's file is not there", dataset.AbsentText(d), b.Range)
+			out.add(severity, "the dataset's file is not there", cfg.Files.AbsentText(d), b.Range)
 			break
 		}
 	}

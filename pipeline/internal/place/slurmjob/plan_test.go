@@ -49,7 +49,7 @@ benchmark "b" {
 // jobOf returns the place of a plan on some nodes, and its options.
 func jobOf(t *testing.T, nodes int, change func(*steps.SlurmSpec, *plan.Plan)) (*job, place.Options) {
 	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.Kinds(), vllm.Kind())...)
+	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
 		t.Fatal(err)
 	}
