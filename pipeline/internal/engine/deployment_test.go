@@ -144,7 +144,7 @@ func TestDeploymentIsStartedInWaves(t *testing.T) {
 		if run.Status != result.RunOK || run.Transport == nil || run.Transport.Status != result.TransportUnproven || run.Transport.Intent != kv.TCP {
 			t.Errorf("a run of servers that tell nothing: %s, %+v", run.Status, run.Transport)
 		}
-		state, err := LoadState(g.s.o.Store)
+		state, err := LoadState(g.s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

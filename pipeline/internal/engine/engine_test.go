@@ -66,7 +66,7 @@ func TestAllGood(t *testing.T) {
 				if a.Startup < 5 || a.Startup > 7 {
 					t.Errorf("start-up of %v s for a server that takes 5", a.Startup)
 				}
-				if text, err := os.ReadFile(filepath.Join(s.o.Store.Path(), a.Log)); err != nil || !bytes.Contains(text, []byte("fake m")) {
+				if text, err := os.ReadFile(filepath.Join(s.dir.Path(), a.Log)); err != nil || !bytes.Contains(text, []byte("fake m")) {
 					t.Errorf("log %s: %q, %v", a.Log, text, err)
 				}
 			}
@@ -114,7 +114,7 @@ func TestRecordsAndEvents(t *testing.T) {
 		s := newSession(t, p)
 		out := s.run(t, t.Context())
 		run := out.Launched[0].Runs[0].Run
-		f, err := os.Open(filepath.Join(s.o.Store.Path(), run.Records))
+		f, err := os.Open(filepath.Join(s.dir.Path(), run.Records))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestRecordsAndEvents(t *testing.T) {
 				t.Errorf("run_end: %+v", e)
 			}
 		}
-		if text := journalText(t, s.o.Store); strings.Contains(text, "run_progress") || strings.Contains(text, "top-secret") {
+		if text := journalText(t, s.dir); strings.Contains(text, "run_progress") || strings.Contains(text, "top-secret") {
 			t.Error("the journal holds progress, or a secret")
 		}
 	})
@@ -553,7 +553,7 @@ func TestAFullDiskEndsTheRun(t *testing.T) {
 		s := newSession(t, p)
 		s.w.onRun = func(n int) {
 			if n == 2 { // records can no longer be written
-				if err := os.RemoveAll(filepath.Join(s.o.Store.Path(), "records")); err != nil {
+				if err := os.RemoveAll(filepath.Join(s.dir.Path(), "records")); err != nil {
 					t.Error(err)
 				}
 			}

@@ -334,6 +334,7 @@ type session struct {
 	events *recorder
 	bus    *event.Bus
 	ports  *fakePorts
+	dir    *store.Dir
 	o      Options
 }
 
@@ -371,7 +372,7 @@ func sessionIn(t *testing.T, p *plan.Plan, dir *store.Dir, after int) *session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { journal.Close() })
-	s := &session{w: newWorld(), events: &recorder{}, ports: &fakePorts{}}
+	s := &session{dir: dir, w: newWorld(), events: &recorder{}, ports: &fakePorts{}}
 	s.bus = event.NewBus(time.Now, after, journal, s.events)
 	s.o = Options{
 		Plan: p, Store: dir, Bus: s.bus, Target: s.w.target, Ports: s.ports, Load: s.w.load,

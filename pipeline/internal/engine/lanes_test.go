@@ -175,10 +175,10 @@ func TestARepeatGoesOnWhereItBegan(t *testing.T) {
 			}
 			s.run(t, ctx)
 			var err error
-			if state, err = LoadState(s.o.Store); err != nil {
+			if state, err = LoadState(s.dir); err != nil {
 				t.Fatal(err)
 			}
-			again := sessionIn(t, p, s.o.Store, state.Seq)
+			again := sessionIn(t, p, s.dir, state.Seq)
 			again.onNodes(tt.nodes...)
 			again.o.Resume = state
 			out := again.run(t, t.Context())

@@ -91,7 +91,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 		s.byLaunch(troubled)
 		s.o.Look, _ = looking(p, true)
 		want = s.run(t, t.Context())
-		whole = []byte(journalText(t, s.o.Store))
+		whole = []byte(journalText(t, s.dir))
 	})
 	if want.RepeatsDone != 4 {
 		t.Fatalf("%d repeats: the run is not the one this test needs", want.RepeatsDone)

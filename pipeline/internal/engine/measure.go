@@ -20,10 +20,6 @@ import (
 // was the limit; ok otherwise, also with failed requests in it.
 func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) result.Run {
 	out := reduce(run)
-	histograms, herr := record.Histograms(run)
-	if herr != nil {
-		r.warn(fmt.Sprintf("no histograms: %v", herr))
-	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
 	lost, isLost := errors.AsType[*load.LostError](err)
 	switch {
@@ -44,7 +40,18 @@ func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) re
 	if out.Status != result.RunFailed {
 		// A failed run has records, but no metrics: what it would show is the part that
 		// the failure left.
-		out.Metrics, out.Histograms = record.Reduce(run), histograms
+		out.Metrics, out.Histograms = record.Reduce(run), r.histograms(run)
+	}
+	return out
+}
+
+func (r *runner) histograms(run record.Run) map[string]string {
+	if r.o.Bare {
+		return nil
+	}
+	out, err := record.Histograms(run)
+	if err != nil {
+		r.warn(fmt.Sprintf("no histograms: %v", err))
 	}
 	return out
 }

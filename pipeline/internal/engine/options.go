@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -20,8 +21,9 @@ type Outputs = map[string]map[string]string
 
 // Options of a run.
 type Options struct {
-	Plan  *plan.Plan
-	Store *store.Dir
+	Plan *plan.Plan
+	// Store keeps the evidence; *store.Dir is one.
+	Store Store
 	Bus   *event.Bus
 
 	// Target resolves a target once the outputs of all steps are known. It is called
@@ -69,6 +71,8 @@ type Options struct {
 
 	// Redact masks secrets in what servers say of themselves; nil masks nothing.
 	Redact *event.Redactor
+	// Bare leaves out of runs what decides nothing: histograms and series over time.
+	Bare bool
 	// KeepGoing measures the other targets to the end when one is given up.
 	KeepGoing bool
 	// Resume is what an earlier part of this run has done; nil starts from the beginning.
@@ -79,6 +83,17 @@ type Options struct {
 type StepSpec struct {
 	Action steps.Action
 	Object steps.Object
+}
+
+// Store keeps what a run leaves behind.
+type Store interface {
+	// WriteJSON writes a value under the name of a file.
+	WriteJSON(name string, v any) error
+	// WriteRecords writes the records of a run and returns the name of their file, "" for
+	// none.
+	WriteRecords(name string, write func(io.Writer) error) (file string, err error)
+	// Log opens the log of a process.
+	Log(name string) (*store.Log, error)
 }
 
 // Ports hands out ports of a host; each is kept from others until it is released.

@@ -45,7 +45,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
 		measured.Transport = r.prove(s, w, got)
 	}
-	if len(got.records.Requests) > 0 {
+	if len(got.records.Requests) > 0 && !r.o.Bare {
 		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	}
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {

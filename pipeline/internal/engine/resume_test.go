@@ -96,7 +96,7 @@ func resumeFromEveryLine(t *testing.T, p *plan.Plan, step int) {
 		s := newSession(t, p)
 		s.byLaunch(troubled)
 		want = s.run(t, t.Context())
-		whole = []byte(journalText(t, s.o.Store))
+		whole = []byte(journalText(t, s.dir))
 	})
 	if got := len(want.Launched); got != 6 || want.Status != result.StatusComplete {
 		t.Fatalf("%d launches, %s: the run is not the one this test needs", got, want.Status)
@@ -176,7 +176,7 @@ func TestLoadStateAtTornLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		s.run(t, t.Context())
-		whole = []byte(journalText(t, s.o.Store))
+		whole = []byte(journalText(t, s.dir))
 	})
 	path := t.TempDir()
 	dir := cut(t, path, p, nil)
@@ -234,11 +234,11 @@ func TestResumeAfterAnInterrupt(t *testing.T) {
 		if got := strings.Join(statuses(p, first, head), ", "); got != "1 ok, 1 cancelled" {
 			t.Fatalf("head: %s", got)
 		}
-		state, err := LoadState(s.o.Store)
+		state, err := LoadState(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := sessionIn(t, p, s.o.Store, state.Seq)
+		again := sessionIn(t, p, s.dir, state.Seq)
 		again.o.Resume = state
 		out := again.run(t, t.Context())
 		if got := strings.Join(statuses(p, out, head), ", "); got != "1 ok, 1 ok, 2 ok, 2 ok" {
@@ -264,11 +264,11 @@ func TestResumeTriesAgainWhatTheMachineBroke(t *testing.T) {
 		if out := s.run(t, t.Context()); out.Status != result.StatusFailed {
 			t.Fatalf("%s (%s)", out.Status, out.Reason)
 		}
-		state, err := LoadState(s.o.Store)
+		state, err := LoadState(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := sessionIn(t, p, s.o.Store, state.Seq)
+		again := sessionIn(t, p, s.dir, state.Seq)
 		again.o.Resume = state
 		out := again.run(t, t.Context())
 		if out.Status != result.StatusComplete || strings.Join(statuses(p, out, head), ", ") != "1 ok, 2 ok, 3 ok" || len(again.w.launched) != 4 {
@@ -282,17 +282,17 @@ func TestResumeEndsOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		s.bus.Start("test", "run-1")
-		if err := s.o.Store.WriteJSON(store.PlanFile, p); err != nil {
+		if err := s.dir.WriteJSON(store.PlanFile, p); err != nil {
 			t.Fatal(err)
 		}
 		note := JournalSpawn(s.bus)
 		note(11, 100, []string{"fake"})
 		note(12, 200, []string{"fake"})
-		state, err := LoadState(s.o.Store)
+		state, err := LoadState(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := sessionIn(t, p, s.o.Store, state.Seq)
+		again := sessionIn(t, p, s.dir, state.Seq)
 		again.o.Resume = state
 		var asked []string
 		again.o.KillOrphan = func(pid int, start uint64) (bool, error) {

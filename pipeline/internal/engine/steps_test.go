@@ -76,7 +76,7 @@ func TestStepOutputsReachTargets(t *testing.T) {
 		if *calls != 1 || len(out.Steps) != 1 || out.Steps[0].Status != "done" {
 			t.Errorf("%d calls, %+v", *calls, out.Steps)
 		}
-		text, err := os.ReadFile(filepath.Join(s.o.Store.Path(), out.Steps[0].Log))
+		text, err := os.ReadFile(filepath.Join(s.dir.Path(), out.Steps[0].Log))
 		if err != nil || !strings.HasPrefix(string(text), "building") {
 			t.Errorf("log: %q, %v", text, err)
 		}
@@ -155,12 +155,12 @@ func TestResumeKeepsStepOutputs(t *testing.T) {
 			s := newSession(t, p)
 			withStep(t, p, s, fakeAction{outputs: map[string]string{"digest": tc.output}}, "")
 			s.run(t, t.Context())
-			state, err := LoadState(s.o.Store)
+			state, err := LoadState(s.dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			state.Launched = nil
-			again := sessionIn(t, p, s.o.Store, state.Seq)
+			again := sessionIn(t, p, s.dir, state.Seq)
 			again.o.Resume = state
 			calls := withStep(t, p, again, fakeAction{outputs: map[string]string{"digest": "sha256:2"}}, "")
 			out := again.run(t, t.Context())

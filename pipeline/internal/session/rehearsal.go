@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -14,15 +13,16 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
-	"github.com/servegate/pipeline/steps/record"
 )
 
 // Rehearsal carries a plan out in virtual time again and again: the model of the simulated
@@ -63,7 +63,7 @@ func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines ma
 // check finds what of the plan cannot be carried out in virtual time.
 func (r *Rehearsal) check() (found []error) {
 	err := inFolder(func(folder func(string) (string, error)) error {
-		on, err := r.on(folder, 0)
+		on, err := r.on(folder)
 		if err == nil {
 			found = on.Check(false)
 		}
@@ -72,10 +72,10 @@ func (r *Rehearsal) check() (found []error) {
 	return append(found, err)
 }
 
-// on is the resolver of a machine of its own, on which servers are slower by a share.
-func (r *Rehearsal) on(folder func(string) (string, error), slowdown float64) (target.Resolver, error) {
+// on is the resolver of a machine of its own.
+func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
-	on.Folder, on.Slowdown = folder, slowdown
+	on.Folder = folder
 	on.Places = place.NewSet(r.places, place.Options{Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline", Now: epoch, Folder: folder})
 	return on, on.Places.Prepare(on.Planned())
 }
@@ -156,26 +156,38 @@ func (r *Rehearsal) Run(seed int) (doc *result.Document, err error) {
 	return doc, err
 }
 
+// run carries the plan out as any other run, with a store that keeps nothing.
 func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.Document, error) {
-	out := &engine.Outcome{Started: epoch(), Ended: epoch().Add(time.Second), Status: result.StatusComplete}
-	for _, rep := range r.plan.Repeats {
-		over, err := r.decided(out)
-		if err != nil {
-			return nil, err
-		}
-		if over {
-			break
-		}
-		out.RepeatsDone++
-		for _, l := range rep.Launches {
-			launched, err := r.launch(seed, rep.Index, l, folder)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", l.Target, err)
-			}
-			out.Launched = append(out.Launched, launched)
-		}
+	on, err := r.on(folder)
+	if err != nil {
+		return nil, err
 	}
-	doc := r.document(out)
+	m, planned := on.Places.Model(), r.planned()
+	out, err := engine.Run(context.Background(), engine.Options{
+		Plan: planned.plan, Store: store.Discard{}, Bus: event.NewBus(m.Now, 0), Ports: m.Ports, Now: m.Now, Bare: true,
+		Target: func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+			side := planned.sides[addr]
+			on.Slowdown = side.slowdown
+			t, err := on.Resolve(side.target, outputs)
+			if render := t.Render; err == nil && render != nil {
+				t.Render = func(launch string, ports map[engine.Port]int) (map[string]engine.Process, error) {
+					return render(fmt.Sprintf("%s of session %d", planned.launches[launch], seed), ports)
+				}
+			}
+			return t, err
+		},
+		Load: func(ctx context.Context, opt load.Options) (load.Result, error) {
+			opt.Seed = draw("content", seed, opt.Seed)
+			return m.Load(ctx, opt)
+		},
+		Look: func(so *engine.Outcome) (judge.Look, error) {
+			return judge.TakeLook(r.plan, r.document(planned.restore(so)), judging(r.cfg, r.plan, nil))
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc := r.document(planned.restore(out))
 	return doc, Judge(r.cfg, r.plan, doc, nil)
 }
 
@@ -183,84 +195,77 @@ func (r *Rehearsal) document(out *engine.Outcome) *result.Document {
 	return engine.Document(r.plan, out, engine.About{Tool: "pipeline", RunID: "rehearsal"})
 }
 
-// decided takes the look that is due, if one is.
-func (r *Rehearsal) decided(out *engine.Outcome) (bool, error) {
-	p := r.plan
-	if len(p.Looks) < 2 || !slices.Contains(p.Looks, out.RepeatsDone) {
-		return false, nil
-	}
-	look, err := judge.TakeLook(p, r.document(out), judging(r.cfg, p, nil))
-	return look.Stop, err
+// planted is a plan whose launches are split by what their cells are measured on.
+type planted struct {
+	plan *plan.Plan
+	// sides are what the targets of the plan are, by their names there.
+	sides map[string]measuredOn
+	// launches and targets of the plan that it was made from, by the launches of this one.
+	launches, targets map[string]string
 }
 
-// launch measures the cells of a launch, each on what it is played by.
-func (r *Rehearsal) launch(seed, repeat int, l plan.Launch, folder func(string) (string, error)) (engine.Launched, error) {
-	out := engine.Launched{
-		ID: l.ID, Repeat: repeat, Target: l.Target,
-		Attempts: []result.Launch{{ID: l.ID, Repeat: repeat, Target: l.Target}},
+func (r *Rehearsal) planned() planted {
+	out := planted{sides: map[string]measuredOn{}, launches: map[string]string{}, targets: map[string]string{}}
+	p := *r.target.Plan
+	p.Repeats = slices.Clone(p.Repeats)
+	for i, rep := range p.Repeats {
+		p.Repeats[i].Launches = nil
+		for _, l := range rep.Launches {
+			p.Repeats[i].Launches = append(p.Repeats[i].Launches, out.split(l, r.cells)...)
+		}
 	}
-	machines := map[measuredOn]rehearsed{}
+	out.plan = &p
+	return out
+}
+
+// split makes of a launch one for each side that its cells are measured on.
+func (p *planted) split(l plan.Launch, cells map[string]measuredOn) []plan.Launch {
+	var out []plan.Launch
+	of := map[measuredOn]int{}
 	for _, run := range l.Runs {
-		p := r.cells[run.Cell]
-		m, ok := machines[p]
+		side := cells[run.Cell]
+		i, ok := of[side]
 		if !ok {
-			var err error
-			if m, err = r.start(p, fmt.Sprintf("%s of session %d", l.ID, seed), folder); err != nil {
-				return out, err
+			i = len(out)
+			of[side] = i
+			part := plan.Launch{ID: l.ID, Target: side.String()}
+			if i > 0 {
+				part.ID += fmt.Sprintf("/%d", i+1)
 			}
-			machines[p] = m
+			out = append(out, part)
+			p.sides[part.Target], p.launches[part.ID], p.targets[part.ID] = side, l.ID, l.Target
 		}
-		measured, err := r.measure(seed, repeat, l, run, m)
-		if err != nil {
-			return out, err
-		}
-		out.Runs = append(out.Runs, engine.CellRun{Cell: run.Cell, Run: measured})
+		out[i].Runs = append(out[i].Runs, run)
 	}
-	return out, nil
+	return out
 }
 
-// rehearsed is a target that was started in virtual time.
-type rehearsed struct {
-	model *place.Model
-	front string
+// String names a side.
+func (m measuredOn) String() string {
+	if m.slowdown == 0 {
+		return m.target
+	}
+	return fmt.Sprintf("%s, slower by %g %%", m.target, 100*m.slowdown)
 }
 
-func (r *Rehearsal) start(p measuredOn, launch string, folder func(string) (string, error)) (rehearsed, error) {
-	on, err := r.on(folder, p.slowdown)
-	if err != nil {
-		return rehearsed{}, err
-	}
-	t, err := on.Resolve(p.target, nil)
-	if err != nil {
-		return rehearsed{}, err
-	}
-	m := rehearsed{model: on.Places.Model()}
-	m.front, err = m.model.Launch(context.Background(), t, launch, io.Discard)
-	return m, err
-}
-
-func (r *Rehearsal) measure(seed, repeat int, l plan.Launch, run plan.Run, m rehearsed) (result.Run, error) {
-	_, cell, _ := r.plan.Cell(run.Cell)
-	m.model.Reset(m.front)
-	got, err := m.model.Load(context.Background(), load.Options{
-		BaseURL: m.front, Workload: cell.Workload, Seed: draw("content", seed, run.Seed), ShapeSeed: run.ShapeSeed,
-	})
-	if err != nil {
-		return result.Run{}, err
-	}
-	out := result.Run{
-		Repeat: repeat, Pass: run.Pass, Launch: l.ID, Status: result.RunOK, Sent: len(got.Run.Requests), Overloaded: got.Run.Audit.Overloaded,
-		Metrics: record.Reduce(got.Run),
-	}
-	for _, q := range got.Run.Requests {
-		if q.Failure != "" {
-			out.Failed++
+// restore makes of an outcome that of the plan which the planted one was made from.
+func (p *planted) restore(out *engine.Outcome) *engine.Outcome {
+	whole := *out
+	whole.Launched = nil
+	for _, l := range out.Launched {
+		id := p.launches[l.ID]
+		l.Target = p.targets[l.ID]
+		l.Attempts = slices.Clone(l.Attempts)
+		for i := range l.Attempts {
+			l.Attempts[i].Target = l.Target
 		}
+		if n := len(whole.Launched); l.ID != id && n > 0 && whole.Launched[n-1].ID == id {
+			whole.Launched[n-1].Runs = append(slices.Clip(whole.Launched[n-1].Runs), l.Runs...)
+			continue
+		}
+		whole.Launched = append(whole.Launched, l)
 	}
-	if out.Failed == out.Sent {
-		out.Status, out.Reason, out.Metrics = result.RunFailed, "no request succeeded", nil
-	}
-	return out, nil
+	return &whole
 }
 
 // inFolder lends a folder for the files of processes.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
@@ -27,7 +28,7 @@ const maxLog = 64 << 20
 // safe for concurrent use.
 type Log struct {
 	name   string
-	file   *os.File
+	file   io.WriteCloser
 	masked *event.Writer
 
 	mu      sync.Mutex
