@@ -6,7 +6,7 @@ import "context"
 // answered.
 type API interface {
 	// Viewer is the login that the token stands for, as it is shown ("github-actions[bot]").
-	// An app whose server has no GraphQL cannot be told.
+	// An app whose server has no GraphQL is not known.
 	Viewer(ctx context.Context) (string, error)
 
 	PullRequest(ctx context.Context, number int) (PullRequest, error)
@@ -43,7 +43,7 @@ type API interface {
 	WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error)
 	RunAgain(ctx context.Context, id int64) error
 
-	// Issues lists those that somebody opened, closed ones as well, and no pull requests.
+	// Issues lists those that an author opened, closed ones as well, and no pull requests.
 	Issues(ctx context.Context, author string) ([]Issue, error)
 	CreateIssue(ctx context.Context, i Issue) (Issue, error)
 	// EditIssue sets title, body and whether it is open, and leaves labels as they are.

@@ -34,7 +34,7 @@ type surroundings struct {
 	judges    []string
 	changed   []GateChange
 	untrusted bool
-	// baseJudges says that what the pull request changes of its judgement has no effect.
+	// baseJudges is set if what the pull request changes of its judgement has no effect.
 	baseJudges bool
 	checkURL   string
 	command    string
@@ -204,7 +204,7 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 		lines = append(lines, "**Reproduce:** "+escape.Code("git checkout "+short(s.event.SHA)+" && "+s.command, 1000))
 	}
 	if s.event.Number > 0 || s.event.Name == "workflow_run" {
-		lines = append(lines, "**Measure again or accept:** somebody who can push comments `/pipeline run`, or `/pipeline accept REASON` "+
+		lines = append(lines, "**Measure again or accept:** anybody who can push comments `/pipeline run`, or `/pipeline accept REASON` "+
 			"(<sub>the workflow of `pipeline init --github` carries them out</sub>)")
 	}
 	if len(lines) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// Command is what somebody asks for in a comment.
+// Command is what a comment asks for.
 type Command struct {
 	Name   string // "run" or "accept"
 	Commit string // that it is about, as it was written; "" for the head
@@ -95,7 +95,7 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	return Response{Done: done}, err
 }
 
-// refusalError is a command that is not carried out, and nobody's failure.
+// refusalError is a command that is not carried out, which is no failure.
 type refusalError struct{ reason string }
 
 func (e *refusalError) Error() string { return e.reason }
@@ -108,7 +108,7 @@ func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (st
 	case c.Commit != "" && !strings.HasPrefix(pr.HeadSHA, c.Commit):
 		return "", &refusalError{fmt.Sprintf("the head of the pull request is %s by now, not %s", short(pr.HeadSHA), c.Commit)}
 	case c.Name == "run" && fork && c.Commit == "":
-		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after somebody has looked at it: write /pipeline run %s if that is the commit you mean", short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline run %s if that is the commit you mean", short(pr.HeadSHA))}
 	case c.Name == "run":
 		return r.runAgain(ctx, pr)
 	case c.Reason == "":
@@ -126,7 +126,7 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 	}
 	runs = slices.DeleteFunc(runs, func(w WorkflowRun) bool { return w.Event != "pull_request" || w.SHA != pr.HeadSHA })
 	if len(runs) == 0 {
-		return "", &refusalError{fmt.Sprintf("%s has not run for %s: push a commit, or look at its conditions", r.Workflow, short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf("%s has not run for %s: push a commit, or check its conditions", r.Workflow, short(pr.HeadSHA))}
 	}
 	last := slices.MaxFunc(runs, func(a, b WorkflowRun) int { return a.Run.compare(b.Run) })
 	switch {

@@ -29,7 +29,7 @@ func Modes() []Mode { return []Mode{Update, HideAndNew, DeleteAndNew, New, Never
 // errSuperseded reports that a newer run has reported already.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
 
-// errOverwritten reports that somebody has written over the comment at the same time.
+// errOverwritten reports that another run has written over the comment at the same time.
 var errOverwritten = errors.New("other runs have written over the comment, again and again")
 
 // untidyError reports that the comment was written, and the earlier ones not dealt with.
@@ -175,8 +175,8 @@ func (c *commenter) ours(one Comment, m marker) bool {
 }
 
 // wroteAs reports whether an account is the one that the token stands for. Where GitHub does
-// not say which that is, it may be any bot: unlike a user, a bot writes only where somebody
-// with rights has installed it.
+// not say which that is, it may be any bot: unlike a user, a bot writes only where a
+// maintainer has installed it.
 func wroteAs(viewer, login string, bot bool) bool {
 	if viewer == "" {
 		return bot

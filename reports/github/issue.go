@@ -19,7 +19,7 @@ const maxSeries = 100
 // Tracker keeps issues for the series of a history that regressed: one for all that are found
 // in one night, because one commit makes a whole matrix slower.
 type Tracker struct {
-	// API is nil in a dry run that looks at nothing.
+	// API is nil in a dry run that asks nothing.
 	API API
 	// Server is "https://github.com"; RunURL the page of the run that looked, "" for none.
 	Server, RunURL string
@@ -206,7 +206,7 @@ func (k *Tracker) open(ctx context.Context, h *reports.History, fresh []*reports
 	return k.after(ctx, &ownedIssue{made, markers}, unsure)
 }
 
-// after looks whether another run has opened an issue on the series at the same time. The
+// after checks whether another run has opened an issue on the series at the same time. The
 // older one stays.
 func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) error {
 	_, err := settled(ctx, clockOr(k.Clock), func() ([]*ownedIssue, bool, error) {
@@ -257,7 +257,7 @@ type item struct {
 	t        *reports.Trend
 }
 
-// update brings an issue in line with its series: it tells what is new of each, and is open
+// update brings an issue in line with its series: it says what is new of each, and is open
 // as long as one of them is worse.
 func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*reports.Trend, is *ownedIssue) error {
 	next := *is
@@ -266,9 +266,9 @@ func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*repo
 	unresolved, reopen := 0, false
 	for i := range next.series {
 		if k.on(next.series[i].key) != is {
-			continue // an older issue tells of it
+			continue // an older issue is about it
 		}
-		one, resolved := k.look(trends, is.Open, &next.series[i], is.Number)
+		one, resolved := k.compare(trends, is.Open, &next.series[i], is.Number)
 		if one != nil {
 			news = append(news, *one)
 			reopen = reopen || !is.Open
@@ -287,9 +287,9 @@ func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*repo
 	return k.rewrite(ctx, h, trends, is, &next, news)
 }
 
-// look compares one series with what its issue says, and updates that. It returns what is to
-// be told, and whether the series is as good as before.
-func (k *Tracker) look(trends []*reports.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
+// compare compares one series with what its issue says, and updates that. It returns what is
+// new, and whether the series is as good as before.
+func (k *Tracker) compare(trends []*reports.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
 	i := slices.IndexFunc(trends, func(t *reports.Trend) bool { return t.Key == m.key })
 	if i < 0 {
 		return nil, false // not measured any more: nothing can be said
@@ -393,7 +393,7 @@ func asBefore(t *reports.Trend, m issueMarker) bool {
 	return true
 }
 
-// comment tells of a state once.
+// comment comments on a state once.
 func (k *Tracker) comment(ctx context.Context, number int, state, text string) error {
 	if k.DryRun {
 		return nil
@@ -410,7 +410,7 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 	return err // the last request may have been carried out; the next night sees it
 }
 
-// said reports whether a comment of ours tells of a state.
+// said reports whether a comment of ours is about a state.
 func (k *Tracker) said(ctx context.Context, number int, state string) (bool, error) {
 	list, err := k.API.Comments(ctx, number)
 	for _, c := range list {

@@ -55,14 +55,14 @@ func (k *Tracker) issueBody(markers []issueMarker, h *reports.History, series []
 // footer says how the issue lives, and where the evidence is.
 func (k *Tracker) footer() string {
 	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when every series of it " +
-		"recovers or when somebody lets the new level count with `pipeline accept`. Closed by hand it stays closed until the next regression.</sub>\n"
+		"recovers or when the new level is accepted with `pipeline accept`. Closed by hand it stays closed until the next regression.</sub>\n"
 	if k.RunURL != "" {
 		text += "\n<sub>[Run](" + k.RunURL + ") · [artifacts](" + k.RunURL + "#artifacts)</sub>\n"
 	}
 	return text
 }
 
-// news is the comment that tells of a state.
+// news is the comment on a state.
 func (k *Tracker) news(state string, news []item) string {
 	var b strings.Builder
 	b.WriteString(stateMarker(state) + "\n")

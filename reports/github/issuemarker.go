@@ -12,7 +12,7 @@ import (
 )
 
 // issueMarker is one of the first lines of an issue of ours: a series that it is about, the
-// state that it tells of, and what it was held against when it was opened.
+// state that it describes, and what it was held against when it was opened.
 type issueMarker struct {
 	key   string
 	state string
@@ -59,7 +59,7 @@ func stateOf(series []issueMarker) string {
 	return digest(parts...)
 }
 
-// stateMarker is the first line of a comment that tells of a state.
+// stateMarker is the first line of a comment on a state.
 func stateMarker(state string) string { return "<!-- pipeline:issue-state v1 state=" + state + " -->" }
 
 // digest is what tells states, machines and the like apart.

@@ -57,12 +57,12 @@ func (s section) String() string {
 		s.leg, hex.EncodeToString([]byte(s.label)), matrix, s.session, s.attempt, s.rank)
 }
 
-// inert breaks marks in text that may quote a stranger, such as a line of a log.
+// inert breaks marks in text that may quote anybody, such as a line of a log.
 func inert(text string) string {
 	return strings.ReplaceAll(text, "<!-- pipeline:", "<!-\u200b- pipeline:")
 }
 
-// parseSections reads the sections of a comment. A comment that somebody has edited may hold
+// parseSections reads the sections of a comment. A comment that was edited may hold
 // fewer than it held.
 func parseSections(body string) []section {
 	var out []section

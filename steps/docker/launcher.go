@@ -206,7 +206,7 @@ func (l *Launcher) checkProcess(p steps.Process) error {
 	case len(p.Argv) == 0 && !p.Container.OwnEntrypoint:
 		return errors.New("it has no command line")
 	case !l.daemon.local && p.Container.Network == steps.NetworkHost && isLoopback(p.Host):
-		return fmt.Errorf("it would listen on %s of the machine at %s, where nobody here reaches it; leave out network = %q", p.Host, l.daemon.address, steps.NetworkHost)
+		return fmt.Errorf("it would listen on %s of the machine at %s, which is unreachable from this machine; leave out network = %q", p.Host, l.daemon.address, steps.NetworkHost)
 	case p.Container.Network != steps.NetworkHost && isLoopback(p.Host):
 		return fmt.Errorf("it would listen on %s of its own network, where nobody reaches it; render it for ServerSpec.ListenHost", p.Host)
 	}

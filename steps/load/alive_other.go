@@ -4,6 +4,6 @@ package load
 
 import "net"
 
-// alive cannot look at an idle connection here; a closed one is found by the request
+// alive cannot check an idle connection here; a closed one is found by the request
 // and dialled again.
 func alive(net.Conn, bool) bool { return true }

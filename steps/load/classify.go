@@ -53,7 +53,7 @@ func classifyHTTP(resp *response, err error, cancelled bool, body []byte, got st
 	return "", ""
 }
 
-// broken says that what came is not the protocol, or has no end.
+// broken reports that what came is not the protocol, or has no end.
 func broken(err error) bool {
 	return errors.Is(err, errProtocol) || errors.Is(err, errEventTooLong) || errors.Is(err, errFlood)
 }

@@ -109,7 +109,7 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 }
 
 // warm dials until n connections are idle. It stops at the first failure: the requests
-// themselves will meet it and record it.
+// themselves will run into it and record it.
 func (p *pool) warm(ctx context.Context, n int) {
 	p.mu.Lock()
 	n -= len(p.idle)

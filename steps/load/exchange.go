@@ -36,7 +36,7 @@ func newClient(p *pool) *client {
 
 // sink gets a response as it arrives.
 type sink interface {
-	// onRead is told of each read before its bytes: they arrived after one time and at
+	// onRead is called for each read before its bytes: they arrived after one time and at
 	// the other at the latest, and were seen when the read returned.
 	onRead(after, at, seen int64)
 	// onHead is called once, when status line and headers are complete.

@@ -57,7 +57,7 @@ func (l Limits) withDefaults() Limits {
 	return def
 }
 
-// Cause is the kind of failing of the client that makes a run void; "" is none.
+// Cause is how the client failed that makes a run void; "" is none.
 type Cause string
 
 // The causes.

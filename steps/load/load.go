@@ -53,7 +53,7 @@ type Options struct {
 	TLS *tls.Config
 	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.
 	// Recorded times are multiplied back, so that records are in model time. So is what
-	// the client itself needed, which then weighs that much more: the audit reports lags
+	// the client itself needed, which then counts that much more: the audit reports lags
 	// and pauses unscaled, in wall time.
 	TimeScale float64
 	// Begin, if not nil, is called once between the warm-up and the first measured request,
@@ -61,7 +61,7 @@ type Options struct {
 	Begin func(context.Context)
 	// Progress, if not nil, is called about five times a second.
 	Progress func(Progress)
-	// Witness, if not nil, is told of every token-bearing event of the measured requests:
+	// Witness, if not nil, is called with every token-bearing event of the measured requests:
 	// when it arrived and when the client saw it, in wall nanoseconds of one clock. Equal
 	// without kernel stamps. It is called by many goroutines, in order for each request.
 	Witness func(index int, at, seen int64)

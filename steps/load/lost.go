@@ -1,7 +1,7 @@
 package load
 
 // LostError is a load generator in a process of its own that did not come up or went away.
-// What it had measured is gone with it, and nothing says that the server did it.
+// What it had measured is gone with it, and nothing shows that the server did it.
 type LostError struct{ Err error }
 
 // Error says how, with the cause.

@@ -19,7 +19,7 @@ type SGLangOptions struct {
 	// RequestRate and MaxConcurrency as configured; 0 where not (rate: unlimited).
 	RequestRate    float64
 	MaxConcurrency int
-	// Trace says that requests were sent at the times of a trace.
+	// Trace is set if requests were sent at the times of a trace.
 	Trace bool
 }
 

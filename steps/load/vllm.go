@@ -51,7 +51,7 @@ func (o VLLMOptions) withDefaults(run record.Run) VLLMOptions {
 	return o
 }
 
-// embeds says whether a run's answers are embeddings.
+// embeds reports whether a run's answers are embeddings.
 func embeds(run record.Run) bool {
 	return slices.ContainsFunc(run.Requests, func(r record.Request) bool {
 		return r.Failure == "" && len(r.Events) > 0 && r.Events[0].Tokens == 0

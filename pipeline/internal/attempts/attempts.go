@@ -54,7 +54,7 @@ type Ledger struct{ dir string }
 // Open names the folder. It need not exist.
 func Open(dir string) Ledger { return Ledger{dir} }
 
-// most runs of one key that are read: nobody has the patience for more.
+// most runs of one key that are read.
 const most = 1000
 
 // maxLine bounds a line that is read.

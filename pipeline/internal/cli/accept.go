@@ -19,7 +19,7 @@ func (a *app) acceptCommand() *cobra.Command {
 	var cell, metricID, expires string
 	cmd := &cobra.Command{
 		Use: "accept RUN|ID", Short: "Accept a change, so that the stored baseline begins anew with a run", Args: cobra.ExactArgs(1),
-		Long: "Adds a record to the history that says that the change which this run shows is accepted, why, and by whom.\n" +
+		Long: "Adds a record to the history: the change that this run shows is accepted, why, and by whom.\n" +
 			"Sessions from before the run no longer count for stored baselines, and `history` marks the change as accepted.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			if _, ok := metric.Lookup(metricID); metricID != "" && !ok {

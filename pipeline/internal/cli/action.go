@@ -105,7 +105,7 @@ func (a *app) actionCleanup(ctx context.Context) error {
 	return nil
 }
 
-// trusted refuses to run the code of strangers where it could take something with it: with
+// trusted refuses to run untrusted code where it could take something with it: with
 // the rights and secrets of the default branch, or on a machine that lives on.
 func (a *app) trusted() error {
 	if a.input("ALLOW_UNTRUSTED") == "true" {

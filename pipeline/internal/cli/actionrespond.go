@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/github"
 )
 
-// actionRespond carries out the command in the comment of the event. What somebody asks for
-// without the right to, or in vain, fails no job: anybody can write comments.
+// actionRespond carries out the command in the comment of the event. A command without
+// the right to it, or in vain, fails no job: anybody can write comments.
 func (a *app) actionRespond(ctx context.Context) error {
 	ev, api, err := a.github()
 	if err != nil {

@@ -27,9 +27,9 @@ import (
 const (
 	defaultPairs = 10
 	maxPairs     = 200
-	// leastPasses tell what varies between launches from what varies within them.
-	leastPasses = 2
-	maxPasses   = 100
+	// minPasses separate what varies between launches from what varies within them.
+	minPasses = 2
+	maxPasses = 100
 )
 
 type calibrateFlags struct {
@@ -109,10 +109,10 @@ func (f calibrateFlags) passesOf(own int) int {
 	if f.passes > 0 {
 		return f.passes
 	}
-	return max(own, leastPasses)
+	return max(own, minPasses)
 }
 
-// measure carries a plan out whose results somebody else judges: nothing is reported or
+// measure carries a plan out whose results the caller judges: nothing is reported or
 // posted. front is that of the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
 	self, err := os.Executable()
@@ -176,7 +176,7 @@ func gated(p *plan.Plan, id string) bool {
 	return false
 }
 
-// adviceText is what somebody could change, or that nothing needs to.
+// adviceText is what could be changed, or that nothing needs to be.
 func adviceText(g calibrate.Gate, repeats int) string {
 	m, _ := metric.Lookup(g.Metric)
 	text := fmt.Sprintf("finds %s with %d repeats", changeBy(m, g.Detectable), repeats)

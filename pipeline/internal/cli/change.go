@@ -27,7 +27,7 @@ const (
 )
 
 // eventRights lists the events of GitHub that a measuring job can have. An event that is
-// not here is of unknown rights: a new one is refused until somebody has looked at it.
+// not here is of unknown rights: a new one is refused until it has been reviewed.
 var eventRights = map[string]rights{
 	"":                    rightsOfMembers, // no job of GitHub
 	"push":                rightsOfMembers,
@@ -110,7 +110,7 @@ func readChange(getenv func(string) string) change {
 }
 
 // fork reports whether the change comes from another repository. Where a change comes from
-// that names no repository is not known: its fork is deleted, or the event does not tell.
+// that names no repository is not known: its fork is deleted, or the event does not say.
 func (c change) fork() bool { return c.unmerged && (c.from == "" || c.from != c.repo) }
 
 // origin names where the change comes from.

@@ -171,7 +171,7 @@ func Main(args []string, s Streams) int {
 	root.SetArgs(args)
 	code := app.exitCode(root.ExecuteContext(context.Background()))
 	for _, w := range app.doors {
-		_ = w.Close() // what it cannot write any more nobody reads
+		_ = w.Close() // what it cannot write any more is lost
 	}
 	return code
 }
@@ -297,7 +297,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// color says whether what goes to standard error may use colours.
+// color reports whether what goes to standard error may use colours.
 func (a *app) color() bool { return a.colorful() && a.Width() > 0 }
 
 // outColor says the same of standard output.

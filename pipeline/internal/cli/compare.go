@@ -315,9 +315,9 @@ func declaredBy(sides []side) comparability.Declared {
 	return comparability.Declare(names...)
 }
 
-// tellsSides says that a parameter tells the sides apart and not the cells: it was used to
+// separatesSides reports whether a parameter tells the sides apart and not the cells: it was used to
 // select one, or each side has one value of it and it is nothing of the load.
-func tellsSides(key string, sides []side) bool {
+func separatesSides(key string, sides []side) bool {
 	for _, s := range sides {
 		if slices.ContainsFunc(selected(s.arg), func(name string) bool { return convert.SameParam(name, key) }) {
 			return true
@@ -348,7 +348,7 @@ func documents(f importFlags, sides []side) error {
 	}
 	chosen := len(f.by) == 0
 	if chosen {
-		f.by = slices.DeleteFunc(convert.CellKeys(f.options(""), all...), func(key string) bool { return tellsSides(key, sides) })
+		f.by = slices.DeleteFunc(convert.CellKeys(f.options(""), all...), func(key string) bool { return separatesSides(key, sides) })
 	}
 	for i := range sides {
 		if sides[i].doc != nil {

@@ -33,7 +33,7 @@ const (
 )
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.base, "base-file", "", "the pipeline `file` or folder as it was before the change: what is told of the run says how its gates differ")
+	cmd.Flags().StringVar(&f.base, "base-file", "", "the pipeline `file` or folder as it was before the change: reports say how its gates differ")
 	enumFlag(cmd, &f.source, "gate-source", string(gatesOfHead), []option[gateSource]{
 		{string(gatesOfHead), gatesOfHead, "the pipeline itself"},
 		{string(gatesOfBase), gatesOfBase, "--base-file: the change decides nothing but what the servers of its own side are"},
@@ -69,7 +69,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 		if f.source == gatesOfBase {
 			return out, err
 		}
-		a.warn("nobody is told how the gates differ: " + err.Error())
+		a.warn("reports do not say how the gates differ: " + err.Error())
 		return out, nil
 	}
 	out.changes = gateChanges(base, head)
@@ -174,7 +174,7 @@ func baseVarFiles(files []string, head, base string) ([]string, error) {
 	return out, nil
 }
 
-// noEffect tells of differences that do not count.
+// noEffect describes differences that do not count.
 func noEffect(changes []github.GateChange) []string {
 	var out []string
 	for _, c := range changes {

@@ -125,7 +125,7 @@ func noiseText(s history.Series) string {
 	return changeBy(s.Metric, s.Noise)
 }
 
-// changeBy is a change in the unit in which the metric's changes are told.
+// changeBy is a change in the unit in which the metric's changes are given.
 func changeBy(m metric.Metric, d float64) string {
 	if m.Scale == metric.Log {
 		return fmt.Sprintf("%.1f %%", 100*d)

@@ -214,7 +214,7 @@ func (a *app) connect(ctx context.Context, k *github.Tracker) error {
 	repo := a.Getenv("GITHUB_REPOSITORY")
 	options := github.OptionsFromEnv(a.Getenv, repo)
 	if k.DryRun && (repo == "" || options.Token == "") {
-		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN nobody is asked which issues there are")
+		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN the issues that exist are not known")
 		return nil
 	}
 	if repo == "" {

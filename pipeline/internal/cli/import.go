@@ -51,7 +51,7 @@ const maxNotes = 12
 func (a *app) notes(notes []string) {
 	for i, text := range notes {
 		if i == maxNotes {
-			fmt.Fprintf(a.Err, "note: and %d more, which weigh less: import --format json lists them under warnings\n", len(notes)-i)
+			fmt.Fprintf(a.Err, "note: and %d less important ones: import --format json lists them under warnings\n", len(notes)-i)
 			return
 		}
 		fmt.Fprintf(a.Err, "note: %s\n", escape.Line(text, 1000))

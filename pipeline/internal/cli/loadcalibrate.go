@@ -90,7 +90,7 @@ func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop 
 	return strings.TrimSpace(lines.Text()), stop, nil
 }
 
-// mockServerCommand is the server of `load --calibrate`. It is not listed: nobody else
+// mockServerCommand is the server of `load --calibrate`. It is hidden: nothing else
 // needs it.
 func mockServerCommand() *cobra.Command {
 	var s mock.Schedule

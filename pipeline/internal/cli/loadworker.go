@@ -13,11 +13,11 @@ import (
 )
 
 // loadWorkerCommand generates the load of one run in a process of its own, as a run with
-// load_node starts it. It is not listed: nobody else needs it.
+// load_node starts it. It is hidden: nothing else needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: slurmjob.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
-		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, tells how it goes in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
+		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			begin := make(chan os.Signal, 1)
 			signal.Notify(begin, syscall.SIGUSR1)
@@ -27,7 +27,7 @@ func (a *app) loadWorkerCommand() *cobra.Command {
 				host = "this machine"
 			}
 			fmt.Fprintf(a.Err, "load is generated on %s\n", host)
-			// Not a.Out, which outlives its reader: a run that nobody hears is to end.
+			// Not a.Out, which outlives its reader: a run without a reader is to end.
 			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
 				return exit(exitInfrastructure, err)
 			}

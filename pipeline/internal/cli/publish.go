@@ -23,7 +23,7 @@ const (
 	startTime     = 30 * time.Second
 	finishTime    = github.MaxFinish + 5*time.Second
 	interruptTime = 3 * time.Second
-	// Where the start could not be told, it is told later: after this time first, and then
+	// Where the start could not be posted, it is posted later: after this time first, and then
 	// less and less often.
 	firstRetry = time.Minute
 	lastRetry  = 10 * time.Minute
@@ -104,7 +104,7 @@ func (f postFlags) override(s *github.Settings) {
 	}
 }
 
-// publishers tell the pull request of a run. They are a session.Publisher.
+// publishers post a run on its pull request. They are a session.Publisher.
 type publishers struct {
 	list []*github.Publisher
 	// notice is why nothing is posted, "" if there is no need to say so.
@@ -116,10 +116,10 @@ type publishers struct {
 	// posted is the last that Finish wrote.
 	posted github.Posted
 	// calm ends the watch for an interruption; it is false if there was one, of which
-	// GitHub knows once told is closed.
-	calm func() bool
-	told chan struct{}
-	// settle ends the tries to tell of the start, and returns their warnings.
+	// GitHub knows once cancelled is closed.
+	calm      func() bool
+	cancelled chan struct{}
+	// settle ends the tries to post the start, and returns their warnings.
 	settle func() []string
 }
 
@@ -154,7 +154,7 @@ func (a *app) publishers(settings []github.Settings, changed []github.GateChange
 	return p
 }
 
-// leg is the leg of a matrix that this job is. The runner tells a program only the name of
+// leg is the leg of a matrix that this job is. A program only knows the name of
 // the job; action.yml hands the matrix on.
 func (a *app) leg() github.Leg {
 	leg, err := github.NewLeg(a.Getenv("GITHUB_JOB"), a.input("MATRIX"))
@@ -184,7 +184,7 @@ func (p *publishers) add(a *app, event github.Event, settings []github.Settings,
 	}
 	for _, s := range settings {
 		if !event.PullRequest() {
-			s.Comment = github.Never // a push or a nightly run has nobody to tell
+			s.Comment = github.Never // a push or a nightly run has no pull request
 		}
 		if !s.Nothing() {
 			p.list = append(p.list, &github.Publisher{API: api, Event: event, Settings: s, Mask: mask, ID: rand.Text()})
@@ -192,7 +192,7 @@ func (p *publishers) add(a *app, event github.Event, settings []github.Settings,
 	}
 }
 
-// Start is of session.Publisher. An interruption is told of at once: stopping the servers
+// Start is of session.Publisher. An interruption is posted at once: stopping the servers
 // may take all the time there is.
 func (p *publishers) Start(ctx context.Context) []string {
 	var warnings []string
@@ -204,9 +204,9 @@ func (p *publishers) Start(ctx context.Context) []string {
 	}
 	warnings = append(warnings, p.start(ctx)...)
 	p.settle = p.keepStarting(ctx)
-	p.told = make(chan struct{})
+	p.cancelled = make(chan struct{})
 	p.calm = context.AfterFunc(ctx, func() {
-		defer close(p.told)
+		defer close(p.cancelled)
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptTime)
 		defer cancel()
 		for _, one := range p.list {
@@ -216,7 +216,7 @@ func (p *publishers) Start(ctx context.Context) []string {
 	return warnings
 }
 
-// start tells of the start what is not told yet.
+// start posts what is not posted yet of the start.
 func (p *publishers) start(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -227,12 +227,12 @@ func (p *publishers) start(ctx context.Context) []string {
 	return warnings
 }
 
-// pending reports whether GitHub could not be told of the start, and may be later.
+// pending reports whether the start could not be posted, and may be later.
 func (p *publishers) pending() bool {
 	return slices.ContainsFunc(p.list, (*github.Publisher).Pending)
 }
 
-// keepStarting goes on trying to tell of the start while the run measures: a fault of GitHub
+// keepStarting goes on trying to post the start while the run measures: a fault of GitHub
 // in its first second does not leave a run of hours without a check. What it returns ends
 // the tries.
 func (p *publishers) keepStarting(ctx context.Context) func() []string {
@@ -260,7 +260,7 @@ func (p *publishers) keepStarting(ctx context.Context) func() []string {
 	}
 }
 
-// settled ends the tries to tell of the start.
+// settled ends the tries to post the start.
 func (p *publishers) settled() []string {
 	if p.settle == nil {
 		return nil
@@ -275,11 +275,11 @@ func (p *publishers) interrupted() bool {
 	if p.calm == nil || p.calm() {
 		return false
 	}
-	<-p.told
+	<-p.cancelled
 	return true
 }
 
-// Finish is of session.Publisher. A verdict that is there is told even if the program is
+// Finish is of session.Publisher. A verdict that is there is posted even if the program is
 // interrupted now, for as long as that allows.
 func (p *publishers) Finish(ctx context.Context, doc *result.Document) []string {
 	warnings := p.settled()

@@ -207,8 +207,8 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	})
 	tries.note(a, p, res)
 	a.posted = publish.posted
-	// The verdict alone sets the exit code: it is in the run directory whether or not somebody
-	// could be shown it.
+	// The verdict alone sets the exit code: it is in the run directory whether or not it
+	// could be shown.
 	if closed := view.Close(); closed != nil {
 		a.warn("not all of the progress was printed: " + closed.Error())
 	}

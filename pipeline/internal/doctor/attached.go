@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// lookTimeout bounds the look at one server that runs already.
-const lookTimeout = 10 * time.Second
+// pollTimeout bounds the poll of one server that runs already.
+const pollTimeout = 10 * time.Second
 
 // ExamineAttached asks the servers that a file gives by their url whether they serve, with
 // the key that requests get. It generates nothing.
@@ -29,7 +29,7 @@ func ExamineAttached(ctx context.Context, cfg *lang.Config, engines map[string]s
 }
 
 func examineAttached(ctx context.Context, s *lang.Server, e steps.Engine) Check {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	ep := steps.Endpoint{BaseURL: strings.TrimRight(s.Spec.URL, "/"), Model: s.Spec.Model}
 	if s.Spec.ServedName != "" {
@@ -38,9 +38,9 @@ func examineAttached(ctx context.Context, s *lang.Server, e steps.Engine) Check 
 	if s.Spec.APIKey != "" {
 		ep.Headers = map[string]string{"Authorization": "Bearer " + s.Spec.APIKey}
 	}
-	look := s.Spec.Readiness()
-	look.NoCanary = true
-	state, ready, err := e.Ready(ctx, ep, look)
+	readiness := s.Spec.Readiness()
+	readiness.NoCanary = true
+	state, ready, err := e.Ready(ctx, ep, readiness)
 	c := Check{Name: s.Addr, Status: OK, Found: "answers at " + s.Spec.URL}
 	if ready {
 		return c

@@ -166,7 +166,7 @@ func gpus(n Needs, f Facts) []Check {
 	return out
 }
 
-// noGPU says that there is none, which matters where one is asked for.
+// noGPU reports that there is none, which matters where one is asked for.
 func noGPU(n Needs, f Facts) Check {
 	c := Check{Name: "GPUs", Status: OK, Found: "none is asked for"}
 	if !n.File {
@@ -316,7 +316,7 @@ func governor(f Facts) Check {
 	c := Check{Name: "processor clocks", Status: OK, Found: f.Governor}
 	switch f.Governor {
 	case "":
-		c.Found = "not told"
+		c.Found = "unknown"
 	case "performance":
 	default:
 		c.Status, c.Fix = Warn, "cpupower frequency-set -g performance: short requests are slower while clocks rise"

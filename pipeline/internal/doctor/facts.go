@@ -26,11 +26,11 @@ type Facts struct {
 	DockerErr error // why nothing is known of the daemon
 	// Programs that were looked for: where they are, "" if nowhere.
 	Programs map[string]string
-	// Free space in bytes, Unknown if it cannot be told.
+	// Free space in bytes, Unknown if the system does not say.
 	OutFree, DockerFree, ShmFree int64
 	// LockedMemory is our limit in bytes, Unlimited without one.
 	LockedMemory int64
-	// BusyPorts are those of the file that somebody listens on.
+	// BusyPorts are those of the file that are in use.
 	BusyPorts []int
 	Governor  string
 	// Modules of the kernel that RDMA with GPUs needs.

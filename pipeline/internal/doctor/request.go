@@ -91,7 +91,7 @@ func cdiRequest(names []string) []Request {
 // false where only a number was asked for: then it may be others.
 func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bool, err error) {
 	sure = true
-	taken := map[int]bool{}
+	chosen := map[int]bool{}
 	for _, r := range requests {
 		for _, id := range r.IDs {
 			if strings.HasPrefix(id, "MIG-") {
@@ -102,7 +102,7 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 			if err != nil {
 				return nil, false, err
 			}
-			taken[i] = true
+			chosen[i] = true
 		}
 	}
 	for _, r := range requests {
@@ -112,8 +112,8 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 		sure = false
 		left := r.Count
 		for i := range gpus {
-			if !taken[i] && left != 0 {
-				taken[i] = true
+			if !chosen[i] && left != 0 {
+				chosen[i] = true
 				left--
 			}
 		}
@@ -122,7 +122,7 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 		}
 	}
 	for i, g := range gpus {
-		if taken[i] {
+		if chosen[i] {
 			selected = append(selected, g)
 		}
 	}

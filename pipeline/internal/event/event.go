@@ -97,7 +97,7 @@ type Event struct {
 	Plan     *PlanTotals       `json:"plan,omitempty"`
 }
 
-// Process is an operating system process. Start tells it from a later one that got the
+// Process is an operating system process. Start separates it from a later one that got the
 // same number; its meaning is the system's (Linux: clock ticks since boot, field 22 of
 // /proc/PID/stat).
 type Process struct {

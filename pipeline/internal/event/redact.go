@@ -13,7 +13,7 @@ import (
 const Mask = "(redacted)"
 
 // minSecret is the length in bytes from which on secrets are masked. Shorter ones would
-// mask ordinary words, and tell more by their holes than they hide.
+// mask ordinary words, and reveal more by their holes than they hide.
 const minSecret = 6
 
 // Redactor masks secrets in everything that leaves the program: the journal, logs,

@@ -43,7 +43,7 @@ func endOfString(text []byte, i int) int {
 	return len(text)
 }
 
-// literal masks a string with its quotes. It says whether there was anything to mask.
+// literal masks a string with its quotes. It reports whether there was anything to mask.
 func (r *Redactor) literal(quoted []byte) (masked []byte, changed bool) {
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {

@@ -2,7 +2,7 @@ package event
 
 import "bytes"
 
-// shape is what tokens of a service look like. Those that nobody named as a secret are
+// shape is what tokens of a service look like. Those that are not named as a secret are
 // known by it: a model's download script may print one that this program never saw.
 type shape struct {
 	prefix string
@@ -54,7 +54,7 @@ func charset(more string) (set [256]bool) {
 const maxToken = 4096
 
 // token is the length of the token that rest starts with, behind the byte before, 0 if
-// there is none. It says to wait if more bytes are needed to tell.
+// there is none. wait is set if more bytes are needed to know.
 func token(before byte, rest []byte, final bool) (n int, wait bool) {
 	if word[before] {
 		return 0, false

@@ -184,7 +184,7 @@ func (v *view) decode(final bool) (out view, changed bool) {
 const maxEntity = 34
 
 // entity reads &lt; and &#60; and &#x3C;, as browsers do also where the semicolon was cut
-// off. It says whether s ends within one.
+// off. It reports whether s ends within one.
 func entity(s []byte, final bool) (text []byte, n int, open bool) {
 	n = 1
 	for n < min(len(s), maxEntity) && (alnum[s[n]] || s[n] == '#' && n == 1) {
@@ -211,7 +211,7 @@ func hexByte(s []byte, at int) (text []byte, n int, open bool) {
 	return []byte{byte(code)}, at + 2, false
 }
 
-// digits reads a number of that many digits, -1 if there is none. It says whether s ends
+// digits reads a number of that many digits, -1 if there is none. It reports whether s ends
 // within one.
 func digits(s []byte, at, count, base int) (code int, open bool) {
 	end := min(len(s), at+count)

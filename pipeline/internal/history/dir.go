@@ -46,7 +46,7 @@ func (d dirStore) Append(_ context.Context, name string, content []byte) error {
 	return nil
 }
 
-// Read reads every record. A history that nobody has written to is empty.
+// Read reads every record. A history without a record is empty.
 func (d dirStore) Read(context.Context) ([]File, error) {
 	root, err := os.OpenRoot(filepath.Join(d.path, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func (d dirStore) Read(context.Context) ([]File, error) {
 		if e.Type().IsRegular() {
 			f.Content, f.Err = readBounded(root, e.Name())
 		} else {
-			f.Err = errors.New("it is no regular file")
+			f.Err = errors.New("it is not a regular file")
 		}
 		out = append(out, f)
 	}

@@ -21,9 +21,9 @@ const (
 	// pushes that are tried while others push, too. Each that fails means that another
 	// writer succeeded.
 	pushes = 40
-	// patience is how many refusals in a row are taken for a lock that another pusher holds.
-	patience   = 4
-	gitTimeout = 5 * time.Minute
+	// maxRefusals in a row are taken for a lock that another pusher holds.
+	maxRefusals = 4
+	gitTimeout  = 5 * time.Minute
 	// maxOutput of a git command that is kept.
 	maxOutput = 1 << 30
 )
@@ -81,7 +81,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		return err
 	}
 	var pushed error
-	refused := 0 // in a row, while nobody was faster
+	refused := 0 // in a row, while no other writer was faster
 	for try := range pushes {
 		tip, err := g.fetch(ctx)
 		if err != nil {
@@ -101,7 +101,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		if refused++; now != tip {
 			refused = 0
 		}
-		if refused > patience {
+		if refused > maxRefusals {
 			break // it is refused for another reason than another writer
 		}
 		if err := pause(ctx, time.Duration(rand.Int64N(int64(min(try+1, 10))*int64(50*time.Millisecond)))); err != nil {
@@ -204,7 +204,7 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 		if head.Typeflag == tar.TypeReg {
 			f.Content, f.Err = bounded(r)
 		} else {
-			f.Err = errors.New("it is no regular file")
+			f.Err = errors.New("it is not a regular file")
 		}
 		out = append(out, f)
 	}

@@ -83,7 +83,7 @@ type Noise struct {
 	Pass   float64 `json:"pass_sd,omitempty"`
 	Split  bool    `json:"split,omitempty"`
 	// Request bounds the part that the finite number of requests has in a run; 0 where it
-	// cannot be told.
+	// is not known.
 	Request float64 `json:"request_sd,omitempty"`
 }
 

@@ -23,7 +23,7 @@ const (
 	gitPrefix     = "git:"
 )
 
-// ErrExists says that a record of that name is in the history already.
+// ErrExists reports that a record of that name is in the history already.
 var ErrExists = errors.New("the history has this record already; records are never replaced")
 
 // Store keeps files that are never changed.
@@ -109,7 +109,7 @@ func Load(ctx context.Context, s Store) (*History, error) {
 	return h, nil
 }
 
-// isRecord says whether a name in the folder of records may be one.
+// isRecord reports whether a name in the folder of records may be one.
 func isRecord(name string) bool {
 	return strings.HasSuffix(name, ending) && !strings.ContainsAny(name, "/\\") && !strings.HasPrefix(name, ".")
 }

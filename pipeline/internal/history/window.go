@@ -140,7 +140,7 @@ func (h *History) begin(q Query) (from time.Time, run string) {
 	return from, run
 }
 
-// pinned is the last session that counts where somebody has pinned the baseline to one, and
+// pinned is the last session that counts where the baseline is pinned to one, and
 // the session's ID; the newest such annotation holds.
 func (h *History) pinned(now time.Time) (until time.Time, run string) {
 	for _, r := range slices.Backward(h.Records) {

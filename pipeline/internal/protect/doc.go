@@ -6,5 +6,5 @@
 // overwritten where it holds a secret.
 //
 // It does not help against programs that run as root or may trace any process: run servers
-// of strangers as another user, or in containers.
+// of others as another user, or in containers.
 package protect

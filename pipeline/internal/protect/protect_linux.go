@@ -30,7 +30,7 @@ func Forget() error {
 	if err != nil {
 		return fmt.Errorf("forget the environment: %w", err)
 	}
-	defer func() { _ = memory.Close() }() // each write told its own error
+	defer func() { _ = memory.Close() }() // each write returned its own error
 	from, to, err := environment()
 	if err != nil {
 		return fmt.Errorf("forget the environment: %w", err)

@@ -14,7 +14,7 @@ import (
 // Processes of other users cannot be read and are not found.
 func FindOrphans() ([]Orphan, error) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		return nil, fmt.Errorf("look for left processes: %w", err)
+		return nil, fmt.Errorf("searching for processes that were left: %w", err)
 	}
 	var found []Orphan
 	eachProcess(func(p process) bool {

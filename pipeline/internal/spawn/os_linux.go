@@ -35,7 +35,7 @@ func waitWithoutReaping(pid int) {
 	}
 }
 
-// groupPoll is the time between two looks at a group that is ending.
+// groupPoll is the time between two polls of a group that is ending.
 const groupPoll = 20 * time.Millisecond
 
 // endGroup asks the rest of the group to end, waits for the linger time, kills, and waits

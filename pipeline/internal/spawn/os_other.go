@@ -16,12 +16,12 @@ func (c *child) reap() {
 	err := c.cmd.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually there is nobody left
+	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually none is left
 	c.err = ignoreHeldOutput(err)
 	c.reaped = true
 }
 
-// groupAlive reports whether a signal would reach anybody.
+// groupAlive reports whether a signal would reach a process.
 func groupAlive(pgid int) bool { return syscall.Kill(-pgid, 0) == nil }
 
 // startTime is not known without /proc.
@@ -41,6 +41,6 @@ func FindOrphans() ([]Orphan, error) { return nil, nil }
 // FindStrays finds nothing without /proc.
 func FindStrays() []Orphan { return nil }
 
-// KillOrphan cannot tell a process from a later one with its number without start times,
+// KillOrphan cannot distinguish a process from a later one with its number without start times,
 // and so kills nothing.
 func KillOrphan(int, uint64) (bool, error) { return false, errUnknown }

@@ -1,6 +1,6 @@
 package spawn
 
-// Ownership says whether a process was started by this program.
+// Ownership reports whether a process was started by this program.
 type Ownership int
 
 // What can be known of it. A process of another PID namespace, and on systems without

@@ -6,10 +6,10 @@ import (
 )
 
 // hostNamespace is what /proc/self/ns/pid is in the first PID namespace of a machine. In
-// any other, a number that a driver tells may be that of another process here.
+// any other, a number that a driver gives may be that of another process here.
 const hostNamespace = "pid:[4026531836]"
 
-// OwnerOf says whether this program has started a process, however far down: it carries
+// OwnerOf reports whether this program has started a process, however far down: it carries
 // our mark then.
 func OwnerOf(pid int) Ownership {
 	if pid <= 0 {

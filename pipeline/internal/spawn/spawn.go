@@ -29,7 +29,7 @@ type Options struct {
 	Environ []string
 	// Policy of what is inherited.
 	Policy Policy
-	// OnSpawn, if not nil, is told of each child before Spawn returns: its process id,
+	// OnSpawn, if not nil, is called with each child before Spawn returns: its process id,
 	// its start time (clock ticks since boot; 0 where the system does not say) and its
 	// argv. A journal of these lets KillOrphan end what a killed run has left. It must
 	// not call the Spawner.

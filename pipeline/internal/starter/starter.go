@@ -26,7 +26,7 @@ const PipelineFile = "gate.pipeline.hcl"
 // workflows are the GitHub workflows.
 var workflows = []string{"pull-request.yml", "comment.yml", "commands.yml", "nightly.yml"}
 
-// Unpinned stands in the workflows where nobody has said which commit of this program they
+// Unpinned stands in the workflows where it is not known which commit of this program they
 // use. GitHub has no such commit: a job that writes with rights must not take whatever a
 // branch holds on that day.
 const Unpinned = "0000000000000000000000000000000000000000"

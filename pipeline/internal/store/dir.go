@@ -29,11 +29,11 @@ const (
 )
 
 var (
-	// ErrNotEmpty says that a new run was given a directory that holds something.
+	// ErrNotEmpty reports that a new run was given a directory that holds something.
 	ErrNotEmpty = errors.New("directory is not empty")
-	// ErrNotRun says that a directory holds no run.
+	// ErrNotRun reports that a directory holds no run.
 	ErrNotRun = errors.New("not a run directory")
-	// errLocked says that another process works in the directory.
+	// errLocked reports that another process works in the directory.
 	errLocked = errors.New("another run is using the directory")
 )
 

@@ -57,8 +57,8 @@ func (d *Dir) Log(name string) (*Log, error) {
 // Path of the log below the directory.
 func (l *Log) Path() string { return l.name }
 
-// Write never fails: whoever writes must not stop because the log cannot be kept. Err
-// tells.
+// Write never fails: whoever writes must not stop because the log cannot be kept: see
+// Err.
 func (l *Log) Write(p []byte) (int, error) {
 	return l.masked.Write(p) // into unmasked, which keeps its error for Err
 }
@@ -83,7 +83,7 @@ func (l *Log) Close() error {
 	return errors.Join(l.masked.Close(), l.ending(), l.Err(), l.file.Close())
 }
 
-// ending tells the reader of the file what it lacks, and writes the last lines.
+// ending notes in the file what it lacks, and writes the last lines.
 func (l *Log) ending() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

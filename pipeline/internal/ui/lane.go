@@ -16,7 +16,7 @@ type lane struct {
 	running *event.Progress
 }
 
-// shown says whether an event is of the launch that is shown; a launch is, once no other is.
+// shown reports whether an event is of the launch that is shown; a launch is, once no other is.
 func (s *state) shown(e event.Event) bool {
 	if s.launch == nil && s.run == nil {
 		s.lane = lane{id: e.Launch}

@@ -11,7 +11,7 @@ import (
 type state struct {
 	file      string
 	simulated bool
-	// interrupted says that the rest is cleaning up.
+	// interrupted is set if the rest is cleaning up.
 	interrupted bool
 	began       time.Time // first event
 

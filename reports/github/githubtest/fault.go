@@ -52,7 +52,7 @@ func (s *Server) take(op string) (Fault, bool) {
 	return list[0], true
 }
 
-// discard is a response that nobody sees.
+// discard is a response that is lost.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }

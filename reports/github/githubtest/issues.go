@@ -42,7 +42,7 @@ func (s *Server) AddIssue(i Issue) int {
 	return i.Number
 }
 
-// CloseIssue lets somebody close an issue by hand.
+// CloseIssue closes an issue by hand.
 func (s *Server) CloseIssue(number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

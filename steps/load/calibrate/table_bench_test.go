@@ -151,7 +151,7 @@ func (t *table) steadyRows(short int) {
 
 func micros(m measuredRun) float64 { return float64(m.perToken()) / 1e3 }
 
-// within says whether an error is small, whatever its sign.
+// within reports whether an error is small, whatever its sign.
 func within(v, limit float64) bool { return v <= limit && v >= -limit }
 
 // vllmRow is the same load from `vllm bench serve`, whose start-up is taken off.

@@ -40,7 +40,7 @@ type answer struct {
 
 // The kinds of faults.
 const (
-	faultStopped     = "stopped"     // told to end
+	faultStopped     = "stopped"     // interrupted
 	faultDataset     = "dataset"     // a *dataset.InvalidError
 	faultUnsupported = "unsupported" // steps.ErrUnsupported
 )
@@ -110,9 +110,9 @@ func (a answer) write(folder string) (sum string, err error) {
 
 // How long a shared file system may take to show here what was written there.
 const (
-	answerWait  = 20 * time.Second
-	hurriedWait = time.Second // when the run was told to end
-	answerPoll  = 100 * time.Millisecond
+	answerWait    = 20 * time.Second
+	interruptWait = time.Second // when the run was interrupted
+	answerPoll    = 100 * time.Millisecond
 )
 
 // awaitAnswer reads the answer with a sum.

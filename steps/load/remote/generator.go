@@ -30,7 +30,7 @@ type Generator struct {
 	Grace time.Duration
 }
 
-// grace of a process that was told to end.
+// grace of a process that was asked to end.
 const grace = 2 * time.Second
 
 // Run does what [load.Run] does, and returns what it returns. When it returns, the process
@@ -40,12 +40,12 @@ func (g Generator) Run(ctx context.Context, name string, opt load.Options, log i
 	if err != nil {
 		return load.Result{}, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left there is for nobody
+	defer func() { _ = os.RemoveAll(folder) }() // nothing in it is needed any more
 	if ctx.Err() != nil {
 		return load.Result{}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
 	}
 	r := &run{opt: opt, folder: folder, ready: make(chan struct{}), tail: &tail{to: log}}
-	c.Stdout, c.Stderr = &listener{rest: r.tail, tell: r.hear}, r.tail
+	c.Stdout, c.Stderr = &messageReader{rest: r.tail, handle: r.receive}, r.tail
 	child, err := g.Spawner.Spawn(ctx, c)
 	if err != nil {
 		return load.Result{}, r.startFailed(ctx, err)
@@ -89,13 +89,13 @@ type run struct {
 	ready  chan struct{} // closed when the warm-up is over
 	tail   *tail
 
-	// Of the messages, which one goroutine hears until the child is done.
+	// Of the messages, which one goroutine receives until the child is done.
 	once  sync.Once
 	begun time.Time
 	sum   string
 }
 
-func (r *run) hear(m message) {
+func (r *run) receive(m message) {
 	switch {
 	case m.Moment == momentReady:
 		r.once.Do(func() { close(r.ready) })
@@ -125,7 +125,7 @@ func (r *run) letBegin(ctx context.Context, child steps.Child, cancel func(error
 		return
 	}
 	if err := child.Signal("USR1"); err != nil {
-		cancel(fmt.Errorf("it could not be told to begin: %w", err))
+		cancel(fmt.Errorf("it could not be started: %w", err))
 	}
 }
 
@@ -148,7 +148,7 @@ func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Res
 	if r.sum != "" {
 		wait := answerWait
 		if ctx.Err() != nil {
-			wait = hurriedWait
+			wait = interruptWait
 		}
 		a, missing = awaitAnswer(r.folder, r.sum, wait)
 	}

@@ -25,14 +25,14 @@ const (
 	momentDone     = "done"     // the result is written
 )
 
-// speaker writes messages. The first that cannot be written ends the run: nobody listens.
-type speaker struct {
-	mu   sync.Mutex
-	out  io.Writer
-	deaf func(error)
+// messageWriter writes messages. The first that cannot be written ends the run.
+type messageWriter struct {
+	mu     sync.Mutex
+	out    io.Writer
+	failed func(error)
 }
 
-func (s *speaker) say(m message) error {
+func (s *messageWriter) write(m message) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -40,25 +40,25 @@ func (s *speaker) say(m message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.out.Write(append(text, '\n')); err != nil {
-		s.deaf(err)
+		s.failed(err)
 		return err
 	}
 	return nil
 }
 
-// maxMessage bounds a line. What is longer is none of ours.
+// maxMessage bounds a line. What is longer is not one of ours.
 const maxMessage = 1 << 16
 
-// listener reads messages out of what a process writes. What else stands there, such as the
+// messageReader reads messages out of what a process writes. What else stands there, such as the
 // greeting of a login shell, goes to rest.
-type listener struct {
-	rest io.Writer
-	tell func(message)
-	line []byte
-	long bool // what is left of the line is no message
+type messageReader struct {
+	rest   io.Writer
+	handle func(message)
+	line   []byte
+	long   bool // what is left of the line is no message
 }
 
-func (l *listener) Write(p []byte) (int, error) {
+func (l *messageReader) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		part, after, whole := bytes.Cut(rest, []byte("\n"))
 		rest = after
@@ -70,7 +70,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *listener) take(part []byte) {
+func (l *messageReader) take(part []byte) {
 	if l.long || len(l.line)+len(part) > maxMessage {
 		l.spill()
 		l.long = true
@@ -80,16 +80,16 @@ func (l *listener) take(part []byte) {
 	l.line = append(l.line, part...)
 }
 
-func (l *listener) spill() {
+func (l *messageReader) spill() {
 	_, _ = l.rest.Write(l.line)
 	l.line = l.line[:0]
 }
 
-func (l *listener) end() {
+func (l *messageReader) end() {
 	var m message
 	if !l.long && json.Unmarshal(l.line, &m) == nil && m.Moment != "" {
 		l.line = l.line[:0]
-		l.tell(m)
+		l.handle(m)
 		return
 	}
 	l.spill()

@@ -297,7 +297,7 @@ func TestEnds(t *testing.T) {
 			return errors.Is(err, evicted)
 		}},
 		"never told to begin": {change: func(r *rig, _ *load.Options) { r.deaf = true }, want: func(_ load.Result, err error) bool {
-			return isLost(err, "it could not be told to begin: the controller is away")
+			return isLost(err, "it could not be started: the controller is away")
 		}},
 		"no such program": {change: func(r *rig, _ *load.Options) { r.Argv = []string{"/no/such/program"} }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "no such file")
@@ -368,7 +368,7 @@ func TestPropertyOrder(t *testing.T) {
 	})
 }
 
-// TestPropertyListener: however output is cut into pieces, messages are heard in order and
+// TestPropertyListener: however output is cut into pieces, messages are received in order and
 // every other byte is passed on.
 func TestPropertyListener(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -385,8 +385,8 @@ func TestPropertyListener(t *testing.T) {
 			out, rest = append(out, line...), append(rest, line...)
 		}
 		var noise bytes.Buffer
-		var heard []string
-		l := &listener{rest: &noise, tell: func(m message) { heard = append(heard, m.Sum) }}
+		var received []string
+		l := &messageReader{rest: &noise, handle: func(m message) { received = append(received, m.Sum) }}
 		for len(out) > 0 {
 			n := rapid.IntRange(1, len(out)).Draw(t, "piece")
 			if _, err := l.Write(out[:n]); err != nil {
@@ -394,8 +394,8 @@ func TestPropertyListener(t *testing.T) {
 			}
 			out = out[n:]
 		}
-		if !bytes.Equal(noise.Bytes(), rest) || !cmp.Equal(heard, want) {
-			t.Fatalf("heard %q, want %q; passed on %q, want %q", heard, want, noise.String(), rest)
+		if !bytes.Equal(noise.Bytes(), rest) || !cmp.Equal(received, want) {
+			t.Fatalf("received %q, want %q; passed on %q, want %q", received, want, noise.String(), rest)
 		}
 	})
 }
@@ -416,7 +416,7 @@ func FuzzListener(f *testing.F) {
 	f.Add([]byte("{\"load\":\"done\",\"sum\":\"ab\"}\n"))
 	f.Add([]byte("\x00{\n{}\n"))
 	f.Fuzz(func(_ *testing.T, text []byte) {
-		l := &listener{rest: io.Discard, tell: func(message) {}}
+		l := &messageReader{rest: io.Discard, handle: func(message) {}}
 		_, _ = l.Write(text) // it never fails
 	})
 }

@@ -38,24 +38,24 @@ func (w Worker) Work(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	speak := &speaker{out: w.Out, deaf: func(err error) { cancel(fmt.Errorf("nobody listens: %w", err)) }}
+	out := &messageWriter{out: w.Out, failed: func(err error) { cancel(fmt.Errorf("progress cannot be written: %w", err)) }}
 	var begun time.Time
 	opt.Begin = func(ctx context.Context) {
-		_ = speak.say(message{Moment: momentReady}) // deaf has ended the run
+		_ = out.write(message{Moment: momentReady}) // failed has ended the run
 		if err := w.await(ctx); err != nil {
 			cancel(err)
 			return
 		}
 		begun = time.Now()
-		_ = speak.say(message{Moment: momentBegun})
+		_ = out.write(message{Moment: momentBegun})
 	}
-	opt.Progress = func(p load.Progress) { _ = speak.say(message{Moment: momentProgress, Progress: &p}) }
+	opt.Progress = func(p load.Progress) { _ = out.write(message{Moment: momentProgress, Progress: &p}) }
 	got, err := load.Run(ctx, opt)
 	sum, failed := newAnswer(ctx, got, err, begun).write(w.Folder)
 	if failed != nil {
 		return failed
 	}
-	return speak.say(message{Moment: momentDone, Sum: sum})
+	return out.write(message{Moment: momentDone, Sum: sum})
 }
 
 // await returns once the run may begin.
@@ -68,6 +68,6 @@ func (w Worker) await(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-limit.C:
-		return errors.New("nobody let it begin within " + beginWait.String())
+		return errors.New("it was not started within " + beginWait.String())
 	}
 }
