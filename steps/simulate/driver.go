@@ -7,12 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // driver runs an engine against a clock and hands its tokens to the requests' streams.
 type driver struct {
-	clock Clock
+	clock clock.Clock
 	fail  Failures
 	log   *logger
 	stats *metrics
@@ -31,13 +33,13 @@ type driver struct {
 
 	// patience with what is still on its way when a step begins, and what was late all the same.
 	patience time.Duration
-	late     *lateness
+	late     *clock.Lateness
 
 	wake  chan struct{} // a request was submitted, or KV arrived
 	crash chan struct{} // closed when the engine dies
 	dying sync.Once
 	// kv moves KV between servers; nil for a server that stands alone.
-	kv *kvSide
+	kv *transfer.Side
 	// nodes are the others of a server that is spread; nil for one that is not.
 	nodes *nodes
 }
@@ -67,19 +69,19 @@ type stream struct {
 	ready  chan struct{}
 	failed error
 	// exchange of KV, nil for none; stored is closed when it is where it should go.
-	exchange *exchange
+	exchange *transfer.Exchange
 	stored   chan struct{}
 	storedAt time.Duration // once stored is closed
 }
 
-func newDriver(cfg model.Config, seed uint64, clock Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
+func newDriver(cfg model.Config, seed uint64, at clock.Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
 	engine, err := model.NewEngine(cfg, seed)
 	if err != nil {
 		return nil, err
 	}
 	return &driver{
-		clock: clock, fail: fail, log: log, stats: stats, engine: engine, frontend: cfg.Profile.Frontend, streams: make(map[int]*stream),
-		made: clock.Now(), patience: patienceOf(cfg, clock), late: newLateness(clock),
+		clock: at, fail: fail, log: log, stats: stats, engine: engine, frontend: cfg.Profile.Frontend, streams: make(map[int]*stream),
+		made: at.Now(), patience: clock.PatienceOf(cfg, at), late: clock.NewLateness(at),
 		drops: rand.New(rand.NewPCG(seed, 0x64726f70)), wake: make(chan struct{}, 1), crash: make(chan struct{}),
 	}, nil
 }
@@ -192,7 +194,7 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 // generate serves one prompt that came at the given time and calls each for every token,
 // in order, from the caller's goroutine. It stops at the first error of each, at the end of
 // ctx, or as an injected failure says.
-func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *exchange, each func(token) error) error {
+func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *transfer.Exchange, each func(token) error) error {
 	id, st, dropAt, dropErr, err := d.submit(at, prompt, output, x)
 	if err != nil {
 		return err
@@ -223,7 +225,7 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 			if err := each(t); err != nil {
 				return err
 			}
-			d.late.left(d.clock.Now() - t.at)
+			d.late.Left(d.clock.Now() - t.at)
 			if t.Last {
 				return nil
 			}
@@ -232,13 +234,13 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 }
 
 // submit hands a request to the engine, and draws whether and where it will be dropped.
-func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange) (id int, st *stream, dropAt int, dropErr, err error) {
+func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.Exchange) (id int, st *stream, dropAt int, dropErr, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id = d.accepted
 	request := model.Request{ID: id, Input: len(prompt), Output: output, IDs: prompt}
 	if x != nil {
-		request.Remote, request.Hold = x.from != nil, x.hold
+		request.Remote, request.Hold = x.From != nil, x.Hold
 	}
 	if err = d.engine.Submit(at, request); err != nil {
 		return 0, nil, 0, nil, err
@@ -257,7 +259,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *exchange)
 		}
 	}
 	if ready := at + d.frontend; ready <= d.begun {
-		d.late.miss(d.clock.Now() - ready - d.patience)
+		d.late.Miss(d.clock.Now() - ready - d.patience)
 	}
 	st = &stream{arrived: at, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
 	d.streams[id] = st

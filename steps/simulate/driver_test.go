@@ -7,33 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
-
-// jumpClock is at once wherever it is told to sleep to.
-type jumpClock struct {
-	mu  sync.Mutex
-	now time.Duration
-}
-
-func (c *jumpClock) Now() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *jumpClock) SleepUntil(ctx context.Context, t time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = max(c.now, t)
-	return ctx.Err()
-}
 
 // TestDriverKeepsModelTime: served live, a request gets its tokens at the same model
 // times as in a replay.
 func TestDriverKeepsModelTime(t *testing.T) {
 	const input, output, seed = 256, 32, 5
-	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{Settings: Settings{LaunchSeed: seed}, Clock: &jumpClock{}})
+	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{Settings: Settings{LaunchSeed: seed}, Clock: &clock.Free{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,5 +42,20 @@ func TestDriverKeepsModelTime(t *testing.T) {
 	}
 	if !slices.Equal(got, want[0].Tokens) {
 		t.Errorf("live %v\nreplay %v", got, want[0].Tokens)
+	}
+}
+
+// TestKVThatMissesItsStepIsLate: KV that a step has begun without did not keep the model's time.
+func TestKVThatMissesItsStepIsLate(t *testing.T) {
+	d, err := newDriver(testConfig(t), 1, &clock.Free{}, Failures{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.begun = 5 * time.Millisecond
+	for _, at := range []time.Duration{4 * time.Millisecond, 5 * time.Millisecond, 6 * time.Millisecond} {
+		d.arrived(at, 1, 0)
+	}
+	if n := d.late.Missed(); n != 1 {
+		t.Errorf("%d transfers missed their step, want 1", n)
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // startFetches begins the transfers that the engine made room for at the given time.
 func (d *driver) startFetches(at time.Duration, ids []int) {
 	for _, id := range ids {
-		d.kv.running.Go(func() { d.fetch(at, id) })
+		d.kv.Go(func() { d.fetch(at, id) })
 	}
 }
 
@@ -24,17 +26,16 @@ func (d *driver) fetch(at time.Duration, id int) {
 	if st == nil {
 		return // its client is gone, and so is the request
 	}
-	got, at, err := d.kv.fetch(d.kv.ctx, at, *st.exchange.from, missing)
+	got, at, err := d.kv.Fetch(at, *st.exchange.From, missing)
 	if err != nil {
 		at = d.clock.Now()
-		d.kv.counters.failedLoad()
 		d.log.loadFailed(d.kv, id, err)
-	} else if d.kv.plan.Exchange == kv.ByFile && got > 0 {
+	} else if d.kv.Part().Exchange == kv.ByFile && got > 0 {
 		d.log.core("INFO", "example_connector.py:177", "Inject KV cache of %d tokens to the paged memory", got)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err != nil && d.kv.plan.FailLoads {
+	if err != nil && d.kv.Part().FailLoads {
 		if d.streams[id] == st {
 			st.failed = err
 			delete(d.streams, id)
@@ -50,7 +51,7 @@ func (d *driver) fetch(at time.Duration, id int) {
 // since was put together without it. It needs the lock.
 func (d *driver) arrived(at time.Duration, id, tokens int) {
 	if at < d.begun {
-		d.late.miss(d.clock.Now() - at - d.patience)
+		d.late.Miss(d.clock.Now() - at - d.patience)
 	}
 	d.engine.Arrived(at, id, tokens)
 	d.signal()
@@ -68,12 +69,11 @@ func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, 
 		if st == nil {
 			continue
 		}
-		got, end, err := d.kv.fetch(d.kv.ctx, at, *st.exchange.from, missing)
+		got, end, err := d.kv.Fetch(at, *st.exchange.From, missing)
 		if ctx.Err() != nil {
 			return step, context.Cause(ctx)
 		}
 		if err != nil {
-			d.kv.counters.failedLoad()
 			d.log.core("ERROR", "kv_transfer_agent.py:74", "%v", err)
 			return step, errEngineDead
 		}
@@ -82,7 +82,7 @@ func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	after := d.engine.Fetched(step.Shift(at), tokens)
-	d.log.received(d.kv, after.PrefillTokens == step.PrefillTokens, "simple_connector.py:301")
+	d.kv.Received(after.PrefillTokens == step.PrefillTokens, "simple_connector.py:301")
 	return after, nil
 }
 
@@ -90,18 +90,18 @@ func (d *driver) fetchWithin(ctx context.Context, step model.Step) (model.Step, 
 // and a prefill step stands while transfers go on and ends when the buffer has room.
 func (d *driver) pass(ctx context.Context, step model.Step) (_ model.Step, err error) {
 	begun := step.Start
-	if d.kv == nil || d.kv.plan.Exchange != kv.LookupBuffer {
-		return step, d.late.early(d.clock, span{begun, step.End}).SleepUntil(ctx, step.End)
+	if d.kv == nil || d.kv.Part().Exchange != kv.LookupBuffer {
+		return step, d.late.Early(d.clock, clock.Span{Start: begun, End: step.End}).SleepUntil(ctx, step.End)
 	}
 	if len(step.Fetches) > 0 {
 		if step, err = d.fetchWithin(ctx, step); err != nil {
 			return step, err
 		}
 	}
-	if step, err = d.kv.steps.run(ctx, d.late.early(d.clock, span{begun, step.End}), step); err != nil {
+	if step, err = d.kv.RunStep(ctx, d.late.Early(d.clock, clock.Span{Start: begun, End: step.End}), step); err != nil {
 		return step, err
 	}
-	if d.kv.plan.Produces && len(step.Prompts) > 0 && d.kv.store.waitRoom(ctx, int(d.kv.plan.Buffer/d.kv.bytes(1))) {
+	if len(step.Prompts) > 0 && d.kv.WaitRoom(ctx) {
 		step.End = max(step.End, d.clock.Now())
 	}
 	return step, context.Cause(ctx)
@@ -119,19 +119,19 @@ type completed struct {
 func (d *driver) handOver(at time.Duration, list []completed) {
 	for _, c := range list {
 		x := c.st.exchange
-		key := x.key
-		if x.byBlocks {
-			key = blockKey(c.ev.Blocks)
+		key := x.Key
+		if x.ByBlocks {
+			key = transfer.BlockKey(c.ev.Blocks)
 		}
 		switch {
-		case x.save:
-			d.background(c, func() (time.Duration, error) { return d.kv.save(at, key, c.st.input) })
-		case x.pushTo != "":
-			d.background(c, func() (time.Duration, error) { return d.kv.put(at, x.pushTo, key, c.st.input) })
-		case x.hold:
-			d.kv.offer(at, key, c.st.input, c.id)
+		case x.Save:
+			d.background(c, func() (time.Duration, error) { return d.kv.Save(at, key, c.st.input) })
+		case x.PushTo != "":
+			d.background(c, func() (time.Duration, error) { return d.kv.Put(at, x.PushTo, key, c.st.input) })
+		case x.Hold:
+			d.kv.Offer(at, key, c.st.input, c.id)
 		case key != "":
-			d.kv.offer(at, key, c.st.input, -1)
+			d.kv.Offer(at, key, c.st.input, -1)
 		}
 	}
 }
@@ -139,10 +139,10 @@ func (d *driver) handOver(at time.Duration, list []completed) {
 // background writes KV somewhere; clients of connectors that wait for it wait for stored.
 func (d *driver) background(c completed, write func() (time.Duration, error)) {
 	c.st.stored = make(chan struct{})
-	d.kv.running.Go(func() {
+	d.kv.Go(func() {
 		defer close(c.st.stored)
 		at, err := write()
-		if err != nil && d.kv.ctx.Err() == nil {
+		if err != nil && !d.kv.Closing() {
 			d.log.core("ERROR", "kv_connector.py:140", "KV transfer of request %d failed: %v", c.id, err)
 		}
 		c.st.storedAt = at
@@ -152,7 +152,7 @@ func (d *driver) background(c completed, write func() (time.Duration, error)) {
 // waitStored waits for the KV of a complete request where its connector does, and returns
 // when it was stored, 0 where nothing is waited for.
 func (st *stream) waitStored(ctx context.Context) time.Duration {
-	if st.stored == nil || !st.exchange.pushWait && !st.exchange.save {
+	if st.stored == nil || !st.exchange.PushWait && !st.exchange.Save {
 		return 0
 	}
 	select {

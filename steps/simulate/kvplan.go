@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"errors"
-
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -16,28 +14,6 @@ func (l *launch) transfer() *kv.Part {
 	return &p
 }
 
-// linkOf the transfers of a server on a machine with these links.
-func linkOf(p *kv.Part, net model.Network) model.Link {
-	nics := len(p.Devices)
-	if nics == 0 && p.Exchange == kv.LookupBuffer {
-		nics = 1 // these releases take a single device unless told otherwise
-	}
-	return linkOver(net, p.Transport, nics)
-}
-
-// linkOver is the machine's link for a transport; nics bounds the RDMA ports, 0 means all.
-func linkOver(n model.Network, transport string, nics int) model.Link {
-	switch transport {
-	case kv.RDMA:
-		return n.RDMAPorts(nics)
-	case kv.NVLink:
-		return n.NVLink
-	case kv.Files:
-		return n.Disk
-	}
-	return n.TCP
-}
-
 // aside takes the load generator's share from the steps of a server that only decodes: in
 // a pair it is on another machine than the client and the router.
 func aside(h *model.Profile, p *kv.Part) {
@@ -45,5 +21,3 @@ func aside(h *model.Profile, p *kv.Part) {
 		h.KernelOverhead -= h.ClientOverhead
 	}
 }
-
-var errNoPeer = errors.New("no peer is known")

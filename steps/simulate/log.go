@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // logger writes lines in the engine's own format. It is safe for concurrent use.
@@ -27,7 +28,7 @@ type logger struct {
 	throughput float64
 	interval   time.Duration
 	idle       bool
-	kv         *kvSide // nil without a KV transfer
+	kv         *transfer.Side // nil without a KV transfer
 }
 
 func newLogger(w io.Writer, l *launch, pid int, now func() time.Time, interval time.Duration) *logger {

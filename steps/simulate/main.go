@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve
@@ -23,8 +24,10 @@ import (
 // status that the real server would have: 0 after an orderly end, 1 when it failed or
 // crashed, 2 for arguments that its parser refuses. If the parent process dies, it ends too.
 func (p Simulator) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
-	if kind, flags := serviceOf(args); kind != "" {
-		return runService(ctx, kind, flags, stdout)
+	if kind, flags := transfer.ServiceOf(args); kind != "" {
+		ctx, stop := endOf(ctx, false)
+		defer stop()
+		return transfer.RunService(ctx, kind, flags, stdout)
 	}
 	if r, ok := rayOf(args); ok && !r.head {
 		ctx, stop := endOf(ctx, false)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // nodePlan is the part of one process in a server that is spread over nodes.
@@ -60,7 +61,7 @@ func (l *launch) span(p nodePlan, env func(string) string) model.Span {
 	if n := l.config.Profile.Net; n.HCAs == 0 || env("NCCL_IB_DISABLE") == "1" || strings.EqualFold(env("NCCL_NET"), "socket") {
 		transport = kv.TCP
 	}
-	return model.Span{Nodes: p.nodes, TensorParallel: tensor, Link: linkOver(l.config.Profile.Net, transport, 0)}
+	return model.Span{Nodes: p.nodes, TensorParallel: tensor, Link: transfer.LinkOver(l.config.Profile.Net, transport, 0)}
 }
 
 // ray is a node of a Ray cluster.

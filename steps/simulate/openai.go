@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // routesOpenAI are the endpoints that both engines have.
@@ -25,7 +27,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 		"id": s.launch.served, "object": "model", "created": s.now().Unix(), "owned_by": s.launch.engine.name(),
 		"root": s.launch.model, "parent": nil, "max_model_len": s.launch.config.MaxModelLen,
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
 }
 
 // openaiRequest holds the fields of completions and chat that change what is simulated.
@@ -44,7 +46,7 @@ type openaiRequest struct {
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
 	} `json:"stream_options"`
 	KVTransferParams json.RawMessage `json:"kv_transfer_params"`
-	bootstrapFields
+	transfer.BootstrapFields
 }
 
 type chatMessage struct {
@@ -63,7 +65,7 @@ type generation struct {
 
 	stream, usage, continuous bool
 	// exchange of KV with another server, nil for none.
-	exchange *exchange
+	exchange *transfer.Exchange
 }
 
 // openai serves /v1/completions and /v1/chat/completions.
@@ -73,13 +75,13 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	}
 	at := s.arrival(r)
 	var req openaiRequest
-	if err := readJSON(r, &req); err != nil {
-		s.fail(w, badRequest("%v", err))
+	if err := wire.ReadJSON(r, &req); err != nil {
+		s.fail(w, wire.BadRequest("%v", err))
 		return
 	}
 	g, err := s.accept(req, chat)
 	if err == nil {
-		err = s.addExchange(g, kvRequest{params: req.KVTransferParams, id: r.Header.Get("X-Request-Id"), bootstrap: req.bootstrapFields, prompt: g.prompt})
+		err = s.addExchange(g, transfer.Request{Params: req.KVTransferParams, ID: r.Header.Get("X-Request-Id"), Bootstrap: req.BootstrapFields, Prompt: g.prompt})
 	}
 	if err != nil {
 		s.fail(w, err)
@@ -101,16 +103,16 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	}
 	s.stats.finish(g.finish)
 	s.stamp(w, last)
-	writeJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
+	wire.WriteJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
 }
 
 // accept checks a request and resolves its lengths.
 func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	if req.Model != "" && req.Model != s.launch.served {
-		return nil, apiError{status: http.StatusNotFound, kind: "NotFoundError", param: "model", message: fmt.Sprintf("The model `%s` does not exist.", req.Model)}
+		return nil, wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model", Message: fmt.Sprintf("The model `%s` does not exist.", req.Model)}
 	}
 	if req.N != nil && *req.N != 1 {
-		return nil, badRequest("the simulated server makes one answer for each request; send n=1")
+		return nil, wire.BadRequest("the simulated server makes one answer for each request; send n=1")
 	}
 	g := &generation{chat: chat, stream: req.Stream, usage: req.StreamOptions.IncludeUsage, continuous: req.StreamOptions.IncludeUsage && req.StreamOptions.ContinuousUsageStats}
 	var err error
@@ -142,15 +144,15 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 }
 
 // addExchange settles what the request does with KV beside computing.
-func (s *Server) addExchange(g *generation, r kvRequest) (err error) {
+func (s *Server) addExchange(g *generation, r transfer.Request) (err error) {
 	if s.kv == nil {
-		if len(r.params) > 0 && string(r.params) != "null" {
+		if len(r.Params) > 0 && string(r.Params) != "null" {
 			s.log.core("WARNING", "scheduler.py:120", "Got kv_transfer_params, but no KVConnector found. Disabling KVTransfer for this request.")
 		}
 		return nil
 	}
-	g.exchange, err = s.kv.exchangeFor(r)
-	if s.launch.engine.oneToken() && s.kv.plan.Produces {
+	g.exchange, err = s.kv.ExchangeFor(r)
+	if s.launch.engine.oneToken() && s.kv.Part().Produces {
 		g.output, g.finish = 1, "length" // the decode server makes the others
 	}
 	return err
@@ -161,13 +163,13 @@ func (s *Server) checkLengths(input, want int) error {
 	limit := s.launch.config.MaxModelLen
 	switch {
 	case input == 0:
-		return badRequest("The decoder prompt cannot be empty")
+		return wire.BadRequest("The decoder prompt cannot be empty")
 	case want < 1:
-		return badRequest("max_tokens must be at least 1, got %d.", want)
+		return wire.BadRequest("max_tokens must be at least 1, got %d.", want)
 	case input >= limit:
-		return badRequest("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.", limit, input)
+		return wire.BadRequest("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.", limit, input)
 	case input+want > limit:
-		return badRequest("'max_tokens' or 'max_completion_tokens' is too large: %d. This model's maximum context length is %d tokens and your request has %d input tokens (%d > %d - %d).", want, limit, input, want, limit, input)
+		return wire.BadRequest("'max_tokens' or 'max_completion_tokens' is too large: %d. This model's maximum context length is %d tokens and your request has %d input tokens (%d > %d - %d).", want, limit, input, want, limit, input)
 	}
 	return nil
 }
@@ -176,12 +178,12 @@ func (s *Server) checkLengths(input, want int) error {
 func promptIDs(raw json.RawMessage) ([]int, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
-		return nil, badRequest("the prompt is missing")
+		return nil, wire.BadRequest("the prompt is missing")
 	}
 	var text string
 	if raw[0] == '"' {
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, badRequest("the prompt is not valid: %v", err)
+			return nil, wire.BadRequest("the prompt is not valid: %v", err)
 		}
 		return model.Encode(text), nil
 	}
@@ -189,17 +191,17 @@ func promptIDs(raw json.RawMessage) ([]int, error) {
 	if err := json.Unmarshal(raw, &ids); err == nil {
 		for _, id := range ids {
 			if id < 0 {
-				return nil, badRequest("Token id %d is out of vocabulary", id)
+				return nil, wire.BadRequest("Token id %d is out of vocabulary", id)
 			}
 		}
 		return ids, nil
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, badRequest("the prompt must be text or token ids")
+		return nil, wire.BadRequest("the prompt must be text or token ids")
 	}
 	if len(list) != 1 {
-		return nil, badRequest("the simulated server takes one prompt for each request; this one has %d", len(list))
+		return nil, wire.BadRequest("the simulated server takes one prompt for each request; this one has %d", len(list))
 	}
 	return promptIDs(list[0])
 }
@@ -207,7 +209,7 @@ func promptIDs(raw json.RawMessage) ([]int, error) {
 // chatPrompt renders messages with a small template and encodes the text.
 func chatPrompt(messages []chatMessage) ([]int, error) {
 	if len(messages) == 0 {
-		return nil, badRequest("the messages are missing")
+		return nil, wire.BadRequest("the messages are missing")
 	}
 	var b strings.Builder
 	for _, m := range messages {
@@ -231,7 +233,7 @@ func messageText(raw json.RawMessage) (string, error) {
 		Text string `json:"text"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", badRequest("the content of a message must be text or a list of parts")
+		return "", wire.BadRequest("the content of a message must be text or a list of parts")
 	}
 	for _, p := range parts {
 		text += p.Text
@@ -240,23 +242,23 @@ func messageText(raw json.RawMessage) (string, error) {
 }
 
 // interrupted ends a request that its client, a dead engine or an injected failure cut.
-func (s *Server) interrupted(w http.ResponseWriter, ev *events, err error) {
+func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) {
 	s.stats.finish("abort")
 	if errors.Is(err, errInStream) {
-		failure := apiError{status: http.StatusInternalServerError, kind: "InternalServerError", message: "EngineCore encountered an issue. See stack trace (above) for the root cause."}
-		if ev == nil || !ev.started {
+		failure := wire.Error{Status: http.StatusInternalServerError, Kind: "InternalServerError", Message: "EngineCore encountered an issue. See stack trace (above) for the root cause."}
+		if ev == nil || !ev.Started {
 			s.fail(w, failure)
 			return
 		}
-		_ = ev.send(map[string]any{"error": nestedError{Message: failure.message, Type: failure.kind, Code: failure.status}})
-		ev.done()
+		_ = ev.Send(map[string]any{"error": nestedError{Message: failure.Message, Type: failure.Kind, Code: failure.Status}})
+		ev.Done()
 		return
 	}
-	if errors.Is(err, errLoad) {
-		err = apiError{status: 500, kind: "InternalServerError", message: s.launch.engine.loadError(err)}
+	if errors.Is(err, transfer.ErrLoad) {
+		err = wire.Error{Status: 500, Kind: "InternalServerError", Message: s.launch.engine.loadError(err)}
 	}
-	var refused apiError
-	if (ev == nil || !ev.started) && (errors.As(err, &refused) || errors.Is(err, model.ErrTooLong)) {
+	var refused wire.Error
+	if (ev == nil || !ev.Started) && (errors.As(err, &refused) || errors.Is(err, model.ErrTooLong)) {
 		s.fail(w, err)
 		return
 	}
@@ -273,8 +275,8 @@ type tokenizeRequest struct {
 // tokenize answers /tokenize, which takes a list of prompts with some engines.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var req tokenizeRequest
-	if err := readJSON(r, &req); err != nil {
-		s.fail(w, badRequest("%v", err))
+	if err := wire.ReadJSON(r, &req); err != nil {
+		s.fail(w, wire.BadRequest("%v", err))
 		return
 	}
 	limit := s.launch.config.MaxModelLen
@@ -284,7 +286,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 			tokens[i] = model.Encode(p)
 			counts[i] = len(tokens[i])
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": limit})
+		wire.WriteJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": limit})
 		return
 	}
 	ids, err := chatPrompt(req.Messages)
@@ -295,16 +297,16 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, s.launch.engine.tokens(req, ids, limit))
+	wire.WriteJSON(w, http.StatusOK, s.launch.engine.tokens(req, ids, limit))
 }
 
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Tokens []int `json:"tokens"`
 	}
-	if err := readJSON(r, &req); err != nil {
-		s.fail(w, badRequest("%v", err))
+	if err := wire.ReadJSON(r, &req); err != nil {
+		s.fail(w, wire.BadRequest("%v", err))
 		return
 	}
-	writeJSON(w, http.StatusOK, s.launch.engine.text(model.Decode(req.Tokens)))
+	wire.WriteJSON(w, http.StatusOK, s.launch.engine.text(model.Decode(req.Tokens)))
 }

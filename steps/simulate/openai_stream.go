@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // The shapes of the answers, in vLLM's order of fields.
@@ -88,10 +89,10 @@ func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 // answerParams is kv_transfer_params of an answer, nil for none.
 func (s *Server) answerParams(g *generation, last token) any {
 	switch {
-	case g.exchange == nil || !g.exchange.tells:
+	case g.exchange == nil || !g.exchange.Tells:
 		return nil
 	case last.Blocks != nil:
-		return s.kv.params(g.id, last.Blocks)
+		return s.kv.Params(g.id, last.Blocks)
 	}
 	return map[string]any{"first_tok": last.Token} // LMCache's
 }
@@ -100,16 +101,16 @@ func (s *Server) answerParams(g *generation, last token) any {
 func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Duration, g *generation) {
 	g.id = s.answerID(g.chat)
 	created := s.now().Unix()
-	ev := newEvents(w)
+	ev := wire.NewEvents(w)
 	produced, cached := 0, 0
 	err := s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
 		produced, cached = t.Index+1, t.Cached
 		if g.chat && t.Index == 0 {
-			if err := ev.send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {
+			if err := ev.Send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {
 				return err
 			}
 		}
-		return ev.send(s.tokenChunk(g, created, t))
+		return ev.Send(s.tokenChunk(g, created, t))
 	})
 	if err != nil {
 		s.interrupted(w, ev, err)
@@ -117,9 +118,9 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Du
 	}
 	s.stats.finish(g.finish)
 	if g.usage {
-		_ = ev.send(s.usageChunk(g, created, s.usageOf(g, produced, cached)))
+		_ = ev.Send(s.usageChunk(g, created, s.usageOf(g, produced, cached)))
 	}
-	ev.done()
+	ev.Done()
 }
 
 // tokenChunk is the event of one token.

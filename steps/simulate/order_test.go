@@ -4,14 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
+
+const ms = time.Millisecond
 
 // TestRequestsAreServedAsTheyCame: of requests that are heard of in another order than
 // they came in, the first that came is the first served, and KV that is heard of before it
 // is there waits until it is.
 func TestRequestsAreServedAsTheyCame(t *testing.T) {
-	server, err := NewServer([]string{"vllm", "serve", "m", "--max-num-seqs", "1"}, Options{Clock: &jumpClock{}})
+	server, err := NewServer([]string{"vllm", "serve", "m", "--max-num-seqs", "1"}, Options{Clock: &clock.Free{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +44,7 @@ func TestRequestsAreServedAsTheyCame(t *testing.T) {
 }
 
 func TestKVThatIsOnItsWayIsWaitedFor(t *testing.T) {
-	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{Clock: &jumpClock{}})
+	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{Clock: &clock.Free{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 func pairConfig(t *testing.T, version string, flags ...string) model.Config {
@@ -34,7 +35,7 @@ func TestPairOverLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	net := profile.Net
-	links := []model.Link{net.NVLink, linkOver(net, kv.RDMA, 2), linkOver(net, kv.RDMA, 1), net.TCP}
+	links := []model.Link{net.NVLink, transfer.LinkOver(net, kv.RDMA, 2), transfer.LinkOver(net, kv.RDMA, 1), net.TCP}
 	for _, blocking := range []bool{false, true} {
 		arrivals := evenArrivals(200, 1024, 32, 55*time.Millisecond)
 		c := pairConfig(t, "0.6.4")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // member is one server of a pair, running in the test's process behind a real socket.
@@ -176,7 +177,7 @@ func routeMooncake(bootstrap string) testRouter {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		var engines map[string]bootstrapEntry
+		var engines map[string]transfer.BootstrapEntry
 		if err := json.NewDecoder(resp.Body).Decode(&engines); err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +367,7 @@ func waitIdle(t *testing.T, m *member) {
 	m.server.driver.mu.Lock()
 	held := m.server.driver.engine.Stats().Held
 	m.server.driver.mu.Unlock()
-	if held > 0 && m.server.kv.plan.Exchange != kv.ByFile {
+	if held > 0 && m.server.kv.Part().Exchange != kv.ByFile {
 		t.Errorf("%d requests hold their blocks after their transfer", held)
 	}
 }

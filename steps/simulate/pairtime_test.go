@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // TestPairKeepsModelTime: two servers behind real sockets, driven by the stamps that a
@@ -55,10 +57,10 @@ func TestPairKeepsModelTime(t *testing.T) {
 func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []time.Duration, missed int) {
 	t.Helper()
 	const requests, output, seed = 10, 4, 5
-	clock := NewWallClock(0.2) // five times slower than real servers, so that there is time to wait for messages
+	clock := clock.NewWall(0.2) // five times slower than real servers, so that there is time to wait for messages
 	prefill := startInTime(t, c.p, clock, seed)
 	decode := startInTime(t, c.d, clock, seed+1)
-	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: linkOf(decode.server.launch.kv, decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
+	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: transfer.LinkOf(decode.server.launch.kv, decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
 
 	var arrivals []model.Arrival
 	begin := clock.Now() + 20*time.Millisecond
@@ -79,16 +81,13 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	}
 	clients.Wait()
 	for _, m := range []*member{prefill, decode} {
-		l := m.server.driver.late
-		l.mu.Lock()
-		missed += l.missed
-		l.mu.Unlock()
+		missed += m.server.driver.late.Missed()
 	}
 	return want, got, missed
 }
 
 // startInTime starts a member of a pair of A10s on a clock.
-func startInTime(t *testing.T, spec memberSpec, clock Clock, seed uint64) *member {
+func startInTime(t *testing.T, spec memberSpec, clock clock.Clock, seed uint64) *member {
 	t.Helper()
 	argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "--host", "127.0.0.1"}, spec.args...)
 	if !slices.Contains(argv, "--max-model-len") {
@@ -119,22 +118,22 @@ func startInTime(t *testing.T, spec memberSpec, clock Clock, seed uint64) *membe
 
 // throughPair does as the router does, a little ahead of time: the stamp says when the
 // request comes. It returns when the answer was complete.
-func throughPair(t *testing.T, clock Clock, prefill, decode string, a model.Arrival, c pairCase) time.Duration {
+func throughPair(t *testing.T, shared clock.Clock, prefill, decode string, a model.Arrival, c pairCase) time.Duration {
 	t.Helper()
 	// Not at once: who waits for a request does not look for an earlier one meanwhile.
-	if err := clock.SleepUntil(t.Context(), a.At-10*time.Millisecond); err != nil {
+	if err := shared.SleepUntil(t.Context(), a.At-10*time.Millisecond); err != nil {
 		t.Error(err)
 	}
 	ask, hand := map[string]any{}, map[string]any{}
 	if c.name == "NixlConnector" {
 		ask["kv_transfer_params"] = map[string]any{"do_remote_decode": true, "do_remote_prefill": false}
 	}
-	answer, at := postStamped(t, prefill, format(clock, a.At), completion(a.Prompt, 1, ask))
+	answer, at := postStamped(t, prefill, clock.Format(shared, a.At), completion(a.Prompt, 1, ask))
 	if params := answer["kv_transfer_params"]; params != nil {
 		hand["kv_transfer_params"] = params
 	}
 	_, at = postStamped(t, decode, at, completion(a.Prompt, a.Output, hand))
-	done, ok := parse(clock, at)
+	done, ok := clock.Parse(shared, at)
 	if !ok {
 		t.Errorf("the answer is stamped %q", at)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // seedCell is one published block: a backend under a workload, with its figures in milliseconds.
@@ -56,14 +57,14 @@ func seedBackends(t *testing.T) map[string]seedBackend {
 		"whole":   Model{Config: seedServer(t, nil).config}.Replay,
 		"chunked": Model{Config: seedServer(t, nil, "--enable-chunked-prefill").config}.Replay,
 	}
-	for name, transfer := range map[string]string{
+	for name, protocol := range map[string]string{
 		"rdma": `"protocol":"rdma","device_name":"erdma_0"`, "rdma2": `"protocol":"rdma","device_name":"erdma_0,erdma_1"`, "tcp": `"protocol":"tcp","device_name":""`,
 	} {
-		path := writeTemp(t, "mooncake.json", `{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",`+transfer+`}`)
+		path := writeTemp(t, "mooncake.json", `{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",`+protocol+`}`)
 		env := map[string]string{"MOONCAKE_CONFIG_PATH": path}
 		prefill := seedServer(t, env, kvFlag("MooncakeConnector", "producer", `,"kv_rank":0,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
 		decode := seedServer(t, env, kvFlag("MooncakeConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
-		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: linkOf(decode.kv, decode.config.Profile.Net), Hop: decode.config.Profile.Hop}
+		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: transfer.LinkOf(decode.kv, decode.config.Profile.Net), Hop: decode.config.Profile.Hop}
 		all[name] = p.Replay
 	}
 	return all

@@ -10,18 +10,21 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // Server is a simulated engine behind HTTP: a driver and the routes of its engine.
 type Server struct {
 	launch *launch
-	clock  Clock
+	clock  clock.Clock
 	log    *logger
 	stats  *metrics
 	driver *driver
-	kv     *kvSide
+	kv     *transfer.Side
 	nodes  *nodes
 	now    func() time.Time
 	pid    int
@@ -35,7 +38,7 @@ type Options struct {
 	// Log receives the engine's lines; nil discards them.
 	Log io.Writer
 	// Clock of the model; nil means a wall clock with the settings' time scale.
-	Clock Clock
+	Clock clock.Clock
 	// Now is the wall time that log lines show; nil means time.Now.
 	Now func() time.Time
 	// PID that log lines show.
@@ -63,7 +66,7 @@ func newServer(l *launch, opt Options) (*Server, error) {
 		opt.Now = time.Now
 	}
 	if opt.Clock == nil {
-		opt.Clock = NewWallClock(l.settings.timeScale())
+		opt.Clock = clock.NewWall(l.settings.timeScale())
 	}
 	interval := 10 * time.Second
 	if v, err := time.ParseDuration(opt.Env("VLLM_LOG_STATS_INTERVAL") + "s"); err == nil && v > 0 {
@@ -87,10 +90,13 @@ func (s *Server) Open() error {
 	if l.kv == nil || l.kv.Exchange == kv.NoExchange {
 		return nil
 	}
-	k := newKVSide(l, s.clock, s.log, s.engineID())
-	k.release, k.die, k.late = d.release, d.die, d.late
-	k.settled = d.patience * 5 / 4
-	if err := k.open(); err != nil {
+	k, err := transfer.Open(transfer.Options{
+		Part: l.transfer(), Config: l.config, EngineID: s.engineID(), Clock: s.clock, TimeScale: l.settings.timeScale(), Log: s.log, Late: d.late,
+		Compat:    fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, l.config.BlockSize, l.config.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto")),
+		Settled:   d.patience * 5 / 4,
+		Recompute: l.fail.Recompute, HandshakeFail: l.fail.HandshakeFail, PeerDies: l.fail.PeerDies, Release: d.release, Die: d.die,
+	})
+	if err != nil {
 		return err
 	}
 	d.kv, s.kv, s.log.kv = k, k, k
@@ -106,7 +112,7 @@ func (s *Server) engineID() string {
 // Close disconnects the peers.
 func (s *Server) Close() {
 	if s.kv != nil {
-		s.kv.close()
+		s.kv.Close()
 	}
 }
 
@@ -144,7 +150,7 @@ func (s *Server) run(ctx context.Context) int {
 		return 1
 	}
 	defer s.Close()
-	if err := s.kv.meet(ctx); err != nil {
+	if err := s.kv.Meet(ctx); err != nil {
 		if ctx.Err() != nil {
 			return 0
 		}
@@ -185,7 +191,7 @@ func (s *Server) run(ctx context.Context) int {
 
 // arrival is when a request came: now, or as it is stamped and a hop later.
 func (s *Server) arrival(r *http.Request) time.Duration {
-	at, ok := parse(s.clock, r.Header.Get(stamp.Header))
+	at, ok := clock.Parse(s.clock, r.Header.Get(stamp.Header))
 	if ok {
 		at += s.launch.config.Profile.Hop
 	}
@@ -197,7 +203,7 @@ func (s *Server) stamp(w http.ResponseWriter, last token) {
 	if s.kv == nil {
 		return
 	}
-	if at := format(s.clock, last.at); at != "" {
+	if at := clock.Format(s.clock, last.at); at != "" {
 		w.Header().Set(stamp.Header, at)
 	}
 }
@@ -218,7 +224,7 @@ func (s *Server) access(next http.Handler) http.Handler {
 			return
 		}
 		if !s.authorized(r) {
-			writeJSON(status, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
+			wire.WriteJSON(status, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
 			return
 		}
 		next.ServeHTTP(status, r)

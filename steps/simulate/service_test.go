@@ -48,7 +48,7 @@ func TestServices(t *testing.T) {
 		{"GET", metadata + "?key=a/b", "", 200, `{"x":1}`},
 		{"DELETE", metadata + "?key=a/b", "", 200, "deleted"},
 		{"DELETE", metadata + "?key=a/b", "", 404, "not found"},
-		{"PUT", metadata + "?key=big", strings.Repeat("x", maxValue+1), 413, "cannot be stored"},
+		{"PUT", metadata + "?key=big", strings.Repeat("x", 1<<20+1), 413, "cannot be stored"},
 		{"GET", "http://127.0.0.1:" + port[2] + "/health", "", 200, "OK"},
 		{"GET", "http://127.0.0.1:" + port[2] + "/metrics", "", 200, "master_key_count 0"},
 	} {

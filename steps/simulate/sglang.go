@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/prom"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // sglang is SGLang 0.5.
@@ -142,7 +146,7 @@ func (sglang) routes(s *Server, mux *http.ServeMux) {
 	}
 	for _, path := range []string{"GET /model_info", "GET /get_model_info"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			writeJSON(w, http.StatusOK, map[string]any{"model_path": s.launch.model, "tokenizer_path": s.launch.model, "is_generation": true, "weight_version": "default"})
+			wire.WriteJSON(w, http.StatusOK, map[string]any{"model_path": s.launch.model, "tokenizer_path": s.launch.model, "is_generation": true, "weight_version": "default"})
 		})
 	}
 	mux.HandleFunc("POST /v1/tokenize", s.tokenize)
@@ -177,7 +181,7 @@ func (s *Server) flushCache(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	l, c := s.launch, s.launch.config
-	writeJSON(w, http.StatusOK, map[string]any{
+	wire.WriteJSON(w, http.StatusOK, map[string]any{
 		"model_path": l.model, "served_model_name": l.served, "version": l.version, "context_length": c.MaxModelLen,
 		"tp_size": c.GPUs, "chunked_prefill_size": c.Budget, "max_running_requests": c.MaxSeqs, "enable_mixed_chunk": c.Mixed,
 		"disable_radix_cache": !c.PrefixCache, "disable_cuda_graph": l.eager, "max_total_num_tokens": c.KVTokens(),
@@ -264,53 +268,51 @@ func (sglang) transfer(l *launch, env func(string) string) error {
 }
 
 // writeSGLang writes SGLang's names (0.5, --enable-metrics).
-func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput float64, late *lateness, kv *kvSide) error {
+func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput float64, late *clock.Lateness, kv *transfer.Side) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind := l.args.str("--disaggregation-mode", "null")
 	if kind == "null" {
 		kind = "unified"
 	}
-	x := &exposition{w: w, labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
-	x.value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
-	x.value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
-	x.value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)
-	x.value("sglang:num_used_tokens", "The number of used tokens.", "gauge", st.KVUsage*float64(l.config.KVTokens()))
-	x.value("sglang:gen_throughput", "The generation throughput (token/s).", "gauge", throughput)
-	x.value("sglang:cache_hit_rate", "The prefix cache hit rate.", "gauge", hitRate(st))
-	x.value("sglang:num_retracted_reqs", "The number of retracted requests.", "gauge", float64(st.Preemptions))
-	x.value("sglang:max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", "gauge", float64(l.config.KVTokens()))
-	x.labels = fmt.Sprintf("model_name=%q", l.served)
-	x.value("sglang:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
-	x.value("sglang:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
-	x.value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.n))
-	x.histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
-	x.histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
-	x.histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
+	x := &prom.Writer{W: w, Labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
+	x.Value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
+	x.Value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
+	x.Value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)
+	x.Value("sglang:num_used_tokens", "The number of used tokens.", "gauge", st.KVUsage*float64(l.config.KVTokens()))
+	x.Value("sglang:gen_throughput", "The generation throughput (token/s).", "gauge", throughput)
+	x.Value("sglang:cache_hit_rate", "The prefix cache hit rate.", "gauge", hitRate(st))
+	x.Value("sglang:num_retracted_reqs", "The number of retracted requests.", "gauge", float64(st.Preemptions))
+	x.Value("sglang:max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", "gauge", float64(l.config.KVTokens()))
+	x.Labels = fmt.Sprintf("model_name=%q", l.served)
+	x.Value("sglang:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
+	x.Value("sglang:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
+	x.Value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.N))
+	x.Histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
+	x.Histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
+	x.Histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
 	if kv != nil {
-		kv.writeSGLang(x)
+		writeTransfersSGLang(x, kv)
 	}
-	late.write(x)
-	return x.err
+	late.Write(x)
+	return x.Err
 }
 
-// writeSGLang writes SGLang's metrics of a disaggregated server.
-func (k *kvSide) writeSGLang(x *exposition) {
-	c := k.counters
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// writeTransfersSGLang writes SGLang's metrics of a disaggregated server.
+func writeTransfersSGLang(x *prom.Writer, k *transfer.Side) {
+	n, bytes, seconds, failed := k.Totals()
 	speed, latency, total := 0.0, 0.0, 0.0
-	if c.seconds.n > 0 {
-		latency, total = 1e3*c.seconds.sum/float64(c.seconds.n), c.bytes.sum/(1<<20)
+	if n > 0 {
+		latency, total = 1e3*seconds/float64(n), bytes/(1<<20)
 	}
-	if c.seconds.sum > 0 {
-		speed = c.bytes.sum / c.seconds.sum / (1 << 30)
+	if seconds > 0 {
+		speed = bytes / seconds / (1 << 30)
 	}
-	x.value("sglang:kv_transfer_speed_gb_s", "The transfer speed of the KV cache in GB/s.", "gauge", speed)
-	x.value("sglang:kv_transfer_latency_ms", "The transfer latency of the KV cache in ms.", "gauge", latency)
-	x.value("sglang:kv_transfer_total_mb", "The total size of KV cache transferred in MB.", "gauge", total)
-	x.value("sglang:num_transfer_failed_reqs_total", "The number of transfer failed requests.", "counter", float64(c.failed+c.lost))
-	x.value("sglang:num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", "counter", 0)
+	x.Value("sglang:kv_transfer_speed_gb_s", "The transfer speed of the KV cache in GB/s.", "gauge", speed)
+	x.Value("sglang:kv_transfer_latency_ms", "The transfer latency of the KV cache in ms.", "gauge", latency)
+	x.Value("sglang:kv_transfer_total_mb", "The total size of KV cache transferred in MB.", "gauge", total)
+	x.Value("sglang:num_transfer_failed_reqs_total", "The number of transfer failed requests.", "counter", float64(failed))
+	x.Value("sglang:num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", "counter", 0)
 }
 
 // decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.

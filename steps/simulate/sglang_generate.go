@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // generateRequest is the part of SGLang's GenerateReqInput that changes what is simulated.
@@ -19,7 +21,7 @@ type generateRequest struct {
 		IgnoreEOS    bool `json:"ignore_eos"`
 	} `json:"sampling_params"`
 	Stream bool `json:"stream"`
-	bootstrapFields
+	transfer.BootstrapFields
 }
 
 type generateBody struct {
@@ -56,9 +58,9 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.id = fmt.Sprintf("%032x", s.driver.nextAnswer())
-	var ev *events
+	var ev *wire.Events
 	if g.stream {
-		ev = newEvents(w)
+		ev = wire.NewEvents(w)
 	}
 	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
 	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
@@ -66,17 +68,17 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 		if ev == nil {
 			return nil
 		}
-		return ev.send(body)
+		return ev.Send(body)
 	})
 	switch {
 	case err != nil:
 		s.interrupted(w, ev, err)
 	case ev != nil:
 		s.stats.finish(g.finish)
-		ev.done()
+		ev.Done()
 	default:
 		s.stats.finish(g.finish)
-		writeJSON(w, http.StatusOK, body)
+		wire.WriteJSON(w, http.StatusOK, body)
 	}
 }
 
@@ -97,8 +99,8 @@ func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
 
 func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	var req generateRequest
-	if err := readJSON(r, &req); err != nil {
-		return nil, badRequest("%v", err)
+	if err := wire.ReadJSON(r, &req); err != nil {
+		return nil, wire.BadRequest("%v", err)
 	}
 	raw := req.InputIDs
 	if len(raw) == 0 {
@@ -117,10 +119,10 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	}
 	g := &generation{prompt: prompt, stream: req.Stream}
 	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
-	return g, s.addExchange(g, kvRequest{bootstrap: req.bootstrapFields, prompt: prompt})
+	return g, s.addExchange(g, transfer.Request{Bootstrap: req.BootstrapFields, Prompt: prompt})
 }
 
 // failGenerate prints an error as /generate does: nested, without a type of its own.
 func (s *Server) failGenerate(w http.ResponseWriter, err error) {
-	writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]string{"message": err.Error()}})
+	wire.WriteJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]string{"message": err.Error()}})
 }

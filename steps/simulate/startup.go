@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // errStart ends a launch that failed with the engine's own lines already written.
@@ -126,4 +128,19 @@ func (s *Server) uvicornStopped() {
 func usage(e engine, argv []string, cause usageError) string {
 	program, summary := e.usage(argv, cause)
 	return fmt.Sprintf("usage: %s\n%s: error: %s\n", summary, program, cause.text)
+}
+
+// openFailed writes why a server that had its memory could not begin to serve.
+func (s *Server) openFailed(err error) {
+	g, l := s.log, s.launch
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		g.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
+	case errors.Is(err, transfer.ErrRendezvous):
+		g.core("ERROR", "core.py:708", "%v", err)
+	case l.engine.openFailed(s, err):
+	default:
+		g.core("ERROR", "core.py:708", "ValueError: %v", err)
+	}
+	l.engine.coreFailed(s)
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // Virtual is a server's part in a fleet, from the command line that would start it.
@@ -60,7 +62,7 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 		return nil, err
 	}
 	l.part = nodePlan{} // nobody is waited for: what the nodes cost is in the model
-	clock := &freeClock{}
+	clock := &clock.Free{}
 	s, err := newServer(l, Options{Settings: settings, Env: env, Log: log, Clock: clock})
 	if err != nil {
 		return nil, err
@@ -69,25 +71,15 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 		return nil, &StartError{1}
 	}
 	l.engine.serving(s, s.address())
-	return &Virtual{Node: l.node(), Startup: clock.now, launch: l}, nil
+	return &Virtual{Node: l.node(), Startup: clock.Now(), launch: l}, nil
 }
 
 // IsService says whether a command line starts a service that the simulator plays, such as
 // etcd, or a process beside the first of a server on several nodes. In virtual time it has
 // nothing to do.
 func IsService(argv []string) bool {
-	kind, _ := serviceOf(argv)
+	kind, _ := transfer.ServiceOf(argv)
 	return kind != "" || beside(argv)
-}
-
-// freeClock lets time go by at no cost.
-type freeClock struct{ now time.Duration }
-
-func (c *freeClock) Now() time.Duration { return c.now }
-
-func (c *freeClock) SleepUntil(ctx context.Context, t time.Duration) error {
-	c.now = max(c.now, t)
-	return ctx.Err()
 }
 
 // virtual says which failures need what a virtual server does not have: time in which
@@ -121,7 +113,7 @@ func (l *launch) node() model.Node {
 		return n
 	}
 	p := l.transfer()
-	n.Transfer = model.Transfer{Way: wayOf(p), Link: linkOf(p, l.config.Profile.Net), Recompute: l.fail.Recompute}
+	n.Transfer = model.Transfer{Way: wayOf(p), Link: transfer.LinkOf(p, l.config.Profile.Net), Recompute: l.fail.Recompute}
 	return n
 }
 

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/prom"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // vllm is vLLM of 0.6 and later. Before V1 (0.8) names of metrics, log lines and error bodies
@@ -208,7 +211,7 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", ok)
 	mux.HandleFunc("/ping", ok)
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
+		wire.WriteJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		st := s.driver.snapshot()
@@ -219,10 +222,10 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 		return
 	}
 	mux.HandleFunc("POST /reset_prefix_cache", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]bool{"success": s.driver.resetPrefixCache()})
+		wire.WriteJSON(w, http.StatusOK, map[string]bool{"success": s.driver.resetPrefixCache()})
 	})
 	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]any{"vllm_config": s.resolvedVLLM()})
+		wire.WriteJSON(w, http.StatusOK, map[string]any{"vllm_config": s.resolvedVLLM()})
 	})
 }
 
@@ -320,85 +323,69 @@ func (vllm) memory(l *launch, c *model.Config) {
 }
 
 // writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
-func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *lateness, kv *kvSide) error {
+func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.Lateness, kv *transfer.Side) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := &exposition{w: w, labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
+	x := &prom.Writer{W: w, Labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
 	if legacy(l) {
-		x.labels = fmt.Sprintf("model_name=%q", l.served)
+		x.Labels = fmt.Sprintf("model_name=%q", l.served)
 	}
-	x.value("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge", float64(st.Running))
-	x.value("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge", float64(st.Waiting))
+	x.Value("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge", float64(st.Running))
+	x.Value("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge", float64(st.Waiting))
 	if legacy(l) {
-		x.value("vllm:gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
-		x.value("vllm:gpu_prefix_cache_hit_rate", "GPU prefix cache block hit rate.", "gauge", hitRate(st))
+		x.Value("vllm:gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
+		x.Value("vllm:gpu_prefix_cache_hit_rate", "GPU prefix cache block hit rate.", "gauge", hitRate(st))
 	} else {
-		x.value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
-		x.value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
-		x.value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
+		x.Value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
+		x.Value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
+		x.Value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
 	}
-	x.value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
-	x.value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
-	x.value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
-	x.head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
+	x.Value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
+	x.Value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
+	x.Value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
+	x.Head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
 	for _, reason := range m.finishedOrder {
-		x.printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.labels, reason, formatFloat(float64(m.finished[reason])))
+		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
 	}
-	x.histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
+	x.Histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
 	if compareVersions(l.version, "0.11") < 0 {
-		x.histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.", m.itl)
+		x.Histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.", m.itl)
 	} else {
-		x.histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
+		x.Histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	}
-	x.histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
+	x.Histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
 	if compareVersions(l.version, "0.15") >= 0 {
 		writeSources(x, st)
 	}
 	if kv != nil {
-		kv.writeVLLM(x, st)
+		writeTransfersVLLM(x, l, kv, st)
 	}
-	late.write(x)
-	return x.err
+	late.Write(x)
+	return x.Err
 }
 
-// writeVLLM writes the metrics that vLLM adds for a connector.
-func (k *kvSide) writeVLLM(x *exposition, st model.Stats) {
-	c, version := k.counters, k.launch.version
-	if legacy(k.launch) {
+// writeTransfersVLLM writes the metrics that vLLM adds for a connector.
+func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.Stats) {
+	if legacy(l) {
 		return
 	}
-	x.value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
-	x.value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
-	if compareVersions(version, "0.12") < 0 {
-		return // transfers are told by the periodic line alone
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range k.plan.Play.Metrics {
-		if m.Role == steps.RoleProducer && !k.plan.Produces || m.Role == steps.RoleConsumer && !k.plan.Consumes {
-			continue
-		}
-		switch m.Of {
-		case kv.TransferSeconds:
-			x.histogram(m.Name, m.Help, c.seconds)
-		case kv.TransferSizes:
-			x.histogram(m.Name, m.Help, c.bytes)
-		default:
-			x.value(m.Name, m.Help, "counter", c.total(m.Of))
-		}
+	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
+	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
+	if compareVersions(l.version, "0.12") >= 0 { // before, transfers are told by the periodic line alone
+		k.WriteMetrics(x)
 	}
 }
 
 // writeSources writes where prompt tokens came from.
-func writeSources(x *exposition, st model.Stats) {
+func writeSources(x *prom.Writer, st model.Stats) {
 	const name = "vllm:prompt_tokens_by_source_total"
-	x.head(name, "Number of prompt tokens by source.", "counter")
+	x.Head(name, "Number of prompt tokens by source.", "counter")
 	local := max(0, st.PromptTokens-st.PrefixHits-st.ExternalHits)
 	for _, s := range []struct {
 		source string
 		tokens int
 	}{{"local_compute", local}, {"local_cache_hit", st.PrefixHits}, {"external_kv_transfer", st.ExternalHits}} {
-		x.printf("%s{%s,source=%q} %s\n", name, x.labels, s.source, formatFloat(float64(s.tokens)))
+		x.Printf("%s{%s,source=%q} %s\n", name, x.Labels, s.source, prom.FormatFloat(float64(s.tokens)))
 	}
 }
 
@@ -414,22 +401,23 @@ func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
 }
 
 // transferStats writes vLLM's periodic line on transfers, and Mooncake's own.
-func (g *logger) transferStats(k *kvSide, seconds float64) {
-	window, failed, expired := k.counters.takeWindow()
-	if len(window) == 0 || legacy(k.launch) && !k.plan.On("MC_TE_METRIC") {
+func (g *logger) transferStats(k *transfer.Side, seconds float64) {
+	window, failed, expired := k.TakeWindow()
+	if len(window) == 0 {
 		return
 	}
 	bytes, took := 0.0, 0.0
 	var each []float64
 	for _, t := range window {
-		bytes, took = bytes+t.bytes, took+t.took.Seconds()
-		each = append(each, 1e3*t.took.Seconds())
+		bytes, took = bytes+t.Bytes, took+t.Took.Seconds()
+		each = append(each, 1e3*t.Took.Seconds())
 	}
+	slices.Sort(each)
 	n, mb := float64(len(window)), bytes/(1<<20)
 	throughput := mb / max(took, 1e-9)
-	if !legacy(k.launch) && (k.plan.Exchange == kv.ByAnswer || k.plan.Exchange == kv.ByTransferID) {
+	if p := k.Part(); !legacy(g.l) && (p.Exchange == kv.ByAnswer || p.Exchange == kv.ByTransferID) {
 		g.api("INFO", "metrics.py:100", "KV Transfer metrics: Num successful transfers=%d, Avg xfer time (ms)=%.3f, P90 xfer time (ms)=%.3f, Avg MB per transfer=%.3f, Throughput (MB/s)=%.3f, Num failed transfers=%d, Num KV expired reqs=%d",
-			len(window), 1e3*took/n, p90(each), mb/n, throughput, failed, expired)
+			len(window), 1e3*took/n, each[(len(each)-1)*9/10], mb/n, throughput, failed, expired)
 	}
-	k.plan.WriteStats(g, seconds, throughput, len(window))
+	k.Part().WriteStats(g, seconds, throughput, len(window))
 }

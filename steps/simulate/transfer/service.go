@@ -1,6 +1,7 @@
-package simulate
+package transfer
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,12 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os/signal"
 	"path"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/servegate/pipeline/steps/simulate/clock"
+	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
 // The services that connectors need beside the servers.
@@ -24,8 +26,8 @@ const (
 	serviceMaster   = "mooncake_master"
 )
 
-// serviceOf says which service a command line starts, and its flags; "" for none.
-func serviceOf(argv []string) (kind string, flags []string) {
+// ServiceOf says which service a command line starts, and its flags; "" for none.
+func ServiceOf(argv []string) (kind string, flags []string) {
 	for i, a := range argv {
 		if a == "-m" && i+1 < len(argv) && argv[i+1] == "mooncake.http_metadata_server" {
 			return serviceMetadata, argv[i+2:]
@@ -51,26 +53,21 @@ type service struct {
 	kind  string
 	flags map[string]string
 	log   io.Writer
-	clock Clock
+	clock clock.Clock
 
 	mu   sync.Mutex
 	keys map[string][]byte
-	pool *kvStore
+	pool *store
 }
 
-// runService is a service as a program. It returns the exit status.
-func runService(ctx context.Context, kind string, flags []string, log io.Writer) int {
+// RunService plays a service until ctx ends. It returns the exit status.
+func RunService(ctx context.Context, kind string, flags []string, log io.Writer) int {
 	parsed, err := serviceFlags(flags)
 	if err != nil {
 		fmt.Fprintf(log, "%s: %v\n", kind, err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go watchParent(ctx, cancel)
-	s := &service{kind: kind, flags: parsed, log: log, clock: NewWallClock(1), keys: make(map[string][]byte), pool: newKVStore()}
+	s := &service{kind: kind, flags: parsed, log: log, clock: clock.NewWall(1), keys: make(map[string][]byte), pool: newStore()}
 	if err := s.run(ctx); err != nil {
 		fmt.Fprintf(log, "%s: %v\n", kind, err)
 		return 1
@@ -100,7 +97,7 @@ func serviceFlags(args []string) (map[string]string, error) {
 	return flags, nil
 }
 
-func (s *service) flag(name, fallback string) string { return orElse(s.flags[name], fallback) }
+func (s *service) flag(name, fallback string) string { return cmp.Or(s.flags[name], fallback) }
 
 // endpoint is one listener of a service.
 type endpoint struct {
@@ -230,10 +227,10 @@ func (s *service) metadata() http.Handler {
 func (s *service) etcd() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"health": "true", "reason": ""})
+		wire.WriteJSON(w, http.StatusOK, map[string]string{"health": "true", "reason": ""})
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"etcdserver": "3.5.21", "etcdcluster": "3.5.0"})
+		wire.WriteJSON(w, http.StatusOK, map[string]string{"etcdserver": "3.5.21", "etcdcluster": "3.5.0"})
 	})
 	mux.HandleFunc("POST /v3/kv/{method}", func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -241,7 +238,7 @@ func (s *service) etcd() http.Handler {
 			Value []byte `json:"value"`
 		}
 		if err := json.NewDecoder(io.LimitReader(r.Body, 2*maxValue)).Decode(&body); err != nil {
-			writeJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error(), "code": 3})
+			wire.WriteJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error(), "code": 3})
 			return
 		}
 		s.etcdCall(w, r.PathValue("method"), string(body.Key), body.Value)
@@ -253,24 +250,24 @@ func (s *service) etcdCall(w http.ResponseWriter, method, key string, value []by
 	switch method {
 	case "put":
 		if len(value) > maxValue || !s.put(key, value) {
-			writeJSON(w, http.StatusTooManyRequests, map[string]any{"error": "etcdserver: mvcc: database space exceeded", "code": 8})
+			wire.WriteJSON(w, http.StatusTooManyRequests, map[string]any{"error": "etcdserver: mvcc: database space exceeded", "code": 8})
 			return
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"header": map[string]string{}})
+		wire.WriteJSON(w, http.StatusOK, map[string]any{"header": map[string]string{}})
 	case "range":
 		kvs := []map[string]string{}
 		if v, ok := s.get(key); ok {
 			kvs = append(kvs, map[string]string{"key": b64(key), "value": base64.StdEncoding.EncodeToString(v)})
 		}
-		writeJSON(w, http.StatusOK, map[string]any{"kvs": kvs, "count": fmt.Sprint(len(kvs))})
+		wire.WriteJSON(w, http.StatusOK, map[string]any{"kvs": kvs, "count": fmt.Sprint(len(kvs))})
 	case "deleterange":
 		deleted := "0"
 		if s.remove(key) {
 			deleted = "1"
 		}
-		writeJSON(w, http.StatusOK, map[string]string{"deleted": deleted})
+		wire.WriteJSON(w, http.StatusOK, map[string]string{"deleted": deleted})
 	default:
-		writeJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found", "code": 5})
+		wire.WriteJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found", "code": 5})
 	}
 }
 
@@ -316,24 +313,24 @@ func (s *service) poolFrame(ctx context.Context, conn net.Conn) error {
 	}
 	switch f.Op {
 	case "hello":
-		return writeFrame(conn, kvFrame{Op: "ok", Engine: serviceMaster})
+		return writeFrame(conn, frame{Op: "ok", Engine: serviceMaster})
 	case "put":
-		if err := writeFrame(conn, kvFrame{Op: "ready"}); err != nil {
+		if err := writeFrame(conn, frame{Op: "ready"}); err != nil {
 			return err
 		}
 		if err := discard(conn, f.Payload); err != nil {
 			return err
 		}
-		s.pool.put(f.Key, kvEntry{tokens: f.Tokens, since: s.clock.Now(), request: -1})
+		s.pool.put(f.Key, entry{tokens: f.Tokens, since: s.clock.Now(), request: -1})
 		s.pool.trim(maxKeys)
-		return writeFrame(conn, kvFrame{Op: "ok"})
+		return writeFrame(conn, frame{Op: "ok"})
 	case "get":
 		e, ok := s.pool.take(ctx, f.Key, false, true)
 		n := min(e.tokens, f.Tokens)
 		if !ok || n == 0 {
-			return writeFrame(conn, kvFrame{Op: "miss"})
+			return writeFrame(conn, frame{Op: "miss"})
 		}
-		if err := writeFrame(conn, kvFrame{Op: "kv", Tokens: n, Payload: 1}); err != nil {
+		if err := writeFrame(conn, frame{Op: "kv", Tokens: n, Payload: 1}); err != nil {
 			return err
 		}
 		return writePayload(conn, 1)

@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ type segmentInfo struct {
 }
 
 // register makes this engine's segment known. Without the service the engine does not start.
-func (k *kvSide) register() error {
+func (k *Side) register() error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
 	text, err := json.Marshal(segmentInfo{Name: k.plan.Segment, Protocol: k.plan.Transport, Address: k.address})
@@ -33,14 +33,14 @@ func (k *kvSide) register() error {
 }
 
 // lookup finds the address of the prefill server's segment.
-func (k *kvSide) lookup(ctx context.Context) (string, error) {
+func (k *Side) lookup(ctx context.Context) (string, error) {
 	text, err := metadataFor(k.plan.Metadata).get(ctx, segmentKey(k.plan.Segment))
 	var info segmentInfo
 	if err == nil {
 		err = json.Unmarshal(text, &info)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: failed to get segment desc of %s from metadata server %s: %w", errLoad, k.plan.Segment, k.plan.Metadata, err)
+		return "", fmt.Errorf("%w: failed to get segment desc of %s from metadata server %s: %w", ErrLoad, k.plan.Segment, k.plan.Metadata, err)
 	}
 	return info.Address, nil
 }

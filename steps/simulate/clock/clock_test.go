@@ -1,4 +1,4 @@
-package simulate
+package clock
 
 import (
 	"context"
@@ -16,41 +16,41 @@ func TestStampsJoinClocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scale := rapid.SampledFrom([]float64{0.2, 1, 10, 50}).Draw(t, "scale")
 		now := stamp.Now()
-		a := wallClock{start: time.Now(), origin: now, scale: scale}
-		b := wallClock{start: time.Now().Add(-time.Minute), origin: now - int64(time.Minute), scale: scale}
+		a := wall{start: time.Now(), origin: now, scale: scale}
+		b := wall{start: time.Now().Add(-time.Minute), origin: now - int64(time.Minute), scale: scale}
 		at := time.Duration(rapid.Int64Range(0, int64(float64(time.Minute)*scale)).Draw(t, "at"))
-		text := format(a, at)
-		got, ok := parse(b, text)
+		text := Format(a, at)
+		got, ok := Parse(b, text)
 		want := at + time.Duration(float64(time.Minute)*scale)
 		if d := got - want; !ok || d < -time.Microsecond || d > time.Microsecond {
 			t.Fatalf("%v is %v on the other clock, %v; want %v", at, got, ok, want)
 		}
-		back, ok := parse(a, format(b, got))
-		if again, _ := parse(b, format(a, back)); !ok || again != got {
+		back, ok := Parse(a, Format(b, got))
+		if again, _ := Parse(b, Format(a, back)); !ok || again != got {
 			t.Fatalf("%v becomes %v on its way back and forth", got, again)
 		}
 	})
 }
 
 func TestStampsThatCannotBeAreThePresent(t *testing.T) {
-	c := NewWallClock(1)
+	c := NewWall(1)
 	for _, text := range []string{"", "nonsense", stamp.Format(1), stamp.Format(stamp.Now() + int64(time.Hour))} {
 		before := c.Now()
-		if at, ok := parse(c, text); ok || at < before || at > c.Now() {
+		if at, ok := Parse(c, text); ok || at < before || at > c.Now() {
 			t.Errorf("%q is %v, %v", text, at, ok)
 		}
 	}
-	if text := format(&jumpClock{}, time.Second); text != "" {
+	if text := Format(&Free{}, time.Second); text != "" {
 		t.Errorf("a clock that nobody shares gives %q", text)
 	}
-	if at, ok := parse(&jumpClock{now: time.Second}, stamp.Format(stamp.Now())); ok || at != time.Second {
+	if at, ok := Parse(&Free{now: time.Second}, stamp.Format(stamp.Now())); ok || at != time.Second {
 		t.Errorf("a clock that nobody shares takes a stamp as %v", at)
 	}
 }
 
 // TestSleepKeepsItsWord: never early, at once for the past, and over with the context.
 func TestSleepKeepsItsWord(t *testing.T) {
-	c := NewWallClock(10)
+	c := NewWall(10)
 	for range 20 {
 		until := c.Now() + 5*time.Millisecond
 		if err := c.SleepUntil(t.Context(), until); err != nil || c.Now() < until {

@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func (p *peerPool) close() {
 
 // ask sends a frame to a peer and returns its answer, with the connection for what
 // follows. An idle connection that the peer has closed meanwhile is replaced.
-func (k *kvSide) ask(ctx context.Context, address, engine string, f kvFrame) (*peerConn, kvFrame, error) {
+func (k *Side) ask(ctx context.Context, address, engine string, f frame) (*peerConn, frame, error) {
 	for c := k.peers.get(address + " " + engine); c != nil; c = k.peers.get(address + " " + engine) {
 		c.watch(ctx)
 		if answer, err := c.exchange(f); err == nil {
@@ -85,13 +85,13 @@ func (k *kvSide) ask(ctx context.Context, address, engine string, f kvFrame) (*p
 	}
 	c, err := k.dial(ctx, address, engine)
 	if err != nil {
-		return nil, kvFrame{}, err
+		return nil, frame{}, err
 	}
 	answer, err := c.exchange(f)
 	if err != nil {
 		c.broken = true
 		c.release()
-		return nil, kvFrame{}, fmt.Errorf("%w: answer of %s: %w", errLoad, address, err)
+		return nil, frame{}, fmt.Errorf("%w: answer of %s: %w", ErrLoad, address, err)
 	}
 	return c, answer, nil
 }
@@ -101,34 +101,34 @@ func (c *peerConn) watch(ctx context.Context) {
 	c.stop = context.AfterFunc(ctx, func() { _ = c.Close() })
 }
 
-func (c *peerConn) exchange(f kvFrame) (kvFrame, error) {
+func (c *peerConn) exchange(f frame) (frame, error) {
 	if err := writeFrame(c, f); err != nil {
-		return kvFrame{}, err
+		return frame{}, err
 	}
 	return readFrame(c)
 }
 
 // dial connects and shakes hands.
-func (k *kvSide) dial(ctx context.Context, address, engine string) (*peerConn, error) {
+func (k *Side) dial(ctx context.Context, address, engine string) (*peerConn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: connect to %s: %w", errLoad, address, err)
+		return nil, fmt.Errorf("%w: connect to %s: %w", ErrLoad, address, err)
 	}
 	c := &peerConn{Conn: conn, pool: &k.peers, name: address + " " + engine}
 	c.watch(ctx)
-	compat := k.compat
-	if k.launch.fail.HandshakeFail {
+	compat := k.opt.Compat
+	if k.opt.HandshakeFail {
 		compat += "/other"
 	}
-	answer, err := c.exchange(kvFrame{Op: "hello", Engine: engine, Compat: compat})
+	answer, err := c.exchange(frame{Op: "hello", Engine: engine, Compat: compat})
 	if err == nil && answer.Op != "ok" {
 		err = fmt.Errorf("%s", answer.Error)
 	}
 	if err != nil {
 		c.broken = true
 		c.release()
-		return nil, fmt.Errorf("%w: handshake with %s: %w", errLoad, address, err)
+		return nil, fmt.Errorf("%w: handshake with %s: %w", ErrLoad, address, err)
 	}
 	return c, nil
 }

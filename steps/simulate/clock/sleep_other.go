@@ -1,6 +1,6 @@
 //go:build !linux
 
-package simulate
+package clock
 
 import (
 	"context"

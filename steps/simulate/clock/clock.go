@@ -1,7 +1,8 @@
-package simulate
+package clock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/stamp"
@@ -16,9 +17,33 @@ type Clock interface {
 	SleepUntil(ctx context.Context, t time.Duration) error
 }
 
+// Free lets time go by at no cost: it is at once wherever it is told to sleep to.
+type Free struct {
+	mu  sync.Mutex
+	now time.Duration
+}
+
+// Now implements Clock.
+func (c *Free) Now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// SleepUntil implements Clock.
+func (c *Free) SleepUntil(ctx context.Context, t time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = max(c.now, t)
+	return ctx.Err()
+}
+
+// Span of model time.
+type Span struct{ Start, End time.Duration }
+
 // wallClock runs scale times faster than the wall. Deadlines are absolute, so that the
 // lateness of one sleep does not add to the next.
-type wallClock struct {
+type wall struct {
 	start time.Time
 	// origin is the same moment on the clock that all processes of the machine share.
 	origin int64
@@ -26,21 +51,21 @@ type wallClock struct {
 }
 
 // NewWallClock returns a clock that starts now and runs scale times faster than the wall.
-func NewWallClock(scale float64) Clock {
-	return wallClock{start: time.Now(), origin: stamp.Now(), scale: scale}
+func NewWall(scale float64) Clock {
+	return wall{start: time.Now(), origin: stamp.Now(), scale: scale}
 }
 
-func (c wallClock) Now() time.Duration { return c.model(time.Since(c.start)) }
+func (c wall) Now() time.Duration { return c.model(time.Since(c.start)) }
 
-func (c wallClock) model(wall time.Duration) time.Duration {
+func (c wall) model(wall time.Duration) time.Duration {
 	return time.Duration(float64(wall) * c.scale)
 }
 
-func (c wallClock) wall(model time.Duration) time.Duration {
+func (c wall) wall(model time.Duration) time.Duration {
 	return time.Duration(float64(model) / c.scale)
 }
 
-func (c wallClock) SleepUntil(ctx context.Context, t time.Duration) error {
+func (c wall) SleepUntil(ctx context.Context, t time.Duration) error {
 	d := c.wall(t) - time.Since(c.start)
 	if d <= 0 {
 		return ctx.Err()
@@ -60,12 +85,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// format writes the model time t for other simulated servers of the same machine, "" where
+// Format writes the model time t for other simulated servers of the same machine, "" where
 // the clock is none that they could read. All that crosses from one server to another
 // carries such a stamp, so that the receiver's model goes on from what happened and not
 // from when it heard of it. What happened at one time has one stamp.
-func format(c Clock, t time.Duration) string {
-	w, ok := c.(wallClock)
+func Format(c Clock, t time.Duration) string {
+	w, ok := c.(wall)
 	if !ok {
 		return ""
 	}
@@ -76,9 +101,9 @@ func format(c Clock, t time.Duration) string {
 // link may end much later, and what is older than this has been held up and not sent.
 const farthest = 5 * time.Minute
 
-// parse reads what format wrote. Anything else is the present, and false.
-func parse(c Clock, text string) (time.Duration, bool) {
-	w, isWall := c.(wallClock)
+// Parse reads what format wrote. Anything else is the present, and false.
+func Parse(c Clock, text string) (time.Duration, bool) {
+	w, isWall := c.(wall)
 	at, ok := stamp.Parse(text)
 	if d := time.Duration(at - stamp.Now()); !isWall || !ok || d > farthest || d < -farthest {
 		return c.Now(), false

@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 // kvFrame is a message between two simulated servers about the KV of one request. It
 // stands for the side channels and data paths of all connectors, which differ in names
 // and not in what has to be said.
-type kvFrame struct {
+type frame struct {
 	// Op of the asking side is "hello", "get" or "put"; of the answering side "ok", "ready"
 	// for the payload of a put, "kv" before the payload of a get, "miss" or "error".
 	Op string `json:"op"`
@@ -44,7 +44,7 @@ const (
 
 var errFrame = errors.New("this is no frame of a simulated KV transfer")
 
-func writeFrame(w io.Writer, f kvFrame) error {
+func writeFrame(w io.Writer, f frame) error {
 	body, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func writeFrame(w io.Writer, f kvFrame) error {
 	return err
 }
 
-func readFrame(r io.Reader) (kvFrame, error) {
-	var f kvFrame
+func readFrame(r io.Reader) (frame, error) {
+	var f frame
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return f, err

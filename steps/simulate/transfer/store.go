@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"context"
@@ -7,26 +7,26 @@ import (
 )
 
 // kvStore holds the KV of complete prompts under their keys until it is taken.
-type kvStore struct {
+type store struct {
 	mu      sync.Mutex
-	entries map[string]*kvEntry
+	entries map[string]*entry
 	// changed is closed and replaced whenever an entry comes or goes.
 	changed chan struct{}
 	tokens  int
 }
 
-type kvEntry struct {
+type entry struct {
 	tokens int
 	since  time.Duration
 	// request of the engine that holds the blocks, -1 if none does.
 	request int
 }
 
-func newKVStore() *kvStore {
-	return &kvStore{entries: make(map[string]*kvEntry), changed: make(chan struct{})}
+func newStore() *store {
+	return &store{entries: make(map[string]*entry), changed: make(chan struct{})}
 }
 
-func (s *kvStore) put(key string, e kvEntry) (replaced *kvEntry) {
+func (s *store) put(key string, e entry) (replaced *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.entries[key]; old != nil {
@@ -39,14 +39,14 @@ func (s *kvStore) put(key string, e kvEntry) (replaced *kvEntry) {
 	return replaced
 }
 
-func (s *kvStore) signal() {
+func (s *store) signal() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // take returns an entry and, unless keep is set, removes it; with wait it waits for one
 // until ctx ends.
-func (s *kvStore) take(ctx context.Context, key string, wait, keep bool) (kvEntry, bool) {
+func (s *store) take(ctx context.Context, key string, wait, keep bool) (entry, bool) {
 	for {
 		s.mu.Lock()
 		e, changed := s.entries[key], s.changed
@@ -61,19 +61,19 @@ func (s *kvStore) take(ctx context.Context, key string, wait, keep bool) (kvEntr
 		}
 		s.mu.Unlock()
 		if !wait {
-			return kvEntry{}, false
+			return entry{}, false
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return kvEntry{}, false
+			return entry{}, false
 		}
 	}
 }
 
 // waitRoom waits until at most limit tokens are held, 0 for no limit, or ctx ends. It is
 // false if there was room at once.
-func (s *kvStore) waitRoom(ctx context.Context, limit int) (waited bool) {
+func (s *store) waitRoom(ctx context.Context, limit int) (waited bool) {
 	for limit > 0 {
 		s.mu.Lock()
 		full, changed := s.tokens > limit, s.changed
@@ -92,10 +92,10 @@ func (s *kvStore) waitRoom(ctx context.Context, limit int) (waited bool) {
 }
 
 // expire removes entries that nobody took since the given time and returns them.
-func (s *kvStore) expire(before time.Duration) []kvEntry {
+func (s *store) expire(before time.Duration) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var gone []kvEntry
+	var gone []entry
 	for key, e := range s.entries {
 		if e.since < before {
 			gone = append(gone, *e)
@@ -110,7 +110,7 @@ func (s *kvStore) expire(before time.Duration) []kvEntry {
 }
 
 // trim drops the oldest entries until at most limit are left.
-func (s *kvStore) trim(limit int) {
+func (s *store) trim(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.entries) > limit {

@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"context"
@@ -6,28 +6,49 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
+
+// sideOptions of a side.
+type Options struct {
+	Part   *kv.Part
+	Config model.Config
+	// EngineID names this launch to its peers; Compat must be the same on both sides of a transfer.
+	EngineID, Compat string
+	Clock            clock.Clock
+	// TimeScale is how many times faster than the wall the clock runs.
+	TimeScale float64
+	Log       kv.Log
+	Late      *clock.Lateness
+	// Settled is how long after something began in the model all is known that began before.
+	Settled time.Duration
+	// Recompute, HandshakeFail and PeerDies are the failures that are planted.
+	Recompute, HandshakeFail bool
+	PeerDies                 int
+	// Release frees the blocks of a request; Die ends the engine.
+	Release func(id int)
+	Die     func()
+}
 
 // kvSide moves the KV of a running server: it listens for peers, holds what they will
 // take, and asks for what is held elsewhere. The model decides how long a transfer takes;
 // that it takes place at all is up to real connections.
-type kvSide struct {
+type Side struct {
+	opt      Options
 	plan     *kv.Part
-	launch   *launch
-	clock    Clock
-	log      *logger
-	counters *kvCounters
-	engineID string
-	// compat must be the same on both sides of a transfer.
-	compat string
-	store  *kvStore
-	link   model.Link
+	clock    clock.Clock
+	log      kv.Log
+	late     *clock.Lateness
+	counters *counters
+	store    *store
+	link     model.Link
 
 	mu   sync.Mutex
 	nics *model.NICQueue
@@ -35,9 +56,6 @@ type kvSide struct {
 	booked time.Duration
 	// steps that wait for transfers of the connectors before V1, and the other way round.
 	steps stagedSteps
-	// settled is how long after something began in the model all is known that began before.
-	settled time.Duration
-	late    *lateness
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
@@ -54,31 +72,29 @@ type kvSide struct {
 	// joined is closed when the first peer has shaken hands.
 	joined chan struct{}
 	once   sync.Once
-	// release frees the blocks of a request; die ends the engine.
-	release func(id int)
-	die     func()
 }
 
-// errLoad means that the KV of a request did not arrive.
-var errLoad = errors.New("the KV cache could not be loaded from the peer")
+// ErrLoad means that the KV of a request did not arrive.
+var ErrLoad = errors.New("the KV cache could not be loaded from the peer")
 
 // errPeerDied ends an engine in the middle of a transfer, as it was told to.
 var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as it was told to (peer_dies)")
 
-func newKVSide(l *launch, clock Clock, log *logger, id string) *kvSide {
-	c, p := l.config, l.transfer()
+// Open lets peers connect and makes the side known. It is called once, before any request.
+func Open(opt Options) (*Side, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &kvSide{plan: p, launch: l, clock: clock, log: log, engineID: id, store: newKVStore(), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
-		compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, c.BlockSize, c.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto"))}
-	k.link = linkOf(p, c.Profile.Net)
-	p.NICs = k.link.NICs
-	k.nics, k.counters = model.NewNICQueue(k.link), newKVCounters()
-	k.steps.launch = c.Profile.Staging.Launch
-	return k
+	k := &Side{
+		opt: opt, plan: opt.Part, clock: opt.Clock, log: opt.Log, late: opt.Late, counters: newCounters(), store: newStore(),
+		link: LinkOf(opt.Part, opt.Config.Profile.Net), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
+	}
+	k.plan.NICs = k.link.NICs
+	k.nics = model.NewNICQueue(k.link)
+	k.steps.launch = opt.Config.Profile.Staging.Launch
+	return k, k.open()
 }
 
-// open listens and makes itself known. It is called once, before any request.
-func (k *kvSide) open() error {
+// open listens and makes itself known.
+func (k *Side) open() error {
 	p := k.plan
 	if p.Listen != "" {
 		ln, err := net.Listen("tcp", p.Listen)
@@ -92,7 +108,7 @@ func (k *kvSide) open() error {
 	if p.Bootstrap != "" {
 		ln, err := net.Listen("tcp", p.Bootstrap)
 		if err != nil {
-			k.close()
+			k.Close()
 			return fmt.Errorf("listen for peers on %s: %w", p.Bootstrap, err)
 		}
 		server := &http.Server{Handler: k.bootstrapHandler(), ReadHeaderTimeout: time.Minute}
@@ -101,7 +117,7 @@ func (k *kvSide) open() error {
 	}
 	if p.Metadata != "" && p.Produces {
 		if err := k.register(); err != nil {
-			k.close()
+			k.Close()
 			return err
 		}
 	}
@@ -111,7 +127,8 @@ func (k *kvSide) open() error {
 	return nil
 }
 
-func (k *kvSide) close() {
+// Close disconnects the peers.
+func (k *Side) Close() {
 	k.cancel()
 	for _, c := range k.closers {
 		c()
@@ -121,7 +138,7 @@ func (k *kvSide) close() {
 }
 
 // accept serves peers until the listener is closed.
-func (k *kvSide) accept(ln net.Listener) {
+func (k *Side) accept(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
@@ -137,7 +154,7 @@ func (k *kvSide) accept(ln net.Listener) {
 }
 
 // serve answers one peer until it leaves or says something wrong.
-func (k *kvSide) serve(conn net.Conn) {
+func (k *Side) serve(conn net.Conn) {
 	for {
 		f, err := readFrame(conn)
 		if err != nil {
@@ -160,38 +177,38 @@ func (k *kvSide) serve(conn net.Conn) {
 }
 
 // greet checks that a peer means this engine and has the same layout of KV.
-func (k *kvSide) greet(f kvFrame) kvFrame {
+func (k *Side) greet(f frame) frame {
 	switch {
-	case k.launch.fail.HandshakeFail || f.Compat != k.compat:
-		return kvFrame{Op: "error", Error: "NIXL compatibility hash mismatch. Local and remote instances differ in model, dtype, block size, attention backend or vLLM version"}
-	case f.Engine != "" && f.Engine != k.engineID:
-		return kvFrame{Op: "error", Error: fmt.Sprintf("Remote NIXL agent engine ID mismatch. Expected %s, received %s", f.Engine, k.engineID)}
+	case k.opt.HandshakeFail || f.Compat != k.opt.Compat:
+		return frame{Op: "error", Error: "NIXL compatibility hash mismatch. Local and remote instances differ in model, dtype, block size, attention backend or vLLM version"}
+	case f.Engine != "" && f.Engine != k.opt.EngineID:
+		return frame{Op: "error", Error: fmt.Sprintf("Remote NIXL agent engine ID mismatch. Expected %s, received %s", f.Engine, k.opt.EngineID)}
 	}
 	k.once.Do(func() { close(k.joined) })
-	return kvFrame{Op: "ok", Engine: k.engineID}
+	return frame{Op: "ok", Engine: k.opt.EngineID}
 }
 
 // give sends the KV of a key: at once, or when it is there if the peer waits for it.
-func (k *kvSide) give(conn net.Conn, f kvFrame) error {
+func (k *Side) give(conn net.Conn, f frame) error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
 	k.expire()
-	asked, _ := parse(k.clock, f.At)
+	asked, _ := clock.Parse(k.clock, f.At)
 	e, ok := k.store.take(ctx, f.Key, f.Wait, false)
 	if !ok {
-		return writeFrame(conn, kvFrame{Op: "miss", Key: f.Key})
+		return writeFrame(conn, frame{Op: "miss", Key: f.Key})
 	}
 	defer k.free(e)
 	asked = max(asked, e.since)
 	n := min(e.tokens, f.Tokens)
 	if n == 0 {
-		return writeFrame(conn, kvFrame{Op: "kv", Key: f.Key, At: format(k.clock, asked)})
+		return writeFrame(conn, frame{Op: "kv", Key: f.Key, At: clock.Format(k.clock, asked)})
 	}
 	t, err := k.book(asked, k.bytes(n))
 	if err != nil {
 		return err
 	}
-	answer := kvFrame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: format(k.clock, t.start), At: format(k.clock, t.end)}
+	answer := frame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: clock.Format(k.clock, t.Start), At: clock.Format(k.clock, t.End)}
 	if err := writeFrame(conn, answer); err != nil {
 		return err
 	}
@@ -199,52 +216,52 @@ func (k *kvSide) give(conn net.Conn, f kvFrame) error {
 }
 
 // book finds the time of a transfer that is asked for at the given one.
-func (k *kvSide) book(at time.Duration, bytes float64) (span, error) {
+func (k *Side) book(at time.Duration, bytes float64) (clock.Span, error) {
 	if k.plan.Exchange != kv.LookupBuffer {
-		return span{at, k.reserve(at, bytes)}, nil
+		return clock.Span{Start: at, End: k.reserve(at, bytes)}, nil
 	}
-	if err := k.clock.SleepUntil(k.ctx, at+k.settled); err != nil {
-		return span{}, err
+	if err := k.clock.SleepUntil(k.ctx, at+k.opt.Settled); err != nil {
+		return clock.Span{}, err
 	}
-	staging := k.launch.config.Profile.Staging.Time(bytes)
+	staging := k.opt.Config.Profile.Staging.Time(bytes)
 	t, missed := k.steps.transfer(at, func(start time.Duration) time.Duration { return k.reserve(start, bytes) + staging })
 	if missed > 0 {
-		k.late.miss(missed)
+		k.late.Miss(missed)
 	}
 	return t, nil
 }
 
 // reserve books this side's NICs from the given time on. One that was asked for before
 // another, and is heard of after it, has come too late for its turn.
-func (k *kvSide) reserve(at time.Duration, bytes float64) time.Duration {
+func (k *Side) reserve(at time.Duration, bytes float64) time.Duration {
 	k.mu.Lock()
 	late := at < k.booked
 	k.booked = max(k.booked, at)
 	end := k.nics.Reserve(at, bytes)
 	k.mu.Unlock()
 	if late {
-		k.late.miss(k.clock.Now() - at)
+		k.late.Miss(k.clock.Now() - at)
 	}
 	return end
 }
 
 // send waits until the link has carried n tokens and then moves their share of bytes over
 // the connection.
-func (k *kvSide) send(conn net.Conn, n int, t span, counted bool) error {
+func (k *Side) send(conn net.Conn, n int, t clock.Span, counted bool) error {
 	bytes := k.bytes(n)
-	if err := k.late.early(k.clock, t).SleepUntil(k.ctx, t.end); err != nil {
+	if err := k.late.Early(k.clock, t).SleepUntil(k.ctx, t.End); err != nil {
 		return err
 	}
 	if k.dies() {
 		_ = writePayload(conn, payloadOf(bytes)/2)
 		_ = conn.Close()
-		k.die()
+		k.opt.Die()
 		return errPeerDied
 	}
 	err := writePayload(conn, payloadOf(bytes)-1)
 	if err == nil && counted {
 		// Before the last byte: who has all of it finds it counted.
-		k.counters.moved(bytes, t.end-t.start)
+		k.counters.moved(bytes, t.End-t.Start)
 	}
 	if err == nil {
 		err = writePayload(conn, 1)
@@ -256,31 +273,31 @@ func (k *kvSide) send(conn net.Conn, n int, t span, counted bool) error {
 }
 
 // receive takes KV that a peer pushes.
-func (k *kvSide) receive(conn net.Conn, f kvFrame) error {
-	if err := writeFrame(conn, kvFrame{Op: "ready"}); err != nil {
+func (k *Side) receive(conn net.Conn, f frame) error {
+	if err := writeFrame(conn, frame{Op: "ready"}); err != nil {
 		return err
 	}
 	if err := discard(conn, f.Payload); err != nil {
 		return err
 	}
 	k.expire()
-	since, _ := parse(k.clock, f.At)
-	if old := k.store.put(f.Key, kvEntry{tokens: f.Tokens, since: since, request: -1}); old != nil {
+	since, _ := clock.Parse(k.clock, f.At)
+	if old := k.store.put(f.Key, entry{tokens: f.Tokens, since: since, request: -1}); old != nil {
 		k.free(*old)
 	}
-	return writeFrame(conn, kvFrame{Op: "ok", Key: f.Key})
+	return writeFrame(conn, frame{Op: "ok", Key: f.Key})
 }
 
-// offer holds the KV of a prompt that was complete at the given time until a peer takes it.
-func (k *kvSide) offer(at time.Duration, key string, tokens, request int) {
+// Offer holds the KV of a prompt that was complete at the given time until a peer takes it.
+func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	k.expire()
-	if old := k.store.put(key, kvEntry{tokens: tokens, since: at, request: request}); old != nil {
+	if old := k.store.put(key, entry{tokens: tokens, since: at, request: request}); old != nil {
 		k.free(*old)
 	}
 }
 
 // expire gives up KV that nobody has taken in time.
-func (k *kvSide) expire() {
+func (k *Side) expire() {
 	if k.plan.Exchange == kv.LookupBuffer {
 		return // a lookup buffer keeps what it has
 	}
@@ -290,15 +307,15 @@ func (k *kvSide) expire() {
 	}
 }
 
-func (k *kvSide) free(e kvEntry) {
+func (k *Side) free(e entry) {
 	if e.request >= 0 {
-		k.release(e.request)
+		k.opt.Release(e.request)
 	}
 }
 
 // bytes of KV of n tokens; before V1 the hidden states travel with them.
-func (k *kvSide) bytes(n int) float64 {
-	shape := k.launch.config.Shape
+func (k *Side) bytes(n int) float64 {
+	shape := k.opt.Config.Shape
 	b := float64(n) * shape.KVBytesPerToken
 	if k.plan.Exchange == kv.LookupBuffer {
 		b += float64(n) * shape.HiddenBytes()
@@ -307,13 +324,44 @@ func (k *kvSide) bytes(n int) float64 {
 }
 
 // dies is true for the transfer that is to kill the server.
-func (k *kvSide) dies() bool {
-	n := k.launch.fail.PeerDies
+func (k *Side) dies() bool {
+	n := k.opt.PeerDies
 	return n > 0 && k.transfers.Add(1) == int64(n)
 }
 
 // bounded limits ctx to the transfer's timeout, in model time.
-func (k *kvSide) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	wall := time.Duration(float64(k.plan.Timeout) / k.launch.settings.timeScale())
+func (k *Side) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	wall := time.Duration(float64(k.plan.Timeout) / k.opt.TimeScale)
 	return context.WithTimeout(ctx, max(wall, time.Second))
+}
+
+// Received writes what simple_connector.py says of prompts before V1: all that there is about
+// transfers, and only at debug level.
+func (k *Side) Received(all bool, missedAt string) {
+	switch {
+	case !strings.EqualFold(k.plan.Env("VLLM_LOGGING_LEVEL"), "DEBUG"):
+	case all:
+		k.log.Engine("DEBUG", "simple_connector.py:309", "[rank0]: Successfully received all KVs and hidden states, skip model forwarding.")
+	default:
+		k.log.Engine("DEBUG", missedAt, "[rank0]: Failed to receive all KVs and hidden states, redo model forwarding.")
+	}
+}
+
+// Part that the side plays.
+func (k *Side) Part() *kv.Part { return k.plan }
+
+// Go runs f beside the caller; Close waits for it.
+func (k *Side) Go(f func()) { k.running.Go(f) }
+
+// Closing reports whether the side is being closed.
+func (k *Side) Closing() bool { return k.ctx.Err() != nil }
+
+// WaitRoom waits until a lookup buffer has room for more. It is false if it had at once.
+func (k *Side) WaitRoom(ctx context.Context) bool {
+	return k.plan.Produces && k.store.waitRoom(ctx, int(k.plan.Buffer/k.bytes(1)))
+}
+
+// RunStep lets the time of a step of the lookup buffer's server go by, however often its end is put off.
+func (k *Side) RunStep(ctx context.Context, clock clock.Clock, step model.Step) (model.Step, error) {
+	return k.steps.run(ctx, clock, step)
 }

@@ -1,10 +1,11 @@
-package simulate
+package transfer
 
 import (
 	"context"
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -21,35 +22,32 @@ type stagedSteps struct {
 
 	mu sync.Mutex
 	// last step that has ended, and the one in progress.
-	last, current span
+	last, current clock.Span
 	active        bool
 	// until then transfers go on, and no step begins.
 	until time.Duration
 }
-
-// span of model time.
-type span struct{ start, end time.Duration }
 
 // begin starts a step, not before the transfers are over.
 func (s *stagedSteps) begin(step model.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	step = step.Shift(s.until)
-	s.current, s.active = span{step.Start, step.End}, true
+	s.current, s.active = clock.Span{Start: step.Start, End: step.End}, true
 }
 
 // run lets the step's time go by, however often its end is put off.
-func (s *stagedSteps) run(ctx context.Context, clock Clock, step model.Step) (model.Step, error) {
+func (s *stagedSteps) run(ctx context.Context, clock clock.Clock, step model.Step) (model.Step, error) {
 	s.begin(step)
 	for {
 		s.mu.Lock()
-		end := s.current.end
+		end := s.current.End
 		s.mu.Unlock()
 		if err := clock.SleepUntil(ctx, end); err != nil {
 			return step, err
 		}
 		if s.end(end) {
-			step.Start, step.End = s.last.start, s.last.end
+			step.Start, step.End = s.last.Start, s.last.End
 			return step, nil
 		}
 	}
@@ -59,7 +57,7 @@ func (s *stagedSteps) run(ctx context.Context, clock Clock, step model.Step) (mo
 func (s *stagedSteps) end(at time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current.end != at {
+	if s.current.End != at {
 		return false
 	}
 	s.last, s.active = s.current, false
@@ -69,28 +67,28 @@ func (s *stagedSteps) end(at time.Duration) bool {
 // transfer puts the steps off by a transfer that a peer asks for at the given time, and
 // returns its own times; reserve says when a transfer that begins then is over. missed is
 // how much the step would have had to be put off that has ended already.
-func (s *stagedSteps) transfer(at time.Duration, reserve func(time.Duration) time.Duration) (t span, missed time.Duration) {
+func (s *stagedSteps) transfer(at time.Duration, reserve func(time.Duration) time.Duration) (t clock.Span, missed time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.start = at
-	within := s.active && at >= s.current.start
-	before := !within && at >= s.last.start && at < s.last.end
+	t.Start = at
+	within := s.active && at >= s.current.Start
+	before := !within && at >= s.last.Start && at < s.last.End
 	switch {
-	case within && at-s.current.start >= s.launch:
-		t.start = s.current.end
-	case before && at-s.last.start >= s.launch:
-		t.start = s.last.end
+	case within && at-s.current.Start >= s.launch:
+		t.Start = s.current.End
+	case before && at-s.last.Start >= s.launch:
+		t.Start = s.last.End
 	}
-	t.end = reserve(t.start)
+	t.End = reserve(t.Start)
 	switch {
-	case within && t.start == at:
-		s.current.end += t.end - at
-	case before && t.start == at:
-		missed = t.end - at
+	case within && t.Start == at:
+		s.current.End += t.End - at
+	case before && t.Start == at:
+		missed = t.End - at
 	}
-	if late := t.end - s.current.start; s.active && !within && late > 0 {
-		s.current.start, s.current.end = s.current.start+late, s.current.end+late
+	if late := t.End - s.current.Start; s.active && !within && late > 0 {
+		s.current.Start, s.current.End = s.current.Start+late, s.current.End+late
 	}
-	s.until = max(s.until, t.end)
+	s.until = max(s.until, t.End)
 	return t, missed
 }

@@ -1,10 +1,11 @@
-package simulate
+package transfer
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -17,19 +18,19 @@ func TestStagedSteps(t *testing.T) {
 	for name, tt := range map[string]struct {
 		last, current *step
 		at            time.Duration
-		transfer      span // 30 ms long
+		transfer      clock.Span // 30 ms long
 		ends          time.Duration
 		until, missed time.Duration
 	}{
-		"idle":                            {nil, nil, 50 * ms, span{50 * ms, 80 * ms}, 0, 80 * ms, 0},
-		"while kernels are queued":        {nil, &step{40 * ms, 140 * ms}, 50 * ms, span{50 * ms, 80 * ms}, 170 * ms, 80 * ms, 0},
-		"when they are":                   {nil, &step{40 * ms, 140 * ms}, 60 * ms, span{140 * ms, 170 * ms}, 140 * ms, 170 * ms, 0},
-		"before a step that has begun":    {nil, &step{60 * ms, 160 * ms}, 50 * ms, span{50 * ms, 80 * ms}, 180 * ms, 80 * ms, 0},
-		"long before one":                 {nil, &step{90 * ms, 190 * ms}, 50 * ms, span{50 * ms, 80 * ms}, 190 * ms, 80 * ms, 0},
-		"between two steps":               {&step{0, 45 * ms}, &step{60 * ms, 160 * ms}, 50 * ms, span{50 * ms, 80 * ms}, 180 * ms, 80 * ms, 0},
-		"in the step before, behind it":   {&step{0, 55 * ms}, &step{55 * ms, 155 * ms}, 50 * ms, span{55 * ms, 85 * ms}, 185 * ms, 85 * ms, 0},
-		"in the step before, it is over":  {&step{45 * ms, 55 * ms}, &step{55 * ms, 155 * ms}, 50 * ms, span{50 * ms, 80 * ms}, 180 * ms, 80 * ms, 30 * ms},
-		"in the step before, nothing now": {&step{0, 55 * ms}, nil, 50 * ms, span{55 * ms, 85 * ms}, 0, 85 * ms, 0},
+		"idle":                            {nil, nil, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 0, 80 * ms, 0},
+		"while kernels are queued":        {nil, &step{40 * ms, 140 * ms}, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 170 * ms, 80 * ms, 0},
+		"when they are":                   {nil, &step{40 * ms, 140 * ms}, 60 * ms, clock.Span{Start: 140 * ms, End: 170 * ms}, 140 * ms, 170 * ms, 0},
+		"before a step that has begun":    {nil, &step{60 * ms, 160 * ms}, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 180 * ms, 80 * ms, 0},
+		"long before one":                 {nil, &step{90 * ms, 190 * ms}, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 190 * ms, 80 * ms, 0},
+		"between two steps":               {&step{0, 45 * ms}, &step{60 * ms, 160 * ms}, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 180 * ms, 80 * ms, 0},
+		"in the step before, behind it":   {&step{0, 55 * ms}, &step{55 * ms, 155 * ms}, 50 * ms, clock.Span{Start: 55 * ms, End: 85 * ms}, 185 * ms, 85 * ms, 0},
+		"in the step before, it is over":  {&step{45 * ms, 55 * ms}, &step{55 * ms, 155 * ms}, 50 * ms, clock.Span{Start: 50 * ms, End: 80 * ms}, 180 * ms, 80 * ms, 30 * ms},
+		"in the step before, nothing now": {&step{0, 55 * ms}, nil, 50 * ms, clock.Span{Start: 55 * ms, End: 85 * ms}, 0, 85 * ms, 0},
 	} {
 		s := stagedSteps{launch: 20 * ms}
 		if tt.last != nil {
@@ -45,8 +46,8 @@ func TestStagedSteps(t *testing.T) {
 		if got != tt.transfer || missed != tt.missed || s.until != tt.until {
 			t.Errorf("%s: the transfer is %v and the next step not before %v, %v missed; want %v, %v, %v", name, got, s.until, missed, tt.transfer, tt.until, tt.missed)
 		}
-		if tt.current != nil && s.current.end != tt.ends {
-			t.Errorf("%s: the step ends at %v, want %v", name, s.current.end, tt.ends)
+		if tt.current != nil && s.current.End != tt.ends {
+			t.Errorf("%s: the step ends at %v, want %v", name, s.current.End, tt.ends)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func TestStagedStepIsPutOffWhileItRuns(t *testing.T) {
 
 // interruptedClock does something once when it is told to sleep until a time.
 type interruptedClock struct {
-	jumpClock
+	clock.Free
 	at   time.Duration
 	then func()
 }
@@ -79,5 +80,18 @@ func (c *interruptedClock) SleepUntil(ctx context.Context, t time.Duration) erro
 		c.then = nil
 		then()
 	}
-	return c.jumpClock.SleepUntil(ctx, t)
+	return c.Free.SleepUntil(ctx, t)
+}
+
+// TestTransfersOutOfTurnAreLate: a transfer that is heard of after its turn at the NICs did
+// not keep the model's time.
+func TestTransfersOutOfTurnAreLate(t *testing.T) {
+	free := &clock.Free{}
+	k := &Side{clock: free, nics: model.NewNICQueue(model.Link{Bandwidth: 1e9}), late: clock.NewLateness(free)}
+	for _, at := range []time.Duration{3 * time.Millisecond, 5 * time.Millisecond, 5 * time.Millisecond, 4 * time.Millisecond, 6 * time.Millisecond} {
+		k.reserve(at, 1000)
+	}
+	if n := k.late.Missed(); n != 1 {
+		t.Errorf("%d transfers came out of turn, want 1", n)
+	}
 }

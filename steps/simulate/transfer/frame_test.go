@@ -1,4 +1,4 @@
-package simulate
+package transfer
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 func FuzzFrame(f *testing.F) {
 	var good bytes.Buffer
-	if err := writeFrame(&good, kvFrame{Op: "get", Key: "block-7", Tokens: 12, Wait: true}); err != nil {
+	if err := writeFrame(&good, frame{Op: "get", Key: "block-7", Tokens: 12, Wait: true}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good.Bytes())
@@ -47,7 +47,7 @@ func TestFrameLimits(t *testing.T) {
 	if _, err := readFrame(bytes.NewReader([]byte("KVX1\x00"))); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("half a frame: %v", err)
 	}
-	if err := writeFrame(io.Discard, kvFrame{Key: string(make([]byte, maxFrame))}); err == nil {
+	if err := writeFrame(io.Discard, frame{Key: string(make([]byte, maxFrame))}); err == nil {
 		t.Error("a key of any length is sent")
 	}
 }
