@@ -3,18 +3,20 @@ package reports
 import (
 	"slices"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Build lays doc out. It is deterministic: equal documents and options give equal
 // reports.
-func Build(doc *result.Document, o Options) *Report { return newView(doc, o).report() }
+func Build(doc *result.Document, o Options) *model.Report { return newView(doc, o).report() }
 
-func (v *view) report() *Report {
-	r := &Report{Banner: v.banner(), Legend: v.legend()}
+func (v *view) report() *model.Report {
+	r := &model.Report{Banner: v.banner(), Legend: v.legend()}
 	r.Icon, r.Heading = v.heading()
 	r.Lead = v.lead()
-	for _, section := range []func() *Section{
+	for _, section := range []func() *model.Section{
 		v.findings, v.moreFound, v.failures, v.warnings, v.passes, v.gateList, v.measured, v.transports, v.client, v.environment,
 	} {
 		if s := section(); s != nil {

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // client is what the load generator says of itself, and the runs that are not counted.
-func (v *view) client() *Section {
-	s := &Section{Kind: Client, Folded: true}
+func (v *view) client() *model.Section {
+	s := &model.Section{Kind: model.Client, Folded: true}
 	voids := v.runsByReason(result.RunVoid, "run", "voided and not counted")
 	s.Notes = append(s.Notes, voids...)
 	s.Notes = append(s.Notes, v.runsByReason(result.RunCancelled, "run", "cancelled and not counted")...)
@@ -29,7 +31,7 @@ func (v *view) client() *Section {
 	if n := v.countRuns(func(r *result.Run) bool { return r.Status == result.RunVoid }); n > 0 {
 		title += ": " + humanize.Count(n, "voided run")
 	}
-	s.Title = plain(title)
+	s.Title = model.Plain(title)
 	return s
 }
 
@@ -44,8 +46,8 @@ func (v *view) countRuns(keep func(*result.Run) bool) int {
 }
 
 // overloaded names the cells whose backlog grew.
-func (v *view) overloaded() []Line {
-	var notes []Line
+func (v *view) overloaded() []model.Line {
+	var notes []model.Line
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
 		for _, c := range b.Cells {
@@ -58,7 +60,7 @@ func (v *view) overloaded() []Line {
 			}
 			if n > 0 {
 				name := cmp.Or(valuesText(c.Values), shortAddr(b.Addr))
-				notes = append(notes, join(" ", code(name), plain(fmt.Sprintf(
+				notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
 					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
 			}
 		}
@@ -76,7 +78,7 @@ func valuesText(values []result.AxisValue) string {
 
 // audit has the median and the largest value over all counted runs for each number of
 // the client's audit, and the values of each text.
-func (v *view) audit() Table {
+func (v *view) audit() model.Table {
 	numbers := map[string][]float64{}
 	texts := map[string]map[string]bool{}
 	v.eachRun(result.Cell.Current, func(_ cellAt, r *result.Run) {
@@ -95,7 +97,7 @@ func (v *view) audit() Table {
 			}
 		}
 	})
-	t := Table{Columns: []Column{{Title: "audit", Wrap: true}, {Title: "median", Align: Right}, {Title: "largest", Align: Right}}}
+	t := model.Table{Columns: []model.Column{{Title: "audit", Wrap: true}, {Title: "median", Align: model.Right}, {Title: "largest", Align: model.Right}}}
 	for _, k := range slices.Sorted(maps.Keys(numbers)) {
 		values := numbers[k]
 		slices.Sort(values)
@@ -104,14 +106,14 @@ func (v *view) audit() Table {
 		if isTime(k) {
 			format = humanize.ScaleFor("s", largest).Value
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(format(median(values))), plain(format(largest))}})
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(format(median(values))), model.Plain(format(largest))}})
 	}
 	for _, k := range slices.Sorted(maps.Keys(texts)) {
 		if len(texts[k]) > 3 { // hashes and the like: nothing to read
 			continue
 		}
 		values := strings.Join(slices.Sorted(maps.Keys(texts[k])), ", ")
-		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(values), plain("")}})
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(values), model.Plain("")}})
 	}
 	return t
 }

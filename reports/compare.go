@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/text"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -56,71 +59,62 @@ func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 }
 
 func compareMarkdown(w io.Writer, sides []Side, o Options) error {
-	text, err := fit(BuildComparison(sides, o), o)
-	if err != nil {
-		return fmt.Errorf("render comparison: %w", err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
-	}
-	return nil
+	return writeMarkdown(w, BuildComparison(sides, o), o)
 }
 
 func compareText(w io.Writer, sides []Side, o Options) error {
-	p := &textPrinter{o: o}
-	p.report(BuildComparison(sides, o))
-	return p.writeTo(w)
+	return text.Write(w, BuildComparison(sides, o), o.text())
 }
 
 // BuildComparison lays the comparison of documents out, see Compare.
-func BuildComparison(sides []Side, o Options) *Report {
+func BuildComparison(sides []Side, o Options) *model.Report {
 	docs := documents(sides)
 	first := newView(docs[0], o)
-	r := &Report{Icon: IconInfo, Lead: []Line{plain("Described, not judged: they were not measured alternately in one session.")}}
+	r := &model.Report{Icon: model.IconInfo, Lead: []model.Line{model.Plain("Described, not judged: they were not measured alternately in one session.")}}
 	named := slices.ContainsFunc(sides, func(s Side) bool { return s.Name != "" })
-	r.Heading = join(" ", plain("Comparison: "+sides[0].Title(0)), code(documentName(docs[0])))
+	r.Heading = model.Join(" ", model.Plain("Comparison: "+sides[0].Title(0)), model.Code(documentName(docs[0])))
 	for i, s := range sides[1:] {
-		r.Heading = join(" ", r.Heading, plain("with "+s.Title(i+1)), code(documentName(s.Doc)))
+		r.Heading = model.Join(" ", r.Heading, model.Plain("with "+s.Title(i+1)), model.Code(documentName(s.Doc)))
 	}
 	if named {
 		r.Heading = comparisonOfNames(sides)
 	}
 	if simulated := simulatedSides(sides); simulated != "" {
-		r.Banner = Line{{Text: "Simulated:", Style: Strong}, {Text: " " + simulated + "; compares with nothing real."}}
+		r.Banner = model.Line{{Text: "Simulated:", Style: model.Strong}, {Text: " " + simulated + "; compares with nothing real."}}
 	}
 	for i, s := range sides {
 		c := newView(s.Doc, o).session()
 		switch {
 		case named && len(c) > 0:
-			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), join(" · ", code(documentName(s.Doc)), c)))
+			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), model.Join(" · ", model.Code(documentName(s.Doc)), c)))
 		case named:
-			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), code(documentName(s.Doc))))
+			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), model.Code(documentName(s.Doc))))
 		case len(c) > 0:
-			r.Lead = append(r.Lead, join(": ", plain(s.Title(i)), c))
+			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), c))
 		}
 	}
 	cells, alone := joinAll(docs)
 	rows := comparedRows(cells, o)
 	if len(rows) > 0 {
-		r.Sections = append(r.Sections, Section{Kind: Findings, Tables: []Table{comparisonTable(first, rows, sides)}})
+		r.Sections = append(r.Sections, model.Section{Kind: model.Findings, Tables: []model.Table{comparisonTable(first, rows, sides)}})
 	} else {
-		r.Lead = append(r.Lead, plain("No cell is in both, or none of them has a metric in both."))
+		r.Lead = append(r.Lead, model.Plain("No cell is in both, or none of them has a metric in both."))
 	}
 	found := outcomes(cells, sides)
 	if s := lostRequests(first, found, sides); s != nil {
 		r.Sections = append(r.Sections, *s)
 	}
 	if slices.ContainsFunc(found, outcome.failsMore) {
-		r.Icon = IconRegression
+		r.Icon = model.IconRegression
 	}
 	if s := unmatched(first, alone, sides); s != nil {
 		r.Sections = append(r.Sections, *s)
 	}
-	r.Legend = []Line{
-		plain("Geometric means over valid runs. " + changesAgainst(sides) + "; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
+	r.Legend = []model.Line{
+		model.Plain("Geometric means over valid runs. " + changesAgainst(sides) + "; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
 	}
 	if single(rows) {
-		r.Legend = append(r.Legend, plain("With one run on a side no significance is possible: the change may be noise altogether. What decides is a gate over 5 launches of each side or more, measured alternately."))
+		r.Legend = append(r.Legend, model.Plain("With one run on a side no significance is possible: the change may be noise altogether. What decides is a gate over 5 launches of each side or more, measured alternately."))
 	}
 	return r
 }
@@ -135,12 +129,12 @@ func documents(sides []Side) []*result.Document {
 }
 
 // comparisonOfNames is the heading where sides have names: the files follow below it.
-func comparisonOfNames(sides []Side) Line {
+func comparisonOfNames(sides []Side) model.Line {
 	names := make([]string, len(sides))
 	for i, s := range sides {
 		names[i] = s.Title(i)
 	}
-	return plain("Comparison: " + strings.Join(names, ", "))
+	return model.Plain("Comparison: " + strings.Join(names, ", "))
 }
 
 // crossed says that not all changes are against the first side.
@@ -310,35 +304,35 @@ func single(rows []comparedRow) bool {
 }
 
 // comparisonTable has one row for each metric of each cell.
-func comparisonTable(v *view, rows []comparedRow, sides []Side) Table {
-	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
+func comparisonTable(v *view, rows []comparedRow, sides []Side) model.Table {
+	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
 	spreads := len(sides) == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
 	for i, s := range sides {
-		t.Columns = append(t.Columns, Column{Title: s.Title(i), Align: Right})
+		t.Columns = append(t.Columns, model.Column{Title: s.Title(i), Align: model.Right})
 		if spreads {
-			t.Columns = append(t.Columns, Column{Title: "±", Align: Right})
+			t.Columns = append(t.Columns, model.Column{Title: "±", Align: model.Right})
 		}
 		if i > 0 {
 			title := "change"
 			if crossed(sides) {
 				title = "vs " + sides[s.Against].Title(s.Against)
 			}
-			t.Columns = append(t.Columns, Column{Title: title, Align: Right})
+			t.Columns = append(t.Columns, model.Column{Title: title, Align: model.Right})
 		}
 	}
-	t.Columns = append(t.Columns, Column{Title: "n", Align: Right})
+	t.Columns = append(t.Columns, model.Column{Title: "n", Align: model.Right})
 	for _, r := range rows {
 		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), shortAddr(r.benchmark)), r, sides, spreads))
 	}
 	return t
 }
 
-func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) Row {
+func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) model.Row {
 	label := r.metric.Label
 	if arr := arrow(string(r.metric.Direction)); arr != "" {
 		label += " " + arr
 	}
-	row := Row{Cells: []Line{code(name), plain(label)}}
+	row := model.Row{Cells: []model.Line{model.Code(name), model.Plain(label)}}
 	counts := make([]string, len(r.sides))
 	scale := humanize.ScaleFor(string(r.metric.Unit), r.centers()...)
 	for i, values := range r.sides {
@@ -347,18 +341,18 @@ func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) Row {
 		if len(values) > 0 {
 			value = scale.Value(center(r.metric, values))
 		}
-		row.Cells = append(row.Cells, plain(value))
+		row.Cells = append(row.Cells, model.Plain(value))
 		if spreads {
-			row.Cells = append(row.Cells, plain(spread(values)))
+			row.Cells = append(row.Cells, model.Plain(spread(values)))
 		}
 		if i > 0 {
-			row.Cells = append(row.Cells, plain(r.changeText(i, sides[i].Against, scale)))
+			row.Cells = append(row.Cells, model.Plain(r.changeText(i, sides[i].Against, scale)))
 		}
 	}
 	if len(counts) > 2 && len(slices.Compact(slices.Clone(counts))) == 1 {
 		counts = counts[:1] // a wide table has no room to say the same many times
 	}
-	row.Cells = append(row.Cells, plain(strings.Join(counts, ", ")))
+	row.Cells = append(row.Cells, model.Plain(strings.Join(counts, ", ")))
 	return row
 }
 
@@ -547,7 +541,7 @@ func variation(values []float64) float64 {
 }
 
 // unmatched lists the cells that only one document has.
-func unmatched(v *view, alone [][]cellAt, sides []Side) *Section {
+func unmatched(v *view, alone [][]cellAt, sides []Side) *model.Section {
 	n := 0
 	for _, cells := range alone {
 		n += len(cells)
@@ -555,11 +549,11 @@ func unmatched(v *view, alone [][]cellAt, sides []Side) *Section {
 	if n == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain(humanize.Count(n, "cell") + " without a partner")}
+	s := &model.Section{Kind: model.Warnings, Title: model.Plain(humanize.Count(n, "cell") + " without a partner")}
 	for i, cells := range alone {
 		for _, c := range cells {
 			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")
-			s.Notes = append(s.Notes, join(" ", plain("only in "+sides[i].Title(i)+":"), code(name), plain("of"), code(c.benchmark.Addr)))
+			s.Notes = append(s.Notes, model.Join(" ", model.Plain("only in "+sides[i].Title(i)+":"), model.Code(name), model.Plain("of"), model.Code(c.benchmark.Addr)))
 		}
 	}
 	return s

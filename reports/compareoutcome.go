@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -64,11 +66,11 @@ func requestsOf(c *result.Cell) (sent, failed int) {
 }
 
 // lostRequests lists the outcomes, those that are no accident first.
-func lostRequests(v *view, found []outcome, sides []Side) *Section {
+func lostRequests(v *view, found []outcome, sides []Side) *model.Section {
 	if len(found) == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain("Requests that failed")}
+	s := &model.Section{Kind: model.Warnings, Title: model.Plain("Requests that failed")}
 	for _, significantly := range []bool{true, false} {
 		for _, o := range found {
 			if (o.failsMore() || o.failsFewer()) == significantly {
@@ -79,7 +81,7 @@ func lostRequests(v *view, found []outcome, sides []Side) *Section {
 	return s
 }
 
-func (o outcome) line(v *view, sides []Side) Line {
+func (o outcome) line(v *view, sides []Side) model.Line {
 	a, b := sides[o.against].Title(o.against), sides[o.side].Title(o.side)
 	text := fmt.Sprintf("%d of %d requests of %s failed, %d of %d of %s", o.failed, o.sent, b, o.failedA, o.sentA, a)
 	switch {
@@ -91,9 +93,9 @@ func (o outcome) line(v *view, sides []Side) Line {
 		text += ": no difference that chance does not make"
 	}
 	if name := v.valuesName(o.cell.sides[0].Values); name != "" {
-		return join(": ", code(name), plain(text))
+		return model.Join(": ", model.Code(name), model.Plain(text))
 	}
-	return plain(text)
+	return model.Plain(text)
 }
 
 func pText(p float64) string {

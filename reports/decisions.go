@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -92,12 +94,12 @@ func (r verdictRow) group() int {
 }
 
 // findings are the rows that did not pass.
-func (v *view) findings() *Section {
+func (v *view) findings() *model.Section {
 	rows, _ := v.found()
 	if len(rows) == 0 {
 		return nil
 	}
-	return &Section{Kind: Findings, Tables: []Table{v.verdictTable(rows)}}
+	return &model.Section{Kind: model.Findings, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
 // found are the rows that did not pass: those that are shown, and those that are folded.
@@ -110,17 +112,17 @@ func (v *view) found() (shown, folded []verdictRow) {
 }
 
 // moreFound are the rows that did not pass beyond those that are shown.
-func (v *view) moreFound() *Section {
+func (v *view) moreFound() *model.Section {
 	_, rows := v.found()
 	if len(rows) == 0 {
 		return nil
 	}
 	title := humanize.Count(len(rows), "more comparison") + " that did not pass"
-	return &Section{Kind: MoreFound, Title: plain(title), Folded: true, Tables: []Table{v.verdictTable(rows)}}
+	return &model.Section{Kind: model.MoreFound, Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
 // passes are the rows that passed, folded.
-func (v *view) passes() *Section {
+func (v *view) passes() *model.Section {
 	rows := v.where(verdictRow.passed)
 	if len(rows) == 0 {
 		return nil
@@ -135,7 +137,7 @@ func (v *view) passes() *Section {
 	if improved > 0 {
 		title += fmt.Sprintf(" (%d improved)", improved)
 	}
-	return &Section{Kind: Passes, Title: plain(title), Folded: true, Tables: []Table{v.verdictTable(rows)}}
+	return &model.Section{Kind: model.Passes, Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
 func (v *view) where(keep func(verdictRow) bool) []verdictRow {
@@ -149,30 +151,30 @@ func (v *view) where(keep func(verdictRow) bool) []verdictRow {
 }
 
 // verdictTable is the table that a reader looks at first.
-func (v *view) verdictTable(rows []verdictRow) Table {
+func (v *view) verdictTable(rows []verdictRow) model.Table {
 	level, common := v.level(rows)
 	interval := "interval"
 	if common {
 		interval = intervalName(level)
 	}
-	t := Table{Columns: []Column{
+	t := model.Table{Columns: []model.Column{
 		{Title: "cell", Wrap: true},
 		{Title: "metric", Wrap: true},
-		{Title: "base", Align: Right, Aside: true},
-		{Title: "head", Align: Right, Aside: true},
-		{Title: "change", Align: Right},
-		{Title: interval, Align: Center, Aside: true},
-		{Title: "p (Holm)", Align: Right, Aside: true},
-		{Title: "margin", Align: Right, Aside: true},
+		{Title: "base", Align: model.Right, Aside: true},
+		{Title: "head", Align: model.Right, Aside: true},
+		{Title: "change", Align: model.Right},
+		{Title: interval, Align: model.Center, Aside: true},
+		{Title: "p (Holm)", Align: model.Right, Aside: true},
+		{Title: "margin", Align: model.Right, Aside: true},
 		{Title: "verdict", Wrap: true},
 	}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common), Anchor: v.anchors[r.d]})
+		t.Rows = append(t.Rows, model.Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common), Anchor: v.anchors[r.d]})
 	}
 	return t
 }
 
-func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
+func (v *view) verdictCells(r verdictRow, commonLevel bool) []model.Line {
 	d := r.d
 	s := scaleOf(d)
 	base, head, change := s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s)
@@ -185,21 +187,21 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []Line {
 	if !commonLevel && interval != humanize.None {
 		interval += " (" + humanize.PlainPercent(1-2*v.decisionLevel(r)) + ")"
 	}
-	return []Line{
-		v.cellName(r), v.metricCell(r), plain(base), plain(head), plain(change), plain(interval),
-		plain(humanize.Probability(d.PHolm)), plain(margin), verdictText(r),
+	return []model.Line{
+		v.cellName(r), v.metricCell(r), model.Plain(base), model.Plain(head), model.Plain(change), model.Plain(interval),
+		model.Plain(humanize.Probability(d.PHolm)), model.Plain(margin), verdictText(r),
 	}
 }
 
 // cellName is the head's coordinates.
-func (v *view) cellName(r verdictRow) Line {
+func (v *view) cellName(r verdictRow) model.Line {
 	name := v.valuesName(r.d.Values)
 	if len(v.doc.Benchmarks) > 1 || name == "" {
 		name = strings.TrimSpace(shortAddr(r.gate.Benchmark) + " " + name)
 	}
-	line := code(name)
+	line := model.Code(name)
 	if v.severalSides && r.d.Head != "" {
-		line = join(" ", line, code(r.d.Head), plain("vs"), code(r.d.Base))
+		line = model.Join(" ", line, model.Code(r.d.Head), model.Plain("vs"), model.Code(r.d.Base))
 	}
 	return line
 }
@@ -238,10 +240,10 @@ func shortAddr(addr string) string {
 }
 
 // metricCell is the metric, with the gate where another one judges the same.
-func (v *view) metricCell(r verdictRow) Line {
+func (v *view) metricCell(r verdictRow) model.Line {
 	l := metricName(r.d)
 	if v.judged[comparisonKey(r.d)] > 1 {
-		l = join(" ", l, code(shortAddr(r.gate.Addr)))
+		l = model.Join(" ", l, model.Code(shortAddr(r.gate.Addr)))
 	}
 	return l
 }
@@ -252,12 +254,12 @@ func comparisonKey(d *result.Decision) string {
 }
 
 // metricName is the label with an arrow to the better side.
-func metricName(d *result.Decision) Line {
+func metricName(d *result.Decision) model.Line {
 	name := metricLabel(d)
 	if a := arrow(string(d.Direction)); a != "" {
 		name += " " + a
 	}
-	return plain(name)
+	return model.Plain(name)
 }
 
 func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, string(d.Kind)) }
@@ -330,36 +332,36 @@ func marginText(d *result.Decision, s humanize.Scale) string {
 }
 
 // verdictText is the verdict in words, with the reason and what the gate does about it.
-func verdictText(r verdictRow) Line {
+func verdictText(r verdictRow) model.Line {
 	d := r.d
-	line := plain(string(d.Verdict))
+	line := model.Plain(string(d.Verdict))
 	if !r.passed() {
 		switch r.gate.On(d.Verdict) {
 		case result.Warn:
 			if d.Verdict != result.Inconclusive {
-				line = plain(string(d.Verdict) + " (warns only)")
+				line = model.Plain(string(d.Verdict) + " (warns only)")
 			}
 		case result.Ignore:
-			line = plain(string(d.Verdict) + " (ignored)")
+			line = model.Plain(string(d.Verdict) + " (ignored)")
 		}
 	}
 	if d.Infrastructure {
-		line = join(", ", line, plain("infrastructure"))
+		line = model.Join(", ", line, model.Plain("infrastructure"))
 	}
-	var why []Line
+	var why []model.Line
 	if d.Reason != "" && !explained(d) {
-		why = append(why, plain(d.Reason))
+		why = append(why, model.Plain(d.Reason))
 	}
 	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
-		why = append(why, plain("needs ~"+humanize.Count(d.NeedPairs, "repeat")))
+		why = append(why, model.Plain("needs ~"+humanize.Count(d.NeedPairs, "repeat")))
 	}
 	if d.Later != nil {
 		s := humanize.ScaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
 		later := *d
 		later.Change = &d.Later.Change
-		why = append(why, plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
+		why = append(why, model.Plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
 	}
-	return join(": ", line, join("; ", why...))
+	return model.Join(": ", line, model.Join("; ", why...))
 }
 
 // explained reports the verdicts that the legend explains: their reason is the rule.
@@ -401,4 +403,29 @@ func intervalName(level float64) string {
 		return "interval"
 	}
 	return humanize.PlainPercent(1-2*level) + " interval"
+}
+
+// iconOf is the icon of a verdict in view of what its gate does about it.
+func iconOf(g *result.Gate, v result.Verdict) model.Icon {
+	switch v {
+	case result.Pass:
+		return model.IconPass
+	case result.Improvement:
+		return model.IconImprovement
+	}
+	switch g.On(v) {
+	case result.Ignore:
+		return model.IconIgnored
+	case result.Warn:
+		if v != result.Inconclusive {
+			return model.IconWarning
+		}
+	}
+	switch v {
+	case result.Regression:
+		return model.IconRegression
+	case result.Inconclusive:
+		return model.IconInconclusive
+	}
+	return model.IconInvalid
 }

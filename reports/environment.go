@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -17,9 +19,9 @@ const maxTargetColumns = 4
 
 // environment is what ran: targets with their start-up times, what they hold, what their
 // routers add, in what they differ, the steps before and the machine.
-func (v *view) environment() *Section {
-	s := &Section{Kind: Environment, Folded: true}
-	for _, t := range []Table{v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
+func (v *view) environment() *model.Section {
+	s := &model.Section{Kind: model.Environment, Folded: true}
+	for _, t := range []model.Table{v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
@@ -27,17 +29,17 @@ func (v *view) environment() *Section {
 	if len(s.Tables) == 0 {
 		return nil
 	}
-	s.Title = plain("Environment")
+	s.Title = model.Plain("Environment")
 	if n := len(v.doc.Targets); n > 0 {
-		s.Title = plain("Environment: " + humanize.Count(n, "target") + ", " + humanize.Count(len(v.doc.Launches), "launch"))
+		s.Title = model.Plain("Environment: " + humanize.Count(n, "target") + ", " + humanize.Count(len(v.doc.Launches), "launch"))
 	}
 	return s
 }
 
-func (v *view) targets() Table {
-	t := Table{Columns: []Column{
+func (v *view) targets() model.Table {
+	t := model.Table{Columns: []model.Column{
 		{Title: "target", Wrap: true}, {Title: "engine", Wrap: true}, {Title: "version", Wrap: true}, {Title: "model", Wrap: true},
-		{Title: "launches", Align: Right}, {Title: "start-up", Align: Right}, {Title: "slowest", Align: Right}, {Title: "place", Wrap: true},
+		{Title: "launches", Align: model.Right}, {Title: "start-up", Align: model.Right}, {Title: "slowest", Align: model.Right}, {Title: "place", Wrap: true},
 	}}
 	for _, target := range v.doc.Targets {
 		launches, failed := 0, 0
@@ -64,9 +66,9 @@ func (v *view) targets() Table {
 		if failed > 0 {
 			number += fmt.Sprintf(" (%d failed)", failed)
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{
-			code(target.Addr), plain(target.Engine), plain(cmp.Or(target.Describe["version"], humanize.None)),
-			plain(cmp.Or(target.Model, humanize.None)), plain(number), plain(mid), plain(slowest), place(target.Range),
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
+			model.Code(target.Addr), model.Plain(target.Engine), model.Plain(cmp.Or(target.Describe["version"], humanize.None)),
+			model.Plain(cmp.Or(target.Model, humanize.None)), model.Plain(number), model.Plain(mid), model.Plain(slowest), place(target.Range),
 		}})
 	}
 	return t
@@ -74,9 +76,9 @@ func (v *view) targets() Table {
 
 // comparedSides are what the sides of comparisons differ in by the plan: what a change is
 // the effect of.
-func (v *view) comparedSides() Table {
+func (v *view) comparedSides() model.Table {
 	const most = 100
-	t := Table{Title: plain("What the compared sides differ in"), Columns: []Column{
+	t := model.Table{Title: model.Plain("What the compared sides differ in"), Columns: []model.Column{
 		{Title: "sides", Wrap: true}, {Title: "what", Wrap: true}, {Title: "base", Wrap: true}, {Title: "head", Wrap: true},
 	}}
 	for _, s := range v.doc.Sides {
@@ -84,40 +86,40 @@ func (v *view) comparedSides() Table {
 			if len(t.Rows) == most {
 				return t
 			}
-			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), code(d.What), plain(cmp.Or(d.Base, humanize.None)), plain(cmp.Or(d.Head, humanize.None))}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Code(d.What), model.Plain(cmp.Or(d.Base, humanize.None)), model.Plain(cmp.Or(d.Head, humanize.None))}})
 		}
 		if s.Identical {
-			t.Rows = append(t.Rows, Row{Cells: []Line{plain(s.Title()), plain("nothing: a server is compared with itself"), plain(humanize.None), plain(humanize.None)}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"), model.Plain(humanize.None), model.Plain(humanize.None)}})
 		}
 	}
 	return t
 }
 
 // differences are the settings in which the targets differ.
-func (v *view) differences() Table {
+func (v *view) differences() model.Table {
 	targets := v.doc.Targets
 	if len(targets) < 2 || len(targets) > maxTargetColumns {
-		return Table{}
+		return model.Table{}
 	}
-	t := Table{Title: plain("Differences"), Columns: []Column{{Title: "setting", Wrap: true}}}
+	t := model.Table{Title: model.Plain("Differences"), Columns: []model.Column{{Title: "setting", Wrap: true}}}
 	settings := make([]map[string]string, len(targets))
 	keys := map[string]bool{}
 	for i, target := range targets {
-		t.Columns = append(t.Columns, Column{Title: target.Addr, Wrap: true})
+		t.Columns = append(t.Columns, model.Column{Title: target.Addr, Wrap: true})
 		settings[i] = settingsOf(target)
 		for k := range settings[i] {
 			keys[k] = true
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		row := Row{Cells: []Line{code(k)}}
+		row := model.Row{Cells: []model.Line{model.Code(k)}}
 		differ := false
 		for _, s := range settings {
 			differ = differ || s[k] != settings[0][k]
 			if value, ok := s[k]; ok {
-				row.Cells = append(row.Cells, code(value))
+				row.Cells = append(row.Cells, model.Code(value))
 			} else {
-				row.Cells = append(row.Cells, plain(humanize.None))
+				row.Cells = append(row.Cells, model.Plain(humanize.None))
 			}
 		}
 		if differ {
@@ -150,18 +152,18 @@ func settingsOf(t result.Target) map[string]string {
 	return settings
 }
 
-func (v *view) steps() Table {
-	t := Table{Title: plain("Steps"), Columns: []Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: Right}}}
+func (v *view) steps() model.Table {
+	t := model.Table{Title: model.Plain("Steps"), Columns: []model.Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: model.Right}}}
 	for _, st := range v.doc.Steps {
-		t.Rows = append(t.Rows, Row{Cells: []Line{code(st.Addr), plain(string(st.Status)), plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(st.Addr), model.Plain(string(st.Status)), model.Plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
 	}
 	return t
 }
 
-func (v *view) machine() Table {
-	t := Table{Title: plain("Machine"), Columns: []Column{{Title: "property", Wrap: true}, {Title: "value", Wrap: true}}}
+func (v *view) machine() model.Table {
+	t := model.Table{Title: model.Plain("Machine"), Columns: []model.Column{{Title: "property", Wrap: true}, {Title: "value", Wrap: true}}}
 	for _, k := range slices.Sorted(maps.Keys(v.doc.Machine)) {
-		t.Rows = append(t.Rows, Row{Cells: []Line{plain(k), plain(v.doc.Machine[k])}})
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(v.doc.Machine[k])}})
 	}
 	return t
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -17,13 +19,13 @@ const maxTail = 40
 
 // failures are the servers and steps that failed, with evidence and the end of the log,
 // and the requests that servers failed.
-func (v *view) failures() *Section {
-	s := &Section{Kind: Failures}
+func (v *view) failures() *model.Section {
+	s := &model.Section{Kind: model.Failures}
 	groups := v.failureGroups()
 	for _, g := range groups {
 		s.Notes = append(s.Notes, g.note())
 		if tail := lastLines(g.failure.LogTail, maxTail); len(tail) > 0 {
-			s.Logs = append(s.Logs, Log{Title: g.logTitle(len(tail)), Lines: tail})
+			s.Logs = append(s.Logs, model.Log{Title: g.logTitle(len(tail)), Lines: tail})
 		}
 	}
 	requests, failed, sent := v.requestFailures()
@@ -41,7 +43,7 @@ func (v *view) failures() *Section {
 	if len(s.Notes) == 0 && len(s.Tables) == 0 {
 		return nil
 	}
-	s.Title = plain(cmp.Or(strings.Join(title, " · "), "Failed runs"))
+	s.Title = model.Plain(cmp.Or(strings.Join(title, " · "), "Failed runs"))
 	return s
 }
 
@@ -93,41 +95,41 @@ var phases = map[string]string{
 	"step":  "failed",
 }
 
-func (g *failureGroup) note() Line {
+func (g *failureGroup) note() model.Line {
 	f := g.failure
-	line := join(" ", code(g.addr), plain(cmp.Or(phases[f.Phase], "failed in phase "+f.Phase)))
+	line := model.Join(" ", model.Code(g.addr), model.Plain(cmp.Or(phases[f.Phase], "failed in phase "+f.Phase)))
 	if g.launches > 0 {
-		line = append(line, Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), humanize.Count(g.launches, "launch"), strings.Join(g.repeats, ", "))})
+		line = append(line, model.Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), humanize.Count(g.launches, "launch"), strings.Join(g.repeats, ", "))})
 	}
-	var what []Line
+	var what []model.Line
 	if f.Class != "" {
-		what = append(what, Line{{Text: f.Class, Style: Strong}})
+		what = append(what, model.Line{{Text: f.Class, Style: model.Strong}})
 	}
 	if f.Exit != "" {
-		exit := code(f.Exit)
+		exit := model.Code(f.Exit)
 		if !strings.HasPrefix(f.Exit, "exit") { // as in "exit status 3"
-			exit = join(" ", plain("exit"), exit)
+			exit = model.Join(" ", model.Plain("exit"), exit)
 		}
 		what = append(what, exit)
 	}
 	if f.Evidence != "" {
-		what = append(what, code(f.Evidence))
+		what = append(what, model.Code(f.Evidence))
 	}
-	line = join(": ", line, join(", ", what...))
-	return join(" — ", line, place(f.Range))
+	line = model.Join(": ", line, model.Join(", ", what...))
+	return model.Join(" — ", line, place(f.Range))
 }
 
-func (g *failureGroup) logTitle(n int) Line {
-	l := join(" ", plain("last "+humanize.Count(n, "line")+" of"), code(cmp.Or(g.log, "the log of "+g.addr)))
+func (g *failureGroup) logTitle(n int) model.Line {
+	l := model.Join(" ", model.Plain("last "+humanize.Count(n, "line")+" of"), model.Code(cmp.Or(g.log, "the log of "+g.addr)))
 	return l
 }
 
 // place is where a block stands in the file: "perf.hcl:12".
-func place(r result.Range) Line {
+func place(r result.Range) model.Line {
 	if r.File == "" {
 		return nil
 	}
-	return code(location(r))
+	return model.Code(location(r))
 }
 
 func location(r result.Range) string {
@@ -142,12 +144,12 @@ func lastLines(lines []string, n int) []string {
 }
 
 // failedRuns are the runs that the server did not survive, by reason.
-func (v *view) failedRuns() []Line {
+func (v *view) failedRuns() []model.Line {
 	return v.runsByReason(result.RunFailed, "run", "failed")
 }
 
 // runsByReason counts runs of one status by target and reason.
-func (v *view) runsByReason(status result.RunStatus, noun, verb string) []Line {
+func (v *view) runsByReason(status result.RunStatus, noun, verb string) []model.Line {
 	type key struct{ target, reason string }
 	counts := map[key]int{}
 	var order []key
@@ -161,13 +163,13 @@ func (v *view) runsByReason(status result.RunStatus, noun, verb string) []Line {
 		}
 		counts[k]++
 	})
-	var notes []Line
+	var notes []model.Line
 	for _, k := range order {
-		head := plain(humanize.Count(counts[k], noun) + " " + verb)
+		head := model.Plain(humanize.Count(counts[k], noun) + " " + verb)
 		if k.target != "" {
-			head = join(" on ", head, code(k.target))
+			head = model.Join(" on ", head, model.Code(k.target))
 		}
-		notes = append(notes, join(": ", head, nonEmpty(k.reason)))
+		notes = append(notes, model.Join(": ", head, nonEmpty(k.reason)))
 	}
 	return notes
 }
@@ -189,7 +191,7 @@ func allRuns(c result.Cell) []result.Run { return c.Runs }
 
 // requestFailures are the failed requests of each target by class, over the runs that
 // count.
-func (v *view) requestFailures() (t Table, failed, sent int) {
+func (v *view) requestFailures() (t model.Table, failed, sent int) {
 	type sum struct {
 		sent, failed int
 		classes      map[string]int
@@ -210,7 +212,7 @@ func (v *view) requestFailures() (t Table, failed, sent int) {
 			s.classes[c] += n
 		}
 	})
-	t = Table{Columns: []Column{{Title: "target", Wrap: true}, {Title: "requests", Align: Right}, {Title: "failed", Align: Right}, {Title: "by class", Wrap: true}}}
+	t = model.Table{Columns: []model.Column{{Title: "target", Wrap: true}, {Title: "requests", Align: model.Right}, {Title: "failed", Align: model.Right}, {Title: "by class", Wrap: true}}}
 	for _, target := range slices.Sorted(maps.Keys(sums)) {
 		s := sums[target]
 		failed, sent = failed+s.failed, sent+s.sent
@@ -221,8 +223,8 @@ func (v *view) requestFailures() (t Table, failed, sent int) {
 		for _, c := range slices.Sorted(maps.Keys(s.classes)) {
 			classes = append(classes, fmt.Sprintf("%s %d", c, s.classes[c]))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{
-			code(target), plain(humanize.Commas(fmt.Sprint(s.sent))), plain(humanize.Commas(fmt.Sprint(s.failed))), plain(strings.Join(classes, ", ")),
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
+			model.Code(target), model.Plain(humanize.Commas(fmt.Sprint(s.sent))), model.Plain(humanize.Commas(fmt.Sprint(s.failed))), model.Plain(strings.Join(classes, ", ")),
 		}})
 	}
 	return t, failed, sent

@@ -5,24 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // banner says first of all that nothing was measured on a real engine.
-func (v *view) banner() Line {
+func (v *view) banner() model.Line {
 	if v.doc.Simulated == "" {
 		return nil
 	}
 	if v.doc.Simulated == result.SimulatedVirtual {
-		return Line{{Text: "Virtual time:", Style: Strong}, {Text: " model only, nothing was measured; never a baseline for a real run."}}
+		return model.Line{{Text: "Virtual time:", Style: model.Strong}, {Text: " model only, nothing was measured; never a baseline for a real run."}}
 	}
 	text := "the vLLM and SGLang servers were replaced by simulated ones"
 	if k := v.doc.TimeScale; k > 0 && k != 1 {
 		text += fmt.Sprintf(", time scale %s (delays of this machine count %[1]s times)", humanize.Exact(k))
 	}
-	return Line{{Text: "Simulated run:", Style: Strong}, {Text: " " + text + "; never a baseline for a real one."}}
+	return model.Line{{Text: "Simulated run:", Style: model.Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
 
 // tally counts gates by verdict.
@@ -31,16 +33,16 @@ type tally map[result.Verdict]int
 func (t tally) passed() int { return t[result.Pass] + t[result.Improvement] }
 
 // heading is the verdict of the whole file.
-func (v *view) heading() (Icon, Line) {
+func (v *view) heading() (model.Icon, model.Line) {
 	icon, text := v.verdict()
-	h := plain("Performance: " + text)
+	h := model.Plain("Performance: " + text)
 	if v.doc.File != "" {
-		h = join(" — ", h, code(v.doc.File))
+		h = model.Join(" — ", h, model.Code(v.doc.File))
 	}
 	return icon, h
 }
 
-func (v *view) verdict() (Icon, string) {
+func (v *view) verdict() (model.Icon, string) {
 	t := tally{}
 	for _, g := range v.gates {
 		t[g.Verdict]++
@@ -52,29 +54,29 @@ func (v *view) verdict() (Icon, string) {
 	exit := result.Exit(doc)
 	switch {
 	case exit == result.ExitInfrastructure:
-		return IconInfrastructure, "infrastructure failure, no verdict on the change"
+		return model.IconInfrastructure, "infrastructure failure, no verdict on the change"
 	case v.doc.Status == result.StatusInterrupted && exit != result.ExitRegression:
-		return IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat"))
+		return model.IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat"))
 	case len(v.gates) == 0:
-		return IconInfo, "measured, no gates"
+		return model.IconInfo, "measured, no gates"
 	}
 	return verdictIcon(exit, t), t.text(len(v.gates))
 }
 
-func verdictIcon(exit int, t tally) Icon {
+func verdictIcon(exit int, t tally) model.Icon {
 	switch {
 	case exit == result.ExitRegression:
-		return IconRegression
+		return model.IconRegression
 	case exit == result.ExitUndecided && t[result.Missing]+t[result.Invalid] > 0:
-		return IconInvalid
+		return model.IconInvalid
 	case exit == result.ExitUndecided:
-		return IconInconclusive
+		return model.IconInconclusive
 	case t[result.Regression]+t[result.Missing]+t[result.Invalid] > 0:
-		return IconWarning
+		return model.IconWarning
 	case t[result.Inconclusive] > 0:
-		return IconInconclusive
+		return model.IconInconclusive
 	}
-	return IconPass
+	return model.IconPass
 }
 
 // text is "1 of 2 gates regressed, 1 inconclusive".
@@ -111,12 +113,12 @@ func (t tally) text(gates int) string {
 }
 
 // lead is what the reader needs to know before the table.
-func (v *view) lead() []Line {
-	var lines []Line
+func (v *view) lead() []model.Line {
+	var lines []model.Line
 	if v.doc.Title != "" {
-		lines = append(lines, plain(v.doc.Title))
+		lines = append(lines, model.Plain(v.doc.Title))
 	}
-	for _, l := range []Line{v.status(), v.worst(), v.context()} {
+	for _, l := range []model.Line{v.status(), v.worst(), v.context()} {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}
@@ -125,26 +127,26 @@ func (v *view) lead() []Line {
 }
 
 // status says why there is not everything.
-func (v *view) status() Line {
+func (v *view) status() model.Line {
 	reason := v.doc.StatusReason
 	switch v.doc.Status {
 	case result.StatusInterrupted:
-		return join(": ", plain("Interrupted; what was finished is kept"), nonEmpty(reason))
+		return model.Join(": ", model.Plain("Interrupted; what was finished is kept"), nonEmpty(reason))
 	case result.StatusFailed:
-		return join(": ", Line{{Text: "Infrastructure", Style: Strong}}, nonEmpty(reason))
+		return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(reason))
 	}
 	return nil
 }
 
-func nonEmpty(s string) Line {
+func nonEmpty(s string) model.Line {
 	if s == "" {
 		return nil
 	}
-	return plain(s)
+	return model.Plain(s)
 }
 
 // worst is one sentence with the worst findings, or with what was shown instead.
-func (v *view) worst() Line {
+func (v *view) worst() model.Line {
 	regressions := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Regression })
 	if len(regressions) > 0 {
 		return v.worstOf(regressions)
@@ -158,14 +160,14 @@ func (v *view) worst() Line {
 		if len(v.rows) == 1 {
 			text = "The one comparison is shown to be within its margin."
 		}
-		return plain(text)
+		return model.Plain(text)
 	}
-	return plain(v.undecided(open))
+	return model.Plain(v.undecided(open))
 }
 
 // worstOf is the first three findings. Those that are no measure of a metric and have one
 // reason (a server that fails in every cell) are one.
-func (v *view) worstOf(regressions []verdictRow) Line {
+func (v *view) worstOf(regressions []verdictRow) model.Line {
 	const most = 3
 	var firsts []verdictRow
 	others := map[string]int{}
@@ -183,13 +185,13 @@ func (v *view) worstOf(regressions []verdictRow) Line {
 			firsts = append(firsts, r)
 		}
 	}
-	var parts []Line
+	var parts []model.Line
 	for _, r := range firsts {
 		parts = append(parts, v.finding(r, others[r.d.Metric+"\x00"+r.d.Reason]))
 	}
-	line := join(" · ", parts...)
+	line := model.Join(" · ", parts...)
 	if n := len(others) - len(firsts); n > 0 {
-		line = append(line, Span{Text: fmt.Sprintf(" · and %d more", n)})
+		line = append(line, model.Span{Text: fmt.Sprintf(" · and %d more", n)})
 	}
 	return line
 }
@@ -218,17 +220,17 @@ func (v *view) undecided(open []verdictRow) string {
 }
 
 // finding is one regression in words, which is that of so many other cells, too.
-func (v *view) finding(r verdictRow, others int) Line {
+func (v *view) finding(r verdictRow, others int) model.Line {
 	d := r.d
 	s := scaleOf(d)
 	name := metricLabel(d)
-	line := Line{{Text: name, Style: Strong}}
+	line := model.Line{{Text: name, Style: model.Strong}}
 	if d.Kind == result.KindMetric && d.N > 0 {
-		line = Line{{Text: name + " " + changeText(d, s), Style: Strong}}
+		line = model.Line{{Text: name + " " + changeText(d, s), Style: model.Strong}}
 	}
-	line = join(" at ", line, v.cellName(r))
+	line = model.Join(" at ", line, v.cellName(r))
 	if others > 0 {
-		line = append(line, Span{Text: " and " + humanize.Count(others, "other cell")})
+		line = append(line, model.Span{Text: " and " + humanize.Count(others, "other cell")})
 	}
 	var notes []string
 	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
@@ -244,35 +246,35 @@ func (v *view) finding(r verdictRow, others int) Line {
 		notes = append(notes, d.Reason)
 	}
 	if len(notes) > 0 {
-		line = append(line, Span{Text: " (" + strings.Join(notes, ", ") + ")"})
+		line = append(line, model.Span{Text: " (" + strings.Join(notes, ", ") + ")"})
 	}
 	return line
 }
 
 // context is what was compared, how often, on what, and how long it took.
-func (v *view) context() Line { return join(" · ", v.sides(), v.session()) }
+func (v *view) context() model.Line { return model.Join(" · ", v.sides(), v.session()) }
 
 // session is how often, on what, and how long something was measured.
-func (v *view) session() Line {
-	var parts []Line
+func (v *view) session() model.Line {
+	var parts []model.Line
 	if p := v.doc.RepeatsPlanned; p > 0 {
-		parts = append(parts, plain(v.repeats(p)))
+		parts = append(parts, model.Plain(v.repeats(p)))
 	}
 	if text := pairingText(v.doc.Pairings); text != "" {
-		parts = append(parts, plain(text))
+		parts = append(parts, model.Plain(text))
 	}
 	if m := machineName(v.doc.Machine); m != "" {
-		parts = append(parts, plain(m))
+		parts = append(parts, model.Plain(m))
 	}
 	if nodes := v.doc.Machine[result.MachineLoad]; nodes != "" {
-		parts = append(parts, plain("load from "+nodes))
+		parts = append(parts, model.Plain("load from "+nodes))
 	}
 	if !v.doc.Started.IsZero() {
 		if d := humanize.Duration(v.doc.Ended.Sub(v.doc.Started)); d != "" {
-			parts = append(parts, plain(d))
+			parts = append(parts, model.Plain(d))
 		}
 	}
-	return join(" · ", parts...)
+	return model.Join(" · ", parts...)
 }
 
 // pairingText is "paired by the time of their measurement, alternated", of imported launches.
@@ -310,7 +312,7 @@ func (v *view) mostPasses() int {
 }
 
 // sides is "head is chunked=on, base is chunked=off".
-func (v *view) sides() Line {
+func (v *view) sides() model.Line {
 	type side struct{ axis, base, head string }
 	var sides []side
 	for _, r := range v.rows {
@@ -323,20 +325,20 @@ func (v *view) sides() Line {
 		}
 	}
 	const most = 4
-	var parts []Line
+	var parts []model.Line
 	for _, s := range sides[:min(most, len(sides))] {
 		axis := ""
 		if s.axis != "" {
 			axis = s.axis + "="
 		}
-		parts = append(parts, Line{
-			{Text: "head is "}, {Text: axis + s.head, Style: Code}, {Text: ", base is "}, {Text: axis + s.base, Style: Code},
+		parts = append(parts, model.Line{
+			{Text: "head is "}, {Text: axis + s.head, Style: model.Mono}, {Text: ", base is "}, {Text: axis + s.base, Style: model.Mono},
 		})
 	}
 	if n := len(sides) - most; n > 0 {
-		parts = append(parts, plain(fmt.Sprintf("%d more comparisons of sides", n)))
+		parts = append(parts, model.Plain(fmt.Sprintf("%d more comparisons of sides", n)))
 	}
-	return join("; ", parts...)
+	return model.Join("; ", parts...)
 }
 
 // comparedAxis is the axis of the head's cell whose value is the name of its side.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/text"
 )
 
 // HistorySchema is the version of the JSON that HistoryJSON writes.
@@ -145,20 +146,11 @@ func HistoryJSON(w io.Writer, h *History, _ Options) error {
 // does, or within SummaryBudget if that is 0. Of the other options only Full has a meaning.
 func HistoryMarkdown(w io.Writer, h *History, o Options) error {
 	o.Budget = cmp.Or(o.Budget, SummaryBudget)
-	text, err := fit(newHistoryView(h).report(), o)
-	if err != nil {
-		return fmt.Errorf("render markdown: %w", err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("write markdown: %w", err)
-	}
-	return nil
+	return writeMarkdown(w, newHistoryView(h).report(), o)
 }
 
 // HistoryText writes h for a terminal. Of the options Color, Width and Brief have a
 // meaning.
 func HistoryText(w io.Writer, h *History, o Options) error {
-	p := &textPrinter{o: o}
-	p.report(newHistoryView(h).report())
-	return p.writeTo(w)
+	return text.Write(w, newHistoryView(h).report(), o.text())
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -70,25 +72,25 @@ func newHistoryPage(h *History, o Options, size historySize) *htmlPage {
 	r := v.report()
 	style := pageStyle + historyStyle
 	page := &htmlPage{
-		Policy: policy(style), Title: clean(r.Heading.String(), maxCell),
+		Policy: policy(style), Title: clean(r.Heading.String(), model.MaxCell),
 		Style: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the history
-		Banner: spans(r.Banner, maxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, maxCell),
-		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(cmp.Or(o.Full, "history.json"), maxCell),
+		Banner: spans(r.Banner, model.MaxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, model.MaxCell),
+		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(cmp.Or(o.Full, "history.json"), model.MaxCell),
 	}
 	b := &pageBuilder{size: pageSize{rows: size.rows}}
-	add := func(kind Kind) {
+	add := func(kind model.Kind) {
 		for i := range r.Sections {
 			if s, ok := b.section(&r.Sections[i]); ok && r.Sections[i].Kind == kind {
 				page.Sections = append(page.Sections, s)
 			}
 		}
 	}
-	add(Findings)
-	add(Warnings)
+	add(model.Findings)
+	add(model.Warnings)
 	if len(shown) > 0 {
 		page.Sections = append(page.Sections, v.trends(shown, left, size))
 	}
-	for _, kind := range []Kind{Measured, Passes, Environment} {
+	for _, kind := range []model.Kind{model.Measured, model.Passes, model.Environment} {
 		add(kind)
 	}
 	return page
@@ -114,7 +116,7 @@ func (v *historyView) trends(shown []*Trend, left int, size historySize) htmlSec
 		s.Trends = append(s.Trends, v.trend(t, i < maxOpenTrends, size.sessions))
 	}
 	if left > 0 {
-		s.Omitted = lines([]Line{plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.", seriesCount(left)))})
+		s.Omitted = lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.", seriesCount(left)))})
 	}
 	return s
 }
@@ -122,7 +124,7 @@ func (v *historyView) trends(shown []*Trend, left int, size historySize) htmlSec
 func (v *historyView) trend(t *Trend, open bool, sessions int) trendView {
 	out := trendView{
 		Anchor: v.anchors[t], Open: open, Icon: iconView(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
-		Title: spans(join(", ", v.name(t), plain(t.MetricLabel)), maxCell), Summary: spans(v.summary(t), maxCell), Notes: lines(t.moves()),
+		Title: spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: spans(v.summary(t), model.MaxCell), Notes: lines(t.moves()),
 	}
 	for i := range t.Parts {
 		if p := &t.Parts[i]; len(p.Points) > 0 {
@@ -133,39 +135,39 @@ func (v *historyView) trend(t *Trend, open bool, sessions int) trendView {
 }
 
 // summary is what the series comes to, beside its name.
-func (v *historyView) summary(t *Trend) Line {
+func (v *historyView) summary(t *Trend) model.Line {
 	for _, r := range v.rows {
 		if r.t != t || r.p.Retired {
 			continue
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			return plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.DaysFailing(), "day")))
+			return model.Plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.DaysFailing(), "day")))
 		case trend.Suspicious:
-			return plain("suspected")
+			return model.Plain("suspected")
 		}
-		return plain(r.condition() + ", " + t.value(r.p.Level))
+		return model.Plain(r.condition() + ", " + t.value(r.p.Level))
 	}
 	return nil
 }
 
 // sessions are the values of a part, the newest first.
-func (r trendRow) sessions() Table {
-	t := Table{Title: join("", plain("On "), code(r.p.Machine)), Columns: []Column{
-		{Title: "session"}, {Title: "value", Align: Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"},
+func (r trendRow) sessions() model.Table {
+	t := model.Table{Title: model.Join("", model.Plain("On "), model.Code(r.p.Machine)), Columns: []model.Column{
+		{Title: "session"}, {Title: "value", Align: model.Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"},
 	}}
 	changes := map[int]TrendChange{}
 	for _, c := range r.p.Changes {
 		changes[c.Index] = c
 	}
 	for i, p := range slices.Backward(r.p.Points) {
-		said := Line(nil)
+		said := model.Line(nil)
 		if c, ok := changes[i]; ok {
 			_, state := changeState(r.p, c)
-			said = plain(r.t.change(c.Change) + ", " + state)
+			said = model.Plain(r.t.change(c.Change) + ", " + state)
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{
-			plain(p.Time.UTC().Format(time.DateOnly + " 15:04")), plain(r.t.value(p.Value)), code(p.Commit[:min(12, len(p.Commit))]), code(p.Run), said,
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
+			model.Plain(p.Time.UTC().Format(time.DateOnly + " 15:04")), model.Plain(r.t.value(p.Value)), model.Code(p.Commit[:min(12, len(p.Commit))]), model.Code(p.Run), said,
 		}})
 	}
 	return t

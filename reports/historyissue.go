@@ -7,6 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/text"
+
 	"github.com/servegate/pipeline/gates/trend"
 )
 
@@ -35,43 +39,43 @@ func TrendTitle(t *Trend) string {
 }
 
 // TrendNews is one line of markdown on where a series stands.
-func TrendNews(t *Trend) string { return inline(t.news(), maxLine) }
+func TrendNews(t *Trend) string { return markdown.Line(t.news()) }
 
 // TrendPlain is the same as plain text.
-func TrendPlain(t *Trend) string { return t.news().text(maxLine) }
+func TrendPlain(t *Trend) string { return text.Line(t.news(), model.MaxLine) }
 
-func (t *Trend) news() Line {
-	var parts []Line
+func (t *Trend) news() model.Line {
+	var parts []model.Line
 	for i := range t.Parts {
 		if r := (trendRow{t, &t.Parts[i]}); len(r.p.Points) > 0 {
 			parts = append(parts, append(r.news(), r.machine()...))
 		}
 	}
-	return join("; ", parts...)
+	return model.Join("; ", parts...)
 }
 
 // news of one machine.
-func (r trendRow) news() Line {
+func (r trendRow) news() model.Line {
 	p := r.p
 	switch {
 	case p.Retired:
-		return plain("not measured any more")
+		return model.Plain("not measured any more")
 	case p.Condition == trend.Regressed:
-		return join(" ", Line{{Text: r.t.MetricLabel + " " + r.t.change(p.Change), Style: Strong}},
-			plain(fmt.Sprintf("against %s since %s, at", r.t.value(p.Reference), dateOf(p.Points[p.Since].Time))), r.commits(p.Since),
-			plain("(threshold "+r.t.change(p.Threshold)+r.creeping()+")"))
+		return model.Join(" ", model.Line{{Text: r.t.MetricLabel + " " + r.t.change(p.Change), Style: model.Strong}},
+			model.Plain(fmt.Sprintf("against %s since %s, at", r.t.value(p.Reference), dateOf(p.Points[p.Since].Time))), r.commits(p.Since),
+			model.Plain("(threshold "+r.t.change(p.Threshold)+r.creeping()+")"))
 	case p.Accepted != nil && p.Regressions == 0:
-		return plain(fmt.Sprintf("%s counts now, by the word of %s: %s", r.t.value(p.Level), p.Accepted.Author, p.Accepted.Reason))
+		return model.Plain(fmt.Sprintf("%s counts now, by the word of %s: %s", r.t.value(p.Level), p.Accepted.Author, p.Accepted.Reason))
 	case p.Condition == trend.Short:
-		return plain("too few sessions to judge")
+		return model.Plain("too few sessions to judge")
 	case p.Condition == trend.Suspicious:
-		return plain("what the last sessions show may be chance, and more of them will tell")
+		return model.Plain("what the last sessions show may be chance, and more of them will tell")
 	}
 	text := fmt.Sprintf("%s is at %s, within the threshold (%s) of %s", r.t.MetricLabel, r.t.value(p.Level), r.t.change(p.Threshold), r.t.value(p.Reference))
 	if p.Recovered < 0 {
-		return plain(text)
+		return model.Plain(text)
 	}
-	return join(" ", plain(text+" since "+dateOf(p.Points[p.Recovered].Time)+", at"), r.commits(p.Recovered))
+	return model.Join(" ", model.Plain(text+" since "+dateOf(p.Points[p.Recovered].Time)+", at"), r.commits(p.Recovered))
 }
 
 // creeping says that a regression is no step.
@@ -91,30 +95,23 @@ func TrendMarkdown(w io.Writer, h *History, t *Trend, o Options) error {
 	one := *h
 	one.Trends, one.Warnings = []Trend{*t}, nil
 	v := newHistoryView(&one)
-	r := &Report{Banner: v.banner(), Icon: conditionIcons[t.Condition()], Heading: v.name(&one.Trends[0]), Legend: v.legend()}
-	r.Heading = join(", ", r.Heading, plain(t.MetricLabel))
-	r.Lead = []Line{one.Trends[0].news()}
-	for _, section := range []func() *Section{v.findings, v.warnings, v.changes, v.recent} {
+	r := &model.Report{Banner: v.banner(), Icon: conditionIcons[t.Condition()], Heading: v.name(&one.Trends[0]), Legend: v.legend()}
+	r.Heading = model.Join(", ", r.Heading, model.Plain(t.MetricLabel))
+	r.Lead = []model.Line{one.Trends[0].news()}
+	for _, section := range []func() *model.Section{v.findings, v.warnings, v.changes, v.recent} {
 		if s := section(); s != nil {
 			s.Folded = false
 			r.Sections = append(r.Sections, *s)
 		}
 	}
-	text, err := fit(r, o)
-	if err != nil {
-		return fmt.Errorf("render markdown: %w", err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("write markdown: %w", err)
-	}
-	return nil
+	return writeMarkdown(w, r, o)
 }
 
 // recent are the last sessions of the only series, on all machines, the newest first.
-func (v *historyView) recent() *Section {
+func (v *historyView) recent() *model.Section {
 	type at struct {
 		when    time.Time
-		cells   []Line
+		cells   []model.Line
 		machine string
 	}
 	var all []at
@@ -124,11 +121,11 @@ func (v *historyView) recent() *Section {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b at) int { return b.when.Compare(a.when) })
-	t := Table{Columns: []Column{
-		{Title: "session"}, {Title: "value", Align: Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"}, {Title: "machine"},
+	t := model.Table{Columns: []model.Column{
+		{Title: "session"}, {Title: "value", Align: model.Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"}, {Title: "machine"},
 	}}
 	for _, a := range all[:min(len(all), maxRecent)] {
-		t.Rows = append(t.Rows, Row{Cells: append(a.cells, code(strings.TrimSpace(a.machine)))})
+		t.Rows = append(t.Rows, model.Row{Cells: append(a.cells, model.Code(strings.TrimSpace(a.machine)))})
 	}
-	return &Section{Kind: Passes, Title: plain("The last sessions"), Tables: []Table{t}}
+	return &model.Section{Kind: model.Passes, Title: model.Plain("The last sessions"), Tables: []model.Table{t}}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -55,11 +57,11 @@ func (r trendRow) excess() float64 {
 	return r.p.Change / r.p.Threshold
 }
 
-func (v *historyView) report() *Report {
-	r := &Report{Banner: v.banner(), Legend: v.legend()}
+func (v *historyView) report() *model.Report {
+	r := &model.Report{Banner: v.banner(), Legend: v.legend()}
 	r.Icon, r.Heading = v.heading()
 	r.Lead = v.lead()
-	for _, section := range []func() *Section{v.findings, v.warnings, v.changes, v.steady, v.retired} {
+	for _, section := range []func() *model.Section{v.findings, v.warnings, v.changes, v.steady, v.retired} {
 		if s := section(); s != nil {
 			r.Sections = append(r.Sections, *s)
 		}
@@ -67,11 +69,11 @@ func (v *historyView) report() *Report {
 	return r
 }
 
-func (v *historyView) banner() Line {
+func (v *historyView) banner() model.Line {
 	if !v.h.Simulated {
 		return nil
 	}
-	return Line{{Text: "Simulated sessions:", Style: Strong}, {Text: " they say nothing of a real server, and are never set beside real ones."}}
+	return model.Line{{Text: "Simulated sessions:", Style: model.Strong}, {Text: " they say nothing of a real server, and are never set beside real ones."}}
 }
 
 // counts are the series by condition.
@@ -83,22 +85,22 @@ func (v *historyView) counts() map[trend.Condition]int {
 	return out
 }
 
-func (v *historyView) heading() (Icon, Line) {
+func (v *historyView) heading() (model.Icon, model.Line) {
 	n, of := v.counts(), len(v.h.Trends)
 	switch {
 	case of == 0:
-		return IconInfo, plain("Performance history: no sessions yet")
+		return model.IconInfo, model.Plain("Performance history: no sessions yet")
 	case n[trend.Regressed] > 0:
-		return IconRegression, plain(fmt.Sprintf("Performance history: %d of %d series regressed", n[trend.Regressed], of))
+		return model.IconRegression, model.Plain(fmt.Sprintf("Performance history: %d of %d series regressed", n[trend.Regressed], of))
 	case n[trend.Suspicious] > 0:
-		return IconInconclusive, plain(fmt.Sprintf("Performance history: no regression, %d of %d series suspected", n[trend.Suspicious], of))
+		return model.IconInconclusive, model.Plain(fmt.Sprintf("Performance history: no regression, %d of %d series suspected", n[trend.Suspicious], of))
 	case n[trend.Short] == of:
-		return IconInfo, plain("Performance history: " + seriesCount(of) + ", too few sessions to judge")
+		return model.IconInfo, model.Plain("Performance history: " + seriesCount(of) + ", too few sessions to judge")
 	}
-	return IconPass, plain("Performance history: no regression in " + seriesCount(of))
+	return model.IconPass, model.Plain("Performance history: no regression in " + seriesCount(of))
 }
 
-func (v *historyView) lead() []Line {
+func (v *historyView) lead() []model.Line {
 	if len(v.h.Trends) == 0 {
 		return nil
 	}
@@ -110,17 +112,17 @@ func (v *historyView) lead() []Line {
 	default:
 		about += " from " + first + " to " + last
 	}
-	first := plain(about)
+	first := model.Plain(about)
 	if v.h.Branch != "" {
-		first = join(" of ", first, code(v.h.Branch))
+		first = model.Join(" of ", first, model.Code(v.h.Branch))
 	}
-	var out []Line
+	var out []model.Line
 	if len(v.rows) > 0 && v.rows[0].p.Condition == trend.Regressed && !v.rows[0].p.Retired {
 		r := v.rows[0]
-		out = append(out, join(" ", v.name(r.t), Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: Strong}},
-			plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), Span{Text: ", failing for " + humanize.Count(r.p.DaysFailing(), "day")})))
+		out = append(out, model.Join(" ", v.name(r.t), model.Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: model.Strong}},
+			model.Plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), model.Span{Text: ", failing for " + humanize.Count(r.p.DaysFailing(), "day")})))
 	}
-	return append(out, append(first, Span{Text: "; " + v.countsText()}))
+	return append(out, append(first, model.Span{Text: "; " + v.countsText()}))
 }
 
 // gone counts the series that no machine measures any more.
@@ -154,23 +156,23 @@ func (v *historyView) countsText() string {
 }
 
 // name is the cell of a series.
-func (v *historyView) name(t *Trend) Line {
-	l := code(shortAddr(t.Benchmark))
+func (v *historyView) name(t *Trend) model.Line {
+	l := model.Code(shortAddr(t.Benchmark))
 	if t.Label != "" {
-		l = join(" ", l, code(t.Label))
+		l = model.Join(" ", l, model.Code(t.Label))
 	}
 	if v.models && t.Model != "" {
-		l = join(" of ", l, code(t.Model))
+		l = model.Join(" of ", l, model.Code(t.Model))
 	}
 	return l
 }
 
 // machine says on which one, where a series knows several.
-func (r trendRow) machine() Line {
+func (r trendRow) machine() model.Line {
 	if len(r.t.Parts) < 2 {
 		return nil
 	}
-	return join("", plain(" on "), code(r.p.Machine))
+	return model.Join("", model.Plain(" on "), model.Code(r.p.Machine))
 }
 
 func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
@@ -189,13 +191,13 @@ func (t *Trend) spread(d float64) string { return strings.TrimPrefix(t.change(d)
 func (t *Trend) value(v float64) string { return humanize.ScaleFor(t.Unit, v).Value(v) }
 
 // commits are those between which something changed.
-func (r trendRow) commits(index int) Line {
-	short := func(i int) Line {
+func (r trendRow) commits(index int) model.Line {
+	short := func(i int) model.Line {
 		if i < 0 || i >= len(r.p.Points) || r.p.Points[i].Commit == "" {
 			return nil
 		}
 		c := r.p.Points[i].Commit
-		return code(c[:min(7, len(c))])
+		return model.Code(c[:min(7, len(c))])
 	}
 	before, after := short(index-1), short(index)
 	if r.p.Creep && index == r.p.Since { // a creep has no place: it is between the reference and now
@@ -203,18 +205,18 @@ func (r trendRow) commits(index int) Line {
 	}
 	switch {
 	case len(after) == 0:
-		return code(r.p.Points[index].Run)
+		return model.Code(r.p.Points[index].Run)
 	case len(before) == 0 || slices.Equal(before, after):
 		return after
 	}
-	return join("…", before, after)
+	return model.Join("…", before, after)
 }
 
 // findings are the series that somebody must look at.
-func (v *historyView) findings() *Section {
-	t := Table{Columns: []Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: Right}, {Title: "level", Align: Right}, {Title: "change", Align: Right},
-		{Title: "threshold", Align: Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
+func (v *historyView) findings() *model.Section {
+	t := model.Table{Columns: []model.Column{
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right}, {Title: "change", Align: model.Right},
+		{Title: "threshold", Align: model.Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
 	}}
 	for _, r := range v.rows {
 		if r.p.Retired {
@@ -223,17 +225,17 @@ func (v *historyView) findings() *Section {
 		switch r.p.Condition {
 		case trend.Regressed:
 			failing := fmt.Sprintf("%s, %s", humanize.Count(r.p.DaysFailing(), "day"), humanize.Count(len(r.p.Points)-r.p.Since, "session"))
-			t.Rows = append(t.Rows, v.finding(r, IconRegression, r.p.Level, r.p.Change, r.p.Since, failing))
+			t.Rows = append(t.Rows, v.finding(r, model.IconRegression, r.p.Level, r.p.Change, r.p.Since, failing))
 		case trend.Suspicious:
 			if c, ok := r.suspected(); ok {
-				t.Rows = append(t.Rows, v.finding(r, IconInconclusive, c.After, c.Change, c.Index, "suspected"))
+				t.Rows = append(t.Rows, v.finding(r, model.IconInconclusive, c.After, c.Change, c.Index, "suspected"))
 			}
 		}
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return &Section{Kind: Findings, Title: plain("What needs a look"), Tables: []Table{t}}
+	return &model.Section{Kind: model.Findings, Title: model.Plain("What needs a look"), Tables: []model.Table{t}}
 }
 
 // suspected is the change that the last values may be: one that only they show, or one that
@@ -245,18 +247,18 @@ func (r trendRow) suspected() (TrendChange, bool) {
 	return TrendChange{}, false
 }
 
-func (v *historyView) finding(r trendRow, icon Icon, level, change float64, since int, failing string) Row {
-	return Row{Icon: icon, Anchor: v.anchors[r.t], Cells: []Line{
-		append(v.name(r.t), r.machine()...), plain(r.t.MetricLabel), plain(r.t.value(r.p.Reference)), plain(r.t.value(level)),
-		plain(r.t.change(change)), plain(r.t.change(r.p.Threshold)), plain(dateOf(r.p.Points[since].Time)), r.commits(since), plain(failing),
+func (v *historyView) finding(r trendRow, icon model.Icon, level, change float64, since int, failing string) model.Row {
+	return model.Row{Icon: icon, Anchor: v.anchors[r.t], Cells: []model.Line{
+		append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.value(level)),
+		model.Plain(r.t.change(change)), model.Plain(r.t.change(r.p.Threshold)), model.Plain(dateOf(r.p.Points[since].Time)), r.commits(since), model.Plain(failing),
 	}}
 }
 
 // warnings are what was left out, and where machines changed.
-func (v *historyView) warnings() *Section {
-	s := &Section{Kind: Warnings}
+func (v *historyView) warnings() *model.Section {
+	s := &model.Section{Kind: model.Warnings}
 	for _, w := range v.h.Warnings {
-		s.Notes = append(s.Notes, plain(w))
+		s.Notes = append(s.Notes, model.Plain(w))
 	}
 	seen := map[string]bool{}
 	for i := range v.h.Trends {
@@ -270,20 +272,20 @@ func (v *historyView) warnings() *Section {
 	if len(s.Notes) == 0 {
 		return nil
 	}
-	s.Title, s.Folded = plain(humanize.Count(len(s.Notes), "note")), len(s.Notes) > 5
+	s.Title, s.Folded = model.Plain(humanize.Count(len(s.Notes), "note")), len(s.Notes) > 5
 	return s
 }
 
 // moves say where a series begins anew because the machine is another one.
-func (t *Trend) moves() []Line {
-	var out []Line
+func (t *Trend) moves() []model.Line {
+	var out []model.Line
 	for i := 1; i < len(t.Parts); i++ {
 		p := &t.Parts[i]
 		if len(p.Points) == 0 {
 			continue
 		}
-		out = append(out, join(" ", plain("Sessions from "+dateOf(p.Points[0].Time)+" on that ran on"), code(p.Machine), plain("and not on"),
-			code(t.Parts[i-1].Machine), plain("are series of their own: values of two machines are never set beside each other.")))
+		out = append(out, model.Join(" ", model.Plain("Sessions from "+dateOf(p.Points[0].Time)+" on that ran on"), model.Code(p.Machine), model.Plain("and not on"),
+			model.Code(t.Parts[i-1].Machine), model.Plain("are series of their own: values of two machines are never set beside each other.")))
 	}
 	return out
 }
@@ -292,7 +294,7 @@ func (t *Trend) moves() []Line {
 const maxChanges = 100
 
 // changes are all change points, the newest first.
-func (v *historyView) changes() *Section {
+func (v *historyView) changes() *model.Section {
 	type event struct {
 		trendRow
 		TrendChange
@@ -307,65 +309,65 @@ func (v *historyView) changes() *Section {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return b.p.Points[b.Index].Time.Compare(a.p.Points[a.Index].Time) })
-	t := Table{Columns: []Column{
-		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: Right}, {Title: "after", Align: Right},
-		{Title: "change", Align: Right}, {Title: "p", Align: Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
+	t := model.Table{Columns: []model.Column{
+		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: model.Right}, {Title: "after", Align: model.Right},
+		{Title: "change", Align: model.Right}, {Title: "p", Align: model.Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
 	}}
 	for _, e := range all[:min(len(all), maxChanges)] {
 		icon, state := changeState(e.p, e.TrendChange)
-		t.Rows = append(t.Rows, Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []Line{
-			plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), plain(e.t.MetricLabel), plain(e.t.value(e.Before)),
-			plain(e.t.value(e.After)), plain(e.t.change(e.Change)), plain(humanize.Probability(&e.P)), e.commits(e.Index), plain(state),
+		t.Rows = append(t.Rows, model.Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []model.Line{
+			model.Plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), model.Plain(e.t.MetricLabel), model.Plain(e.t.value(e.Before)),
+			model.Plain(e.t.value(e.After)), model.Plain(e.t.change(e.Change)), model.Plain(humanize.Probability(&e.P)), e.commits(e.Index), model.Plain(state),
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)
-	return &Section{Kind: Measured, Title: plain(humanize.Count(len(all), "change point")), Tables: []Table{t}, Folded: true}
+	return &model.Section{Kind: model.Measured, Title: model.Plain(humanize.Count(len(all), "change point")), Tables: []model.Table{t}, Folded: true}
 }
 
 // changeState is how a change point is shown.
-func changeState(p *TrendPart, c TrendChange) (Icon, string) {
+func changeState(p *TrendPart, c TrendChange) (model.Icon, string) {
 	state := string(c.State)
 	switch {
 	case c.Accepted:
-		return IconInfo, state + ", accepted: " + p.Accepted.Reason + " (" + p.Accepted.Author + ")"
+		return model.IconInfo, state + ", accepted: " + p.Accepted.Reason + " (" + p.Accepted.Author + ")"
 	case !c.Worse:
-		return IconImprovement, state + ", for the better"
+		return model.IconImprovement, state + ", for the better"
 	case c.State == trend.Suspected:
-		return IconInconclusive, state
+		return model.IconInconclusive, state
 	}
-	return IconWarning, state + ", for the worse"
+	return model.IconWarning, state + ", for the worse"
 }
 
 // steady are the series with which nothing is wrong.
-func (v *historyView) steady() *Section {
+func (v *historyView) steady() *model.Section {
 	rows := v.table(func(r trendRow) bool {
 		return !r.p.Retired && (r.p.Condition == trend.Steady || r.p.Condition == trend.Short)
 	})
 	if len(rows.Rows) == 0 {
 		return nil
 	}
-	return &Section{Kind: Passes, Title: plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true, Tables: []Table{rows}}
+	return &model.Section{Kind: model.Passes, Title: model.Plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true, Tables: []model.Table{rows}}
 }
 
 // retired are those that were not measured for long.
-func (v *historyView) retired() *Section {
+func (v *historyView) retired() *model.Section {
 	rows := v.table(func(r trendRow) bool { return r.p.Retired })
 	if len(rows.Rows) == 0 {
 		return nil
 	}
-	return &Section{
-		Kind: Environment, Title: plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true, Tables: []Table{rows},
+	return &model.Section{
+		Kind: model.Environment, Title: model.Plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true, Tables: []model.Table{rows},
 	}
 }
 
-var conditionIcons = map[trend.Condition]Icon{
-	trend.Short: IconInfo, trend.Steady: IconPass, trend.Suspicious: IconInconclusive, trend.Regressed: IconRegression,
+var conditionIcons = map[trend.Condition]model.Icon{
+	trend.Short: model.IconInfo, trend.Steady: model.IconPass, trend.Suspicious: model.IconInconclusive, trend.Regressed: model.IconRegression,
 }
 
-func (v *historyView) table(keep func(trendRow) bool) Table {
-	t := Table{Columns: []Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: Right}, {Title: "last", Align: Right}, {Title: "level", Align: Right},
-		{Title: "reference", Align: Right}, {Title: "change", Align: Right}, {Title: "noise", Align: Right}, {Title: "condition", Wrap: true},
+func (v *historyView) table(keep func(trendRow) bool) model.Table {
+	t := model.Table{Columns: []model.Column{
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right}, {Title: "last", Align: model.Right}, {Title: "level", Align: model.Right},
+		{Title: "reference", Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "noise", Align: model.Right}, {Title: "condition", Wrap: true},
 	}}
 	for _, r := range v.rows {
 		if !keep(r) {
@@ -375,9 +377,9 @@ func (v *historyView) table(keep func(trendRow) bool) Table {
 		if r.p.Noise > 0 {
 			noise = r.t.spread(r.p.Noise)
 		}
-		t.Rows = append(t.Rows, Row{Icon: conditionIcons[r.p.Condition], Anchor: v.anchors[r.t], Cells: []Line{
-			append(v.name(r.t), r.machine()...), plain(r.t.MetricLabel), plain(fmt.Sprint(len(r.p.Points))), plain(r.t.value(r.p.Points[len(r.p.Points)-1].Value)),
-			plain(r.t.value(r.p.Level)), plain(r.t.value(r.p.Reference)), plain(r.t.change(r.p.Change)), plain(noise), plain(r.condition()),
+		t.Rows = append(t.Rows, model.Row{Icon: conditionIcons[r.p.Condition], Anchor: v.anchors[r.t], Cells: []model.Line{
+			append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(fmt.Sprint(len(r.p.Points))), model.Plain(r.t.value(r.p.Points[len(r.p.Points)-1].Value)),
+			model.Plain(r.t.value(r.p.Level)), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.change(r.p.Change)), model.Plain(noise), model.Plain(r.condition()),
 		}})
 	}
 	return t
@@ -395,14 +397,14 @@ func (r trendRow) condition() string {
 	return text
 }
 
-func (v *historyView) legend() []Line {
-	return []Line{
-		plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
+func (v *historyView) legend() []model.Line {
+	return []model.Line{
+		model.Plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
 			"was accepted, so that small losses add up. Threshold: the margin, or twice the noise of a session where that is more."),
-		plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more), in each of the last two " +
+		model.Plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more), in each of the last two " +
 			"sessions where these are outside what the others predict, or as a creep: the last five sessions against the first ten of the reference. It has to be " +
 			"significant after correction for all series and sessions; what is not, and one bad session, is suspected at most."),
-		plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with neighbouring sessions decorrelated (p by " +
+		model.Plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with neighbouring sessions decorrelated (p by " +
 			"permutation, per series); \"pipeline accept\" lets a level count."),
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -105,9 +107,9 @@ func signedTick(x float64) string {
 // drawDistributions adds the percentiles and the distribution functions of both sides.
 func (v *view) drawDistributions(p *pairView, c *comparison) {
 	unreadable := 0
-	table := Table{Columns: []Column{{Title: "metric"}, {Title: "side"}}}
+	table := model.Table{Columns: []model.Column{{Title: "metric"}, {Title: "side"}}}
 	for _, q := range tableQuantiles {
-		table.Columns = append(table.Columns, Column{Title: "p" + humanize.Exact(q*100), Align: Right})
+		table.Columns = append(table.Columns, model.Column{Title: "p" + humanize.Exact(q*100), Align: model.Right})
 	}
 	for i, group := range distributions {
 		sides, bad := c.curves(group.group)
@@ -125,7 +127,7 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 		p.Quantiles = []htmlTable{htmlTableOf(table, len(table.Rows))}
 	}
 	if unreadable > 0 {
-		p.Notes = append(p.Notes, spans(plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), maxLine))
+		p.Notes = append(p.Notes, spans(model.Plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), model.MaxLine))
 	}
 	p.Distributions = append(p.Distributions, c.runCharts(c.anchor+"-t")...)
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
@@ -167,11 +169,11 @@ func (c *comparison) sides() []side {
 // tableQuantiles are those whose figures are in a table.
 var tableQuantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 
-func quantileRows(label string, sides []sideCurve) []Row {
+func quantileRows(label string, sides []sideCurve) []model.Row {
 	s := curveScale(sides)
-	var rows []Row
+	var rows []model.Row
 	for _, side := range sides {
-		row := Row{Cells: []Line{plain(label), plain(side.name)}}
+		row := model.Row{Cells: []model.Line{model.Plain(label), model.Plain(side.name)}}
 		at := map[float64]curvePoint{}
 		for _, p := range side.at {
 			at[p.q] = p
@@ -181,7 +183,7 @@ func quantileRows(label string, sides []sideCurve) []Row {
 			if p, ok := at[q]; ok {
 				text = s.Value(p.mid)
 			}
-			row.Cells = append(row.Cells, plain(text))
+			row.Cells = append(row.Cells, model.Plain(text))
 		}
 		rows = append(rows, row)
 	}

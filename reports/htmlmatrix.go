@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -40,14 +42,14 @@ func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
 		}
 		maps = append(maps, drawing(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
 		if n := len(h.rows) - maxHeatRows; n > 0 {
-			notes = append(notes, spans(join(" ", plain(humanize.Count(n, "more row")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+			notes = append(notes, spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
 		}
 		if n := len(h.columns) - maxHeatColumns; n > 0 {
-			notes = append(notes, spans(join(" ", plain(humanize.Count(n, "more column")+" of"), code(b.Addr), plain("are left out of the map.")), maxLine))
+			notes = append(notes, spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
 		}
 	}
 	if left > 0 {
-		notes = append(notes, spans(plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), maxLine))
+		notes = append(notes, spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), model.MaxLine))
 	}
 	return maps, notes
 }
@@ -147,7 +149,7 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != humanize.None {
 		text = headroom
 	}
-	title := join(": ", join(" at ", plain(metricLabel(d)), h.v.cellName(r)), join(" ", plain(text), verdictText(r)))
+	title := model.Join(": ", model.Join(" at ", model.Plain(metricLabel(d)), h.v.cellName(r)), model.Join(" ", model.Plain(text), verdictText(r)))
 	return &svg.Tile{
 		Class: tileClass(r), Text: iconOf(r.gate, d.Verdict).Symbol() + " " + text, Title: title.String(), Anchor: h.v.anchors[d],
 	}

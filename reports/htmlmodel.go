@@ -4,6 +4,8 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/escape"
@@ -74,7 +76,7 @@ func clean(s string, limit int) string {
 }
 
 // spans cleans a line; each span is bounded by limit runes.
-func spans(l Line, limit int) htmlLine {
+func spans(l model.Line, limit int) htmlLine {
 	out := make(htmlLine, 0, len(l))
 	for i, s := range l {
 		text := clean(s.Text, limit)
@@ -86,40 +88,40 @@ func spans(l Line, limit int) htmlLine {
 			text += " "
 		}
 		if text != "" {
-			out = append(out, htmlSpan{text, s.Style == Strong, s.Style == Code})
+			out = append(out, htmlSpan{text, s.Style == model.Strong, s.Style == model.Mono})
 		}
 	}
 	return out
 }
 
-func lines(ls []Line) []htmlLine {
+func lines(ls []model.Line) []htmlLine {
 	var out []htmlLine
 	for _, l := range ls {
 		if len(l) > 0 {
-			out = append(out, spans(l, maxLine))
+			out = append(out, spans(l, model.MaxLine))
 		}
 	}
 	return out
 }
 
 // iconClasses are the colours of icons.
-var iconClasses = map[Icon]string{
-	IconRegression: "bad", IconInvalid: "bad", IconInfrastructure: "bad",
-	IconWarning: "warn", IconInconclusive: "warn", IconInterrupted: "warn",
-	IconPass: "good", IconImprovement: "good",
+var iconClasses = map[model.Icon]string{
+	model.IconRegression: "bad", model.IconInvalid: "bad", model.IconInfrastructure: "bad",
+	model.IconWarning: "warn", model.IconInconclusive: "warn", model.IconInterrupted: "warn",
+	model.IconPass: "good", model.IconImprovement: "good",
 }
 
-func iconView(i Icon) htmlIcon { return htmlIcon{i.Symbol(), iconClasses[i]} }
+func iconView(i model.Icon) htmlIcon { return htmlIcon{i.Symbol(), iconClasses[i]} }
 
 // maxColumns bounds a table's columns.
 const maxColumns = 24
 
 // htmlTableOf draws a table with at most so many rows.
-func htmlTableOf(t Table, rows int) htmlTable {
-	out := htmlTable{Title: spans(t.Title, maxLine), Icons: hasIcons(&t)}
+func htmlTableOf(t model.Table, rows int) htmlTable {
+	out := htmlTable{Title: spans(t.Title, model.MaxLine), Icons: t.HasIcons()}
 	columns := t.Columns[:min(len(t.Columns), maxColumns)]
 	for _, c := range columns {
-		out.Columns = append(out.Columns, htmlColumn{clean(c.Title, maxCell), columnClass(c)})
+		out.Columns = append(out.Columns, htmlColumn{clean(c.Title, model.MaxCell), columnClass(c)})
 	}
 	shown := t.Rows[:min(len(t.Rows), rows)]
 	for _, r := range shown {
@@ -136,10 +138,10 @@ func htmlTableOf(t Table, rows int) htmlTable {
 	return out
 }
 
-func htmlRowOf(r Row, columns []Column) htmlRow {
+func htmlRowOf(r model.Row, columns []model.Column) htmlRow {
 	row := htmlRow{Icon: iconView(r.Icon)}
 	for i, c := range r.Cells[:min(len(r.Cells), len(columns))] {
-		cell := htmlCell{Line: spans(c, maxCell), Class: columnClass(columns[i]), Head: i == 0}
+		cell := htmlCell{Line: spans(c, model.MaxCell), Class: columnClass(columns[i]), Head: i == 0}
 		if i == 0 {
 			cell.Anchor = r.Anchor
 		}
@@ -149,7 +151,7 @@ func htmlRowOf(r Row, columns []Column) htmlRow {
 }
 
 // columnClass is what the style sheet knows a column by.
-func columnClass(c Column) string {
+func columnClass(c model.Column) string {
 	class := alignClass(c.Align)
 	if c.Aside {
 		class = strings.TrimSpace(class + " aside")
@@ -157,6 +159,6 @@ func columnClass(c Column) string {
 	return class
 }
 
-func alignClass(a Align) string {
-	return map[Align]string{Right: "num", Center: "mid"}[a]
+func alignClass(a model.Align) string {
+	return map[model.Align]string{model.Right: "num", model.Center: "mid"}[a]
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/escape"
@@ -34,10 +36,10 @@ func newPage(doc *result.Document, o Options, size pageSize) *htmlPage {
 	b.comparisons, b.withoutCharts = b.choose()
 	r := b.v.report()
 	page := &htmlPage{
-		Policy: policy(pageStyle), Title: clean(r.Heading.String(), maxCell),
+		Policy: policy(pageStyle), Title: clean(r.Heading.String(), model.MaxCell),
 		Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the document
-		Banner: spans(r.Banner, maxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, maxCell),
-		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(o.full(), maxCell),
+		Banner: spans(r.Banner, model.MaxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, model.MaxCell),
+		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(o.full(), model.MaxCell),
 	}
 	page.Sections = b.sections(r)
 	return page
@@ -88,8 +90,8 @@ func (b *pageBuilder) choose() (chosen []*comparison, left int) {
 	return chosen, left
 }
 
-func (b *pageBuilder) sections(r *Report) []htmlSection {
-	byKind := map[Kind]*Section{}
+func (b *pageBuilder) sections(r *model.Report) []htmlSection {
+	byKind := map[model.Kind]*model.Section{}
 	for i := range r.Sections {
 		byKind[r.Sections[i].Kind] = &r.Sections[i]
 	}
@@ -99,66 +101,66 @@ func (b *pageBuilder) sections(r *Report) []htmlSection {
 			out = append(out, s)
 		}
 	}
-	for _, kind := range []Kind{Gates, Findings, Failures, Warnings} {
+	for _, kind := range []model.Kind{model.Gates, model.Findings, model.Failures, model.Warnings} {
 		add(b.section(byKind[kind]))
 	}
 	add(b.matrix())
 	add(b.charts())
-	for _, kind := range []Kind{Passes, Measured, Transports, Client} {
+	for _, kind := range []model.Kind{model.Passes, model.Measured, model.Transports, model.Client} {
 		add(b.section(byKind[kind]))
 	}
 	add(b.timelines())
-	add(b.section(byKind[Environment]))
+	add(b.section(byKind[model.Environment]))
 	return out
 }
 
 // titles of the sections that have none of their own in other formats.
-var titles = map[Kind]string{Findings: "What did not pass"}
+var titles = map[model.Kind]string{model.Findings: "What did not pass"}
 
 // section draws one of the report's. What comes first is open, whatever other formats do.
-func (b *pageBuilder) section(s *Section) (htmlSection, bool) {
+func (b *pageBuilder) section(s *model.Section) (htmlSection, bool) {
 	if s == nil {
 		return htmlSection{}, false
 	}
 	title := s.Title
 	if len(title) == 0 {
-		title = plain(titles[s.Kind])
+		title = model.Plain(titles[s.Kind])
 	}
 	out := htmlSection{
-		ID: string(s.Kind), Title: spans(title, maxCell), Plain: shortTitle(title),
-		Folded: s.Folded && s.Kind != Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)]), Omitted: lines([]Line{s.Omitted}),
+		ID: string(s.Kind), Title: spans(title, model.MaxCell), Plain: shortTitle(title),
+		Folded: s.Folded && s.Kind != model.Gates, Notes: lines(s.Notes[:min(len(s.Notes), b.size.rows)]), Omitted: lines([]model.Line{s.Omitted}),
 	}
 	if n := len(s.Notes) - b.size.rows; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and "+humanize.Count(n, "more note")), maxLine))
+		out.Omitted = append(out.Omitted, spans(model.Plain("and "+humanize.Count(n, "more note")), model.MaxLine))
 	}
 	const maxTables = 50
 	for i := range s.Tables[:min(len(s.Tables), maxTables)] {
 		out.Tables = append(out.Tables, htmlTableOf(s.Tables[i], b.size.rows))
 	}
 	if n := len(s.Tables) - maxTables; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and "+humanize.Count(n, "more table")), maxLine))
+		out.Omitted = append(out.Omitted, spans(model.Plain("and "+humanize.Count(n, "more table")), model.MaxLine))
 	}
 	for _, l := range s.Logs[:min(len(s.Logs), b.size.logs)] {
 		out.Logs = append(out.Logs, htmlLogOf(l))
 	}
 	if n := len(s.Logs) - b.size.logs; n > 0 {
-		out.Omitted = append(out.Omitted, spans(plain("and the ends of "+humanize.Count(n, "more log")), maxLine))
+		out.Omitted = append(out.Omitted, spans(model.Plain("and the ends of "+humanize.Count(n, "more log")), model.MaxLine))
 	}
 	return out, true
 }
 
 // shortTitle is a title for the contents, without what is in parentheses.
-func shortTitle(title Line) string {
+func shortTitle(title model.Line) string {
 	text, _, _ := strings.Cut(title.String(), " (")
-	return clean(text, maxCell)
+	return clean(text, model.MaxCell)
 }
 
-func htmlLogOf(l Log) htmlLog {
+func htmlLogOf(l model.Log) htmlLog {
 	text := make([]string, len(l.Lines))
 	for i, line := range l.Lines {
-		text[i] = escape.Line(line, maxLog)
+		text[i] = escape.Line(line, model.MaxLog)
 	}
-	return htmlLog{spans(l.Title, maxCell), strings.Join(text, "\n")}
+	return htmlLog{spans(l.Title, model.MaxCell), strings.Join(text, "\n")}
 }
 
 func (b *pageBuilder) matrix() (htmlSection, bool) {
@@ -166,7 +168,7 @@ func (b *pageBuilder) matrix() (htmlSection, bool) {
 	return htmlSection{
 		ID: "matrix", Title: htmlLine{{Text: "The matrix at a glance"}}, Plain: "The matrix at a glance",
 		Charts: maps, Wide: true, Omitted: notes,
-		Notes: lines([]Line{plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}),
+		Notes: lines([]model.Line{model.Plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}),
 	}, len(maps) > 0
 }
 
@@ -182,7 +184,7 @@ func (b *pageBuilder) charts() (htmlSection, bool) {
 		s.Pairs = append(s.Pairs, b.v.pairView(c, open || len(b.comparisons) == 1))
 	}
 	if b.withoutCharts > 0 {
-		s.Omitted = lines([]Line{plain(fmt.Sprintf(
+		s.Omitted = lines([]model.Line{model.Plain(fmt.Sprintf(
 			"%s of cells left out here, the worst are shown; the tables have all.", humanize.Count(b.withoutCharts, "more comparison")))})
 	}
 	return s, len(s.Pairs) > 0

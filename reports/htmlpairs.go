@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -15,7 +17,7 @@ import (
 // comparison is all that was decided on one pair of cells, or one cell without a partner.
 type comparison struct {
 	anchor     string
-	name       Line
+	name       model.Line
 	head, base *result.Cell // base is nil where there is none
 	headName   string       // of the sides
 	baseName   string
@@ -58,7 +60,7 @@ func (v *view) loneCells() []*comparison {
 	for _, at := range allCells(v.doc) {
 		name := cmp.Or(v.valuesName(at.cell.Values), at.cell.Target, shortAddr(at.benchmark.Addr))
 		out = append(out, &comparison{
-			anchor: fmt.Sprintf("c%d", len(out)+1), name: code(name), head: at.cell, headName: cmp.Or(at.cell.Target, "runs"),
+			anchor: fmt.Sprintf("c%d", len(out)+1), name: model.Code(name), head: at.cell, headName: cmp.Or(at.cell.Target, "runs"),
 		})
 	}
 	return out
@@ -120,7 +122,7 @@ const (
 
 // pairView draws c.
 func (v *view) pairView(c *comparison, open bool) pairView {
-	p := pairView{Anchor: c.anchor, Title: spans(c.name, maxCell), Open: open, Summary: spans(c.summary(), maxCell)}
+	p := pairView{Anchor: c.anchor, Title: spans(c.name, model.MaxCell), Open: open, Summary: spans(c.summary(), model.MaxCell)}
 	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
 		if i == 0 {
 			p.Icon = iconView(iconOf(r.gate, r.d.Verdict))
@@ -128,7 +130,7 @@ func (v *view) pairView(c *comparison, open bool) pairView {
 		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
-		p.Notes = append(p.Notes, spans(plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), maxLine))
+		p.Notes = append(p.Notes, spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), model.MaxLine))
 	}
 	v.drawDistributions(&p, c)
 	return p
@@ -137,8 +139,8 @@ func (v *view) pairView(c *comparison, open bool) pairView {
 const maxSummary = 3
 
 // summary is the first that did not pass or improved, and how many there are.
-func (c *comparison) summary() Line {
-	var words []Line
+func (c *comparison) summary() model.Line {
+	var words []model.Line
 	rest := 0
 	for _, r := range c.rows {
 		if r.d.Verdict == result.Pass || len(words) == maxSummary {
@@ -152,27 +154,27 @@ func (c *comparison) summary() Line {
 		if len(words) < maxSummary {
 			what = " passed"
 		}
-		words = append(words, plain(fmt.Sprint(rest)+what))
+		words = append(words, model.Plain(fmt.Sprint(rest)+what))
 	}
-	return join("; ", words...)
+	return model.Join("; ", words...)
 }
 
 // summaryWords is "TTFT p99 +14.4 % regression".
-func summaryWords(r verdictRow) Line {
-	l := plain(metricLabel(r.d))
+func summaryWords(r verdictRow) model.Line {
+	l := model.Plain(metricLabel(r.d))
 	if r.d.N > 0 && r.d.Kind == result.KindMetric {
-		l = join(" ", l, plain(changeText(r.d, scaleOf(r.d))))
+		l = model.Join(" ", l, model.Plain(changeText(r.d, scaleOf(r.d))))
 	}
-	return join(" ", l, plain(string(r.d.Verdict)))
+	return model.Join(" ", l, model.Plain(string(r.d.Verdict)))
 }
 
 func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 	f := findingView{
-		ID: id, Title: clean(v.metricCell(r).String(), maxCell), Icon: iconView(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
-		Verdict: spans(v.verdictSentence(r), maxLine), Reason: spans(nonEmpty(r.d.Reason), maxLine), Sums: v.sums(r),
+		ID: id, Title: clean(v.metricCell(r).String(), model.MaxCell), Icon: iconView(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
+		Verdict: spans(v.verdictSentence(r), model.MaxLine), Reason: spans(nonEmpty(r.d.Reason), model.MaxLine), Sums: v.sums(r),
 	}
 	for i := range f.Sums { // units may be a stranger's
-		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, maxLine), clean(f.Sums[i].Value, maxCell)
+		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, model.MaxLine), clean(f.Sums[i].Value, model.MaxCell)
 	}
 	if len(r.d.Pairs) > 0 && r.d.Kind == result.KindMetric {
 		shown := inOrder(r.d.Pairs)
@@ -184,7 +186,7 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 		f.Values = []htmlTable{htmlTableOf(v.pairsTable(c, r, shown), maxPairs)}
 	}
 	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
-		f.Warnings = append(f.Warnings, spans(plain(w), maxLine))
+		f.Warnings = append(f.Warnings, spans(model.Plain(w), model.MaxLine))
 	}
 	f.HasMore = len(f.Charts)+len(f.Sums)+len(f.Reason)+len(f.Warnings) > 0
 	return f
@@ -196,36 +198,36 @@ func inOrder(pairs []result.Pair) []result.Pair {
 }
 
 // verdictSentence is the verdict with its figures.
-func (v *view) verdictSentence(r verdictRow) Line {
+func (v *view) verdictSentence(r verdictRow) model.Line {
 	d := r.d
 	s := scaleOf(d)
-	line := Line{{Text: string(d.Verdict), Style: Strong}}
+	line := model.Line{{Text: string(d.Verdict), Style: model.Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
-		line = append(line, Span{Text: fmt.Sprintf(": %s → %s, %s", s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s))})
+		line = append(line, model.Span{Text: fmt.Sprintf(": %s → %s, %s", s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s))})
 	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
-		line = append(line, Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
+		line = append(line, model.Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
 	} else if d.HeadValue != nil {
-		line = append(line, Span{Text: ": " + s.Value(*d.HeadValue)})
+		line = append(line, model.Span{Text: ": " + s.Value(*d.HeadValue)})
 	}
 	if i := intervalText(d, s); i != humanize.None {
-		line = append(line, Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
+		line = append(line, model.Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})
 	}
 	return line
 }
 
 // pairsTable has the values that the charts draw.
-func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) Table {
+func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) model.Table {
 	s := scaleOfPairs(r.d)
-	t := Table{Columns: []Column{
-		{Title: "repeat"}, {Title: c.baseName, Align: Right}, {Title: c.headName, Align: Right}, {Title: "change", Align: Right}, {Title: "d", Align: Right},
+	t := model.Table{Columns: []model.Column{
+		{Title: "repeat"}, {Title: c.baseName, Align: model.Right}, {Title: c.headName, Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "d", Align: model.Right},
 	}}
 	for _, p := range pairs {
 		change, diff := humanize.None, worseBy(r.d, p)
 		if humanize.Finite(diff) {
 			change = v.changeWords(r.d, s, changeOf(r.d, diff))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Line{
-			plain(fmt.Sprint(p.Repeat)), plain(s.Value(p.Base)), plain(s.Value(p.Head)), plain(change), plain(digits(diff)),
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
+			model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change), model.Plain(digits(diff)),
 		}})
 	}
 	t.Omitted = len(r.d.Pairs) - len(pairs)

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/text"
 
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -60,7 +62,7 @@ type (
 // run that did not complete is an error of its own, in a suite named "run". It has no options.
 func JUnit(w io.Writer, doc *result.Document, _ Options) error {
 	v := newView(doc, Options{})
-	suites := junitSuites{Name: escape.Text(doc.File, maxCell)}
+	suites := junitSuites{Name: escape.Text(doc.File, model.MaxCell)}
 	if d := doc.Ended.Sub(doc.Started); !doc.Started.IsZero() && d > 0 {
 		suites.Time = fmt.Sprintf("%.3f", d.Seconds())
 	}
@@ -112,15 +114,15 @@ func junitRun(doc *result.Document) *junitSuite {
 	}
 	return &junitSuite{Name: "run", Cases: []junitCase{{
 		Class: "run", Name: "completes",
-		Error: &junitOutcome{Type: string(doc.Status), Message: escape.Text(doc.StatusReason, maxLine)},
+		Error: &junitOutcome{Type: string(doc.Status), Message: escape.Text(doc.StatusReason, model.MaxLine)},
 	}}}
 }
 
 func (v *view) junitGate(g *result.Gate) junitSuite {
-	s := junitSuite{Name: escape.Text(g.Addr, maxCell)}
-	s.Properties = []junitProperty{{"benchmark", escape.Text(g.Benchmark, maxCell)}, {"run_id", escape.Text(v.doc.RunID, maxCell)}}
+	s := junitSuite{Name: escape.Text(g.Addr, model.MaxCell)}
+	s.Properties = []junitProperty{{"benchmark", escape.Text(g.Benchmark, model.MaxCell)}, {"run_id", escape.Text(v.doc.RunID, model.MaxCell)}}
 	if v.doc.Simulated != "" {
-		s.Properties = append(s.Properties, junitProperty{"simulated", escape.Text(v.doc.Simulated, maxCell)})
+		s.Properties = append(s.Properties, junitProperty{"simulated", escape.Text(v.doc.Simulated, model.MaxCell)})
 	}
 	for i := range g.Decisions {
 		s.Cases = append(s.Cases, v.junitDecision(verdictRow{g, &g.Decisions[i]}))
@@ -137,8 +139,8 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 	d := r.d
 	name := metricLabel(d) + " at " + v.cellName(r).String()
 	c := junitCase{
-		Class: escape.Text(r.gate.Addr, maxCell), Name: escape.Text(name, maxLine),
-		File: escape.Text(r.gate.Range.File, maxCell), Line: max(0, r.gate.Range.Line),
+		Class: escape.Text(r.gate.Addr, model.MaxCell), Name: escape.Text(name, model.MaxLine),
+		File: escape.Text(r.gate.Range.File, model.MaxCell), Line: max(0, r.gate.Range.Line),
 	}
 	sc := scaleOf(d)
 	detail := humanize.None
@@ -148,7 +150,7 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 		detail = fmt.Sprintf("base %s, head %s, change %s, interval %s, p (Holm) %s, margin %s",
 			sc.Value(orNaN(d.BaseValue)), sc.Value(orNaN(d.HeadValue)), changeText(d, sc), intervalText(d, sc), humanize.Probability(d.PHolm), marginText(d, sc))
 	}
-	c.outcome(r.gate, d.Verdict, verdictText(r).text(maxLine), escape.Text(detail, maxLine))
+	c.outcome(r.gate, d.Verdict, text.Line(verdictText(r), model.MaxLine), escape.Text(detail, model.MaxLine))
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -11,13 +13,13 @@ import (
 
 // capacities are what a launch of each target is worth: how many tokens its KV caches hold
 // and how much memory it takes of its GPUs, as medians over the runs.
-func (v *view) capacities() Table {
-	t := Table{Title: plain("Capacity"), Columns: []Column{{Title: "target", Wrap: true}, {Title: "KV cache, tokens", Align: Right}, {Title: "GPU memory", Align: Right}}}
+func (v *view) capacities() model.Table {
+	t := model.Table{Title: model.Plain("Capacity"), Columns: []model.Column{{Title: "target", Wrap: true}, {Title: "KV cache, tokens", Align: model.Right}, {Title: "GPU memory", Align: model.Right}}}
 	for _, target := range v.doc.Targets {
 		tokens := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "kv_cache.tokens")
 		memory := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "gpu_memory.used")
 		if len(tokens)+len(memory) > 0 {
-			t.Rows = append(t.Rows, Row{Cells: []Line{code(target.Addr), plain(middle("count", tokens)), plain(middle("B", memory))}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(middle("count", tokens)), model.Plain(middle("B", memory))}})
 		}
 	}
 	return t
@@ -25,9 +27,9 @@ func (v *view) capacities() Table {
 
 // routers are the latencies that the routers of deployments added to the runs, as medians
 // over them.
-func (v *view) routers() Table {
-	t := Table{Title: plain("Added by the router"), Columns: []Column{
-		{Title: "target", Wrap: true}, {Title: "delay", Wrap: true}, {Title: "p50", Align: Right}, {Title: "p99", Align: Right},
+func (v *view) routers() model.Table {
+	t := model.Table{Title: model.Plain("Added by the router"), Columns: []model.Column{
+		{Title: "target", Wrap: true}, {Title: "delay", Wrap: true}, {Title: "p50", Align: model.Right}, {Title: "p99", Align: model.Right},
 	}}
 	for _, target := range v.doc.Targets {
 		for _, delay := range []struct{ key, name string }{
@@ -39,7 +41,7 @@ func (v *view) routers() Table {
 			p50 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP50)
 			p99 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP99)
 			if len(p50)+len(p99) > 0 {
-				t.Rows = append(t.Rows, Row{Cells: []Line{code(target.Addr), plain(delay.name), plain(middle("s", p50)), plain(middle("s", p99))}})
+				t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)), model.Plain(middle("s", p99))}})
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates"
@@ -15,17 +17,17 @@ import (
 
 // legend says how to read the table: what the interval is, over how many comparisons
 // the error is held, and what each verdict means.
-func (v *view) legend() []Line {
+func (v *view) legend() []model.Line {
 	if len(v.rows) == 0 {
-		return []Line{v.footer()}
+		return []model.Line{v.footer()}
 	}
 	alpha := humanize.Exact(v.doc.Alpha)
 	repeat := "a repeat is one launch of every side"
 	if n := v.mostPasses(); n > 1 {
 		repeat += fmt.Sprintf(", and its values are means over the passes of a launch, %d at most", n)
 	}
-	lines := []Line{
-		plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
+	lines := []model.Line{
+		model.Plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
 			"The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
 	lines = append(lines, v.intervalLegend()...)
@@ -100,7 +102,7 @@ func (v *view) holm() string {
 
 // intervalLegend explains the intervals of the rows, and why some are not those of the file's
 // own error rate.
-func (v *view) intervalLegend() []Line {
+func (v *view) intervalLegend() []model.Line {
 	var names []string
 	own := true
 	for _, r := range v.rows {
@@ -126,7 +128,7 @@ func (v *view) intervalLegend() []Line {
 		text += fmt.Sprintf(" One that is not of %s has the stricter level of a look or of a further attempt, so that the file as a whole keeps to %s.",
 			humanize.PlainPercent(1-2*v.doc.Alpha), humanize.Exact(v.doc.Alpha))
 	}
-	return []Line{plain(text)}
+	return []model.Line{model.Plain(text)}
 }
 
 // looksText says when the gates were judged.
@@ -146,8 +148,8 @@ func (v *view) looksText() string {
 }
 
 // special explains what only some sessions have.
-func (v *view) special() []Line {
-	var lines []Line
+func (v *view) special() []model.Line {
+	var lines []model.Line
 	if k := v.doc.Attempt; k > 0 {
 		text := fmt.Sprintf("A pass needs %.2g: the first attempt at a change has 0.8·α, attempt k after it 0.2·α/(k·(k − 1)), which sums to α, so that running again until it is green does not work.",
 			gates.AttemptAlpha(v.doc.Alpha, k))
@@ -196,8 +198,8 @@ func (v *view) atMargin() string {
 	return text + " (" + humanize.Exact(v.doc.Alpha) + " at most in strict gates)"
 }
 
-func explain(word, meaning string) Line {
-	return Line{{Text: word, Style: Strong}, {Text: ": " + meaning}}
+func explain(word, meaning string) model.Line {
+	return model.Line{{Text: word, Style: model.Strong}, {Text: ": " + meaning}}
 }
 
 func (v *view) sharesNote() string {
@@ -226,16 +228,16 @@ func (v *view) strictNote() string {
 }
 
 // footer identifies the run.
-func (v *view) footer() Line {
-	var parts []Line
+func (v *view) footer() model.Line {
+	var parts []model.Line
 	for _, p := range []struct{ what, value string }{
 		{"run", v.doc.RunID}, {"seed", seed(v.doc)}, {"by", v.doc.Tool},
 	} {
 		if p.value != "" {
-			parts = append(parts, join(" ", plain(p.what), code(p.value)))
+			parts = append(parts, model.Join(" ", model.Plain(p.what), model.Code(p.value)))
 		}
 	}
-	line := join(", ", parts...)
+	line := model.Join(", ", parts...)
 	if s := line.String(); s != "" {
 		line[0].Text = strings.ToUpper(line[0].Text[:1]) + line[0].Text[1:]
 	}

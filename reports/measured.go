@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -19,9 +21,9 @@ var keyMetrics = []string{
 
 // measured is the whole matrix: the geometric means of the key metrics for every cell,
 // whether a gate judges it or not.
-func (v *view) measured() *Section {
+func (v *view) measured() *model.Section {
 	// Without a gate these are the result.
-	s := &Section{Kind: Measured, Folded: len(v.gates) > 0}
+	s := &model.Section{Kind: model.Measured, Folded: len(v.gates) > 0}
 	cells := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
@@ -33,13 +35,13 @@ func (v *view) measured() *Section {
 			continue
 		}
 		cells += len(b.Cells)
-		t.Title = join(": ", code(b.Addr), nonEmpty(workload(b)))
+		t.Title = model.Join(": ", model.Code(b.Addr), nonEmpty(workload(b)))
 		s.Tables = append(s.Tables, t)
 	}
 	if len(s.Tables) == 0 {
 		return nil
 	}
-	s.Title = plain("Measured values of " + humanize.Count(cells, "cell") + " (geometric means over valid runs)")
+	s.Title = model.Plain("Measured values of " + humanize.Count(cells, "cell") + " (geometric means over valid runs)")
 	return s
 }
 
@@ -57,7 +59,7 @@ func workload(b *result.Benchmark) string {
 	return b.Cells[0].Workload
 }
 
-func (v *view) matrix(b *result.Benchmark) Table {
+func (v *view) matrix(b *result.Benchmark) model.Table {
 	ids := v.metricsOf(b)
 	axis := v.columnAxis(b)
 	if axis == "" {
@@ -105,8 +107,8 @@ func (v *view) metricsOf(b *result.Benchmark) []string {
 }
 
 // flatMatrix has one row for each cell and one column for each metric.
-func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
-	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: Right}}}
+func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
+	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: model.Right}}}
 	scales := map[string]humanize.Scale{}
 	for _, id := range ids {
 		m := describe(id)
@@ -121,17 +123,17 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 		if u := scales[id].Unit; u != "" {
 			title += ", " + u
 		}
-		t.Columns = append(t.Columns, Column{Title: title, Align: Right})
+		t.Columns = append(t.Columns, model.Column{Title: title, Align: model.Right})
 	}
 	for i := range b.Cells {
 		c := &b.Cells[i]
-		row := Row{Cells: []Line{code(cmp.Or(v.valuesName(c.Values), c.Target, shortAddr(b.Addr))), plain(runsText(c))}}
+		row := model.Row{Cells: []model.Line{model.Code(cmp.Or(v.valuesName(c.Values), c.Target, shortAddr(b.Addr))), model.Plain(runsText(c))}}
 		for _, id := range ids {
 			text := humanize.None
 			if x, ok := c.Summary[id]; ok {
 				text = humanize.Number(x * scales[id].Factor)
 			}
-			row.Cells = append(row.Cells, plain(text))
+			row.Cells = append(row.Cells, model.Plain(text))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -140,8 +142,8 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) Table {
 
 // pivot has one row for each cell without the axis and each metric, and one column for
 // each value of the axis.
-func (v *view) pivot(b *result.Benchmark, axis string, ids []string) Table {
-	t := Table{Columns: []Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
+func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table {
+	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
 	var values, keys []string
 	groups := map[string]map[string]*result.Cell{}
 	for i := range b.Cells {
@@ -160,7 +162,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) Table {
 		}
 	}
 	for _, value := range values {
-		t.Columns = append(t.Columns, Column{Title: axis + "=" + value, Align: Right})
+		t.Columns = append(t.Columns, model.Column{Title: axis + "=" + value, Align: model.Right})
 	}
 	for _, key := range keys {
 		for _, id := range ids {
@@ -170,7 +172,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) Table {
 	return t
 }
 
-func pivotRow(key string, m metric.Metric, values []string, cells map[string]*result.Cell) Row {
+func pivotRow(key string, m metric.Metric, values []string, cells map[string]*result.Cell) model.Row {
 	var all []float64
 	for _, c := range cells {
 		if x, ok := c.Summary[m.ID]; ok {
@@ -182,7 +184,7 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 	if a := arrow(string(m.Direction)); a != "" {
 		label += " " + a
 	}
-	row := Row{Cells: []Line{code(key), plain(label)}}
+	row := model.Row{Cells: []model.Line{model.Code(key), model.Plain(label)}}
 	for _, value := range values {
 		text := humanize.None
 		if c := cells[value]; c != nil {
@@ -190,7 +192,7 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 				text = s.Value(x)
 			}
 		}
-		row.Cells = append(row.Cells, plain(text))
+		row.Cells = append(row.Cells, model.Plain(text))
 	}
 	return row
 }

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // warnings are those of the document and of its decisions, each told once.
-func (v *view) warnings() *Section {
-	places := map[string][]Line{}
+func (v *view) warnings() *model.Section {
+	places := map[string][]model.Line{}
 	var order []string
-	add := func(w string, place Line) {
+	add := func(w string, place model.Line) {
 		if _, ok := places[w]; !ok {
 			order = append(order, w)
 		}
@@ -24,17 +26,17 @@ func (v *view) warnings() *Section {
 	}
 	for _, r := range v.rows {
 		for _, w := range r.d.Warnings {
-			add(w, join(" at ", plain(metricLabel(r.d)), v.cellName(r)))
+			add(w, model.Join(" at ", model.Plain(metricLabel(r.d)), v.cellName(r)))
 		}
 	}
 	if len(order) == 0 {
 		return nil
 	}
-	s := &Section{Kind: Warnings, Title: plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
+	s := &model.Section{Kind: model.Warnings, Title: model.Plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
 	for _, w := range order {
-		line := join(": ", places[w][0], plain(w))
+		line := model.Join(": ", places[w][0], model.Plain(w))
 		if n := len(places[w]) - 1; n > 0 {
-			line = append(line, Span{Text: fmt.Sprintf(" (and %d more times)", n)})
+			line = append(line, model.Span{Text: fmt.Sprintf(" (and %d more times)", n)})
 		}
 		s.Notes = append(s.Notes, line)
 	}
@@ -42,27 +44,27 @@ func (v *view) warnings() *Section {
 }
 
 // gateList is every gate with its verdict and its place in the file.
-func (v *view) gateList() *Section {
+func (v *view) gateList() *model.Section {
 	if len(v.gates) == 0 {
 		return nil
 	}
-	t := Table{Columns: []Column{
+	t := model.Table{Columns: []model.Column{
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true}, {Title: "place", Wrap: true, Aside: true},
 	}}
 	for _, g := range v.gates {
-		gate := code(g.Addr)
+		gate := model.Code(g.Addr)
 		if g.Description != "" {
-			gate = join(" ", gate, plain(g.Description))
+			gate = model.Join(" ", gate, model.Plain(g.Description))
 		}
 		baseline := nonEmpty(humanize.None)
 		if g.Baseline != "" {
-			baseline = code(g.Baseline)
+			baseline = model.Code(g.Baseline)
 		}
-		t.Rows = append(t.Rows, Row{Icon: iconOf(g, g.Verdict), Cells: []Line{
-			gate, plain(gateVerdict(g)), plain(gateCounts(g)), baseline, place(g.Range),
+		t.Rows = append(t.Rows, model.Row{Icon: iconOf(g, g.Verdict), Cells: []model.Line{
+			gate, model.Plain(gateVerdict(g)), model.Plain(gateCounts(g)), baseline, place(g.Range),
 		}})
 	}
-	return &Section{Kind: Gates, Title: plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []Table{t}}
+	return &model.Section{Kind: model.Gates, Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []model.Table{t}}
 }
 
 func gateVerdict(g *result.Gate) string {

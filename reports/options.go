@@ -1,5 +1,10 @@
 package reports
 
+import (
+	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/text"
+)
+
 // Options choose what a report shows. The zero value shows everything.
 type Options struct {
 	// Gates are the addresses of the gates to show; empty means all.
@@ -33,11 +38,12 @@ type Options struct {
 	Brief bool
 }
 
-func (o Options) width() int {
-	if o.Width <= 0 {
-		return 120
-	}
-	return max(o.Width, 60)
+func (o Options) markdown() markdown.Options {
+	return markdown.Options{Budget: o.Budget, Full: o.full()}
+}
+
+func (o Options) text() text.Options {
+	return text.Options{Color: o.Color, Width: o.Width, Brief: o.Brief}
 }
 
 func (o Options) full() string {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -12,7 +14,7 @@ import (
 
 // transports says how the KV cache of each deployment moved, from what was seen during
 // its runs. Nobody should have to believe a label.
-func (v *view) transports() *Section {
+func (v *view) transports() *model.Section {
 	byTarget := map[string]*transported{}
 	var all transported
 	v.eachRun(allRuns, func(c cellAt, r *result.Run) {
@@ -33,18 +35,18 @@ func (v *view) transports() *Section {
 	if all.runs == 0 {
 		return nil
 	}
-	s := &Section{Kind: Transports, Title: plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, humanize.Count(all.runs, "run")))}
+	s := &model.Section{Kind: model.Transports, Title: model.Plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, humanize.Count(all.runs, "run")))}
 	s.Folded = all.proved == all.runs
-	table := Table{Columns: []Column{
-		{Title: "target", Wrap: true}, {Title: "declared"}, {Title: "runs", Align: Right}, {Title: "proved", Align: Right},
-		{Title: "contradicted", Align: Right}, {Title: "unproven", Align: Right}, {Title: "what was seen", Wrap: true},
+	table := model.Table{Columns: []model.Column{
+		{Title: "target", Wrap: true}, {Title: "declared"}, {Title: "runs", Align: model.Right}, {Title: "proved", Align: model.Right},
+		{Title: "contradicted", Align: model.Right}, {Title: "unproven", Align: model.Right}, {Title: "what was seen", Wrap: true},
 	}}
 	for _, target := range v.doc.Targets {
 		if t := byTarget[target.Addr]; t != nil {
 			table.Rows = append(table.Rows, t.row(target.Addr))
 		}
 	}
-	s.Tables = []Table{table}
+	s.Tables = []model.Table{table}
 	return s
 }
 
@@ -72,14 +74,14 @@ func (t *transported) add(p *result.Transport) {
 	}
 }
 
-func (t *transported) row(addr string) Row {
+func (t *transported) row(addr string) model.Row {
 	seen := t.worst
 	if seen == "" {
 		seen = t.usual()
 	}
-	return Row{Cells: []Line{
-		code(addr), plain(cmp.Or(t.intent, humanize.None)), plain(fmt.Sprint(t.runs)), plain(fmt.Sprint(t.proved)),
-		plain(fmt.Sprint(t.contradicted)), plain(fmt.Sprint(t.unproven)), plain(seen),
+	return model.Row{Cells: []model.Line{
+		model.Code(addr), model.Plain(cmp.Or(t.intent, humanize.None)), model.Plain(fmt.Sprint(t.runs)), model.Plain(fmt.Sprint(t.proved)),
+		model.Plain(fmt.Sprint(t.contradicted)), model.Plain(fmt.Sprint(t.unproven)), model.Plain(seen),
 	}}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/model"
+
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -106,12 +108,12 @@ func overview(file string, sections []section) string {
 	for _, s := range sections {
 		n[s.rank]++
 	}
-	icon, parts := reports.IconPass, []string(nil)
+	icon, parts := model.IconPass, []string(nil)
 	for _, r := range []struct {
 		rank rank
-		icon reports.Icon
+		icon model.Icon
 		what string
-	}{{failed, reports.IconRegression, "failed"}, {undecided, reports.IconWarning, "not decided"}, {passed, reports.IconPass, "passed"}} {
+	}{{failed, model.IconRegression, "failed"}, {undecided, model.IconWarning, "not decided"}, {passed, model.IconPass, "passed"}} {
 		if n[r.rank] == 0 {
 			continue
 		}

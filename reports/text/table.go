@@ -1,7 +1,9 @@
-package reports
+package text
 
 import (
 	"strings"
+
+	"github.com/servegate/pipeline/reports/model"
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/term"
@@ -15,37 +17,37 @@ const minWrapped = 12
 
 // table draws t in aligned columns. Columns that may wrap share the width that the others
 // leave.
-func (p *textPrinter) table(t *Table) {
+func (p *printer) table(t *model.Table) {
 	if len(t.Title) > 0 {
-		p.b.WriteString(t.Title.text(maxCell) + "\n")
+		p.b.WriteString(Line(t.Title, model.MaxCell) + "\n")
 	}
 	cells := textCells(t)
 	header := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		header[i] = plain(c.Title).text(maxCell)
+		header[i] = Line(model.Plain(c.Title), model.MaxCell)
 	}
 	widths := columnWidths(t, header, cells, p.o.width()-iconWidth(t))
 	p.row(t, "", "", header, widths)
 	for i, r := range t.Rows {
-		p.row(t, r.Icon.Symbol(), icons[r.Icon].color, cells[i], widths)
+		p.row(t, r.Icon.Symbol(), iconColors[r.Icon], cells[i], widths)
 	}
 	if t.Omitted > 0 {
 		p.b.WriteString("+" + humanize.Count(t.Omitted, "more row") + "\n")
 	}
 }
 
-func textCells(t *Table) [][]string {
+func textCells(t *model.Table) [][]string {
 	cells := make([][]string, len(t.Rows))
 	for i, r := range t.Rows {
 		for _, c := range r.Cells {
-			cells[i] = append(cells[i], c.text(maxCell))
+			cells[i] = append(cells[i], Line(c, model.MaxCell))
 		}
 	}
 	return cells
 }
 
-func iconWidth(t *Table) int {
-	if hasIcons(t) {
+func iconWidth(t *model.Table) int {
+	if t.HasIcons() {
 		return 2
 	}
 	return 0
@@ -54,7 +56,7 @@ func iconWidth(t *Table) int {
 // columnWidths gives every column what it needs, if that fits. Otherwise titles give what
 // only they need, then the columns that may wrap are narrowed, always the widest first,
 // until it fits or none can give any more.
-func columnWidths(t *Table, header []string, cells [][]string, total int) []int {
+func columnWidths(t *model.Table, header []string, cells [][]string, total int) []int {
 	n := len(t.Columns)
 	widths, title, least := make([]int, n), make([]int, n), make([]int, n)
 	for i, c := range t.Columns {
@@ -104,7 +106,7 @@ func longestWord(s string) int {
 }
 
 // row draws one row, in several lines where a cell wraps.
-func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths []int) {
+func (p *printer) row(t *model.Table, symbol, color string, cells []string, widths []int) {
 	lines := make([][]string, len(cells))
 	height := 1
 	for i, c := range cells {
@@ -116,7 +118,7 @@ func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths
 	}
 	for h := range height {
 		var b strings.Builder
-		if hasIcons(t) {
+		if t.HasIcons() {
 			if h > 0 || symbol == "" {
 				b.WriteString("  ")
 			} else {
@@ -137,12 +139,12 @@ func (p *textPrinter) row(t *Table, symbol, color string, cells []string, widths
 	}
 }
 
-func pad(s string, width int, align Align) string {
+func pad(s string, width int, align model.Align) string {
 	space := max(0, width-term.Width(s))
 	switch align {
-	case Right:
+	case model.Right:
 		return strings.Repeat(" ", space) + s
-	case Center:
+	case model.Center:
 		return strings.Repeat(" ", space/2) + s + strings.Repeat(" ", space-space/2)
 	}
 	return term.Pad(s, width)

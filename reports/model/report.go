@@ -1,9 +1,13 @@
-package reports
+// Package model is a report before any format: headings, notes, tables and logs as plain
+// data. All text in it is raw and possibly hostile; what renders it escapes it.
+package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Report is a result document as its reader sees it, before any format: all text in it is
-// raw and possibly hostile, the renderers escape it.
+// Report is what a reader is told: of a result document, a comparison or a history.
 type Report struct {
 	// Banner comes before everything else: the run was simulated.
 	Banner Line
@@ -56,6 +60,11 @@ type Table struct {
 	Omitted int
 }
 
+// HasIcons reports whether a row of the table has an icon.
+func (t *Table) HasIcons() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Icon != NoIcon })
+}
+
 // Column of a table.
 type Column struct {
 	Title string
@@ -105,17 +114,19 @@ type Style int
 
 // The styles.
 const (
-	Plain Style = iota
+	Regular Style = iota
 	Strong
-	Code // names and values, shown verbatim
+	Mono // names and values, shown verbatim
 )
 
-func plain(s string) Line { return Line{{Text: s}} }
+// Plain is a line of unmarked text.
+func Plain(s string) Line { return Line{{Text: s}} }
 
-func code(s string) Line { return Line{{Text: s, Style: Code}} }
+// Code is a line with a name or a value.
+func Code(s string) Line { return Line{{Text: s, Style: Mono}} }
 
-// join concatenates lines with a separator between those that are not empty.
-func join(sep string, lines ...Line) Line {
+// Join concatenates lines with a separator between those that are not empty.
+func Join(sep string, lines ...Line) Line {
 	var out Line
 	for _, l := range lines {
 		if len(l) == 0 {
@@ -138,9 +149,9 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// draw puts the spans together. Escaping trims what it takes for the edge of a text;
+// Draw puts the spans together. Escaping trims what it takes for the edge of a text;
 // within a line it is the place between two spans, and stays.
-func (l Line) draw(escape func(s Style, text string) string) string {
+func (l Line) Draw(escape func(s Style, text string) string) string {
 	var b strings.Builder
 	for i, s := range l {
 		body := strings.TrimSpace(s.Text)

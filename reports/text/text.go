@@ -1,0 +1,140 @@
+// Package text draws a report for a terminal.
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/model"
+
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/term"
+)
+
+// Options choose how a report is drawn.
+type Options struct {
+	// Color allows ANSI colours; Width is the columns of the terminal, 120 if 0.
+	Color bool
+	Width int
+	// Brief leaves out the legend and the sections that markdown folds, except what was
+	// decided and measured.
+	Brief bool
+}
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return 120
+	}
+	return max(o.Width, 60)
+}
+
+// Write draws r for a terminal: aligned columns that fit the width, symbols with words. The
+// text may be printed into the log of a GitHub runner, so nothing in it is a command there.
+func Write(w io.Writer, r *model.Report, o Options) error {
+	p := &printer{o: o}
+	p.report(r)
+	if _, err := io.WriteString(w, escape.Commands(p.b.String())); err != nil {
+		return fmt.Errorf("write text: %w", err)
+	}
+	return nil
+}
+
+// printer draws a report as text.
+type printer struct {
+	o Options
+	b strings.Builder
+}
+
+// ANSI colours.
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	bold   = "\x1b[1m"
+	reset  = "\x1b[0m"
+)
+
+// iconColors are the colours of icons that have one.
+var iconColors = map[model.Icon]string{
+	model.IconRegression: red, model.IconInvalid: red, model.IconInfrastructure: red,
+	model.IconWarning: yellow, model.IconInconclusive: yellow, model.IconInterrupted: yellow,
+	model.IconPass: green, model.IconImprovement: green,
+}
+
+func (p *printer) paint(color, s string) string {
+	if !p.o.Color || color == "" || s == "" {
+		return s
+	}
+	return color + s + reset
+}
+
+func (p *printer) report(r *model.Report) {
+	if len(r.Banner) > 0 {
+		p.paragraph("", Line(r.Banner, model.MaxLine), "")
+		p.b.WriteString("\n")
+	}
+	p.b.WriteString(p.paint(iconColors[r.Icon], r.Icon.Symbol()) + " " + p.paint(bold, Line(r.Heading, model.MaxCell)) + "\n")
+	for _, l := range r.Lead {
+		p.paragraph("", Line(l, model.MaxLine), "")
+	}
+	for i := range r.Sections {
+		if !p.o.Brief || brief(&r.Sections[i]) {
+			p.section(&r.Sections[i])
+		}
+	}
+	if p.o.Brief {
+		return
+	}
+	p.b.WriteString("\n")
+	for _, l := range r.Legend {
+		if len(l) > 0 {
+			p.paragraph("", Line(l, model.MaxLine), "  ")
+		}
+	}
+}
+
+// brief says whether a section is part of a brief report: what was decided and measured,
+// and everything that asks for attention.
+func brief(s *model.Section) bool {
+	return !s.Folded || s.Kind == model.Passes || s.Kind == model.Measured
+}
+
+func (p *printer) section(s *model.Section) {
+	p.b.WriteString("\n")
+	if len(s.Title) > 0 {
+		p.b.WriteString(p.paint(bold, Line(s.Title, model.MaxCell)) + "\n")
+	}
+	for _, n := range s.Notes {
+		p.paragraph("- ", Line(n, model.MaxLine), "  ")
+	}
+	for i := range s.Tables {
+		if i > 0 || len(s.Notes) > 0 {
+			p.b.WriteString("\n")
+		}
+		p.table(&s.Tables[i])
+	}
+	for _, l := range s.Logs {
+		p.b.WriteString("\n" + Line(l.Title, model.MaxCell) + "\n")
+		for _, line := range l.Lines {
+			p.b.WriteString("  │ " + escape.Line(line, model.MaxLog) + "\n")
+		}
+	}
+	if len(s.Omitted) > 0 {
+		p.paragraph("", Line(s.Omitted, model.MaxLine), "")
+	}
+}
+
+// paragraph wraps s at words; first stands before its first line, rest before others.
+func (p *printer) paragraph(first, s, rest string) {
+	prefix := first
+	for _, line := range term.Fold(s, p.o.width()-term.Width(rest)) {
+		p.b.WriteString(prefix + line + "\n")
+		prefix = rest
+	}
+}
+
+// Line is a line without markup, fit for a terminal; each span is bounded by limit.
+func Line(l model.Line, limit int) string {
+	return l.Draw(func(_ model.Style, text string) string { return escape.Text(text, limit) })
+}
