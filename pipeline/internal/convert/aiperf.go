@@ -12,7 +12,7 @@ import (
 // aiperf writes profile_export_aiperf.json: a tag with unit and statistics for each metric. Its
 // CSV is read by readSections.
 var aiperf = Tool{
-	Name: "aiperf", Read: "0.13", Command: `aiperf\s+profile`,
+	Name: "aiperf", Releases: "0.13", Command: `aiperf\s+profile`,
 	Shapes: []Shape{
 		{Keys: []string{"metrics metadata/aggregation_type=confidence"}, also: aiperfAggregate},
 		{
@@ -36,9 +36,10 @@ var aiperf = Tool{
 			Instead: "records of single requests (aiperf's profile_export.jsonl): import profile_export_aiperf.json beside it",
 		},
 	},
-	Sheets: map[string][]string{
-		"what a server said of itself while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it": {"Endpoint,Type,Metric"},
-	},
+	Sheets: []Sheet{{
+		Headers: []string{"Endpoint,Type,Metric"},
+		Instead: "what a server said of itself while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it",
+	}},
 }
 
 var aiperfTimes = []Times{

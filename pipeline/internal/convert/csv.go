@@ -82,11 +82,9 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 // other files.
 func (t Tools) sheet(header []string) string {
 	for _, row := range t {
-		for instead, headers := range row.Sheets {
-			for _, columns := range headers {
-				if containsAll(header, strings.Split(columns, ",")) {
-					return instead
-				}
+		for _, s := range row.Sheets {
+			if slices.ContainsFunc(s.Headers, func(columns string) bool { return containsAll(header, strings.Split(columns, ",")) }) {
+				return s.Instead
 			}
 		}
 	}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	enginesglang "github.com/servegate/pipeline/steps/sglang"
-	enginevllm "github.com/servegate/pipeline/steps/vllm"
 )
 
 // EngineSample is one line of an engine's log about its load: a point of a time series.
@@ -63,10 +61,13 @@ const (
 	maxEngines = maxSamples / 4
 )
 
-func newEngineLog() *engineLog {
+func newEngineLog(tools Tools) *engineLog {
 	e := &engineLog{}
-	for _, engine := range []steps.Engine{enginevllm.New(), enginesglang.New()} {
-		if o, ok := engine.(steps.Observer); ok {
+	for _, t := range tools {
+		if t.Engine == nil {
+			continue
+		}
+		if o, ok := t.Engine().(steps.Observer); ok {
 			e.readers = append(e.readers, o.LogPoint)
 		}
 	}

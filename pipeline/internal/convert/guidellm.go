@@ -5,7 +5,7 @@ import "errors"
 // guidellm writes benchmarks.json (version 2) with a result for each benchmark. Statistics are
 // those of the successful requests.
 var guidellm = Tool{
-	Name: "guidellm", Read: "0.8.1", Command: `guidellm\s+(?:benchmark|run)`,
+	Name: "guidellm", Releases: "0.8.1", Command: `guidellm\s+(?:benchmark|run)`,
 	Bulk: []string{"benchmarks/*/requests"},
 	Shapes: []Shape{{
 		Keys: []string{"benchmarks metadata", "benchmarks args"}, Each: "benchmarks",
@@ -42,9 +42,8 @@ var guidellm = Tool{
 			return nil
 		},
 	}},
-	Sheets: map[string][]string{
-		"guidellm's benchmarks.csv, whose headings are in three rows: import benchmarks.json beside it": {
-			"Run Info,Request Counts", "Benchmark,Timings", "Run Info,Benchmark",
-		},
-	},
+	Sheets: []Sheet{{
+		Headers: []string{"Run Info,Request Counts", "Benchmark,Timings", "Run Info,Benchmark"},
+		Instead: "guidellm's benchmarks.csv, whose headings are in three rows: import benchmarks.json beside it",
+	}},
 }

@@ -2,7 +2,7 @@ package convert
 
 // inferenceBenchmarker is Hugging Face's: one result for each benchmark but the warm-up.
 var inferenceBenchmarker = Tool{
-	Name: "inference-benchmarker", Read: "of April 2026", Command: "inference-benchmarker",
+	Name: "inference-benchmarker", Releases: "of April 2026", Command: "inference-benchmarker",
 	Shapes: []Shape{{
 		Keys: []string{"results config"}, Each: "results", But: "id=warmup",
 		Settings: []Field{{"/config", ""}, {"config", ""}},

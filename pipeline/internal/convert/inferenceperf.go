@@ -3,7 +3,7 @@ package convert
 // inferencePerf writes summary_ and stage_N_lifecycle_metrics.json, in which all times are
 // seconds.
 var inferencePerf = Tool{
-	Name: "inference-perf", Read: "of August 2026", Command: "inference-perf",
+	Name: "inference-perf", Releases: "of August 2026", Command: "inference-perf",
 	Shapes: []Shape{{
 		Keys:     []string{"successes load_summary", "successes failures"},
 		Settings: []Field{{"load_summary", ""}},

@@ -46,10 +46,11 @@ func (j *jsonReader) skip() error { return j.failed(j.SkipValue()) }
 
 // failed names the line of an error of the decoder.
 func (j *jsonReader) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	syntax, invalid := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, io.EOF) && j.StackDepth() == 0:
 		return errEnd
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -170,7 +171,7 @@ func (v *value) at(path string) *value {
 	key, rest, more := strings.Cut(path, "/")
 	var found *value
 	for i, item := range v.items {
-		if key != "*" && !(v.kind == '{' && v.keys[i] == key) && !(v.kind == '[' && i == 0 && key == "0") {
+		if key != "*" && (v.kind == '[' && (i > 0 || key != "0") || v.kind == '{' && v.keys[i] != key) {
 			continue
 		}
 		if more {

@@ -5,7 +5,7 @@ import "fmt"
 // llmperf is LLMPerf, whose token_benchmark_ray.py writes a summary: one object, whose keys are
 // joined by underscores. Statistics are those of requests without an error.
 var llmperf = Tool{
-	Name: "llmperf", Read: "of 2024",
+	Name: "llmperf", Releases: "of 2024",
 	Shapes: []Shape{
 		{
 			Keys: []string{"results_num_completed_requests", "results_ttft_s_mean"},
@@ -24,7 +24,10 @@ var llmperf = Tool{
 			Instead: "records of single requests (LLMPerf's individual_responses.json): import the summary beside it",
 		},
 	},
-	Sheets: map[string][]string{"records of single requests: import the summary beside it": {"error_code,ttft_s", "request_id,ttft"}},
+	Sheets: []Sheet{{
+		Headers: []string{"error_code,ttft_s", "request_id,ttft"},
+		Instead: "records of single requests: import the summary beside it",
+	}},
 }
 
 // llmperfSummary reads the statistics, whose names are parts of keys, and what is given per

@@ -1,8 +1,10 @@
 package convert
 
+import engine "github.com/servegate/pipeline/steps/sglang"
+
 // sglang is sglang.bench_serving, which appends an object to its --output-file.
 var sglang = Tool{
-	Name: "sglang", Read: "0.5.23", Counted: true,
+	Name: "sglang", Releases: "0.5.23", Counted: true,
 	Command: `sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench`,
 	Bulk:    []string{"server_queue_times", "server_ttfts", "cached_tokens_details", "cached_tokens", "timeslices"},
 	Shapes: []Shape{{
@@ -17,6 +19,7 @@ var sglang = Tool{
 			return nil
 		},
 	}},
+	Engine: engine.New,
 	Prints: []string{"Backend", "(retokenized)", "E2E Latency"},
 	Approximates: map[string]string{
 		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a request without any as 0",

@@ -13,7 +13,7 @@ import (
 
 // readText finds the printed blocks and the tables in a log or a page.
 func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	t := &textReader{source: name, opt: opt, commands: opt.Tools.commands(), engine: newEngineLog()}
+	t := &textReader{source: name, opt: opt, commands: opt.Tools.commands(), engine: newEngineLog(opt.Tools)}
 	for {
 		line, complete, err := readLine(r, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Tool is a load generator whose results are read, and all that is known here of it. What it
@@ -11,15 +13,14 @@ import (
 type Tool struct {
 	// Name in results, behind --tool and in the driver of a benchmark.
 	Name string
-	// Read are the releases whose sources its readers were written from.
-	Read string
+	// Releases whose sources its readers were written from.
+	Releases string
 	// Shapes are the objects that it writes, in JSON or YAML.
 	Shapes []Shape
 	// Bulk are the paths of what is too large in them to be held, and not needed.
 	Bulk []string
-	// Sheets are the headings of CSV files of it that are no results, by what to import in
-	// their place.
-	Sheets map[string][]string
+	// Sheets are CSV files of it that hold no result.
+	Sheets []Sheet
 	// Command matches its program in a line of a shell.
 	Command string
 	// Aliases are names that llm-d's reports give it.
@@ -31,8 +32,17 @@ type Tool struct {
 	Approximates map[string]string
 	// Counted tools are given the number of requests; the others measure for a time.
 	Counted bool
+	// Engine comes with the tool: lines of its log may stand between results.
+	Engine func() steps.Engine
 	// group is the group of a figure where that depends on the result; nil changes nothing.
 	group func(r *Run, group string) string
+}
+
+// Sheet is a CSV file without a result: Headers has, for each of its forms, columns that it has,
+// and Instead says what it is and what to import in its place.
+type Sheet struct {
+	Headers []string // "Endpoint,Type,Metric"
+	Instead string
 }
 
 // Tools is a table of tools, of which the first that knows an object has it.

@@ -8,7 +8,7 @@ import (
 // trtllmBench is trtllm-bench throughput --report_json. It measures an engine in its own
 // process: no server takes part.
 var trtllmBench = Tool{
-	Name: "trtllm-bench", Read: "1.2",
+	Name: "trtllm-bench", Releases: "1.2",
 	Shapes: []Shape{{
 		Keys:     []string{"performance/request_throughput_req_s request_info"},
 		Settings: []Field{{"engine", "engine_"}, {"machine", "machine_"}, {"world_info", "world_"}},

@@ -14,15 +14,17 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
+	engine "github.com/servegate/pipeline/steps/vllm"
 )
 
 // vllm is vllm bench serve --save-result, and the older benchmark_serving.py. Other tools take
 // keys over from it, so that its objects are known by exclusion.
 var vllm = Tool{
-	Name: "vllm", Read: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
+	Name: "vllm", Releases: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
 	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
 	Bulk:    []string{"generated_texts", "latencies"},
 	Shapes:  []Shape{{fallback: isVLLM, Flat: true}},
+	Engine:  engine.New,
 }
 
 // isVLLM reports whether an object has vLLM's counts or, where it reports neither how many
