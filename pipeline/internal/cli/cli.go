@@ -179,7 +179,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, datasets: dataset.All(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -223,6 +223,8 @@ type app struct {
 	Streams
 	// formats that results are written in.
 	formats reports.Formats
+	// servers are the kinds of servers.
+	servers []server
 	// datasets are the kinds of datasets.
 	datasets dataset.Kinds
 	// tests of significance that gates can name.

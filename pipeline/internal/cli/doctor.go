@@ -41,7 +41,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 			return err
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), target.Folder(cfg)
-		hosts = append(doctor.ExamineAttached(ctx, cfg, engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ())...)
+		hosts = append(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ())...)
 	}
 	getenv, done, err := dockerhost.ReachedEnv(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {

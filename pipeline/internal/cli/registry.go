@@ -18,7 +18,10 @@ import (
 
 // kinds is the registry of everything that a pipeline file can name.
 func (a *app) kinds() (*steps.Registry, error) {
-	all := []steps.Kind{vllm.Kind(), sglang.Kind(), openai.Kind(), exec.Kind(), request.Kind()}
+	all := []steps.Kind{exec.Kind(), request.Kind()}
+	for _, s := range a.servers {
+		all = append(all, s.kind)
+	}
 	all = append(all, a.datasets.Blocks()...)
 	all = append(all, kv.Connectors().Transfers()...)
 	all = append(all, kv.Services()...)
@@ -34,11 +37,22 @@ func (a *app) kinds() (*steps.Registry, error) {
 	return registry, nil
 }
 
-// engines are the servers that can be launched and talked to.
-func engines() map[string]steps.Engine {
+// server is a kind of server: its block, and what launches it and talks to it.
+type server struct {
+	kind   steps.Kind
+	engine steps.Engine
+}
+
+// standardServers are the kinds of servers of this program.
+func standardServers() []server {
+	return []server{{vllm.Kind(), vllm.New()}, {sglang.Kind(), sglang.New()}, {openai.Kind(), openai.New()}}
+}
+
+// engines are the servers that can be launched and talked to, by their kinds.
+func (a *app) engines() map[string]steps.Engine {
 	out := map[string]steps.Engine{}
-	for _, e := range []steps.Engine{vllm.New(), sglang.New(), openai.New()} {
-		out[e.Name()] = e
+	for _, s := range a.servers {
+		out[s.kind.Name] = s.engine
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (a *app) validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.report(cfg, target.ValidateSimulation(cfg, engines())); err != nil {
+			if err := a.report(cfg, target.ValidateSimulation(cfg, a.engines())); err != nil {
 				return err
 			}
 			for _, s := range p.Sides {
@@ -52,8 +52,8 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		return err
 	}
 	if !diags.HasErrors() {
-		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: argv(false), Launch: target.Launch(places(), engines(), "", 1)})
-		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, engines())...)
+		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(places(), a.engines(), "", 1)})
+		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines())...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)
