@@ -82,7 +82,7 @@ func oneWay(groups [][]float64) (p float64, ok bool) {
 
 // changeText writes a difference as people read it.
 func (c Comparison) changeText(d float64) string {
-	change := fromScale(c.Metric.Scale, worse(c.Metric)*d)
+	change := c.Metric.Scale.Change(worse(c.Metric) * d)
 	if c.Metric.Scale == metric.Log {
 		return fmt.Sprintf("%+.1f %%", 100*change)
 	}

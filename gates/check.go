@@ -68,7 +68,7 @@ func (c Comparison) check() error {
 	case t.Design == Sessions && len(c.Pairs) > 0:
 		refuse("%s sets sessions against sessions; give their values unpaired", t)
 	}
-	if !(c.Margin > 0) || math.IsInf(c.Margin, 0) {
+	if !(c.Margin > 0) || math.IsInf(float64(c.Margin), 0) {
 		refuse("margin is %g; it must be above 0, for example 0.05 for 5 %%", c.Margin)
 	}
 	if c.Metric.ID == "" {

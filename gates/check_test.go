@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 )
 
 func TestFamilyIsChecked(t *testing.T) {
@@ -46,8 +47,8 @@ func TestFamilyIsChecked(t *testing.T) {
 		}), "give one of them"},
 		"sessions with pairs": {one(func(c *gates.Comparison) { c.Test, c.Pairs = gates.Prediction, []gates.Pair{{1, 1, 1}} }), "sessions against sessions"},
 		"no margin":           {one(func(c *gates.Comparison) { c.Margin = 0 }), "margin is 0"},
-		"NaN margin":          {one(func(c *gates.Comparison) { c.Margin = math.NaN() }), "margin is NaN"},
-		"infinite margin":     {one(func(c *gates.Comparison) { c.Margin = math.Inf(1) }), "margin is +Inf"},
+		"NaN margin":          {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.NaN()) }), "margin is NaN"},
+		"infinite margin":     {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.Inf(1)) }), "margin is +Inf"},
 		"no metric":           {one(func(c *gates.Comparison) { c.Metric.ID = "" }), "has no metric"},
 		"informational":       {one(func(c *gates.Comparison) { c.Metric = lookup(t, "ttft.std") }), "cannot be gated"},
 		"share":               {one(share("gate.a", 0.05)), ""},

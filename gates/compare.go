@@ -86,7 +86,7 @@ func (e *entry) describe(x Sample, base, head []float64) {
 	e.described = true
 	e.Base, e.Head = e.Metric.Mean(base), e.Metric.Mean(head)
 	e.D = x.shift()
-	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
+	e.Change = e.Metric.Scale.Change(worse(e.Metric) * e.D)
 	e.Worse = e.D > e.sample.Floor
 }
 
@@ -111,7 +111,7 @@ func (c Comparison) decide(e *entry, set Settings) {
 	if e.settled() {
 		return
 	}
-	m, floor := toScale(c.Metric.Scale, c.Margin), e.sample.Floor
+	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor
 	beyond := func(x float64) bool { return x > m+floor }
 	within := e.stat.Upper < m-floor
 	voided := within && c.voidedMatter(m, set)

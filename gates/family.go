@@ -34,10 +34,7 @@ type Comparison struct {
 	// Gate that the comparison is of. Comparisons of one gate share its Alpha.
 	Gate   string
 	Metric metric.Metric
-	// Margin is the smallest change anyone would act on: a ratio less one on the log
-	// scale (0.05: head/base ≥ 1.05, or base/head ≥ 1.05 where higher is better), in
-	// the metric's unit on the other scales.
-	Margin float64
+	Margin metric.Margin
 	// Alpha is the gate's own share of the family's Alpha; 0 means that the gate is
 	// part of the common Holm with what the shares leave.
 	Alpha float64

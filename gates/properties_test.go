@@ -218,7 +218,7 @@ func TestPropertyVerdictsKeepTheirPromises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawFamily(t, rt)
 		for i, d := range judge(t, f).Comparisons {
-			m := math.Log1p(f.Comparisons[i].Margin)
+			m := f.Comparisons[i].Margin.On(metric.Log)
 			switch d.Verdict {
 			case gates.Regression:
 				if d.Outcome.D < m-1e-12 || d.Outcome.PHolm > d.Level {

@@ -54,16 +54,16 @@ func leastRepeats(test *Test, alpha float64) int {
 // deviation sd (on the scale of the test: of log ratios for times and rates) that
 // find a change of the margin with less than 80 % power at the level alpha. The error
 // names the number of pairs and the margin that would work.
-func CheckNoise(m metric.Metric, n int, sd, margin, alpha float64) error {
-	found := fromScale(m.Scale, DetectableChange(n, sd, alpha, Power))
-	if found <= margin {
+func CheckNoise(m metric.Metric, n int, sd float64, margin metric.Margin, alpha float64) error {
+	found := m.Scale.Change(DetectableChange(n, sd, alpha, Power))
+	if found <= float64(margin) {
 		return nil
 	}
 	advice := fmt.Sprintf("set a margin of at least %.3g", found)
 	if math.IsInf(found, 1) {
 		advice = "plan at least 2 repeats"
 	}
-	if need, err := NeedPairs(toScale(m.Scale, margin), sd, alpha, Power); err == nil {
+	if need, err := NeedPairs(margin.On(m.Scale), sd, alpha, Power); err == nil {
 		advice = fmt.Sprintf("plan %s, or %s", repeats(need), advice)
 	}
 	return fmt.Errorf("%s: with %s the smallest change found with 80 %% power is %.3g, above the margin of %.3g; %s", m.ID, repeats(n), found, margin, advice)

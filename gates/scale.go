@@ -7,22 +7,6 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// toScale brings a margin to the scale of the test: 5 % is ln 1.05.
-func toScale(s metric.Scale, margin float64) float64 {
-	if s == metric.Log {
-		return math.Log1p(margin)
-	}
-	return margin
-}
-
-// fromScale is the inverse of toScale. What overflows stays finite below infinity.
-func fromScale(s metric.Scale, d float64) float64 {
-	if s == metric.Log && !math.IsInf(d, 0) {
-		return math.Min(math.Expm1(d), math.MaxFloat64)
-	}
-	return d
-}
-
 // worse is the sign that makes a difference head − base positive when it is for the worse.
 func worse(m metric.Metric) float64 {
 	if m.Direction == metric.HigherIsBetter {

@@ -117,7 +117,7 @@ func (e *entry) apply(s Statistic) {
 	e.tested, e.stat = true, s
 	e.D, e.SE, e.DF, e.T, e.Exact = s.Shift, s.SE, s.DF, s.T, s.Exact
 	e.P, e.PBetter = s.Greater, s.Less
-	e.Change = fromScale(e.Metric.Scale, worse(e.Metric)*e.D)
+	e.Change = e.Metric.Scale.Change(worse(e.Metric) * e.D)
 	e.Worse = e.D > e.sample.Floor
 	lower, upper := s.Lower, s.Upper
 	if e.Metric.Direction == metric.HigherIsBetter {
@@ -131,7 +131,7 @@ func (e *entry) apply(s Statistic) {
 
 // finite is fromScale for bounds, with the ends of the scale for infinities.
 func finite(s metric.Scale, d float64) float64 {
-	return fromScale(s, max(-math.MaxFloat64, min(d, math.MaxFloat64)))
+	return s.Change(max(-math.MaxFloat64, min(d, math.MaxFloat64)))
 }
 
 // mean is the arithmetic mean; NaN of nothing.

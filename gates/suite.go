@@ -3,6 +3,8 @@ package gates
 import (
 	"errors"
 	"fmt"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
 // SuiteShare is the part of a family's alpha that its suite-level comparisons share. Cells
@@ -25,7 +27,7 @@ const suiteGate = "suite"
 // test and the strictness of the first cell. Its margin is given, because a change of
 // the whole suite matters sooner than one of a cell. The cells' [Success] comparisons
 // should name the suite among their Metrics, so that failures take back its pass too.
-func Suite(id string, alpha, margin float64, cells []Comparison) (Comparison, error) {
+func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (Comparison, error) {
 	if len(cells) < 2 {
 		return Comparison{}, fmt.Errorf("suite %s has %d cells; a suite compares at least 2", id, len(cells))
 	}

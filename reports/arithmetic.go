@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -58,6 +59,9 @@ func worseBy(d *result.Decision, p result.Pair) float64 {
 	return worseSign(d) * diff
 }
 
+// marginOf is the margin on the scale of the test.
+func marginOf(d *result.Decision) float64 { return d.Margin.On(cmp.Or(d.Scale, metric.Log)) }
+
 func onLog(d *result.Decision) bool { return d.Scale == "log" || d.Scale == "" }
 
 func worseSign(d *result.Decision) float64 {
@@ -70,18 +74,7 @@ func worseSign(d *result.Decision) float64 {
 // changeOf turns a difference on the scale of the test back into a change.
 func changeOf(d *result.Decision, diff float64) float64 {
 	diff *= worseSign(d)
-	if onLog(d) {
-		return math.Expm1(diff)
-	}
-	return diff
-}
-
-// marginOf is the margin on the scale of the test.
-func marginOf(d *result.Decision) float64 {
-	if onLog(d) {
-		return math.Log1p(d.Margin)
-	}
-	return d.Margin
+	return cmp.Or(d.Scale, metric.Log).Change(diff)
 }
 
 // sums spell out how a decision came about: from the differences of the repeats to what
@@ -196,9 +189,9 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 	if d.Margin > 0 && d.Kind == result.KindMetric {
 		m, of := marginOf(d), "the margin itself"
 		if onLog(d) {
-			of = "ln(1 + " + humanize.PlainPercent(d.Margin) + ")"
+			of = "ln(1 + " + humanize.PlainPercent(float64(d.Margin)) + ")"
 			if d.Direction == "higher" {
-				of += ", a change of " + reciprocal(d.Margin)
+				of += ", a change of " + reciprocal(float64(d.Margin))
 			}
 		}
 		need := "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
@@ -215,7 +208,7 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 
 func (v *view) detectableText(d *result.Decision, s humanize.Scale) string {
 	c := *d
-	c.Margin = d.Detectable
+	c.Margin = metric.Margin(d.Detectable)
 	if onLog(d) {
 		return humanize.Minus(strconv.FormatFloat(d.Detectable*100, 'f', 1, 64)) + " %"
 	}

@@ -33,7 +33,7 @@ func decisionRecord(g *result.Gate, d *result.Decision) []string {
 		escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
 		escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
 		strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
-		float(d.Margin), escape.CSV(string(d.LimitOp)), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
+		float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
 	}
 }
 

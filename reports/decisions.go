@@ -54,7 +54,7 @@ func (r verdictRow) worse() float64 {
 		change = -change
 	}
 	if d.Margin > 0 {
-		change /= d.Margin
+		change /= float64(d.Margin)
 	}
 	if math.IsNaN(change) {
 		return math.Inf(-1)
@@ -324,11 +324,11 @@ func marginText(d *result.Decision, s humanize.Scale) string {
 	case d.Margin == 0 || d.Kind == result.KindAssert:
 		return humanize.None
 	case d.Scale == "difference":
-		return s.With(humanize.Exact(d.Margin * s.Factor))
+		return s.With(humanize.Exact(float64(d.Margin) * s.Factor))
 	case d.Scale == "proportion":
-		return strings.TrimPrefix(humanize.Scale{Factor: 100, Unit: "%"}.Difference(d.Margin), "+")
+		return strings.TrimPrefix(humanize.Scale{Factor: 100, Unit: "%"}.Difference(float64(d.Margin)), "+")
 	}
-	return humanize.PlainPercent(d.Margin)
+	return humanize.PlainPercent(float64(d.Margin))
 }
 
 // verdictText is the verdict in words, with the reason and what the gate does about it.

@@ -192,7 +192,7 @@ func decide(g *result.Gate, base, head result.Cell, id string) result.Decision {
 	q := t.Quantile(0.95) * se
 	lower, upper := math.Expm1(mean-q), math.Expm1(mean+q)
 	d.P, d.PHolm, d.Lower, d.Upper = &p, &holm, &lower, &upper
-	margin := math.Log1p(g.Margin)
+	margin := g.Margin.On(metric.Log)
 	switch {
 	case holm <= 0.05 && sign*mean >= margin:
 		d.Verdict = result.Regression

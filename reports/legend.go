@@ -54,8 +54,8 @@ func (v *view) legend() []model.Line {
 func (v *view) higherMargins() string {
 	var margins []float64
 	for _, r := range v.rows {
-		if r.d.Kind == result.KindMetric && onLog(r.d) && r.d.Direction == "higher" && r.d.Margin > 0 && !slices.Contains(margins, r.d.Margin) {
-			margins = append(margins, r.d.Margin)
+		if r.d.Kind == result.KindMetric && onLog(r.d) && r.d.Direction == "higher" && r.d.Margin > 0 && !slices.Contains(margins, float64(r.d.Margin)) {
+			margins = append(margins, float64(r.d.Margin))
 		}
 	}
 	if len(margins) == 0 {

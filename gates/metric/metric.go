@@ -57,8 +57,6 @@
 // SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
 package metric
 
-import "fmt"
-
 // Direction is the better way. It is declared, never inferred from a name.
 type Direction string
 
@@ -141,11 +139,3 @@ type Metric struct {
 // ByTime reports whether values are times that are compared by their difference, because
 // they can be zero: a margin of theirs is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
-
-// MarginText is a margin of the metric as a file writes it: "50 ms", or "5 %".
-func (m Metric) MarginText(margin float64) string {
-	if m.ByTime() {
-		return fmt.Sprintf("%.4g ms", 1000*margin)
-	}
-	return fmt.Sprintf("%.4g %%", 100*margin)
-}

@@ -20,7 +20,7 @@ const (
 func (s *search) series(m metric.Metric) Series {
 	early, p := s.retract()
 	phi := s.correlation(s.cuts)
-	r := Series{Correlation: phi, Noise: fromScale(m.Scale, s.noise(phi))}
+	r := Series{Correlation: phi, Noise: m.Scale.Change(s.noise(phi))}
 	for i := 1; i < len(s.cuts)-1; i++ {
 		c := s.change(m, s.cuts[i-1], s.cuts[i], s.cuts[i+1])
 		c.State, c.P = Confirmed, s.p[s.cuts[i]]
@@ -42,7 +42,7 @@ func (s *search) series(m metric.Metric) Series {
 // change describes a change at the index at between two ends.
 func (s *search) change(m metric.Metric, from, at, to int) ChangePoint {
 	before, after := mean(s.x[from:at]), mean(s.x[at:to])
-	c := ChangePoint{Index: at, Before: before, After: after, Change: fromScale(m.Scale, after-before)}
+	c := ChangePoint{Index: at, Before: before, After: after, Change: m.Scale.Change(after - before)}
 	if m.Scale == metric.Log {
 		c.Before, c.After = math.Exp(before), math.Exp(after)
 	}
@@ -108,12 +108,4 @@ func (s *search) suspect(phi float64) (at int, p float64) {
 		}
 	}
 	return 0, 1
-}
-
-// fromScale is a difference on the scale of comparison as people state it.
-func fromScale(scale metric.Scale, d float64) float64 {
-	if scale == metric.Log {
-		return math.Min(math.Expm1(d), math.MaxFloat64)
-	}
-	return d
 }

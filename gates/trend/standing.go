@@ -289,7 +289,7 @@ func (w *walk) end() Standing {
 	}
 	s.Reference, s.Level = w.reference, w.level
 	s.ReferenceStart, s.ReferenceEnd = w.from, min(w.to, w.tail)
-	s.Change = fromScale(w.m.Scale, w.level-w.reference)
+	s.Change = w.m.Scale.Change(w.level - w.reference)
 	s.Threshold = w.threshold()
 	if w.m.Scale == metric.Log {
 		s.Reference, s.Level = math.Exp(w.reference), math.Exp(w.level)
@@ -297,7 +297,7 @@ func (w *walk) end() Standing {
 		if w.m.Direction == metric.HigherIsBetter {
 			s.Threshold = -s.Threshold
 		}
-		s.Threshold = fromScale(w.m.Scale, s.Threshold)
+		s.Threshold = w.m.Scale.Change(s.Threshold)
 	} else if w.m.Direction == metric.HigherIsBetter {
 		s.Threshold = -s.Threshold
 	}

@@ -341,8 +341,8 @@ type Gate struct {
 	Benchmark   string `json:"benchmark"`             // address
 	Baseline    string `json:"baseline,omitempty"`    // address
 	// BaselineKind is absent for a gate of limits alone.
-	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
-	Margin       float64      `json:"margin,omitempty" bounds:"0,"`
+	BaselineKind BaselineKind  `json:"baseline_kind,omitempty"`
+	Margin       metric.Margin `json:"margin,omitempty" bounds:"0,"`
 	// Alpha is the gate's own, absent where it has that of the document.
 	Alpha  float64 `json:"alpha,omitempty" bounds:"0,1"`
 	Test   string  `json:"test,omitempty"`   // of significance, by its name
@@ -410,9 +410,9 @@ type Decision struct {
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
 	HolmLevel float64 `json:"holm_level,omitempty" bounds:"0,1"`
 	// P one-sided for "worse", PHolm adjusted over the family.
-	P      *float64 `json:"p,omitempty" bounds:"0,1"`
-	PHolm  *float64 `json:"p_holm,omitempty" bounds:"0,1"`
-	Margin float64  `json:"margin,omitempty"` // as of the gate
+	P      *float64      `json:"p,omitempty" bounds:"0,1"`
+	PHolm  *float64      `json:"p_holm,omitempty" bounds:"0,1"`
+	Margin metric.Margin `json:"margin,omitempty"` // as of the gate
 	// Limit is what HeadValue is set against in an assert, and LimitOp how; absent where its
 	// condition is no comparison of numbers. A limit on what was not measured has no HeadValue.
 	Limit   *float64 `json:"limit,omitempty"`

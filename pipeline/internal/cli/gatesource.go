@@ -210,7 +210,7 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 	slices.Sort(metrics)
 	return []setting{
 		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", assertOf(cfg, g)},
-		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"suite_margin", share(g.SuiteMargin)}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
+		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"suite_margin", share(float64(g.SuiteMargin))}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
 		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
 		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
 		{"on_invalid", string(g.OnInvalid)}, {"on_unproven_transport", string(g.OnUnprovenTransport)},
@@ -229,7 +229,7 @@ func marginText(g *lang.Gate) string {
 	if g.Margin == 0 || len(g.Metrics) == 0 {
 		return ""
 	}
-	return g.Metrics[0].MarginText(g.Margin)
+	return g.Margin.Text(g.Metrics[0])
 }
 
 // cellsOf lists the cells that a gate is about.

@@ -149,7 +149,7 @@ func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
 		if g.BaselineKind == result.BaselinePaired && !byTime(g) {
-			margin = max(margin, g.Margin)
+			margin = max(margin, float64(g.Margin))
 		}
 	}
 	if margin == 0 {

@@ -343,7 +343,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		{"level", d.Level, want.Level},
 		{"level of Holm", d.HolmLevel, want.HolmLevel},
 		{"look", float64(d.Look), float64(want.Look)},
-		{"margin", d.Margin, want.Margin},
+		{"margin", float64(d.Margin), float64(want.Margin)},
 	} {
 		if !near(f.got, f.want) {
 			v.addf("%s has the %s %g, and its runs give %g", d.name(), f.name, f.got, f.want)

@@ -197,9 +197,9 @@ type Gate struct {
 	Baseline    string // address, "" with assert
 	Metrics     []metric.Metric
 	Cells       []int // indices of the benchmark's cells for which `where` holds
-	Margin      float64
+	Margin      metric.Margin
 	// SuiteMargin is that of all cells together, 0 unless set.
-	SuiteMargin                                                             float64
+	SuiteMargin                                                             metric.Margin
 	Alpha                                                                   float64 // the gate's own share; 0 if common
 	Test                                                                    string  // "paired_t" unless set
 	Strict                                                                  bool

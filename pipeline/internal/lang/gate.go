@@ -165,7 +165,7 @@ func cellScope(s *scope, c Cell) *scope {
 
 // comparison evaluates what a gate with a baseline says by itself.
 func (e *evaluator) comparison(g *Gate, b *block, o object) {
-	g.SuiteMargin = e.share(o, "suite_margin", 1, "Write two percent as \"2%\" or 0.02.")
+	g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", 1, "Write two percent as \"2%\" or 0.02."))
 	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
 	e.checkAlpha(g.Alpha, o.at([]string{"alpha"}))
 	if b.has("metrics") {

@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -14,11 +15,11 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 		return
 	}
 	if !e.isTime(g, b) {
-		g.Margin = e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05.")
+		g.Margin = metric.Margin(e.share(o, "margin", 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
 		e.checkMargin(g, b, false)
 		return
 	}
-	if g.Margin = o.Float("margin"); g.Margin <= 0 {
+	if g.Margin = metric.Margin(o.Float("margin")); g.Margin <= 0 {
 		e.report(problem(codeValue, o.at([]string{"margin"}), "margin must be above zero", fmt.Sprintf("It is %g seconds.", g.Margin)))
 	}
 	e.checkMargin(g, b, true)

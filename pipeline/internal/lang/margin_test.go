@@ -71,8 +71,8 @@ func TestMargins(t *testing.T) {
 			continue
 		}
 		g := load(t, src).Gates[0]
-		if g.Margin != tt.want || g.Metrics[0].MarginText(g.Margin) != tt.text {
-			t.Errorf("%s with %s: %g, %s; want %g, %s", tt.metrics, tt.margin, g.Margin, g.Metrics[0].MarginText(g.Margin), tt.want, tt.text)
+		if float64(g.Margin) != tt.want || g.Margin.Text(g.Metrics[0]) != tt.text {
+			t.Errorf("%s with %s: %g, %s; want %g, %s", tt.metrics, tt.margin, g.Margin, g.Margin.Text(g.Metrics[0]), tt.want, tt.text)
 		}
 	}
 }

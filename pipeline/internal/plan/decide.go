@@ -143,9 +143,9 @@ func (p *Plan) powerAt(g Gate, id string, sd float64, basis string) Power {
 
 // finds are the smallest changes that a gate calls a regression with gates.Power, at its
 // first look and over all of them, when its pairs spread by sd; 0 for none.
-func finds(in gates.Prospect, sd, margin float64) (atMin, atMax float64) {
+func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax float64) {
 	at := func(in gates.Prospect) float64 {
-		if change := math.Expm1(in.Detectable(sd, math.Log1p(margin), gates.Power)); !math.IsInf(change, 0) {
+		if change := metric.Log.Change(in.Detectable(sd, margin.On(metric.Log), gates.Power)); !math.IsInf(change, 0) {
 			return change
 		}
 		return 0

@@ -7,6 +7,7 @@ package plan
 
 import (
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -134,11 +135,11 @@ type Gate struct {
 	Axis      string  `json:"axis,omitempty"`
 	BaseValue string  `json:"base_value,omitempty"`
 	// Differ lists what the baseline lets the sides differ in besides the axis.
-	Differ  []string `json:"differ,omitempty"`
-	Metrics []string `json:"metrics,omitempty"`
-	Margin  float64  `json:"margin,omitempty"`
+	Differ  []string      `json:"differ,omitempty"`
+	Metrics []string      `json:"metrics,omitempty"`
+	Margin  metric.Margin `json:"margin,omitempty"`
 	// SuiteMargin is that of all cells together, 0 where they are not compared so.
-	SuiteMargin    float64       `json:"suite_margin,omitempty"`
+	SuiteMargin    metric.Margin `json:"suite_margin,omitempty"`
 	Alpha          float64       `json:"alpha,omitempty"`
 	Test           string        `json:"test,omitempty"`
 	Strict         bool          `json:"strict,omitempty"`

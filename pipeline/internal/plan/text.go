@@ -175,7 +175,7 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 // marginText is the margin as the file writes it: a time for metrics that have no ratio.
 func (g Gate) marginText() string {
 	m, _ := metric.Lookup(g.Metrics[0])
-	return m.MarginText(g.Margin)
+	return g.Margin.Text(m)
 }
 
 // absoluteMargins say what the margin of a gate is of shares that can be zero, and so have

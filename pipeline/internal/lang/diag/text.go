@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // Options of the text form.
