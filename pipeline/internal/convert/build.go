@@ -57,11 +57,8 @@ func (r *Run) addOther(e entry) error {
 	if e.value == "" {
 		return errors.New("a label without a value")
 	}
-	if r.Other == nil {
-		r.Other = map[string]string{}
-	}
 	if len(r.Other) < limit {
-		r.Other[strings.TrimSuffix(e.label, ":")] = e.value
+		put(&r.Other, strings.TrimSuffix(e.label, ":"), e.value)
 	}
 	return nil
 }
@@ -129,21 +126,13 @@ func (r *Run) once(name string, v float64) error {
 	if old, ok := r.seen[name]; ok && old != v {
 		return errTwice
 	}
-	if r.seen == nil {
-		r.seen = map[string]float64{}
-	}
-	r.seen[name] = v
+	put(&r.seen, name, v)
 	return nil
 }
 
 var errTwice = errors.New("is there twice, with different values")
 
-func (r *Run) audit(name string, value any) {
-	if r.Audit == nil {
-		r.Audit = map[string]any{}
-	}
-	r.Audit[name] = value
-}
+func (r *Run) audit(name string, value any) { put(&r.Audit, name, value) }
 
 // finish completes the counts and drops the zeros that stand for "no data".
 func (r *Run) finish() error {

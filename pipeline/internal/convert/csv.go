@@ -156,7 +156,7 @@ func (r *Run) storeID(id, text string) error {
 	if old, ok := r.Metrics[id]; ok && old != v {
 		return fmt.Errorf("%s: %w", id, errTwice)
 	}
-	r.store(id, v)
+	put(&r.Metrics, id, v)
 	if m, ok := metric.Lookup(id); !ok || m.Tool != "" {
 		group, stat, _ := strings.Cut(id, ".")
 		r.define(id, describeForeign(r.Tool, group, stat))

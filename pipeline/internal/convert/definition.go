@@ -138,16 +138,8 @@ func (r *Run) assumeTool(tool string) {
 // set stores a figure under the definition of its tool.
 func (r *Run) set(quantity, stat string, v float64) {
 	id, definition := r.metricID(quantity, stat)
-	r.store(id, v)
+	put(&r.Metrics, id, v)
 	if definition != "" {
 		r.define(id, definition)
 	}
-}
-
-// store stores the value of an id.
-func (r *Run) store(id string, v float64) {
-	if r.Metrics == nil {
-		r.Metrics = map[string]float64{}
-	}
-	r.Metrics[id] = v
 }

@@ -172,11 +172,8 @@ func (d *document) describe() {
 	if len(tools) == 1 {
 		target.Engine = d.runs[0].Tool
 	}
-	for key, value := range shared {
-		if target.Describe == nil {
-			target.Describe = map[string]string{}
-		}
-		target.Describe[key] = value
+	if len(shared) > 0 {
+		target.Describe = shared
 	}
 	first := d.runs[0]
 	d.doc.Benchmarks[0].Range = result.Range{File: first.Source, Line: first.Line, Col: 1}
@@ -371,7 +368,9 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"
 	case out.Sent > 0 && r.Counts.FailedKnown:
 		// Whatever the tool, this is the share that both sides of a comparison have.
-		out.Metrics = withSuccess(out.Metrics, r.Counts)
+		if _, ok := out.Metrics[successRate]; !ok {
+			put(&out.Metrics, successRate, float64(r.Counts.Sent-r.Counts.Failed)/float64(r.Counts.Sent))
+		}
 	}
 	out.Audit["source"] = r.At()
 	if r.Tool != "" {
@@ -393,17 +392,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	return out, nil
 }
 
-// withSuccess adds the share of requests that succeeded, which tools count and do not print.
-func withSuccess(metrics map[string]float64, c Counts) map[string]float64 {
-	if metrics == nil {
-		metrics = map[string]float64{}
-	}
-	if _, ok := metrics[successRate]; !ok {
-		metrics[successRate] = float64(c.Sent-c.Failed) / float64(c.Sent)
-	}
-	return metrics
-}
-
+// successRate is the share of requests that succeeded, which tools count and do not print.
 const successRate = "success.rate"
 
 // summary is the mean of each metric over the launches of a cell, of which each is the mean

@@ -9,10 +9,7 @@ import (
 
 // label notes that a parameter is a label above several results.
 func (r *Run) label(key string) {
-	if r.labels == nil {
-		r.labels = map[string]bool{}
-	}
-	r.labels[canonicalKey(key)] = true
+	put(&r.labels, canonicalKey(key), true)
 }
 
 // checkLabels compares the labels above a block with what the block says was done, before

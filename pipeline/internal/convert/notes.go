@@ -39,10 +39,7 @@ func (r *Run) notef(w severity, format string, args ...any) {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
-	if r.severities == nil {
-		r.severities = map[string]severity{}
-	}
-	r.severities[text] = w
+	put(&r.severities, text, w)
 	r.Warnings = append(r.Warnings, text)
 }
 

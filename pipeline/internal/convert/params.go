@@ -56,11 +56,8 @@ func (r *Run) setParam(key, value string) {
 	if key == "" || value == "" || secretKey.MatchString(key) {
 		return
 	}
-	if r.Params == nil {
-		r.Params = map[string]string{}
-	}
 	if _, ok := r.Params[key]; ok || len(r.Params) < maxParams {
-		r.Params[key] = value
+		put(&r.Params, key, value)
 	}
 }
 

@@ -85,12 +85,17 @@ type Counts struct {
 // At is where the run was found, "file:line".
 func (r *Run) At() string { return fmt.Sprintf("%s:%d", r.Source, r.Line) }
 
+// put stores a value in a map, and makes the map if there is none.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
+
 // define notes what an id that the registry does not have means.
 func (r *Run) define(id, definition string) {
-	if r.Definitions == nil {
-		r.Definitions = map[string]string{}
-	}
-	r.Definitions[id] = definition
+	put(&r.Definitions, id, definition)
 }
 
 // Error is a figure or a structure that cannot be read.

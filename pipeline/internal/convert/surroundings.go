@@ -65,10 +65,7 @@ func (s *surroundings) setting(line string) {
 	if strings.Contains(key, " ") || len(s.settings) >= maxParams {
 		return
 	}
-	if s.settings == nil {
-		s.settings = map[string]setting{}
-	}
-	s.settings[canonicalKey(key)] = setting{value: value}
+	put(&s.settings, canonicalKey(key), setting{value: value})
 }
 
 // apply gives a run its parameters. What is nearer overrides what is farther.

@@ -93,23 +93,18 @@ func (r *Run) leaveOutZeros(requests int) {
 // merge takes computed values over. A value of the file that differs from ours is kept
 // aside, with a warning: the file does not agree with itself.
 func (r *Run) merge(computed map[string]float64) {
-	if r.Metrics == nil {
-		r.Metrics = map[string]float64{}
-	}
 	for _, id := range slices.Sorted(maps.Keys(computed)) {
 		own, had := r.Metrics[id]
 		ours := computed[id]
 		m, _ := metric.Lookup(id)
 		switch {
 		case !had:
-			r.Metrics[id] = ours
+			put(&r.Metrics, id, ours)
 		case m.Unit == metric.Seconds && math.Abs(own-ours) > agreement(own):
 			r.seriousf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
-		case m.Unit == metric.Seconds:
-			// The file's own value has more digits than nanoseconds have.
-		}
+		} // else the file's own value has more digits than nanoseconds have
 	}
 }
 

@@ -118,10 +118,7 @@ func (w measuredWork) assign(runs []*Run) {
 }
 
 func (r *Run) recordWork(key, value string) {
-	if r.work == nil {
-		r.work = map[string]string{}
-	}
-	r.work[key] = value
+	put(&r.work, key, value)
 }
 
 // differentWork says in what results of one unit differ that was not declared, "" if in
