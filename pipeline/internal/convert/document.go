@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -118,40 +117,6 @@ func (d *document) distinct(runs []Run) {
 	}
 	d.passOn()
 	d.passOnDefinitions()
-}
-
-// isCopy reports that two results are one measurement: all their figures are equal, and
-// there are so many that this is no coincidence.
-func isCopy(a, b *Run) bool {
-	const enough = 4
-	same, differ := shared(a, b)
-	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
-}
-
-// prints reports that a block is the rounded form of a file's result: the same counts, and
-// all figures that both have equal to the digits that blocks have. Two measurements never are.
-func prints(block, file *Run) bool {
-	const enough = 6
-	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool || block.Counts.Succeeded != file.Counts.Succeeded ||
-		math.Abs(block.Duration-file.Duration) > 0.00501 {
-		return false
-	}
-	same := 0
-	for id, v := range block.Metrics {
-		w, ok := file.Metrics[id]
-		if !ok {
-			continue
-		}
-		digit := 1e-2
-		if unitOf(id) == metric.Seconds {
-			digit = 1e-5 // a hundredth of a millisecond
-		}
-		if math.Abs(v-w) > 0.501*digit {
-			return false
-		}
-		same++
-	}
-	return same >= enough
 }
 
 // describe names the sources and what all results share.

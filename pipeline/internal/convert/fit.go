@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -268,32 +267,4 @@ func (f *fitting) undeclaredAxes(s *slot) []string {
 		given = append(given, f.param(v.Name))
 	}
 	return undeclared(s.runs, given)
-}
-
-// Label gives every result a parameter, as if it had been found in the file. So a side or
-// a launch that no file reports can be said where the file is named.
-func Label(runs []Run, labels map[string]string) {
-	for i := range runs {
-		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			runs[i].Params = maps.Clone(runs[i].Params)
-			runs[i].setParam(key, labels[key])
-		}
-	}
-}
-
-// labelPattern is what may stand before a path: side=base,launch=1:
-var labelPattern = regexp.MustCompile(`^((?:[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)(?:,[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)*):(.+)$`)
-
-// ParseLabels splits an argument into the labels before the path and the rest.
-func ParseLabels(arg string) (labels map[string]string, rest string) {
-	m := labelPattern.FindStringSubmatch(arg)
-	if m == nil {
-		return nil, arg
-	}
-	labels = map[string]string{}
-	for pair := range strings.SplitSeq(m[1], ",") {
-		key, value, _ := strings.Cut(pair, "=")
-		labels[key] = value
-	}
-	return labels, m[2]
 }

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -114,33 +113,6 @@ func (b *openBlock) succeeded() int {
 		return int(v)
 	}
 	return -1
-}
-
-// markCut finds the blocks that end before their time: nothing closes them, and another
-// block of the text has all their figures and more. What was printed of an attempt that was
-// given up is no measurement beside the one that was made in its place.
-func markCut(runs []Run) {
-	for i := range runs {
-		r := &runs[i]
-		if !r.open {
-			continue
-		}
-		for j := range runs {
-			if whole := &runs[j]; j != i && whole.Format == FormatBlock && !whole.open && whole.Tool == r.Tool && hasAllAndMore(whole, r) {
-				r.Cut = fmt.Sprintf("the block is cut: it has %d figures, and that of line %d has %d", len(r.Metrics), whole.Line, len(whole.Metrics))
-				break
-			}
-		}
-	}
-}
-
-func hasAllAndMore(whole, part *Run) bool {
-	for id := range part.Metrics {
-		if _, ok := whole.Metrics[id]; !ok {
-			return false
-		}
-	}
-	return len(whole.Metrics) > len(part.Metrics)
 }
 
 // checkLengths warns of a length in a row that the row's own figures contradict. Lengths that

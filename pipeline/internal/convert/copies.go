@@ -1,0 +1,115 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// markRepetitions finds the rows of tables and the summaries that repeat a block of the
+// same text, so that they are not taken for a second measurement.
+func markRepetitions(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if r.Format == FormatBlock && !r.bare {
+			continue
+		}
+		for j := range runs {
+			if b := &runs[j]; b.Format == FormatBlock && !b.bare && (sameMeasurement(r, b) || r.bare && summarizes(r, b)) {
+				r.SameAs = b.Line
+				break
+			}
+		}
+	}
+}
+
+// sameMeasurement reports that two results share many figures and differ in none: two
+// measurements never do.
+func sameMeasurement(a, b *Run) bool {
+	const enough = 6
+	same, differ := shared(a, b)
+	return same >= enough && !differ && a.Duration == b.Duration
+}
+
+// summarizes reports that a has no figure that b has not, to the last digit.
+func summarizes(a, b *Run) bool {
+	const enough = 3
+	same, differ := shared(a, b)
+	return same >= enough && same == len(a.Metrics) && !differ && (a.Duration == 0 || a.Duration == b.Duration)
+}
+
+// shared counts the metrics that are equal, and reports whether any differs.
+func shared(a, b *Run) (same int, differ bool) {
+	for id, v := range a.Metrics {
+		w, ok := b.Metrics[id]
+		if ok && v != w {
+			return same, true
+		}
+		if ok {
+			same++
+		}
+	}
+	return same, false
+}
+
+// isCopy reports that two results are one measurement: all their figures are equal, and
+// there are so many that this is no coincidence.
+func isCopy(a, b *Run) bool {
+	const enough = 4
+	same, differ := shared(a, b)
+	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
+}
+
+// prints reports that a block is the rounded form of a file's result: the same counts, and
+// all figures that both have equal to the digits that blocks have. Two measurements never are.
+func prints(block, file *Run) bool {
+	const enough = 6
+	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool || block.Counts.Succeeded != file.Counts.Succeeded ||
+		math.Abs(block.Duration-file.Duration) > 0.00501 {
+		return false
+	}
+	same := 0
+	for id, v := range block.Metrics {
+		w, ok := file.Metrics[id]
+		if !ok {
+			continue
+		}
+		digit := 1e-2
+		if unitOf(id) == metric.Seconds {
+			digit = 1e-5 // a hundredth of a millisecond
+		}
+		if math.Abs(v-w) > 0.501*digit {
+			return false
+		}
+		same++
+	}
+	return same >= enough
+}
+
+// markCut finds the blocks that end before their time: nothing closes them, and another
+// block of the text has all their figures and more. What was printed of an attempt that was
+// given up is no measurement beside the one that was made in its place.
+func markCut(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if !r.open {
+			continue
+		}
+		for j := range runs {
+			if whole := &runs[j]; j != i && whole.Format == FormatBlock && !whole.open && whole.Tool == r.Tool && hasAllAndMore(whole, r) {
+				r.Cut = fmt.Sprintf("the block is cut: it has %d figures, and that of line %d has %d", len(r.Metrics), whole.Line, len(whole.Metrics))
+				break
+			}
+		}
+	}
+}
+
+func hasAllAndMore(whole, part *Run) bool {
+	for id := range part.Metrics {
+		if _, ok := whole.Metrics[id]; !ok {
+			return false
+		}
+	}
+	return len(whole.Metrics) > len(part.Metrics)
+}
