@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/spf13/cobra"
@@ -16,18 +15,20 @@ import (
 func (a *app) acceptCommand() *cobra.Command {
 	var f historyFlag
 	var by annotationFlags
-	var cell, metricID, expires string
+	var cell, metricName, expires string
 	cmd := &cobra.Command{
 		Use: "accept RUN|ID", Short: "Accept a change, so that the stored baseline begins anew with a run", Args: cobra.ExactArgs(1),
 		Long: "Adds a record to the history: the change that this run shows is accepted, why, and by whom.\n" +
 			"Sessions from before the run no longer count for stored baselines, and `history` marks the change as accepted.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			if _, ok := metric.Lookup(metricID); metricID != "" && !ok {
-				return exit(exitUsage, fmt.Errorf("there is no metric %q; did you mean %s?", metricID, metric.Suggest(metricID)))
+			if metricName != "" {
+				if _, err := metricID(metricName); err != nil {
+					return exit(exitUsage, err)
+				}
 			}
 			measured := func(h *history.History) (history.Record, error) { return measuredRun(h, args[0]) }
 			return a.annotateSession(ctx, f, by, history.Acceptance, measured, func(r history.Record, w *history.Annotation) (err error) {
-				w.Metric = metricID
+				w.Metric = metricName
 				if w.Cell, err = cellNamed(r, cell); err != nil {
 					return err
 				}
@@ -39,7 +40,7 @@ func (a *app) acceptCommand() *cobra.Command {
 	f.register(cmd)
 	by.register(cmd)
 	cmd.Flags().StringVar(&cell, "cell", "", "`label` or hash of the one cell that is meant (all unless set)")
-	cmd.Flags().StringVar(&metricID, "metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
+	cmd.Flags().StringVar(&metricName, "metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
 	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the old baseline counts again")
 	return cmd
 }

@@ -84,16 +84,14 @@ func (a *app) baselineList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the sessions of the history and what was said of them", Args: cobra.NoArgs,
 		RunE: interruptible(func(ctx context.Context, _ []string) error {
-			return a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.writeJSON(h.Records)
-				}
-				return writeRecordList(a.Out, h)
-			})
+			h, err := a.readHistory(ctx, f)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.writeJSON(h.Records)
+			}
+			return writeRecordList(a.Out, h)
 		}),
 	}
 	f.register(cmd)
@@ -132,20 +130,18 @@ func (a *app) baselineShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show one session of the history", Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
-					return err
-				}
-				r, err := h.Find(args[0])
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				if asJSON {
-					return a.writeJSON(r)
-				}
-				return writeRecord(a.Out, r)
-			})
+			h, err := a.readHistory(ctx, f)
+			if err != nil {
+				return err
+			}
+			r, err := h.Find(args[0])
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			if asJSON {
+				return a.writeJSON(r)
+			}
+			return writeRecord(a.Out, r)
 		}),
 	}
 	f.register(cmd)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -115,9 +114,9 @@ func (f calibrateFlags) passesOf(own int) int {
 // measure carries a plan out whose results the caller judges: nothing is reported or
 // posted. front is that of the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
-	self, err := os.Executable()
+	self, err := ownPath()
 	if err != nil {
-		return nil, exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
+		return nil, exit(exitInfrastructure, err)
 	}
 	view := f.progress(a)
 	silent := *cfg

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -309,26 +308,11 @@ func (a *app) colorful() bool {
 	return !a.noColor && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
-// version is set by the linker; a build without it takes what Go recorded.
-var version = ""
-
-// Version of the program, for reports and `pipeline version`.
-func Version() string {
-	if version != "" {
-		return version
+// ownPath is the path of this program, which starts itself.
+func ownPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program's own path: %w", err)
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "devel"
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.Out, "pipeline %s\n", Version())
-			return err
-		},
-	}
+	return self, nil
 }

@@ -13,9 +13,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -227,10 +225,13 @@ func (j *baseJudge) write(name, text string) {
 // app with what it prints.
 func (j *baseJudge) app() (*app, *bytes.Buffer) {
 	var said bytes.Buffer
-	return &app{noColor: true, formats: reports.AllFormats(), tests: gates.StandardTests(), Streams: Streams{
+	streams := Streams{
 		In: strings.NewReader(""), Out: io.Discard, Err: &said, Log: &said, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
 		Width: func() int { return 0 }, OutWidth: func() int { return 0 },
-	}}, &said
+	}
+	a := newApp(streams) // with the tables of the program
+	a.noColor, a.Streams = true, streams
+	return a, &said
 }
 
 // judge returns the exit status of a run of a head's file, and what it says.

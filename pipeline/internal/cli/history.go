@@ -11,7 +11,6 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
 )
@@ -30,36 +29,28 @@ func (a *app) historyCommand() *cobra.Command {
 			"confirmed with at least 3 sessions after it, suspected with fewer. A change point says that something changed, not what.\n" +
 			"Sessions on other machines, of other models and of the simulator are series of their own.",
 		RunE: interruptible(func(ctx context.Context, _ []string) error {
-			for i, id := range metrics {
-				m, ok := metric.Lookup(id)
-				if !ok {
-					return exit(exitUsage, fmt.Errorf("there is no metric %q; did you mean %s?", id, metric.Suggest(id)))
-				}
-				metrics[i] = m.ID
+			metrics, err := metricIDs(metrics)
+			if err != nil {
+				return exit(exitUsage, err)
 			}
-			if len(metrics) == 0 {
-				metrics = defaultSeries
+			h, err := a.readHistory(ctx, f)
+			if err != nil {
+				return err
 			}
-			return a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
-					return err
-				}
-				series, err := h.SeriesOf(branch, metrics)
-				if err != nil {
-					return exit(exitInfrastructure, err)
-				}
-				series = slices.DeleteFunc(series, func(s history.Series) bool {
-					return changed && len(s.Changes) == 0 || cell != "" && cell != s.Label && cell != s.Cell
-				})
-				switch {
-				case asJSON:
-					return a.writeJSON(series)
-				case markdown:
-					return writeSeriesMarkdown(a.Out, series)
-				}
-				return writeSeries(a.Out, series)
+			series, err := h.SeriesOf(branch, metrics)
+			if err != nil {
+				return exit(exitInfrastructure, err)
+			}
+			series = slices.DeleteFunc(series, func(s history.Series) bool {
+				return changed && len(s.Changes) == 0 || cell != "" && cell != s.Label && cell != s.Cell
 			})
+			switch {
+			case asJSON:
+				return a.writeJSON(series)
+			case markdown:
+				return writeSeriesMarkdown(a.Out, series)
+			}
+			return writeSeries(a.Out, series)
 		}),
 	}
 	f.register(cmd)
@@ -71,6 +62,30 @@ func (a *app) historyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a markdown table")
 	cmd.AddCommand(a.historyReport(), a.historyIssues())
 	return cmd
+}
+
+// metricID returns the ID of a metric by any of its names.
+func metricID(name string) (string, error) {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return "", fmt.Errorf("there is no metric %q; did you mean %s?", name, metric.Suggest(name))
+	}
+	return m.ID, nil
+}
+
+// metricIDs returns the IDs of metrics, those of defaultSeries for none.
+func metricIDs(names []string) ([]string, error) {
+	if len(names) == 0 {
+		return defaultSeries, nil
+	}
+	ids := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if ids[i], err = metricID(name); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 func writeSeries(w io.Writer, all []history.Series) error {

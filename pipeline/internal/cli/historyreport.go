@@ -12,12 +12,9 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
-	"github.com/servegate/pipeline/reports/github"
 	"github.com/spf13/cobra"
 )
 
@@ -46,29 +43,22 @@ func (f *trendFlags) register(cmd *cobra.Command) {
 // query is the flags with their defaults filled in.
 func (f trendFlags) query() (trends.Query, error) {
 	q := trends.Query{Branch: f.branch, Cell: f.cell, Simulated: f.simulated, Now: time.Now()}
-	for _, id := range f.metrics {
-		m, ok := metric.Lookup(id)
-		if !ok {
-			return q, fmt.Errorf("there is no metric %q; did you mean %s?", id, metric.Suggest(id))
-		}
-		q.Metrics = append(q.Metrics, m.ID)
-	}
-	if len(q.Metrics) == 0 {
-		q.Metrics = defaultSeries
+	var err error
+	if q.Metrics, err = metricIDs(f.metrics); err != nil {
+		return q, err
 	}
 	margins := map[string]float64{"": defaultMargin}
 	for _, text := range f.margins {
 		id, share := "", text
 		if name, rest, ok := strings.Cut(text, "="); ok {
-			m, known := metric.Lookup(name)
-			if !known {
-				return q, fmt.Errorf("--margin %s: there is no metric %q; did you mean %s?", text, name, metric.Suggest(name))
+			if id, err = metricID(name); err != nil {
+				return q, fmt.Errorf("--margin %s: %w", text, err)
 			}
-			id, share = m.ID, rest
+			share = rest
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(share, "%")), 64)
 		if err != nil || !strings.HasSuffix(share, "%") || !(v > 0 && v <= 1000) {
-			return q, fmt.Errorf("--margin %q is no share above 0 %%, such as 5%% or ttft.p99=10%%", text)
+			return q, fmt.Errorf("--margin %q must be a percentage above 0, such as 5%% or ttft.p99=10%%", text)
 		}
 		margins[id] = v / 100
 	}
@@ -77,26 +67,24 @@ func (f trendFlags) query() (trends.Query, error) {
 }
 
 // trends reads the history and judges its series.
-func (a *app) trends(ctx context.Context, f trendFlags) (doc *reports.History, err error) {
+func (a *app) trends(ctx context.Context, f trendFlags) (*reports.History, error) {
 	q, err := f.query()
 	if err != nil {
 		return nil, exit(exitUsage, err)
 	}
-	err = a.withHistory(ctx, f.history, func(s history.Store, _ *spawn.Spawner) error {
-		h, err := a.loadHistory(ctx, s)
-		if err != nil {
-			return err
-		}
-		if doc, err = trends.Of(h, q); err != nil {
-			return exit(exitInfrastructure, err)
-		}
-		hint := func(r history.Record) bool { return r.Kind == history.Session && r.Simulated != "" }
-		if len(doc.Trends) == 0 && !q.Simulated && slices.ContainsFunc(h.Records, hint) {
-			fmt.Fprintln(a.Err, "note: there are only simulated sessions; --simulated shows them")
-		}
-		return nil
-	})
-	return doc, err
+	h, err := a.readHistory(ctx, f.history)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := trends.Of(h, q)
+	if err != nil {
+		return nil, exit(exitInfrastructure, err)
+	}
+	simulated := func(r history.Record) bool { return r.Kind == history.Session && r.Simulated != "" }
+	if len(doc.Trends) == 0 && !q.Simulated && slices.ContainsFunc(h.Records, simulated) {
+		fmt.Fprintln(a.Err, "note: there are only simulated sessions; --simulated shows them")
+	}
+	return doc, nil
 }
 
 func (a *app) historyReport() *cobra.Command {
@@ -152,98 +140,4 @@ func (a *app) writeTrends(doc *reports.History, dir string) error {
 	}
 	_, err = fmt.Fprintf(a.Out, "wrote %s\n", dir)
 	return err
-}
-
-func (a *app) historyIssues() *cobra.Command {
-	var f trendFlags
-	var labels []string
-	var dry bool
-	cmd := &cobra.Command{
-		Use: "issues", Short: "Keep a GitHub issue on the series that regressed", Args: cobra.NoArgs,
-		Long: "Opens one issue for all series that have newly regressed as `history report` says, comments on it when there is news and not\n" +
-			"every night, closes it when all of them recover or their level is accepted with `accept`, and opens it again when one\n" +
-			"regresses again.\n" +
-			"It runs in a workflow of the default branch with `permissions: issues: write`. Exit status 0 if everything was done, 4 if\n" +
-			"GitHub took not all of it.",
-		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.issues(ctx, f, labels, dry) }),
-	}
-	f.register(cmd)
-	cmd.Flags().StringArrayVar(&labels, "label", nil, "`label` of new issues (repeatable)")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and write nothing")
-	return cmd
-}
-
-func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool) error {
-	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: a.redact.String}
-	if err := a.connect(ctx, k); err != nil {
-		return exit(exitUsage, err)
-	}
-	doc, err := a.trends(ctx, f)
-	if err != nil {
-		return err
-	}
-	did := k.Sync(ctx, doc)
-	for _, d := range did.Done {
-		what := d.Action
-		if dry {
-			what = "would be " + what
-		}
-		where := cmp.Or(d.URL, "a new issue")
-		if d.URL == "" && d.Number > 0 {
-			where = fmt.Sprintf("issue %d", d.Number)
-		}
-		fmt.Fprintf(a.Out, "%s: %s (%s)\n", what, line(d.Title), where)
-	}
-	if len(did.Done) == 0 && len(did.Warnings) == 0 {
-		fmt.Fprintln(a.Out, "no news: all issues are as they should be")
-	}
-	for _, text := range did.Notes {
-		fmt.Fprintf(a.Out, "note: %s\n", line(text))
-	}
-	for _, text := range did.Warnings {
-		a.warn(text)
-	}
-	if len(did.Warnings) > 0 {
-		return exit(exitInfrastructure, nil)
-	}
-	return nil
-}
-
-// connect gives a tracker its GitHub. A dry run does without where there is no token.
-func (a *app) connect(ctx context.Context, k *github.Tracker) error {
-	repo := a.Getenv("GITHUB_REPOSITORY")
-	options := github.OptionsFromEnv(a.Getenv, repo)
-	if k.DryRun && (repo == "" || options.Token == "") {
-		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN the issues that exist are not known")
-		return nil
-	}
-	if repo == "" {
-		return errors.New("GITHUB_REPOSITORY is not set: run it in a workflow, or set it to owner/name with a GITHUB_TOKEN that may write issues")
-	}
-	if e, err := github.ReadEvent(a.Getenv); err == nil {
-		k.Server, k.RunURL = e.ServerURL, e.RunURL()
-	}
-	if !k.DryRun {
-		if err := a.onDefaultBranch(ctx); err != nil {
-			return err
-		}
-	}
-	api, err := github.NewClient(options)
-	k.API = api
-	return err
-}
-
-// onDefaultBranch refuses workflows of other branches and of pull requests, which could
-// otherwise open and close issues by what they measured.
-func (a *app) onDefaultBranch(ctx context.Context) error {
-	if a.Getenv("GITHUB_ACTIONS") != "true" {
-		return nil
-	}
-	sp := spawn.New(spawn.Options{Environ: a.Environ()})
-	defer sp.Close()
-	p := a.provenance(ctx, sp)
-	if p.unmerged == "" && p.Branch == p.defaultBranch {
-		return nil
-	}
-	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch, cmp.Or(p.unmerged, "branch "+p.Branch))
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load/calibrate"
 	"github.com/servegate/pipeline/steps/load/mock"
-	"github.com/spf13/cobra"
 )
 
 // The calibration: what a server of a busy GPU does, in some 20 seconds.
@@ -59,9 +56,9 @@ func (a *app) calibrateClient(ctx context.Context, f loadFlags) (err error) {
 
 // startMock starts the server as a process of its own and returns its address.
 func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop func() error, err error) {
-	self, err := os.Executable()
+	self, err := ownPath()
 	if err != nil {
-		return "", nil, fmt.Errorf("finding this program's own path: %w", err)
+		return "", nil, err
 	}
 	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
 	out, in := io.Pipe()
@@ -88,29 +85,4 @@ func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop 
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return strings.TrimSpace(lines.Text()), stop, nil
-}
-
-// mockServerCommand is the server of `load --calibrate`. It is hidden: nothing else
-// needs it.
-func mockServerCommand() *cobra.Command {
-	var s mock.Schedule
-	var listen string
-	cmd := &cobra.Command{
-		Use: "mock-server", Short: "Answer completions at known times", Hidden: true, Args: cobra.NoArgs,
-		Long: "Streams max_tokens tokens for every completions request, at times counted from its arrival, prints its address, and\nanswers GET /truth with what it saw.",
-	}
-	cmd.RunE = interruptible(func(ctx context.Context, _ []string) error {
-		l, err := net.Listen("tcp", listen)
-		if err != nil {
-			return exit(exitInfrastructure, err)
-		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", l.Addr()); err != nil {
-			return exit(exitInfrastructure, err)
-		}
-		return mock.New(s).Serve(ctx, l)
-	})
-	cmd.Flags().DurationVar(&s.First, "ttft", 200*time.Millisecond, "time to the first token")
-	cmd.Flags().DurationVar(&s.Gap, "itl", 50*time.Millisecond, "time between tokens")
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
-	return cmd
 }

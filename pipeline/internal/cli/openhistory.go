@@ -66,20 +66,25 @@ func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.Histor
 	return h, nil
 }
 
-// openHistory reads the history that a file's gates and plans are judged with: one that is
-// named, or the one below the working directory if it exists or a gate has a stored baseline.
-// nil otherwise.
-func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (h *history.History, err error) {
-	location, stated := a.historyLocation(f)
-	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
-	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// readHistory reads the history as a whole.
+func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.History, err error) {
 	err = a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
 		h, err = a.loadHistory(ctx, s)
 		return err
 	})
 	return h, err
+}
+
+// openHistory reads the history that a file's gates and plans are judged with: one that is
+// named, or the one below the working directory if it exists or a gate has a stored baseline.
+// nil otherwise.
+func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (*history.History, error) {
+	location, stated := a.historyLocation(f)
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
+	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return a.readHistory(ctx, f)
 }
 
 // noise is what the calibrations of this machine say of a plan's cells.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -184,9 +183,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if f.resume && f.out == "" {
 		f.out = filepath.Join(".pipeline", "runs", "latest")
 	}
-	self, err := os.Executable()
+	self, err := ownPath()
 	if err != nil {
-		return exit(exitInfrastructure, fmt.Errorf("finding this program's own path: %w", err))
+		return exit(exitInfrastructure, err)
 	}
 	view := f.progress(a)
 	if f.json {
@@ -294,25 +293,27 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 		summary = "not supported yet"
 	}
 	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: f.Addr + ": " + summary, Detail: f.Err.Error() + "."}
+	d.Subject = rangeOf(cfg, f.Addr)
+	return hcl.Diagnostics{d}
+}
+
+// rangeOf is the place of the block with an address, nil if there is none.
+func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
+	places := map[string]hcl.Range{}
 	for _, s := range cfg.Servers {
-		if s.Addr == f.Addr {
-			d.Subject = s.Range.Ptr()
-		}
+		places[s.Addr] = s.Range
 	}
-	for _, dep := range cfg.Deployments {
-		if dep.Addr == f.Addr {
-			d.Subject = dep.Range.Ptr()
-		}
+	for _, d := range cfg.Deployments {
+		places[d.Addr] = d.Range
 	}
 	for _, b := range cfg.Benchmarks {
-		if b.Addr == f.Addr {
-			d.Subject = b.Range.Ptr()
-		}
+		places[b.Addr] = b.Range
 	}
 	for _, g := range cfg.Gates {
-		if g.Addr == f.Addr {
-			d.Subject = g.Range.Ptr()
-		}
+		places[g.Addr] = g.Range
 	}
-	return hcl.Diagnostics{d}
+	if r, ok := places[addr]; ok {
+		return &r
+	}
+	return nil
 }
