@@ -13,13 +13,9 @@ import (
 )
 
 type routerFlags struct {
-	protocol, listen string
-	prefill, decode  []string
-	timeouts         router.Timeouts
-	maxBody          int64
-	allowRecompute   bool
-	simulated        bool
-	grace            time.Duration
+	router.Config
+	listen string
+	grace  time.Duration
 }
 
 // routerCommand runs the router alone, as a deployment starts it.
@@ -41,26 +37,19 @@ func (a *app) routerCommand() *cobra.Command {
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.route(ctx, f) }),
 	}
 	fl := cmd.Flags()
-	enumFlag(cmd, &f.protocol, "protocol", "", words(router.Protocols()...), "`protocol` of the KV connector")
+	enumFlag(cmd, &f.Protocol, "protocol", "", words(router.Protocols()...), "`protocol` of the KV connector")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8000", "`address` to listen on; port 0 takes a free one")
-	fl.StringArrayVar(&f.prefill, "prefill", nil, "`server` that prefills (repeatable)")
-	fl.StringArrayVar(&f.decode, "decode", nil, "`server` that decodes, or does both with round_robin (repeatable)")
-	fl.DurationVar(&f.timeouts.Dial, "dial-timeout", 5*time.Second, "limit of a connection to a server")
-	fl.DurationVar(&f.timeouts.Prefill, "prefill-timeout", 10*time.Minute, "limit of the prefill phase of a request")
-	fl.DurationVar(&f.timeouts.Request, "request-timeout", time.Hour, "limit of a whole request")
-	fl.Int64Var(&f.maxBody, "max-body", 64<<20, "longest body of a request in `bytes`")
-	fl.BoolVar(&f.allowRecompute, "allow-recompute", false, "let decode compute the prompt again where prefill gave no transfer parameters")
-	fl.BoolVar(&f.simulated, "simulated", false, "the servers are simulated: tell them when requests came, so that their model does not count the router's time")
+	f.AddFlags(fl)
 	fl.DurationVar(&f.grace, "grace", 5*time.Second, "time for what is under way when the router is stopped")
 	return cmd
 }
 
 func (a *app) route(ctx context.Context, f routerFlags) error {
-	c, err := a.routerConfig(f)
-	if err != nil {
+	if err := f.check(); err != nil {
 		return exit(exitUsage, err)
 	}
-	r, err := router.New(c)
+	f.Log = func(line string) { fmt.Fprintln(a.Err, line) }
+	r, err := router.New(f.Config)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -83,25 +72,12 @@ func (a *app) route(ctx context.Context, f routerFlags) error {
 	return nil
 }
 
-func (a *app) routerConfig(f routerFlags) (router.Config, error) {
-	c := router.Config{
-		Protocol: f.protocol, Timeouts: f.timeouts, MaxBody: f.maxBody, AllowRecompute: f.allowRecompute, Simulated: f.simulated,
-		Log: func(line string) { fmt.Fprintln(a.Err, line) },
+func (f routerFlags) check() error {
+	if f.Protocol == "" {
+		return fmt.Errorf("--protocol is needed: one of %s", strings.Join(router.Protocols(), ", "))
 	}
-	if f.protocol == "" {
-		return c, fmt.Errorf("--protocol is needed: one of %s", strings.Join(router.Protocols(), ", "))
+	if f.Timeouts.Dial <= 0 || f.Timeouts.Prefill <= 0 || f.Timeouts.Request <= 0 || f.grace < 0 || f.MaxBody <= 0 {
+		return errors.New("timeouts and --max-body must be above zero, and --grace not below it")
 	}
-	if f.timeouts.Dial <= 0 || f.timeouts.Prefill <= 0 || f.timeouts.Request <= 0 || f.grace < 0 || f.maxBody <= 0 {
-		return c, errors.New("timeouts and --max-body must be above zero, and --grace not below it")
-	}
-	var errs []error
-	parse := func(servers []string) (all []router.Backend) {
-		for _, s := range servers {
-			b, err := router.ParseBackend(s)
-			errs, all = append(errs, err), append(all, b)
-		}
-		return all
-	}
-	c.Prefill, c.Decode = parse(f.prefill), parse(f.decode)
-	return c, errors.Join(errs...)
+	return nil
 }

@@ -133,16 +133,10 @@ type process struct {
 	ready   time.Time
 	// server it plays, nil for a service or a router.
 	server *simulate.Virtual
-	router *routed
+	router *router.Config
 	// fleet that it belongs to, and its number there; nil before the first request.
 	fleet  *fleet
 	number int
-}
-
-// routed is a router's command line.
-type routed struct {
-	protocol        string
-	prefill, decode []string // addresses
 }
 
 // fleet is a fleet on the machine's clock.
@@ -161,7 +155,8 @@ func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 	}
 	switch {
 	case len(p.Argv) > 1 && p.Argv[1] == "router":
-		out.router, err = routerOf(p.Argv[2:])
+		out.router = new(router.Config)
+		*out.router, err = router.ParseArgs(p.Argv[2:])
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate" && simulate.IsService(p.Argv[3:]):
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate":
 		out.server, err = simulate.Simulator{}.StartVirtual(p.Argv[3:], env, log)
@@ -196,32 +191,6 @@ func (v *Machine) environment(p steps.Process) (func(string) string, error) {
 		vars[e.Name] = e.Value
 	}
 	return func(name string) string { return vars[name] }, nil
-}
-
-func routerOf(flags []string) (*routed, error) {
-	r := &routed{}
-	for i := 0; i+1 < len(flags); i++ {
-		value := flags[i+1]
-		switch flags[i] {
-		case "--protocol":
-			r.protocol = value
-		case "--prefill", "--decode":
-			b, err := router.ParseBackend(value)
-			if err != nil {
-				return nil, err
-			}
-			address, err := addressOf(b.URL)
-			if err != nil {
-				return nil, err
-			}
-			if flags[i] == "--prefill" {
-				r.prefill = append(r.prefill, address)
-			} else {
-				r.decode = append(r.decode, address)
-			}
-		}
-	}
-	return r, nil
 }
 
 // BaseURL implements steps.Server.
@@ -297,19 +266,19 @@ func (v *Machine) fleetAt(url string) (*fleet, error) {
 	spec := model.FleetSpec{Every: notesEvery}
 	members := []*process{front}
 	if r := front.router; r != nil {
-		behind := slices.Concat(r.prefill, r.decode)
+		behind := slices.Concat(r.Prefill, r.Decode)
 		members = make([]*process, len(behind))
-		for i, address := range behind {
-			members[i] = v.processAt("http://" + address)
+		for i, b := range behind {
+			members[i] = v.processAt(b.URL)
 		}
-		spec.Concurrent = router.Concurrent(r.protocol)
-		spec.Pick = func(n int) (int, int) { return router.Turn(uint64(n), len(r.prefill), len(r.decode)) }
+		spec.Concurrent = router.Concurrent(r.Protocol)
+		spec.Pick = func(n int) (int, int) { return router.Turn(uint64(n), len(r.Prefill), len(r.Decode)) }
 	}
 	for i, m := range members {
 		if m == nil || m.server == nil {
 			return nil, fmt.Errorf("%s routes to a server of virtual time: %w", url, errNotThere)
 		}
-		if front.router != nil && i < len(front.router.prefill) {
+		if front.router != nil && i < len(front.router.Prefill) {
 			spec.Prefill = append(spec.Prefill, m.server.Node)
 		} else {
 			spec.Decode = append(spec.Decode, m.server.Node)
