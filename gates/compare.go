@@ -286,7 +286,7 @@ func (c Comparison) farther(repeat int) string {
 				at = value(p)
 			}
 		}
-		median := Quantile(slices.Sorted(slices.Values(all)), 0.5)
+		median := quantile(slices.Sorted(slices.Values(all)), 0.5)
 		if c.Metric.Scale == metric.Log {
 			return math.Abs(math.Log(at / median))
 		}
@@ -306,12 +306,12 @@ func outliers(d []float64) []int {
 	if len(d) < 5 {
 		return nil
 	}
-	median := Quantile(slices.Sorted(slices.Values(d)), 0.5)
+	median := quantile(slices.Sorted(slices.Values(d)), 0.5)
 	deviations := make([]float64, len(d))
 	for i, v := range d {
 		deviations[i] = math.Abs(v - median)
 	}
-	limit := 3.5 * 1.4826 * Quantile(slices.Sorted(slices.Values(deviations)), 0.5)
+	limit := 3.5 * 1.4826 * quantile(slices.Sorted(slices.Values(deviations)), 0.5)
 	var far []int
 	for i, v := range deviations {
 		if limit > 0 && v > limit {

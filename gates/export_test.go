@@ -16,6 +16,7 @@ var (
 	RankSum        = rankSum
 	Moderate       = fitModeration
 	Check          = Family.check
+	Quantile       = quantile
 )
 
 func WelchT(base, head []float64, alpha float64) (twoSample, error) {

@@ -2,10 +2,10 @@ package gates
 
 import "math"
 
-// Quantile returns the q-quantile of sorted values by linear interpolation between
+// quantile returns the q-quantile of sorted values by linear interpolation between
 // order statistics: numpy's default, Hyndman and Fan's type 7 (Am. Statist. 50, 1996),
 // bit for bit with numpy 2. q is in [0, 1]; the result is NaN without values.
-func Quantile(sorted []float64, q float64) float64 {
+func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 || math.IsNaN(q) {
 		return math.NaN()
 	}

@@ -130,7 +130,7 @@ func rankSum(base, head []float64, alpha float64) (twoSample, error) {
 		}
 	}
 	slices.Sort(differences)
-	r.Shift = Quantile(differences, 0.5)
+	r.Shift = quantile(differences, 0.5)
 	r.Lower, r.Upper = math.Inf(-1), math.Inf(1)
 	if c := rankOfBound(r.NBase, r.NHead, alpha); c >= 1 {
 		r.Lower, r.Upper = differences[c-1], differences[len(differences)-c]

@@ -185,7 +185,7 @@ func TestQuantileIsNumpys(t *testing.T) {
 	}
 	for _, c := range v.Quantile {
 		for i, q := range c.Q {
-			if got := Quantile(c.Sorted, q); got != c.Value[i] {
+			if got := quantile(c.Sorted, q); got != c.Value[i] {
 				t.Errorf("quantile %g of %d values = %.17g, want %.17g", q, len(c.Sorted), got, c.Value[i])
 			}
 		}

@@ -158,10 +158,7 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 				if !ok || c.Base == "" || len(list) < from+n {
 					continue
 				}
-				comparison := gates.Comparison{
-					ID: g.ID(c.Head, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-					Test: p.Test(g), CanFail: g.CanFail(),
-				}
+				comparison := p.Comparison(g, c.Head, m)
 				for k, pr := range list[from : from+n] {
 					if first, second := pr.values(m, passes); len(first) > 0 {
 						base, head := m.Mean(first), m.Mean(second)

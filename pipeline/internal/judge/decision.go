@@ -11,14 +11,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-func decisionID(g plan.Gate, cmp plan.Comparison, id string) string {
-	return g.ID(cmp.Head, id)
-}
-
 // newDecision is a decision with everything but the verdict and the numbers.
 func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
 	d := result.Decision{
-		ID: decisionID(g, cmp, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
+		ID: g.ID(cmp.Head, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
 		Head: cmp.HeadValue, Base: cmp.BaseValue, Metric: id, Margin: g.Margin,
 	}
 	if m, ok := metric.Lookup(id); ok {

@@ -20,21 +20,17 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	if base == nil {
 		base = &result.Cell{}
 	}
-	success := gates.Success{
-		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail(),
-		Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target,
-	}
+	success := g.Success(cmp.Head)
+	success.Base, success.Head, success.Sides = outcomes(base.Current()), outcomes(head.Current()), base.Target+" and "+head.Target
 	for _, id := range g.Of(cmp) {
 		m, ok := metric.Lookup(id)
 		if !ok {
 			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
 		}
-		comparison := gates.Comparison{
-			ID: decisionID(g, cmp, id), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-			Test: c.plan.Test(g), CanFail: g.CanFail(), Planned: c.repeats(g.Benchmark),
-			Pairs: pairs(m, base.Current(), head.Current()), Blocks: blocks(head.Current()), Voided: voided(m, base, head),
-			Descriptive: c.descriptive(base.Target, head.Target),
-		}
+		comparison := c.plan.Comparison(g, cmp.Head, m)
+		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
+		comparison.Pairs, comparison.Blocks = pairs(m, base.Current(), head.Current()), blocks(head.Current())
+		comparison.Voided = voided(m, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)

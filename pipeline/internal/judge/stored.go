@@ -88,10 +88,8 @@ func sessions(n int, g plan.Gate) string {
 
 // prediction is the comparison of this session's value with those of the history.
 func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
-	out := gates.Comparison{
-		ID: decisionID(g, cmp, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
-		Test: gates.Prediction, CanFail: g.CanFail(), Unpaired: &gates.Samples{},
-	}
+	out := c.plan.Comparison(g, cmp.Head, m)
+	out.Test, out.Unpaired = gates.Prediction, &gates.Samples{}
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
 	}
@@ -115,12 +113,10 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 // there is no repeat of theirs to pair with. Their launches are not compared: a session
 // whose server failed is no baseline.
 func (c *collector) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
-	out := &gates.Success{
-		ID: decisionID(g, cmp, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail(),
-		Head: outcomes(head.Current()), Unpaired: true, Sides: g.Baseline + " and " + head.Target,
-	}
+	out := g.Success(cmp.Head)
+	out.Head, out.Unpaired, out.Sides = outcomes(head.Current()), true, g.Baseline+" and "+head.Target
 	for i, p := range w.Points {
 		out.Base = append(out.Base, gates.Run{Repeat: i + 1, Sent: p.Cell.Sent, Failed: p.Cell.Failed})
 	}
-	return out
+	return &out
 }

@@ -113,6 +113,19 @@ func (g Gate) Of(c Comparison) []string {
 	})
 }
 
+// Comparison is a comparison of a cell by a metric on the terms of a gate, without data.
+func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison {
+	return gates.Comparison{
+		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+		Test: p.Test(g), CanFail: g.CanFail(),
+	}
+}
+
+// Success is the comparison of success rates that a gate carries for a cell, without runs.
+func (g Gate) Success(head string) gates.Success {
+	return gates.Success{ID: g.ID(head, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail()}
+}
+
 // Test is the significance test of a gate.
 func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.Test) }
 
