@@ -34,16 +34,18 @@ demo demo-live: build
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
-# The last package runs the whole program: alone, so that it has the machine to itself. It
-# waits more than it works, so its tests run many at a time, but not those with daemons.
+# Packages two at a time for each processor, since many wait for sockets and processes. The
+# last one runs the whole program: alone, and its tests many at a time, but not those with
+# daemons.
+JOBS     := -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PARALLEL := 6
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 40
 test:
-	$(GO) test $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
-	$(GO) test $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
-	$(GO) test $(filter-out $(LONG),$(PROPERTIES)) $(RAPID)
-	$(GO) test $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL)
+	$(GO) test $(JOBS) $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
+	$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
+	$(GO) test $(JOBS) $(filter-out $(LONG),$(PROPERTIES)) $(RAPID)
+	$(GO) test $(JOBS) $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL)
 	$(GO) test -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
 
 # The same with every long simulation whole: error rates at the number of files that they are

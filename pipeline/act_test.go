@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,9 @@ import (
 // TestAct runs the workflows of examples/github with act, a runner without GitHub: our own
 // action.yml as its users call it, with the simulator, offline, and a fake GitHub.
 func TestAct(t *testing.T) {
+	if !*full && !slices.Contains(required(), "act") {
+		t.Skip("needs act in PIPELINE_TEST_REQUIRE, or -full: it builds the program anew")
+	}
 	act, err := exec.LookPath("act")
 	if err != nil {
 		skipOrFail(t, "act", "act is not installed: go install github.com/nektos/act@v0.2.89")
