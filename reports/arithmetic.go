@@ -16,7 +16,7 @@ import (
 )
 
 // sum is one line of a decision's arithmetic.
-type sum struct{ Symbol, Meaning, Value string }
+type sum struct{ symbol, meaning, value string }
 
 // pairTest is the paired t-test of a decision's pairs, carried out again from the values
 // in the document, so that a reader can follow it.

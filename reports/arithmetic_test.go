@@ -29,8 +29,8 @@ func gosset() verdictRow {
 
 func valueOf(sums []sum, symbol string) string {
 	for _, s := range sums {
-		if s.Symbol == symbol {
-			return s.Value
+		if s.symbol == symbol {
+			return s.value
 		}
 	}
 	return ""

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/page"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -44,7 +46,7 @@ func (v *historyView) chart(t *Trend, id string) template.HTML {
 		c.part(i)
 	}
 	c.chart.X = timeAxis(c.span())
-	return drawing(c.chart)
+	return page.Chart(c.chart)
 }
 
 // desc says what the chart shows, for who does not see it.
@@ -87,7 +89,7 @@ func (c *trendChart) part(i int) {
 		return
 	}
 	first := max(0, len(p.Points)-maxTrendPoints)
-	line := svg.TrendLine{Name: clean(p.Machine, 0), Class: fmt.Sprintf("s%d", i+1)}
+	line := svg.TrendLine{Name: page.Clean(p.Machine, 0), Class: fmt.Sprintf("s%d", i+1)}
 	for _, at := range p.Points[first:] {
 		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.Factor, Tip: c.tip(p, at)})
 	}

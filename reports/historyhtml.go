@@ -1,14 +1,13 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/servegate/pipeline/reports/page"
 
 	"github.com/servegate/pipeline/reports/model"
 
@@ -17,50 +16,25 @@ import (
 	"github.com/servegate/pipeline/gates/trend"
 )
 
-//go:embed page/history.css
-var historyStyle string
-
 // HistoryHTML writes h as one page like that of HTML, with a chart for each series. Where
 // the page would be larger than its budget, fewer series have charts and their tables are
 // shorter.
 func HistoryHTML(w io.Writer, h *History, o Options) error {
-	t, err := template.New("report").Parse(pageTemplate)
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	budget := cmp.Or(o.Budget, HTMLBudget)
-	var out bytes.Buffer
-	for _, size := range []historySize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}} {
-		out.Reset()
-		if err := t.Execute(&out, newHistoryPage(h, o, size)); err != nil {
-			return fmt.Errorf("render html: %w", err)
-		}
-		if out.Len() <= budget {
-			if _, err := w.Write(out.Bytes()); err != nil {
-				return fmt.Errorf("write html: %w", err)
+	sizes := []historySize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}}
+	return page.Write(w, cmp.Or(o.Budget, HTMLBudget), "metrics", func(yield func(*page.Page) bool) {
+		for _, size := range sizes {
+			if !yield(newHistoryPage(h, o, size)) {
+				return
 			}
-			return nil
 		}
-	}
-	return fmt.Errorf("render html: the shortest page has %d bytes and the budget is %d: raise it or choose metrics", out.Len(), budget)
+	})
 }
 
 // historySize bounds what grows with a history: charts, rows of each table, and those of
 // the tables beside charts.
 type historySize struct{ charts, rows, sessions int }
 
-// trendView is a series with its chart.
-type trendView struct {
-	Anchor         string
-	Open           bool
-	Icon           htmlIcon
-	Title, Summary htmlLine
-	Chart          template.HTML
-	Notes          []htmlLine
-	Tables         []htmlTable
-}
-
-func newHistoryPage(h *History, o Options, size historySize) *htmlPage {
+func newHistoryPage(h *History, o Options, size historySize) *page.Page {
 	v := newHistoryView(h)
 	shown := v.ordered()
 	left := max(0, len(shown)-size.charts)
@@ -70,30 +44,23 @@ func newHistoryPage(h *History, o Options, size historySize) *htmlPage {
 		v.anchors[t] = fmt.Sprintf("s%d", i+1)
 	}
 	r := v.report()
-	style := pageStyle + historyStyle
-	page := &htmlPage{
-		Policy: policy(style), Title: clean(r.Heading.String(), model.MaxCell),
-		Style: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the history
-		Banner: spans(r.Banner, model.MaxLine), Icon: iconView(r.Icon), Heading: spans(r.Heading, model.MaxCell),
-		Lead: lines(r.Lead), Legend: lines(r.Legend), Full: clean(cmp.Or(o.Full, "history.json"), model.MaxCell),
-	}
-	b := &pageBuilder{size: pageSize{rows: size.rows}}
+	out := page.New(r, cmp.Or(o.Full, "history.json"), page.HistoryStyle)
 	add := func(kind model.Kind) {
 		for i := range r.Sections {
-			if s, ok := b.section(&r.Sections[i]); ok && r.Sections[i].Kind == kind {
-				page.Sections = append(page.Sections, s)
+			if s, ok := page.SectionOf(&r.Sections[i], size.rows, 0); ok && r.Sections[i].Kind == kind {
+				out.Sections = append(out.Sections, s)
 			}
 		}
 	}
 	add(model.Findings)
 	add(model.Warnings)
 	if len(shown) > 0 {
-		page.Sections = append(page.Sections, v.trends(shown, left, size))
+		out.Sections = append(out.Sections, v.trends(shown, left, size))
 	}
 	for _, kind := range []model.Kind{model.Measured, model.Passes, model.Environment} {
 		add(kind)
 	}
-	return page
+	return out
 }
 
 // ordered are the series, the worst first, otherwise as they come.
@@ -110,25 +77,25 @@ func (v *historyView) ordered() []*Trend {
 // maxOpenTrends are open as the page is: more are slow to draw and to scroll.
 const maxOpenTrends = 24
 
-func (v *historyView) trends(shown []*Trend, left int, size historySize) htmlSection {
-	s := htmlSection{ID: "series", Title: htmlLine{{Text: "The series"}}, Plain: "The series", Controls: true}
+func (v *historyView) trends(shown []*Trend, left int, size historySize) page.Section {
+	s := page.Section{ID: "series", Title: page.Line{{Text: "The series"}}, Plain: "The series", Controls: true}
 	for i, t := range shown {
 		s.Trends = append(s.Trends, v.trend(t, i < maxOpenTrends, size.sessions))
 	}
 	if left > 0 {
-		s.Omitted = lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.", seriesCount(left)))})
+		s.Omitted = page.Lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.", seriesCount(left)))})
 	}
 	return s
 }
 
-func (v *historyView) trend(t *Trend, open bool, sessions int) trendView {
-	out := trendView{
-		Anchor: v.anchors[t], Open: open, Icon: iconView(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
-		Title: spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: spans(v.summary(t), model.MaxCell), Notes: lines(t.moves()),
+func (v *historyView) trend(t *Trend, open bool, sessions int) page.Trend {
+	out := page.Trend{
+		Anchor: v.anchors[t], Open: open, Icon: page.IconOf(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
+		Title: page.Spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: page.Spans(v.summary(t), model.MaxCell), Notes: page.Lines(t.moves()),
 	}
 	for i := range t.Parts {
 		if p := &t.Parts[i]; len(p.Points) > 0 {
-			out.Tables = append(out.Tables, htmlTableOf(trendRow{t, p}.sessions(), sessions))
+			out.Tables = append(out.Tables, page.TableOf(trendRow{t, p}.sessions(), sessions))
 		}
 	}
 	return out

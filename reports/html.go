@@ -1,12 +1,10 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
-	"fmt"
-	"html/template"
 	"io"
+
+	"github.com/servegate/pipeline/reports/page"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -14,15 +12,6 @@ import (
 // HTMLBudget is the size of a page unless Options.Budget says otherwise: some browsers
 // and viewers of artifacts are slow beyond it.
 const HTMLBudget = 5 << 20
-
-var (
-	//go:embed page/report.html.tmpl
-	pageTemplate string
-	//go:embed page/style.css
-	pageStyle string
-	//go:embed page/script.js
-	pageScript string
-)
 
 // HTML writes doc as one page that needs nothing else: no network, no fonts, and no
 // scripts to be read (a few lines of script open and close parts). Its content security
@@ -32,25 +21,13 @@ var (
 //
 // Equal documents and options give equal pages.
 func HTML(w io.Writer, doc *result.Document, o Options) error {
-	t, err := template.New("report").Parse(pageTemplate)
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	budget := cmp.Or(o.Budget, HTMLBudget)
-	var out bytes.Buffer
-	for _, size := range sizes(o) {
-		out.Reset()
-		if err := t.Execute(&out, newPage(doc, o, size)); err != nil {
-			return fmt.Errorf("render html: %w", err)
-		}
-		if out.Len() <= budget {
-			if _, err := w.Write(out.Bytes()); err != nil {
-				return fmt.Errorf("write html: %w", err)
+	return page.Write(w, cmp.Or(o.Budget, HTMLBudget), "gates", func(yield func(*page.Page) bool) {
+		for _, size := range sizes(o) {
+			if !yield(newPage(doc, o, size)) {
+				return
 			}
-			return nil
 		}
-	}
-	return fmt.Errorf("render html: the shortest page has %d bytes and the budget is %d: raise it or choose gates", out.Len(), budget)
+	})
 }
 
 // pageSize bounds what grows with a document.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/page"
+
 	"github.com/servegate/pipeline/reports/model"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -14,11 +16,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
-
-// drawing marks a chart as markup: package svg escapes every text of it.
-func drawing(chart interface{ SVG() string }) template.HTML {
-	return template.HTML(chart.SVG()) //nolint:gosec // made by package svg, which escapes all text
-}
 
 // pairsChart has base and head of each repeat, connected.
 func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id string) template.HTML {
@@ -39,7 +36,7 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 	}
 	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.",
 		c.headName, c.baseName, worse, humanize.Count(len(pairs), "repeat"), s.Value(orNaN(r.d.BaseValue)), s.Value(orNaN(r.d.HeadValue)))
-	return drawing(chart)
+	return page.Chart(chart)
 }
 
 // forestChart has the change of each repeat and the interval that decides, against zero
@@ -82,7 +79,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 	chart.Rows = append(chart.Rows, all)
 	chart.Desc = fmt.Sprintf("Estimate %s, %s %s, margin %s; %s.",
 		changeText(d, s), intervalName(v.decisionLevel(r)), intervalText(d, s), marginText(d, s), worseSide(d))
-	return drawing(chart), true
+	return page.Chart(chart), true
 }
 
 func worseSide(d *result.Decision) string {
@@ -105,7 +102,7 @@ func signedTick(x float64) string {
 }
 
 // drawDistributions adds the percentiles and the distribution functions of both sides.
-func (v *view) drawDistributions(p *pairView, c *comparison) {
+func (v *view) drawDistributions(p *page.Comparison, c *comparison) {
 	unreadable := 0
 	table := model.Table{Columns: []model.Column{{Title: "metric"}, {Title: "side"}}}
 	for _, q := range tableQuantiles {
@@ -118,20 +115,20 @@ func (v *view) drawDistributions(p *pairView, c *comparison) {
 			continue
 		}
 		id := fmt.Sprintf("%s-d%d", c.anchor, i+1)
-		p.Distributions = append(p.Distributions, distributionView{Label: group.label, Charts: []template.HTML{
-			drawing(percentileChart(group.label, sides, id+"q")), drawing(ecdfChart(group.label, sides, id+"e")),
+		p.Distributions = append(p.Distributions, page.Distribution{Label: group.label, Charts: []template.HTML{
+			page.Chart(percentileChart(group.label, sides, id+"q")), page.Chart(ecdfChart(group.label, sides, id+"e")),
 		}})
 		table.Rows = append(table.Rows, quantileRows(group.label, sides)...)
 	}
 	if len(table.Rows) > 0 {
-		p.Quantiles = []htmlTable{htmlTableOf(table, len(table.Rows))}
+		p.Quantiles = []page.Table{page.TableOf(table, len(table.Rows))}
 	}
 	if unreadable > 0 {
-		p.Notes = append(p.Notes, spans(model.Plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), model.MaxLine))
+		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), model.MaxLine))
 	}
 	p.Distributions = append(p.Distributions, c.runCharts(c.anchor+"-t")...)
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
-		p.Distributions = append(p.Distributions, distributionView{Label: "Lag of the client", Charts: []template.HTML{lag}})
+		p.Distributions = append(p.Distributions, page.Distribution{Label: "Lag of the client", Charts: []template.HTML{lag}})
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/page"
+
 	"github.com/servegate/pipeline/reports/model"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -24,7 +26,7 @@ const (
 
 // heatMaps is one map of verdicts for each benchmark with decisions: a row for each cell
 // without the compared axis, a column for each metric and value of that axis.
-func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
+func (v *view) heatMaps() (maps []template.HTML, notes []page.Line) {
 	gates := map[string][]*result.Gate{}
 	for _, g := range v.gates {
 		gates[g.Benchmark] = append(gates[g.Benchmark], g)
@@ -40,16 +42,16 @@ func (v *view) heatMaps() (maps []template.HTML, notes []htmlLine) {
 			left++
 			continue
 		}
-		maps = append(maps, drawing(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
+		maps = append(maps, page.Chart(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
 		if n := len(h.rows) - maxHeatRows; n > 0 {
-			notes = append(notes, spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
+			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
 		}
 		if n := len(h.columns) - maxHeatColumns; n > 0 {
-			notes = append(notes, spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
+			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
 		}
 	}
 	if left > 0 {
-		notes = append(notes, spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), model.MaxLine))
+		notes = append(notes, page.Spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), model.MaxLine))
 	}
 	return maps, notes
 }

@@ -3,9 +3,10 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/reports/page"
 
 	"github.com/servegate/pipeline/reports/model"
 
@@ -79,40 +80,6 @@ func (c *comparison) hasCharts() bool {
 	return false
 }
 
-// pairView is a comparison as the page shows it.
-type pairView struct {
-	Anchor   string
-	Icon     htmlIcon
-	Title    htmlLine
-	Summary  htmlLine
-	Open     bool
-	Findings []findingView
-	// Distributions have the charts of each group of metrics, Quantiles their figures.
-	Distributions []distributionView
-	Quantiles     []htmlTable
-	Notes         []htmlLine
-}
-
-// findingView is one decision with its charts.
-type findingView struct {
-	ID, Title string
-	Icon      htmlIcon
-	Open      bool
-	Verdict   htmlLine
-	Reason    htmlLine
-	Warnings  []htmlLine
-	Charts    []template.HTML
-	Values    []htmlTable // of the repeats, none or one
-	Sums      []sum
-	HasMore   bool
-}
-
-// distributionView is a group of metrics with its charts.
-type distributionView struct {
-	Label  string
-	Charts []template.HTML
-}
-
 // The bounds of one comparison. Sections that are beyond them are named.
 const (
 	maxDetailed = 12 // decisions drawn
@@ -121,16 +88,16 @@ const (
 )
 
 // pairView draws c.
-func (v *view) pairView(c *comparison, open bool) pairView {
-	p := pairView{Anchor: c.anchor, Title: spans(c.name, model.MaxCell), Open: open, Summary: spans(c.summary(), model.MaxCell)}
+func (v *view) pairView(c *comparison, open bool) page.Comparison {
+	p := page.Comparison{Anchor: c.anchor, Title: page.Spans(c.name, model.MaxCell), Open: open, Summary: page.Spans(c.summary(), model.MaxCell)}
 	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
 		if i == 0 {
-			p.Icon = iconView(iconOf(r.gate, r.d.Verdict))
+			p.Icon = page.IconOf(iconOf(r.gate, r.d.Verdict))
 		}
 		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
-		p.Notes = append(p.Notes, spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), model.MaxLine))
+		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), model.MaxLine))
 	}
 	v.drawDistributions(&p, c)
 	return p
@@ -168,13 +135,13 @@ func summaryWords(r verdictRow) model.Line {
 	return model.Join(" ", l, model.Plain(string(r.d.Verdict)))
 }
 
-func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
-	f := findingView{
-		ID: id, Title: clean(v.metricCell(r).String(), model.MaxCell), Icon: iconView(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
-		Verdict: spans(v.verdictSentence(r), model.MaxLine), Reason: spans(nonEmpty(r.d.Reason), model.MaxLine), Sums: v.sums(r),
+func (v *view) findingView(c *comparison, r verdictRow, id string) page.Finding {
+	f := page.Finding{
+		ID: id, Title: page.Clean(v.metricCell(r).String(), model.MaxCell), Icon: page.IconOf(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
+		Verdict: page.Spans(v.verdictSentence(r), model.MaxLine), Reason: page.Spans(nonEmpty(r.d.Reason), model.MaxLine),
 	}
-	for i := range f.Sums { // units may be a stranger's
-		f.Sums[i].Meaning, f.Sums[i].Value = clean(f.Sums[i].Meaning, model.MaxLine), clean(f.Sums[i].Value, model.MaxCell)
+	for _, line := range v.sums(r) { // units may be a stranger's
+		f.Sums = append(f.Sums, page.Sum{Symbol: line.symbol, Meaning: page.Clean(line.meaning, model.MaxLine), Value: page.Clean(line.value, model.MaxCell)})
 	}
 	if len(r.d.Pairs) > 0 && r.d.Kind == result.KindMetric {
 		shown := inOrder(r.d.Pairs)
@@ -183,10 +150,10 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) findingView {
 		if chart, ok := v.forestChart(r, shown, id+"f"); ok {
 			f.Charts = append(f.Charts, chart)
 		}
-		f.Values = []htmlTable{htmlTableOf(v.pairsTable(c, r, shown), maxPairs)}
+		f.Values = []page.Table{page.TableOf(v.pairsTable(c, r, shown), maxPairs)}
 	}
 	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
-		f.Warnings = append(f.Warnings, spans(model.Plain(w), model.MaxLine))
+		f.Warnings = append(f.Warnings, page.Spans(model.Plain(w), model.MaxLine))
 	}
 	f.HasMore = len(f.Charts)+len(f.Sums)+len(f.Reason)+len(f.Warnings) > 0
 	return f

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/page"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -43,20 +45,20 @@ const (
 
 // runCharts has what the servers and the client told over the time of the runs of both
 // sides; of a deployment, for each of its members by itself.
-func (c *comparison) runCharts(id string) []distributionView {
-	var views []distributionView
+func (c *comparison) runCharts(id string) []page.Distribution {
+	var views []page.Distribution
 	drawn := 0
 	for _, member := range c.seriesMembers() {
-		view := distributionView{Label: "Over the time of a run"}
+		view := page.Distribution{Label: "Over the time of a run"}
 		if member != "" {
-			view.Label += ": " + clean(member, maxMemberName)
+			view.Label += ": " + page.Clean(member, maxMemberName)
 		}
 		for _, f := range figures {
 			chart, zero := c.runChart(f, member, fmt.Sprintf("%s%d", id, drawn+1))
 			// A pair has twice the charts, and half of them show that nothing ever waits.
 			if len(chart.Series) > 0 && drawn < maxRunCharts && (!zero || member == "") {
 				drawn++
-				view.Charts = append(view.Charts, drawing(chart))
+				view.Charts = append(view.Charts, page.Chart(chart))
 			}
 		}
 		if len(view.Charts) > 0 {

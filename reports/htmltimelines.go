@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/page"
+
 	"github.com/servegate/pipeline/reports/humanize"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -45,7 +47,7 @@ func (c *comparison) lagChart(id string) (template.HTML, bool) {
 			chart.Series = append(chart.Series, series)
 		}
 	}
-	return drawing(chart), len(chart.Series) > 0
+	return page.Chart(chart), len(chart.Series) > 0
 }
 
 // sortPoints orders points by repeat: launches and runs are stored in the order in which
@@ -98,7 +100,7 @@ func (v *view) startups() (template.HTML, bool) {
 	if n := len(v.doc.Targets); n > maxSeries {
 		chart.Desc += fmt.Sprintf(" Only the first %d of %d targets are drawn.", maxSeries, n)
 	}
-	return drawing(chart), len(chart.Series) > 0
+	return page.Chart(chart), len(chart.Series) > 0
 }
 
 // places are where repeats stand on an axis. Those that measured void runs again have numbers
@@ -142,7 +144,7 @@ func (v *view) lags() (template.HTML, bool) {
 		Y:      svg.Axis{Title: "lag p99, ms", Zero: true, Format: humanize.Exact},
 		Series: []svg.Series{mid, top},
 	}
-	return drawing(chart), len(mid.Points) > 0
+	return page.Chart(chart), len(mid.Points) > 0
 }
 
 func repeatAxis() svg.Axis { return svg.Axis{Title: "repeat", Format: wholeTick} }
@@ -158,7 +160,7 @@ func wholeTick(x float64) string {
 // lastName is what tells addresses apart: their end.
 func lastName(addr string) string {
 	const most = 14
-	runes := []rune(clean(shortAddr(addr), 0))
+	runes := []rune(page.Clean(shortAddr(addr), 0))
 	if len(runes) <= most {
 		return string(runes)
 	}

@@ -1,4 +1,4 @@
-package reports
+package page
 
 import (
 	"regexp"
@@ -10,11 +10,11 @@ import (
 // and takes its colours from the themes, which are held to their contrast.
 func TestHistoryStyleIsClosed(t *testing.T) {
 	for _, banned := range []string{"url(", "@import", "@font-face", "http", "expression", "#", "rgb"} {
-		if strings.Contains(historyStyle, banned) {
+		if strings.Contains(HistoryStyle, banned) {
 			t.Errorf("the style has %q", banned)
 		}
 	}
-	for _, m := range regexp.MustCompile(`var\(--([a-z0-9-]+)\)`).FindAllStringSubmatch(historyStyle, -1) {
+	for _, m := range regexp.MustCompile(`var\(--([a-z0-9-]+)\)`).FindAllStringSubmatch(HistoryStyle, -1) {
 		for i, theme := range themes(t) {
 			if theme[m[1]] == "" {
 				t.Errorf("theme %d has no colour %s", i, m[1])
