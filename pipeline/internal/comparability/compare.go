@@ -16,9 +16,9 @@ type Difference struct {
 	Label string
 	// Base and Head are the two values; "" is not reported.
 	Base, Head string
-	// Declared says that the sides are meant to differ in it.
+	// Declared reports whether the sides are meant to differ in it.
 	Declared bool
-	// Shown says that it does not keep the sides from being compared.
+	// Shown differences do not keep the sides from being compared.
 	Shown bool
 }
 

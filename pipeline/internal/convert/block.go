@@ -20,7 +20,7 @@ type openBlock struct {
 	// bare blocks have lost the rule that begins them; what follows shows whether they are
 	// blocks at all.
 	bare bool
-	// inside says that it began before another one had ended.
+	// inside reports whether it began before another one had ended.
 	inside bool
 }
 
@@ -37,7 +37,7 @@ func newBlock(line int, prefix string) *openBlock {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// startsBare reports that a line outside of any block is a figure as blocks print it, with
+// startsBare reports whether a line outside of any block is a figure as blocks print it, with
 // its unit, so that a block without its first rule begins.
 func startsBare(line string) bool {
 	e, ok := splitEntry((&openBlock{}).strip(line))
@@ -49,7 +49,7 @@ func startsBare(line string) bool {
 	return ok && (f.name == "succeeded" || unit != "" && (f.kind == latency || f.kind == rate))
 }
 
-// isBlock reports that a bare block has so many figures that it is one: a sentence or a
+// isBlock reports whether a bare block has so many figures that it is one: a sentence or a
 // summary has fewer.
 func (b *openBlock) isBlock() bool {
 	const enough = 4
@@ -104,7 +104,7 @@ func (b *openBlock) qualify(e entry) entry {
 
 var figureWord = regexp.MustCompile(`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
 
-// beginsLikeFigure reports that a line without a readable value looks like a figure that
+// beginsLikeFigure reports whether a line without a readable value looks like a figure that
 // was damaged, which must not be passed over.
 func beginsLikeFigure(text string) bool {
 	if !figureWord.MatchString(text) {
@@ -119,7 +119,7 @@ func beginsLikeFigure(text string) bool {
 	return false
 }
 
-// beginsLikeLabel reports that a line begins with the name of a latency whose unit or value
+// beginsLikeLabel reports whether a line begins with the name of a latency whose unit or value
 // is not there: it was cut, or wrapped by a narrow terminal.
 func beginsLikeLabel(text string) bool {
 	words := strings.Fields(strings.ToLower(text))

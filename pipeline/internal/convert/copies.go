@@ -24,7 +24,7 @@ func markRepetitions(runs []Run) {
 	}
 }
 
-// sameMeasurement reports that two results share many figures and differ in none: two
+// sameMeasurement reports whether two results share many figures and differ in none: two
 // measurements never do.
 func sameMeasurement(a, b *Run) bool {
 	const enough = 6
@@ -32,7 +32,7 @@ func sameMeasurement(a, b *Run) bool {
 	return same >= enough && !differ && a.Duration == b.Duration
 }
 
-// summarizes reports that a has no figure that b has not, to the last digit.
+// summarizes reports whether a has no figure that b has not, to the last digit.
 func summarizes(a, b *Run) bool {
 	const enough = 3
 	same, differ := shared(a, b)
@@ -53,7 +53,7 @@ func shared(a, b *Run) (same int, differ bool) {
 	return same, false
 }
 
-// isCopy reports that two results are one measurement: all their figures are equal, and
+// isCopy reports whether two results are one measurement: all their figures are equal, and
 // there are so many that this is no coincidence.
 func isCopy(a, b *Run) bool {
 	const enough = 4
@@ -61,7 +61,7 @@ func isCopy(a, b *Run) bool {
 	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
 }
 
-// prints reports that a block is the rounded form of a file's result: the same counts, and
+// prints reports whether a block is the rounded form of a file's result: the same counts, and
 // all figures that both have equal to the digits that blocks have. Two measurements never are.
 func prints(block, file *Run) bool {
 	const enough = 6

@@ -124,7 +124,7 @@ func (r *Run) row(header, cells []string, line int) error {
 	return nil
 }
 
-// isID reports that a column is named by an id of a metric.
+// isID reports whether a column is named by an id of a metric.
 func isID(h string) bool {
 	if _, ok := metric.Lookup(h); ok {
 		return true

@@ -22,10 +22,10 @@ type Options struct {
 	// Results that would be one cell then and differ in a parameter that repetitions do not
 	// differ in are an error; of By it is a warning.
 	By []string
-	// Chosen says that By, which may be empty, is from CellKeys and not from a person.
+	// Chosen reports whether By, which may be empty, is from CellKeys and not from a person.
 	Chosen bool
 	// LaunchBy is the parameter that distinguishes starts of the server, and OneLaunchPerFile
-	// says that each file is one. Only launches are independent of each other: without
+	// makes each file one. Only launches are independent of each other: without
 	// either, all results of a cell are one unit and nothing can be decided from them.
 	LaunchBy         string
 	OneLaunchPerFile bool

@@ -52,7 +52,7 @@ type dockerLine struct {
 	Time   string  `json:"time"`
 }
 
-// isDockerLog reports that a text begins with a line of a container's log.
+// isDockerLog reports whether a text begins with a line of a container's log.
 func isDockerLog(r *bufio.Reader) bool {
 	head, _ := r.Peek(detectBytes)
 	line, _, _ := bytes.Cut(head, []byte("\n"))

@@ -53,12 +53,12 @@ func (r *Run) checkLabels(b *openBlock) {
 	}
 }
 
-// isInputLength reports that a parameter is the length of a prompt in tokens.
+// isInputLength reports whether a parameter is the length of a prompt in tokens.
 func isInputLength(key string) bool {
 	return key == "seq_length" || key == "input_len" || key == "prompt_len" || strings.HasSuffix(key, "_input_len")
 }
 
-// isLoad reports that a parameter is one of the load.
+// isLoad reports whether a parameter is one of the load.
 func isLoad(key string) bool {
 	switch key {
 	case "dataset_name", "request_rate", "max_concurrency", "num_prompts", "burstiness":
@@ -67,7 +67,7 @@ func isLoad(key string) bool {
 	return isInputLength(key) || isDatasetKey(key) || strings.HasSuffix(key, "_output_len")
 }
 
-// contradictsLength reports that prompts of a measured length are not what a label says. A
+// contradictsLength reports whether prompts of a measured length are not what a label says. A
 // template adds some tokens to each, and lengths that are drawn vary about their mean. A
 // list of lengths fits none.
 func contradictsLength(label string, measured float64) bool {
@@ -76,7 +76,7 @@ func contradictsLength(label string, measured float64) bool {
 	return err != nil || math.Abs(measured-v) > max(share*v, template)
 }
 
-// contradictsRequests reports that a number of requests is not what a label says. Where
+// contradictsRequests reports whether a number of requests is not what a label says. Where
 // failures are not reported, there may be fewer.
 func contradictsRequests(label string, b *openBlock) bool {
 	v, err := parseNumber(label, 0)

@@ -153,7 +153,7 @@ func (d *document) warnings() []string {
 	return out
 }
 
-// Explains reports that a note of a document only explains: it comes after those of other
+// Explains reports whether a note of a document only explains: it comes after those of other
 // documents that say what a figure is not.
 func Explains(text string) bool { return strings.HasPrefix(text, notDefined) }
 

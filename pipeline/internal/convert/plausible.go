@@ -35,7 +35,7 @@ func plausible(id string, v float64, text string) error {
 	return nil
 }
 
-// isLatency reports that a group is one of times, of whatever tool.
+// isLatency reports whether a group is one of times, of whatever tool.
 func isLatency(group string) bool {
 	for _, name := range latencyNames {
 		if name == group {

@@ -104,7 +104,7 @@ func (q *requests) drop() {
 	*q = requests{json: q.json, large: true}
 }
 
-// detailed reports that the arrays of every request are there.
+// detailed reports whether the arrays of every request are there.
 func (q *requests) detailed() bool {
 	return len(q.ttfts) > 0 && len(q.gapEnds) > 0 && len(q.outputs) > 0
 }

@@ -60,9 +60,9 @@ type Run struct {
 	work map[string]string
 	// seen are the counts and the duration while they are read.
 	seen map[string]float64
-	// counted says that the number of prompts was counted in the result itself, and not reported.
+	// counted reports whether the number of prompts was counted in the result itself, for want of another source.
 	counted bool
-	// served says that the command of the server is known, whose arguments are parameters.
+	// served reports whether the command of the server is known, whose arguments are parameters.
 	served bool
 	// open marks a block that nothing closed.
 	open bool

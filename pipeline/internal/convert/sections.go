@@ -20,7 +20,7 @@ var sectionFigures = map[string]string{
 	"total output sequence length": "total output tokens", "total output tokens": "total output tokens",
 }
 
-// isSections reports that a header is that of a section.
+// isSections reports whether a header is that of a section.
 func isSections(header []string) bool {
 	return len(header) > 1 && header[0] == "Metric" && (header[1] == "Value" || aiperfStats[header[1]] != "")
 }

@@ -97,7 +97,7 @@ var (
 	grouped      = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
-// pointed reports that some number of the table has a decimal point, so that a comma in
+// pointed reports whether some number of the table has a decimal point, so that a comma in
 // another one groups thousands. Without such a number 1,250 may mean 1.25 as well, and is
 // left for an error.
 func (t *openTable) pointed() bool {
@@ -120,7 +120,7 @@ func (t *openTable) ungroup() {
 	}
 }
 
-// areFigures reports that the labels make a table of results: two figures, one of them
+// areFigures reports whether the labels make a table of results: two figures, one of them
 // measured and not counted. Units may stand beside the values.
 func areFigures(labels, values []string) bool {
 	figures, measured := 0, false

@@ -230,7 +230,7 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 }
 
-// goesOn reports that a line is part of a block that began without a rule: only what
+// goesOn reports whether a line is part of a block that began without a rule: only what
 // blocks consist of is.
 func (t *textReader) goesOn(text string) bool {
 	e, ok := splitEntry(text)

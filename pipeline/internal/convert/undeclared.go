@@ -49,7 +49,7 @@ func differing(runs []*Run) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// aliases says that a parameter asked for under one name is kept under the other: the
+// aliases reports whether a parameter asked for under one name is kept under the other: the
 // length of a dataset under that dataset's, a heading under its level.
 func aliases(asked, kept string) bool {
 	asked = canonicalKey(asked)

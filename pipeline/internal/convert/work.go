@@ -65,7 +65,7 @@ func separateByWork(keys []string, launch func(*Run) string, sides [][]*Run) []s
 	return out
 }
 
-// differs reports that some results of one cell did different work.
+// differs reports whether some results of one cell did different work.
 func (w measuredWork) differs(keys []string, launch func(*Run) string, runs []*Run) bool {
 	first := map[string]float64{}
 	for _, r := range runs {
