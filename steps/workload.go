@@ -1,11 +1,18 @@
 package steps
 
-import "time"
+import (
+	"time"
+
+	"github.com/servegate/pipeline/steps/enum"
+)
+
+// Endpoints are what a workload can call.
+var Endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"}, {Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"}}
 
 // Workload is one cell's load, completely evaluated: what is sent, when, and how much
 // of it. Everything in it enters the identity of the cell, except Seed.
 type Workload struct {
-	Endpoint  string  `json:"endpoint"` // "completions", "chat", "generate" (SGLang) or "embeddings"
+	Endpoint  string  `json:"endpoint"` // one of Endpoints
 	Dataset   Dataset `json:"dataset"`
 	Load      Load    `json:"load"`
 	IgnoreEOS bool    `json:"ignore_eos"`

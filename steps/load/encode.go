@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ const (
 	endpointEmbeddings
 )
 
-// endpoints are the names and paths of the protocols.
+// endpoints are the names of steps.Endpoints and their paths.
 var endpoints = [...]struct{ name, path string }{
 	endpointCompletions: {"completions", "/v1/completions"},
 	endpointChat:        {"chat", "/v1/chat/completions"},
@@ -32,24 +33,14 @@ var endpoints = [...]struct{ name, path string }{
 	endpointEmbeddings:  {"embeddings", "/v1/embeddings"},
 }
 
-// Endpoints returns the names of what a workload can call.
-func Endpoints() []string {
-	var names []string
-	for _, e := range endpoints {
-		names = append(names, e.name)
-	}
-	return names
-}
-
 func parseEndpoint(name string) (endpoint, error) {
-	if name == "" {
-		return endpointCompletions, nil
+	name = cmp.Or(name, endpoints[endpointCompletions].name)
+	for e, known := range endpoints {
+		if known.name == name {
+			return endpoint(e), nil
+		}
 	}
-	i := slices.Index(Endpoints(), name)
-	if i < 0 {
-		return 0, fmt.Errorf("load: unknown endpoint %q, must be one of %s", name, strings.Join(Endpoints(), ", "))
-	}
-	return endpoint(i), nil
+	return 0, fmt.Errorf("load: endpoint %w", steps.Endpoints.Check(name))
 }
 
 func (e endpoint) path() string { return endpoints[e].path }

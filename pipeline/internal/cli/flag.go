@@ -26,6 +26,15 @@ func words[T ~string](values ...T) []option[T] {
 	return out
 }
 
+// optionsOf are the values of a table that others read too.
+func optionsOf(values enum.Values) []option[string] {
+	out := make([]option[string], len(values))
+	for i, v := range values {
+		out[i] = option[string]{v.Name, v.Name, v.Doc}
+	}
+	return out
+}
+
 // allowed are the names and docs of options.
 func allowed[T any](options []option[T]) enum.Values {
 	out := make(enum.Values, len(options))

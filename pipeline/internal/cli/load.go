@@ -66,7 +66,7 @@ func (a *app) loadCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "base address of the server, for example http://127.0.0.1:8000")
 	fl.StringVar(&f.model, "model", "", "model name to send")
-	enumFlag(cmd, &f.endpoint, "endpoint", "completions", words(load.Endpoints()...), "what is called; generate is SGLang's own")
+	enumFlag(cmd, &f.endpoint, "endpoint", "completions", optionsOf(steps.Endpoints), "what is called")
 	enumFlag(cmd, &f.dataset, "dataset", "random", words(a.datasets.Names()...), "what is sent")
 	fl.StringVar(&f.file, "dataset-path", "", "`file` of the dataset, for sharegpt, file and trace")
 	fl.IntVar(&f.numPrefixes, "num-prefixes", 10, "different prefixes of prefix_repetition")

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // Text writes the checks as a table, each with its remedy below it, and a summary.

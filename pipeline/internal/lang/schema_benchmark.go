@@ -17,9 +17,6 @@ const (
 	defaultRequestTimeout = 10 * time.Minute
 )
 
-// endpoints that the load generator calls.
-var endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"}, {Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"}}
-
 // arrivals of requests.
 var arrivals = enum.Values{
 	{Name: "poisson", Doc: "at a rate, an open loop"}, {Name: "gamma", Doc: "at a rate, with a burstiness"}, {Name: "constant", Doc: "at a rate, evenly"}, {Name: "unlimited", Doc: "all at once"},
@@ -58,7 +55,7 @@ func benchmarkWorkload() steps.Schema {
 		Attrs: []steps.Attr{
 			{Name: "target", Type: cty.DynamicPseudoType, Required: true, Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
 			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
-			{Name: "endpoint", Type: cty.String, Enum: endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
+			{Name: "endpoint", Type: cty.String, Enum: steps.Endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
 			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
 			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
 			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // maxFrame is the number of lines of the live area, at most.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 const (

@@ -20,8 +20,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
 )
 
