@@ -3,7 +3,7 @@ package kv
 import "fmt"
 
 // Assign chooses a port for every need of one host: those that the file asks for, then
-// free ones between first and last, far enough apart. free says whether a port can be
+// free ones between first and last, far enough apart. free reports whether a port can be
 // had; it is asked for each port once that nothing else of the launch gets.
 func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Port]int, error) {
 	ports := map[Port]int{}

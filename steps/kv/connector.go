@@ -22,7 +22,7 @@ type Connector struct {
 	Options []steps.Attr
 	// Forms by engine and release, in the order of releases.
 	Forms []Form
-	// Lines of a log that tell of its transfers, beside those of its engine and its library.
+	// Lines of a log that show its transfers, beside those of its engine and its library.
 	Lines []Line
 	// Chunk is how many tokens of a prompt's end it may leave behind, where that is more than a block.
 	Chunk int
@@ -48,13 +48,13 @@ type Form struct {
 	Protocols []string
 	// Announce is the purpose of the port that the router must know of a server, "" for none.
 	Announce string
-	// NoParams says that a prefill server answers without transfer parameters.
+	// NoParams means that a prefill server answers without transfer parameters.
 	NoParams bool
 
-	// Services of which it needs one. AsksMetadata says that it asks a metadata server as well.
+	// Services of which it needs one. AsksMetadata means that it asks a metadata server as well.
 	Services     []string
 	AsksMetadata bool
-	// Buffer says that it has a transfer buffer of a size to choose.
+	// Buffer means that it has a transfer buffer of a size to choose.
 	Buffer bool
 	// Pair joins exactly one producer and one consumer.
 	Pair bool
@@ -67,7 +67,7 @@ type Form struct {
 	// Nodes is the release from which servers of several nodes can use it, "" for none:
 	// all ranks of a server are found through its first node then.
 	Nodes string
-	// DeviceFlag says that the engine's own flag names the devices.
+	// DeviceFlag means that the engine's own flag names the devices.
 	DeviceFlag bool
 
 	// Library below it that moves the bytes, nil for none of its own.
@@ -226,7 +226,7 @@ func (f Form) class(t steps.TransferSpec) string {
 	return f.Class
 }
 
-// hint says what the connector's library must be told so that it tells what it took.
+// hint says what the connector's library needs so that it shows what it took.
 func (c *Connector) hint() string {
 	if c != nil {
 		for _, f := range c.Forms {

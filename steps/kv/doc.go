@@ -1,6 +1,6 @@
 // Package kv knows how prefill and decode servers of a deployment hand KV caches to each
 // other: what each connector wants of each engine in each release, the services that
-// some of them need, and how to tell from counters and logs what really carried the data.
+// some of them need, and how counters and logs prove what really carried the data.
 //
 //	kv_transfer "mooncake" {
 //	  transport = "rdma"

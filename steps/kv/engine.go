@@ -21,15 +21,15 @@ type engine struct {
 	checkArgs     func(*Layout, *Member) error
 	// counters are the engine's own names of those that have one of ours.
 	counters map[string][]string
-	// blockSizes are the names under which a server tells how many tokens a block of its KV
+	// blockSizes are the names under which a server reports how many tokens a block of its KV
 	// cache holds.
 	blockSizes []string
-	// gauge says that the count of bytes is one of the last transfers, and can stand still.
+	// gauge means that the count of bytes is one of the last transfers, and can stand still.
 	gauge bool
 	// silent says what would prove a movement where a release counts none, "" for nothing of
 	// its own.
 	silent func(version) string
-	// lines of a log that tell of transfers.
+	// lines of a log that show transfers.
 	lines []Line
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Evidence is what a run left behind that says whether and how KV caches moved.
+// Evidence is what a run left behind that reports whether and how KV caches moved.
 type Evidence struct {
 	// Connectors that may have left it; nil means all of [Connectors].
 	Connectors Table
@@ -47,7 +47,7 @@ type MemberEvidence struct {
 	Describe map[string]string
 }
 
-// block is how many tokens a block of the member holds, 0 if it does not tell.
+// block is how many tokens a block of the member holds, 0 if it does not say.
 func (m MemberEvidence) block() float64 {
 	for _, e := range engines {
 		for _, name := range e.blockSizes {
@@ -124,7 +124,7 @@ func (e Evidence) read(counters map[string]float64, name string) (float64, bool)
 }
 
 // rise is by how much a counter rose on the members that fit, and its total since their
-// start; known is false if none of them tells. A counter that fell began anew.
+// start; known is false if none of them has it. A counter that fell began anew.
 func (e Evidence) rise(name string, fits func(MemberEvidence) bool) (delta, total float64, known bool) {
 	for _, m := range e.Members {
 		after, ok := e.read(m.After, name)

@@ -1,7 +1,7 @@
 package kv
 
 // Library moves the bytes below a connector. Its value says which variables hold it to the
-// declared transport and make it tell what it took, how a log shows that, and how the simulator
+// declared transport and make it log what it took, how a log shows that, and how the simulator
 // plays it.
 type Library struct {
 	// settings by transport; "" holds for all of them.
@@ -11,9 +11,9 @@ type Library struct {
 	settings map[string][]setting
 	// network names the devices, nil where the connector does.
 	network func(*Writer)
-	// lines of a log that tell what it took.
+	// lines of a log that show what it took.
 	lines []Line
-	// hint says what makes it tell.
+	// hint says what makes it show that.
 	hint string
 
 	// start writes the lines that it writes when it starts.

@@ -40,9 +40,9 @@ const (
 // Play is how the simulator plays a form of a connector.
 type Play struct {
 	Exchange Exchange
-	// Push says that the side with the KV writes it, and counts it.
+	// Push means that the side with the KV writes it, and counts it.
 	Push bool
-	// Rendezvous says that the peer must be there before either serves.
+	// Rendezvous means that the peer must be there before either serves.
 	Rendezvous bool
 	// Resolve settles a server's part from what the real connector reads; nil where all is
 	// in the engine's own arguments.
@@ -123,7 +123,7 @@ type Part struct {
 
 	// Listen is where peers connect, with port 0 for a free one; "" for nowhere.
 	Listen string
-	// Bootstrap is where a prefill server tells peers where to connect, over HTTP.
+	// Bootstrap is where a prefill server answers peers where to connect, over HTTP.
 	Bootstrap string
 	// Peer is where to put or get KV, where it is known from the start.
 	Peer string
@@ -255,7 +255,7 @@ func DeviceList(text string) []string {
 }
 
 // WriteStart writes what the connector and its library say of the transport when they start:
-// what they are told (an echo) and what they found.
+// their configuration (an echo) and what they found.
 func (p *Part) WriteStart(log Log) {
 	if p.Play.Start != nil {
 		p.Play.Start(p, log)

@@ -29,17 +29,17 @@ const (
 // Prove asks two things of a run: did KV move at all, and over what? What the
 // configuration says is never an answer. A decode server that prefilled again by itself
 // contradicts every declaration, and so does another transport than the declared one.
-// Where nothing tells, the run is unproven, with what would tell.
+// Where nothing shows it, the run is unproven, with what would.
 func Prove(e Evidence) Proof {
 	t := e.traces()
-	c := &trial{e: e, t: t}
-	c.hearMovement()
-	c.hearTransport()
+	c := &prover{e: e, t: t}
+	c.checkMovement()
+	c.checkTransport()
 	return c.verdict()
 }
 
-// trial gathers what is found on the way to a verdict.
-type trial struct {
+// prover gathers what is found on the way to a verdict.
+type prover struct {
 	e        Evidence
 	t        traces
 	evidence []string
@@ -50,12 +50,12 @@ type trial struct {
 // finding is the answer to one of the two questions.
 type finding struct{ status, reason string }
 
-func (c *trial) note(format string, args ...any) {
+func (c *prover) note(format string, args ...any) {
 	c.evidence = append(c.evidence, fmt.Sprintf(format, args...))
 }
 
 // verdict joins the answers: a contradiction decides, then what is missing.
-func (c *trial) verdict() Proof {
+func (c *prover) verdict() Proof {
 	p := Proof{Status: Proved, Evidence: c.evidence}
 	for _, status := range []string{Contradicted, Unproven} {
 		for _, f := range []finding{c.movement, c.transport} {
@@ -72,7 +72,7 @@ func (c *trial) verdict() Proof {
 	return p
 }
 
-// usualBlock is the block of an engine on a GPU that does not tell its own.
+// usualBlock is the block of an engine on a GPU that does not report its own.
 const usualBlock = 16
 
 // blockTokens is how many tokens of a prompt's end can be left behind honestly: blocks
@@ -95,9 +95,9 @@ func (e Evidence) blockTokens() float64 {
 // without changing what was measured.
 const tolerated = 0.01
 
-// hearMovement finds out whether KV moved: by the tokens that decode servers took from
+// checkMovement finds out whether KV moved: by the tokens that decode servers took from
 // others, else by bytes, else by the log.
-func (c *trial) hearMovement() {
+func (c *prover) checkMovement() {
 	failures, _, _ := c.e.rise(steps.CounterTransferFailures, all)
 	failures = max(failures, c.t.failed)
 	if failures > 0 {
@@ -111,7 +111,7 @@ func (c *trial) hearMovement() {
 		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled again by itself: its log says so %.0f times", c.t.recomputed)}
 	case c.byTokens(), c.byBytes(failures), c.byLog(failures):
 	default:
-		c.movement = finding{Unproven, "nothing tells whether KV caches moved: " + c.e.wouldProveMovement()}
+		c.movement = finding{Unproven, "nothing reports whether KV caches moved: " + c.e.wouldProveMovement()}
 	}
 }
 
@@ -123,7 +123,7 @@ func behind(line string) string {
 }
 
 // byTokens compares the prompt tokens that came from other servers with those sent.
-func (c *trial) byTokens() bool {
+func (c *prover) byTokens() bool {
 	hits, _, known := c.e.rise(steps.CounterExternalHits, consumes)
 	if !known {
 		return false
@@ -163,14 +163,14 @@ func (e Evidence) prompts() float64 {
 
 func percent(part, whole float64) float64 { return min(100, 100*part/max(whole, 1)) }
 
-// sharedStore says that whole servers share a store: how much they find in it depends on
+// sharedStore reports whether whole servers share a store: how much they find in it depends on
 // the workload.
 func (e Evidence) sharedStore() bool {
 	return !slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.Role == steps.RoleConsumer })
 }
 
 // byBytes goes by the engine's counters of bytes.
-func (c *trial) byBytes(failures float64) bool {
+func (c *prover) byBytes(failures float64) bool {
 	bytes, total, known := c.e.rise(steps.CounterTransferBytes, all)
 	if !known {
 		return false
@@ -181,7 +181,7 @@ func (c *trial) byBytes(failures float64) bool {
 	slack := float64(c.e.Requests) * c.e.blockTokens() * c.e.KVBytesPerToken
 	switch {
 	case bytes > 0 && failures > 0:
-		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing says that decode did not prefill those prompts by itself", failures)}
+		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
 	// Caches of decode and compressed KV make this a bound for the worst only.
 	case bytes > 0 && expected > 0 && bytes < 0.1*(expected-slack):
 		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s", amount(bytes), amount(expected))}
@@ -203,13 +203,13 @@ func (c *trial) byBytes(failures float64) bool {
 }
 
 // byLog goes by what the servers wrote, and by devices that carried as much as KV would.
-func (c *trial) byLog(failures float64) bool {
+func (c *prover) byLog(failures float64) bool {
 	switch {
 	case failures > 0:
-		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing says that decode did not prefill those prompts by itself", failures)}
+		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
 	case c.t.moved > 0:
 		c.note("log: %s", c.t.movedAt)
-		c.movement = finding{Proved, "the servers' logs tell of transfers during the run"}
+		c.movement = finding{Proved, "the servers' logs show transfers during the run"}
 	case c.e.carriedBy(NICRDMA) || c.e.carriedBy(NICEthernet) || c.e.carriedBy(NICNVLink):
 		c.movement = finding{Proved, "the devices carried as much as the prompts' KV"}
 	default:
@@ -218,7 +218,7 @@ func (c *trial) byLog(failures float64) bool {
 	return true
 }
 
-// carriedBy says whether the declared devices of a kind, or all of it, carried at least
+// carriedBy reports whether the declared devices of a kind, or all of it, carried at least
 // nine tenths of the KV. Simulated servers leave this open.
 func (e Evidence) carriedBy(kind string) bool {
 	kv := e.kvBytes()
@@ -228,7 +228,7 @@ func (e Evidence) carriedBy(kind string) bool {
 	return e.bytesOn(kind) >= 0.9*kv
 }
 
-// minProofBytes is the least KV whose trace on a device is told from other traffic.
+// minProofBytes is the least KV whose trace on a device can be distinguished from other traffic.
 const minProofBytes = 64 << 20
 
 // kvBytes is how much KV moved: as counted, else as expected.
@@ -270,12 +270,12 @@ func (e Evidence) wouldProveMovement() string {
 			return why
 		}
 	}
-	return "the servers have no counters of transfers; the machine's network counters, or a newer version, would tell"
+	return "the servers have no counters of transfers; the machine's network counters, or a newer version, would show it"
 }
 
-// hearTransport finds out over what KV moved: by devices that carried it, else by what
+// checkTransport finds out over what KV moved: by devices that carried it, else by what
 // the libraries wrote when they connected.
-func (c *trial) hearTransport() {
+func (c *prover) checkTransport() {
 	if connector := c.e.table().find(c.e.Transfer.Connector); connector != nil && connector.Through != "" {
 		c.transport = finding{Proved, "through " + connector.Through}
 		return
@@ -295,7 +295,7 @@ func (c *trial) hearTransport() {
 }
 
 // seen maps the transports that carried KV to what says so.
-func (c *trial) seen() map[string]string {
+func (c *prover) seen() map[string]string {
 	seen := map[string]string{}
 	for _, t := range slices.Sorted(maps.Keys(c.t.carried)) {
 		seen[t] = c.t.carried[t]
@@ -341,17 +341,17 @@ func display(t string) string {
 }
 
 // overNCCL: every channel of NCCL is NCCL.
-func (c *trial) overNCCL(seen map[string]string) finding {
+func (c *prover) overNCCL(seen map[string]string) finding {
 	for _, t := range slices.Sorted(maps.Keys(seen)) {
 		if strings.Contains(seen[t], "NCCL INFO") {
 			return finding{Proved, "over NCCL by " + display(t)}
 		}
 	}
-	return finding{Unproven, "nothing tells that NCCL carried it; " + nccl.hint}
+	return finding{Unproven, "nothing shows that NCCL carried it; " + nccl.hint}
 }
 
 // over holds what was seen to the declared transport.
-func (c *trial) over(want string, seen map[string]string) finding {
+func (c *prover) over(want string, seen map[string]string) finding {
 	for _, t := range slices.Sorted(maps.Keys(seen)) {
 		if t != want {
 			return finding{Contradicted, fmt.Sprintf("declared %s, but KV went over %s: %s", display(want), display(t), seen[t])}
@@ -361,7 +361,7 @@ func (c *trial) over(want string, seen map[string]string) finding {
 		return finding{Contradicted, fmt.Sprintf("declared %s, which a server does not have: %s", display(want), line)}
 	}
 	if len(seen) == 0 {
-		return finding{Unproven, fmt.Sprintf("nothing tells that %s carried it; %s", display(want), c.e.table().find(c.e.Transfer.Connector).hint())}
+		return finding{Unproven, fmt.Sprintf("nothing shows that %s carried it; %s", display(want), c.e.table().find(c.e.Transfer.Connector).hint())}
 	}
 	if len(c.e.Transfer.Devices) > 0 && want == RDMA {
 		for _, d := range c.t.devices[want] {

@@ -102,10 +102,10 @@ func TestProve(t *testing.T) {
 			e.PromptTokens, e.Requests = tokens*5/8, 1+tokens/1024 // prompts of 640 tokens, of which 512 move
 			e.Members[1].Describe = map[string]string{"server_info.vllm_config.cache_config.block_size": "128"}
 		}), Proved, "80 % of the prompt tokens reached decode as KV, through files in a shared folder"},
-		"v0, by its log":       {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs tell of transfers during the run, over RDMA"},
-		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},
-		"v0, one of many":      {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99), logRedo)).silent(), Proved, "the servers' logs tell of transfers during the run, over NCCL by RDMA"},
-		"vllm, by its log":     {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved, "the servers' logs tell of transfers during the run, over TCP"},
+		"v0, by its log":       {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs show transfers during the run, over RDMA"},
+		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved, "the servers' logs show transfers during the run, over NCCL by RDMA"},
+		"v0, one of many":      {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99), logRedo)).silent(), Proved, "the servers' logs show transfers during the run, over NCCL by RDMA"},
+		"vllm, by its log":     {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved, "the servers' logs show transfers during the run, over TCP"},
 		"sglang":               {sglangRun(1e9, 3e9), Proved, "2 GB of KV moved, over TCP"},
 		"failed and retold":    {run("nixl", TCP, tokens, tokens, nil, lines("x NIXL transfer failure: y", logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
 		"by devices":           {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) { gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 1e5, 1.1e10}) }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
@@ -141,27 +141,27 @@ func TestProve(t *testing.T) {
 		"few bytes, the rest cached": {sglangRun(0, 1e8).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }).
 			counters(1, map[string]float64{steps.CounterPrefixHits: 0}, map[string]float64{steps.CounterPrefixHits: 0.95 * tokens}), Proved, "100 MB of KV moved, over TCP"},
 		"recompute, few bytes":   {sglangRun(0, 1e6).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }), Contradicted, "decode prefilled most prompts again by itself: 1 MB moved, the prompts' KV is 10.2 GB"},
-		"failures without hits":  {sglangRun(0, 1e9).with(func(e *Evidence) { e.Members[0].Log = lines(logTCP, "KVTransferError(bootstrap_room=1): x") }), Contradicted, "1 transfers failed, and nothing says that decode did not prefill those prompts by itself"},
-		"failures in a log only": {run("mooncake", TCP, tokens, 0, lines(logTCP), lines("pulling kv_caches for ['a'] failed: timeout")).silent(), Contradicted, "1 transfers failed, and nothing says that decode did not prefill those prompts by itself"},
+		"failures without hits":  {sglangRun(0, 1e9).with(func(e *Evidence) { e.Members[0].Log = lines(logTCP, "KVTransferError(bootstrap_room=1): x") }), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
+		"failures in a log only": {run("mooncake", TCP, tokens, 0, lines(logTCP), lines("pulling kv_caches for ['a'] failed: timeout")).silent(), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
 
 		// Not enough to tell.
-		"only an echo":       {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven, "nothing tells that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
-		"silent libraries":   {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven, "nothing tells that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
-		"silent nccl":        {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing tells that NCCL carried it; NCCL_DEBUG=INFO"},
-		"old and silent":     {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent().with(func(e *Evidence) { e.Version = "0.6.4" }), Unproven, "nothing tells whether KV caches moved: this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG"},
-		"no metrics":         {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).counters(1, nil, nil), Unproven, "nothing tells whether KV caches moved: the servers' metrics could not be read"},
+		"only an echo":       {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven, "nothing shows that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
+		"silent libraries":   {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven, "nothing shows that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
+		"silent nccl":        {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing shows that NCCL carried it; NCCL_DEBUG=INFO"},
+		"old and silent":     {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent().with(func(e *Evidence) { e.Version = "0.6.4" }), Unproven, "nothing reports whether KV caches moved: this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG"},
+		"no metrics":         {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).counters(1, nil, nil), Unproven, "nothing reports whether KV caches moved: the servers' metrics could not be read"},
 		"short prompts":      {run("nixl", TCP, 100*10, 0, nil, lines(logUCXTCP)), Unproven, "the prompts were too short"},
-		"gauge stood still":  {sglangRun(7, 7), Unproven, "nothing tells whether KV caches moved"},
+		"gauge stood still":  {sglangRun(7, 7), Unproven, "nothing reports whether KV caches moved"},
 		"store without hits": {run("mooncake_store", TCP, tokens, 0, lines(logTCP), nil).with(both), Unproven, "no prompt token came out of the shared store, which is right only if no prefix of the workload repeats"},
 		"simulated devices": {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) {
 			e.Simulated = true
 			gigabytes(e, NICEvidence{"lo", NICEthernet, 1.1e10, 0})
-		}), Unproven, "nothing tells that RDMA carried it"},
+		}), Unproven, "nothing shows that RDMA carried it"},
 		"earlier runs": {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), append(rdma, logRedo)).silent().with(func(e *Evidence) {
 			for i := range e.Members {
 				e.Members[i].RunFrom = len(e.Members[i].Log)
 			}
-		}), Unproven, "nothing tells whether KV caches moved"},
+		}), Unproven, "nothing reports whether KV caches moved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Prove(tt.in)

@@ -50,19 +50,19 @@ type Service struct {
 	// means that accepting a connection is enough.
 	ReadyPort Port
 	ReadyPath string
-	// Scratch says that it writes into its working directory, which must be an empty one
+	// Scratch means that it writes into its working directory, which must be an empty one
 	// of the launch: what a former launch left would be believed.
 	Scratch bool
 }
 
-// Router is how our router is told of the members.
+// Router is what our router must know of the members.
 type Router struct {
 	Protocol string
 	Host     string
 	// Port to listen on, 0 while ports are symbolic.
 	Port            int
 	Prefill, Decode []Backend
-	// NoParams says that prefill servers rightly answer without transfer parameters.
+	// NoParams means that prefill servers rightly answer without transfer parameters.
 	NoParams bool
 }
 

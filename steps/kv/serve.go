@@ -12,7 +12,7 @@ import (
 type service struct {
 	spec steps.ServiceSpec
 	kind serviceKind
-	// metadata says that Mooncake's master serves metadata as well.
+	// metadata means that Mooncake's master serves metadata as well.
 	metadata bool
 }
 

@@ -67,7 +67,7 @@ func sglangWrite(w *Writer) {
 	if form.DeviceFlag && (spec.Transport != TCP || form.Class == "") && w.Devices() != "" {
 		w.setArg("disaggregation_ib_device", w.Devices())
 	}
-	// Without it the server tells nothing of its transfers.
+	// Without it the server reports nothing of its transfers.
 	w.setArg("enable_metrics", true)
 	if form.Config != nil {
 		form.Config(w)

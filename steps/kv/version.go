@@ -28,7 +28,7 @@ func parseVersion(text string) version {
 	return v
 }
 
-// compare says whether v is before, in or after the release that text names: 0.23.1 is
+// compare reports whether v is before, in or after the release that text names: 0.23.1 is
 // in 0.23.
 func (v version) compare(text string) int {
 	if v == nil {
@@ -46,7 +46,7 @@ func (v version) compare(text string) int {
 	return 0
 }
 
-// within says whether v is from one release to another, both included. An empty end is
+// within reports whether v is from one release to another, both included. An empty end is
 // open.
 func (v version) within(from, to string) bool {
 	return (from == "" || v.compare(from) >= 0) && (to == "" || v.compare(to) <= 0)

@@ -30,7 +30,7 @@ var vllm = &engine{
 	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
 	silent: func(v version) string {
 		if v.within("", "0.10") {
-			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would tell"
+			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would show it"
 		}
 		return ""
 	},
@@ -84,7 +84,7 @@ var lifted = []string{"kv_buffer_device", "kv_buffer_size", "kv_load_failure_pol
 // vllmWrite adds --kv-transfer-config and what its connectors read from the environment.
 func vllmWrite(w *Writer) {
 	l := w.layout
-	// The address that the server tells its peers; its own guess is the machine's first one.
+	// The address that the server gives its peers; its own guess is the machine's first one.
 	w.SetEnv("VLLM_HOST_IP", w.Host())
 	configs := make([]any, len(l.parts))
 	for i, p := range l.parts {

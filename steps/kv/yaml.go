@@ -25,7 +25,7 @@ func yaml(settings map[string]any) []byte {
 	return []byte(b.String())
 }
 
-// plainKey says whether a name needs no quotes as a key of YAML.
+// plainKey reports whether a name needs no quotes as a key of YAML.
 func plainKey(name string) bool {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && r != '_' {

@@ -22,7 +22,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 }
 
 // ParseArgs reads the arguments of the router command, so that whoever plays a router knows
-// what it is told. Flags that are not the router's own are left out.
+// its arguments. Flags that are not the router's own are left out.
 func ParseArgs(args []string) (Config, error) {
 	var c Config
 	fs := pflag.NewFlagSet("router", pflag.ContinueOnError)

@@ -148,7 +148,7 @@ func named(edits []edit, key string) bool {
 // maxBatch bounds the prompts of one request; each costs a room of its own.
 const maxBatch = 1 << 16
 
-// batch says whether the prompt is a list of prompts, and of how many. A list of numbers
+// batch reports whether the prompt is a list of prompts, and of how many. A list of numbers
 // is one prompt as token ids.
 func (o object) batch() (n int, batch bool, err error) {
 	for _, key := range []string{"text", "input_ids", "prompt"} {
@@ -171,7 +171,7 @@ func (o object) batch() (n int, batch bool, err error) {
 	return 0, false, nil
 }
 
-// elements counts the elements of an array; lists says that the first is a string or a
+// elements counts the elements of an array; lists means that the first is a string or a
 // list. Of numbers it counts none: a long prompt is not worth the time.
 func elements(b []byte) (n int, lists, ok bool) {
 	i := space(b, 1)

@@ -37,9 +37,9 @@ func (r *Router) engineOf(ctx context.Context, m *member) (engine, error) {
 	engines, err := r.engines(ctx, m)
 	if err != nil {
 		if ctx.Err() != nil {
-			return engine{}, exchangeError(ctx, m, ctx.Err(), ClassBootstrap)
+			return engine{}, exchangeError(ctx, m, ctx.Err(), classBootstrap)
 		}
-		return engine{}, &failure{class: ClassBootstrap, member: m, err: err}
+		return engine{}, &failure{class: classBootstrap, member: m, err: err}
 	}
 	return engines[(m.bootstrap.turn.Add(1)-1)%uint64(len(engines))], nil
 }

@@ -29,7 +29,7 @@ type Config struct {
 	AllowRecompute bool
 	// Simulated servers stand behind the router: requests carry when they came, and when
 	// their prefill was complete, so that the servers' model does not count the router's time
-	// as its own. See [github.com/servegate/pipeline/steps/simulate/stamp].
+	// as its own. See [github.com/servegate/pipeline/steps/stamp].
 	Simulated bool
 	// Log gets a line for the first failure of each kind on each server; nil drops it.
 	Log func(line string)
@@ -158,9 +158,9 @@ func (c Config) check() (protocol, []*member, []*member, error) {
 	if len(c.Decode) == 0 {
 		errs = append(errs, errors.New("a router needs a decode server"))
 	}
-	prefill, err := members(RolePrefill, p, c.Prefill)
+	prefill, err := members(rolePrefill, p, c.Prefill)
 	errs = append(errs, err)
-	decode, err := members(RoleDecode, p, c.Decode)
+	decode, err := members(roleDecode, p, c.Decode)
 	errs = append(errs, err)
 	seen := map[string]bool{}
 	for _, m := range slices.Concat(prefill, decode) {
@@ -197,7 +197,7 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 	if !headerSafe(b.Name) {
 		return nil, errors.New("a name is made of letters, digits, '.', '_', '-', '[', ']', '\"' and ':'")
 	}
-	if role == RolePrefill && p.bootstrap && (b.BootstrapPort < 1 || b.BootstrapPort > 65535) {
+	if role == rolePrefill && p.bootstrap && (b.BootstrapPort < 1 || b.BootstrapPort > 65535) {
 		return nil, fmt.Errorf("the protocol %s needs the port of its bootstrap server, for example bootstrap=8998", p.name)
 	}
 	if p.kvAddr {
@@ -213,7 +213,7 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 	return &member{Backend: b, role: role, base: u}, nil
 }
 
-// headerSafe says whether s can stand in a header and a metric's label as it is.
+// headerSafe reports whether s can stand in a header and a metric's label as it is.
 func headerSafe(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -221,7 +221,7 @@ func headerSafe(s string) bool {
 	})
 }
 
-// Concurrent says whether a protocol sends a request to both servers at once; the others
+// Concurrent reports whether a protocol sends a request to both servers at once; the others
 // wait for the answer of the prefill server.
 func Concurrent(name string) bool {
 	return slices.ContainsFunc(protocols, func(p protocol) bool { return p.name == name && p.concurrent })

@@ -69,7 +69,7 @@ func TestBootstrapHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Name = "p"
-		m, err := newMember(RolePrefill, protocols[3], b)
+		m, err := newMember(rolePrefill, protocols[3], b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,16 +12,16 @@ import (
 
 // The classes of failures.
 const (
-	ClassBadRequest  = "bad_request" // of the client
-	ClassTooLarge    = "too_large"   // body of the client
-	ClassUnreachable = "unreachable" // no connection to the server
-	ClassClosed      = "closed"      // the connection ended before an answer
-	ClassCut         = "cut"         // the answer ended in the middle
-	ClassTimeout     = "timeout"
-	ClassStatus      = "status"       // the server answered with another status than 2xx
-	ClassBadAnswer   = "bad_answer"   // prefill's answer is not understood
-	ClassNoParams    = "no_kv_params" // prefill's answer would make decode compute the prompt again
-	ClassBootstrap   = "bootstrap"    // of Mooncake's bootstrap server
+	classBadRequest  = "bad_request" // of the client
+	classTooLarge    = "too_large"   // body of the client
+	classUnreachable = "unreachable" // no connection to the server
+	classClosed      = "closed"      // the connection ended before an answer
+	classCut         = "cut"         // the answer ended in the middle
+	classTimeout     = "timeout"
+	classStatus      = "status"       // the server answered with another status than 2xx
+	classBadAnswer   = "bad_answer"   // prefill's answer is not understood
+	classNoParams    = "no_kv_params" // prefill's answer would make decode compute the prompt again
+	classBootstrap   = "bootstrap"    // of Mooncake's bootstrap server
 )
 
 // failure ends a request. Its member is nil where the client is to blame.
@@ -31,7 +31,7 @@ type failure struct {
 	err    error
 	// answer, if set, is a server's own refusal, which the client gets as it is.
 	answer *refusal
-	// answered says that the client has got the server's own answer already.
+	// answered means that the client has got the server's own answer already.
 	answered bool
 }
 
@@ -56,7 +56,7 @@ func asFailure(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	return &failure{class: ClassBadRequest, err: err}
+	return &failure{class: classBadRequest, err: err}
 }
 
 // errClientGone is the cause of a context whose client has closed its connection;
@@ -75,11 +75,11 @@ func exchangeError(ctx context.Context, m *member, err error, during string) *fa
 	var timeout net.Error
 	switch {
 	case isOp && op.Op == "dial":
-		f.class = ClassUnreachable
+		f.class = classUnreachable
 	case errors.Is(context.Cause(ctx), errTimeout):
-		f.class, f.err = ClassTimeout, errTimeout
+		f.class, f.err = classTimeout, errTimeout
 	case errors.As(err, &timeout) && timeout.Timeout():
-		f.class = ClassTimeout
+		f.class = classTimeout
 	case errors.Is(err, io.EOF):
 		f.err = errors.New("the server closed the connection without an answer")
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -91,11 +91,11 @@ func exchangeError(ctx context.Context, m *member, err error, during string) *fa
 // status of the answer to the client.
 func (f *failure) status() int {
 	switch f.class {
-	case ClassBadRequest:
+	case classBadRequest:
 		return http.StatusBadRequest
-	case ClassTooLarge:
+	case classTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case ClassTimeout:
+	case classTimeout:
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusBadGateway

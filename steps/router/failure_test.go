@@ -33,16 +33,16 @@ func TestFailures(t *testing.T) {
 		decodeAsked     bool
 	}{
 		"prefill is dead": {
-			protocol: NIXL, decode: ok, status: 502, class: ClassUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
+			protocol: NIXL, decode: ok, status: 502, class: classUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
 		},
 		"decode is dead": {
-			protocol: V0, prefill: ok, status: 502, class: ClassUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
+			protocol: V0, prefill: ok, status: 502, class: classUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
 		},
 		"prefill is dead, decode would wait for it": {
-			protocol: SGLang, decode: hang, status: 502, class: ClassUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
+			protocol: SGLang, decode: hang, status: 502, class: classUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
 		},
 		"decode is dead, prefill would wait for it": {
-			protocol: SGLang, prefill: hang, status: 502, class: ClassUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
+			protocol: SGLang, prefill: hang, status: 502, class: classUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
 		},
 		"prefill refuses": {
 			protocol: NIXL, prefill: answer(400, `{"error":{"message":"too long","type":"BadRequestError","code":"p"}}`), decode: ok,
@@ -62,38 +62,38 @@ func TestFailures(t *testing.T) {
 		},
 		"no parameters": {
 			protocol: NIXL, prefill: answer(200, `{"id":"1","kv_transfer_params":null}`), decode: ok,
-			status: 502, class: ClassNoParams, says: "compute the prompt again", failures: "p/no_kv_params=1",
+			status: 502, class: classNoParams, says: "compute the prompt again", failures: "p/no_kv_params=1",
 		},
 		"empty parameters": {
 			protocol: NIXL, prefill: answer(200, `{"kv_transfer_params": { } }`), decode: ok,
-			status: 502, class: ClassNoParams, failures: "p/no_kv_params=1",
+			status: 502, class: classNoParams, failures: "p/no_kv_params=1",
 		},
 		"no JSON": {
-			protocol: NIXL, prefill: answer(200, `data: [DONE]`), decode: ok, status: 502, class: ClassBadAnswer, failures: "p/bad_answer=1",
+			protocol: NIXL, prefill: answer(200, `data: [DONE]`), decode: ok, status: 502, class: classBadAnswer, failures: "p/bad_answer=1",
 		},
 		"prefill closes": {
-			protocol: V0, prefill: abort(""), decode: ok, status: 502, class: ClassClosed, says: "without an answer", failures: "p/closed=1",
+			protocol: V0, prefill: abort(""), decode: ok, status: 502, class: classClosed, says: "without an answer", failures: "p/closed=1",
 		},
 		"prefill is cut": {
-			protocol: V0, prefill: abort("{"), decode: ok, status: 502, class: ClassCut, says: "in the middle", failures: "p/cut=1",
+			protocol: V0, prefill: abort("{"), decode: ok, status: 502, class: classCut, says: "in the middle", failures: "p/cut=1",
 		},
 		"prefill hangs": {
 			protocol: V0, prefill: hang, decode: ok, config: func(c *Config) { c.Timeouts.Prefill = time.Nanosecond },
-			status: 504, class: ClassTimeout, failures: "p/timeout=1",
+			status: 504, class: classTimeout, failures: "p/timeout=1",
 		},
 		"decode hangs": {
 			protocol: RoundRobin, decode: hang, config: func(c *Config) { c.Timeouts.Request = time.Nanosecond },
-			status: 504, class: ClassTimeout, failures: "d/timeout=1",
+			status: 504, class: classTimeout, failures: "d/timeout=1",
 		},
 		"bootstrap server is dead": {
-			protocol: Mooncake, prefill: ok, decode: ok, status: 502, class: ClassBootstrap, says: "/query", failures: "p/bootstrap=1",
+			protocol: Mooncake, prefill: ok, decode: ok, status: 502, class: classBootstrap, says: "/query", failures: "p/bootstrap=1",
 		},
 		"not an object": {
-			protocol: V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: ClassBadRequest, says: "JSON object", failures: "/bad_request=1",
+			protocol: V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: classBadRequest, says: "JSON object", failures: "/bad_request=1",
 		},
 		"too long": {
 			protocol: RoundRobin, decode: ok, config: func(c *Config) { c.MaxBody = 10 }, body: `{"a":"0123456789"}`,
-			status: 413, class: ClassTooLarge, failures: "/too_large=1",
+			status: 413, class: classTooLarge, failures: "/too_large=1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestNothingIsTriedAgain(t *testing.T) {
 	post(t, base, pathCompletions, `{}`, header)
 	resp, body := post(t, base, pathCompletions, `{}`, header)
 	r.Close()
-	if class, _ := errorOf(t, body); resp.StatusCode != 502 || class != ClassClosed || len(d.requests()) != 2 || failures(r) != "d/closed=1" {
+	if class, _ := errorOf(t, body); resp.StatusCode != 502 || class != classClosed || len(d.requests()) != 2 || failures(r) != "d/closed=1" {
 		t.Errorf("%d %q after %d requests, failures %q", resp.StatusCode, body, len(d.requests()), failures(r))
 	}
 }

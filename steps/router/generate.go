@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 const (
@@ -48,7 +48,7 @@ type exchange struct {
 	prefillRank             string // of a data-parallel prefill server
 	stamp                   string // of the model's time, for a simulated server; "" for none
 
-	// chunks takes the delay of each chunk; nil where nobody wants to know.
+	// chunks takes the delay of each chunk; nil where it is not measured.
 	chunks *histogram
 	// halves counts who still uses ctx.
 	halves atomic.Int32
@@ -83,7 +83,7 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	x.finish(f)
 }
 
-// leave ends ctx once nobody uses it. Prefill may answer a little later than decode; the
+// leave ends ctx once it is not used any more. Prefill may answer a little later than decode; the
 // client does not wait for that.
 func (x *exchange) leave() {
 	if x.halves.Add(-1) == 0 {
@@ -130,11 +130,11 @@ func (x *exchange) read() *failure {
 	}
 	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &failure{class: ClassTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}
+		return &failure{class: classTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}
 	}
 	if err != nil {
 		x.cancel(errClientGone)
-		return &failure{class: ClassBadRequest, err: errClientGone}
+		return &failure{class: classBadRequest, err: errClientGone}
 	}
 	x.body = b.Bytes()
 	return nil
@@ -212,17 +212,17 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 	begin := x.r.now()
 	resp, err := x.post(ctx, x.prefill, x.prefillBody, x.prefillRank)
 	if err != nil {
-		return nil, exchangeError(ctx, x.prefill, err, ClassClosed)
+		return nil, exchangeError(ctx, x.prefill, err, classClosed)
 	}
 	answer, err := x.r.protocol.read(resp)
 	switch {
 	case errors.Is(err, errTooLong):
-		return nil, &failure{class: ClassBadAnswer, member: x.prefill, err: err}
+		return nil, &failure{class: classBadAnswer, member: x.prefill, err: err}
 	case err != nil:
-		return nil, exchangeError(ctx, x.prefill, err, ClassCut)
+		return nil, exchangeError(ctx, x.prefill, err, classCut)
 	case resp.StatusCode/100 != 2:
 		return nil, &failure{
-			class: ClassStatus, member: x.prefill, err: errors.New("the answer is " + resp.Status),
+			class: classStatus, member: x.prefill, err: errors.New("the answer is " + resp.Status),
 			answer: &refusal{resp.StatusCode, resp.Header, answer},
 		}
 	}
@@ -236,7 +236,7 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 // post sends the request to a member.
 func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string) (*http.Response, error) {
 	header := forwardHeader(x.req.Header, x.id)
-	if m.role == RolePrefill {
+	if m.role == rolePrefill {
 		header.Del("Accept-Encoding") // its answer is for us to read
 	}
 	if rank != "" {
@@ -258,7 +258,7 @@ func (x *exchange) ask(m *member, body []byte, rank string) (*http.Response, *fa
 	if f := x.cause(); f != nil {
 		return nil, f
 	}
-	return nil, exchangeError(x.ctx, m, err, ClassClosed)
+	return nil, exchangeError(x.ctx, m, err, classClosed)
 }
 
 // finish counts the request and says to the client what is left to say.
@@ -279,7 +279,7 @@ func (x *exchange) finish(f *failure) {
 	switch {
 	case f.answered:
 	case x.committed:
-		// The client has got a part. Only an end in the middle tells it that this is not all.
+		// The client has got a part. Only an end in the middle shows that this is not all.
 		panic(http.ErrAbortHandler)
 	default:
 		f.write(x.w)

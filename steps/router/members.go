@@ -64,7 +64,7 @@ func (x *exchange) pass() *failure {
 	copyHeader(header, x.req.Header)
 	resp, err := x.r.send(x.ctx, x.decode, x.req.Method, x.path, x.req.URL.RawQuery, header, body)
 	if err != nil {
-		return exchangeError(x.ctx, x.decode, err, ClassClosed)
+		return exchangeError(x.ctx, x.decode, err, classClosed)
 	}
 	return x.relay(resp, nil)
 }
@@ -93,7 +93,7 @@ func (r *Router) askAll(ctx context.Context, ask func(context.Context, *member) 
 			status, err := ask(ctx, m)
 			s.Status, s.Healthy = status, err == nil && status/100 == 2
 			if err != nil {
-				s.Error = exchangeError(ctx, m, err, ClassClosed).err.Error()
+				s.Error = exchangeError(ctx, m, err, classClosed).err.Error()
 			}
 			states[i] = s
 		})
@@ -107,7 +107,7 @@ func (r *Router) askAll(ctx context.Context, ask func(context.Context, *member) 
 func (r *Router) Members(ctx context.Context) []MemberState {
 	return r.askAll(ctx, func(ctx context.Context, m *member) (int, error) {
 		status, err := r.probe(ctx, m, http.MethodGet, "/health", "", nil)
-		if err == nil && status/100 == 2 && r.protocol.name == Mooncake && m.role == RolePrefill {
+		if err == nil && status/100 == 2 && r.protocol.name == Mooncake && m.role == rolePrefill {
 			_, err = r.engines(ctx, m)
 		}
 		return status, err
@@ -167,11 +167,11 @@ func (r *Router) toAll(w http.ResponseWriter, req *http.Request) {
 		case s.Healthy:
 		case s.Status == 0:
 			w.Header().Set(headerFailed, s.Name)
-			writeError(w, http.StatusBadGateway, ClassUnreachable, s.Role+" server "+strconv.Quote(s.Name)+": "+s.Error)
+			writeError(w, http.StatusBadGateway, classUnreachable, s.Role+" server "+strconv.Quote(s.Name)+": "+s.Error)
 			return
 		default:
 			w.Header().Set(headerFailed, s.Name)
-			writeError(w, s.Status, ClassStatus, s.Role+" server "+strconv.Quote(s.Name)+" answered "+strconv.Itoa(s.Status)+" "+http.StatusText(s.Status))
+			writeError(w, s.Status, classStatus, s.Role+" server "+strconv.Quote(s.Name)+" answered "+strconv.Itoa(s.Status)+" "+http.StatusText(s.Status))
 			return
 		}
 	}

@@ -34,8 +34,8 @@ func TestHealthNeedsAll(t *testing.T) {
 	}
 	got.Members[2].Error = ""
 	want := memberList{Members: []MemberState{
-		{Name: "p", Role: RolePrefill, URL: p.URL, Healthy: true, Status: 200}, {Name: "d", Role: RoleDecode, URL: d.URL, Status: 503},
-		{Name: "gone", Role: RoleDecode, URL: c.Decode[1].URL},
+		{Name: "p", Role: rolePrefill, URL: p.URL, Healthy: true, Status: 200}, {Name: "d", Role: roleDecode, URL: d.URL, Status: 503},
+		{Name: "gone", Role: roleDecode, URL: c.Decode[1].URL},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -113,7 +113,7 @@ func TestQuestionToDeadServer(t *testing.T) {
 	c := Config{Protocol: RoundRobin, Decode: []Backend{{URL: deadURL(t)}}}
 	_, base := start(t, c)
 	resp, body := get(t, base+"/v1/models")
-	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != ClassUnreachable || !strings.Contains(message, "decode0") {
+	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != classUnreachable || !strings.Contains(message, "decode0") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -134,7 +134,7 @@ func TestMetrics(t *testing.T) {
 	post(t, base, pathCompletions, `x`, nil)
 	r.Close()
 	r.stats.chunk.observe(3 * time.Microsecond)
-	r.stats.fail(&failure{class: ClassCut, member: r.decode[0], err: io.EOF})
+	r.stats.fail(&failure{class: classCut, member: r.decode[0], err: io.EOF})
 	_, body := get(t, base+"/metrics")
 	got, typed := map[string]string{}, map[string]bool{}
 	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {

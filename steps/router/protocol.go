@@ -22,7 +22,7 @@ const (
 // protocol is how prefill and decode learn of each other in one request.
 type protocol struct {
 	name, doc string
-	// pairs tells prefill from decode servers; otherwise every server does both.
+	// pairs separates prefill from decode servers; otherwise every server does both.
 	pairs bool
 	// concurrent sends to both at once; otherwise decode waits for prefill's answer.
 	concurrent bool
@@ -66,7 +66,7 @@ var protocols = []protocol{
 	},
 }
 
-// read takes prefill's answer: in full where it is needed or tells of a failure.
+// read takes prefill's answer: in full where it is needed or explains a failure.
 func (p protocol) read(resp *http.Response) ([]byte, error) {
 	if p.answer || resp.StatusCode/100 != 2 {
 		return readAll(resp, maxAnswer)
@@ -121,12 +121,12 @@ var errNoParams = errors.New("the answer has no kv_transfer_params, so decode wo
 func handoverNIXL(r *Router, x *exchange, answer []byte) error {
 	o, err := parseObject(answer)
 	if err != nil {
-		return &failure{class: ClassBadAnswer, member: x.prefill, err: fmt.Errorf("the answer of prefill is not understood: %w", err)}
+		return &failure{class: classBadAnswer, member: x.prefill, err: fmt.Errorf("the answer of prefill is not understood: %w", err)}
 	}
 	params := o.get(transferParams)
 	if len(params) == 0 || bytes.Equal(params, nullJSON) || isEmptyObject(params) {
 		if !r.allowRecompute {
-			return &failure{class: ClassNoParams, member: x.prefill, err: errNoParams}
+			return &failure{class: classNoParams, member: x.prefill, err: errNoParams}
 		}
 		r.stats.recomputed.Add(1)
 		x.decodeBody = x.body
@@ -178,7 +178,7 @@ func prepareSGLang(r *Router, x *exchange) error {
 	room := func() []byte { return strconv.AppendUint(nil, r.random()>>1, 10) }
 	n, batch, err := x.object.batch()
 	if err != nil {
-		return &failure{class: ClassBadRequest, err: err}
+		return &failure{class: classBadRequest, err: err}
 	}
 	each := func(value func() []byte) []byte {
 		if batch {

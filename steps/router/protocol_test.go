@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 const (

@@ -24,13 +24,13 @@ func (x *exchange) relay(resp *http.Response, f *failure) *failure {
 		return f
 	}
 	if resp.StatusCode/100 != 2 {
-		return &failure{class: ClassStatus, member: x.decode, err: errors.New("the answer is " + resp.Status), answered: true}
+		return &failure{class: classStatus, member: x.decode, err: errors.New("the answer is " + resp.Status), answered: true}
 	}
 	return nil
 }
 
 // copy writes the header together with the first chunk: until then the other half can
-// still fail, and a header alone tells a client nothing.
+// still fail, and a header alone is of no use to a client.
 func (x *exchange) copy(resp *http.Response) *failure {
 	buf := chunks.Get().(*[chunkSize]byte)
 	defer chunks.Put(buf)
@@ -46,7 +46,7 @@ func (x *exchange) copy(resp *http.Response) *failure {
 			}
 			if x.write(buf[:n], flush) != nil {
 				x.cancel(errClientGone)
-				return &failure{class: ClassBadRequest, err: errClientGone}
+				return &failure{class: classBadRequest, err: errClientGone}
 			}
 		}
 		if err == io.EOF {
@@ -56,7 +56,7 @@ func (x *exchange) copy(resp *http.Response) *failure {
 			if f := x.cause(); f != nil {
 				return f
 			}
-			return exchangeError(x.ctx, x.decode, err, ClassCut)
+			return exchangeError(x.ctx, x.decode, err, classCut)
 		}
 	}
 }

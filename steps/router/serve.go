@@ -34,7 +34,7 @@ func (r *Router) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	return served(<-failed)
 }
 
-// served is nil for a server that ended as it was told to.
+// served is nil for a server that ended in order.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -17,8 +17,8 @@ import (
 
 // The roles of members.
 const (
-	RolePrefill = "prefill"
-	RoleDecode  = "decode"
+	rolePrefill = "prefill"
+	roleDecode  = "decode"
 )
 
 // member is a server behind the router.
@@ -46,7 +46,7 @@ func (m *member) bootstrapURL() string {
 }
 
 // idleTimeout of kept connections. uvicorn, before both engines, closes them after 5 s; a
-// request that meets such a close would fail for nobody's fault.
+// request that meets such a close would fail through no fault of the server.
 const idleTimeout = 2 * time.Second
 
 // maxIdle connections to one server are kept: as many as streams can end at once.

@@ -15,8 +15,8 @@
 // bootstrap server, metadata service or the request's id, shake hands, and send over a
 // connection of their own a small share of the bytes, in the time that the model of the
 // link gives all of them. What is wired wrongly fails. What crosses between servers, or
-// comes from a router that was told of them, carries the time at which it happened in the
-// model ([github.com/servegate/pipeline/steps/simulate/stamp]), and a step is put together
+// comes from a router with --simulated, carries the time at which it happened in the
+// model ([github.com/servegate/pipeline/steps/stamp]), and a step is put together
 // when all that happened before it has had time to come: what sockets and goroutines need
 // is no part of the model, unless it is longer than a step. How late a server was all the
 // same is the metric simulate:late_seconds.

@@ -45,7 +45,7 @@ type driver struct {
 }
 
 // errEngineDead ends a server whose engine crashed.
-var errEngineDead = errors.New("the simulated engine died as it was told to (crash_after)")
+var errEngineDead = errors.New("the simulated engine died as planned (crash_after)")
 
 // errCut and errInStream end a single request as the failure "drop" says.
 var (
@@ -167,7 +167,7 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 		if st := d.streams[ev.ID]; ev.Last && st != nil && st.exchange != nil {
 			done = append(done, completed{ev.ID, st, ev})
 		} else if st == nil && ev.Blocks != nil {
-			d.engine.Release(ev.ID) // nobody is left to tell a peer of it
+			d.engine.Release(ev.ID) // its client is gone, and no peer will ask
 		}
 	}
 	d.mu.Unlock()
@@ -297,7 +297,7 @@ func (d *driver) nextAnswer() int {
 	return d.answers
 }
 
-// throughput that SGLang's last decode line told, in output tokens per second of model time.
+// throughput of SGLang's last decode line, in output tokens per second of model time.
 func (d *driver) throughput() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -64,7 +64,7 @@ type engine interface {
 	text(text string) map[string]string
 	// prompts reads a prompt of /tokenize that is a list of texts; nil where it takes one alone.
 	prompts(req tokenizeRequest) []string
-	// oneToken says that a prefill server makes a single token whatever is asked for.
+	// oneToken means that a prefill server makes a single token whatever is asked for.
 	oneToken() bool
 }
 

@@ -60,12 +60,12 @@ func (p Simulator) Main(ctx context.Context, args []string, env func(string) str
 	ctx, stop := endOf(ctx, l.fail.IgnoreSigterm)
 	defer stop()
 	if l.part.rank > 0 {
-		return follow(ctx, l.part.meet, l.part.rank, s.log)
+		return follow(ctx, l.part.rendezvous, l.part.rank, s.log)
 	}
 	return s.run(ctx)
 }
 
-// endOf is a context that ends when the process is told to end, or its parent is gone. One
+// endOf is a context that ends on a signal, or its parent is gone. One
 // that ignores signals takes them and goes on: only the parent's death or SIGKILL ends it.
 func endOf(ctx context.Context, ignore bool) (context.Context, func()) {
 	var stop func()

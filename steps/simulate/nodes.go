@@ -23,23 +23,23 @@ type nodePlan struct {
 	nodes int
 	// rank of this node, from 0: the first answers.
 	rank int
-	// meet is the address of the first node at which all meet.
-	meet string
+	// rendezvous is the address of the first node, where all join.
+	rendezvous string
 }
 
-func (p nodePlan) spread() bool { return p.nodes > 1 && p.meet != "" }
+func (p nodePlan) spread() bool { return p.nodes > 1 && p.rendezvous != "" }
 
 // planNodes reads from the engine's own flags how the server is spread, or of the script
 // that makes a Ray cluster.
 func (l *launch) planNodes(argv []string, env func(string) string) error {
-	p, told, err := l.engine.nodes(l)
+	p, stated, err := l.engine.nodes(l)
 	if err != nil {
 		return err
 	}
-	if !told {
+	if !stated {
 		p = nodePlan{nodes: l.settings.Nodes}
 		if r, ok := rayOf(argv); ok {
-			p.meet = r.address
+			p.rendezvous = r.address
 		}
 	}
 	if p.nodes > 1 && (p.rank < 0 || p.rank >= p.nodes) {
@@ -50,7 +50,7 @@ func (l *launch) planNodes(argv []string, env func(string) string) error {
 	return nil
 }
 
-// span is how the model's work is spread. Without RDMA devices, or told to leave them,
+// span is how the model's work is spread. Without RDMA devices, or with them turned off,
 // collectives go through sockets.
 func (l *launch) span(p nodePlan, env func(string) string) model.Span {
 	if p.nodes < 2 {
@@ -96,8 +96,8 @@ func rayOf(argv []string) (ray, bool) {
 	return r, r.address != ""
 }
 
-// beside says whether a command line starts another process of a server than its first.
-func beside(argv []string) bool {
+// isFollower reports whether a command line starts another process of a server than its first.
+func isFollower(argv []string) bool {
 	if r, ok := rayOf(argv); ok {
 		return !r.head
 	}
@@ -135,14 +135,14 @@ func (s *Server) gather(ctx context.Context) error {
 	if !p.spread() {
 		return nil
 	}
-	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.meet)
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.rendezvous)
 	if err != nil {
 		g.core("ERROR", "core.py:708", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. %v", err)
 		s.launch.engine.coreFailed(s)
 		return errStart
 	}
 	link := s.launch.config.Span.Link
-	g.core("INFO", "parallel_state.py:1325", "world size of %d nodes meets at %s", p.nodes, p.meet)
+	g.core("INFO", "parallel_state.py:1325", "world size of %d nodes meets at %s", p.nodes, p.rendezvous)
 	g.raw("simulated: collectives between the nodes take %s and %.1f GB/s", link.Latency, link.Bandwidth*float64(max(link.NICs, 1))/1e9)
 	s.nodes = &nodes{plan: p, log: g, ln: ln, lost: make(chan struct{}), conns: map[int]net.Conn{}}
 	stop := context.AfterFunc(ctx, s.nodes.close)
@@ -199,7 +199,7 @@ func (n *nodes) watch(rank int, conn net.Conn) {
 	})
 }
 
-// gone says that a node is known to be lost.
+// gone reports whether a node is known to be lost.
 func (n *nodes) gone() bool {
 	if n == nil {
 		return false
@@ -248,18 +248,18 @@ func (n *nodes) close() {
 }
 
 // follow is the life of a process beside the first: it waits for that one, joins, and ends
-// when it is told to, or when the first is gone.
-func follow(ctx context.Context, meet string, rank int, log *logger) int {
-	log.core("INFO", "parallel_state.py:1325", "node %d joins %s", rank, meet)
-	conn, err := dialHead(ctx, meet)
+// on a signal, or when the first is gone.
+func follow(ctx context.Context, rendezvous string, rank int, log *logger) int {
+	log.core("INFO", "parallel_state.py:1325", "node %d joins %s", rank, rendezvous)
+	conn, err := dialHead(ctx, rendezvous)
 	if err != nil {
-		return 0 // told to stop while waiting
+		return 0 // stopped while waiting
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	defer func() { _ = conn.Close() }()
 	if _, err := fmt.Fprintf(conn, "%s %d\n", wordJoin, rank); err != nil && ctx.Err() == nil {
-		log.core("ERROR", "core.py:720", "the first node at %s is gone: %v", meet, err)
+		log.core("ERROR", "core.py:720", "the first node at %s is gone: %v", rendezvous, err)
 		return 1
 	}
 	line, err := bufio.NewReader(conn).ReadString('\n')
@@ -276,14 +276,14 @@ func follow(ctx context.Context, meet string, rank int, log *logger) int {
 	case <-ctx.Done():
 		return 0
 	}
-	log.core("ERROR", "core.py:720", "connection to the first node at %s is closed, shutting down", meet)
+	log.core("ERROR", "core.py:720", "connection to the first node at %s is closed, shutting down", rendezvous)
 	return 1
 }
 
 // dialHead tries until the first node listens.
-func dialHead(ctx context.Context, meet string) (net.Conn, error) {
+func dialHead(ctx context.Context, rendezvous string) (net.Conn, error) {
 	for {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", meet)
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", rendezvous)
 		if err == nil {
 			return conn, nil
 		}

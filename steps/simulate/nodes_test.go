@@ -66,7 +66,7 @@ func startGroup(t *testing.T, fail ...string) *group {
 				g.ends[rank] <- s.run(ctx)
 				return
 			}
-			g.ends[rank] <- follow(ctx, l.part.meet, rank, s.log)
+			g.ends[rank] <- follow(ctx, l.part.rendezvous, rank, s.log)
 		}()
 	}
 	t.Cleanup(cancel)

@@ -58,18 +58,18 @@ type (
 	}
 )
 
-// usageOf counts a request after n output tokens. Cached tokens are told only with the
+// usageOf counts a request after n output tokens. Cached tokens are reported only with the
 // flags that real servers need for it.
 func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 	u := &usageBody{PromptTokens: len(g.prompt), TotalTokens: len(g.prompt) + n, CompletionTokens: n}
-	if s.launch.tellsCached() {
+	if s.launch.reportsCached() {
 		u.PromptTokensDetails = &cachedDetails{CachedTokens: cached}
 	}
 	return u
 }
 
-// tellsCached says whether the server has the flag that real ones need to tell cached tokens.
-func (l *launch) tellsCached() bool {
+// reportsCached reports whether the server has the flag that real ones need to report cached tokens.
+func (l *launch) reportsCached() bool {
 	return l.args.bool("--enable-prompt-tokens-details", false) || l.args.bool("--enable-cache-report", false)
 }
 

@@ -11,7 +11,7 @@ import (
 const ms = time.Millisecond
 
 // TestRequestsAreServedAsTheyCame: of requests that are heard of in another order than
-// they came in, the first that came is the first served, and KV that is heard of before it
+// they came in, the first that came is the first served, and KV that arrives before it
 // is there waits until it is.
 func TestRequestsAreServedAsTheyCame(t *testing.T) {
 	server, err := NewServer([]string{"vllm", "serve", "m", "--max-num-seqs", "1"}, Options{Clock: &clock.Free{}})

@@ -76,7 +76,7 @@ func TestPairEvidence(t *testing.T) {
 			t.Errorf("decode pulled %v bytes, want %v", got, bytes)
 		}
 		if got := metric(t, p, "vllm:nixl_bytes_transferred_sum"); got != 0 {
-			t.Errorf("prefill says that it wrote %v bytes", got)
+			t.Errorf("prefill reports that it wrote %v bytes", got)
 		}
 		if a, b := sourceMetric(t, d, "external_kv_transfer"), sourceMetric(t, d, "local_compute"); a != 320 || b != 0 {
 			t.Errorf("decode got %v tokens from outside and computed %v", a, b)

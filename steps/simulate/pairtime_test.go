@@ -15,8 +15,8 @@ import (
 
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
-	"github.com/servegate/pipeline/steps/simulate/stamp"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 // TestPairKeepsModelTime: two servers behind real sockets, driven by the stamps that a

@@ -12,9 +12,9 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
-	"github.com/servegate/pipeline/steps/simulate/stamp"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 	"github.com/servegate/pipeline/steps/simulate/wire"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 // Server is a simulated engine behind HTTP: a driver and the routes of its engine.
@@ -143,14 +143,14 @@ func (s *Server) run(ctx context.Context) int {
 		if errors.Is(err, errStart) {
 			return 1
 		}
-		return 0 // told to stop while starting
+		return 0 // stopped while starting
 	}
 	if err := s.Open(); err != nil {
 		s.openFailed(err)
 		return 1
 	}
 	defer s.Close()
-	if err := s.kv.Meet(ctx); err != nil {
+	if err := s.kv.AwaitPeer(ctx); err != nil {
 		if ctx.Err() != nil {
 			return 0
 		}
@@ -198,7 +198,7 @@ func (s *Server) arrival(r *http.Request) time.Duration {
 	return at
 }
 
-// stamp tells whoever passes an answer on to the next server when its last token was made.
+// stamp marks an answer with the time of its last token, for whoever passes it on to the next server.
 func (s *Server) stamp(w http.ResponseWriter, last token) {
 	if s.kv == nil {
 		return
@@ -209,7 +209,7 @@ func (s *Server) stamp(w http.ResponseWriter, last token) {
 }
 
 // access writes uvicorn's access log, refuses missing API keys and turns requests away
-// while the server is told never to become ready.
+// while the server is never to become ready.
 func (s *Server) access(next http.Handler) http.Handler {
 	quiet := s.launch.args.bool("--disable-uvicorn-access-log", false)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -117,7 +117,7 @@ func (s Settings) noise() model.Noise {
 	return n
 }
 
-// Failures that a simulated server can be told to show.
+// Failures that can be planted in a simulated server.
 type Failures struct {
 	// OutOfMemory: "oom", the weights do not fit; the process ends while it starts.
 	OutOfMemory bool

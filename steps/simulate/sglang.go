@@ -39,8 +39,8 @@ func (sglang) nodes(l *launch) (nodePlan, bool, error) {
 	if a.int("--nnodes", 1) < 2 {
 		return nodePlan{}, false, nil
 	}
-	p := nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0), meet: a.str("--dist-init-addr", "")}
-	if p.meet == "" {
+	p := nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0), rendezvous: a.str("--dist-init-addr", "")}
+	if p.rendezvous == "" {
 		return p, true, usageError{"--dist-init-addr is required when --nnodes is above 1"}
 	}
 	return p, true, nil

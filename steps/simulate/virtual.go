@@ -61,7 +61,7 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	if err := l.fail.virtual(); err != nil {
 		return nil, err
 	}
-	l.part = nodePlan{} // nobody is waited for: what the nodes cost is in the model
+	l.part = nodePlan{} // none is waited for: what the nodes cost is in the model
 	clock := &clock.Free{}
 	s, err := newServer(l, Options{Settings: settings, Env: env, Log: log, Clock: clock})
 	if err != nil {
@@ -74,12 +74,12 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	return &Virtual{Node: l.node(), Startup: clock.Now(), launch: l}, nil
 }
 
-// IsService says whether a command line starts a service that the simulator plays, such as
+// IsService reports whether a command line starts a service that the simulator plays, such as
 // etcd, or a process beside the first of a server on several nodes. In virtual time it has
 // nothing to do.
 func IsService(argv []string) bool {
 	kind, _ := transfer.ServiceOf(argv)
-	return kind != "" || beside(argv)
+	return kind != "" || isFollower(argv)
 }
 
 // virtual says which failures need what a virtual server does not have: time in which
@@ -140,9 +140,9 @@ func wayOf(p *kv.Part) model.Way {
 	return model.Computed
 }
 
-// TellsCached says whether answers of an endpoint tell how many tokens were cached.
-func (v *Virtual) TellsCached(endpoint string) bool {
-	return endpoint == "generate" || v.launch.tellsCached()
+// ReportsCached reports whether answers of an endpoint tell how many tokens were cached.
+func (v *Virtual) ReportsCached(endpoint string) bool {
+	return endpoint == "generate" || v.launch.reportsCached()
 }
 
 // EncodeChat is the prompt that a server makes of a chat's messages, a JSON array.

@@ -53,7 +53,7 @@ func (vllm) nodes(l *launch) (nodePlan, bool, error) {
 		return nodePlan{}, false, nil
 	}
 	p := nodePlan{nodes: a.int("--nnodes", 1), rank: a.int("--node-rank", 0)}
-	p.meet = net.JoinHostPort(a.str("--master-addr", "127.0.0.1"), strconv.Itoa(a.int("--master-port", 29501)))
+	p.rendezvous = net.JoinHostPort(a.str("--master-addr", "127.0.0.1"), strconv.Itoa(a.int("--master-port", 29501)))
 	if p.rank > 0 && !a.bool("--headless", false) {
 		return p, true, usageError{"argument --node-rank: only the first node serves requests; the others need --headless"}
 	}
@@ -371,7 +371,7 @@ func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.St
 	}
 	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
 	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
-	if compareVersions(l.version, "0.12") >= 0 { // before, transfers are told by the periodic line alone
+	if compareVersions(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
 		k.WriteMetrics(x)
 	}
 }

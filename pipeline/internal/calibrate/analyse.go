@@ -38,7 +38,7 @@ type Gate struct {
 	Detectable float64 `json:"detectable"`
 	// Repeats find a change of the margin with 80 % power; 0 for none up to gates.MaxPairs.
 	Repeats int `json:"repeats"`
-	// FewRequests says that the finite number of requests alone could explain the noise, so
+	// FewRequests means that the finite number of requests alone could explain the noise, so
 	// that longer runs may help.
 	FewRequests bool `json:"few_requests,omitempty"`
 	// Passes of the file, and Between, the share of a pair's variance that is between

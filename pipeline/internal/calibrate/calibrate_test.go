@@ -160,7 +160,7 @@ func TestFalseAlarmsAtLooks(t *testing.T) {
 	}
 }
 
-// What varies between launches is told from what varies between the passes of a launch.
+// What varies between launches is separated from what varies between the passes of a launch.
 func TestNoiseOfLaunchesAndPasses(t *testing.T) {
 	const pairs, launch, run = 400, 0.03, 0.02
 	for _, passes := range []int{2, 5} {

@@ -16,7 +16,7 @@ type pair struct {
 	first, second []result.Run
 }
 
-// swapped says that the first of the two stands for the head.
+// swapped means that the first of the two stands for the head.
 func (p pair) swapped() bool { return p.number%2 == 1 }
 
 // pairsOf are the pairs of a cell with two valid launches, in their order.

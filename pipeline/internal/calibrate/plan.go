@@ -7,7 +7,7 @@
 //
 // The two launches of a pair get the same prompts and arrivals, as the two sides of a
 // repeat do, and the pairs are mirrored as repeats are. Where a launch has several passes,
-// what varies between launches is told from what varies from run to run. The noise plans later runs and is
+// what varies between launches is separated from what varies from run to run. The noise plans later runs and is
 // shown beside them. It never decides: today's variance does.
 package calibrate
 

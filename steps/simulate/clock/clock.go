@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 // Clock is the model's time as a running server sees it.
@@ -17,7 +17,7 @@ type Clock interface {
 	SleepUntil(ctx context.Context, t time.Duration) error
 }
 
-// Free lets time go by at no cost: it is at once wherever it is told to sleep to.
+// Free lets time go by at no cost: it is at once wherever it sleeps to.
 type Free struct {
 	mu  sync.Mutex
 	now time.Duration

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/stamp"
 	"pgregory.net/rapid"
 )
 

@@ -84,7 +84,7 @@ func (c headStart) SleepUntil(ctx context.Context, t time.Duration) error {
 // add needs the lock.
 func (l *Lateness) add(d time.Duration) { l.late.Add(max(d, 0).Seconds()) }
 
-// Miss notes a request or a transfer that was heard of so much after its step was put together.
+// Miss notes a request or a transfer that arrived so much after its step was put together.
 func (l *Lateness) Miss(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,11 +92,11 @@ func (l *Lateness) Miss(d time.Duration) {
 	l.missed++
 }
 
-// Write adds the histogram to what a server tells of itself.
+// Write adds the histogram to what a server exposes.
 func (l *Lateness) Write(x *prom.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x.Histogram("simulate:late_seconds", "Histogram of the model time by which tokens left late, and by which requests and transfers were heard of too late for their step.", l.late)
+	x.Histogram("simulate:late_seconds", "Histogram of the model time by which tokens left late, and by which requests and transfers arrived too late for their step.", l.late)
 }
 
 // Missed is how many requests and transfers came too late for the step they belonged to.

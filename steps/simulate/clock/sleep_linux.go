@@ -17,7 +17,7 @@ type alarm struct {
 	file *os.File
 }
 
-// alarms are those that nobody sleeps with. One sleeper has one, and a server has a few.
+// alarms are those that are not in use. One sleeper has one, and a server has a few.
 var alarms = sync.Pool{New: func() any {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

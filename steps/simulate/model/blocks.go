@@ -33,7 +33,7 @@ func newBlockPool(n int, caching bool) *blockPool {
 	return p
 }
 
-// usage is the share of blocks that are in use; cached ones that nobody uses are free.
+// usage is the share of blocks that are in use; cached ones that are not in use are free.
 func (p *blockPool) usage() float64 {
 	if len(p.blocks) == 0 {
 		return 0
@@ -57,7 +57,7 @@ func (p *blockPool) match(hashes []uint64) []int32 {
 	return found
 }
 
-// idle counts the blocks of ids that nobody uses: taking them costs a free block each.
+// idle counts the blocks of ids that are not in use: taking them costs a free block each.
 func (p *blockPool) idle(ids []int32) int {
 	n := 0
 	for _, id := range ids {

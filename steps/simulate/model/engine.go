@@ -134,7 +134,7 @@ func (s *sequence) decoding() bool { return s.produced > 0 && s.computed == s.to
 type slice struct {
 	seq    *sequence
 	tokens int
-	// prefill tells a prompt's chunk from a decode, also where the prefix cache left one token of it.
+	// prefill distinguishes a prompt's chunk from a decode, also where the prefix cache left one token of it.
 	prefill bool
 	// fetch is a prompt whose KV comes from another server within the step.
 	fetch bool
@@ -206,7 +206,7 @@ func (e *Engine) NextStart(free time.Duration) (time.Duration, bool) {
 	return max(free, next), ok
 }
 
-// Blocked says that requests are there which no step could take: others hold the blocks.
+// Blocked reports whether requests are there that no step could take: others hold the blocks.
 func (e *Engine) Blocked() bool { return len(e.running)+len(e.waiting) > 0 }
 
 // Begin schedules a step at now, false if there is nothing to do. End must follow.

@@ -115,7 +115,7 @@ func newFleetNodes(list []Node) ([]*fleetNode, error) {
 	return out, nil
 }
 
-// pairs says that prompts are computed on other servers than their answers.
+// pairs reports whether prompts are computed on other servers than their answers.
 func (f *Fleet) pairs() bool { return len(f.prefill) > 0 }
 
 // Now is the fleet's time, from its launch on.
@@ -219,7 +219,7 @@ func (f *Fleet) finish(n *fleetNode) {
 		q := f.run.byID[ev.ID]
 		switch {
 		case q == nil || q.over:
-			n.Release(ev.ID) // nobody is left to take it
+			n.Release(ev.ID) // its client is gone
 		case n == q.prefill:
 			f.prefilled(q)
 		default:

@@ -34,7 +34,7 @@ const (
 	Blocking
 )
 
-// remote says that a decode server waits for KV instead of computing it.
+// remote reports whether a decode server waits for KV instead of computing it.
 func (t Transfer) remote() bool { return t.Way != Computed }
 
 // prefilled goes on with a prompt that is computed.

@@ -68,7 +68,7 @@ func (e *Engine) Missing(id int) int {
 	return 0
 }
 
-// Arrived says that the KV of the next tokens of a fetching request is there at the given
+// Arrived notes that the KV of the next tokens of a fetching request is there at the given
 // time. What is missing is computed here, and the last token in any case: its output is
 // the next token.
 func (e *Engine) Arrived(at time.Duration, id, tokens int) {

@@ -119,7 +119,7 @@ func nextToken(ids []int) int {
 }
 
 // naturalLength is the number of tokens after which the model ends its answer when it is
-// not told to ignore that: between 16 and 271, from a hash of the prompt.
+// not asked to ignore that: between 16 and 271, from a hash of the prompt.
 func naturalLength(prompt []int) int {
 	return 16 + int(Hash(0, prompt)>>1%256)
 }

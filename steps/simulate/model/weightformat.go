@@ -34,7 +34,7 @@ var namedFormats = []struct {
 	{"marlin", WeightFormat{Bits: 4.25}},
 }
 
-// FormatNamed finds the format that a name or a flag's value tells.
+// FormatNamed finds the format that a name or a flag's value names.
 func FormatNamed(text string) (WeightFormat, bool) {
 	text = strings.ToLower(text)
 	for _, f := range namedFormats {

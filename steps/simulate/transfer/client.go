@@ -26,7 +26,7 @@ type source struct {
 	local bool
 	// file that holds it.
 	file string
-	// address of the side that has it, "" where bootstrap or the metadata service tell it.
+	// address of the side that has it, "" where bootstrap or the metadata service has it.
 	address string
 	// bootstrap is the base URL of a bootstrap server.
 	bootstrap string
@@ -151,8 +151,8 @@ func (k *Side) take(conn io.Reader, at time.Duration, f frame) (time.Duration, e
 	if err := discard(conn, f.Payload); err != nil {
 		return end, err
 	}
-	told, _ := clock.Parse(k.clock, f.At)
-	return max(end, told), nil
+	named, _ := clock.Parse(k.clock, f.At)
+	return max(end, named), nil
 }
 
 func discard(r io.Reader, n int) error {
@@ -295,17 +295,17 @@ func (k *Side) queryBootstrap(ctx context.Context, src *source) (string, error) 
 	return "", fmt.Errorf("%w: no engine %s behind %s", ErrLoad, src.engine, src.bootstrap)
 }
 
-// reachable replaces an address that means "every interface" by the host of the URL that told it.
+// reachable replaces an address that means "every interface" by the host of the URL that named it.
 func reachable(address, url string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
 		return address
 	}
-	told, _, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
+	named, _, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		return address
 	}
-	return net.JoinHostPort(told, port)
+	return net.JoinHostPort(named, port)
 }
 
 // getJSON reads a small JSON document.

@@ -9,7 +9,7 @@ import (
 func LinkOf(p *kv.Part, net model.Network) model.Link {
 	nics := len(p.Devices)
 	if nics == 0 && p.Exchange == kv.LookupBuffer {
-		nics = 1 // these releases take a single device unless told otherwise
+		nics = 1 // these releases take a single device unless configured otherwise
 	}
 	return LinkOver(net, p.Transport, nics)
 }

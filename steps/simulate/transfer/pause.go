@@ -15,7 +15,7 @@ import (
 // are queued, copies to the host go behind them, so that a transfer waits for the step.
 //
 // A peer asks a moment after it began to, and the step of that moment, or one that was
-// begun since, is put off afterwards: until its end is told, only the model knows of it.
+// begun since, is put off afterwards: until its end is reported, only the model knows of it.
 type stagedSteps struct {
 	// launch is the time in which the host queues the kernels of a step.
 	launch time.Duration

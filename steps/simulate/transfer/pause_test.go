@@ -83,7 +83,7 @@ func (c *interruptedClock) SleepUntil(ctx context.Context, t time.Duration) erro
 	return c.Free.SleepUntil(ctx, t)
 }
 
-// TestTransfersOutOfTurnAreLate: a transfer that is heard of after its turn at the NICs did
+// TestTransfersOutOfTurnAreLate: a transfer that arrives after its turn at the NICs did
 // not keep the model's time.
 func TestTransfersOutOfTurnAreLate(t *testing.T) {
 	free := &clock.Free{}

@@ -9,9 +9,9 @@ import (
 // ErrRendezvous means that the peer did not come while this server started.
 var ErrRendezvous = errors.New("torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 clients joined")
 
-// Meet waits for the peer where both have to be there before either serves: PyNccl's
+// AwaitPeer waits for the peer where both have to be there before either serves: PyNccl's
 // process group. It needs no connection of the other connectors.
-func (k *Side) Meet(ctx context.Context) error {
+func (k *Side) AwaitPeer(ctx context.Context) error {
 	if k == nil || !k.plan.Play.Rendezvous {
 		return nil
 	}

@@ -77,8 +77,8 @@ type Side struct {
 // ErrLoad means that the KV of a request did not arrive.
 var ErrLoad = errors.New("the KV cache could not be loaded from the peer")
 
-// errPeerDied ends an engine in the middle of a transfer, as it was told to.
-var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as it was told to (peer_dies)")
+// errPeerDied ends an engine in the middle of a transfer, as planned.
+var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as planned (peer_dies)")
 
 // Open lets peers connect and makes the side known. It is called once, before any request.
 func Open(opt Options) (*Side, error) {
@@ -232,7 +232,7 @@ func (k *Side) book(at time.Duration, bytes float64) (clock.Span, error) {
 }
 
 // reserve books this side's NICs from the given time on. One that was asked for before
-// another, and is heard of after it, has come too late for its turn.
+// another, and arrives after it, has come too late for its turn.
 func (k *Side) reserve(at time.Duration, bytes float64) time.Duration {
 	k.mu.Lock()
 	late := at < k.booked
@@ -296,7 +296,7 @@ func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	}
 }
 
-// expire gives up KV that nobody has taken in time.
+// expire gives up KV that was not taken in time.
 func (k *Side) expire() {
 	if k.plan.Exchange == kv.LookupBuffer {
 		return // a lookup buffer keeps what it has

@@ -91,7 +91,7 @@ func (s *store) waitRoom(ctx context.Context, limit int) (waited bool) {
 	return waited
 }
 
-// expire removes entries that nobody took since the given time and returns them.
+// expire removes entries that were not taken since the given time and returns them.
 func (s *store) expire(before time.Duration) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

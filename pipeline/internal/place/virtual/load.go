@@ -31,7 +31,7 @@ func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, erro
 		}
 	}
 	opt.Files = v.opt.Config.Files
-	cached := fleet.front.TellsCached(opt.Workload.Endpoint)
+	cached := fleet.front.ReportsCached(opt.Workload.Endpoint)
 	got, err := load.Rehearse(ctx, opt, client{v, fleet, cached})
 	got.Start = start
 	return got, err
@@ -49,7 +49,7 @@ func addressOf(text string) (string, error) {
 type client struct {
 	machine *Machine
 	fleet   *fleet
-	// cached says that answers tell how much of their prompts was cached.
+	// cached means that answers tell how much of their prompts was cached.
 	cached bool
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/steps/simulate/stamp"
+	"github.com/servegate/pipeline/steps/stamp"
 )
 
 func TestStampsAreReadBack(t *testing.T) {
