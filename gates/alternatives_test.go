@@ -65,7 +65,7 @@ func TestVerdictsOfTheOtherTests(t *testing.T) {
 	}
 }
 
-func TestTooFewValuesForAnIntervalAreSaidAloud(t *testing.T) {
+func TestTooFewValuesForAnIntervalAreNamed(t *testing.T) {
 	d := judgeOne(t, byTest(comparison(t, "ttft.p99", ratios(1, 1.01, 0.99, 1.002, 0.998)), gates.SignFlip))
 	if !d.Outcome.Interval.Unbounded || !strings.Contains(d.Reason, "4 repeats are too few for an interval by sign_flip") {
 		t.Errorf("unbounded %v: %s", d.Outcome.Interval.Unbounded, d.Reason)

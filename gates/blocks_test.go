@@ -38,8 +38,8 @@ func TestPropertyWhatABlockAddsToBothSidesCancels(t *testing.T) {
 	})
 }
 
-// TestAChangeThatDependsOnTheBlockIsTold by the means of the blocks.
-func TestAChangeThatDependsOnTheBlockIsTold(t *testing.T) {
+// TestAChangeThatDependsOnTheBlockIsShown by the means of the blocks.
+func TestAChangeThatDependsOnTheBlockIsShown(t *testing.T) {
 	pairs := ratios(1, 1.080, 1.001, 1.085, 0.998, 1.078, 1.003, 1.081, 1.002)
 	c := comparison(t, "ttft.p50", pairs)
 	c.Blocks = map[int]string{}
@@ -53,12 +53,12 @@ func TestAChangeThatDependsOnTheBlockIsTold(t *testing.T) {
 	}
 }
 
-// TestEqualBlocksAreSeldomTold: p values of the F test are uniform where nothing differs.
+// TestEqualBlocksSeldomDiffer: p values of the F test are uniform where nothing differs.
 // With three blocks the law has a closed form, (1 + 2F/df)^(-df/2), which is set against.
-func TestEqualBlocksAreSeldomTold(t *testing.T) {
+func TestEqualBlocksSeldomDiffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	const files = 4000
-	told := 0
+	differing := 0
 	for range files {
 		pairs, blocks := make([]gates.Pair, 12), map[int]string{}
 		for i := range pairs {
@@ -73,11 +73,11 @@ func TestEqualBlocksAreSeldomTold(t *testing.T) {
 			t.Fatalf("p = %g, and the warnings are %q", closedForm(pairs), d.Warnings)
 		}
 		if closedForm(pairs) < 0.001 {
-			told++
+			differing++
 		}
 	}
-	if told > 14 { // 4 are due, and more than 14 come by chance with 1e-4
-		t.Errorf("%d of %d files are told that equal blocks differ", told, files)
+	if differing > 14 { // 4 are due, and more than 14 come by chance with 1e-4
+		t.Errorf("%d of %d files are differing that equal blocks differ", differing, files)
 	}
 }
 

@@ -39,7 +39,7 @@ type bound struct{ least, most, exactly float64 }
 func atMostPercent(x float64) bound  { return bound{most: x} }
 func atLeastPercent(x float64) bound { return bound{least: x} }
 
-// holds says that a number from fullFiles files keeps the promise: without any room, but
+// holds reports whether a number from fullFiles files keeps the promise: without any room, but
 // for an exact percentage with four standard errors of it.
 func (b bound) holds(x float64) bool {
 	if b.exactly > 0 {
@@ -104,7 +104,7 @@ func once(name string, draw func(s *simulator) gates.Family) *scenario {
 
 func (e ending) first() gates.Decision { return e.Comparisons[0] }
 
-// any says that a comparison has the verdict.
+// any reports whether a comparison has the verdict.
 func (e ending) any(v gates.Verdict) bool {
 	for _, d := range e.Comparisons {
 		if d.Verdict == v {
@@ -114,7 +114,7 @@ func (e ending) any(v gates.Verdict) bool {
 	return false
 }
 
-// green says that all comparisons pass.
+// green reports whether all comparisons pass.
 func (e ending) green() bool {
 	for _, d := range e.Comparisons {
 		if d.Verdict != gates.Pass && d.Verdict != gates.Improvement {
@@ -216,7 +216,7 @@ func (c chart) simulate(tb testing.TB, first, files int) [][]value {
 	return values
 }
 
-// agrees says that a number stated after a simulation of its own and one simulated here
+// agrees reports whether a number stated after a simulation of its own and one simulated here
 // can be of the same kind of file. Percentages are compared by Fisher's exact test, means of
 // pairs by their difference over its standard error; numbers whose true values are equal
 // are refused with a chance of level.

@@ -73,9 +73,9 @@ func TestFamilyIsChecked(t *testing.T) {
 		"ID twice": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{planned("ttft.p99", nil), planned("ttft.p99", nil)}}, "twice"},
 		"ID of a success": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{planned("ttft.p99", nil)},
 			Success: []gates.Success{{ID: "ttft.p99"}}}, "twice"},
-		"repeat twice":  {one(func(c *gates.Comparison) { c.Pairs = []gates.Pair{{1, 1, 1}, {1, 1, 1}} }), "repeat 1 has more than one pair"},
-		"guards nobody": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Metrics: []string{"ttft.p99"}}}}, `guards "ttft.p99"`},
-		"run twice":     {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Head: []gates.Run{{Repeat: 1}, {Repeat: 1}}}}}, "more than one run of the head"},
+		"repeat twice":         {one(func(c *gates.Comparison) { c.Pairs = []gates.Pair{{1, 1, 1}, {1, 1, 1}} }), "repeat 1 has more than one pair"},
+		"guards no comparison": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Metrics: []string{"ttft.p99"}}}}, `guards "ttft.p99"`},
+		"run twice":            {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Head: []gates.Run{{Repeat: 1}, {Repeat: 1}}}}}, "more than one run of the head"},
 		"more failed than sent": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Base: []gates.Run{{Repeat: 1, Sent: 1, Failed: 2}}}}},
 			"2 failures of 1 requests"},
 	}

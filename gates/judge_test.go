@@ -132,7 +132,7 @@ func TestArithmeticOfADecision(t *testing.T) {
 	}
 }
 
-func TestZeroVarianceIsSaidAloud(t *testing.T) {
+func TestZeroVarianceIsNamed(t *testing.T) {
 	tests := map[string]struct {
 		metric string
 		ratio  float64
@@ -308,7 +308,7 @@ func TestHugeIntervalsStayFinite(t *testing.T) {
 	}
 }
 
-// One slow launch of the base hides a change of all others; the decision says so.
+// One slow launch of the base hides a change of all others; a warning names it.
 func TestAFarBaseIsNamed(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.102, 1.098, 1.10))
 	c.Pairs[2].Base *= 1.3

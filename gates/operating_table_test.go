@@ -31,7 +31,7 @@ const (
 )
 
 // The promises of the decision, simulated: with -full all 2,000 files behind each number of
-// the page, otherwise as many others as show whether the page still tells the truth.
+// the page, otherwise as many others as show whether the page is still right.
 func TestOperatingCharacteristics(t *testing.T) {
 	charts := characteristics()
 	checkNames(t, charts)
@@ -172,7 +172,7 @@ func rewriteReadme(t *testing.T, table string) {
 
 var number = regexp.MustCompile(`\| \d+\.\d\d\b`)
 
-// compareTables says where a stated table is not the simulated one: other words, a line too
+// compareTables returns where a stated table is not the simulated one: other words, a line too
 // few or too many, a number that its simulation contradicts, or one that breaks a promise.
 func compareTables(stated, simulated string, charts []chart, values [][][]value) []string {
 	words := func(table string) []string {

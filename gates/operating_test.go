@@ -187,7 +187,7 @@ func (s *simulator) troubled(base, head troubles) gates.Family {
 	return f
 }
 
-// isFailing says that any comparison, of values or of failures, is a regression.
+// isFailing reports whether any comparison, of values or of failures, is a regression.
 func isFailing(e ending) bool {
 	return isRed(e) || slices.ContainsFunc(e.Success, func(d gates.Decision) bool { return d.Verdict == gates.Regression })
 }
@@ -408,7 +408,7 @@ func moderatedCells() chart {
 	return c
 }
 
-// Intervals cover the true change as often as they say. One judgement, no looks.
+// Intervals cover the true change as often as they should. One judgement, no looks.
 func coverage() chart {
 	const change = 0.03
 	c := chart{

@@ -184,7 +184,7 @@ func TestPropertyHolmIsMonotone(t *testing.T) {
 	})
 }
 
-// One more pair exactly at the mean of the others is evidence for what they say: at the same
+// One more pair exactly at the mean of the others is evidence for the same: at the same
 // level it undoes no verdict. A pass can become an improvement.
 func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
 	decided := map[gates.Verdict]int{}

@@ -229,7 +229,7 @@ func TestPropertyOneLookIsAJudgement(t *testing.T) {
 	})
 }
 
-// What casts doubt on later repeats leaves a decision of an earlier look as it was.
+// What makes later repeats invalid leaves a decision of an earlier look as it was.
 func TestInvalidFromSparesEarlierLooks(t *testing.T) {
 	s := newSimulator(77)
 	decided, open := s.comparison(0, 6, 0, 0.002), s.comparison(1, 6, 0, 0.10)

@@ -51,7 +51,7 @@ func TestSuccess(t *testing.T) {
 		"base crashes once":                        {side(-1, 0, 0), side(0, 0, 0), gates.Inconclusive, "the base's in 1"},
 		"one crash and many failures":              {side(0, 0, 0, 0), side(-1, 32, 30, 28), gates.Regression, "90 of 3000"},
 		"base crashed twice, head's requests fail": {side(-1, 0, 0, -1, 0, 0), side(30, 35, 28, 32, 31, 34), gates.Regression, "190 of 6000"},
-		"base crashed twice, head in doubt":        {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "the base's in 2"},
+		"base crashed twice, head unclear":         {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "the base's in 2"},
 		"base crashed and fails requests":          {side(-1, 30, 28, 31, 29), side(0, 0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"head crashed, base fails requests":        {side(0, 30, 20, 0), side(-1, 0, 0, 0), gates.Inconclusive, "head's server failed in 1"},
 

@@ -41,7 +41,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("Lookup(%q) = %q, %v, want %q", id, m.ID, ok, want)
 		}
 	}
-	for _, id := range []string{"guidellm.ttft", "guidellm.nothing.p99", "nobody_ttft.p99", "guidellm_ttft.p42"} {
+	for _, id := range []string{"guidellm.ttft", "guidellm.nothing.p99", "unknown_ttft.p99", "guidellm_ttft.p42"} {
 		if m, ok := metric.Lookup(id); ok {
 			t.Errorf("Lookup(%q) = %+v", id, m)
 		}

@@ -91,7 +91,7 @@ func TestAgainstTheOracle(t *testing.T) {
 	for _, tt := range []struct {
 		ratio  float64
 		points int
-		// innovation says that 2 % is the spread of the innovations, not of the values.
+		// innovation is set where 2 % is the spread of the innovations, not of the values.
 		innovation bool
 		share      float64 // of the oracle that does not know the level
 	}{

@@ -105,7 +105,7 @@ func TestStepsAreFound(t *testing.T) {
 		least  float64
 	}{
 		{1.05, 5, 0, 0.85}, {1.10, 3, 0, 0.95},
-		// Correlated points say less: the bound for five of them is in oracle_test.go.
+		// Correlated points hold less information: the bound for five of them is in oracle_test.go.
 		{1.05, 5, 0.5, 0.60}, {1.10, 3, 0.5, 0.95}, {1.10, 10, 0.5, 0.98},
 	}
 	for _, tt := range tests {

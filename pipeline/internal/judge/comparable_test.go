@@ -10,9 +10,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// told are facts of another load generator with another value of every field that must
+// foreignFacts are facts of another load generator with another value of every field that must
 // agree.
-func told() comparability.Facts {
+func foreignFacts() comparability.Facts {
 	out := comparability.Facts{}
 	for _, name := range comparability.Declarable() {
 		out[name] = "4"
@@ -25,7 +25,7 @@ func (s session) imported() {
 	for cell := range 2 {
 		s.each(cell, func(r *result.Run) {
 			r.Audit = map[string]any{"source": "f.json:1"}
-			r.Work = told()
+			r.Work = foreignFacts()
 		})
 	}
 }
@@ -76,8 +76,8 @@ func TestRepeatsThatDifferInTheirWork(t *testing.T) {
 	}
 }
 
-// What one side does not tell is no difference.
-func TestFieldsThatOneSideDoesNotTell(t *testing.T) {
+// What is unknown of one side is no difference.
+func TestFieldsThatAreUnknownOfOneSide(t *testing.T) {
 	s := newSession()
 	s.imported()
 	s.each(1, func(r *result.Run) { delete(r.Work, "tokenizer") })

@@ -18,7 +18,7 @@ func TestMetricsOfALaunch(t *testing.T) {
 		{"same", 40_000, result.Pass},
 		{"a tenth less", 36_000, result.Regression},
 		{"a tenth more", 44_000, result.Improvement},
-		{"not told", 0, result.Missing},
+		{"unknown", 0, result.Missing},
 	} {
 		s := newSession()
 		s.plan.Gates[0].Metrics = []string{"kv_cache.tokens"}

@@ -54,7 +54,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// A void run says nothing, not even of its transport.
+// A void run proves nothing, not even its transport.
 func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 	s := newSession()
 	s.each(1, func(r *result.Run) {
@@ -68,7 +68,7 @@ func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 
 // What one look has decided is not undone by what a later repeat shows of the transport, of
 // the work, or of the load; what was open is invalid, from whichever side the exclusion comes.
-func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
+func TestExclusionsSpareDecisionsOfEarlierLooks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cell      int
 		exclusion func(*result.Run)
@@ -112,7 +112,7 @@ func TestDoubtsSpareDecisionsOfEarlierLooks(t *testing.T) {
 }
 
 // Of two exclusions the earlier one counts, whichever is found first.
-func TestTheEarliestDoubtCounts(t *testing.T) {
+func TestTheEarliestExclusionCounts(t *testing.T) {
 	late, early, always := exclusion{"late", 7}, exclusion{"early", 3}, exclusion{"always", 0}
 	for _, tt := range []struct {
 		in   []exclusion

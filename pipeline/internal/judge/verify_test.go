@@ -175,7 +175,7 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 	}
 }
 
-// green forges everything that says how it went.
+// green forges all results.
 func green(d *result.Document) {
 	for i := range d.Gates {
 		for j := range d.Gates[i].Decisions {

@@ -13,7 +13,7 @@ func foreign(sent, failed int, in, out float64) result.Run {
 	return result.Run{Status: result.RunOK, Repeat: 1, Sent: sent, Failed: failed, Audit: map[string]any{"source": "a:1", "input_tokens": in, "output_tokens": out}}
 }
 
-// Two sides of another load generator are held to the same work by what it tells: a failure
+// Two sides of another load generator are held to the same work by what it records: a failure
 // is an outcome and no other work.
 func TestUnlike(t *testing.T) {
 	base := foreign(100, 0, 12800, 1600)
@@ -30,7 +30,7 @@ func TestUnlike(t *testing.T) {
 		"fewer requests":         {foreign(99, 0, 12672, 1584), "requests: base 100, head 99"},
 		"longer prompts":         {foreign(100, 0, 25600, 1600), "input tokens per request: base 128, head 256"},
 		"cut answers":            {foreign(100, 0, 12800, 1500), "output tokens per request: base 16, head 15"},
-		"tokens are not told":    {result.Run{Status: result.RunOK, Sent: 100, Audit: map[string]any{"source": "b:1"}}, ""},
+		"tokens are unknown":     {result.Run{Status: result.RunOK, Sent: 100, Audit: map[string]any{"source": "b:1"}}, ""},
 		"ours by hash":           {result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x"}}, "requests sent: base none, head x"},
 		"all failed, no measure": {foreign(100, 100, 0, 0), ""},
 	} {
