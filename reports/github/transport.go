@@ -96,7 +96,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var resp *http.Response
 	var sent error
 	waited := retry(req.Context(), t.clock, left, firstWait, maxTries, func() error {
-		resp, sent = t.send(req, body, left)
+		resp, sent = t.send(req, body, left) //nolint:bodyclose // its body is a buffer
 		if wait, again := t.again(resp, sent, isIdempotent(req)); again {
 			return &laterError{wait}
 		}

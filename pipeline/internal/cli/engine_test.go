@@ -29,7 +29,7 @@ func init() {
 		err = mock.New(mock.Schedule{First: time.Millisecond, Gap: time.Millisecond}).Serve(context.Background(), l)
 	}
 	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+	os.Exit(1) //nolint:forbidigo // this process is the toy server
 }
 
 // toyEngine is an engine that nothing but this file knows.

@@ -76,6 +76,7 @@ report "file" "kept" {
 // than comes with it, checks the exit code and returns what was printed: its messages, too,
 // where it fails.
 func toyRunner(t *testing.T, add func(*app)) func(wanted int, args ...string) string {
+	t.Helper()
 	return func(wanted int, args ...string) string {
 		t.Helper()
 		var out, messages bytes.Buffer
