@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,36 @@ func TestPureTreesReachNoOutsideWorld(t *testing.T) {
 				if below(pkg, tree) && slices.ContainsFunc(reached, func(d string) bool { return below(d, f) }) {
 					t.Errorf("%s reaches %s", pkg, f)
 				}
+			}
+		}
+	}
+}
+
+// engineName finds code that behaves differently for an engine that it knows by name.
+var engineName = regexp.MustCompile(`([!=]= ?"(vllm|sglang|openai)"|"(vllm|sglang|openai)" ?[!=]=|case "(vllm|sglang|openai)"|(Engine|Kind\.Name|kind|engine) [!=]= (vllm|sglang|openai)\.Name)`)
+
+// knowEngines may tell engines apart: their packages, what plays them, and what reads or
+// writes the files of their tools.
+var knowEngines = []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/simulate", "steps/kv", "steps/load", "pipeline/internal/convert", "gates/metric"}
+
+func TestEngineNamesStayInTheirPackages(t *testing.T) {
+	for _, pkg := range goList(t, "{{.Dir}} {{.ImportPath}}") {
+		dir, path, _ := strings.Cut(pkg, " ")
+		name := strings.TrimPrefix(path, module)
+		if slices.ContainsFunc(knowEngines, func(known string) bool { return below(name, known) }) {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := engineName.Find(text); found != nil && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("%s: %s: put what differs into the kind or the engine", file, found)
 			}
 		}
 	}

@@ -9,8 +9,21 @@ import (
 )
 
 // Kind describes one kind of block ("server" "vllm", "dataset" "random", …) as data.
-// The language turns it into decoding, diagnostics and documentation; it knows no
-// kind by name.
+// The language knows no kind by name. A block of a kind lives as follows:
+//
+//  1. The program lists the kind in its [Registry]. From then on the reference, `pipeline
+//     schema` and the JSON Schema of files document it.
+//  2. A file is read. The first label of a block finds the kind; its Schema sorts out the
+//     arguments and nested blocks, and what the Schema does not have is reported with what
+//     was probably meant.
+//  3. The arguments are evaluated, converted to their types and units, checked against
+//     their Enum, and filled with their defaults. The result is an [Object].
+//  4. Validate looks at the object as a whole.
+//  5. The object becomes what the rest of the program works with: a server a [ServerSpec]
+//     for the [Engine] of its name, a step the object itself for an [Action], a dataset a
+//     [Dataset], parts of a deployment those of a [DeploymentSpec].
+//  6. Where an argument is Late, steps 3 to 5 are repeated once the steps that it waits for
+//     have run.
 type Kind struct {
 	// Block is the block type: "server", "step", "dataset", "service", "kv_transfer", "router".
 	Block string
@@ -18,6 +31,13 @@ type Kind struct {
 	Name   string
 	Doc    string
 	Schema Schema
+	// Program is what a server's own images run, the words before its arguments. It is nil
+	// where nothing says which engine answers: such a server is not simulated, and nobody
+	// knows that it takes GPUs.
+	Program []string
+	// Images are the names of a server's own images, without registry and tag, as patterns of
+	// [path.Match]: their tags are versions of the engine.
+	Images []string
 	// Validate, if not nil, checks an evaluated block beyond its types. It must not do I/O.
 	// Attributes can be unknown (cty.UnknownVal): say nothing of those.
 	Validate func(Object) []Problem

@@ -10,8 +10,10 @@ import (
 type ServerSpec struct {
 	// Addr is the server's address in the file, for example server.vllm.sut["base"].
 	Addr string
-	// Engine is the block's kind: "vllm", "sglang" or "openai".
+	// Engine is the block's kind.
 	Engine string
+	// OwnProgram and OwnImages are the Program and Images of its kind.
+	OwnProgram, OwnImages []string `json:"-"`
 	// Version of the engine that the flags are meant for, "" if not stated.
 	Version string
 

@@ -3,6 +3,7 @@ package steps
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,12 +12,13 @@ var tagVersion = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(-.
 
 // ImageVersion is the engine's version that the name of an image tells: 0.11.0 for
 // vllm/vllm-openai:v0.11.0, from any registry. It is "" for images that are not the
-// engines' own, whose tags may count anything, and for tags such as latest.
-func ImageVersion(image string) string {
+// engine's own, whose tags may count anything, and for tags such as latest. own are the
+// names of the engine's own images, without registry and tag, as patterns of [path.Match].
+func ImageVersion(image string, own []string) string {
 	image, _, _ = strings.Cut(image, "@")
 	name, tag, tagged := strings.Cut(path.Base(image), ":")
-	own := strings.HasPrefix(name, "vllm-openai") || name == "sglang"
-	if !tagged || !own {
+	isOwn := func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }
+	if !tagged || !slices.ContainsFunc(own, isOwn) {
 		return ""
 	}
 	m := tagVersion.FindStringSubmatch(tag)
@@ -32,5 +34,5 @@ func (s ServerSpec) EngineVersion() string {
 	if s.Version != "" {
 		return s.Version
 	}
-	return ImageVersion(s.Image)
+	return ImageVersion(s.Image, s.OwnImages)
 }

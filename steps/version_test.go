@@ -20,7 +20,7 @@ func TestImageVersion(t *testing.T) {
 		"rocm/vllm:rocm6.4.1_vllm_0.10.0_20250812":              "",
 		"registry.example:5000/vllm-openai-rocm:v0.12.1rc1-ubi": "0.12.1rc1",
 	} {
-		if got := ImageVersion(image); got != want {
+		if got := ImageVersion(image, []string{"vllm-openai*", "sglang"}); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}

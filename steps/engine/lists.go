@@ -28,8 +28,8 @@ func NewLists(name, title, version string) Lists {
 }
 
 // VersionOf is the version of a server block: the stated one, or its image's.
-func VersionOf(o steps.Object) string {
-	return steps.ServerSpec{Version: o.Text("version"), Image: o.Text("image")}.EngineVersion()
+func VersionOf(o steps.Object, images []string) string {
+	return steps.ServerSpec{Version: o.Text("version"), Image: o.Text("image"), OwnImages: images}.EngineVersion()
 }
 
 // Lookup finds an argument by its name in the file. Of two neighbours the older one

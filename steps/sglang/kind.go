@@ -5,10 +5,19 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
+// images are the engine's own.
+var images = []string{"sglang"}
+
+// versionOf is the version that the flags of a server are for.
+func versionOf(spec steps.ServerSpec) string {
+	spec.OwnImages = images
+	return spec.EngineVersion()
+}
+
 // Kind describes server "sglang" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{
-		Block: "server", Name: Name,
+		Block: "server", Name: Name, Images: images, Program: []string{"python3", "-m", "sglang.launch_server"},
 		Doc:      "An SGLang server, started as `python3 -m sglang.launch_server --model-path MODEL` with args as its flags, or one that already answers at url.",
 		Schema:   steps.ServerSchema(),
 		Validate: validate,
@@ -24,7 +33,7 @@ func validate(o steps.Object) []steps.Problem {
 			Detail: apiKeyRefused + ".",
 		})
 	}
-	version := engine.VersionOf(o)
+	version := engine.VersionOf(o, images)
 	found = append(found, engine.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)
 	found = append(found, engine.CheckSense(o)...)

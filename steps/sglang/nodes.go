@@ -35,7 +35,7 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 // the node's rank and the address at which they meet. Only the first serves requests; the
 // others have a port for their own health.
 func (sglang) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
-	if err := lists(spec.EngineVersion()).HasNodes(flagNodes); err != nil {
+	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
 	env := engine.ForcedEnv(spec.Env, steps.EnvVar{Name: hostIP, Value: at.Host})

@@ -39,7 +39,7 @@ func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.Env
 	if spec.APIKey != "" {
 		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
 	}
-	words, err := engine.Flags(withMetrics(spec.Args), style(spec.EngineVersion()))
+	words, err := engine.Flags(withMetrics(spec.Args), style(versionOf(spec)))
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}

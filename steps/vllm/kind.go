@@ -5,10 +5,19 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
+// images are the engine's own.
+var images = []string{"vllm-openai*"}
+
+// versionOf is the version that the flags of a server are for.
+func versionOf(spec steps.ServerSpec) string {
+	spec.OwnImages = images
+	return spec.EngineVersion()
+}
+
 // Kind describes server "vllm" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{
-		Block: "server", Name: Name,
+		Block: "server", Name: Name, Images: images, Program: []string{"vllm"},
 		Doc:      "A vLLM server, started as `vllm serve MODEL` with args as its flags, or one that already answers at url.",
 		Schema:   steps.ServerSchema(),
 		Validate: validate,
@@ -18,7 +27,7 @@ func Kind() steps.Kind {
 func validate(o steps.Object) []steps.Problem {
 	found := steps.CheckServer(o)
 	found = append(found, engine.CheckModel(o, "vLLM")...)
-	version := engine.VersionOf(o)
+	version := engine.VersionOf(o, images)
 	found = append(found, engine.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)
 	found = append(found, engine.CheckSense(o)...)

@@ -111,7 +111,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 		return nil
 	}
 	image := Image{Name: spec.Image, Never: spec.Container != nil && spec.Container.Pull == steps.PullNever}
-	if !strings.HasPrefix(spec.Image, lang.LatePrefix) && !slices.Contains(n.Images, image) {
+	if !lang.IsLate(spec.Image) && !slices.Contains(n.Images, image) {
 		n.Images = append(n.Images, image)
 	}
 	return requests(spec)
@@ -127,7 +127,7 @@ func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
 }
 
 func (n *Needs) program(name string) {
-	if name != "" && !strings.HasPrefix(name, lang.LatePrefix) && !slices.Contains(n.Programs, name) {
+	if name != "" && !lang.IsLate(name) && !slices.Contains(n.Programs, name) {
 		n.Programs = append(n.Programs, name)
 	}
 }

@@ -61,7 +61,7 @@ func processRequest(spec steps.ServerSpec) []Request {
 	if spec.GPUs > 0 {
 		return []Request{{Count: spec.GPUs}}
 	}
-	if spec.Engine != "vllm" && spec.Engine != "sglang" {
+	if spec.OwnProgram == nil {
 		return nil
 	}
 	return []Request{{Count: steps.AllGPUs, Maybe: true}}

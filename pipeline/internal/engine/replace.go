@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -129,7 +128,7 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 // are numbered above all that a plan can have, so that more of the plan's own can still be
 // added to the session.
 func lastRepeat(p *plan.Plan, done []Launched) int {
-	last := max(len(p.Repeats), lang.MaxRepeats)
+	last := max(len(p.Repeats), plan.MaxRepeats)
 	for _, l := range done {
 		last = max(last, l.Repeat)
 	}

@@ -11,8 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// LatePrefix begins the text that stands for a value which waits for a step.
-const LatePrefix = "(known after "
+// latePrefix begins the text that stands for a value which waits for a step.
+const latePrefix = "(known after "
+
+// IsLate reports whether a text of a server stands for a value that waits for a step.
+func IsLate(text string) bool { return strings.HasPrefix(text, latePrefix) }
 
 // spec turns an evaluated server block into what an engine gets. It is the one place
 // that knows the arguments of servers by name. What waits for the run is shown as
@@ -25,7 +28,7 @@ func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpe
 		return o.Text(name)
 	}
 	return steps.ServerSpec{
-		Addr: addr, Engine: kind.Name, Version: o.Text("version"),
+		Addr: addr, Engine: kind.Name, OwnProgram: kind.Program, OwnImages: kind.Images, Version: o.Text("version"),
 		Image: text("image"), Executable: e.words(o, "executable"), URL: strings.TrimRight(text("url"), "/"),
 		Model: text("model"), ServedName: text("served_name"), GPUs: o.Int("gpus"),
 		Args: e.args(o), Env: e.environment(o),
@@ -43,7 +46,7 @@ func (e *evaluator) knownAfter(o object, name string) string {
 			exprs = append(exprs, src.Expr)
 		}
 	}
-	return LatePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
+	return latePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
 }
 
 // container is the container block. What is wrong in it, the kind's check has said.

@@ -280,7 +280,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
 		s := b.cfg.Servers[i]
 		t := Target{
-			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
+			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Attached: s.Spec.URL != "", Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
 			Images: images(s.Spec.Image), GPUs: gpusOf(s),
 		}
 		if b.opt.Argv == nil || s.Spec.URL != "" {

@@ -229,10 +229,9 @@ func (p *Plan) share(g Gate) float64 {
 	return rest
 }
 
-// Attached reports whether a target is a server that answers already: the pipeline does not
-// launch it.
+// Attached reports whether a target answers already.
 func (p *Plan) Attached(addr string) bool {
-	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && strings.Contains(t.Source, "://") })
+	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && t.Attached })
 }
 
 // ModelOf is the model of a target, "" if it is unknown.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -101,7 +102,7 @@ func isSymbol(word string) bool {
 // deploymentTarget is a deployment as a target. Its settings are a hash of all that it is
 // launched from.
 func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
-	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
+	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec), Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
@@ -114,18 +115,21 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 	return t
 }
 
+// attached reports whether all servers of a deployment answer already.
+func attached(spec steps.DeploymentSpec) bool {
+	return !slices.ContainsFunc(spec.Members, func(m steps.Member) bool { return m.Spec.URL == "" })
+}
+
 // deploymentSource says in a few words what a deployment is made of. One whose servers
 // all answer already is told by their addresses, as a single server is.
 func deploymentSource(spec steps.DeploymentSpec) string {
-	var names, urls []string
+	var names []string
 	for _, m := range spec.Members {
-		names = append(names, m.Name)
-		if m.Spec.URL != "" {
-			urls = append(urls, m.Spec.URL)
+		if attached(spec) {
+			names = append(names, m.Spec.URL)
+		} else {
+			names = append(names, m.Name)
 		}
-	}
-	if len(urls) == len(names) {
-		names = urls
 	}
 	parts := []string{strings.Join(names, " + ")}
 	if t := spec.Transfer; t != nil {

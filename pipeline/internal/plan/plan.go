@@ -8,6 +8,7 @@ package plan
 import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -73,8 +74,10 @@ type Target struct {
 	Engine string `json:"engine"`
 	Model  string `json:"model,omitempty"`
 	// Source is the image, the executable or the url.
-	Source string   `json:"source"`
-	Argv   []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
+	Source string `json:"source"`
+	// Attached targets answer already: the pipeline does not launch them.
+	Attached bool     `json:"attached,omitempty"`
+	Argv     []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
 	// Settings is a hash of the environment, the container and the like.
 	Settings string `json:"settings,omitempty"`
 	// Images of its containers, each once; none where all runs as processes.
@@ -219,3 +222,6 @@ type Estimate struct {
 	// Basis says where the figure comes from.
 	Basis string `json:"basis"`
 }
+
+// MaxRepeats is the most repeats that a plan has.
+const MaxRepeats = lang.MaxRepeats

@@ -115,7 +115,7 @@ func (r Resolver) runnable(s *lang.Server) error {
 func dependsOnSteps(spec steps.ServerSpec) bool {
 	late := func(v any) bool {
 		text, ok := v.(string)
-		return ok && strings.HasPrefix(text, lang.LatePrefix)
+		return ok && lang.IsLate(text)
 	}
 	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
 }

@@ -24,7 +24,7 @@ const addr = "server.vllm.sut"
 // resolverOf resolves a plan of one server. No daemon answers at its host.
 func resolverOf(t *testing.T, spec steps.ServerSpec, simulated string, allow docker.Allow) Resolver {
 	t.Helper()
-	spec.Addr, spec.Engine = addr, vllm.Name
+	spec.Addr, spec.Engine, spec.OwnProgram, spec.OwnImages = addr, vllm.Name, vllm.Kind().Program, vllm.Kind().Images
 	r := Resolver{
 		Config:  &lang.Config{Servers: []*lang.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
 		Plan:    &plan.Plan{Simulated: simulated, Targets: []plan.Target{{Addr: addr}}},

@@ -35,16 +35,8 @@ func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
 
 // plain is a spec with the engine's own program in place of an image or a path.
 func plain(spec steps.ServerSpec) steps.ServerSpec {
-	spec.Image, spec.Executable, spec.Dir = "", program(spec.Engine), ""
+	spec.Image, spec.Executable, spec.Dir = "", spec.OwnProgram, ""
 	return spec
-}
-
-// program is the argv prefix that an engine has in its own images.
-func program(engine string) []string {
-	if engine == "sglang" {
-		return []string{"python3", "-m", "sglang.launch_server"}
-	}
-	return []string{"vllm"}
 }
 
 // ownContainer is a container of this program beside the servers, nil where it is none.

@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ func replaceable(s *lang.Server) error {
 	switch {
 	case s.Spec.URL != "":
 		return errors.New("it answers already at its url, and a simulated run replaces every server and loads no real one: give it an image or executable in place of url, leave its cells out with --only, or run it without --simulate")
-	case s.Kind.Name == "openai":
-		return errors.New("a server of kind \"openai\" cannot be simulated: nothing says which engine it is; use vllm or sglang, or leave its cells out with --only")
+	case s.Kind.Program == nil:
+		return fmt.Errorf("a server of kind %q cannot be simulated: nothing says which engine it is; use vllm or sglang, or leave its cells out with --only", s.Kind.Name)
 	}
 	return nil
 }

@@ -63,22 +63,10 @@ func (t *Table) All(yield func(name string, def Def) bool) {
 	}
 }
 
-// Engines whose flags are known.
-func Engines() []string { return slices.Clone(index().engines) }
-
-// Versions of an engine whose flags are known, oldest first.
-func Versions(engine string) []string {
-	var out []string
-	for _, t := range index().tables[engine] {
-		out = append(out, t.Version)
-	}
-	return out
-}
-
 // Nearest is the newest known table that is not newer than version, or the oldest one.
 // An empty version means the newest. ok is false for an engine without lists.
 func Nearest(engine, version string) (table *Table, ok bool) {
-	tables := index().tables[engine]
+	tables := index()[engine]
 	if len(tables) == 0 {
 		return nil, false
 	}
@@ -104,7 +92,7 @@ type Known struct {
 // For returns what is known of a version. A version that is not stated, that is newer
 // than the newest list or older than the oldest may have flags that no list has.
 func For(engine, version string) Known {
-	tables := index().tables[engine]
+	tables := index()[engine]
 	switch {
 	case len(tables) == 0:
 		return Known{}
@@ -137,7 +125,7 @@ func (k Known) Lookup(name string) []Def {
 // Having lists the known versions of an engine that have a flag.
 func Having(engine, name string) []string {
 	var out []string
-	for _, t := range index().tables[engine] {
+	for _, t := range index()[engine] {
 		if _, ok := t.Lookup(name); ok {
 			out = append(out, t.Version)
 		}
@@ -145,10 +133,8 @@ func Having(engine, name string) []string {
 	return out
 }
 
-type lists struct {
-	engines []string
-	tables  map[string][]*Table // oldest first
-}
+// lists are the tables of each engine, oldest first.
+type lists map[string][]*Table
 
 // index reads the lists once. They are part of the program, and a test reads them all: a
 // fault in one is a fault of the program.
@@ -157,7 +143,7 @@ var index = sync.OnceValue(func() lists {
 	if err != nil {
 		panic(err)
 	}
-	out := lists{tables: map[string][]*Table{}}
+	out := lists{}
 	for _, e := range entries {
 		base, _ := strings.CutSuffix(e.Name(), ".txt")
 		engine, version, _ := strings.Cut(base, "-")
@@ -169,12 +155,9 @@ var index = sync.OnceValue(func() lists {
 		if err != nil {
 			panic(fmt.Sprintf("%s: %v", e.Name(), err))
 		}
-		if len(out.tables[engine]) == 0 {
-			out.engines = append(out.engines, engine)
-		}
-		out.tables[engine] = append(out.tables[engine], table)
+		out[engine] = append(out[engine], table)
 	}
-	for _, tables := range out.tables {
+	for _, tables := range out {
 		slices.SortFunc(tables, func(a, b *Table) int { return Compare(a.Version, b.Version) })
 	}
 	return out
