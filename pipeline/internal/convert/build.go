@@ -157,7 +157,7 @@ func (r *Run) count() {
 		c.Sent = c.Succeeded + c.Failed
 		return
 	}
-	if _, reported := r.seen["succeeded"]; !reported || r.counted {
+	if _, reported := r.seen["succeeded"]; !reported || r.countedPrompts {
 		return // what is not reported has not failed
 	}
 	n, err := parseCount(r.Params["num_prompts"])

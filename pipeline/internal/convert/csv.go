@@ -172,37 +172,29 @@ func unescapeCSV(s string) string {
 	return s
 }
 
-// counted is what a result reports of what was done, under the names that exports give it.
+// counted is what a result reports of what was done, under the names that exports give it. The
+// value is nil where its source did not report it: a zero would be a figure.
 type counted struct {
 	vllm, csv, own string
 	value          any
 }
 
-// reported lists what a result reports. What its source did not say is not there: a zero would be a
-// figure.
-func (r *Run) reported() []counted {
+func (r *Run) counted() []counted {
 	c := r.Counts
-	all := []struct {
-		counted
-		reported bool
-	}{
-		{counted{"completed", "successful_requests", "succeeded", c.Succeeded}, c.Succeeded > 0 || c.FailedKnown},
-		{counted{"failed", "failed_requests", "failed", c.Failed}, c.FailedKnown},
-		{counted{"total_input_tokens", "total_input_tokens", "input_tokens", c.InputTokens}, c.InputTokens > 0},
-		{counted{"total_output_tokens", "total_generated_tokens", "output_tokens", c.OutputTokens}, c.OutputTokens > 0},
-		{counted{"duration", "benchmark_duration_s", "duration_s", json.Number(number(r.Duration))}, r.Duration > 0},
-	}
-	var out []counted
-	for _, x := range all {
-		if x.reported {
-			out = append(out, x.counted)
+	when := func(reported bool, value any) any {
+		if !reported {
+			return nil
 		}
+		return value
 	}
-	return out
+	return []counted{
+		{"completed", "successful_requests", "succeeded", when(c.Succeeded > 0 || c.FailedKnown, c.Succeeded)},
+		{"failed", "failed_requests", "failed", when(c.FailedKnown, c.Failed)},
+		{"total_input_tokens", "total_input_tokens", "input_tokens", when(c.InputTokens > 0, c.InputTokens)},
+		{"total_output_tokens", "total_generated_tokens", "output_tokens", when(c.OutputTokens > 0, c.OutputTokens)},
+		{"duration", "benchmark_duration_s", "duration_s", when(r.Duration > 0, json.Number(number(r.Duration)))},
+	}
 }
-
-// csvCounts are the columns of the counts in our CSV.
-var csvCounts = []string{"successful_requests", "failed_requests", "total_input_tokens", "total_generated_tokens", "benchmark_duration_s"}
 
 // WriteCSV writes runs as a table, one a row: where each was found, its parameters (columns
 // that begin with arg_), its counts and its metrics by id, in stored units. Read reads it
@@ -223,13 +215,25 @@ func WriteCSV(w io.Writer, runs []Run) error {
 	for _, key := range keys {
 		header = append(header, "arg_"+key)
 	}
-	header = slices.Concat(header, csvCounts, metrics)
-	return writeRows(w, header, func(row func([]string)) error {
-		for i := range runs {
-			row(csvRow(&runs[i], keys, metrics))
+	for _, c := range (&Run{}).counted() {
+		header = append(header, c.csv)
+	}
+	out := csv.NewWriter(w)
+	write := func(cells []string) {
+		for i, c := range cells {
+			cells[i] = escapeCSV(c)
 		}
-		return nil
-	})
+		_ = out.Write(cells) // errors of a csv.Writer stay until Error is asked
+	}
+	write(append(header, metrics...))
+	for i := range runs {
+		write(csvRow(&runs[i], keys, metrics))
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write csv: %w", err)
+	}
+	return nil
 }
 
 func csvRow(r *Run, keys, metrics []string) []string {
@@ -237,12 +241,12 @@ func csvRow(r *Run, keys, metrics []string) []string {
 	for _, key := range keys {
 		row = append(row, r.Params[key])
 	}
-	reported := map[string]string{}
-	for _, c := range r.reported() {
-		reported[c.csv] = fmt.Sprint(c.value)
-	}
-	for _, column := range csvCounts {
-		row = append(row, reported[column])
+	for _, c := range r.counted() {
+		cell := ""
+		if c.value != nil {
+			cell = fmt.Sprint(c.value)
+		}
+		row = append(row, cell)
 	}
 	for _, id := range metrics {
 		cell := ""
@@ -274,28 +278,8 @@ func inRegistryOrder(ids map[string]bool) []string {
 	return append(out, rest...)
 }
 
-// writeRows writes CSV. Text that a spreadsheet would compute gets an apostrophe before it.
-func writeRows(w io.Writer, header []string, rows func(row func([]string)) error) error {
-	out := csv.NewWriter(w)
-	write := func(cells []string) {
-		for i, c := range cells {
-			cells[i] = escapeCSV(c)
-		}
-		_ = out.Write(cells) // errors of a csv.Writer stay until Error is asked
-	}
-	write(slices.Clone(header))
-	if err := rows(write); err != nil {
-		return err
-	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("write csv: %w", err)
-	}
-	return nil
-}
-
-// escapeCSV also replaces control characters, which would reach the terminal of who looks
-// at the file.
+// escapeCSV puts an apostrophe before text that a spreadsheet would compute, and replaces control
+// characters, which would reach the terminal of whoever prints the file.
 func escapeCSV(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {

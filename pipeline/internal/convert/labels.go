@@ -48,7 +48,7 @@ func (r *Run) checkLabels(b *openBlock) {
 		delete(r.Params, key)
 		if v, ok := measured[key]; ok {
 			r.setParam(key, strconv.FormatFloat(v, 'f', -1, 64))
-			r.counted = r.counted || key == "num_prompts"
+			r.countedPrompts = r.countedPrompts || key == "num_prompts"
 		}
 	}
 }

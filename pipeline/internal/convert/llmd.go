@@ -243,8 +243,10 @@ func ownFigures(r *Run) map[string]any {
 	if len(r.Definitions) > 0 {
 		own["definitions"] = r.Definitions
 	}
-	for _, c := range r.reported() {
-		own[c.own] = c.value
+	for _, c := range r.counted() {
+		if c.value != nil {
+			own[c.own] = c.value
+		}
 	}
 	if r.Counts.Sent > 0 {
 		own["sent"] = r.Counts.Sent

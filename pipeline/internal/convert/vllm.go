@@ -210,8 +210,10 @@ func vllmAggregates(r *Run) map[string]any {
 			m[key] = json.Number(v)
 		}
 	}
-	for _, c := range r.reported() {
-		m[c.vllm] = c.value
+	for _, c := range r.counted() {
+		if c.value != nil {
+			m[c.vllm] = c.value
+		}
 	}
 	for id, v := range r.Metrics {
 		if key, ok := vllmKeys[id]; ok {
