@@ -77,7 +77,7 @@ func TestEqualBlocksSeldomDiffer(t *testing.T) {
 		}
 	}
 	if differing > 14 { // 4 are due, and more than 14 come by chance with 1e-4
-		t.Errorf("%d of %d files are differing that equal blocks differ", differing, files)
+		t.Errorf("%d of %d files show a difference of equal blocks", differing, files)
 	}
 }
 

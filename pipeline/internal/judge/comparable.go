@@ -16,26 +16,32 @@ type cellPair struct {
 	base, head *result.Cell
 }
 
-// incomparable is set when the runs of two cells must not be set against each other: the
-// sides of a repeat, or the repeats of a side, did other work, were measured by another load
-// generator or ran elsewhere, and the file does not declare that they differ in it.
-func (c *collector) incomparable(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) exclusion {
-	at := cellPair{g.Addr, base, head}
-	if d, known := c.compared[at]; known {
-		return d
-	}
-	sides, unknown := compareSides(base, head, c.declared(g, cmp))
-	d := earliest(sides, compareRepeats("base", base), compareRepeats("head", head))
-	c.compared[at], c.unknown[at] = d, unknown
-	return d
+// likeness is how alike two cells are.
+type likeness struct {
+	exclusion        // where they must not be compared
+	unknown   string // what is known of one side only
 }
 
-// unknowns are the warnings of a comparison for what is not known of how alike the sides are.
-func (c *collector) unknowns(g plan.Gate, base, head *result.Cell) []string {
-	if unknown := c.unknown[cellPair{g.Addr, base, head}]; unknown != "" {
-		return []string{"only one side has a known " + unknown + ": whether the other's is the same is unknown"}
+// likeness compares the runs of two cells. They must not be set against each other where the
+// sides of a repeat, or the repeats of a side, did other work, were measured by another load
+// generator or ran elsewhere, and the file does not declare that they differ in it.
+func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) likeness {
+	at := cellPair{g.Addr, base, head}
+	l, known := c.compared[at]
+	if !known {
+		sides, unknown := compareSides(base, head, c.declared(g, cmp))
+		l = likeness{earliest(sides, compareRepeats("base", base), compareRepeats("head", head)), unknown}
+		c.compared[at] = l
 	}
-	return nil
+	return l
+}
+
+// warnings of a comparison for what is not known of how alike the sides are.
+func (l likeness) warnings() []string {
+	if l.unknown == "" {
+		return nil
+	}
+	return []string{"only one side has a known " + l.unknown + ": whether the other's is the same is unknown"}
 }
 
 // declared is what the file lets the sides of a comparison differ in: the axis, what the

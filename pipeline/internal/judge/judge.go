@@ -95,8 +95,7 @@ type collector struct {
 	opt            Options
 	cells          map[string]*result.Cell // by benchmark and hash
 	baselines      map[string]*result.Document
-	compared       map[cellPair]exclusion // what keeps two cells from being compared
-	unknown        map[cellPair]string
+	compared       map[cellPair]likeness
 	invalidSuccess map[position]string // comparisons of success rates that are invalid
 	shortages      map[position]string // why fewer pairs than there should be allow no pass
 
@@ -112,8 +111,8 @@ func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
 	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
 	return &collector{
-		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[cellPair]exclusion{},
-		unknown: map[cellPair]string{}, invalidSuccess: map[position]string{}, shortages: map[position]string{},
+		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[cellPair]likeness{},
+		invalidSuccess: map[position]string{}, shortages: map[position]string{},
 		family: gates.Family{Alpha: p.Alpha, PassAlpha: p.PassAlpha(), Moderate: true, Seed: seed(p)},
 	}
 }

@@ -36,7 +36,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
-		d.Warnings = c.unknowns(g, base, head)
+		d.Warnings = c.likeness(g, cmp, base, head).warnings()
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
 		c.shortages[at] = c.shortage(g, m, base, head)
@@ -50,7 +50,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	d.Kind = result.KindSuccess
 	at := c.add(gate, d)
 	c.success = append(c.success, at)
-	if why := c.incomparable(g, cmp, base, head).reason; why != "" {
+	if why := c.likeness(g, cmp, base, head).reason; why != "" {
 		c.invalidSuccess[at] = why
 	}
 	c.shortages[at] = c.withoutPartner(g, base, head)
@@ -70,7 +70,7 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.incomparable(g, cmp, base, head), c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)})
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}
