@@ -8,10 +8,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestNobodyHidesARedCheck: jobs and steps of one run that report under one name, without a
+// TestARedCheckIsNotHidden: jobs and steps of one run that report under one name, without a
 // matrix that tells them apart, have a check run and a status each, in whatever order they
 // begin and end; a later attempt takes the names of the earlier one again.
-func TestNobodyHidesARedCheck(t *testing.T) {
+func TestARedCheckIsNotHidden(t *testing.T) {
 	for name, legs := range map[string][2]github.Leg{
 		"one job": {leg(t, "gate", ""), leg(t, "gate", "")}, "two jobs": {leg(t, "a", ""), leg(t, "b", "")}, "no job": {},
 	} {

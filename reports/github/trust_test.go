@@ -60,8 +60,8 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 	}
 }
 
-// TestKeyOfAStranger: a stranger's result cannot choose which comment it takes over.
-func TestKeyOfAStranger(t *testing.T) {
+// TestKeyOfAnUntrustedResult: a stranger's result cannot choose which comment it takes over.
+func TestKeyOfAnUntrustedResult(t *testing.T) {
 	s := githubtest.New()
 	defer s.Close()
 	s.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: "stranger/r", HeadBranch: "fix"})

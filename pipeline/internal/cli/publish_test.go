@@ -11,9 +11,9 @@ import (
 	"github.com/servegate/pipeline/reports/github/githubtest"
 )
 
-// TestStartIsToldLater: a GitHub that has a fault when the run begins is told while the run
+// TestStartIsPostedLater: a GitHub that has a fault when the run begins is told while the run
 // measures, and a run that ends before does not wait for that.
-func TestStartIsToldLater(t *testing.T) {
+func TestStartIsPostedLater(t *testing.T) {
 	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
 	for name, tt := range map[string]struct {
 		fault githubtest.Fault
