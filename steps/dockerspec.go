@@ -110,7 +110,7 @@ func (h DockerHost) addressProblem() string {
 	return ""
 }
 
-// Elsewhere says whether the daemon is on another machine than this.
+// Elsewhere reports whether the daemon is on another machine than this.
 func (h DockerHost) Elsewhere() bool {
 	return h.Reached() != "" && !strings.HasPrefix(h.URL, "unix:")
 }

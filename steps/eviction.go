@@ -6,7 +6,7 @@ import "context"
 // cancelled. That is not its fault and says nothing about it.
 type Evictable interface {
 	// Evicted returns an *EvictionError if the server has lost its place, nil if it has it
-	// still or nobody knows.
+	// still or it is not known.
 	Evicted(ctx context.Context) error
 }
 

@@ -32,8 +32,8 @@ type Kind struct {
 	Doc    string
 	Schema Schema
 	// Program is what a server's own images run, the words before its arguments. It is nil
-	// where nothing says which engine answers: such a server is not simulated, and nobody
-	// knows that it takes GPUs.
+	// where nothing says which engine answers: such a server is not simulated, and is not
+	// assumed to use GPUs.
 	Program []string
 	// Images are the names of a server's own images, without registry and tag, as patterns of
 	// [path.Match]: their tags are versions of the engine.

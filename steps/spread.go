@@ -23,7 +23,7 @@ type NodePlace struct {
 	Port   Port
 }
 
-// Spread says whether the server has a process on each of several nodes.
+// Spread reports whether the server has a process on each of several nodes.
 func (s ServerSpec) Spread() bool { return s.Nodes > 1 && s.URL == "" }
 
 // checkSpread finds GPUs that cannot be the same number on each node.

@@ -23,7 +23,7 @@ const (
 	// not stop the poller from seeing that the process has died.
 	lookTimeout = 10 * time.Second
 	// slowTimeout bounds what the server has to gather first: vLLM runs programs to learn
-	// about its surroundings, and goes on with it when nobody waits any longer.
+	// about its surroundings, and goes on with it after the client has given up.
 	slowTimeout = time.Minute
 	// canaryTimeout bounds the first completion, which may compile kernels.
 	canaryTimeout = 2 * time.Minute

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// generatesNothing says whether an answer to a completion is that of a server of an
+// generatesNothing reports whether an answer to a completion is that of a server of an
 // embedding model: it has no such path or, as vLLM before 0.11, refuses the model.
 func generatesNothing(a Answer) bool {
 	switch a.Status {

@@ -59,7 +59,7 @@ func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (sta
 	return steps.StateReady, true, nil
 }
 
-// connectionState tells a port where nobody listens from one that accepts connections
+// connectionState distinguishes a port without a listener from one that accepts connections
 // without answering as it should.
 func connectionState(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {

@@ -10,7 +10,7 @@ import (
 
 var _ steps.Spreader = sglang{}
 
-// flagNodes is how SGLang is told over how many nodes it is spread.
+// flagNodes is the flag for the number of nodes that a server is spread over.
 const flagNodes = "--nnodes"
 
 // byPlace are the arguments that each node gets by its place.

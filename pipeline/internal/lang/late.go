@@ -67,7 +67,7 @@ func (e *evaluator) lateSources(expr hcl.Expression) []lateSource {
 }
 
 // knownEnough reports whether a value holds nothing that is unknown, apart from the
-// parts of references that nobody has asked for: a server is known before its url is.
+// parts of references that nothing uses: a server is known before its url is.
 func (e *evaluator) knownEnough(v cty.Value) bool {
 	v, _ = v.Unmark()
 	switch {

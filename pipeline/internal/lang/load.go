@@ -60,7 +60,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	rep.report(diags...)
 	prog := parse(src, opt, rep)
 	e := newEvaluator(prog, map[string]cty.Value{}, rep)
-	// A file for another version is told so, and nothing else.
+	// For a file that needs another version this is the only problem reported.
 	if d := newEvaluator(prog, nil, rep).checkVersion(opt.Version); d != nil {
 		return cfg, hcl.Diagnostics{d}
 	}
@@ -124,7 +124,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 }
 
 // evaluateNames evaluates all that can be referred to by value, used or not: a mistake
-// is told even where nothing depends on it.
+// is reported even where nothing depends on it.
 func (e *evaluator) evaluateNames() {
 	for _, addr := range slices.Sorted(maps.Keys(e.prog.locals)) {
 		e.value(addr, e.prog.locals[addr].NameRange)

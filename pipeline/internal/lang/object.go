@@ -83,7 +83,7 @@ func (e *evaluator) argument(layers []layer, a steps.Attr) (cty.Value, bool) {
 	return out, ok
 }
 
-// mergedByKey says whether a block adds to its parent's value of an argument, instead of
+// mergedByKey reports whether a block adds to its parent's value of an argument, instead of
 // replacing it.
 func mergedByKey(name string) bool { return name == "args" || name == "env" }
 

@@ -25,7 +25,7 @@ func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
 }
 
-// maxProblems are shown. Nobody reads more, and a generated file can have very many.
+// maxProblems are shown. A generated file can have very many, and more are of no use.
 const maxProblems = 500
 
 // reporter collects diagnostics. The same problem at the same place is kept once: an

@@ -168,7 +168,7 @@ func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hc
 		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", bm.Addr, n, whyRequests(m), m.MinRequests, smallerStat(m, n)))
 }
 
-// ofTokens says whether a group of metrics needs answers that are made of tokens.
+// ofTokens reports whether a group of metrics needs answers that are made of tokens.
 func ofTokens(group string) bool {
 	switch group {
 	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput", "steady_output_throughput", "steady_window":

@@ -144,7 +144,7 @@ func references() []RefDoc {
 		"local":      {"local.NAME", "Value of a named expression."},
 		"each":       {"each.key, each.value", "Element of for_each, in a block that has it."},
 		"matrix":     {"matrix.AXIS", "Value of an axis in the cell: in the benchmark, and in where and assert of its gates."},
-		"driver":     {"driver.NAME", "What a load generator is told when it is run, in the driver block of a benchmark."},
+		"driver":     {"driver.NAME", "A value that a load generator is given when it is run, in the driver block of a benchmark."},
 		"self":       {"self.GROUP.STAT, self.errors, self.requests, self.server.NAME", "What was measured, in assert; the servers of the deployment, in a deployment."},
 		"server":     {"server.KIND.NAME, server.KIND.NAME[KEY]", "A server, with id, name, key, kind, model and url. The url exists once it has started."},
 		"step":       {"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."},

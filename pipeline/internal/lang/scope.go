@@ -183,7 +183,7 @@ func absentReason(root string) string {
 	case "matrix":
 		return "matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot use it."
 	case "driver":
-		return "driver exists only in the driver block of a benchmark, where it holds what the load generator is told."
+		return "driver exists only in the driver block of a benchmark, where it holds what the load generator is given."
 	}
 	return "self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."
 }

@@ -74,7 +74,7 @@ func (c cell) checkContext(target string, w steps.Workload) {
 	}
 }
 
-// warnOfUnusedAxes tells of axes that nothing refers to: their cells are measured again
+// warnOfUnusedAxes reports axes that nothing refers to: their cells are measured again
 // and again under other names. The axis of a paired baseline is judged by what the sides
 // differ in.
 func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
@@ -205,7 +205,7 @@ func (e *evaluator) checkDecides(v cty.Value, condition hcl.Expression) {
 // twice as wide as that of five.
 const leastRepeats = 4
 
-// adviseRepeats warns of sessions that find only changes that nobody overlooks.
+// adviseRepeats warns of sessions that find only changes that are too large to be overlooked.
 func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind != PairedBaseline || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return

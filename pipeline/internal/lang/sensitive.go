@@ -62,7 +62,7 @@ func secretTexts(v cty.Value, within bool, into map[string]bool) {
 	}
 }
 
-// namedSecrets collects what is a secret by its name or form, though nobody marked it: a
+// namedSecrets collects what is a secret by its name or form, though it was not marked: a
 // key that is written into env, the password of an address.
 func namedSecrets(name string, v cty.Value, into map[string]bool) {
 	v, _ = v.Unmark()

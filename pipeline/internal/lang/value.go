@@ -127,7 +127,7 @@ func checkName(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
 	return problem(codeValue, at, fmt.Sprintf("%s must be one of %s", a.Name, a.Enum), detail)
 }
 
-// checkLate says whether an argument may be unknown now: if it is a late one, and all
+// checkLate reports whether an argument may be unknown now: if it is a late one, and all
 // that it waits for are outputs of steps.
 func (s *scope) checkLate(expr hcl.Expression, a steps.Attr) *hcl.Diagnostic {
 	sources := s.eval.lateSources(expr)

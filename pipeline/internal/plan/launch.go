@@ -121,7 +121,7 @@ func attached(spec steps.DeploymentSpec) bool {
 }
 
 // deploymentSource says in a few words what a deployment is made of. One whose servers
-// all answer already is told by their addresses, as a single server is.
+// all answer already is described by their addresses, as a single server is.
 func deploymentSource(spec steps.DeploymentSpec) string {
 	var names []string
 	for _, m := range spec.Members {

@@ -12,6 +12,12 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
+// jsonSyntax describes files in the JSON syntax.
+const jsonSyntax = "A file whose name ends in `.pipeline.json` or `.hcl.json` is in the JSON syntax of HCL, as is an object on standard input. Labels are keys: " +
+	"`{\"server\": {\"vllm\": {\"base\": {\"model\": \"m\"}}}}`. Strings are templates, so an expression is written `\"${server.vllm.base}\"`; " +
+	"`extends`, `depends_on` and the type of a variable are written without `${…}`. Several blocks of one name are a list, and a property `//` is a comment. " +
+	"Editors complete and check such files by [pipeline.schema.json](../pipeline.schema.json), which `pipeline schema --json-schema` prints: name it in a property `$schema`."
+
 // Blocks writes every block with its arguments and nested blocks, and the forms of references.
 func Blocks(w io.Writer, doc lang.SchemaDoc) error {
 	var p page
@@ -21,7 +27,7 @@ func Blocks(w io.Writer, doc lang.SchemaDoc) error {
 	for _, b := range doc.Blocks {
 		p.line("* " + link(title(nil, b)))
 	}
-	p.line("* " + link("References"))
+	p.line("* "+link("References"), "* "+link("JSON"))
 	for _, b := range doc.Blocks {
 		p.line("")
 		p.block(nil, b)
@@ -30,6 +36,7 @@ func Blocks(w io.Writer, doc lang.SchemaDoc) error {
 	for _, r := range doc.References {
 		p.row(code(r.Form), r.Doc)
 	}
+	p.line("", "## JSON", "", jsonSyntax)
 	return p.write(w)
 }
 

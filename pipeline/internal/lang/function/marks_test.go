@@ -114,7 +114,7 @@ func TestMarksAreKept(t *testing.T) {
 	}
 }
 
-// leaks says whether secret can be read from an unmarked part of v.
+// leaks reports whether secret can be read from an unmarked part of v.
 func leaks(v cty.Value, secret string) bool {
 	found := false
 	needle := strings.ToLower(secret)

@@ -33,7 +33,7 @@ type frame struct {
 	// directives that are open (%{ if }, %{ for }), the most that ever were, and the
 	// number of parts, of a template.
 	directives, mostDirectives, parts int
-	// lines says whether a newline ends an expression.
+	// lines reports whether a newline ends an expression.
 	lines bool
 }
 
