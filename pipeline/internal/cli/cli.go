@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/protect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports"
@@ -178,7 +179,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), places: allPlaces(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -226,6 +227,8 @@ type app struct {
 	servers []server
 	// datasets are the kinds of datasets.
 	datasets dataset.Kinds
+	// places that processes run in, in the order in which they are asked.
+	places []place.Kind
 	// tests of significance that gates can name.
 	tests gates.Tests
 	// tools whose results are read.

@@ -57,8 +57,8 @@ func (a *app) engines() map[string]steps.Engine {
 	return out
 }
 
-// places are the kinds of places that processes run in, in the order in which they are asked.
-func places() []place.Kind {
+// allPlaces are the kinds of places that processes run in, in the order in which they are asked.
+func allPlaces() []place.Kind {
 	return []place.Kind{virtual.Kind(), slurmjob.Kind(), dockerhost.Kind(), local.Kind()}
 }
 

@@ -52,7 +52,7 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		return err
 	}
 	if !diags.HasErrors() {
-		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(places(), a.engines(), "", 1)})
+		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(a.places, a.engines(), "", 1)})
 		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines())...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
