@@ -43,7 +43,7 @@ func retest(r verdictRow) (pairTest, bool) {
 
 // pairedT reports gates that are decided by pairs of one session.
 func pairedT(g *result.Gate) bool {
-	return (g.BaselineKind == "paired" || g.BaselineKind == "") && (g.Test == "" || g.Test == gates.PairedTTest.Name)
+	return (g.BaselineKind == result.BaselinePaired || g.BaselineKind == "") && (g.Test == "" || g.Test == gates.PairedTTest.Name)
 }
 
 // worseBy is d of a pair: ln(head) − ln(base), or head − base on other scales, with the
