@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 )
 
@@ -117,8 +118,8 @@ func TestNightly(t *testing.T) {
 		wants(t, string(text), "1 of 2 series regressed", "2 days, 2 sessions")
 	}
 	text, err := os.ReadFile(filepath.Join(j.dir, "report", "history.json"))
-	var doc reports.History
-	if err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Trends) != 2 || doc.Schema != reports.HistorySchema {
+	var doc series.History
+	if err != nil || json.Unmarshal(text, &doc) != nil || len(doc.Trends) != 2 || doc.Schema != series.Schema {
 		t.Errorf("history.json: %v, %+v", err, doc)
 	}
 

@@ -6,13 +6,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/servegate/pipeline/reports/humanize"
-
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // sum is one line of a decision's arithmetic.

@@ -4,9 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 

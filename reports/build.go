@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -59,7 +57,7 @@ func (v *view) overloaded() []model.Line {
 				}
 			}
 			if n > 0 {
-				name := cmp.Or(valuesText(c.Values), shortAddr(b.Addr))
+				name := cmp.Or(valuesText(c.Values), model.ShortAddr(b.Addr))
 				notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
 					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
 			}

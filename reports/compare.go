@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/text"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/text"
 )
 
 // Side is a result in a comparison.
@@ -59,11 +58,11 @@ func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 }
 
 func compareMarkdown(w io.Writer, sides []Side, o Options) error {
-	return writeMarkdown(w, BuildComparison(sides, o), o)
+	return markdown.Write(w, BuildComparison(sides, o), o)
 }
 
 func compareText(w io.Writer, sides []Side, o Options) error {
-	return text.Write(w, BuildComparison(sides, o), o.text())
+	return text.Write(w, BuildComparison(sides, o), o)
 }
 
 // BuildComparison lays the comparison of documents out, see Compare.
@@ -322,7 +321,7 @@ func comparisonTable(v *view, rows []comparedRow, sides []Side) model.Table {
 	}
 	t.Columns = append(t.Columns, model.Column{Title: "n", Align: model.Right})
 	for _, r := range rows {
-		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), shortAddr(r.benchmark)), r, sides, spreads))
+		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), model.ShortAddr(r.benchmark)), r, sides, spreads))
 	}
 	return t
 }

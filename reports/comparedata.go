@@ -6,9 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -3,9 +3,8 @@ package reports
 import (
 	"fmt"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -197,7 +195,7 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []model.Line {
 func (v *view) cellName(r verdictRow) model.Line {
 	name := v.valuesName(r.d.Values)
 	if len(v.doc.Benchmarks) > 1 || name == "" {
-		name = strings.TrimSpace(shortAddr(r.gate.Benchmark) + " " + name)
+		name = strings.TrimSpace(model.ShortAddr(r.gate.Benchmark) + " " + name)
 	}
 	line := model.Code(name)
 	if v.severalSides && r.d.Head != "" {
@@ -230,20 +228,11 @@ func (v *view) chosen(values []result.AxisValue) []result.AxisValue {
 	return out
 }
 
-// shortAddr is an address without the name of its block: "prefill" of benchmark.prefill.
-func shortAddr(addr string) string {
-	_, name, ok := strings.Cut(addr, ".")
-	if !ok {
-		return addr
-	}
-	return name
-}
-
 // metricCell is the metric, with the gate where another one judges the same.
 func (v *view) metricCell(r verdictRow) model.Line {
 	l := metricName(r.d)
 	if v.judged[comparisonKey(r.d)] > 1 {
-		l = model.Join(" ", l, model.Code(shortAddr(r.gate.Addr)))
+		l = model.Join(" ", l, model.Code(model.ShortAddr(r.gate.Addr)))
 	}
 	return l
 }

@@ -1,11 +1,9 @@
 package reports
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/servegate/pipeline/reports/markdown"
-	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/text"
 )
@@ -14,31 +12,16 @@ import (
 // whole rows and sections until the text fits (see markdown.Render); it is an error if not
 // even heading and lead fit.
 func Markdown(w io.Writer, doc *result.Document, o Options) error {
-	return writeMarkdown(w, Build(doc, o), o)
+	return markdown.Write(w, Build(doc, o), o)
 }
 
 // MarkdownParts is Markdown in parts. The budget holds for all of them together.
 func MarkdownParts(doc *result.Document, o Options) (markdown.Parts, error) {
-	parts, err := markdown.RenderParts(Build(doc, o), o.markdown())
-	if err != nil {
-		return parts, fmt.Errorf("render markdown: %w", err)
-	}
-	return parts, nil
-}
-
-func writeMarkdown(w io.Writer, r *model.Report, o Options) error {
-	body, err := markdown.Render(r, o.markdown())
-	if err != nil {
-		return fmt.Errorf("render markdown: %w", err)
-	}
-	if _, err := io.WriteString(w, body); err != nil {
-		return fmt.Errorf("write markdown: %w", err)
-	}
-	return nil
+	return markdown.RenderParts(Build(doc, o), o)
 }
 
 // Text writes doc for a terminal: aligned columns that fit Options.Width (120), symbols
 // with words, colours only with Options.Color.
 func Text(w io.Writer, doc *result.Document, o Options) error {
-	return text.Write(w, Build(doc, o), o.text())
+	return text.Write(w, Build(doc, o), o)
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -31,7 +33,7 @@ type Format struct {
 
 	Document   func(io.Writer, *result.Document, Options) error
 	Comparison func(io.Writer, []Side, Options) error
-	History    func(io.Writer, *History, Options) error
+	History    func(io.Writer, *series.History, Options) error
 }
 
 // File is the name of the file with a document.
@@ -52,22 +54,22 @@ func AllFormats() Formats {
 		{
 			Name: "json", Extension: ".json", Base: "results", MediaType: "application/json", Escapes: "control characters",
 			Kept:     true,
-			Document: JSON, Comparison: compareJSON, History: HistoryJSON,
+			Document: JSON, Comparison: compareJSON, History: series.JSON,
 		},
 		{
 			Name: "markdown", Extension: ".md", MediaType: "text/markdown", Escapes: "markup, links, mentions, references to issues",
 			Kept: true, Warns: true,
-			Document: Markdown, Comparison: compareMarkdown, History: HistoryMarkdown,
+			Document: Markdown, Comparison: compareMarkdown, History: series.Markdown,
 		},
 		{
 			Name: "text", Extension: ".txt", MediaType: "text/plain", Escapes: "control sequences of a terminal, commands of a GitHub runner",
 			Kept: true, Warns: true,
-			Document: Text, Comparison: compareText, History: HistoryText,
+			Document: Text, Comparison: compareText, History: series.Text,
 		},
 		{
 			Name: "html", Extension: ".html", MediaType: "text/html", Escapes: "markup, scripts, anything from the network",
 			Kept: true, Warns: true,
-			Document: HTML, History: HistoryHTML,
+			Document: HTML, History: series.HTML,
 		},
 		{
 			Name: "junit", Extension: ".junit.xml", MediaType: "application/xml", Escapes: "markup, control characters",

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/servegate/pipeline/reports/result"
 )
 

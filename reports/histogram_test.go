@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/HdrHistogram/hdrhistogram-go"
-
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 

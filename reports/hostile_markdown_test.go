@@ -11,13 +11,12 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/servegate/pipeline/reports"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
-
-	"github.com/servegate/pipeline/reports"
 )
 
 // ownTags is the HTML that reports write themselves.

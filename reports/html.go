@@ -5,13 +5,8 @@ import (
 	"io"
 
 	"github.com/servegate/pipeline/reports/page"
-
 	"github.com/servegate/pipeline/reports/result"
 )
-
-// HTMLBudget is the size of a page unless Options.Budget says otherwise: some browsers
-// and viewers of artifacts are slow beyond it.
-const HTMLBudget = 5 << 20
 
 // HTML writes doc as one page that needs nothing else: no network, no fonts, and no
 // scripts to be read (a few lines of script open and close parts). Its content security
@@ -21,7 +16,7 @@ const HTMLBudget = 5 << 20
 //
 // Equal documents and options give equal pages.
 func HTML(w io.Writer, doc *result.Document, o Options) error {
-	return page.Write(w, cmp.Or(o.Budget, HTMLBudget), "gates", func(yield func(*page.Page) bool) {
+	return page.Write(w, cmp.Or(o.Budget, page.Budget), "gates", func(yield func(*page.Page) bool) {
 		for _, size := range sizes(o) {
 			if !yield(newPage(doc, o, size)) {
 				return

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"unicode"
 
-	"golang.org/x/net/html"
-
 	"github.com/servegate/pipeline/reports"
+	"golang.org/x/net/html"
 )
 
 // pageElements are those that a page is made of, pageAttributes what they may have.
@@ -139,7 +138,7 @@ func TestPagesAreClosed(t *testing.T) {
 	docs["hostile"] = withHistograms(t, docs["hostile"])
 	for name, doc := range docs {
 		t.Run(name, func(t *testing.T) {
-			f := inspect(t, page(t, doc, reports.Options{}))
+			f := inspect(t, pageOf(t, doc, reports.Options{}))
 			for _, element := range []string{"style", "script"} {
 				if len(f.bodies[element]) != 1 || f.count[element] != 1 {
 					t.Fatalf("%d <%s>", f.count[element], element)
@@ -164,7 +163,7 @@ func TestPagesAreClosed(t *testing.T) {
 
 // TestHostilePageShowsPayloads makes sure that the test above had something to find.
 func TestHostilePageShowsPayloads(t *testing.T) {
-	out := page(t, withHistograms(t, hostile()), reports.Options{})
+	out := pageOf(t, withHistograms(t, hostile()), reports.Options{})
 	for _, want := range []string{"&lt;img src=x onerror=alert(1)&gt;", "javascript:alert(1)", "&lt;/details&gt;"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in the page", want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -39,8 +40,8 @@ func large(tb testing.TB, pairs int) *result.Document {
 // TestLargePage holds the page of 500 pairs of cells to its size. That it takes less than
 // two seconds is for BenchmarkHTML to show.
 func TestLargePage(t *testing.T) {
-	out := page(t, large(t, 500), reports.Options{})
-	if len(out) > reports.HTMLBudget {
+	out := pageOf(t, large(t, 500), reports.Options{})
+	if len(out) > page.Budget {
 		t.Errorf("%d bytes", len(out))
 	}
 	f := inspect(t, out)
@@ -55,10 +56,10 @@ func TestLargePage(t *testing.T) {
 
 func TestPageFitsItsBudget(t *testing.T) {
 	doc := large(t, 8)
-	full := len(page(t, doc, reports.Options{}))
+	full := len(pageOf(t, doc, reports.Options{}))
 	last := full
 	for _, budget := range []int{full, full / 2, full / 4, 120_000} {
-		out := page(t, doc, reports.Options{Budget: budget})
+		out := pageOf(t, doc, reports.Options{Budget: budget})
 		if len(out) > budget || len(out) > last {
 			t.Errorf("%d bytes for a budget of %d", len(out), budget)
 		}
@@ -72,7 +73,7 @@ func TestPageFitsItsBudget(t *testing.T) {
 }
 
 func TestPageWithoutCharts(t *testing.T) {
-	out := page(t, withHistograms(t, regression()), reports.Options{Comparisons: -1, TableRows: 3})
+	out := pageOf(t, withHistograms(t, regression()), reports.Options{Comparisons: -1, TableRows: 3})
 	if strings.Contains(out, `class="pair"`) || strings.Contains(out, `id="details"`) {
 		t.Error("there are comparisons")
 	}
@@ -84,9 +85,9 @@ func TestPageWithoutCharts(t *testing.T) {
 
 func TestPageIsDeterministic(t *testing.T) {
 	doc := withHistograms(t, regression())
-	first := page(t, doc, reports.Options{})
+	first := pageOf(t, doc, reports.Options{})
 	for range 5 {
-		if page(t, doc, reports.Options{}) != first {
+		if pageOf(t, doc, reports.Options{}) != first {
 			t.Fatal("two pages of one document differ")
 		}
 	}

@@ -9,12 +9,11 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-func page(t *testing.T, doc *result.Document, o reports.Options) string {
+func pageOf(t *testing.T, doc *result.Document, o reports.Options) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := reports.HTML(&out, doc, o); err != nil {
@@ -76,20 +75,20 @@ func TestGoldenPages(t *testing.T) {
 	docs := fixtures()
 	docs["charts"] = withHistograms(t, docs["sides"])
 	for _, name := range []string{"charts", "head-dead", "no-gates"} {
-		golden(t, name+".page.txt", []byte(outline(t, page(t, reread(t, docs[name]), reports.Options{}))))
+		golden(t, name+".page.txt", []byte(outline(t, pageOf(t, reread(t, docs[name]), reports.Options{}))))
 	}
 }
 
 // One page is kept whole, but for the style and the script, which have files of their own.
 func TestGoldenHTML(t *testing.T) {
-	text := page(t, reread(t, fixtures()["infrastructure"]), reports.Options{})
+	text := pageOf(t, reread(t, fixtures()["infrastructure"]), reports.Options{})
 	golden(t, "infrastructure.html", regexp.MustCompile(`(?s)(<(style|script)>).*?(</)`).ReplaceAll([]byte(text), []byte("$1…$3")))
 }
 
 // TestRepeatsInOrder: what was measured again is stored at the end and drawn in its place.
 func TestRepeatsInOrder(t *testing.T) {
 	doc := regression()
-	want := page(t, doc, reports.Options{})
+	want := pageOf(t, doc, reports.Options{})
 	for i := range doc.Gates {
 		for j := range doc.Gates[i].Decisions {
 			slices.Reverse(doc.Gates[i].Decisions[j].Pairs)
@@ -98,7 +97,7 @@ func TestRepeatsInOrder(t *testing.T) {
 	for i := range doc.Benchmarks[0].Cells {
 		slices.Reverse(doc.Benchmarks[0].Cells[i].Runs)
 	}
-	if diff := cmp.Diff(want, page(t, doc, reports.Options{})); diff != "" {
+	if diff := cmp.Diff(want, pageOf(t, doc, reports.Options{})); diff != "" {
 		t.Errorf("the order of pairs and runs changes the page (-want +got):\n%s", diff)
 	}
 }

@@ -7,12 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )

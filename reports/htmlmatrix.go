@@ -7,12 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -101,7 +98,7 @@ func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 func (h heatMatrix) place(g *result.Gate, d *result.Decision) (row, col string) {
 	row = h.v.valuesName(d.Values)
 	if row == "" {
-		row = shortAddr(g.Benchmark)
+		row = model.ShortAddr(g.Benchmark)
 	}
 	return row, strings.Join([]string{d.Metric, string(d.Kind), d.Base, d.Head}, "\x00")
 }

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -18,7 +15,7 @@ func newPage(doc *result.Document, o Options, size pageSize) *page.Page {
 	b := &pageBuilder{v: newView(doc, o), size: size}
 	b.comparisons, b.withoutCharts = b.choose()
 	r := b.v.report()
-	out := page.New(r, o.full())
+	out := page.New(r, o.Source())
 	out.Sections = b.sections(r)
 	return out
 }

@@ -6,12 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -59,7 +56,7 @@ func (v *view) comparisons() []*comparison {
 func (v *view) loneCells() []*comparison {
 	var out []*comparison
 	for _, at := range allCells(v.doc) {
-		name := cmp.Or(v.valuesName(at.cell.Values), at.cell.Target, shortAddr(at.benchmark.Addr))
+		name := cmp.Or(v.valuesName(at.cell.Values), at.cell.Target, model.ShortAddr(at.benchmark.Addr))
 		out = append(out, &comparison{
 			anchor: fmt.Sprintf("c%d", len(out)+1), name: model.Code(name), head: at.cell, headName: cmp.Or(at.cell.Target, "runs"),
 		})

@@ -6,10 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/page"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )

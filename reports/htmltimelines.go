@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/page"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -160,7 +159,7 @@ func wholeTick(x float64) string {
 // lastName is what tells addresses apart: their end.
 func lastName(addr string) string {
 	const most = 14
-	runes := []rune(page.Clean(shortAddr(addr), 0))
+	runes := []rune(page.Clean(model.ShortAddr(addr), 0))
 	if len(runes) <= most {
 		return string(runes)
 	}

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/text"
-
-	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/text"
 )
 
 // The elements of the JUnit format, as Jenkins and GitLab read it.

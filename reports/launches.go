@@ -4,10 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
-
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 

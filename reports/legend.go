@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 

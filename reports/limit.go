@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/reports/result"
 )
 

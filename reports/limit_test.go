@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -127,7 +125,7 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 	}
 	for i := range b.Cells {
 		c := &b.Cells[i]
-		row := model.Row{Cells: []model.Line{model.Code(cmp.Or(v.valuesName(c.Values), c.Target, shortAddr(b.Addr))), model.Plain(runsText(c))}}
+		row := model.Row{Cells: []model.Line{model.Code(cmp.Or(v.valuesName(c.Values), c.Target, model.ShortAddr(b.Addr))), model.Plain(runsText(c))}}
 		for _, id := range ids {
 			text := humanize.None
 			if x, ok := c.Summary[id]; ok {
@@ -166,7 +164,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table
 	}
 	for _, key := range keys {
 		for _, id := range ids {
-			t.Rows = append(t.Rows, pivotRow(cmp.Or(key, shortAddr(b.Addr)), describe(id), values, groups[key]))
+			t.Rows = append(t.Rows, pivotRow(cmp.Or(key, model.ShortAddr(b.Addr)), describe(id), values, groups[key]))
 		}
 	}
 	return t

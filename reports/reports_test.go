@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -159,14 +160,14 @@ func TestSummary(t *testing.T) {
 	if n := bytes.Count(data, []byte("### ✅")); n != 2 {
 		t.Errorf("%d reports, want both appended", n)
 	}
-	big := bytes.Repeat([]byte("x"), reports.SummaryBudget-3000)
+	big := bytes.Repeat([]byte("x"), markdown.SummaryBudget-3000)
 	if err := os.WriteFile(path, big, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := reports.Summary(path, passing(), reports.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Size() > reports.SummaryBudget {
+	if info, err := os.Stat(path); err != nil || info.Size() > markdown.SummaryBudget {
 		t.Errorf("%v, %v: over budget", info.Size(), err)
 	}
 	if err := os.WriteFile(path, append(big, big...), 0o644); err != nil {

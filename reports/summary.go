@@ -7,23 +7,20 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// SummaryBudget is the size that a step summary is held to. GitHub drops one beyond
-// 1 MiB altogether, it does not cut it.
-const SummaryBudget = 900 << 10
-
 // Summary appends doc as markdown to the file at path, the step summary of a GitHub job
 // (the value of GITHUB_STEP_SUMMARY, which the caller reads). What the file holds already
-// counts against SummaryBudget; a smaller Options.Budget is kept. The text passes through
+// counts against markdown.SummaryBudget; a smaller Options.Budget is kept. The text passes through
 // mask, which hides secrets; nil hides nothing.
 func Summary(path string, doc *result.Document, o Options, mask func([]byte) []byte) (err error) {
-	budget := SummaryBudget
+	budget := markdown.SummaryBudget
 	info, err := os.Stat(path)
 	switch {
 	case err == nil:
-		budget -= int(min(info.Size(), SummaryBudget))
+		budget -= int(min(info.Size(), markdown.SummaryBudget))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("step summary: %w", err)
 	}

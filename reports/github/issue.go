@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/reports"
 )
 
 // maxSeries bounds the series of one issue. Where more are slower, an issue of the next night
@@ -68,14 +69,14 @@ func (o *ownedIssue) has(key string) bool {
 // Sync brings the issues of the repository in line with a history. Whatever becomes of
 // replies there is one issue for a series at most, and one comment for a state: before
 // something is written a second time, GitHub is asked what is there.
-func (k *Tracker) Sync(ctx context.Context, h *reports.History) Tracked {
+func (k *Tracker) Sync(ctx context.Context, h *series.History) Tracked {
 	k.out = Tracked{}
 	ctx = withBudget(ctx, issuesBudget)
 	if err := k.list(ctx); err != nil {
 		k.warn("the issues were not looked at", err)
 		return k.out
 	}
-	trends := k.sorted(h)
+	all := k.sorted(h)
 	attempt := func(what string, err error) (goOn bool) {
 		if err != nil {
 			k.warn(what+" was not written", err)
@@ -85,21 +86,21 @@ func (k *Tracker) Sync(ctx context.Context, h *reports.History) Tracked {
 	for _, is := range slices.Clone(k.own) {
 		done, err := k.closeTwin(ctx, is)
 		if err == nil && !done {
-			err = k.update(ctx, h, trends, is)
+			err = k.update(ctx, h, all, is)
 		}
 		if !attempt(fmt.Sprintf("issue %d", is.Number), err) {
 			return k.out
 		}
 	}
-	if fresh := k.fresh(trends); len(fresh) > 0 {
+	if fresh := k.fresh(all); len(fresh) > 0 {
 		attempt("the issue on "+groupTitle(fresh), k.open(ctx, h, fresh))
 	}
 	return k.out
 }
 
 // sorted are the series of a history, the worst first, without those whose key is none.
-func (k *Tracker) sorted(h *reports.History) []*reports.Trend {
-	var out []*reports.Trend
+func (k *Tracker) sorted(h *series.History) []*series.Trend {
+	var out []*series.Trend
 	for i := range h.Trends {
 		t := &h.Trends[i]
 		if !seriesKey.MatchString(t.Key) {
@@ -108,14 +109,14 @@ func (k *Tracker) sorted(h *reports.History) []*reports.Trend {
 		}
 		out = append(out, t)
 	}
-	slices.SortStableFunc(out, func(a, b *reports.Trend) int { return cmp.Compare(b.Excess(), a.Excess()) })
+	slices.SortStableFunc(out, func(a, b *series.Trend) int { return cmp.Compare(b.Excess(), a.Excess()) })
 	return out
 }
 
 // fresh are the series that regressed and that no issue is on.
-func (k *Tracker) fresh(trends []*reports.Trend) []*reports.Trend {
-	var out []*reports.Trend
-	for _, t := range trends {
+func (k *Tracker) fresh(all []*series.Trend) []*series.Trend {
+	var out []*series.Trend
+	for _, t := range all {
 		if stand, _ := wanted(t); stand == worse && k.on(t.Key) == nil {
 			out = append(out, t)
 		}
@@ -173,7 +174,7 @@ func (k *Tracker) list(ctx context.Context) error {
 
 // open creates one issue for all series that are newly worse. Where no answer comes, the
 // issues are listed again.
-func (k *Tracker) open(ctx context.Context, h *reports.History, fresh []*reports.Trend) error {
+func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.Trend) error {
 	var markers []issueMarker
 	for _, t := range fresh {
 		_, m := wanted(t)
@@ -254,12 +255,12 @@ func (k *Tracker) closeTwin(ctx context.Context, is *ownedIssue) (bool, error) {
 // item is news of one series.
 type item struct {
 	headline string
-	t        *reports.Trend
+	t        *series.Trend
 }
 
 // update brings an issue in line with its series: it says what is new of each, and is open
 // as long as one of them is worse.
-func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*reports.Trend, is *ownedIssue) error {
+func (k *Tracker) update(ctx context.Context, h *series.History, all []*series.Trend, is *ownedIssue) error {
 	next := *is
 	next.series = slices.Clone(is.series)
 	var news []item
@@ -268,7 +269,7 @@ func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*repo
 		if k.on(next.series[i].key) != is {
 			continue // an older issue is about it
 		}
-		one, resolved := k.compare(trends, is.Open, &next.series[i], is.Number)
+		one, resolved := k.compare(all, is.Open, &next.series[i], is.Number)
 		if one != nil {
 			news = append(news, *one)
 			reopen = reopen || !is.Open
@@ -284,17 +285,17 @@ func (k *Tracker) update(ctx context.Context, h *reports.History, trends []*repo
 	if !next.Open {
 		next.Reason = "completed"
 	}
-	return k.rewrite(ctx, h, trends, is, &next, news)
+	return k.rewrite(ctx, h, all, is, &next, news)
 }
 
 // compare compares one series with what its issue says, and updates that. It returns what is
 // new, and whether the series is as good as before.
-func (k *Tracker) compare(trends []*reports.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
-	i := slices.IndexFunc(trends, func(t *reports.Trend) bool { return t.Key == m.key })
+func (k *Tracker) compare(all []*series.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
+	i := slices.IndexFunc(all, func(t *series.Trend) bool { return t.Key == m.key })
 	if i < 0 {
 		return nil, false // not measured any more: nothing can be said
 	}
-	t := trends[i]
+	t := all[i]
 	stand, now := wanted(t)
 	switch {
 	case stand == worse && m.state == now.state:
@@ -305,7 +306,7 @@ func (k *Tracker) compare(trends []*reports.Trend, open bool, m *issueMarker, nu
 	case !open:
 		return nil, true
 	case stand == unknown:
-		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", number, k.Mask.of(reports.TrendPlain(t))))
+		k.out.Notes = append(k.out.Notes, fmt.Sprintf("issue %d stays as it is: %s", number, k.Mask.of(series.PlainNews(t))))
 		return nil, false
 	case m.state == now.state:
 		return nil, true
@@ -321,9 +322,9 @@ func (k *Tracker) compare(trends []*reports.Trend, open bool, m *issueMarker, nu
 }
 
 // rewrite comments on what is new and lets the issue say it.
-func (k *Tracker) rewrite(ctx context.Context, h *reports.History, trends []*reports.Trend, was, is *ownedIssue, news []item) error {
-	var about []*reports.Trend
-	for _, t := range trends {
+func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.Trend, was, is *ownedIssue, news []item) error {
+	var about []*series.Trend
+	for _, t := range all {
 		if is.has(t.Key) {
 			about = append(about, t)
 		}
@@ -363,16 +364,16 @@ func (k *Tracker) rewrite(ctx context.Context, h *reports.History, trends []*rep
 }
 
 // accepted reports that the level on a machine was accepted.
-func accepted(t *reports.Trend, machine string) bool {
-	return slices.ContainsFunc(t.Parts, func(p reports.TrendPart) bool {
+func accepted(t *series.Trend, machine string) bool {
+	return slices.ContainsFunc(t.Parts, func(p series.Part) bool {
 		return digest(p.Machine) == machine && p.Accepted != nil && p.Regressions == 0
 	})
 }
 
 // asBefore reports that each of the last two sessions on the machine of the regression is
 // within the margin of what was before it.
-func asBefore(t *reports.Trend, m issueMarker) bool {
-	i := slices.IndexFunc(t.Parts, func(p reports.TrendPart) bool { return digest(p.Machine) == m.machine })
+func asBefore(t *series.Trend, m issueMarker) bool {
+	i := slices.IndexFunc(t.Parts, func(p series.Part) bool { return digest(p.Machine) == m.machine })
 	if i < 0 {
 		return false
 	}

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 )
@@ -23,20 +24,20 @@ const aKey = "00000000000000aa"
 
 // nights is a history of one series with a level for each night and 1 % of noise.
 // Accepted is the night that was accepted, −1 for none.
-func nights(t *testing.T, accepted int, levels ...float64) *reports.History {
+func nights(t *testing.T, accepted int, levels ...float64) *series.History {
 	t.Helper()
-	return &reports.History{Schema: reports.HistorySchema, Branch: "main", Sessions: len(levels), Trends: []reports.Trend{aSeries(t, aKey, "rate=8", accepted, levels...)}}
+	return &series.History{Schema: series.Schema, Branch: "main", Sessions: len(levels), Trends: []series.Trend{aSeries(t, aKey, "rate=8", accepted, levels...)}}
 }
 
-func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) reports.Trend {
+func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) series.Trend {
 	t.Helper()
 	m, _ := metric.Lookup("ttft.p99")
 	rng := rand.New(rand.NewPCG(3, 4))
-	p := reports.TrendPart{Machine: "1× NVIDIA H100"}
+	p := series.Part{Machine: "1× NVIDIA H100"}
 	values := make([]float64, len(levels))
 	for i, l := range levels {
 		values[i] = l * math.Exp(0.01*rng.NormFloat64())
-		p.Points = append(p.Points, reports.TrendPoint{
+		p.Points = append(p.Points, series.Point{
 			Run: fmt.Sprintf("run-%03d", i), Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, i), Commit: fmt.Sprintf("%040x", i), Value: values[i],
 		})
 	}
@@ -48,16 +49,16 @@ func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) r
 		t.Fatal(err)
 	}
 	for _, c := range found.ChangePoints {
-		p.Changes = append(p.Changes, reports.TrendChange{
+		p.Changes = append(p.Changes, series.Change{
 			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: accepted >= 0 && c.Index <= p.Start,
 		})
 	}
 	if accepted >= 0 {
-		p.Accepted = &reports.Acceptance{ID: fmt.Sprintf("word-%d", accepted), Index: accepted, Reason: "larger KV blocks", Author: "alice"}
+		p.Accepted = &series.Acceptance{ID: fmt.Sprintf("word-%d", accepted), Index: accepted, Reason: "larger KV blocks", Author: "alice"}
 	}
-	return reports.Trend{
+	return series.Trend{
 		Key: key, Benchmark: "benchmark.chat", Cell: "c1", Label: label, Metric: m.ID, MetricLabel: m.Label, Unit: string(m.Unit),
-		Direction: string(m.Direction), Scale: string(m.Scale), Margin: 0.05, Parts: []reports.TrendPart{p},
+		Direction: string(m.Direction), Scale: string(m.Scale), Margin: 0.05, Parts: []series.Part{p},
 	}
 }
 
@@ -72,7 +73,7 @@ func tracker(t *testing.T, s *githubtest.Server) *github.Tracker {
 	return &github.Tracker{API: api, Clock: newClock(), Server: "https://github.com", RunURL: "https://github.com/o/r/actions/runs/8123", Labels: []string{"performance"}}
 }
 
-func sync1(t *testing.T, s *githubtest.Server, h *reports.History) github.Tracked {
+func sync1(t *testing.T, s *githubtest.Server, h *series.History) github.Tracked {
 	t.Helper()
 	got := tracker(t, s).Sync(t.Context(), h)
 	if len(got.Warnings) > 0 {
@@ -132,7 +133,7 @@ func TestIssueLife(t *testing.T) {
 	}
 }
 
-func regressed(t *testing.T) *reports.History {
+func regressed(t *testing.T) *series.History {
 	t.Helper()
 	return nights(t, -1, slices.Concat(times(0.4, 20), times(0.5, 5))...)
 }
@@ -340,9 +341,9 @@ func TestIssueDryRun(t *testing.T) {
 }
 
 // many is a history in which so many series have the same course.
-func many(t *testing.T, n int, levels ...float64) *reports.History {
+func many(t *testing.T, n int, levels ...float64) *series.History {
 	t.Helper()
-	h := &reports.History{Schema: reports.HistorySchema}
+	h := &series.History{Schema: series.Schema}
 	for i := range n {
 		values := slices.Clone(levels)
 		for j := range values {

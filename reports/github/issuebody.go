@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 )
@@ -13,12 +15,12 @@ import (
 const maxIssueTitle = 200
 
 // issueTitle names the series, and no figures: it stays as it is.
-func issueTitle(t *reports.Trend) string { return escape.Text(reports.TrendTitle(t), maxIssueTitle) }
+func issueTitle(t *series.Trend) string { return escape.Text(series.Title(t), maxIssueTitle) }
 
 // groupTitle names the worst of several series.
-func groupTitle(series []*reports.Trend) string {
-	title := issueTitle(series[0])
-	if n := len(series) - 1; n > 0 {
+func groupTitle(all []*series.Trend) string {
+	title := issueTitle(all[0])
+	if n := len(all) - 1; n > 0 {
 		title += fmt.Sprintf(" and %d more", n)
 	}
 	return title
@@ -29,23 +31,23 @@ const maxDetailed = 5
 
 // issueBody is the text of an issue on some series, the worst first. Everything in it that is
 // not ours has been escaped.
-func (k *Tracker) issueBody(markers []issueMarker, h *reports.History, series []*reports.Trend) (string, error) {
+func (k *Tracker) issueBody(markers []issueMarker, h *series.History, all []*series.Trend) (string, error) {
 	start, end := "", k.footer()
 	for _, m := range markers {
 		start += m.String() + "\n"
 	}
 	var text bytes.Buffer
-	if len(series) > 1 {
-		fmt.Fprintf(&text, "%d series regressed in one night, the worst first:\n\n", len(series))
-		for _, t := range series {
-			fmt.Fprintf(&text, "- %s: %s\n", escape.Inline(reports.TrendTitle(t)[len("Performance regression: "):], 200), reports.TrendNews(t))
+	if len(all) > 1 {
+		fmt.Fprintf(&text, "%d series regressed in one night, the worst first:\n\n", len(all))
+		for _, t := range all {
+			fmt.Fprintf(&text, "- %s: %s\n", escape.Inline(series.Title(t)[len("Performance regression: "):], 200), series.News(t))
 		}
 		text.WriteString("\n")
 	}
-	shown := series[:min(len(series), maxDetailed)]
+	shown := all[:min(len(all), maxDetailed)]
 	o := reports.Options{Budget: max((bodyBudget-len(start)-len(end)-text.Len())/len(shown), minSection), Full: "the report of the night"}
 	for _, t := range shown {
-		if err := reports.TrendMarkdown(&text, h, t, o); err != nil {
+		if err := series.TrendMarkdown(&text, h, t, o); err != nil {
 			return "", err
 		}
 	}
@@ -69,9 +71,9 @@ func (k *Tracker) news(state string, news []item) string {
 	for _, n := range news {
 		name := ""
 		if len(news) > 1 {
-			name = escape.Inline(reports.TrendTitle(n.t)[len("Performance regression: "):], 200) + ": "
+			name = escape.Inline(series.Title(n.t)[len("Performance regression: "):], 200) + ": "
 		}
-		fmt.Fprintf(&b, "**%s** %s%s\n", n.headline, k.Mask.of(name), k.Mask.of(reports.TrendNews(n.t)))
+		fmt.Fprintf(&b, "**%s** %s%s\n", n.headline, k.Mask.of(name), k.Mask.of(series.News(n.t)))
 		if len(news) > 1 {
 			b.WriteByte('\n')
 		}

@@ -7,8 +7,9 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/gates/trend"
-	"github.com/servegate/pipeline/reports"
 )
 
 // issueMarker is one of the first lines of an issue of ours: a series that it is about, the
@@ -81,7 +82,7 @@ const (
 // there is something new to say: with every regression that begins or ends and every
 // acceptance, and not with every night nor with the place of a change point, which the
 // next nights may still move.
-func wanted(t *reports.Trend) (standing, issueMarker) {
+func wanted(t *series.Trend) (standing, issueMarker) {
 	m := issueMarker{key: t.Key}
 	bad := t.Regressed()
 	if len(bad) > 0 {
@@ -105,7 +106,7 @@ func wanted(t *reports.Trend) (standing, issueMarker) {
 	return fine, m
 }
 
-func acceptanceID(p *reports.TrendPart) string {
+func acceptanceID(p *series.Part) string {
 	if p.Accepted == nil {
 		return ""
 	}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 )
 
 // maxFindings is the rows of a table that are kept before anything else of it must go.

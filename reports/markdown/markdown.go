@@ -3,24 +3,19 @@ package markdown
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 )
 
-// Options bound what is drawn.
-type Options struct {
-	// Budget is the size in bytes; 0 means no bound.
-	Budget int
-	// Full says where what was left out can be read.
-	Full string
-}
+// SummaryBudget is the size that a step summary is held to. GitHub drops one beyond
+// 1 MiB altogether, it does not cut it.
+const SummaryBudget = 900 << 10
 
 // Parts of a report, for those who put something between them. Each ends with a line
 // break unless it is empty.
@@ -38,12 +33,12 @@ type Parts struct {
 // and the load generator's notes, the passes, the rows of every table beyond 50, then ever
 // more rows, and in the end everything but heading, lead and what was left out. It is an
 // error if not even heading and lead fit. What is left out is left out of r.
-func Render(r *model.Report, o Options) (string, error) {
+func Render(r *model.Report, o model.Options) (string, error) {
 	text := render(r)
 	if o.Budget <= 0 {
 		return text, nil
 	}
-	for _, drop := range reductions(o.Full) {
+	for _, drop := range reductions(o.Source()) {
 		if len(text) <= o.Budget {
 			return text, nil
 		}
@@ -56,10 +51,22 @@ func Render(r *model.Report, o Options) (string, error) {
 	return text, nil
 }
 
+// Write writes what Render draws.
+func Write(w io.Writer, r *model.Report, o model.Options) error {
+	text, err := Render(r, o)
+	if err != nil {
+		return fmt.Errorf("render markdown: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write markdown: %w", err)
+	}
+	return nil
+}
+
 // RenderParts is Render in parts. The budget holds for all of them together.
-func RenderParts(r *model.Report, o Options) (Parts, error) {
+func RenderParts(r *model.Report, o model.Options) (Parts, error) {
 	if _, err := Render(r, o); err != nil {
-		return Parts{}, err
+		return Parts{}, fmt.Errorf("render markdown: %w", err)
 	}
 	p := Parts{Heading: heading(r), Lead: lead(r), Rest: rest(r)}
 	if len(r.Banner) > 0 {

@@ -165,3 +165,12 @@ func (l Line) Draw(escape func(s Style, text string) string) string {
 	}
 	return b.String()
 }
+
+// ShortAddr is an address without the name of its block: "prefill" of benchmark.prefill.
+func ShortAddr(addr string) string {
+	_, name, ok := strings.Cut(addr, ".")
+	if !ok {
+		return addr
+	}
+	return name
+}

@@ -4,11 +4,9 @@ import (
 	"html/template"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 )
 
 // The page's model: a report with every text cleaned and bounded. The template escapes

@@ -58,6 +58,10 @@ func New(r *model.Report, full string, styles ...string) *Page {
 	}
 }
 
+// Budget is the size of a page unless its options say otherwise: some browsers and viewers
+// of artifacts are slow beyond it.
+const Budget = 5 << 20
+
 // Write writes the first of some pages that fits the budget: they come from the longest to the
 // shortest. choose says what a reader can choose less of.
 func Write(w io.Writer, budget int, choose string, pages iter.Seq[*Page]) error {

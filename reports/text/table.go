@@ -3,9 +3,8 @@ package text
 import (
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/term"
 )
 
@@ -26,7 +25,7 @@ func (p *printer) table(t *model.Table) {
 	for i, c := range t.Columns {
 		header[i] = Line(model.Plain(c.Title), model.MaxCell)
 	}
-	widths := columnWidths(t, header, cells, p.o.width()-iconWidth(t))
+	widths := columnWidths(t, header, cells, width(p.o)-iconWidth(t))
 	p.row(t, "", "", header, widths)
 	for i, r := range t.Rows {
 		p.row(t, r.Icon.Symbol(), iconColors[r.Icon], cells[i], widths)

@@ -6,23 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/model"
-
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// Options choose how a report is drawn.
-type Options struct {
-	// Color allows ANSI colours; Width is the columns of the terminal, 120 if 0.
-	Color bool
-	Width int
-	// Brief leaves out the legend and the sections that markdown folds, except what was
-	// decided and measured.
-	Brief bool
-}
-
-func (o Options) width() int {
+func width(o model.Options) int {
 	if o.Width <= 0 {
 		return 120
 	}
@@ -31,7 +20,7 @@ func (o Options) width() int {
 
 // Write draws r for a terminal: aligned columns that fit the width, symbols with words. The
 // text may be printed into the log of a GitHub runner, so nothing in it is a command there.
-func Write(w io.Writer, r *model.Report, o Options) error {
+func Write(w io.Writer, r *model.Report, o model.Options) error {
 	p := &printer{o: o}
 	p.report(r)
 	if _, err := io.WriteString(w, escape.Commands(p.b.String())); err != nil {
@@ -42,7 +31,7 @@ func Write(w io.Writer, r *model.Report, o Options) error {
 
 // printer draws a report as text.
 type printer struct {
-	o Options
+	o model.Options
 	b strings.Builder
 }
 
@@ -128,7 +117,7 @@ func (p *printer) section(s *model.Section) {
 // paragraph wraps s at words; first stands before its first line, rest before others.
 func (p *printer) paragraph(first, s, rest string) {
 	prefix := first
-	for _, line := range term.Fold(s, p.o.width()-term.Width(rest)) {
+	for _, line := range term.Fold(s, width(p.o)-term.Width(rest)) {
 		p.b.WriteString(prefix + line + "\n")
 		prefix = rest
 	}

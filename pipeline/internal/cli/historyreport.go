@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
@@ -67,7 +69,7 @@ func (f trendFlags) query() (trends.Query, error) {
 }
 
 // trends reads the history and judges its series.
-func (a *app) trends(ctx context.Context, f trendFlags) (*reports.History, error) {
+func (a *app) trends(ctx context.Context, f trendFlags) (*series.History, error) {
 	q, err := f.query()
 	if err != nil {
 		return nil, exit(exitUsage, err)
@@ -118,7 +120,7 @@ func (a *app) historyReport() *cobra.Command {
 }
 
 // writeTrends writes whole files or none.
-func (a *app) writeTrends(doc *reports.History, dir string) error {
+func (a *app) writeTrends(doc *series.History, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
 	}

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/reports"
 )
 
 // Query chooses what of a history is reported.
@@ -43,12 +44,12 @@ const (
 
 // Of lays a history out. The series of one cell and metric on several machines are parts of
 // one.
-func Of(h *history.History, q Query) (*reports.History, error) {
+func Of(h *history.History, q Query) (*series.History, error) {
 	all, err := h.SeriesOf(q.Branch, q.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	out := &reports.History{Schema: reports.HistorySchema, Branch: q.Branch, Simulated: q.Simulated}
+	out := &series.History{Schema: series.Schema, Branch: q.Branch, Simulated: q.Simulated}
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
@@ -74,7 +75,7 @@ func Of(h *history.History, q Query) (*reports.History, error) {
 	for i := range out.Trends {
 		retire(&out.Trends[i], runs)
 	}
-	slices.SortFunc(out.Trends, func(a, b reports.Trend) int {
+	slices.SortFunc(out.Trends, func(a, b series.Trend) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
@@ -88,12 +89,12 @@ func trendKey(s history.Series) string {
 
 // addPart adds a series to the trend that it is a part of. A finding is corrected for how
 // many series are judged together.
-func addPart(out *reports.History, h *history.History, s history.Series, q Query, together int) error {
+func addPart(out *series.History, h *history.History, s history.Series, q Query, together int) error {
 	key := trendKey(s)
-	i := slices.IndexFunc(out.Trends, func(t reports.Trend) bool { return t.Key == key })
+	i := slices.IndexFunc(out.Trends, func(t series.Trend) bool { return t.Key == key })
 	if i < 0 {
 		i = len(out.Trends)
-		out.Trends = append(out.Trends, reports.Trend{
+		out.Trends = append(out.Trends, series.Trend{
 			Key: key, Benchmark: s.Benchmark, Cell: s.Cell, Label: s.Label, Model: s.Model, Simulated: s.Simulated, Metric: s.MetricID,
 			MetricLabel: s.Metric.Label, Unit: string(s.Metric.Unit), Direction: string(s.Metric.Direction), Scale: string(s.Metric.Scale),
 			Margin: q.Margin(s.MetricID),
@@ -105,16 +106,16 @@ func addPart(out *reports.History, h *history.History, s history.Series, q Query
 	}
 	t := &out.Trends[i]
 	t.Parts = append(t.Parts, part)
-	slices.SortStableFunc(t.Parts, func(a, b reports.TrendPart) int { return a.Points[0].Time.Compare(b.Points[0].Time) })
+	slices.SortStableFunc(t.Parts, func(a, b series.Part) int { return a.Points[0].Time.Compare(b.Points[0].Time) })
 	return nil
 }
 
-func newPart(h *history.History, s history.Series, q Query, together int) (reports.TrendPart, error) {
-	p := reports.TrendPart{Machine: s.Machine, Noise: s.Noise, Accepted: acceptance(h, s, q.Now)}
+func newPart(h *history.History, s history.Series, q Query, together int) (series.Part, error) {
+	p := series.Part{Machine: s.Machine, Noise: s.Noise, Accepted: acceptance(h, s, q.Now)}
 	values := make([]float64, len(s.Points))
 	for i, v := range s.Points {
 		values[i] = v.Value
-		p.Points = append(p.Points, reports.TrendPoint{Run: v.Run, Time: v.At.UTC(), Commit: v.Commit, Value: v.Value})
+		p.Points = append(p.Points, series.Point{Run: v.Run, Time: v.At.UTC(), Commit: v.Commit, Value: v.Value})
 	}
 	if s.Metric.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
@@ -129,7 +130,7 @@ func newPart(h *history.History, s history.Series, q Query, together int) (repor
 		return p, fmt.Errorf("%s: %w", s.Label, err)
 	}
 	for _, c := range s.Found.ChangePoints {
-		p.Changes = append(p.Changes, reports.TrendChange{
+		p.Changes = append(p.Changes, series.Change{
 			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
 		})
 	}
@@ -139,8 +140,8 @@ func newPart(h *history.History, s history.Series, q Query, together int) (repor
 // acceptance is the last annotation that makes a session of the series the level that counts from
 // then on. A session that is not in the series, of a pull request for example, stands for
 // the first one after it.
-func acceptance(h *history.History, s history.Series, now time.Time) *reports.Acceptance {
-	var last *reports.Acceptance
+func acceptance(h *history.History, s history.Series, now time.Time) *series.Acceptance {
+	var last *series.Acceptance
 	for _, r := range h.Acceptances(s.Cell, s.MetricID) {
 		if r.Annotation.Expired(now) {
 			continue
@@ -150,7 +151,7 @@ func acceptance(h *history.History, s history.Series, now time.Time) *reports.Ac
 			at = slices.IndexFunc(s.Points, func(v history.Value) bool { return !v.At.Before(r.Annotation.Measured) })
 		}
 		if at >= 0 && (last == nil || at >= last.Index) {
-			last = &reports.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Annotation.Reason, Author: r.Annotation.Author}
+			last = &series.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Annotation.Reason, Author: r.Annotation.Author}
 		}
 	}
 	return last
@@ -158,7 +159,7 @@ func acceptance(h *history.History, s history.Series, now time.Time) *reports.Ac
 
 // retire marks the parts that many later sessions have not measured: on machines that are
 // gone, or of benchmarks that are.
-func retire(t *reports.Trend, sessions map[string]time.Time) {
+func retire(t *series.Trend, sessions map[string]time.Time) {
 	for i := range t.Parts {
 		p := &t.Parts[i]
 		last, newest, later := p.Points[len(p.Points)-1].Time, time.Time{}, 0

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/reports"
 )
 
 var start = time.Date(2026, 8, 1, 3, 0, 0, 0, time.UTC)
@@ -26,7 +27,7 @@ func query(now time.Time) Query {
 }
 
 // of lays records out that nothing was stored of.
-func of(t *testing.T, q Query, records ...history.Record) *reports.History {
+func of(t *testing.T, q Query, records ...history.Record) *series.History {
 	t.Helper()
 	out, err := Of(&history.History{Records: records}, q)
 	if err != nil {

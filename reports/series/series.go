@@ -1,4 +1,6 @@
-package reports
+// Package series is how metrics developed over the sessions that were kept: as a document, a
+// report, a page with charts, and the texts of issues.
+package series
 
 import (
 	"cmp"
@@ -8,11 +10,13 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/text"
 )
 
-// HistorySchema is the version of the JSON that HistoryJSON writes.
-const HistorySchema = "pipeline/trends/1.0"
+// Schema is the version of the JSON that JSON writes.
+const Schema = "pipeline/trends/1.0"
 
 // History is how metrics developed over the sessions that were kept: real ones, or those
 // of the simulator, never both.
@@ -48,17 +52,17 @@ type Trend struct {
 	Margin float64 `json:"margin"`
 	// Parts are the sessions of one kind of machine each. Values of two machines are never
 	// set beside each other: a change of the machine is no change of the code.
-	Parts []TrendPart `json:"parts"`
+	Parts []Part `json:"parts"`
 }
 
-// TrendPart is a series on machines of one kind, oldest first.
-type TrendPart struct {
+// Part is a series on machines of one kind, oldest first.
+type Part struct {
 	Machine string `json:"machine"`
 	// Retired parts have not been measured for many sessions, because the machine or the
 	// benchmark is gone: nothing is decided by them.
-	Retired bool          `json:"retired,omitempty"`
-	Points  []TrendPoint  `json:"points"`
-	Changes []TrendChange `json:"changes,omitempty"`
+	Retired bool     `json:"retired,omitempty"`
+	Points  []Point  `json:"points"`
+	Changes []Change `json:"changes,omitempty"`
 	// Noise is the standard deviation of a session about its level: a ratio less one for
 	// times and rates.
 	Noise float64 `json:"noise"`
@@ -66,16 +70,16 @@ type TrendPart struct {
 	Accepted *Acceptance `json:"accepted,omitempty"`
 }
 
-// TrendPoint is the value of one session.
-type TrendPoint struct {
+// Point is the value of one session.
+type Point struct {
 	Run    string    `json:"run"`
 	Time   time.Time `json:"time"`
 	Commit string    `json:"commit,omitempty"`
 	Value  float64   `json:"value"`
 }
 
-// TrendChange is a change point: between the session before Index and the one at it.
-type TrendChange struct {
+// Change is a change point: between the session before Index and the one at it.
+type Change struct {
 	Index  int         `json:"index"`
 	State  trend.State `json:"state"`
 	Before float64     `json:"before"`
@@ -112,8 +116,8 @@ func (t *Trend) Condition() trend.Condition {
 }
 
 // Regressed are the parts that make a series regressed.
-func (t *Trend) Regressed() []*TrendPart {
-	var out []*TrendPart
+func (t *Trend) Regressed() []*Part {
+	var out []*Part
 	for i := range t.Parts {
 		if p := &t.Parts[i]; !p.Retired && p.Condition == trend.Regressed {
 			out = append(out, p)
@@ -124,7 +128,7 @@ func (t *Trend) Regressed() []*TrendPart {
 
 // DaysFailing counts the calendar days from the first session of a regression to the last
 // one, both included; 0 without a regression.
-func (p *TrendPart) DaysFailing() int {
+func (p *Part) DaysFailing() int {
 	if p.Condition != trend.Regressed || p.Since < 0 || p.Since >= len(p.Points) {
 		return 0
 	}
@@ -132,8 +136,8 @@ func (p *TrendPart) DaysFailing() int {
 	return 1 + int(day(p.Points[len(p.Points)-1].Time).Sub(day(p.Points[p.Since].Time))/(24*time.Hour))
 }
 
-// HistoryJSON writes h as JSON. It has no options.
-func HistoryJSON(w io.Writer, h *History, _ Options) error {
+// JSON writes h as JSON. It has no options.
+func JSON(w io.Writer, h *History, _ model.Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(h); err != nil {
@@ -142,15 +146,15 @@ func HistoryJSON(w io.Writer, h *History, _ Options) error {
 	return nil
 }
 
-// HistoryMarkdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
-// does, or within SummaryBudget if that is 0. Of the other options only Full has a meaning.
-func HistoryMarkdown(w io.Writer, h *History, o Options) error {
-	o.Budget = cmp.Or(o.Budget, SummaryBudget)
-	return writeMarkdown(w, newHistoryView(h).report(), o)
+// Markdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
+// does, or within markdown.SummaryBudget if that is 0. Of the other options only Full has a meaning.
+func Markdown(w io.Writer, h *History, o model.Options) error {
+	o.Budget = cmp.Or(o.Budget, markdown.SummaryBudget)
+	return markdown.Write(w, newHistoryView(h).report(), o)
 }
 
-// HistoryText writes h for a terminal. Of the options Color, Width and Brief have a
+// Text writes h for a terminal. Of the options Color, Width and Brief have a
 // meaning.
-func HistoryText(w io.Writer, h *History, o Options) error {
-	return text.Write(w, newHistoryView(h).report(), o.text())
+func Text(w io.Writer, h *History, o model.Options) error {
+	return text.Write(w, newHistoryView(h).report(), o)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/reports/series"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports"
@@ -18,8 +20,8 @@ import (
 var firstNight = time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC)
 
 // night is a session: its values of a level have 1 % of noise, the same in every test.
-func night(n int, level float64, rng *rand.Rand) reports.TrendPoint {
-	return reports.TrendPoint{
+func night(n int, level float64, rng *rand.Rand) series.Point {
+	return series.Point{
 		Run: fmt.Sprintf("20260801-%03d", n), Time: firstNight.AddDate(0, 0, n), Commit: fmt.Sprintf("%07x%033d", 0xabc000+n, n),
 		Value: level * math.Exp(0.01*rng.NormFloat64()),
 	}
@@ -27,14 +29,14 @@ func night(n int, level float64, rng *rand.Rand) reports.TrendPoint {
 
 // part judges the sessions from a night on, with one level each. Accepted is the index of
 // what was, −1 for nothing.
-func part(t *testing.T, id, machine string, from, accepted int, levels ...float64) reports.TrendPart {
+func part(t *testing.T, id, machine string, from, accepted int, levels ...float64) series.Part {
 	t.Helper()
 	m, ok := metric.Lookup(id)
 	if !ok {
 		t.Fatal(id)
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(len(levels))))
-	p := reports.TrendPart{Machine: machine}
+	p := series.Part{Machine: machine}
 	var values []float64
 	for i, l := range levels {
 		p.Points = append(p.Points, night(from+i, l, rng))
@@ -52,13 +54,13 @@ func part(t *testing.T, id, machine string, from, accepted int, levels ...float6
 	}
 	p.Noise = found.Noise
 	for _, c := range found.ChangePoints {
-		p.Changes = append(p.Changes, reports.TrendChange{
+		p.Changes = append(p.Changes, series.Change{
 			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P,
 			Accepted: accepted >= 0 && c.Index <= p.Start,
 		})
 	}
 	if accepted >= 0 {
-		p.Accepted = &reports.Acceptance{ID: "w1", Index: accepted, Time: p.Points[accepted].Time.Add(8 * time.Hour), Reason: "larger KV blocks", Author: "alice"}
+		p.Accepted = &series.Acceptance{ID: "w1", Index: accepted, Time: p.Points[accepted].Time.Add(8 * time.Hour), Reason: "larger KV blocks", Author: "alice"}
 	}
 	return p
 }
@@ -73,39 +75,39 @@ func levels(parts ...any) []float64 {
 	return out
 }
 
-func series(id, label string, parts ...reports.TrendPart) reports.Trend {
+func seriesOf(id, label string, parts ...series.Part) series.Trend {
 	m, _ := metric.Lookup(id)
-	return reports.Trend{
+	return series.Trend{
 		Key: fmt.Sprintf("%016x", len(id)*100+len(label)), Benchmark: "benchmark.chat", Cell: "c" + label, Label: label, Model: "meta-llama/Llama-3.1-8B",
 		Metric: id, MetricLabel: m.Label, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale), Margin: 0.05, Parts: parts,
 	}
 }
 
 // sixtyNights has one of each.
-func sixtyNights(t *testing.T) *reports.History {
+func sixtyNights(t *testing.T) *series.History {
 	t.Helper()
 	const h100, h200 = "1× NVIDIA H100 80GB HBM3", "1× NVIDIA H200"
-	moved := series("ttft.p50", "rate=4", part(t, "ttft.p50", h100, 0, -1, levels(0.05, 45)...), part(t, "ttft.p50", h200, 45, -1, levels(0.04, 15)...))
+	moved := seriesOf("ttft.p50", "rate=4", part(t, "ttft.p50", h100, 0, -1, levels(0.05, 45)...), part(t, "ttft.p50", h200, 45, -1, levels(0.04, 15)...))
 	moved.Parts[0].Retired = true
-	return &reports.History{
-		Schema: reports.HistorySchema, Branch: "main", Sessions: 60, First: firstNight, Last: firstNight.AddDate(0, 0, 59),
+	return &series.History{
+		Schema: series.Schema, Branch: "main", Sessions: 60, First: firstNight, Last: firstNight.AddDate(0, 0, 59),
 		Warnings: []string{"the record damaged.json is left out: its checksum does not fit its content: it was altered or damaged"},
-		Trends: []reports.Trend{
-			series("e2el.p50", "rate=4", part(t, "e2el.p50", h100, 0, 35, levels(1.6, 25, 1.85, 35)...)),
+		Trends: []series.Trend{
+			seriesOf("e2el.p50", "rate=4", part(t, "e2el.p50", h100, 0, 35, levels(1.6, 25, 1.85, 35)...)),
 			moved,
-			series("itl.p99", "rate=8", part(t, "itl.p99", h100, 0, -1, levels(0.021, 59, 0.035, 1)...)),
-			series("output_throughput.mean", "rate=8", part(t, "output_throughput.mean", h100, 0, -1, levels(2100.0, 20, 1500.0, 1, 2100.0, 14, 2400.0, 25)...)),
-			series("ttft.p99", "rate=8", part(t, "ttft.p99", h100, 0, -1, levels(0.4, 48, 0.45, 12)...)),
-			series("ttft.p99", "rate=16", part(t, "ttft.p99", h100, 56, -1, levels(0.9, 4)...)),
+			seriesOf("itl.p99", "rate=8", part(t, "itl.p99", h100, 0, -1, levels(0.021, 59, 0.035, 1)...)),
+			seriesOf("output_throughput.mean", "rate=8", part(t, "output_throughput.mean", h100, 0, -1, levels(2100.0, 20, 1500.0, 1, 2100.0, 14, 2400.0, 25)...)),
+			seriesOf("ttft.p99", "rate=8", part(t, "ttft.p99", h100, 0, -1, levels(0.4, 48, 0.45, 12)...)),
+			seriesOf("ttft.p99", "rate=16", part(t, "ttft.p99", h100, 56, -1, levels(0.9, 4)...)),
 		},
 	}
 }
 
 func TestGoldenHistory(t *testing.T) {
-	simulated := &reports.History{Schema: reports.HistorySchema, Simulated: true, Sessions: 8, First: firstNight, Last: firstNight.AddDate(0, 0, 7)}
-	simulated.Trends = []reports.Trend{series("ttft.p50", "rate=4", part(t, "ttft.p50", "Xeon", 0, -1, levels(0.05, 8)...))}
-	for name, h := range map[string]*reports.History{
-		"history": sixtyNights(t), "history-simulated": simulated, "history-empty": {Schema: reports.HistorySchema},
+	simulated := &series.History{Schema: series.Schema, Simulated: true, Sessions: 8, First: firstNight, Last: firstNight.AddDate(0, 0, 7)}
+	simulated.Trends = []series.Trend{seriesOf("ttft.p50", "rate=4", part(t, "ttft.p50", "Xeon", 0, -1, levels(0.05, 8)...))}
+	for name, h := range map[string]*series.History{
+		"history": sixtyNights(t), "history-simulated": simulated, "history-empty": {Schema: series.Schema},
 	} {
 		for _, f := range reports.AllFormats().OfHistories() {
 			if f.Name == "json" && name != "history-simulated" {
@@ -129,10 +131,10 @@ func TestHistoryPageIsClosed(t *testing.T) {
 	hostileOne := sixtyNights(t)
 	n := 0
 	poison(reflect.ValueOf(hostileOne).Elem(), &n)
-	for name, h := range map[string]*reports.History{"usual": sixtyNights(t), "hostile": hostileOne} {
+	for name, h := range map[string]*series.History{"usual": sixtyNights(t), "hostile": hostileOne} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := reports.HistoryHTML(&out, h, reports.Options{}); err != nil {
+			if err := series.HTML(&out, h, reports.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			f := inspect(t, out.String())
@@ -155,19 +157,19 @@ func TestHistoryWithinBudgets(t *testing.T) {
 		h.Trends = append(h.Trends, one)
 	}
 	var page, text bytes.Buffer
-	if err := reports.HistoryHTML(&page, h, reports.Options{Budget: 1 << 20}); err != nil || page.Len() > 1<<20 {
+	if err := series.HTML(&page, h, reports.Options{Budget: 1 << 20}); err != nil || page.Len() > 1<<20 {
 		t.Errorf("%d bytes, %v", page.Len(), err)
 	}
 	if f := inspect(t, page.String()); f.count["svg"] == 0 {
 		t.Error("no charts are left")
 	}
-	if err := reports.HistoryMarkdown(&text, h, reports.Options{Budget: 20_000}); err != nil || text.Len() > 20_000 {
+	if err := series.Markdown(&text, h, reports.Options{Budget: 20_000}); err != nil || text.Len() > 20_000 {
 		t.Errorf("%d bytes, %v", text.Len(), err)
 	}
 	if !strings.Contains(text.String(), "301 of 306 series regressed") || !strings.Contains(text.String(), "more row") {
 		t.Errorf("what was left out is not counted:\n%s", text.String())
 	}
-	if err := reports.HistoryHTML(&page, h, reports.Options{Budget: 1000}); err == nil {
+	if err := series.HTML(&page, h, reports.Options{Budget: 1000}); err == nil {
 		t.Error("a page of 1,000 bytes is impossible")
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package series
 
 import (
 	"fmt"
@@ -7,27 +7,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/svg"
 )
 
 // maxTrendPoints bounds the sessions of one machine that are drawn, the last ones.
 const maxTrendPoints = 400
 
+// maxMachines is how many lines one chart can show apart.
+const maxMachines = 6
+
 // trendChart is the chart of a series.
-type trendChart struct {
-	historyView *historyView
+type chart struct {
+	historyView *view
 	t           *Trend
 	scale       humanize.Scale
 	chart       svg.Trend
 }
 
-func (v *historyView) chart(t *Trend, id string) template.HTML {
-	c := &trendChart{historyView: v, t: t}
+func (v *view) chart(t *Trend, id string) template.HTML {
+	c := &chart{historyView: v, t: t}
 	largest := 0.0
 	for i := range t.Parts {
 		for _, p := range t.Parts[i].Points {
@@ -42,7 +43,7 @@ func (v *historyView) chart(t *Trend, id string) template.HTML {
 	c.chart = svg.Trend{
 		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(), Y: svg.Axis{Title: unit, Format: humanize.Exact},
 	}
-	for i := range t.Parts[:min(len(t.Parts), maxSeries)] {
+	for i := range t.Parts[:min(len(t.Parts), maxMachines)] {
 		c.part(i)
 	}
 	c.chart.X = timeAxis(c.span())
@@ -50,7 +51,7 @@ func (v *historyView) chart(t *Trend, id string) template.HTML {
 }
 
 // desc says what the chart shows, for who does not see it.
-func (c *trendChart) desc() string {
+func (c *chart) desc() string {
 	text := []string{"A dot is a session; the thick line is the level between two change points."}
 	if c.t.Condition() != trend.Short {
 		text = append(text, "The thin one is the reference, the dashed one the threshold.")
@@ -72,7 +73,7 @@ func (c *trendChart) desc() string {
 func days(t time.Time) float64 { return float64(t.Unix()) / (24 * 3600) }
 
 // span is from the first to the last dot.
-func (c *trendChart) span() (lo, hi float64) {
+func (c *chart) span() (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range c.chart.Lines {
 		for _, d := range l.Dots {
@@ -83,7 +84,7 @@ func (c *trendChart) span() (lo, hi float64) {
 }
 
 // part draws the sessions of one machine.
-func (c *trendChart) part(i int) {
+func (c *chart) part(i int) {
 	p := &c.t.Parts[i]
 	if len(p.Points) == 0 {
 		return
@@ -104,7 +105,7 @@ func (c *trendChart) part(i int) {
 	c.reference(p, first)
 }
 
-func (c *trendChart) tip(p *TrendPart, at TrendPoint) string {
+func (c *chart) tip(p *Part, at Point) string {
 	text := at.Time.UTC().Format("2006-01-02 15:04") + " · " + c.scale.Value(at.Value)
 	if at.Commit != "" {
 		text += " · " + at.Commit[:min(7, len(at.Commit))]
@@ -116,7 +117,7 @@ func (c *trendChart) tip(p *TrendPart, at TrendPoint) string {
 }
 
 // between is the place half-way from the session before to the one at index.
-func between(p *TrendPart, index int) float64 {
+func between(p *Part, index int) float64 {
 	at := days(p.Points[index].Time)
 	if index == 0 {
 		return at
@@ -125,7 +126,7 @@ func between(p *TrendPart, index int) float64 {
 }
 
 // levels are the lines between the change points.
-func (c *trendChart) levels(p *TrendPart, first int) {
+func (c *chart) levels(p *Part, first int) {
 	if p.Condition == trend.Short {
 		return
 	}
@@ -149,7 +150,7 @@ func (c *trendChart) levels(p *TrendPart, first int) {
 }
 
 // marks are the change points, and the session that was accepted.
-func (c *trendChart) marks(p *TrendPart, first int) {
+func (c *chart) marks(p *Part, first int) {
 	for _, change := range p.Changes {
 		if change.Index < first {
 			continue
@@ -164,7 +165,7 @@ func (c *trendChart) marks(p *TrendPart, first int) {
 			class, sign = "suspected", "?"
 		}
 		_, state := changeState(p, change)
-		row := trendRow{c.t, p}
+		row := row{c.t, p}
 		c.chart.Marks = append(c.chart.Marks, svg.Mark{
 			X: between(p, change.Index), Class: class, Sign: sign,
 			Tip: fmt.Sprintf("%s: %s, %s, %s", dateOf(p.Points[change.Index].Time), c.t.change(change.Change), state, row.commits(change.Index).String()),
@@ -173,7 +174,7 @@ func (c *trendChart) marks(p *TrendPart, first int) {
 }
 
 // reference draws what the end of the series is held against.
-func (c *trendChart) reference(p *TrendPart, first int) {
+func (c *chart) reference(p *Part, first int) {
 	if p.Condition == trend.Short || p.Retired {
 		return
 	}

@@ -1,4 +1,4 @@
-package reports
+package series
 
 import (
 	"fmt"
@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/text"
-
-	"github.com/servegate/pipeline/gates/trend"
 )
 
 // What one series comes to, for those who are told of it alone.
@@ -21,14 +20,14 @@ import (
 func (t *Trend) Excess() float64 {
 	most := 0.0
 	for _, p := range t.Regressed() {
-		most = max(most, trendRow{t, p}.excess())
+		most = max(most, row{t, p}.excess())
 	}
 	return most
 }
 
-// TrendTitle names a series in plain text that is not escaped.
-func TrendTitle(t *Trend) string {
-	text := "Performance regression: " + t.MetricLabel + " of " + shortAddr(t.Benchmark)
+// Title names a series in plain text that is not escaped.
+func Title(t *Trend) string {
+	text := "Performance regression: " + t.MetricLabel + " of " + model.ShortAddr(t.Benchmark)
 	if t.Label != "" {
 		text += " " + t.Label
 	}
@@ -38,16 +37,16 @@ func TrendTitle(t *Trend) string {
 	return text
 }
 
-// TrendNews is one line of markdown on where a series stands.
-func TrendNews(t *Trend) string { return markdown.Line(t.news()) }
+// News is one line of markdown on where a series stands.
+func News(t *Trend) string { return markdown.Line(t.news()) }
 
-// TrendPlain is the same as plain text.
-func TrendPlain(t *Trend) string { return text.Line(t.news(), model.MaxLine) }
+// PlainNews is the same as plain text.
+func PlainNews(t *Trend) string { return text.Line(t.news(), model.MaxLine) }
 
 func (t *Trend) news() model.Line {
 	var parts []model.Line
 	for i := range t.Parts {
-		if r := (trendRow{t, &t.Parts[i]}); len(r.p.Points) > 0 {
+		if r := (row{t, &t.Parts[i]}); len(r.p.Points) > 0 {
 			parts = append(parts, append(r.news(), r.machine()...))
 		}
 	}
@@ -55,7 +54,7 @@ func (t *Trend) news() model.Line {
 }
 
 // news of one machine.
-func (r trendRow) news() model.Line {
+func (r row) news() model.Line {
 	p := r.p
 	switch {
 	case p.Retired:
@@ -79,7 +78,7 @@ func (r trendRow) news() model.Line {
 }
 
 // creeping says that a regression is no step.
-func (r trendRow) creeping() string {
+func (r row) creeping() string {
 	if !r.p.Creep {
 		return ""
 	}
@@ -91,7 +90,7 @@ const maxRecent = 14
 
 // TrendMarkdown writes one series of h as markdown, within Options.Budget: where it
 // stands, its change points and its last sessions.
-func TrendMarkdown(w io.Writer, h *History, t *Trend, o Options) error {
+func TrendMarkdown(w io.Writer, h *History, t *Trend, o model.Options) error {
 	one := *h
 	one.Trends, one.Warnings = []Trend{*t}, nil
 	v := newHistoryView(&one)
@@ -104,11 +103,11 @@ func TrendMarkdown(w io.Writer, h *History, t *Trend, o Options) error {
 			r.Sections = append(r.Sections, *s)
 		}
 	}
-	return writeMarkdown(w, r, o)
+	return markdown.Write(w, r, o)
 }
 
 // recent are the last sessions of the only series, on all machines, the newest first.
-func (v *historyView) recent() *model.Section {
+func (v *view) recent() *model.Section {
 	type at struct {
 		when    time.Time
 		cells   []model.Line

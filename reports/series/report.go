@@ -1,4 +1,4 @@
-package reports
+package series
 
 import (
 	"cmp"
@@ -7,18 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 )
 
 // historyView is a history as its reports need it.
-type historyView struct {
+type view struct {
 	h *History
 	// rows are all parts, the worst first.
-	rows []trendRow
+	rows []row
 	// models: there are several, so that names say which.
 	models bool
 	// anchors are where a page says more about a series; nil in other formats.
@@ -26,23 +24,23 @@ type historyView struct {
 }
 
 // trendRow is one part of a series.
-type trendRow struct {
+type row struct {
 	t *Trend
-	p *TrendPart
+	p *Part
 }
 
-func newHistoryView(h *History) *historyView {
-	v := &historyView{h: h}
+func newHistoryView(h *History) *view {
+	v := &view{h: h}
 	for i := range h.Trends {
 		t := &h.Trends[i]
 		v.models = v.models || t.Model != h.Trends[0].Model
 		for j := range t.Parts {
 			if len(t.Parts[j].Points) > 0 {
-				v.rows = append(v.rows, trendRow{t, &t.Parts[j]})
+				v.rows = append(v.rows, row{t, &t.Parts[j]})
 			}
 		}
 	}
-	slices.SortStableFunc(v.rows, func(a, b trendRow) int {
+	slices.SortStableFunc(v.rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(rank[b.p.Condition], rank[a.p.Condition]), cmp.Compare(b.excess(), a.excess()))
 	})
 	return v
@@ -50,14 +48,14 @@ func newHistoryView(h *History) *historyView {
 
 // excess is the change in thresholds, where it is beyond one; else 0, so that what is
 // within keeps its order.
-func (r trendRow) excess() float64 {
+func (r row) excess() float64 {
 	if r.p.Condition != trend.Regressed || r.p.Threshold == 0 {
 		return 0
 	}
 	return r.p.Change / r.p.Threshold
 }
 
-func (v *historyView) report() *model.Report {
+func (v *view) report() *model.Report {
 	r := &model.Report{Banner: v.banner(), Legend: v.legend()}
 	r.Icon, r.Heading = v.heading()
 	r.Lead = v.lead()
@@ -69,7 +67,7 @@ func (v *historyView) report() *model.Report {
 	return r
 }
 
-func (v *historyView) banner() model.Line {
+func (v *view) banner() model.Line {
 	if !v.h.Simulated {
 		return nil
 	}
@@ -77,7 +75,7 @@ func (v *historyView) banner() model.Line {
 }
 
 // counts are the series by condition.
-func (v *historyView) counts() map[trend.Condition]int {
+func (v *view) counts() map[trend.Condition]int {
 	out := map[trend.Condition]int{}
 	for i := range v.h.Trends {
 		out[v.h.Trends[i].Condition()]++
@@ -85,7 +83,7 @@ func (v *historyView) counts() map[trend.Condition]int {
 	return out
 }
 
-func (v *historyView) heading() (model.Icon, model.Line) {
+func (v *view) heading() (model.Icon, model.Line) {
 	n, of := v.counts(), len(v.h.Trends)
 	switch {
 	case of == 0:
@@ -100,7 +98,7 @@ func (v *historyView) heading() (model.Icon, model.Line) {
 	return model.IconPass, model.Plain("Performance history: no regression in " + seriesCount(of))
 }
 
-func (v *historyView) lead() []model.Line {
+func (v *view) lead() []model.Line {
 	if len(v.h.Trends) == 0 {
 		return nil
 	}
@@ -126,10 +124,10 @@ func (v *historyView) lead() []model.Line {
 }
 
 // gone counts the series that no machine measures any more.
-func (v *historyView) gone() int {
+func (v *view) gone() int {
 	n := 0
 	for _, t := range v.h.Trends {
-		if len(t.Parts) > 0 && !slices.ContainsFunc(t.Parts, func(p TrendPart) bool { return !p.Retired }) {
+		if len(t.Parts) > 0 && !slices.ContainsFunc(t.Parts, func(p Part) bool { return !p.Retired }) {
 			n++
 		}
 	}
@@ -137,7 +135,7 @@ func (v *historyView) gone() int {
 }
 
 // countsText is "1 regressed, 20 steady".
-func (v *historyView) countsText() string {
+func (v *view) countsText() string {
 	n := v.counts()
 	var parts []string
 	for _, c := range []trend.Condition{trend.Regressed, trend.Suspicious, trend.Steady} {
@@ -156,8 +154,8 @@ func (v *historyView) countsText() string {
 }
 
 // name is the cell of a series.
-func (v *historyView) name(t *Trend) model.Line {
-	l := model.Code(shortAddr(t.Benchmark))
+func (v *view) name(t *Trend) model.Line {
+	l := model.Code(model.ShortAddr(t.Benchmark))
 	if t.Label != "" {
 		l = model.Join(" ", l, model.Code(t.Label))
 	}
@@ -168,7 +166,7 @@ func (v *historyView) name(t *Trend) model.Line {
 }
 
 // machine says on which one, where a series knows several.
-func (r trendRow) machine() model.Line {
+func (r row) machine() model.Line {
 	if len(r.t.Parts) < 2 {
 		return nil
 	}
@@ -191,7 +189,7 @@ func (t *Trend) spread(d float64) string { return strings.TrimPrefix(t.change(d)
 func (t *Trend) value(v float64) string { return humanize.ScaleFor(t.Unit, v).Value(v) }
 
 // commits are those between which something changed.
-func (r trendRow) commits(index int) model.Line {
+func (r row) commits(index int) model.Line {
 	short := func(i int) model.Line {
 		if i < 0 || i >= len(r.p.Points) || r.p.Points[i].Commit == "" {
 			return nil
@@ -213,7 +211,7 @@ func (r trendRow) commits(index int) model.Line {
 }
 
 // findings are the series that somebody must look at.
-func (v *historyView) findings() *model.Section {
+func (v *view) findings() *model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right}, {Title: "change", Align: model.Right},
 		{Title: "threshold", Align: model.Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
@@ -240,14 +238,14 @@ func (v *historyView) findings() *model.Section {
 
 // suspected is the change that the last values may be: one that only they show, or one that
 // is not significant among so many series.
-func (r trendRow) suspected() (TrendChange, bool) {
+func (r row) suspected() (Change, bool) {
 	if n := len(r.p.Changes); n > 0 {
 		return r.p.Changes[n-1], true
 	}
-	return TrendChange{}, false
+	return Change{}, false
 }
 
-func (v *historyView) finding(r trendRow, icon model.Icon, level, change float64, since int, failing string) model.Row {
+func (v *view) finding(r row, icon model.Icon, level, change float64, since int, failing string) model.Row {
 	return model.Row{Icon: icon, Anchor: v.anchors[r.t], Cells: []model.Line{
 		append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.value(level)),
 		model.Plain(r.t.change(change)), model.Plain(r.t.change(r.p.Threshold)), model.Plain(dateOf(r.p.Points[since].Time)), r.commits(since), model.Plain(failing),
@@ -255,7 +253,7 @@ func (v *historyView) finding(r trendRow, icon model.Icon, level, change float64
 }
 
 // warnings are what was left out, and where machines changed.
-func (v *historyView) warnings() *model.Section {
+func (v *view) warnings() *model.Section {
 	s := &model.Section{Kind: model.Warnings}
 	for _, w := range v.h.Warnings {
 		s.Notes = append(s.Notes, model.Plain(w))
@@ -294,10 +292,10 @@ func (t *Trend) moves() []model.Line {
 const maxChanges = 100
 
 // changes are all change points, the newest first.
-func (v *historyView) changes() *model.Section {
+func (v *view) changes() *model.Section {
 	type event struct {
-		trendRow
-		TrendChange
+		row
+		Change
 	}
 	var all []event
 	for _, r := range v.rows {
@@ -314,10 +312,10 @@ func (v *historyView) changes() *model.Section {
 		{Title: "change", Align: model.Right}, {Title: "p", Align: model.Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
 	}}
 	for _, e := range all[:min(len(all), maxChanges)] {
-		icon, state := changeState(e.p, e.TrendChange)
+		icon, state := changeState(e.p, e.Change)
 		t.Rows = append(t.Rows, model.Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []model.Line{
 			model.Plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), model.Plain(e.t.MetricLabel), model.Plain(e.t.value(e.Before)),
-			model.Plain(e.t.value(e.After)), model.Plain(e.t.change(e.Change)), model.Plain(humanize.Probability(&e.P)), e.commits(e.Index), model.Plain(state),
+			model.Plain(e.t.value(e.After)), model.Plain(e.t.change(e.Change.Change)), model.Plain(humanize.Probability(&e.P)), e.commits(e.Index), model.Plain(state),
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)
@@ -325,7 +323,7 @@ func (v *historyView) changes() *model.Section {
 }
 
 // changeState is how a change point is shown.
-func changeState(p *TrendPart, c TrendChange) (model.Icon, string) {
+func changeState(p *Part, c Change) (model.Icon, string) {
 	state := string(c.State)
 	switch {
 	case c.Accepted:
@@ -339,8 +337,8 @@ func changeState(p *TrendPart, c TrendChange) (model.Icon, string) {
 }
 
 // steady are the series with which nothing is wrong.
-func (v *historyView) steady() *model.Section {
-	rows := v.table(func(r trendRow) bool {
+func (v *view) steady() *model.Section {
+	rows := v.table(func(r row) bool {
 		return !r.p.Retired && (r.p.Condition == trend.Steady || r.p.Condition == trend.Short)
 	})
 	if len(rows.Rows) == 0 {
@@ -350,8 +348,8 @@ func (v *historyView) steady() *model.Section {
 }
 
 // retired are those that were not measured for long.
-func (v *historyView) retired() *model.Section {
-	rows := v.table(func(r trendRow) bool { return r.p.Retired })
+func (v *view) retired() *model.Section {
+	rows := v.table(func(r row) bool { return r.p.Retired })
 	if len(rows.Rows) == 0 {
 		return nil
 	}
@@ -364,7 +362,7 @@ var conditionIcons = map[trend.Condition]model.Icon{
 	trend.Short: model.IconInfo, trend.Steady: model.IconPass, trend.Suspicious: model.IconInconclusive, trend.Regressed: model.IconRegression,
 }
 
-func (v *historyView) table(keep func(trendRow) bool) model.Table {
+func (v *view) table(keep func(row) bool) model.Table {
 	t := model.Table{Columns: []model.Column{
 		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right}, {Title: "last", Align: model.Right}, {Title: "level", Align: model.Right},
 		{Title: "reference", Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "noise", Align: model.Right}, {Title: "condition", Wrap: true},
@@ -386,7 +384,7 @@ func (v *historyView) table(keep func(trendRow) bool) model.Table {
 }
 
 // condition in words.
-func (r trendRow) condition() string {
+func (r row) condition() string {
 	text := string(r.p.Condition)
 	if r.p.Condition == trend.Short {
 		text = "too few sessions"
@@ -397,7 +395,7 @@ func (r trendRow) condition() string {
 	return text
 }
 
-func (v *historyView) legend() []model.Line {
+func (v *view) legend() []model.Line {
 	return []model.Line{
 		model.Plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
 			"was accepted, so that small losses add up. Threshold: the margin, or twice the noise of a session where that is more."),

@@ -1,4 +1,4 @@
-package reports
+package series
 
 import (
 	"cmp"
@@ -7,21 +7,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/servegate/pipeline/reports/page"
-
-	"github.com/servegate/pipeline/reports/model"
-
-	"github.com/servegate/pipeline/reports/humanize"
-
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/page"
 )
 
-// HistoryHTML writes h as one page like that of HTML, with a chart for each series. Where
+// HTML writes h as one page like that of HTML, with a chart for each series. Where
 // the page would be larger than its budget, fewer series have charts and their tables are
 // shorter.
-func HistoryHTML(w io.Writer, h *History, o Options) error {
+func HTML(w io.Writer, h *History, o model.Options) error {
 	sizes := []historySize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}}
-	return page.Write(w, cmp.Or(o.Budget, HTMLBudget), "metrics", func(yield func(*page.Page) bool) {
+	return page.Write(w, cmp.Or(o.Budget, page.Budget), "metrics", func(yield func(*page.Page) bool) {
 		for _, size := range sizes {
 			if !yield(newHistoryPage(h, o, size)) {
 				return
@@ -34,7 +31,7 @@ func HistoryHTML(w io.Writer, h *History, o Options) error {
 // the tables beside charts.
 type historySize struct{ charts, rows, sessions int }
 
-func newHistoryPage(h *History, o Options, size historySize) *page.Page {
+func newHistoryPage(h *History, o model.Options, size historySize) *page.Page {
 	v := newHistoryView(h)
 	shown := v.ordered()
 	left := max(0, len(shown)-size.charts)
@@ -64,7 +61,7 @@ func newHistoryPage(h *History, o Options, size historySize) *page.Page {
 }
 
 // ordered are the series, the worst first, otherwise as they come.
-func (v *historyView) ordered() []*Trend {
+func (v *view) ordered() []*Trend {
 	var out []*Trend
 	for _, r := range v.rows {
 		if !r.p.Retired && !slices.Contains(out, r.t) {
@@ -77,7 +74,7 @@ func (v *historyView) ordered() []*Trend {
 // maxOpenTrends are open as the page is: more are slow to draw and to scroll.
 const maxOpenTrends = 24
 
-func (v *historyView) trends(shown []*Trend, left int, size historySize) page.Section {
+func (v *view) trends(shown []*Trend, left int, size historySize) page.Section {
 	s := page.Section{ID: "series", Title: page.Line{{Text: "The series"}}, Plain: "The series", Controls: true}
 	for i, t := range shown {
 		s.Trends = append(s.Trends, v.trend(t, i < maxOpenTrends, size.sessions))
@@ -88,21 +85,21 @@ func (v *historyView) trends(shown []*Trend, left int, size historySize) page.Se
 	return s
 }
 
-func (v *historyView) trend(t *Trend, open bool, sessions int) page.Trend {
+func (v *view) trend(t *Trend, open bool, sessions int) page.Trend {
 	out := page.Trend{
 		Anchor: v.anchors[t], Open: open, Icon: page.IconOf(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
 		Title: page.Spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: page.Spans(v.summary(t), model.MaxCell), Notes: page.Lines(t.moves()),
 	}
 	for i := range t.Parts {
 		if p := &t.Parts[i]; len(p.Points) > 0 {
-			out.Tables = append(out.Tables, page.TableOf(trendRow{t, p}.sessions(), sessions))
+			out.Tables = append(out.Tables, page.TableOf(row{t, p}.sessions(), sessions))
 		}
 	}
 	return out
 }
 
 // summary is what the series comes to, beside its name.
-func (v *historyView) summary(t *Trend) model.Line {
+func (v *view) summary(t *Trend) model.Line {
 	for _, r := range v.rows {
 		if r.t != t || r.p.Retired {
 			continue
@@ -119,11 +116,11 @@ func (v *historyView) summary(t *Trend) model.Line {
 }
 
 // sessions are the values of a part, the newest first.
-func (r trendRow) sessions() model.Table {
+func (r row) sessions() model.Table {
 	t := model.Table{Title: model.Join("", model.Plain("On "), model.Code(r.p.Machine)), Columns: []model.Column{
 		{Title: "session"}, {Title: "value", Align: model.Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"},
 	}}
-	changes := map[int]TrendChange{}
+	changes := map[int]Change{}
 	for _, c := range r.p.Changes {
 		changes[c.Index] = c
 	}
