@@ -6,11 +6,10 @@
 //	doc, err := convert.Document(runs, convert.Options{By: []string{"qps", "input_len"}})
 //
 // Read understands the printed blocks of vLLM and SGLang wherever they stand (logs,
-// markdown, shell scripts), markdown tables, CSV, the JSON files of vLLM, SGLang,
-// guidellm, aiperf, GenAI-Perf, inference-perf, LLMPerf, trtllm-bench and Hugging Face's inference-benchmarker, Benchmark
-// Reports of llm-d, and all that is written here. It is liberal in what surrounds a result
-// and strict inside it: a figure that cannot be read is an error with its line, never a
-// zero, and a figure without data is absent. Lines of an engine's log between results
+// markdown, shell scripts), markdown tables, CSV, the JSON of the tools in StandardTools,
+// Benchmark Reports of llm-d, and all that is written here. It is liberal in what surrounds
+// a result and strict inside it: a figure that cannot be read is an error with its line,
+// never a zero, and a figure without data is absent. Lines of an engine's log between results
 // become series of the run that they stand before.
 //
 // # Definitions
@@ -20,6 +19,14 @@
 // another definition has a name of its own that begins with the tool (SGLang's end-to-end
 // latency, which lasts until the last line of the stream, is sglang_e2el), and
 // Run.Definitions says how it differs. So figures of different definitions are never compared.
+//
+// # A further tool
+//
+//  1. Its Tool goes into a file of its name: the keys that tell its objects from others, and
+//     the paths of its parameters and figures. What a table cannot say is a function there.
+//  2. StandardTools lists it. Then import, compare, gate and drivers read its files.
+//  3. What it defines otherwise than the registry is listed in gates/metric/foreign.go, so
+//     that gates can name it.
 //
 // The package opens no files and judges nothing: see packages judge and gates.
 package convert

@@ -60,7 +60,8 @@ type Run struct {
 	work map[string]string
 	// seen are the counts and the duration while they are read.
 	seen map[string]float64
-	// countedPrompts reports whether the number of prompts was counted in the result itself, for want of another source.
+	// countedPrompts reports whether the number of prompts is that of the requests in the result
+	// itself, for want of another source.
 	countedPrompts bool
 	// served reports whether the command of the server is known, whose arguments are parameters.
 	served bool
