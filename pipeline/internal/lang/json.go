@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -89,8 +90,8 @@ func (r jsonReader) blocks(t *blockType, b *hclsyntax.Block, value hcl.Expressio
 		var out []*hclsyntax.Block
 		for _, p := range properties {
 			labelled := *b
-			labelled.Labels = append(b.Labels[:len(b.Labels):len(b.Labels)], r.key(p.Key))
-			labelled.LabelRanges = append(b.LabelRanges[:len(b.LabelRanges):len(b.LabelRanges)], p.Key.Range())
+			labelled.Labels = slices.Concat(b.Labels, []string{r.key(p.Key)})
+			labelled.LabelRanges = slices.Concat(b.LabelRanges, []hcl.Range{p.Key.Range()})
 			labelled.TypeRange = p.Key.Range() // the header is one line
 			out = append(out, r.blocks(t, &labelled, p.Value)...)
 		}
@@ -117,8 +118,8 @@ func (r jsonReader) areLabels(properties []hcl.KeyValuePair, t *blockType) bool 
 // jsonUsage is how a block is written: {"server": {"KIND": {"NAME": {…}}}}.
 func jsonUsage(t *blockType) string {
 	text := "{…}"
-	for i := len(t.labels) - 1; i >= 0; i-- {
-		text = fmt.Sprintf("{%q: %s}", strings.ToUpper(t.labels[i]), text)
+	for _, label := range slices.Backward(t.labels) {
+		text = fmt.Sprintf("{%q: %s}", strings.ToUpper(label), text)
 	}
 	return fmt.Sprintf("{%q: %s}", t.name, text)
 }
