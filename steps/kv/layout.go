@@ -45,9 +45,12 @@ func (m *Member) Consumes() bool { return m.role == steps.RoleConsumer || m.role
 // Ranks of the member, each of which a connector may listen for.
 func (m *Member) Ranks() int { return m.tensor * m.replicas }
 
-// NewLayout checks a deployment. Errors name the member or the block and, where an
+// NewLayout checks a deployment. A nil table means all of [Connectors]. Errors name the member or the block and, where an
 // engine's version lacks something, the versions that have it.
 func (t Table) NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
+	if t == nil {
+		t = Connectors()
+	}
 	l := &Layout{table: t, spec: spec}
 	for _, step := range []func() error{
 		l.addMembers, l.addServices, l.checkNames, l.assignRoles, l.chooseForm,

@@ -122,7 +122,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	silent := *cfg
 	silent.Reports = nil
 	res, err := session.Run(ctx, session.Options{
-		Config: &silent, Plan: p, Dir: target.Folder(cfg), Out: f.out, Engines: a.engines(), Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow,
+		Config: &silent, Plan: p, Dir: target.Folder(cfg), Out: f.out, Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow,
 		Environ: a.Environ(), Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode, Front: front,
 	})
 	if closed := view.Close(); err == nil {

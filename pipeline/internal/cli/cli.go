@@ -25,6 +25,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -179,7 +180,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), places: allPlaces(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -227,6 +228,8 @@ type app struct {
 	servers []server
 	// datasets are the kinds of datasets.
 	datasets dataset.Kinds
+	// connectors are those of KV caches between servers.
+	connectors kv.Table
 	// places that processes run in, in the order in which they are asked.
 	places []place.Kind
 	// tests of significance that gates can name.

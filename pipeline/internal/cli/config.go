@@ -74,7 +74,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		if err := cfg.SelectGates(f.gates); err != nil {
 			return nil, nil, exit(exitUsage, err)
 		}
-		diags = append(diags, target.Validate(a.places, cfg, a.engines())...)
+		diags = append(diags, target.Validate(a.places, cfg, a.engines(), a.connectors)...)
 	}
 	return cfg, diags, nil
 }

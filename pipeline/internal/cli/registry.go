@@ -23,7 +23,7 @@ func (a *app) kinds() (*steps.Registry, error) {
 		all = append(all, s.kind)
 	}
 	all = append(all, a.datasets.Blocks()...)
-	all = append(all, kv.Connectors().Transfers()...)
+	all = append(all, a.connectors.Transfers()...)
 	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)
 	registry, err := steps.NewRegistry(all...)
@@ -31,7 +31,7 @@ func (a *app) kinds() (*steps.Registry, error) {
 		return nil, err
 	}
 	registry.CheckDeployments(func(d steps.DeploymentSpec) error {
-		_, err := kv.Connectors().NewLayout(d)
+		_, err := a.connectors.NewLayout(d)
 		return err
 	})
 	return registry, nil

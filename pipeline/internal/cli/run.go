@@ -76,13 +76,13 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	if !(f.timeScale >= 1) || f.timeScale > 1000 {
 		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
 	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), f.simulate, f.timeScale)}
+	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale)}
 	if len(paths) == 0 {
 		opt.File = "."
 	}
 	p, diags := plan.Build(cfg, opt)
 	if !diags.HasErrors() {
-		diags = append(diags, target.CheckSimulation(cfg, p, a.engines())...)
+		diags = append(diags, target.CheckSimulation(cfg, p, a.engines(), a.connectors)...)
 	}
 	return p, a.report(cfg, diags)
 }
@@ -199,7 +199,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	res, err := session.Run(ctx, session.Options{
 		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: a.engines(), Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
+		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
 		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
 		Publisher: publish, Redactor: a.redact,

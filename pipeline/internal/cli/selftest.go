@@ -81,7 +81,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := session.NewRehearsal(a.places, cfg, p, a.engines())
+			r, err := session.NewRehearsal(a.places, cfg, p, a.engines(), a.connectors)
 			if err != nil {
 				return exit(exitUsage, fmt.Errorf("this file cannot be rehearsed: %w", err))
 			}

@@ -21,7 +21,7 @@ func (a *app) simulateCommand() *cobra.Command {
 				args = args[1:]
 			}
 			// The simulated server answers signals itself, as the real one would.
-			return exit(simulate.Simulator{}.Main(cmd.Context(), args, a.Getenv, a.Out, a.Err), nil)
+			return exit(simulate.Simulator{Connectors: a.connectors}.Main(cmd.Context(), args, a.Getenv, a.Out, a.Err), nil)
 		},
 	}
 }

@@ -30,7 +30,7 @@ func (a *app) validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.report(cfg, target.ValidateSimulation(cfg, a.engines())); err != nil {
+			if err := a.report(cfg, target.ValidateSimulation(cfg, a.engines(), a.connectors)); err != nil {
 				return err
 			}
 			for _, s := range p.Sides {
@@ -52,8 +52,8 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		return err
 	}
 	if !diags.HasErrors() {
-		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(a.places, a.engines(), "", 1)})
-		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines())...)
+		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(a.places, a.engines(), a.connectors, "", 1)})
+		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines(), a.connectors)...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)

@@ -36,6 +36,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -61,6 +62,8 @@ type Options struct {
 	Now           func() time.Time
 	Allow         docker.Allow
 	Redact        *event.Redactor
+	// Connectors of KV caches that simulated servers play; nil means all.
+	Connectors kv.Table
 
 	// Shown says that the place is only shown or checked: nothing is launched there, and
 	// nothing below is set.

@@ -22,6 +22,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/load"
 )
 
@@ -45,12 +46,12 @@ type measuredOn struct {
 }
 
 // NewRehearsal models the targets of a plan as the file declares them.
-func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) (*Rehearsal, error) {
+func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) (*Rehearsal, error) {
 	virtual := *p
 	virtual.Simulated = plan.SimulateVirtual
 	r := &Rehearsal{
 		cfg: cfg, plan: p, places: kinds, cells: map[string]measuredOn{},
-		target: target.Resolver{Config: cfg, Plan: &virtual, Engines: engines, Dir: target.Folder(cfg)},
+		target: target.Resolver{Config: cfg, Plan: &virtual, Engines: engines, Connectors: connectors, Dir: target.Folder(cfg)},
 	}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
@@ -76,7 +77,7 @@ func (r *Rehearsal) check() (found []error) {
 func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
 	on.Folder = folder
-	on.Places = place.NewSet(r.places, place.Options{Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline", Now: epoch, Folder: folder})
+	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline", Now: epoch, Folder: folder})
 	return on, on.Places.Prepare(on.Planned())
 }
 

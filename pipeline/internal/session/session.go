@@ -34,6 +34,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Options of a session.
@@ -51,7 +52,9 @@ type Options struct {
 	KeepGoing bool
 
 	Engines map[string]steps.Engine
-	Actions map[string]steps.Action
+	// Connectors of KV caches; nil means all.
+	Connectors kv.Table
+	Actions    map[string]steps.Action
 	// Formats are those that reports are written in.
 	Formats reports.Formats
 	// Places are the kinds of places that processes run in, in the order in which they are
@@ -178,9 +181,9 @@ func (s *session) resolver() (target.Resolver, error) {
 // its plan needs.
 func resolver(opt Options, at place.Options) (target.Resolver, error) {
 	at.Config, at.Plan, at.Dir, at.Self, at.Version = opt.Config, opt.Plan, opt.Dir, opt.Self, opt.Version
-	at.Environ, at.Now, at.Allow = opt.Environ, opt.Now, opt.Allow
+	at.Environ, at.Now, at.Allow, at.Connectors = opt.Environ, opt.Now, opt.Allow, opt.Connectors
 	r := target.Resolver{
-		Config: opt.Config, Plan: opt.Plan, Engines: opt.Engines, Dir: opt.Dir,
+		Config: opt.Config, Plan: opt.Plan, Engines: opt.Engines, Connectors: opt.Connectors, Dir: opt.Dir,
 		Places: place.NewSet(opt.Places, at), Folder: at.Folder,
 	}
 	return r, r.Places.Prepare(r.Planned())

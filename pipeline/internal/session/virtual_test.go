@@ -123,7 +123,7 @@ func newRehearsed(t *testing.T, head string, least, most int) quickstartRun {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

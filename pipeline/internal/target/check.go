@@ -14,6 +14,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Check finds which part of the plan nothing can carry out, before anything starts. delayed
@@ -136,7 +137,7 @@ func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.B
 
 // Validate finds what a file asks of its servers and datasets and they do not have, and the
 // targets that cannot be placed.
-func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	for _, b := range cfg.Benchmarks {
 		if err := servesEndpoint(cfg, engines, b); err != nil {
@@ -155,7 +156,7 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 			break
 		}
 	}
-	r := Shown(kinds, cfg, &plan.Plan{}, engines)
+	r := Shown(kinds, cfg, &plan.Plan{}, engines, connectors)
 	for _, addr := range All(cfg) {
 		placed, err := r.Placed(addr)
 		if err != nil {

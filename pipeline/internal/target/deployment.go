@@ -34,7 +34,7 @@ type deployment struct {
 
 // layOut finds the processes of a deployment. They have no slots yet.
 func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
-	layout, err := kv.Connectors().NewLayout(spec)
+	layout, err := r.Connectors.NewLayout(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,8 @@ func (d *deployment) target() engine.TargetSpec {
 	if d.spec.Transfer != nil {
 		first := d.spec.Members[0].Spec
 		t.Transfer = &kv.Evidence{
-			Transfer: *d.spec.Transfer, Engine: first.Engine, Version: first.Version, Simulated: d.simulated(),
+			Connectors: d.Connectors,
+			Transfer:   *d.spec.Transfer, Engine: first.Engine, Version: first.Version, Simulated: d.simulated(),
 		}
 	}
 	return t

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Argv is the command line of a server for display, with PORT in place of the port. Of one
@@ -41,9 +42,9 @@ func shownPort(spec steps.ServerSpec) steps.Port {
 // Launch describes the processes of a target as the plan shows them: ports that are
 // chosen at launch by their symbols, this program as "pipeline", secrets not at all. What
 // waits for a step is a placeholder.
-func Launch(kinds []place.Kind, engines map[string]steps.Engine, simulated string, timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
+func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.Table, simulated string, timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
 	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
-		r := Shown(kinds, cfg, &plan.Plan{Simulated: simulated, TimeScale: timeScale}, engines)
+		r := Shown(kinds, cfg, &plan.Plan{Simulated: simulated, TimeScale: timeScale}, engines, connectors)
 		for _, s := range cfg.ServersOf(addr) {
 			if s.Spec.URL == "" && !r.shown(s) {
 				return nil, nil
@@ -66,10 +67,10 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, simulated strin
 }
 
 // Shown is the resolver of a plan that is only shown or checked.
-func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) Resolver {
+func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
 	dir := Folder(cfg)
 	places := place.NewSet(kinds, place.Options{Config: cfg, Plan: p, Dir: dir, Self: "pipeline", Shown: true})
-	return Resolver{Config: cfg, Plan: p, Engines: engines, Dir: dir, Places: places}
+	return Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
 }
 
 // shown reports whether a server can be rendered at all; what speaks against it is said

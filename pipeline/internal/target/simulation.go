@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate"
 )
 
@@ -96,7 +97,7 @@ func confined(d *steps.Driver) error {
 // CheckSimulation finds what keeps a plan from being carried out with simulated servers:
 // the parts of it that are real and cannot be replaced, as errors. Servers that would not
 // start for want of memory, and models whose size is not known, are warned of.
-func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine) hcl.Diagnostics {
+func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	for _, r := range RealParts(cfg, p) {
 		out.add(hcl.DiagError, r.Addr+" cannot be simulated", r.Err.Error(), r.Range)
@@ -104,7 +105,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 	if p.Simulated == "" || len(out.list) > 0 {
 		return out.list
 	}
-	r := Resolver{Config: cfg, Plan: p, Engines: engines, Dir: Folder(cfg)}
+	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: Folder(cfg)}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		switch {
@@ -120,9 +121,9 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 
 // ValidateSimulation warns of servers whose simulate block names hardware that their model
 // does not fit on.
-func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine) hcl.Diagnostics {
+func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Dir: Folder(cfg)}
+	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: Folder(cfg)}
 	for _, s := range cfg.Servers {
 		if s.Spec.Simulate["profile"] == nil {
 			continue
@@ -178,7 +179,7 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	if err != nil {
 		return simulate.Inspection{}, false
 	}
-	seen, err := simulate.Simulator{}.Inspect(process.Argv, settings)
+	seen, err := simulate.Simulator{Connectors: r.Connectors}.Inspect(process.Argv, settings)
 	return seen, err == nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Resolver resolves addresses to what the engine launches.
@@ -23,6 +24,8 @@ type Resolver struct {
 	Config  *lang.Config
 	Plan    *plan.Plan
 	Engines map[string]steps.Engine
+	// Connectors of KV caches; nil means all.
+	Connectors kv.Table
 	// Dir is the folder of the pipeline file.
 	Dir    string
 	Places *place.Set
