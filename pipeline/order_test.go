@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// order is the whole order of import below pipeline/internal, from the top: a package may
+// import what is in the rows below its own, and nothing of its row. Those with a slash stand
+// for themselves alone.
+var order = [][]string{
+	{"cli"},
+	{"session"},
+	{"target", "place/local", "place/dockerhost", "place/slurmjob", "place/virtual"},
+	{"place", "machine"},
+	{"engine"},
+	{"judge", "calibrate"},
+	{"plan", "doctor", "reference"},
+	{"lang"},
+	{"trends", "driver", "lang/function"},
+	{"history", "convert", "lang/syntax"},
+	{"store", "ui"},
+	{"event", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular"},
+}
+
+func TestOrderOfImport(t *testing.T) {
+	row := map[string]int{}
+	for i, names := range order {
+		for _, name := range names {
+			row[name] = i
+		}
+	}
+	for _, line := range goList(t, "{{.ImportPath}}: {{join .Imports \" \"}}") {
+		path, imports, _ := strings.Cut(line, ": ")
+		pkg, internal := strings.CutPrefix(path, module+"pipeline/internal/")
+		if !internal {
+			continue
+		}
+		own, listed := row[pkg]
+		if !listed {
+			t.Errorf("%s has no row in order", pkg)
+			continue
+		}
+		for imported := range strings.FieldsSeq(imports) {
+			name, ours := strings.CutPrefix(imported, module+"pipeline/internal/")
+			if below, ok := row[name]; ours && ok && below <= own {
+				t.Errorf("%s imports %s, which is not below it", pkg, name)
+			}
+		}
+	}
+}
+
+// TestEnginesAndLaunchersAreApart: what renders a process knows nothing of what starts it.
+func TestEnginesAndLaunchersAreApart(t *testing.T) {
+	engines := []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/engine"}
+	launchers := []string{"steps/process", "steps/docker", "steps/slurm"}
+	for _, line := range goList(t, "{{.ImportPath}}: {{join .Deps \" \"}}") {
+		path, deps, _ := strings.Cut(line, ": ")
+		pkg := strings.TrimPrefix(path, module)
+		other := launchers
+		if slices.Contains(launchers, pkg) {
+			other = engines
+		} else if !slices.Contains(engines, pkg) {
+			continue
+		}
+		for dep := range strings.FieldsSeq(deps) {
+			if slices.Contains(other, strings.TrimPrefix(dep, module)) {
+				t.Errorf("%s reaches %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// placement finds code that behaves differently for a kind of place that it knows.
+var placement = regexp.MustCompile(`Settings\.(Slurm|Docker)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(`)
+
+// knowPlaces may tell kinds of places apart, and why.
+var knowPlaces = map[string]string{
+	"pipeline/internal/place/dockerhost": "it is one",
+	"pipeline/internal/place/slurmjob":   "it is one",
+	"pipeline/internal/place/virtual":    "it is one",
+	"steps/docker":                       "starts containers",
+	"steps/slurm":                        "starts steps of a job",
+	"pipeline/internal/lang":             "decodes the blocks",
+	"pipeline/internal/plan":             "lays repeats out side by side on nodes, and says what a plan is",
+	"pipeline/internal/doctor":           "lists what a file needs of this machine, which a host elsewhere has not",
+	"pipeline/internal/ui":               "says what a run is",
+	"pipeline/internal/cli":              "has the flag --simulate, and commands of their own for hosts and jobs",
+	"reports":                            "says what a result is worth",
+}
+
+func TestKindsOfPlacesStayInTheirPackages(t *testing.T) {
+	for _, pkg := range goList(t, "{{.Dir}} {{.ImportPath}}") {
+		dir, path, _ := strings.Cut(pkg, " ")
+		name := strings.TrimPrefix(path, module)
+		if _, known := knowPlaces[name]; known {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := placement.Find(text); found != nil && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("%s: %s: ask the place (package place)", file, found)
+			}
+		}
+	}
+}
+
+// TestArchitectureNamesFiles: what ARCHITECTURE.md names in code font as a path is there.
+func TestArchitectureNamesFiles(t *testing.T) {
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := regexp.MustCompile("`((?:pipeline|steps|gates|reports|docs|examples)/[A-Za-z0-9_./-]+)`")
+	for _, m := range path.FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+			t.Errorf("ARCHITECTURE.md names %s, which is not there", m[1])
+		}
+	}
+	if len(path.FindAllString(string(text), -1)) < 20 {
+		t.Error("ARCHITECTURE.md names hardly any file")
+	}
+}
