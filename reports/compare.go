@@ -136,7 +136,7 @@ func comparisonOfNames(sides []Side) model.Line {
 	return model.Plain("Comparison: " + strings.Join(names, ", "))
 }
 
-// crossed says that not all changes are against the first side.
+// crossed reports whether not all changes are against the first side.
 func crossed(sides []Side) bool {
 	return slices.ContainsFunc(sides, func(s Side) bool { return s.Against != 0 })
 }
@@ -290,7 +290,7 @@ func comparedRows(cells []comparedCell, o Options) []comparedRow {
 	return rows
 }
 
-// repeated says that a side has several runs.
+// repeated reports whether a side has several runs.
 func (r comparedRow) repeated() bool {
 	return slices.ContainsFunc(r.sides, func(values []float64) bool { return len(values) > 1 })
 }
@@ -379,7 +379,7 @@ func (r comparedRow) change(side, against int) float64 {
 	return b/a - 1
 }
 
-// differs says that changes of the metric are differences.
+// differs reports whether changes of the metric are differences.
 func (r comparedRow) differs() bool {
 	return r.metric.Scale == metric.Difference || r.metric.Scale == metric.Proportion
 }
@@ -447,7 +447,7 @@ func likeIDs(id string) []string {
 }
 
 // allIDs are the metrics of a cell's first side, in the order of the registry, then those of
-// other load generators, then those that nobody has described.
+// other load generators, then those without a description.
 func allIDs(c comparedCell) []string {
 	var ids []string
 	for _, m := range metric.All() {

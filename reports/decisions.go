@@ -60,7 +60,7 @@ func (r verdictRow) worse() float64 {
 	return change
 }
 
-// compareRows: regressions before what could not be told before passes, each from the
+// compareRows: regressions before what could not be decided before passes, each from the
 // worst. In one class the verdict's severity decides, then the size of the change. Among
 // passes the improvements come first.
 func compareRows(a, b verdictRow) int {
@@ -148,7 +148,7 @@ func (v *view) where(keep func(verdictRow) bool) []verdictRow {
 	return rows
 }
 
-// verdictTable is the table that a reader looks at first.
+// verdictTable is the first table of a report.
 func (v *view) verdictTable(rows []verdictRow) model.Table {
 	level, common := v.level(rows)
 	interval := "interval"

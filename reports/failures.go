@@ -46,7 +46,7 @@ func (v *view) failures() *model.Section {
 }
 
 // failureGroup is a failure and where it happened: the same one of several launches is
-// told once.
+// named once.
 type failureGroup struct {
 	addr, log string
 	failure   *result.Failure

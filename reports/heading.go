@@ -194,7 +194,7 @@ func (v *view) worstOf(regressions []verdictRow) model.Line {
 	return line
 }
 
-// undecided says how much could not be told, and what would tell it.
+// undecided is how much could not be decided, and what would decide it.
 func (v *view) undecided(open []verdictRow) string {
 	n, need := 0, 0
 	for _, r := range open {

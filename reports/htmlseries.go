@@ -41,7 +41,7 @@ const (
 	maxMemberName = 60
 )
 
-// runCharts has what the servers and the client told over the time of the runs of both
+// runCharts has what the servers and the client reported over the time of the runs of both
 // sides; of a deployment, for each of its members by itself.
 func (c *comparison) runCharts(id string) []page.Distribution {
 	var views []page.Distribution
@@ -149,7 +149,7 @@ func overRuns(runs []result.Series, factor float64) []svg.Point {
 		}
 	}
 	slices.Sort(lengths)
-	if len(runs) == 0 || median(lengths) < 2 { // one look at each run is no course of time
+	if len(runs) == 0 || median(lengths) < 2 { // one point of each run is no course of time
 		return nil
 	}
 	parts := min(max(2, int(median(lengths))), maxRunPoints)

@@ -156,7 +156,7 @@ func wholeTick(x float64) string {
 	return fmt.Sprint(int(x))
 }
 
-// lastName is what tells addresses apart: their end.
+// lastName is the end of an address, in which addresses differ.
 func lastName(addr string) string {
 	const most = 14
 	runes := []rune(page.Clean(model.ShortAddr(addr), 0))

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// warnings are those of the document and of its decisions, each told once.
+// warnings are those of the document and of its decisions, each once.
 func (v *view) warnings() *model.Section {
 	places := map[string][]model.Line{}
 	var order []string

@@ -110,7 +110,7 @@ func Sequence(s string) int {
 	return n
 }
 
-// SequencePrefix is Sequence of a text that goes on beyond s. It says whether that could
+// SequencePrefix is Sequence of a text that goes on beyond s. It reports whether that could
 // be longer than n: s ends within a sequence.
 func SequencePrefix(s string) (n int, open bool) {
 	if s == "" || s[0] != 0x1b {

@@ -127,7 +127,7 @@ func TestIssueLife(t *testing.T) {
 	for _, c := range s.Comments() {
 		texts += c.Body
 	}
-	contains(t, texts, "**Recovered:**", "**Regressed again:**", "**Accepted:**", "by the word of alice")
+	contains(t, texts, "**Recovered:**", "**Regressed again:**", "**Accepted:**", "accepted by alice")
 	if last.Title != "Performance regression: TTFT p99 of chat rate=8" || !slices.Equal(last.Labels, []string{"performance"}) {
 		t.Errorf("title %q, labels %q", last.Title, last.Labels)
 	}

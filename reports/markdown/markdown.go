@@ -22,7 +22,7 @@ const SummaryBudget = 900 << 10
 type Parts struct {
 	// Heading is the verdict.
 	Heading string
-	// Banner says that the run was simulated, as a line without the mark of a quotation.
+	// Banner marks a simulated run, as a line without the mark of a quotation.
 	Banner string
 	Lead   string
 	Rest   string

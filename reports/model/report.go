@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Report is what a reader is told: of a result document, a comparison or a history.
+// Report is what is said of a result document, a comparison or a history.
 type Report struct {
 	// Banner comes before everything else: the run was simulated.
 	Banner Line
@@ -39,7 +39,7 @@ type Kind string
 
 // The kinds of sections, in the order of a report.
 const (
-	Findings    Kind = "findings"      // regressions and what could not be told
+	Findings    Kind = "findings"      // regressions and what could not be decided
 	MoreFound   Kind = "more findings" // folded, where there are many
 	Failures    Kind = "failures"      // servers and steps that failed
 	Warnings    Kind = "warnings"

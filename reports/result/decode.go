@@ -38,7 +38,7 @@ func Decode(r io.Reader, limits Limits) (*Document, error) {
 }
 
 // checkSchema reads the schema alone, so that a document of another major version is
-// told from a broken one.
+// distinguished from a broken one.
 func checkSchema(data []byte) error {
 	var head struct {
 		Schema string `json:"schema"`

@@ -34,7 +34,7 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Tool is the program that wrote the document, with its version.
 	Tool string `json:"tool,omitempty"`
-	// RunID tells sessions apart.
+	// RunID identifies the session.
 	RunID string `json:"run_id,omitempty"`
 	// File is the path of the pipeline file as it was given, relative where possible.
 	File  string `json:"file,omitempty"`
@@ -105,8 +105,8 @@ type NotSelected struct {
 	Of          int `json:"of"`
 }
 
-// Pairing says which launches of two sides belong together, where their results were imported:
-// nobody planned them.
+// Pairing is which launches of two sides belong together where their results were imported, since
+// no plan pairs those.
 type Pairing struct {
 	Benchmark string `json:"benchmark"` // address
 	Axis      string `json:"axis"`      // that is compared, with the values of both sides
@@ -178,7 +178,7 @@ type Launch struct {
 	Log     string  `json:"log,omitempty"` // path below the run directory
 	// States that the start went through, in order.
 	States []State `json:"states,omitempty"`
-	// Figures of the start as the engine told them, in the units of their names
+	// Figures of the start as the engine reported them, in the units of their names
 	// ("kv_cache_tokens", "model_load_seconds").
 	Figures map[string]float64 `json:"figures,omitempty"`
 	// Members of a deployment, in the order of their start; empty for a single server.
@@ -306,7 +306,7 @@ type Run struct {
 	Series []Series `json:"series,omitempty"`
 	// Work is, of an imported run, what its load generator was asked to do, as in Cell.Work.
 	Work map[string]string `json:"work,omitempty"`
-	// Started is, of an imported run, when its measurement began, where the result tells it.
+	// Started is, of an imported run, when its measurement began, where the result has it.
 	Started time.Time `json:"started,omitzero"`
 	// Transport is what is known of the KV transfer; absent where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
@@ -402,7 +402,7 @@ type Decision struct {
 	// Level is the one-sided error of each bound where it is not the document's alpha (a
 	// look of a group-sequential test has its nominal one, a further attempt its share).
 	Level float64 `json:"level,omitempty" bounds:"0,1"`
-	// Moderated says that the spread was drawn towards that of the other cells of the metric.
+	// Moderated is whether the spread was drawn towards that of the other cells of the metric.
 	Moderated bool `json:"moderated,omitempty"`
 	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`
@@ -424,7 +424,7 @@ type Decision struct {
 	Warnings   []string `json:"warnings,omitempty"` // in sentences
 	// Pairs behind the decision, for those who want to check it.
 	Pairs []Pair `json:"pairs,omitempty"`
-	// Infrastructure says that the base fails, too: exit 4.
+	// Infrastructure is whether the base fails, too: exit 4.
 	Infrastructure bool `json:"infrastructure,omitempty"`
 	// Sessions are the values of the stored baseline, oldest first, and Earlier the requests
 	// of each of its sessions, in a decision on success rates.

@@ -23,8 +23,7 @@ type fieldOf struct {
 // the smallest and the largest value of a number: "0,1", or "0," without an upper one.
 func fieldsOf(t reflect.Type) iter.Seq[fieldOf] {
 	return func(yield func(fieldOf) bool) {
-		for i := range t.NumField() {
-			field := t.Field(i)
+		for field := range t.Fields() {
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name == "" {
 				continue

@@ -12,7 +12,7 @@ type Sides struct {
 	BaseTarget  string           `json:"base_target"`
 	HeadTarget  string           `json:"head_target"`
 	Differences []SideDifference `json:"differences,omitempty"` // none where the sides are identical
-	// KnownAfterSteps says that some of what they are launched from is known only after steps.
+	// KnownAfterSteps is whether some of what they are launched from is known only after steps.
 	KnownAfterSteps bool `json:"known_after_steps,omitempty"`
 	// Identical sides differ in nothing: a run of them compares a server with itself.
 	Identical bool `json:"identical,omitempty"`
@@ -46,7 +46,7 @@ func (s Sides) Lines() []string {
 	case s.Identical:
 		out = append(out, "the same in everything: this compares a server with itself")
 	case s.KnownAfterSteps:
-		out = append(out, "and what steps tell, which is known when they have run")
+		out = append(out, "and what is known only after steps have run")
 	}
 	return out
 }

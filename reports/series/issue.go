@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/reports/text"
 )
 
-// What one series comes to, for those who are told of it alone.
+// What one series comes to, for issues.
 
 // Excess is by how many thresholds the worst machine of a series is worse than its
 // reference, 0 where it has not regressed.
@@ -64,11 +64,11 @@ func (r row) news() model.Line {
 			model.Plain(fmt.Sprintf("against %s since %s, at", r.t.value(p.Reference), dateOf(p.Points[p.Since].Time))), r.commits(p.Since),
 			model.Plain("(threshold "+r.t.change(p.Threshold)+r.creeping()+")"))
 	case p.Accepted != nil && p.Regressions == 0:
-		return model.Plain(fmt.Sprintf("%s counts now, by the word of %s: %s", r.t.value(p.Level), p.Accepted.Author, p.Accepted.Reason))
+		return model.Plain(fmt.Sprintf("%s counts now, accepted by %s: %s", r.t.value(p.Level), p.Accepted.Author, p.Accepted.Reason))
 	case p.Condition == trend.Short:
 		return model.Plain("too few sessions to judge")
 	case p.Condition == trend.Suspicious:
-		return model.Plain("what the last sessions show may be chance, and more of them will tell")
+		return model.Plain("what the last sessions show may be chance, which more of them will show")
 	}
 	text := fmt.Sprintf("%s is at %s, within the threshold (%s) of %s", r.t.MetricLabel, r.t.value(p.Level), r.t.change(p.Threshold), r.t.value(p.Reference))
 	if p.Recovered < 0 {
@@ -77,7 +77,7 @@ func (r row) news() model.Line {
 	return model.Join(" ", model.Plain(text+" since "+dateOf(p.Points[p.Recovered].Time)+", at"), r.commits(p.Recovered))
 }
 
-// creeping says that a regression is no step.
+// creeping notes a regression that is no step.
 func (r row) creeping() string {
 	if !r.p.Creep {
 		return ""

@@ -210,7 +210,7 @@ func (r row) commits(index int) model.Line {
 	return model.Join("…", before, after)
 }
 
-// findings are the series that somebody must look at.
+// findings are the series that need attention.
 func (v *view) findings() *model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right}, {Title: "change", Align: model.Right},

@@ -35,7 +35,7 @@ type History struct {
 
 // Trend is one metric of one cell of a benchmark.
 type Trend struct {
-	// Key tells series apart: 16 hexadecimal digits, the same for as long as the cell is.
+	// Key identifies a series: 16 hexadecimal digits, the same for as long as the cell is.
 	Key       string `json:"key"`
 	Benchmark string `json:"benchmark"`
 	Cell      string `json:"cell"`
@@ -43,7 +43,7 @@ type Trend struct {
 	Model     string `json:"model,omitempty"`
 	Simulated string `json:"simulated,omitempty"`
 	Metric    string `json:"metric"`
-	// Of the metric, for who reads the document alone.
+	// Of the metric, for readers of the document alone.
 	MetricLabel string `json:"metric_label"`
 	Unit        string `json:"unit,omitempty"`
 	Direction   string `json:"direction"`

@@ -25,7 +25,7 @@ type Row struct {
 // Tile of a heat map.
 type Tile struct {
 	// Class is the colour: "worse1" … "worse3", "better1" … "better3", "same", "open"
-	// (could not be told), "none".
+	// (could not be decided), "none".
 	Class string
 	// Text is short; Title is the whole of it, for those who point at the tile or have
 	// it read to them.

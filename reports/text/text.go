@@ -83,7 +83,7 @@ func (p *printer) report(r *model.Report) {
 	}
 }
 
-// brief says whether a section is part of a brief report: what was decided and measured,
+// brief reports whether a section is part of a brief report: what was decided and measured,
 // and everything that asks for attention.
 func brief(s *model.Section) bool {
 	return !s.Folded || s.Kind == model.Passes || s.Kind == model.Measured
