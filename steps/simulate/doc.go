@@ -3,27 +3,26 @@
 // and a prefix cache, behind the sockets, flags, log lines, metrics and failure modes
 // of vLLM and SGLang.
 //
-// It has three layers. [Fleet], [Engine], and [Model] and [Pair] as short forms, are pure:
-// virtual time, no sockets, the same seed gives the same nanoseconds. [StartVirtual] makes
-// a part of a fleet of a server's command line.
+// Its layers are packages of their own, and each knows only those before it:
 //
-//	f, err := simulate.NewFleet(simulate.FleetSpec{Prefill: nodes, Decode: more})
-//	served, err := f.Serve(ctx, traffic)
+//   - [github.com/servegate/pipeline/steps/simulate/model] is pure: virtual time, no sockets,
+//     the same seed gives the same nanoseconds;
+//   - [github.com/servegate/pipeline/steps/simulate/transfer] moves KV between servers over
+//     connections, as their connector does;
+//   - this package reads the command line of a real server, drives the model in real time and
+//     answers HTTP in the dialect of its engine: one value for each engine, in vllm.go and
+//     sglang.go.
 //
-// [Server] drives the same engine in real time and answers HTTP. Prefill and decode
-// servers move KV as their connector does: they find each other by side channel,
-// bootstrap server, metadata service or the request's id, shake hands, and send over a
-// connection of their own a small share of the bytes, in the time that the model of the
-// link gives all of them. What is wired wrongly fails. What crosses between servers, or
-// comes from a router with --simulated, carries the time at which it happened in the
-// model ([github.com/servegate/pipeline/steps/stamp]), and a step is put together
-// when all that happened before it has had time to come: what sockets and goroutines need
-// is no part of the model, unless it is longer than a step. How late a server was all the
-// same is the metric simulate:late_seconds.
-//
-// [Main] is the program that takes the place of a real server's command line:
+// [Simulator.StartVirtual] makes a part of a fleet in virtual time of a server's command line,
+// [Simulator.Main] is the program that takes its place:
 //
 //	simulate.Simulator{}.Main(ctx, []string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--port", "8000"}, os.Getenv, os.Stdout, os.Stderr)
+//
+// What crosses between servers, or comes from a router with --simulated, carries the time at
+// which it happened in the model ([github.com/servegate/pipeline/steps/stamp]), and a step is
+// put together when all that happened before it has had time to come: what sockets and
+// goroutines need is no part of the model, unless it is longer than a step. How late a server
+// was all the same is the metric simulate:late_seconds.
 //
 // A model's size is that of its config.json, of a table of well-known models, or of
 // arguments: weights, KV cache, products and bytes of a step follow from it by a roofline,

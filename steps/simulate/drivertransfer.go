@@ -188,3 +188,9 @@ func (d *driver) release(id int) {
 
 // die ends the engine, once.
 func (d *driver) die() { d.dying.Do(func() { close(d.crash) }) }
+
+// loadFailed writes a failed transfer in the words of the engine or its connector.
+func (g *logger) loadFailed(k *transfer.Side, request int, err error) {
+	m := g.l.engine.loadFailed(k.Part())
+	g.core("ERROR", m.Source, m.Format, request, err)
+}
