@@ -126,7 +126,7 @@ func TestNightly(t *testing.T) {
 	// The new level is accepted.
 	j.ends(t, nil, 0, "accept", "night-021", "--metric", "ttft.p99", "--reason", "larger KV blocks")
 	wants(t, j.ends(t, nil, 0, "history", "issues"), "closed: Performance regression")
-	if all, said := j.hub.Issues(), j.hub.Comments(); len(all) != 1 || !all[0].Closed || len(said) != 1 || !strings.Contains(said[0].Body, "by the word of alice: larger KV blocks") {
+	if all, said := j.hub.Issues(), j.hub.Comments(); len(all) != 1 || !all[0].Closed || len(said) != 1 || !strings.Contains(said[0].Body, "accepted by alice: larger KV blocks") {
 		t.Fatalf("%+v %+v", all, said)
 	}
 }
