@@ -74,7 +74,7 @@ func TestDocumentsOfTheRepositoryAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found < 10 {
+	if found < 5 {
 		t.Errorf("%d documents were found", found)
 	}
 }

@@ -106,7 +106,7 @@ func (v *view) summary(t *Trend) model.Line {
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			return model.Plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.DaysFailing(), "day")))
+			return model.Plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.daysFailing(), "day")))
 		case trend.Suspicious:
 			return model.Plain("suspected")
 		}

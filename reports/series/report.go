@@ -118,7 +118,7 @@ func (v *view) lead() []model.Line {
 	if len(v.rows) > 0 && v.rows[0].p.Condition == trend.Regressed && !v.rows[0].p.Retired {
 		r := v.rows[0]
 		out = append(out, model.Join(" ", v.name(r.t), model.Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: model.Strong}},
-			model.Plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), model.Span{Text: ", failing for " + humanize.Count(r.p.DaysFailing(), "day")})))
+			model.Plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), model.Span{Text: ", failing for " + humanize.Count(r.p.daysFailing(), "day")})))
 	}
 	return append(out, append(first, model.Span{Text: "; " + v.countsText()}))
 }
@@ -222,7 +222,7 @@ func (v *view) findings() *model.Section {
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			failing := fmt.Sprintf("%s, %s", humanize.Count(r.p.DaysFailing(), "day"), humanize.Count(len(r.p.Points)-r.p.Since, "session"))
+			failing := fmt.Sprintf("%s, %s", humanize.Count(r.p.daysFailing(), "day"), humanize.Count(len(r.p.Points)-r.p.Since, "session"))
 			t.Rows = append(t.Rows, v.finding(r, model.IconRegression, r.p.Level, r.p.Change, r.p.Since, failing))
 		case trend.Suspicious:
 			if c, ok := r.suspected(); ok {

@@ -126,9 +126,9 @@ func (t *Trend) Regressed() []*Part {
 	return out
 }
 
-// DaysFailing counts the calendar days from the first session of a regression to the last
+// daysFailing counts the calendar days from the first session of a regression to the last
 // one, both included; 0 without a regression.
-func (p *Part) DaysFailing() int {
+func (p *Part) daysFailing() int {
 	if p.Condition != trend.Regressed || p.Since < 0 || p.Since >= len(p.Points) {
 		return 0
 	}
