@@ -114,7 +114,7 @@ func reach(host string) (address string, local bool, err error) {
 	return ip.String(), false, nil
 }
 
-// ping says whether the daemon answers.
+// ping reports whether the daemon answers.
 func (d *daemon) ping(ctx context.Context) error {
 	if err := d.pool.Client.PingWithContext(ctx); err != nil {
 		return fmt.Errorf("the Docker daemon at %s does not answer: %w; start it, or set DOCKER_HOST", d.pool.Client.Endpoint(), err)

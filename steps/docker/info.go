@@ -43,7 +43,7 @@ func Inspect(ctx context.Context, host string) (Info, error) {
 	return Info{Version: answer.ServerVersion, RootDir: answer.DockerRootDir, Local: d.local, NVIDIA: nvidia}, nil
 }
 
-// HasImage says whether the daemon at host has an image, by name, digest or ID.
+// HasImage reports whether the daemon at host has an image, by name, digest or ID.
 func HasImage(ctx context.Context, host, image string) (bool, error) {
 	if err := checkImageName(image); err != nil {
 		return false, err
@@ -63,7 +63,7 @@ func HasImage(ctx context.Context, host, image string) (bool, error) {
 	return err == nil, err
 }
 
-// IsLocal says whether the daemon at host runs on this machine, so that what is seen of
+// IsLocal reports whether the daemon at host runs on this machine, so that what is seen of
 // the machine's devices and files holds for its containers.
 func IsLocal(host string) bool {
 	d, err := connect(host)

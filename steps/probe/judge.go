@@ -65,7 +65,7 @@ func (w Watched) foreign() string {
 	return ""
 }
 
-// IsKnown says whether a process is one of some others.
+// IsKnown reports whether a process is one of some others.
 func IsKnown(known []Process, p Process) bool {
 	return slices.ContainsFunc(known, func(k Process) bool { return k.PID == p.PID && k.GPU == p.GPU && k.Name == p.Name })
 }

@@ -239,7 +239,7 @@ func resolve(ctx context.Context, address string) string {
 	return found[0]
 }
 
-// Check says whether the job is still ours, and whether enough of its time is left for a
+// Check reports whether the job is still ours, and whether enough of its time is left for a
 // launch.
 func (j *Job) Check(ctx context.Context) error {
 	s, err := j.settled(ctx)

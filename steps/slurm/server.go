@@ -62,7 +62,7 @@ func (s *Server) Describe() map[string]string {
 	return about
 }
 
-// Evicted says whether the job or the node was lost, or the step was cancelled by somebody
+// Evicted reports whether the job or the node was lost, or the step was cancelled by somebody
 // else.
 func (s *Server) Evicted(ctx context.Context) error {
 	job := s.launcher.job

@@ -92,7 +92,7 @@ func (t task) kill() error {
 	return s.killCommand()
 }
 
-// Evicted says whether the job or the node was lost.
+// Evicted reports whether the job or the node was lost.
 func (t task) Evicted(ctx context.Context) error {
 	err := t.server.Evicted(ctx)
 	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == ClassStepCancelled {

@@ -28,56 +28,56 @@ type DriveOptions struct {
 	Log io.Writer
 }
 
-// taken is a measured run, whichever load generator measured it.
-type taken struct {
+// measurement is a measured run, whichever load generator measured it.
+type measurement struct {
 	run     result.Run
 	records record.Run // of our own load generator
 	start   time.Time  // of the first planned request, zero if that is not known
 	cause   error      // why the server cannot be used any longer
 }
 
-// served is how many requests succeeded, and how many tokens their prompts had.
-func (t *taken) served() (requests int, promptTokens float64) {
-	for i := range t.records.Requests {
-		if q := &t.records.Requests[i]; q.Failure == "" {
+// succeeded is how many requests succeeded, and how many tokens their prompts had.
+func (m *measurement) succeeded() (requests int, promptTokens float64) {
+	for i := range m.records.Requests {
+		if q := &m.records.Requests[i]; q.Failure == "" {
 			requests++
 			promptTokens += float64(q.PromptTokens)
 		}
 	}
-	if requests == 0 && len(t.records.Requests) == 0 { // another load generator tells sums
-		promptTokens, _ = t.run.Audit["input_tokens"].(float64)
-		return t.run.Sent - t.run.Failed, promptTokens
+	if requests == 0 && len(m.records.Requests) == 0 { // another load generator reports sums
+		promptTokens, _ = m.run.Audit["input_tokens"].(float64)
+		return m.run.Sent - m.run.Failed, promptTokens
 	}
 	return requests, promptTokens
 }
 
-// own measures a cell with our load generator.
-func (r *runner) own(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (taken, error) {
+// runOwnLoad measures a cell with our load generator.
+func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
 	got, cause, err := r.send(ctx, s, bm, cell, run, w)
 	if config, ok := errors.AsType[*ConfigError](err); ok {
-		return taken{}, config
+		return measurement{}, config
 	}
 	measured := r.measure(bm, got.Run, cause, err)
 	if s.lane.LoadNode != "" {
 		measured.Audit["load_node"] = s.lane.LoadNode
 	}
-	return taken{run: measured, records: got.Run, start: got.Start, cause: cause}, nil
+	return measurement{run: measured, records: got.Run, start: got.Start, cause: cause}, nil
 }
 
 // driven has another load generator measure a cell. Where it fails while the server still
 // serves, the run is void: nothing was measured, and nothing says that the server did it.
-func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (taken, error) {
+func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
 	if r.o.Drive == nil {
-		return taken{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: errors.New("it has a driver, and there is nothing to run one with")}
+		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: errors.New("it has a driver, and there is nothing to run one with")}
 	}
 	values, err := driverValues(s, run)
 	if err != nil {
-		return taken{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
 	}
 	name := r.runName(s, run)
 	log, err := r.o.Store.Log(name + "-driver")
 	if err != nil {
-		return taken{}, err
+		return measurement{}, err
 	}
 	inner := ctx
 	if bm.Timeout > 0 {
@@ -89,7 +89,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	defer stop()
 	w.begin(inner)
 	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})
-	out := taken{run: measured}
+	out := measurement{run: measured}
 	switch {
 	case ctx.Err() != nil:
 	case inner.Err() != nil && !errors.Is(context.Cause(inner), errDriverTimeout):
@@ -110,7 +110,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	return out, log.Close()
 }
 
-// driverValues are what a driver is told of the server and the run.
+// driverValues are what a driver is given of the server and the run.
 func driverValues(s *server, run plan.Run) (map[string]string, error) {
 	u, err := url.Parse(s.front.endpoint.BaseURL)
 	if err != nil {

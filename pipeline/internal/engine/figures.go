@@ -15,8 +15,8 @@ const (
 	metricGPUMemory = "gpu_memory.used"
 )
 
-// weigh notes how much memory a launch that is ready has taken of its GPUs.
-func (r *runner) weigh(ctx context.Context, s *server) {
+// recordGPUMemory notes how much memory a launch that is ready has taken of its GPUs.
+func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	if s.front.Spec.URL != "" { // it was there before us
 		return
 	}
@@ -25,8 +25,8 @@ func (r *runner) weigh(ctx context.Context, s *server) {
 	}
 }
 
-// figures of a launch: what the machine tells of it and, of a single server, what that one
-// told of its start.
+// figures of a launch: what the machine shows of it and, of a single server, what its log
+// says of its start.
 func (s *server) figures() map[string]float64 {
 	if !s.spec.alone() {
 		return s.launch.Figures

@@ -81,11 +81,13 @@ type fakeRelay struct {
 	err   error
 }
 
-func (f fakeRelay) Added(context.Context, steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
+var _ Relay = fakeRelay{}
+
+func (f fakeRelay) MeasureOverhead(context.Context, steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
 	return func(context.Context) (map[string]float64, error) { return f.added, f.err }, nil
 }
 
-// What the router of a deployment adds is told with every run; a router that does not tell
+// What the router of a deployment adds is in every run; a router that does not say it
 // is warned of.
 func TestAddedByTheRouter(t *testing.T) {
 	for _, tt := range []struct {

@@ -25,7 +25,7 @@ type Lane struct {
 	LoadNode string
 }
 
-// LoadRun is what a load generator elsewhere is told.
+// LoadRun is what a load generator elsewhere is given.
 type LoadRun struct {
 	load.Options
 	// Name of what is left of it in the run directory.
@@ -119,7 +119,7 @@ func (r *runner) launches(ctx context.Context, rep plan.Repeat, replaces int) er
 	return nil
 }
 
-// elsewhere says whether a repeat was begun on other nodes than those that it is gone on
+// elsewhere reports whether a repeat was begun on other nodes than those that it is gone on
 // with: then all of its sides are measured again, since what differs between nodes would
 // look like what differs between sides.
 func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
@@ -143,7 +143,7 @@ func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 	return true
 }
 
-// repeatsEnd tells of repeats that have ended together, and applies the policy on targets
+// repeatsEnd emits the end of repeats that have ended together, and applies the policy on targets
 // that fail.
 func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err error) {
 	for _, rep := range ended {
@@ -165,7 +165,7 @@ func (r *runner) add(l Launched) {
 	r.out.Launched = append(r.out.Launched, l)
 }
 
-// givenUp says whether a target has failed as often as it may.
+// givenUp reports whether a target has failed as often as it may.
 func (r *runner) givenUp(target string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

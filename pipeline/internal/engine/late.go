@@ -47,9 +47,9 @@ func takeLate(rises map[string]float64) (p99 float64, ok bool) {
 	return sorted[i], true
 }
 
-// tellLate warns once of each target whose simulated servers fell behind; how far they did
+// warnLate warns once of each target whose simulated servers fell behind; how far they did
 // is part of every run.
-func (r *runner) tellLate(target, cell string, run result.Run, scale float64) {
+func (r *runner) warnLate(target, cell string, run result.Run, scale float64) {
 	if text := tooLate(run, scale); text != "" && r.first(r.late, target) {
 		r.warn(fmt.Sprintf("%s, %s: %s", target, cell, text))
 	}

@@ -72,9 +72,9 @@ func TestLatenessIsToldOnceForEachTarget(t *testing.T) {
 	r := newRunner(Options{Plan: &plan.Plan{}, Bus: event.NewBus(time.Now, 0), Now: time.Now})
 	late := result.Run{Metrics: map[string]float64{"ttft.p50": 0.1}, Server: map[string]float64{result.SimulatedLate: 1}}
 	onTime := result.Run{Metrics: late.Metrics, Server: map[string]float64{result.SimulatedLate: 0.001}}
-	r.tellLate("deployment.a", "qps=1", onTime, 10)
+	r.warnLate("deployment.a", "qps=1", onTime, 10)
 	for _, target := range []string{"deployment.a", "deployment.a", "deployment.b"} {
-		r.tellLate(target, "qps=2", late, 10)
+		r.warnLate(target, "qps=2", late, 10)
 	}
 	if w := r.out.Warnings; len(w) != 2 || !strings.HasPrefix(w[0], "deployment.a, qps=2: ") || !strings.HasPrefix(w[1], "deployment.b, qps=2: ") {
 		t.Errorf("warnings %q", w)

@@ -114,7 +114,7 @@ func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *resul
 	}
 }
 
-// record keeps a run and tells of it.
+// record keeps a run and emits its event.
 func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
 	measured.Pass = run.Pass

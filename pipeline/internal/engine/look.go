@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// looksAfter says whether a round of repeats is followed by a look that can end the run:
+// looksAfter reports whether a round of repeats is followed by a look that can end the run:
 // the last look is the judgement of what was measured, and ends nothing. A look that falls
 // into a round is taken when all of it is there.
 func (r *runner) looksAfter(round []plan.Repeat) bool {

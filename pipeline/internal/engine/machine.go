@@ -13,7 +13,7 @@ type Machine interface {
 	// Before notes what is in use before a target is launched.
 	Before(ctx context.Context, target string)
 	// Memory is what a target that is ready has taken of its GPUs' memory since Before, in
-	// bytes; not ok where it has none or nobody tells.
+	// bytes; not ok where it has none or that is not known.
 	Memory(ctx context.Context, target string) (bytes float64, ok bool)
 	// Watch looks at the machine while a run lasts, until the returned function is called,
 	// once, with how long it lasted from its first planned request.
@@ -40,7 +40,7 @@ func (w Watched) apply(run *result.Run) {
 	}
 }
 
-// unwatched is a machine that nobody looks after.
+// unwatched is a machine without a watch.
 type unwatched struct{}
 
 func (unwatched) Before(context.Context, string) {}

@@ -94,9 +94,9 @@ func (r *runner) words(run record.Run) string {
 	return escape.Text(r.o.Redact.String(said(run)), maxSaid)
 }
 
-// tellFailures warns of failed requests among others that succeeded, once for a cell: a
+// warnFailures warns of failed requests among others that succeeded, once for a cell: a
 // class alone says nothing of what the server had against them.
-func (r *runner) tellFailures(target, label string, run record.Run) {
+func (r *runner) warnFailures(target, label string, run record.Run) {
 	failed, classes := record.Failures(run)
 	if failed == 0 || failed == len(run.Requests) {
 		return

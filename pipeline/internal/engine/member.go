@@ -220,7 +220,7 @@ func orNothing(err error) error {
 	return err
 }
 
-// reached notes a state of a starting member and tells of it.
+// reached notes a state of a starting member and emits its event.
 func (r *runner) reached(s *server, m *member, state string) {
 	m.about.States = append(m.about.States, result.State{Name: state, At: r.o.Now().Sub(s.began).Seconds()})
 	shown := state

@@ -25,12 +25,12 @@ const (
 	scrapeTries = 3
 )
 
-// Chronicler is an observer that keeps what a server was in the course of a run by itself,
+// HistoryObserver is an observer that keeps what a server was in the course of a run by itself,
 // and is not asked meanwhile: where time does not pass while a run is carried out.
-type Chronicler interface {
+type HistoryObserver interface {
 	steps.Observer
-	// Chronicle is what the server was in the course of the last run.
-	Chronicle(ctx context.Context, ep steps.Endpoint) []steps.Observation
+	// History is what the server was in the course of the last run.
+	History(ctx context.Context, ep steps.Endpoint) []steps.Observation
 }
 
 // watch observes the servers of a target during one run.
@@ -87,7 +87,7 @@ func (w *watch) begin(ctx context.Context) {
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
 	for _, v := range w.views {
-		if _, ok := v.observer.(Chronicler); ok {
+		if _, ok := v.observer.(HistoryObserver); ok {
 			continue
 		}
 		w.done.Go(func() { v.during(ctx, max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)) })
@@ -105,8 +105,8 @@ func (w *watch) end(ctx context.Context) {
 	w.done.Wait()
 	w.eachRelay(func(r *relayed) { r.end(ctx) })
 	w.each(func(v *view) {
-		if c, ok := v.observer.(Chronicler); ok {
-			v.scrapes = append(v.scrapes, c.Chronicle(ctx, v.member.endpoint)...)
+		if c, ok := v.observer.(HistoryObserver); ok {
+			v.scrapes = append(v.scrapes, c.History(ctx, v.member.endpoint)...)
 		}
 		if o, ok := v.scrape(ctx); ok {
 			v.after = &o
@@ -199,7 +199,7 @@ func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run)
 		run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), at, most)...)
 		run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, r.o.Now()), at, most)...)
 		if v.err != nil && (v.before == nil || v.after == nil) && run.Status != result.RunFailed && run.Status != result.RunCancelled {
-			r.blind(v.member.label(s.Target), v.err)
+			r.warnUnreadableMetrics(v.member.label(s.Target), v.err)
 		}
 	}
 }
@@ -218,8 +218,8 @@ func prefixed(member, name string) string {
 	return member + "/" + name
 }
 
-// blind warns once of a server whose metrics cannot be read.
-func (r *runner) blind(label string, err error) {
+// warnUnreadableMetrics warns once of a server whose metrics cannot be read.
+func (r *runner) warnUnreadableMetrics(label string, err error) {
 	if r.first(r.unseen, label) {
 		r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
 	}
@@ -242,7 +242,7 @@ func (v *view) rises() map[string]float64 {
 
 // points are the gauges of the scrapes, and those that follow from two scrapes' counters
 // where the engine has no gauge for them: throughput in tokens per second of the run's
-// own time, and the share of prefix cache hits.
+// runOwnLoad time, and the share of prefix cache hits.
 func (v *view) points(scale float64) []point {
 	var out []point
 	for i, o := range v.scrapes {

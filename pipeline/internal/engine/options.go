@@ -64,7 +64,7 @@ type Options struct {
 	// result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
 	// KillOrphan ends a process that a killed run has left, if it is still the same
-	// one, and says whether it did; nil means that none is looked for.
+	// one, and reports whether it did; nil means that none is looked for.
 	KillOrphan func(pid int, start uint64) (bool, error)
 	// Now is the clock for time stamps; nil means time.Now.
 	Now func() time.Time
@@ -99,7 +99,7 @@ type Store interface {
 // Ports hands out ports of a host; each is kept from others until it is released.
 type Ports interface {
 	// TakeRow reserves count free ports in a row. The next spacing ports from the first on
-	// are given to nobody else.
+	// are given to no other process.
 	TakeRow(host string, count, spacing int) (first int, release func(), err error)
 	// Hold keeps a port that the file asks for, and those after it, from being handed out.
 	Hold(first, count int) (release func())
@@ -112,7 +112,7 @@ const (
 	pollTimeout     = 60 * time.Second // one look at readiness; a canary on a slow machine included
 	healthTimeout   = 10 * time.Second // for a server that failed requests to show that it lives
 	stopMargin      = 30 * time.Second // beyond the grace, for the kill and what follows it
-	hurry           = 4 * time.Second  // grace of all servers once we were told to end: 7 s is all there is
+	interruptGrace  = 4 * time.Second  // grace of all servers once we were told to end: 7 s is all there is
 	heartbeat       = 60 * time.Second
 )
 

@@ -43,7 +43,7 @@ type CellRun struct {
 	Run  result.Run
 }
 
-// failed says whether any attempt of the launch failed.
+// failed reports whether any attempt of the launch failed.
 func (l Launched) failed() bool { return l.failures() > 0 }
 
 // refusal is why none of the launch's requests succeeded, in any of its runs, though the

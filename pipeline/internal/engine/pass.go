@@ -29,7 +29,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
-	take := r.own
+	take := r.runOwnLoad
 	if cell.Workload.Driver != nil {
 		take = r.driven
 	}
@@ -51,8 +51,8 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
 		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
 	}
-	r.tellLate(s.Target, plan.Label(cell.Values), measured, w.scale)
-	r.tellFailures(s.Target, plan.Label(cell.Values), got.records)
+	r.warnLate(s.Target, plan.Label(cell.Values), measured, w.scale)
+	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
@@ -125,7 +125,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	return got, nil, nil
 }
 
-// faultOfTheFile says whether a workload cannot be made, whatever the server does.
+// faultOfTheFile reports whether a workload cannot be made, whatever the server does.
 func faultOfTheFile(err error) bool {
 	var invalid *dataset.InvalidError
 	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &invalid)

@@ -22,7 +22,7 @@ type trace struct {
 	line string
 }
 
-// traced keeps the lines that tell of transfers; o.mu is held.
+// traced keeps the lines about transfers; o.mu is held.
 func (o *output) traced(line string) {
 	if o.tells == nil || !o.tells(line) {
 		return
@@ -48,12 +48,12 @@ func (o *output) evidence(since time.Time) (lines []string, from int) {
 
 // prove says how KV cache moved during a run, nil where none was to move or the run says
 // nothing.
-func (r *runner) prove(s *server, w *watch, got taken) *result.Transport {
+func (r *runner) prove(s *server, w *watch, got measurement) *result.Transport {
 	if s.spec.Transfer == nil || w.stop == nil {
 		return nil
 	}
 	e := *s.spec.Transfer
-	e.Requests, e.PromptTokens = got.served()
+	e.Requests, e.PromptTokens = got.succeeded()
 	if e.Requests == 0 {
 		return nil
 	}

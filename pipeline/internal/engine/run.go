@@ -163,7 +163,7 @@ func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (ove
 	return r.repeatsEnd(replaces, rep)
 }
 
-// stopAfter says whether targets that fail end the run after a repeat.
+// stopAfter reports whether targets that fail end the run after a repeat.
 func (r *runner) stopAfter(repeat int) (over bool, err error) {
 	st := decideStop(r.plan, r.out.Launched)
 	switch {
@@ -227,7 +227,7 @@ func (r *runner) warn(text string) {
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 }
 
-// first says whether something is told for the first time, and notes that it was.
+// first reports whether something is reported for the first time, and notes that it was.
 func (r *runner) first(told map[string]bool, what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

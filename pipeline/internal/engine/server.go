@@ -105,7 +105,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 		s.launch.Startup = r.o.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
-	r.weigh(ctx, s)
+	r.recordGPUMemory(ctx, s)
 	r.eta.launched()
 	described := r.describeAll(ctx, s)
 	r.emit(s, event.Event{Type: event.LaunchReady, Started: s.snapshot(), Describe: described, Text: text})
@@ -306,7 +306,7 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 }
 
 // exits says how members have ended by themselves, by name. What ends after that is our
-// own signal's doing.
+// runOwnLoad signal's doing.
 func (s *server) exits() map[string]string {
 	out := map[string]string{}
 	for _, m := range s.members {
@@ -377,7 +377,7 @@ func (r *runner) keep(s *server) {
 // error means that something is left running or that a log is not whole: nothing can be
 // trusted after that.
 func (r *runner) stop(ctx context.Context, s *server) error {
-	told, cancel := toldToEnd(ctx)
+	told, cancel := stopContext(ctx)
 	defer cancel()
 	var errs []error
 	for _, group := range s.teardown(ctx) {
@@ -436,14 +436,14 @@ func (s *server) stopGroup(ctx context.Context, group []*member) []error {
 	return errs
 }
 
-// toldToEnd returns a context for stopping. It ends a few seconds after we are told to end
+// stopContext returns a context for stopping. It ends a few seconds after we are told to end
 // ourselves, be it before or during the stop. A launcher kills when it ends.
-func toldToEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+func stopContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	stopping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var timer *time.Timer
 	hurried := make(chan struct{})
 	told := context.AfterFunc(ctx, func() {
-		timer = time.AfterFunc(hurry, cancel)
+		timer = time.AfterFunc(interruptGrace, cancel)
 		close(hurried)
 	})
 	return stopping, func() {

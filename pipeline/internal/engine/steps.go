@@ -36,7 +36,7 @@ func (r *runner) steps(ctx context.Context) error {
 	return nil
 }
 
-// usable says whether outputs survived the journal: masked ones are lost.
+// usable reports whether outputs survived the journal: masked ones are lost.
 func usable(outputs map[string]string) bool {
 	for _, v := range outputs {
 		if strings.Contains(v, event.Mask) {

@@ -72,7 +72,7 @@ type Process struct {
 	ReadyURL string
 }
 
-// isServer says whether a member is one of those that are measured.
+// isServer reports whether a member is one of those that are measured.
 func (m *Member) isServer() bool {
 	return m.Role != result.RoleService && m.Role != result.RoleRouter && m.Role != result.RoleNode
 }

@@ -106,7 +106,7 @@ func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, 
 	if opt.LaunchBy != "" || opt.OneLaunchPerFile {
 		pairLaunches(planned, doc, opt.LaunchBy != "")
 	}
-	// What is planned is what there is: nobody can measure more of it here.
+	// What is planned is what there is: no more of it can be measured here.
 	repeats := mostRuns(doc)
 	p, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true, Repeat: repeats})
 	if diags.HasErrors() {

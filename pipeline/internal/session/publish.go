@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Publisher tells others of a run while it goes on. Its methods return warnings: that
-// nobody could be told never changes how a run ends.
+// Publisher publishes a run while it goes on. Its methods return warnings: that something
+// could not be published never changes how a run ends.
 type Publisher interface {
 	// Start says that the run has begun.
 	Start(ctx context.Context) []string
@@ -18,23 +18,23 @@ type Publisher interface {
 	Abort(ctx context.Context, err error) []string
 }
 
-// nobody is told where there is no publisher.
-type nobody struct{}
+// nopPublisher stands where there is no publisher.
+type nopPublisher struct{}
 
-func (nobody) Start(context.Context) []string { return nil }
+func (nopPublisher) Start(context.Context) []string { return nil }
 
-func (nobody) Finish(context.Context, *result.Document) []string { return nil }
+func (nopPublisher) Finish(context.Context, *result.Document) []string { return nil }
 
-func (nobody) Abort(context.Context, error) []string { return nil }
+func (nopPublisher) Abort(context.Context, error) []string { return nil }
 
 func (s *session) publisher() Publisher {
 	if s.opt.Publisher == nil {
-		return nobody{}
+		return nopPublisher{}
 	}
 	return s.opt.Publisher
 }
 
-// warnAll tells of things that do not end the run.
+// warnAll warns of things that do not end the run.
 func (s *session) warnAll(texts []string) {
 	for _, text := range texts {
 		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})

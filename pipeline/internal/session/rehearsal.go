@@ -119,7 +119,7 @@ func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 }
 
 // join puts two cells, and all that are in their groups, into one group. Its leader is the
-// cell that belongs to nobody else.
+// cell that belongs to no other.
 func join(group map[string]string, a, b string) {
 	if x, y := leaderOf(group, a), leaderOf(group, b); x != y {
 		group[y] = x
@@ -133,8 +133,8 @@ func leaderOf(group map[string]string, cell string) string {
 	return cell
 }
 
-// stepsFrom is over how many comparisons a cell is compared with the side that is nobody's
-// head; of several ways the longest. A cell that is seen again leads nowhere.
+// stepsFrom is over how many comparisons a cell is compared with the side that is no
+// comparison's head; of several ways the longest. A cell that is seen again leads nowhere.
 func stepsFrom(cell string, bases map[string][]string, seen map[string]bool) int {
 	steps := 0
 	seen[cell] = true

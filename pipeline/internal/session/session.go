@@ -78,7 +78,7 @@ type Options struct {
 	InterruptCode func(cause error) int
 	// Summary is the file of the runner's step summary, "" for none.
 	Summary string
-	// Publisher is told of the run; nil tells nobody.
+	// Publisher publishes the run; nil publishes nothing.
 	Publisher Publisher
 	// Redactor masks the pipeline's secrets, and whatever else is one on this machine; nil
 	// masks those of the pipeline.

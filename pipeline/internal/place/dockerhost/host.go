@@ -153,7 +153,7 @@ func Reach(ctx context.Context, spawner steps.Spawner, environ []string, host st
 func ownName() string { return fmt.Sprintf("pid%d", os.Getpid()) }
 
 // RemoveSockets removes what a killed program has left of its ways to daemons behind ssh: the
-// folders of sockets at which nobody answers.
+// folders of sockets at which nothing answers.
 func RemoveSockets() error { return removeSockets(socketBase()) }
 
 // socketBase is where the folders of sockets are: the path of a socket is bounded to some

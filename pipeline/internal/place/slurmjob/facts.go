@@ -23,7 +23,7 @@ import (
 const nodeProbeWait = 2 * time.Minute
 
 // What must be the same on all hosts of a role: the GPUs, and the processors where there are
-// none. A difference of the others is told.
+// none. A difference of the others is a warning.
 var (
 	hardGPUFacts = []string{"gpu_count", "gpu_name", "gpu_memory_mib", "gpu_driver", "gpu_mig"}
 	hardCPUFacts = []string{"arch", "cpu_model", "cpus"}

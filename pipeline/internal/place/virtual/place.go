@@ -102,7 +102,7 @@ func (v *Machine) advanceTo(t time.Time) {
 	v.elapsed = max(v.elapsed, t.Sub(v.start))
 }
 
-// firstPort is the first of the ports that nobody listens on.
+// firstPort is the first of the ports that are free.
 const firstPort = 20000
 
 // TakeRow implements engine.Ports with numbers.
@@ -341,7 +341,7 @@ type askedServer struct {
 	observer steps.Observer
 }
 
-var _ engine.Chronicler = askedServer{}
+var _ engine.HistoryObserver = askedServer{}
 
 // LogPoint implements steps.Observer.
 func (s askedServer) LogPoint(line string) (map[string]float64, bool) {
@@ -363,8 +363,8 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 	return observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
-// Chronicle implements engine.Chronicler.
-func (s askedServer) Chronicle(_ context.Context, ep steps.Endpoint) []steps.Observation {
+// History implements engine.HistoryObserver.
+func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Observation {
 	p := s.machine.processAt(ep.BaseURL)
 	if p == nil || p.fleet == nil {
 		return nil

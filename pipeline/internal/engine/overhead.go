@@ -9,11 +9,11 @@ import (
 )
 
 // Relay is the engine of a member that passes on what others answer: a router. What it
-// adds to their latencies is part of the measurement, so it is told with every run.
+// adds to their latencies is part of the measurement, so every run has it.
 type Relay interface {
-	// Added begins to measure what the relay adds. The function that it returns ends that
-	// and tells it in seconds, by the names below; what did not occur is absent.
-	Added(ctx context.Context, ep steps.Endpoint) (end func(context.Context) (map[string]float64, error), err error)
+	// MeasureOverhead begins to measure what the relay adds. The function that it returns ends
+	// that and returns it in seconds, by the names below; what did not occur is absent.
+	MeasureOverhead(ctx context.Context, ep steps.Endpoint) (end func(context.Context) (map[string]float64, error), err error)
 }
 
 // relayed measures what a router adds during a run.
@@ -39,7 +39,7 @@ func (s *server) relays() []*relayed {
 func (r *relayed) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	r.finish, r.err = r.relay.Added(ctx, r.member.endpoint)
+	r.finish, r.err = r.relay.MeasureOverhead(ctx, r.member.endpoint)
 }
 
 func (r *relayed) end(ctx context.Context) {
@@ -70,7 +70,7 @@ func (r *runner) tellAdded(s *server, w *watch, run *result.Run) {
 			run.Server[prefixed(x.member.Name, name)] = seconds * w.scale
 		}
 		if x.err != nil && run.Status != result.RunFailed && run.Status != result.RunCancelled {
-			r.blind(x.member.label(s.Target), x.err)
+			r.warnUnreadableMetrics(x.member.label(s.Target), x.err)
 		}
 	}
 }

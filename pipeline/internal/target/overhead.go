@@ -14,9 +14,9 @@ import (
 
 var _ engine.Relay = routed{}
 
-// Added implements engine.Relay by our router's own measurements, which go on from its
+// MeasureOverhead implements engine.Relay by our router's own measurements, which go on from its
 // start: the run's are what came between two readings.
-func (routed) Added(ctx context.Context, ep steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
+func (routed) MeasureOverhead(ctx context.Context, ep steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
 	before, err := routerStats(ctx, ep)
 	if err != nil {
 		return nil, err
