@@ -33,8 +33,12 @@ func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
 	return spec
 }
 
-// plain is a spec with the engine's own program in place of an image or a path.
+// plain is a spec with the engine's own program in place of an image or a path. One whose
+// engine is not known cannot be simulated, which the checks say, and stays what it is.
 func plain(spec steps.ServerSpec) steps.ServerSpec {
+	if spec.OwnProgram == nil {
+		return spec
+	}
 	spec.Image, spec.Executable, spec.Dir = "", spec.OwnProgram, ""
 	return spec
 }
