@@ -22,14 +22,14 @@ type hardware struct {
 }
 
 // newHardware knows what the plan needs of this machine: nothing where all is simulated.
-func newHardware(opt Options, targets target.Resolver) (hardware, error) {
+func newHardware(opt Options, targets target.Resolver) hardware {
 	h := hardware{spawner: spawn.New(spawn.Options{Environ: opt.Environ})}
 	h.prober = probe.New(h.spawner)
 	if opt.Plan.Simulated == "" {
 		h.needs = targets.Places.Needs(doctor.NeedsOf(opt.Config, planned(opt)))
 	}
 	h.needs.File = true
-	return h, nil
+	return h
 }
 
 func planned(opt Options) []string {

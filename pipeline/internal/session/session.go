@@ -152,12 +152,10 @@ func open(opt Options) (*session, error) {
 		s.bus.Attach(masked{view, s.redact})
 	}
 	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
-	if s.targets, err = s.resolver(); err == nil {
-		s.machine, err = newHardware(opt, s.targets)
-	}
-	if err != nil {
+	if s.targets, err = s.resolver(); err != nil {
 		return nil, errors.Join(err, s.journal.Close(), s.dir.Close())
 	}
+	s.machine = newHardware(opt, s.targets)
 	if m := s.targets.Places.Model(); m != nil {
 		s.now = m.Now
 		if s.state != nil {

@@ -50,7 +50,7 @@ func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*de
 
 // placed are the processes as they are placed: servers, services, router.
 func (d *deployment) placed() place.Target {
-	t := place.Target{Processes: d.Resolver.processes(d.parts), Together: d.spec.Transfer != nil}
+	t := place.Target{Processes: d.processes(d.parts), Together: d.spec.Transfer != nil}
 	for _, s := range d.spec.Services {
 		t.Processes = append(t.Processes, place.Process{Name: s.Name, Role: place.RoleService, Contained: d.serviceContained(s.Name)})
 	}
