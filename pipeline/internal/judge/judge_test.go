@@ -150,7 +150,7 @@ func TestVerdicts(t *testing.T) {
 		}, result.Pass, 0, ""},
 		{"the matrix has no base", func(s session) { s.plan.Gates[0].Comparisons[0].Base = "" }, result.Missing, 5, "no cell with side = base"},
 		{"a server given by url", func(s session) {
-			s.plan.Targets[1].Source = "http://127.0.0.1:1"
+			s.plan.Targets[1].Source, s.plan.Targets[1].Attached = "http://127.0.0.1:1", true
 			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.2 })
 		}, result.Inconclusive, 0, "launch"},
 		{"a regression that only warns", func(s session) {
