@@ -1,6 +1,8 @@
 package place_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -42,5 +44,38 @@ func TestServersElsewhere(t *testing.T) {
 		if here(block, 1, "engine:v1") != tt.here {
 			t.Errorf("with a daemon at %+v: %v, want %v", tt.host, !tt.here, tt.here)
 		}
+	}
+}
+
+// failing is a place that cannot be given back.
+type failing struct {
+	place.Base
+	closed *int
+}
+
+func (failing) GPUs(place.Target, place.Process) place.GPUs { return place.GPUs{} }
+
+func (failing) Assign(place.Target, place.Process, []string) (place.Slot, error) {
+	return place.Slot{}, nil
+}
+
+func (f failing) Close(context.Context) error { *f.closed++; return errors.New("it is still held") }
+
+// TestPlacesAreClosedOnce: a place that could not be given back is a warning of the run, and
+// must not become an error of its result.
+func TestPlacesAreClosedOnce(t *testing.T) {
+	closed := 0
+	set := place.NewSet([]place.Kind{{
+		Takes: func(place.Options, place.Process) bool { return true },
+		New:   func(place.Options) (place.Place, error) { return failing{closed: &closed}, nil },
+	}}, place.Options{Config: &lang.Config{}, Plan: &plan.Plan{}})
+	if err := set.Prepare([]place.Target{{Processes: []place.Process{{Name: "s"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Close(t.Context()); err == nil {
+		t.Error("the first call reports nothing")
+	}
+	if err := set.Close(t.Context()); err != nil || closed != 1 {
+		t.Errorf("closed %d times, and the second call reports %v", closed, err)
 	}
 }

@@ -17,8 +17,9 @@ type Set struct {
 	kinds []Kind
 	opt   Options
 
-	mu   sync.Mutex
-	made []Place // by the index of the kind, nil before it was needed
+	mu     sync.Mutex
+	made   []Place // by the index of the kind, nil before it was needed
+	closed bool
 }
 
 // NewSet returns the places of a plan, of which none is made yet.
@@ -182,8 +183,13 @@ func (s *Set) Preflight(ctx context.Context) error {
 	return nil
 }
 
-// Close gives back what Open got. It may be called again.
+// Close gives back what Open got, once: what cannot be given back is reported by the first
+// call alone.
 func (s *Set) Close(ctx context.Context) error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var errs []error
 	for _, p := range slices.Backward(s.all()) {
 		errs = append(errs, p.Close(ctx))
