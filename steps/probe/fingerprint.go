@@ -5,21 +5,76 @@ import (
 	"strings"
 )
 
-// hard are the facts that decide how fast a server can be: figures of machines that
-// differ in one of them are not compared.
-var hard = []string{"arch", "gpu_count", "gpu_name", "gpu_memory_mib", "gpu_mig", "gpu_topology", "nics"}
+// decisive is what a fact of a machine decides.
+type decisive struct {
+	name string
+	// gpu and cpu say that machines with GPUs, and those whose processors do the work, must
+	// have it alike for their figures to be compared.
+	gpu, cpu bool
+	// role says that hosts which do the same in one run must have it alike, too. Between runs
+	// such a fact may be what is compared.
+	role bool
+}
 
-// hardWithoutGPU are such facts of a machine whose processors do the work.
-var hardWithoutGPU = []string{"arch", "cpu_model", "cpus", "cpu_sockets", "numa_nodes", "nics"}
+// decisiveFacts is the one list of facts that decide how fast a server can be, or that are worth a
+// warning where hosts of one run differ in them. All others are shown and decide nothing.
+var decisiveFacts = []decisive{
+	{name: "gpu_count", gpu: true},
+	{name: "gpu_name", gpu: true},
+	{name: "gpu_memory_mib", gpu: true},
+	{name: "gpu_driver", role: true},
+	{name: "gpu_mig", gpu: true},
+	{name: "gpu_topology", gpu: true},
+	{name: "arch", gpu: true, cpu: true},
+	{name: "cpu_model", cpu: true},
+	{name: "cpus", cpu: true},
+	{name: "cpu_sockets", cpu: true},
+	{name: "numa_nodes", cpu: true},
+	{name: "nics", gpu: true, cpu: true},
+	{name: "cpu_governor"}, {name: "smt"}, {name: "memory_gib"}, {name: "kernel"}, {name: "os"},
+	{name: "gpu_power_limit_w"}, {name: "gpu_max_clock_mhz"},
+}
 
 // Hard lists the facts of a machine that another must have alike for their figures to be
 // compared. All others are soft: a difference is shown and decides nothing. The driver,
 // the power limit and the governor are soft, since one of them may be what is compared.
 func Hard(facts map[string]string) []string {
-	if v := facts["gpu_count"]; v == "" || v == Unavailable {
-		return slices.Clone(hardWithoutGPU)
+	gpus := withGPUs(facts)
+	return names(func(d decisive) bool { return gpus && d.gpu || !gpus && d.cpu })
+}
+
+func withGPUs(facts map[string]string) bool {
+	v := facts["gpu_count"]
+	return v != "" && v != Unavailable
+}
+
+func names(fits func(decisive) bool) []string {
+	var out []string
+	for _, d := range decisiveFacts {
+		if fits(d) {
+			out = append(out, d.name)
+		}
 	}
-	return slices.Clone(hard)
+	return out
+}
+
+// Unlike compares two hosts that do the same in one run: hard is the first fact that they
+// must have alike and have not, soft the first other one that is worth a warning; "" for
+// none.
+func Unlike(a, b map[string]string) (hard, soft string) {
+	gpus := withGPUs(a) || withGPUs(b)
+	for _, d := range decisiveFacts {
+		switch {
+		case a[d.name] == b[d.name]:
+		case d.role || gpus && d.gpu || !gpus && d.cpu:
+			if hard == "" {
+				hard = d.name
+			}
+		case soft == "":
+			soft = d.name
+		}
+	}
+	return hard, soft
 }
 
 // HardKey is the hard facts of a machine in one line, equal for machines whose figures
@@ -46,7 +101,7 @@ func Differences(a, b map[string]string) (hardFacts, softFacts []string) {
 	for key := range b {
 		keys[key] = struct{}{}
 	}
-	decisive := append(Hard(a), Hard(b)...)
+	must := append(Hard(a), Hard(b)...)
 	value := func(m map[string]string, key string) string {
 		if v := m[key]; v != "" {
 			return v
@@ -57,7 +112,7 @@ func Differences(a, b map[string]string) (hardFacts, softFacts []string) {
 		if value(a, key) == value(b, key) {
 			continue
 		}
-		if slices.Contains(decisive, key) {
+		if slices.Contains(must, key) {
 			hardFacts = append(hardFacts, key)
 		} else {
 			softFacts = append(softFacts, key)

@@ -22,14 +22,6 @@ import (
 // nodeProbeWait bounds the look at all nodes of a job.
 const nodeProbeWait = 2 * time.Minute
 
-// What must be the same on all hosts of a role: the GPUs, and the processors where there are
-// none. A difference of the others is a warning.
-var (
-	hardGPUFacts = []string{"gpu_count", "gpu_name", "gpu_memory_mib", "gpu_driver", "gpu_mig"}
-	hardCPUFacts = []string{"arch", "cpu_model", "cpus"}
-	softFacts    = []string{"arch", "cpu_model", "cpus", "cpu_governor", "smt", "memory_gib", "kernel", "os", "gpu_power_limit_w", "gpu_max_clock_mhz", "gpu_topology"}
-)
-
 // classUnlikeNodes is the class of a job whose nodes are not what a comparison needs.
 const classUnlikeNodes = "unlike_nodes"
 
@@ -66,8 +58,8 @@ func describeNode(ctx context.Context, sp steps.Spawner) (facts map[string]strin
 }
 
 // compareNodes sees whether the hosts of each role are alike, over the members of a target and
-// over the lanes that repeats run on. An error names two that are not; what is worth
-// telling are differences that do not matter as much.
+// over the lanes that repeats run on. An error names two that are not; the
+// differences that it returns do not matter as much.
 func (j *job) compareNodes() (differences []string, err error) {
 	for _, t := range j.opt.Plan.Targets {
 		hosts := rolesOn(j.opt, t.Addr, len(j.job.Nodes()))
@@ -75,13 +67,14 @@ func (j *job) compareNodes() (differences []string, err error) {
 			first := j.job.Nodes()[hosts[role][0]]
 			for _, i := range hosts[role][1:] {
 				other := j.job.Nodes()[i]
-				if fact := differing(first.Facts, other.Facts, hardFacts(first.Facts, other.Facts)); fact != "" {
+				hard, soft := probe.Unlike(first.Facts, other.Facts)
+				if hard != "" {
 					return nil, &steps.EvictionError{Class: classUnlikeNodes, Reason: fmt.Sprintf(
 						"%s: the hosts of role %q are not alike: node %s has %s and node %s has %s; ask for like nodes by constraint in the slurm block, or place the servers on others",
-						t.Addr, role, first.Name, factText(first.Facts, fact), other.Name, factText(other.Facts, fact))}
+						t.Addr, role, first.Name, factText(first.Facts, hard), other.Name, factText(other.Facts, hard))}
 				}
-				if fact := differing(first.Facts, other.Facts, softFacts); fact != "" {
-					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, fact), factText(other.Facts, fact))
+				if soft != "" {
+					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, soft), factText(other.Facts, soft))
 					if !slices.Contains(differences, text) {
 						differences = append(differences, text)
 					}
@@ -134,24 +127,6 @@ func byRole(cfg *lang.Config, addr string) map[string][]steps.ServerSpec {
 		out[result.RoleServer] = append(out[result.RoleServer], s.Spec)
 	}
 	return out
-}
-
-// hardFacts are those that must be the same on two nodes.
-func hardFacts(a, b map[string]string) []string {
-	if a["gpu_count"] == "" && b["gpu_count"] == "" {
-		return hardCPUFacts
-	}
-	return hardGPUFacts
-}
-
-// differing is the first of some facts in which two nodes differ, "" for none.
-func differing(a, b map[string]string, names []string) string {
-	for _, name := range names {
-		if a[name] != b[name] {
-			return name
-		}
-	}
-	return ""
 }
 
 func factText(facts map[string]string, name string) string {
