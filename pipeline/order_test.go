@@ -15,7 +15,7 @@ import (
 var order = [][]string{
 	{"cli"},
 	{"session"},
-	{"target", "place/local", "place/dockerhost", "place/slurmjob", "place/virtual"},
+	{"target", "verdict", "place/local", "place/dockerhost", "place/slurmjob", "place/virtual"},
 	{"place", "machine"},
 	{"engine"},
 	{"judge", "calibrate"},

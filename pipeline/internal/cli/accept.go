@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +48,7 @@ func (a *app) acceptCommand() *cobra.Command {
 // measuredRun is a session of the history, or a run directory.
 func measuredRun(h *history.History, arg string) (history.Record, error) {
 	if _, err := os.Stat(arg); err == nil {
-		doc, err := session.ReadDocument(arg)
+		doc, err := verdict.ReadDocument(arg)
 		if err != nil {
 			return history.Record{}, err
 		}

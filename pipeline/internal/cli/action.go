@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -67,7 +67,7 @@ func (a *app) actionRun(ctx context.Context) error {
 		args = append(args, "--var", v)
 	}
 	args = append(args, lines(a.input("ARGS"))...)
-	before, _ := session.ReadDocument(out) // mostly there is none
+	before, _ := verdict.ReadDocument(out) // mostly there is none
 	code := a.runAs(ctx, append(args, "--", file))
 	a.outputs(out, code, before)
 	return exit(code, nil)
@@ -127,7 +127,7 @@ func (a *app) runAs(ctx context.Context, args []string) int {
 func (a *app) outputs(dir string, code int, before *result.Document) {
 	var doc *result.Document
 	if dir != "" {
-		if d, err := session.ReadDocument(dir); err == nil && (before == nil || !d.Ended.Equal(before.Ended)) {
+		if d, err := verdict.ReadDocument(dir); err == nil && (before == nil || !d.Ended.Equal(before.Ended)) {
 			doc = d
 		}
 	}

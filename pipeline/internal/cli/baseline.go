@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +36,7 @@ func (a *app) baselineSave() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "save RUN", Short: "Add a run to the history, from the default branch only", Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			doc, err := session.ReadDocument(args[0])
+			doc, err := verdict.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}

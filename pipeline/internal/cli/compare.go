@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -211,7 +211,7 @@ func (a *app) compareByGates(f compareFlags, sides []side) error {
 		return exit(exitUsage, err)
 	}
 	runs := slices.Concat(sides[0].runs, sides[1].runs)
-	doc, err := session.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
+	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -265,13 +265,13 @@ func (a *app) readSide(arg, tool string) (side, error) {
 	s := side{}
 	s.name, s.against, s.arg = sideLabels(arg)
 	if info, err := os.Stat(s.arg); err == nil && info.IsDir() {
-		s.doc, err = session.ReadDocument(s.arg)
+		s.doc, err = verdict.ReadDocument(s.arg)
 		return s, err
 	}
 	var err error
-	s.runs, err = session.ReadForeign(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
+	s.runs, err = verdict.ReadForeign(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
 	if errors.Is(err, convert.ErrOurs) && len(s.runs) == 0 {
-		s.doc, err = session.ReadDocument(s.arg)
+		s.doc, err = verdict.ReadDocument(s.arg)
 	}
 	return s, err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports"
 	"github.com/spf13/cobra"
 )
@@ -68,7 +68,7 @@ func (a *app) gateCommand() *cobra.Command {
 
 // gateRun judges a run directory again.
 func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
-	stored, err := session.StoredVars(run)
+	stored, err := verdict.StoredVars(run)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -76,7 +76,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	judge.Environ = func() []string { return append(a.Environ(), stored...) }
 	paths := f.files
 	if len(paths) == 0 {
-		paths = []string{session.SourceDir(run)}
+		paths = []string{verdict.SourceDir(run)}
 	}
 	cfg, err := judge.load(f.config, paths)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := session.Rejudge(cfg, run, past)
+	doc, err := verdict.Rejudge(cfg, run, past)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -122,7 +122,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := session.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
+	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}

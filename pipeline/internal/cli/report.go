@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -46,7 +46,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Render a stored result again",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			doc, err := session.ReadDocument(args[0])
+			doc, err := verdict.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 )
 
 // check finds, before anything starts, which part of the plan nothing can carry out.
@@ -26,5 +27,5 @@ func check(opt Options) error {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
 		}
 	}
-	return errors.Join(append(found, unusable(opt)...)...)
+	return errors.Join(append(found, verdict.CheckBaselines(opt.Plan)...)...)
 }

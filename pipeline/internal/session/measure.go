@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/process"
@@ -96,7 +97,7 @@ func (s *session) load(ctx context.Context, opt load.Options) (load.Result, erro
 
 // look judges what was measured so far.
 func (s *session) look(so *engine.Outcome) (judge.Look, error) {
-	return judge.TakeLook(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), judging(s.opt.Config, s.opt.Plan, s.opt.History))
+	return judge.TakeLook(s.opt.Plan, engine.Document(s.opt.Plan, so, s.about()), verdict.Options(s.opt.Config, s.opt.Plan, s.opt.History))
 }
 
 // preflight sees whether places and machine have what the plan needs.

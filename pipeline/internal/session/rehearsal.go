@@ -20,6 +20,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
@@ -182,14 +183,14 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 			return m.Load(ctx, opt)
 		},
 		Look: func(so *engine.Outcome) (judge.Look, error) {
-			return judge.TakeLook(r.plan, r.document(planned.restore(so)), judging(r.cfg, r.plan, nil))
+			return judge.TakeLook(r.plan, r.document(planned.restore(so)), verdict.Options(r.cfg, r.plan, nil))
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	doc := r.document(planned.restore(out))
-	return doc, Judge(r.cfg, r.plan, doc, nil)
+	return doc, verdict.Judge(r.cfg, r.plan, doc, nil)
 }
 
 func (r *Rehearsal) document(out *engine.Outcome) *result.Document {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,15 +20,14 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -259,7 +257,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		notes = append(notes, s.targets.SizeNotes()...)
 	}
 	doc.Warnings = slices.Concat(doc.Warnings, notes)
-	if err := Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
+	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err
 	}
 	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
@@ -288,31 +286,4 @@ func (s *session) finish(ctx context.Context, doc *result.Document) error {
 	}
 	s.bus.Emit(event.Event{Type: event.Summary, Verdict: doc.Verdict, ExitCode: &code, Text: doc.StatusReason})
 	return errors.Join(err, s.bus.Err())
-}
-
-// Judge brings a document before the gates of a configuration. past is what stored
-// baselines are taken from, nil for nothing.
-func Judge(cfg *lang.Config, p *plan.Plan, doc *result.Document, past *history.History) error {
-	return judge.Judge(p, doc, judging(cfg, p, past))
-}
-
-func judging(cfg *lang.Config, p *plan.Plan, past *history.History) judge.Options {
-	return judge.Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
-}
-
-// ReadDocument reads a results file, or the one of a run directory.
-func ReadDocument(path string) (*result.Document, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, store.ResultsFile)
-	}
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading results: %w", err)
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	doc, err := result.Decode(f, result.Limits{})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return doc, nil
 }

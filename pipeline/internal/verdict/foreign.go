@@ -1,7 +1,6 @@
-package session
+package verdict
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +11,12 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/driver"
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // ReadForeign reads the results of other tools that an argument names: a path or a pattern
@@ -116,45 +112,9 @@ func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, 
 	for i := range p.Benchmarks {
 		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, and that is no loss
 	}
-	options := judging(cfg, p, past)
+	options := Options(cfg, p, past)
 	options.Descriptive = undecidable(opt.Options, repeats)
 	return doc, judge.Judge(p, doc, options)
-}
-
-// handedOver says that nothing is run for a benchmark.
-func handedOver(b *lang.Benchmark) bool {
-	return slices.ContainsFunc(b.Cells, func(c lang.Cell) bool {
-		return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
-	})
-}
-
-// drive has another load generator carry out one run.
-func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
-	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Redact: s.redact}
-	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
-	if source, ok := run.Audit["source"].(string); ok { // below the run directory, which may be moved
-		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))
-	}
-	return run, err
-}
-
-// base is the absolute path of the run directory.
-func (s *session) base() string {
-	if abs, err := filepath.Abs(s.dir.Path()); err == nil {
-		return abs
-	}
-	return s.dir.Path()
-}
-
-// driven says why a benchmark's driver cannot be used in a run, nil if it can.
-func driven(opt Options, b *lang.Benchmark) error {
-	switch {
-	case handedOver(b):
-		return errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE --results, and keep the benchmarks that are run in a file of their own")
-	case opt.Plan.TimeScale > 1 && slices.ContainsFunc(b.Cells, func(c lang.Cell) bool { return c.Workload.Driver != nil }):
-		return errors.New("its driver lives in real time: run it with --time-scale 1")
-	}
-	return nil
 }
 
 // blank are the benchmarks of a plan with their cells, before there is a result.

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/driver"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// handedOver reports whether nothing is run for a benchmark.
+func handedOver(b *lang.Benchmark) bool {
+	return slices.ContainsFunc(b.Cells, func(c lang.Cell) bool {
+		return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
+	})
+}
+
+// drive has another load generator carry out one run.
+func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
+	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Redact: s.redact}
+	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
+	if source, ok := run.Audit["source"].(string); ok { // below the run directory, which may be moved
+		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))
+	}
+	return run, err
+}
+
+// base is the absolute path of the run directory.
+func (s *session) base() string {
+	if abs, err := filepath.Abs(s.dir.Path()); err == nil {
+		return abs
+	}
+	return s.dir.Path()
+}
+
+// driven reports why a benchmark's driver cannot be used in a run, nil if it can.
+func driven(opt Options, b *lang.Benchmark) error {
+	switch {
+	case handedOver(b):
+		return errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE --results, and keep the benchmarks that are run in a file of their own")
+	case opt.Plan.TimeScale > 1 && slices.ContainsFunc(b.Cells, func(c lang.Cell) bool { return c.Workload.Driver != nil }):
+		return errors.New("its driver lives in real time: run it with --time-scale 1")
+	}
+	return nil
+}
