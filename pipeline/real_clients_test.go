@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -28,7 +28,7 @@ func TestRealClients(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit status %d", code)
 	}
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -23,7 +23,7 @@ func TestRealBenchServe(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit status %d", code)
 	}
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -17,7 +17,7 @@ func TestRealVLLMNodes(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	t.Log(text)
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/docker"
 )
@@ -26,7 +26,7 @@ func TestRealVLLMPair(t *testing.T) {
 		"--only", "side=deployment.files", "--only", "side=deployment.nixl",
 		"--var", "venv="+venv, "--var", "folder="+t.TempDir(), "--var", "repeats=2", "--var", "requests=20")
 	t.Log(text)
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}
@@ -73,7 +73,7 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 	text, code := marked(t, dir, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain",
 		"--var", "image="+image, "--var", "venv="+venv, "--var", "python="+strings.TrimSpace(string(python)))
 	t.Log(text)
-	doc, err := session.ReadDocument(filepath.Join(dir, "out"))
+	doc, err := verdict.ReadDocument(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}

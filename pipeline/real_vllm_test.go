@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -32,7 +32,7 @@ func TestRealVLLM(t *testing.T) {
 	file := filepath.Join("..", "examples", "vllm-cpu", "vllm-cpu.pipeline.hcl")
 	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--var", "repeats=3", "--out", out, "--progress", "plain")
 	t.Log(text)
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}
@@ -196,7 +196,7 @@ func failedStart(t *testing.T, venv string, meanwhile func(), vars ...string) ([
 		go meanwhile()
 	}
 	text, code := pipeline(t, ".", args...)
-	doc, err := session.ReadDocument(out)
+	doc, err := verdict.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
