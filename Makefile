@@ -34,10 +34,10 @@ demo demo-live: build
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
-# Packages two at a time for each processor, since many wait for sockets and processes. The
-# last one runs the whole program: alone, and its tests many at a time, but not those with
+# Packages two at a time for each processor, since many wait for sockets and processes; vet is
+# for make lint. The last one runs the whole program: alone, and its tests many at a time, but not those with
 # daemons.
-JOBS     := -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PARALLEL := 6
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 40
@@ -46,7 +46,7 @@ test:
 	$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
 	$(GO) test $(JOBS) $(filter-out $(LONG),$(PROPERTIES)) $(RAPID)
 	$(GO) test $(JOBS) $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL)
-	$(GO) test -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
+	$(GO) test -vet=off -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
