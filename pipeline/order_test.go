@@ -94,26 +94,8 @@ var knowPlaces = map[string]string{
 }
 
 func TestKindsOfPlacesStayInTheirPackages(t *testing.T) {
-	for _, pkg := range goList(t, "{{.Dir}} {{.ImportPath}}") {
-		dir, path, _ := strings.Cut(pkg, " ")
-		name := strings.TrimPrefix(path, module)
-		if _, known := knowPlaces[name]; known {
-			continue
-		}
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if found := placement.Find(text); found != nil && !strings.HasSuffix(file, "_test.go") {
-				t.Errorf("%s: %s: ask the place (package place)", file, found)
-			}
-		}
-	}
+	known := func(pkg string) bool { return knowPlaces[pkg] != "" }
+	stay(t, placement, known, "ask the place (package place)")
 }
 
 // TestArchitectureNamesFiles: what ARCHITECTURE.md names in code font as a path is there.

@@ -31,7 +31,6 @@ type Options struct {
 type Launcher struct {
 	spawner steps.Spawner
 	opt     Options
-	ports   Ports
 }
 
 var _ steps.Launcher = (*Launcher)(nil)
@@ -51,9 +50,6 @@ func New(spawner steps.Spawner, opt Options) *Launcher {
 
 // Name is "process".
 func (l *Launcher) Name() string { return "process" }
-
-// Ports of the servers of this launcher.
-func (l *Launcher) Ports() *Ports { return &l.ports }
 
 // ErrPortInUse says that somebody listens on the port that a server was to have. Its
 // answers would be taken for the server's, so nothing is started.

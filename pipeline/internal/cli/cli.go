@@ -99,7 +99,7 @@ func System() Streams {
 	withhold(environ)
 	return Streams{
 		In: os.Stdin, Out: guarded(os.Stdout, open(os.Stdout)), Err: guarded(os.Stderr, log), Log: log,
-		Environ: func() []string { return slices.Clone(environ) }, Getenv: lookup(environ),
+		Environ: func() []string { return slices.Clone(environ) }, Getenv: spawn.Getenv(environ),
 		Width: width(os.Stderr), OutWidth: width(os.Stdout),
 	}
 }
@@ -110,7 +110,7 @@ func System() Streams {
 // environment. What the system does not allow stays as it is.
 func withhold(environ []string) {
 	_ = protect.Forget()
-	if lookup(environ)(spawn.MarkVar) == "" {
+	if spawn.Getenv(environ)(spawn.MarkVar) == "" {
 		_ = protect.Close()
 	}
 	for _, kv := range environ {
@@ -118,17 +118,6 @@ func withhold(environ []string) {
 			_ = os.Unsetenv(name)
 		}
 	}
-}
-
-// lookup returns the values of an environment by their names.
-func lookup(environ []string) func(string) string {
-	values := map[string]string{}
-	for _, kv := range environ {
-		if name, value, ok := strings.Cut(kv, "="); ok {
-			values[name] = value
-		}
-	}
-	return func(name string) string { return values[name] }
 }
 
 // guarded breaks the runner's commands in what w, which is f, writes into the log of a

@@ -48,7 +48,7 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) (*session
 	spawner := spawn.New(spawn.Options{Environ: os.Environ(), OnSpawn: JournalSpawn(s.bus)})
 	t.Cleanup(spawner.Close)
 	launcher := process.New(spawner, process.Options{})
-	s.o.Load, s.o.Ports = load.Run, launcher.Ports()
+	s.o.Load, s.o.Ports = load.Run, new(process.Ports)
 	s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
 		return Single(Member{
 			Name: addr, Role: result.RoleServer,

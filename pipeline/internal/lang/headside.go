@@ -100,7 +100,7 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 		}
 		taken[s.Addr] = head
 	}
-	if d, e := c.deployment(addr), head.deployment(addr); d != nil {
+	if d, e := c.DeploymentAt(addr), head.DeploymentAt(addr); d != nil {
 		if e == nil || len(theirs) != len(ours) || !samePaths(d.Spec, e.Spec) {
 			return fmt.Errorf("%s has other parts than before the change: merge that first", addr)
 		}
@@ -112,14 +112,6 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 func samePaths(a, b steps.DeploymentSpec) bool {
 	a.Members, b.Members = nil, nil
 	return reflect.DeepEqual(a, b)
-}
-
-func (c *Config) deployment(addr string) *Deployment {
-	i := slices.IndexFunc(c.Deployments, func(d *Deployment) bool { return d.Addr == addr })
-	if i < 0 {
-		return nil
-	}
-	return c.Deployments[i]
 }
 
 // serversOf are the servers that targets consist of.

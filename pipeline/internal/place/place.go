@@ -24,7 +24,6 @@ package place
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"time"
 
@@ -196,10 +195,6 @@ type Model struct {
 	// AdvanceTo lets time go by until t, if it is not later already.
 	AdvanceTo func(t time.Time)
 	Load      func(context.Context, load.Options) (load.Result, error)
-	// Reset clears the caches of what listens at a URL.
-	Reset func(baseURL string)
-	// Launch starts all members of a target, and returns where its front is.
-	Launch func(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error)
 	// Try reports why a target cannot be modelled. That its servers would fail to start is
 	// no reason: the run shows it.
 	Try func(engine.TargetSpec) error

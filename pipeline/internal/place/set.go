@@ -79,25 +79,36 @@ func (s *Set) Prepare(targets []Target) error {
 
 // Check lists why a target cannot be placed.
 func (s *Set) Check(t Target) []Problem {
-	at, err := s.places(t)
-	if err != nil {
-		return []Problem{{Err: err}}
-	}
-	var found []Problem
+	_, _, found := s.layOut(t)
+	return found
+}
+
+// layOut finds the places of the processes of a target, nil for one that answers already, and
+// the GPUs that they are given, or why they cannot be there.
+func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
+	at = make([]Place, len(t.Processes))
 	asked := map[int]bool{}
-	for _, p := range t.Processes {
-		if i, err := s.kindOf(p); err == nil && p.Spec.URL == "" && !asked[i] {
-			asked[i] = true
-			found = append(found, s.made[i].Check(t)...)
+	for i, p := range t.Processes {
+		if p.Spec.URL != "" {
+			continue
+		}
+		kind, err := s.kindOf(p)
+		if err != nil {
+			return nil, nil, []Problem{{Err: err}}
+		}
+		if at[i] = s.made[kind]; !asked[kind] {
+			asked[kind] = true
+			found = append(found, at[i].Check(t)...)
 		}
 	}
 	if len(found) > 0 {
-		return found
+		return nil, nil, found
 	}
-	if _, err := s.gpus(t, at); err != nil {
-		return []Problem{{Err: err}}
+	gpus, err := s.gpus(t, at)
+	if err != nil {
+		return nil, nil, []Problem{{Err: err}}
 	}
-	return nil
+	return at, gpus, nil
 }
 
 // CheckLoad reports why a workload cannot be measured in the places that were needed.
@@ -108,21 +119,6 @@ func (s *Set) CheckLoad(w steps.Workload, delayed bool) error {
 		}
 	}
 	return nil
-}
-
-// places are those of the processes of a target, nil for one that answers already.
-func (s *Set) places(t Target) ([]Place, error) {
-	at := make([]Place, len(t.Processes))
-	for i, p := range t.Processes {
-		if p.Spec.URL != "" {
-			continue
-		}
-		var err error
-		if at[i], err = s.of(p); err != nil {
-			return nil, err
-		}
-	}
-	return at, nil
 }
 
 // gpus numbers the GPUs of a target's servers.
@@ -139,16 +135,9 @@ func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
 // Assign gives the processes of a target their slots, in their order. One that answers
 // already keeps its spec and has nothing else.
 func (s *Set) Assign(t Target) ([]Slot, error) {
-	if found := s.Check(t); len(found) > 0 {
+	at, gpus, found := s.layOut(t)
+	if len(found) > 0 {
 		return nil, found[0].Err
-	}
-	at, err := s.places(t)
-	if err != nil {
-		return nil, err
-	}
-	gpus, err := s.gpus(t, at)
-	if err != nil {
-		return nil, err
 	}
 	slots := make([]Slot, len(t.Processes))
 	for i, p := range t.Processes {
@@ -156,6 +145,7 @@ func (s *Set) Assign(t Target) ([]Slot, error) {
 			slots[i].Spec = p.Spec
 			continue
 		}
+		var err error
 		if slots[i], err = at[i].Assign(t, p, gpus[i]); err != nil {
 			return nil, err
 		}

@@ -165,11 +165,10 @@ func open(opt Options) (*session, error) {
 
 // resolver resolves the plan's targets in the places of this session.
 func (s *session) resolver() (target.Resolver, error) {
-	warn := func(text string) { s.warnAll([]string{text}) }
 	return resolver(s.opt, place.Options{
 		RunID: s.runID, Resumed: s.state != nil, Redact: s.redact, Spawner: s.spawner,
 		Folder: func(name string) (string, error) { return s.dir.Folder(name) },
-		Info:   s.info, Warn: warn, Log: slog.New(warnings{bus: s.bus}),
+		Info:   s.info, Warn: s.warn, Log: slog.New(warnings{bus: s.bus}),
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 // says that answers are to be delayed on their way.
 func (r Resolver) Check(delayed bool) []error {
 	var found faults
-	for _, part := range RealParts(r.Config, r.Plan) {
+	for _, part := range realParts(r.Config, r.Plan) {
 		found.add(part.Addr, plan.Range(part.Range), part.Err)
 	}
 	for _, t := range r.Plan.Targets {

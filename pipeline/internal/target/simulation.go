@@ -16,25 +16,25 @@ import (
 	"github.com/servegate/pipeline/steps/simulate"
 )
 
-// RealPart is a part of a file that a simulated run would have to take from the real world:
+// realPart is a part of a file that a simulated run would have to take from the real world:
 // a server that already answers, a command that talks to one.
-type RealPart struct {
+type realPart struct {
 	Addr  string
 	Range hcl.Range
 	Err   error
 }
 
-// RealParts lists what a simulated run cannot replace and must not touch, in the order of
+// realParts lists what a simulated run cannot replace and must not touch, in the order of
 // the plan. Nothing real is loaded, started or asked in a simulation of any kind.
-func RealParts(cfg *lang.Config, p *plan.Plan) []RealPart {
-	var found []RealPart
+func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
+	var found []realPart
 	if p.Simulated == "" {
 		return nil
 	}
 	for _, t := range p.Targets {
 		for _, s := range cfg.ServersOf(t.Addr) {
 			if err := replaceable(s); err != nil {
-				found = append(found, RealPart{s.Addr, s.Range, err})
+				found = append(found, realPart{s.Addr, s.Range, err})
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func RealParts(cfg *lang.Config, p *plan.Plan) []RealPart {
 		}
 		for _, c := range b.Cells {
 			if err := confined(c.Workload.Driver); err != nil {
-				found = append(found, RealPart{b.Addr, b.Range, err})
+				found = append(found, realPart{b.Addr, b.Range, err})
 				break
 			}
 		}
@@ -99,7 +99,7 @@ func confined(d *steps.Driver) error {
 // start for want of memory, and models whose size is not known, are warned of.
 func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	for _, r := range RealParts(cfg, p) {
+	for _, r := range realParts(cfg, p) {
 		out.add(hcl.DiagError, r.Addr+" cannot be simulated", r.Err.Error(), r.Range)
 	}
 	if p.Simulated == "" || len(out.list) > 0 {

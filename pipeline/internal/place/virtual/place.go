@@ -85,7 +85,7 @@ func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 
 // Model implements place.Place.
 func (v *Machine) Model() *place.Model {
-	return &place.Model{Ports: v, Now: v.Now, AdvanceTo: v.advanceTo, Load: v.load, Reset: v.forget, Launch: v.launch, Try: v.try, Notes: v.notes}
+	return &place.Model{Ports: v, Now: v.Now, AdvanceTo: v.advanceTo, Load: v.load, Try: v.try, Notes: v.notes}
 }
 
 // Now is the virtual time.
