@@ -1,6 +1,10 @@
 package load
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/servegate/pipeline/steps/jsonscan"
+)
 
 // chunk is what counts in one stream event.
 type chunk struct {
@@ -27,57 +31,53 @@ type chunk struct {
 // for anything but a JSON object.
 func scanChunk(data []byte, c *chunk) (ok bool) {
 	*c = chunk{prompt: -1, completion: -1, cached: -1}
-	s := jsonScan{b: data}
-	if !s.take('{') {
+	s := jsonscan.Of(data)
+	if s.Peek() != '{' {
 		return false
 	}
-	for first := true; s.next(&first, '}'); {
-		switch string(s.key()) {
+	for name := range s.Object {
+		switch string(name) {
 		case "choices":
-			c.scanChoices(&s)
+			for range s.Array {
+				c.choices = true
+				c.scanChoice(&s)
+			}
 		case "usage", "meta_info":
 			c.scanUsage(&s)
 		case "text":
 			c.choices = true
-			c.text = s.filled()
+			c.text = s.Filled()
 		case "output_ids":
 			c.choices = true
-			s.skip()
+			s.Skip()
 		case "error":
-			if v := s.skip(); string(v) != "null" {
-				c.failure = v
-			}
+			c.failure = failureOf(&s)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
-	return !s.bad && s.peek() == 0
+	return s.Done()
 }
 
-func (c *chunk) scanChoices(s *jsonScan) {
-	if s.peek() != '[' {
-		s.skip()
-		return
+// failureOf reads an error member, nil where it is null.
+func failureOf(s *jsonscan.Scanner) []byte {
+	if v := s.Skip(); string(v) != "null" {
+		return v
 	}
-	s.i++
-	for first := true; s.next(&first, ']'); {
-		c.choices = true
-		if s.peek() != '{' {
-			s.skip()
-			continue
-		}
-		s.i++
-		for f := true; s.next(&f, '}'); {
-			switch string(s.key()) {
-			case "text":
-				c.text = s.filled()
-			case "delta":
-				c.scanDelta(s)
-			case "finish_reason":
-				c.scanFinish(s)
-			default:
-				s.skip()
-			}
+	return nil
+}
+
+func (c *chunk) scanChoice(s *jsonscan.Scanner) {
+	for name := range s.Object {
+		switch string(name) {
+		case "text":
+			c.text = s.Filled()
+		case "delta":
+			c.scanDelta(s)
+		case "finish_reason":
+			c.scanFinish(s)
+		default:
+			s.Skip()
 		}
 	}
 }
@@ -85,63 +85,46 @@ func (c *chunk) scanChoices(s *jsonScan) {
 // scanDelta reads a chat delta. As in `vllm bench serve` 0.33 output is non-empty
 // content, reasoning or a call, or an empty content without a role; the first event,
 // with its role, is none.
-func (c *chunk) scanDelta(s *jsonScan) {
-	c.bare = true
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	s.i++
-	role := false
-	for first := true; s.next(&first, '}'); {
-		switch string(s.key()) {
+func (c *chunk) scanDelta(s *jsonscan.Scanner) {
+	content, role := false, false
+	for name := range s.Object {
+		switch string(name) {
 		case "role":
-			role = s.filled() || role
+			role = s.Filled() || role
 		case "content":
-			quoted := s.peek() == '"'
-			start := s.i
-			c.text = s.filled() || c.text
-			if quoted && !s.bad {
-				c.bare, c.content = false, s.b[start+1:s.i-1]
+			if text, ok := s.Text(); ok {
+				content, c.content = true, text
+				c.text = len(text) > 0 || c.text
 			}
 		case "reasoning", "reasoning_content", "tool_calls", "function_call":
-			c.text = s.filled() || c.text
+			c.text = s.Filled() || c.text
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
-	c.bare = c.bare && !c.text
+	c.bare = !content && !c.text
 	c.opening = role && !c.text
 }
 
 // scanFinish reads a finish reason: a string, or SGLang's {"type": "length", …}.
-func (c *chunk) scanFinish(s *jsonScan) {
-	switch s.peek() {
-	case '"':
-		c.finish = s.str()
-	case '{':
-		s.i++
-		for first := true; s.next(&first, '}'); {
-			if string(s.key()) == "type" && s.peek() == '"' {
-				c.finish = s.str()
-				continue
-			}
-			s.skip()
+func (c *chunk) scanFinish(s *jsonscan.Scanner) {
+	if s.Peek() == '"' {
+		c.finish, _ = s.Text()
+		return
+	}
+	for name := range s.Object {
+		if string(name) != "type" {
+			s.Skip()
+		} else if reason, ok := s.Text(); ok {
+			c.finish = reason
 		}
-	default:
-		s.skip()
 	}
 }
 
-// scanUsage reads a usage object or SGLang's meta_info.
-func (c *chunk) scanUsage(s *jsonScan) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	s.i++
-	for first := true; s.next(&first, '}'); {
-		switch string(s.key()) {
+// scanUsage reads a usage object, its prompt_tokens_details or SGLang's meta_info.
+func (c *chunk) scanUsage(s *jsonscan.Scanner) {
+	for name := range s.Object {
+		switch string(name) {
 		case "prompt_tokens":
 			setCount(&c.prompt, s)
 		case "completion_tokens":
@@ -149,33 +132,17 @@ func (c *chunk) scanUsage(s *jsonScan) {
 		case "cached_tokens":
 			setCount(&c.cached, s)
 		case "prompt_tokens_details":
-			c.scanDetails(s)
+			c.scanUsage(s)
 		case "finish_reason":
 			c.scanFinish(s)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
-// scanDetails reads usage.prompt_tokens_details.
-func (c *chunk) scanDetails(s *jsonScan) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	s.i++
-	for first := true; s.next(&first, '}'); {
-		if string(s.key()) == "cached_tokens" {
-			setCount(&c.cached, s)
-			continue
-		}
-		s.skip()
-	}
-}
-
-func setCount(dst *int, s *jsonScan) {
-	if n, ok := s.number(); ok {
+func setCount(dst *int, s *jsonscan.Scanner) {
+	if n, ok := s.Number(); ok {
 		*dst = n
 	}
 }

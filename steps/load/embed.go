@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/steps/jsonscan"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -55,48 +56,29 @@ type embeddings struct {
 // scanEmbeddings reads an answer without decoding its numbers, which are thousands. ok is
 // false for anything but a JSON object.
 func scanEmbeddings(data []byte) (a embeddings, ok bool) {
-	a.prompt = -1
-	s := jsonScan{b: data}
-	if !s.take('{') {
+	usage := chunk{prompt: -1}
+	s := jsonscan.Of(data)
+	if s.Peek() != '{' {
 		return a, false
 	}
-	for first := true; s.next(&first, '}'); {
-		switch string(s.key()) {
+	for name := range s.Object {
+		switch string(name) {
 		case "data":
-			a.vectors = s.vectors()
+			for range s.Array {
+				for field := range s.Object {
+					if s.Filled() && string(field) == "embedding" {
+						a.vectors++
+					}
+				}
+			}
 		case "usage":
-			c := chunk{prompt: -1}
-			c.scanUsage(&s)
-			a.prompt = c.prompt
+			usage.scanUsage(&s)
 		case "error":
-			if v := s.skip(); string(v) != "null" {
-				a.failure = v
-			}
+			a.failure = failureOf(&s)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
-	return a, !s.bad && s.peek() == 0
-}
-
-// vectors consumes a list of objects and counts those with an embedding.
-func (s *jsonScan) vectors() (n int) {
-	if s.peek() != '[' {
-		s.skip()
-		return 0
-	}
-	s.i++
-	for first := true; s.next(&first, ']'); {
-		if s.peek() != '{' {
-			s.skip()
-			continue
-		}
-		s.i++
-		for f := true; s.next(&f, '}'); {
-			if name := s.key(); s.filled() && string(name) == "embedding" {
-				n++
-			}
-		}
-	}
-	return n
+	a.prompt = usage.prompt
+	return a, s.Done()
 }

@@ -15,7 +15,7 @@ func TestEdit(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"empty":           {` { } `, `{"max_tokens":1}`},
 		"numbers stay":    {`{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616}`, `{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616,"max_tokens":1}`},
-		"spelling stays":  {`{"k\u0065y" : [ 1 , {"max_tokens":9} ], "s":"\u00e9\"}"}`, `{"k\u0065y" : [ 1 , {"max_tokens":9} ],"s":"\u00e9\"}","max_tokens":1}`},
+		"spelling stays":  {`{"k\u0065y" : [ 1 , {"max_tokens":9} ], "s":"\u00e9\"}"}`, `{"k\u0065y":[ 1 , {"max_tokens":9} ],"s":"\u00e9\"}","max_tokens":1}`},
 		"replaced":        {`{"max_tokens":64,"min_tokens":64,"maybe":3}`, `{"max_tokens":1,"maybe":null}`},
 		"twice":           {`{"max_tokens":64,"a":1,"max_tokens":65}`, `{"a":1,"max_tokens":1}`},
 		"spelled by code": {`{"max\u005ftokens":64,"a":1}`, `{"a":1,"max_tokens":1}`},
