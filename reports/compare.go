@@ -159,10 +159,7 @@ func simulatedSides(sides []Side) string {
 			names = append(names, s.Title(i))
 		}
 	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return humanize.List(names)
 }
 
 // comparedCell is a cell of the first document with its partners, nil where there is none.

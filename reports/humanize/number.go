@@ -223,3 +223,11 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%s %ss", Commas(strconv.Itoa(n)), noun)
 }
+
+// List joins words as people do: "a, b and c".
+func List(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " and " + words[n]
+	}
+	return strings.Join(words, "")
+}

@@ -221,7 +221,7 @@ func (a *app) compareByGates(f compareFlags, sides []side) error {
 // comparedAxis is the one axis that the paired baselines of a file compare, and its two values.
 func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
 	for _, b := range cfg.Baselines {
-		if b.Kind != lang.PairedBaseline {
+		if b.Kind != result.BaselinePaired {
 			continue
 		}
 		if axis != "" && (axis != b.Axis || base != b.Value) {

@@ -11,14 +11,14 @@ import (
 
 // failOn returns what a gate does at one verdict, for --fail-on to change. That of "never"
 // returns nil.
-type failOn func(*lang.Gate) *lang.Action
+type failOn func(*lang.Gate) *result.Action
 
 var failOnOptions = []option[failOn]{
-	{name: string(result.Regression), value: func(g *lang.Gate) *lang.Action { return &g.OnRegression }},
-	{name: string(result.Inconclusive), value: func(g *lang.Gate) *lang.Action { return &g.OnInconclusive }},
-	{name: string(result.Missing), value: func(g *lang.Gate) *lang.Action { return &g.OnMissing }},
-	{name: string(result.Invalid), value: func(g *lang.Gate) *lang.Action { return &g.OnInvalid }},
-	{name: "never", value: func(*lang.Gate) *lang.Action { return nil }},
+	{name: string(result.Regression), value: func(g *lang.Gate) *result.Action { return &g.OnRegression }},
+	{name: string(result.Inconclusive), value: func(g *lang.Gate) *result.Action { return &g.OnInconclusive }},
+	{name: string(result.Missing), value: func(g *lang.Gate) *result.Action { return &g.OnMissing }},
+	{name: string(result.Invalid), value: func(g *lang.Gate) *result.Action { return &g.OnInvalid }},
+	{name: "never", value: func(*lang.Gate) *result.Action { return nil }},
 }
 
 func failOnFlag(cmd *cobra.Command, list *[]failOn) {
@@ -40,12 +40,12 @@ func setFailOn(cfg *lang.Config, list []failOn) error {
 	for _, g := range cfg.Gates {
 		for _, o := range failOnOptions {
 			if action := o.value(g); action != nil {
-				*action = lang.Warn
+				*action = result.Warn
 			}
 		}
 		for _, on := range list {
 			if action := on(g); action != nil {
-				*action = lang.Fail
+				*action = result.Fail
 			}
 		}
 	}

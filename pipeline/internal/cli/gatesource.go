@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/github"
-	"github.com/spf13/cobra"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // sourceFlags say which file judges: the pipeline that is run, or the one of the branch that
@@ -94,7 +96,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 // must not judge itself: it can bring files there.
 func (a *app) ownHistory(f sourceFlags, h historyFlag, cfg *lang.Config) error {
 	location, stated := a.historyLocation(h)
-	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
+	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
 	if f.source != gatesOfBase || !stored || stated {
 		return nil
 	}
@@ -191,7 +193,7 @@ func noEffect(changes []github.GateChange) []string {
 // has them: the other file is not part of the pull request.
 func placeGates(base, head *lang.Config) {
 	for _, g := range base.Gates {
-		if now := gateOf(head, g.Addr); now != nil {
+		if now := head.GateAt(g.Addr); now != nil {
 			g.Range = now.Range
 		}
 	}
@@ -234,14 +236,14 @@ func marginText(g *lang.Gate) string {
 
 // cellsOf lists the cells that a gate is about.
 func cellsOf(cfg *lang.Config, g *lang.Gate) string {
-	i := slices.IndexFunc(cfg.Benchmarks, func(b *lang.Benchmark) bool { return b.Addr == g.Benchmark })
-	if i < 0 {
+	bm := cfg.BenchmarkAt(g.Benchmark)
+	if bm == nil {
 		return ""
 	}
 	var cells []string
 	for _, c := range g.Cells {
 		var values []string
-		for _, v := range cfg.Benchmarks[i].Cells[c].Values {
+		for _, v := range bm.Cells[c].Values {
 			values = append(values, v.Axis+"="+v.Text)
 		}
 		cells = append(cells, strings.Join(values, " "))
@@ -262,19 +264,11 @@ func assertOf(cfg *lang.Config, g *lang.Gate) string {
 	return string(r.SliceBytes(file.Bytes))
 }
 
-func gateOf(cfg *lang.Config, addr string) *lang.Gate {
-	i := slices.IndexFunc(cfg.Gates, func(g *lang.Gate) bool { return g.Addr == addr })
-	if i < 0 {
-		return nil
-	}
-	return cfg.Gates[i]
-}
-
 // gateChanges lists what a change does to the gates, in the order of the gates before it.
 func gateChanges(base, head *lang.Config) []github.GateChange {
 	var out []github.GateChange
 	for _, before := range base.Gates {
-		after := gateOf(head, before.Addr)
+		after := head.GateAt(before.Addr)
 		if after == nil {
 			out = append(out, github.GateChange{Gate: before.Addr, Setting: "removed"})
 			continue
@@ -287,7 +281,7 @@ func gateChanges(base, head *lang.Config) []github.GateChange {
 		}
 	}
 	for _, g := range head.Gates {
-		if gateOf(base, g.Addr) == nil {
+		if base.GateAt(g.Addr) == nil {
 			out = append(out, github.GateChange{Gate: g.Addr, Setting: "new"})
 		}
 	}

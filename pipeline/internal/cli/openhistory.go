@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
 
@@ -80,7 +81,7 @@ func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.Histor
 // nil otherwise.
 func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (*history.History, error) {
 	location, stated := a.historyLocation(f)
-	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == lang.StoredBaseline })
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
 	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

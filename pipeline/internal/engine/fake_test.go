@@ -42,7 +42,7 @@ func makePlan(t *testing.T, sides []string, rates []float64, repeats int) *plan.
 	m, _ := metric.Lookup("ttft.p50")
 	gate := &lang.Gate{
 		Addr: "gate.ttft", Benchmark: bm.Addr, Baseline: "baseline.paired.base", Metrics: []metric.Metric{m},
-		Margin: 0.05, Test: "paired_t", OnRegression: lang.Fail, OnInconclusive: lang.Warn, OnMissing: lang.Fail, OnInvalid: lang.Fail,
+		Margin: 0.05, Test: "paired_t", OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail,
 	}
 	cfg.Baselines = []*lang.Baseline{{Addr: gate.Baseline, Kind: "paired", Axis: "side", Value: sides[0]}}
 	for _, side := range sides {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -163,7 +164,7 @@ func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, erro
 		return false, "", e.diags
 	}
 	if !v.IsKnown() {
-		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", enumerate(missingMetrics(g.Assert.Condition, metrics))), nil
+		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", humanize.List(missingMetrics(g.Assert.Condition, metrics))), nil
 	}
 	held, err := convert.Convert(v, cty.Bool)
 	if err != nil || held.IsNull() {
@@ -184,7 +185,7 @@ func (s *scope) message(expr hcl.Expression, metrics map[string]float64) string 
 	if text, err := convert.Convert(v, cty.String); err == nil && text.IsKnown() && !text.IsNull() && !text.IsMarked() {
 		return text.AsString()
 	}
-	return fmt.Sprintf("the limit is not kept, and %s has no value", enumerate(missingMetrics(expr, metrics)))
+	return fmt.Sprintf("the limit is not kept, and %s has no value", humanize.List(missingMetrics(expr, metrics)))
 }
 
 // missingMetrics lists the metrics that an expression refers to and that have no value.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -20,7 +22,7 @@ const (
 // baseline evaluates a baseline block.
 func (e *evaluator) baseline(ent *entity) {
 	b := ent.block
-	out := &Baseline{Addr: ent.addr, Kind: BaselineKind(b.kind.Name), Range: b.header}
+	out := &Baseline{Addr: ent.addr, Kind: result.BaselineKind(b.kind.Name), Range: b.header}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	if !o.ok {
 		return
@@ -49,7 +51,7 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	if o.Has("sessions") {
 		n, err := whole(o.Value("sessions"), gates.MinSessions, maxSessions)
 		if err != nil {
-			e.report(problem(codeValue, o.at([]string{"sessions"}), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), sentence(err)))
+			e.report(problem(codeValue, o.at([]string{"sessions"}), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), diag.Sentence(err)))
 		}
 		out.Sessions = n
 	}

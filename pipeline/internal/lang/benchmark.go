@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -76,7 +77,7 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 	if o.Known("seed") {
 		seed, err := whole(o.Value("seed"), 0, math.MaxInt64)
 		if err != nil {
-			e.report(problem(codeValue, o.at([]string{"seed"}), "seed must be a whole number", sentence(err)))
+			e.report(problem(codeValue, o.at([]string{"seed"}), "seed must be a whole number", diag.Sentence(err)))
 		}
 		bm.Seed = uint64(seed)
 	}
@@ -124,7 +125,7 @@ func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
 	}
 	n, err := whole(r.Value(name), 1, MaxRepeats)
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), sentence(err)))
+		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), diag.Sentence(err)))
 	}
 	return n
 }
@@ -139,7 +140,7 @@ func (e *evaluator) passes(o object, r steps.Object) int {
 	}
 	n, err := whole(r.Value("passes"), 1, maxPasses)
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"repeat", "passes"}), "passes of repeat is not a number of passes", sentence(err)))
+		e.report(problem(codeValue, o.at([]string{"repeat", "passes"}), "passes of repeat is not a number of passes", diag.Sentence(err)))
 	}
 	return n
 }

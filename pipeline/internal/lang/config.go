@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Config is an evaluated pipeline: every block decoded against its schema, every
@@ -152,20 +154,10 @@ type CellValue struct {
 	Value cty.Value
 }
 
-// BaselineKind is what cells are compared with.
-type BaselineKind string
-
-// The kinds of baselines.
-const (
-	PairedBaseline BaselineKind = "paired" // another value of an axis in the same session
-	StoredBaseline BaselineKind = "stored" // sessions of the history
-	FileBaseline   BaselineKind = "file"   // a result file
-)
-
 // Baseline says what cells are compared with.
 type Baseline struct {
 	Addr  string // baseline.paired.merge_base
-	Kind  BaselineKind
+	Kind  result.BaselineKind
 	Axis  string // paired: the axis that is compared
 	Value string // paired: the text of the base's value (CellValue.Text)
 	Path  string // file: path, absolute
@@ -178,16 +170,6 @@ type Baseline struct {
 	Differ []string
 	Range  hcl.Range
 }
-
-// Action is what a verdict does: "fail", "warn" or "ignore".
-type Action string
-
-// The actions.
-const (
-	Fail   Action = "fail"
-	Warn   Action = "warn"
-	Ignore Action = "ignore"
-)
 
 // Gate is one set of conditions on one benchmark.
 type Gate struct {
@@ -204,7 +186,7 @@ type Gate struct {
 	Test                                                                    string  // "paired_t" unless set
 	Strict                                                                  bool
 	AllowOverload                                                           bool
-	OnRegression, OnInconclusive, OnMissing, OnInvalid, OnUnprovenTransport Action
+	OnRegression, OnInconclusive, OnMissing, OnInvalid, OnUnprovenTransport result.Action
 	Assert                                                                  *Assert
 	Range                                                                   hcl.Range
 	MarginRange                                                             hcl.Range

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
@@ -75,7 +76,7 @@ func (e *evaluator) sum(d *dataset, o object) {
 	}
 	sum, err := e.files.Sum(d.spec.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		e.report(problem(codeValue, o.at([]string{pathName}), "the file of the dataset cannot be read", sentence(err)))
+		e.report(problem(codeValue, o.at([]string{pathName}), "the file of the dataset cannot be read", diag.Sentence(err)))
 		d.ok = false
 	}
 	d.spec.Sum = sum

@@ -2,6 +2,7 @@ package lang_test
 
 import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -109,7 +110,7 @@ func gateView(g *lang.Gate) map[string]any {
 	return map[string]any{
 		"addr": g.Addr, "benchmark": g.Benchmark, "baseline": g.Baseline, "metrics": metrics, "cells": g.Cells,
 		"margin": g.Margin, "suite_margin": g.SuiteMargin, "alpha": g.Alpha, "test": g.Test, "strict": g.Strict, "allow_overload": g.AllowOverload,
-		"on":     []lang.Action{g.OnRegression, g.OnInconclusive, g.OnMissing, g.OnInvalid, g.OnUnprovenTransport},
+		"on":     []result.Action{g.OnRegression, g.OnInconclusive, g.OnMissing, g.OnInvalid, g.OnUnprovenTransport},
 		"assert": g.Assert != nil,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -106,7 +107,7 @@ func (e *evaluator) driverCommand(o object, out *steps.Driver) {
 	}
 	env, err := o.Env("env")
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"env"}), "env holds what is no text", sentence(err)))
+		e.report(problem(codeValue, o.at([]string{"env"}), "env holds what is no text", diag.Sentence(err)))
 	}
 	out.Env = env
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -19,9 +20,9 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
 	g.Description, g.Test = o.Text("description"), o.Text("test")
 	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")
-	g.OnRegression, g.OnInconclusive = Action(o.Text("on_regression")), Action(o.Text("on_inconclusive"))
-	g.OnMissing, g.OnInvalid = Action(o.Text("on_missing")), Action(o.Text("on_invalid"))
-	g.OnUnprovenTransport = Action(o.Text("on_unproven_transport"))
+	g.OnRegression, g.OnInconclusive = result.Action(o.Text("on_regression")), result.Action(o.Text("on_inconclusive"))
+	g.OnMissing, g.OnInvalid = result.Action(o.Text("on_missing")), result.Action(o.Text("on_invalid"))
+	g.OnUnprovenTransport = result.Action(o.Text("on_unproven_transport"))
 	g.Benchmark = e.named(o, "benchmark")
 	g.Baseline = e.named(o, "baseline")
 	complete := e.checkForm(b)
@@ -113,7 +114,7 @@ func (e *evaluator) checkForm(b *block) bool {
 		e.report(problem(codeGate, b.header, "gate says neither what to compare nor what to assert",
 			"Set baseline, metrics and margin to compare with a baseline, or add an assert block for an absolute limit."))
 	default:
-		e.report(problem(codeGate, b.header, fmt.Sprintf("gate has no %s", enumerate(missing)),
+		e.report(problem(codeGate, b.header, fmt.Sprintf("gate has no %s", humanize.List(missing)),
 			"A comparison needs all of baseline, metrics and margin: "+e.missingAdvice(missing)))
 	}
 	return false
@@ -176,7 +177,7 @@ func (e *evaluator) comparison(g *Gate, b *block, o object) {
 
 // against checks a gate with a baseline against its benchmark.
 func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind == PairedBaseline {
+	if base.Kind == result.BaselinePaired {
 		e.pairing(g, b, base, bm)
 	}
 	e.suite(g, b, base)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
@@ -104,7 +105,7 @@ func (e *evaluator) readJSONVars(path string) []assignment {
 	origin := "--var-file " + path
 	fields, err := readJSONObject(path)
 	if err != nil {
-		e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: origin + " cannot be read", Detail: sentence(err)})
+		e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: origin + " cannot be read", Detail: diag.Sentence(err)})
 		return nil
 	}
 	var out []assignment

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -79,12 +81,12 @@ func (c *Config) sides() (base, all []string) {
 
 // isBase reports whether a gate compares other cells with this one.
 func (c *Config) isBase(g *Gate, cell Cell) bool {
-	i := slices.IndexFunc(c.Baselines, func(b *Baseline) bool { return b.Addr == g.Baseline && b.Kind == PairedBaseline })
-	if i < 0 {
+	base := c.BaselineAt(g.Baseline)
+	if base == nil || base.Kind != result.BaselinePaired {
 		return false
 	}
-	value, _ := split(cell, c.Baselines[i].Axis)
-	return value == c.Baselines[i].Value
+	value, _ := split(cell, base.Axis)
+	return value == base.Value
 }
 
 // takeTarget checks that a target of the head can be taken over, and lists its servers.
@@ -117,14 +119,9 @@ func samePaths(a, b steps.DeploymentSpec) bool {
 // serversOf are the servers that targets consist of.
 func (c *Config) serversOf(targets []string) []*Server {
 	var out []*Server
-	for _, s := range c.Servers {
-		if slices.Contains(targets, s.Addr) {
-			out = append(out, s)
-		}
-	}
-	for _, d := range c.Deployments {
-		if slices.Contains(targets, d.Addr) {
-			out = append(out, d.Servers...)
+	for _, addr := range c.targets() {
+		if slices.Contains(targets, addr) {
+			out = append(out, c.ServersOf(addr)...)
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -168,7 +169,7 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 	}
 	e.report(problem(codeCells, m.header, "matrix has too many cells",
 		fmt.Sprintf("Its axes make %.15g cells (%s), and at most %d are expanded. Excluded cells count. Make several benchmarks of it, or leave out values.",
-			product, enumerate(sizes), e.prog.maxCells)))
+			product, humanize.List(sizes), e.prog.maxCells)))
 	return false
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -88,7 +89,7 @@ func (e *evaluator) checkLayout(d *Deployment) {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), d.Addr+": ")
-	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", sentence(errors.New(text))))
+	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", diag.Sentence(errors.New(text))))
 }
 
 // rangeOf is the place of the part that a message names.

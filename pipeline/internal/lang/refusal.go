@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -102,7 +103,7 @@ func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 
 // refuse reports gates that could not decide anything with what the file plans.
 func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind == PairedBaseline && bm.RepeatMax < 2 {
+	if base.Kind == result.BaselinePaired && bm.RepeatMax < 2 {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
 			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most changes of their margin.", bm.Addr)))
 	}
@@ -204,7 +205,7 @@ func smallerStat(m metric.Metric, n float64) string {
 // checkShares checks the gates' own shares of alpha against the file's.
 func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	sum, claims := 0.0, []string(nil)
-	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.OnRegression == Fail }) {
+	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.OnRegression == result.Fail }) {
 		sum = gates.SuiteShare * alpha
 		claims = append(claims, fmt.Sprintf("suite_margin has %.3g", sum))
 	}
@@ -212,7 +213,7 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	for _, g := range list {
 		base := e.baselines[g.Baseline]
 		switch {
-		case base == nil || base.Kind == FileBaseline || g.OnRegression != Fail:
+		case base == nil || base.Kind == result.BaselineFile || g.OnRegression != result.Fail:
 		case g.Alpha > 0:
 			sum += g.Alpha
 			claims = append(claims, fmt.Sprintf("%s has %g", g.Addr, g.Alpha))
@@ -225,9 +226,9 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	switch {
 	case sum > alpha+rounding:
 		e.report(problem(codeShares, e.prog.entities[first.Addr].block.at("alpha"), "shares of alpha sum to more than the file has",
-			fmt.Sprintf("%s: %g in all, and the file has %g. Lower them, or raise alpha in the pipeline block.", enumerate(claims), sum, alpha)))
+			fmt.Sprintf("%s: %g in all, and the file has %g. Lower them, or raise alpha in the pipeline block.", humanize.List(claims), sum, alpha)))
 	case first != nil && rest != nil && sum > alpha-rounding:
 		e.report(problem(codeShares, rest.Range, fmt.Sprintf("no alpha is left for %s", rest.Addr),
-			fmt.Sprintf("%s, which is all of the file's %g. Give this gate a share too, or lower the others.", enumerate(claims), alpha)))
+			fmt.Sprintf("%s, which is all of the file's %g. Give this gate a share too, or lower the others.", humanize.List(claims), alpha)))
 	}
 }

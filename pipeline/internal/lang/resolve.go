@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -104,7 +105,7 @@ func (e *evaluator) instanceAgain(ent *entity, inst instance) hcl.Diagnostics {
 // stillLate is the problem of an instance that outputs do not complete.
 func stillLate(addr string, needs []string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{problem(codeLate, at, fmt.Sprintf("%s still waits for a step", addr),
-		fmt.Sprintf("It needs outputs of %s, and not all of them are there.", enumerate(needs)))}
+		fmt.Sprintf("It needs outputs of %s, and not all of them are there.", humanize.List(needs)))}
 }
 
 func notFound(addr, what string) hcl.Diagnostics {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -22,17 +23,17 @@ func baselineType() *blockType {
 		name: "baseline", labels: []string{"kind", "name"}, byKind: true,
 		doc: "What cells are compared with. Referred to as baseline.KIND.NAME.",
 		kinds: []steps.Kind{
-			{Name: string(PairedBaseline), Doc: "Another value of an axis in the same session.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(result.BaselinePaired), Doc: "Another value of an axis in the same session.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "axis", Type: cty.String, Required: true, Doc: "The axis whose values are compared."},
 				{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "The value of the axis that the others are compared with."},
 				differ,
 			}}},
-			{Name: string(StoredBaseline), Doc: "Sessions of the history.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(result.BaselineStored), Doc: "Sessions of the history.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "branch", Type: cty.String, Default: cty.StringVal(defaultBranch), Doc: "The branch whose sessions count."},
 				{Name: "sessions", Type: cty.Number, Default: cty.NumberIntVal(defaultSessions), Doc: "How many of the last sessions count."},
 				{Name: "match", Type: cty.List(cty.String), Doc: "Further facts of the machine that must be equal."},
 			}}},
-			{Name: string(FileBaseline), Doc: "A result file.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: string(result.BaselineFile), Doc: "A result file.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "path", Type: cty.String, Required: true, Doc: "The result file, relative to the pipeline file."},
 				differ,
 			}}},
@@ -41,8 +42,8 @@ func baselineType() *blockType {
 }
 
 func gateType(tests gates.Tests) *blockType {
-	actions := enum.Of(Fail, Warn, Ignore)
-	action := func(name string, otherwise Action, doc string) steps.Attr {
+	actions := enum.Of(result.Fail, result.Warn, result.Ignore)
+	action := func(name string, otherwise result.Action, doc string) steps.Attr {
 		return steps.Attr{Name: name, Type: cty.String, Enum: actions, Default: cty.StringVal(string(otherwise)), Doc: doc}
 	}
 	return &blockType{
@@ -62,11 +63,11 @@ func gateType(tests gates.Tests) *blockType {
 				{Name: "test", Type: cty.String, Enum: enum.Of(tests.OfRuns().Names()...), Default: cty.StringVal(gates.PairedTTest.Name), Doc: testDoc(tests)},
 				{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
 				{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
-				action("on_regression", Fail, "What a regression does."),
-				action("on_inconclusive", Warn, "What a comparison that could not be decided does."),
-				action("on_missing", Fail, "What a side without results does."),
-				action("on_invalid", Fail, "What runs that were measured wrongly do."),
-				action("on_unproven_transport", Warn, "What a transport does that no counter and no log proves."),
+				action("on_regression", result.Fail, "What a regression does."),
+				action("on_inconclusive", result.Warn, "What a comparison that could not be decided does."),
+				action("on_missing", result.Fail, "What a side without results does."),
+				action("on_invalid", result.Fail, "What runs that were measured wrongly do."),
+				action("on_unproven_transport", result.Warn, "What a transport does that no counter and no log proves."),
 			},
 			Blocks: []steps.BlockSchema{assertBlock()},
 		},

@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -41,7 +43,7 @@ func (c cell) checkSense(target string, w steps.Workload) {
 			fmt.Sprintf("A request that is not answered in full within %s has failed. Is the unit right?", t)))
 	}
 	if err := steps.CheckBody(w.Body); err != nil {
-		c.fail("body sets what the load generator writes", sentence(err), "body")
+		c.fail("body sets what the load generator writes", diag.Sentence(err), "body")
 	}
 	c.checkContext(target, w)
 }
@@ -207,7 +209,7 @@ const leastRepeats = 4
 
 // adviseRepeats warns of sessions that find only changes that are too large to be overlooked.
 func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	if base.Kind != PairedBaseline || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
+	if base.Kind != result.BaselinePaired || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return
 	}
 	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats decide next to nothing", bm.RepeatMax),

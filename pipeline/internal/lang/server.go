@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -79,7 +80,7 @@ func (e *evaluator) checkSource(o object) bool {
 		e.report(problem(codeMissing, o.at(nil), "server has no image, executable or url",
 			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that already runs."))
 	default:
-		e.report(problem(codeValue, o.at(set[1:2]), fmt.Sprintf("server has both %s", enumerate(set)),
+		e.report(problem(codeValue, o.at(set[1:2]), fmt.Sprintf("server has both %s", humanize.List(set)),
 			"A server comes from exactly one of image, executable and url. Where this block extends another, set the parent's to null."))
 	}
 	return false

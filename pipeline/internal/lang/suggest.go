@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps/enum"
 )
 
@@ -36,17 +37,5 @@ func listNames(names []string, what string) string {
 	case len(names) > listedNames:
 		return fmt.Sprintf("The %s are %s, … (%d in all).", what, strings.Join(names[:listedNames], ", "), len(names))
 	}
-	return fmt.Sprintf("The %s are %s.", what, enumerate(names))
-}
-
-// enumerate joins words: "a, b and c".
-func enumerate(words []string) string {
-	switch n := len(words); n {
-	case 0:
-		return ""
-	case 1:
-		return words[0]
-	default:
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
+	return fmt.Sprintf("The %s are %s.", what, humanize.List(names))
 }

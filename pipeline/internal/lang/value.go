@@ -7,12 +7,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // attribute evaluates one argument by its schema. The value is of the schema's type,
@@ -180,7 +182,7 @@ func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	}
 	n, err := quantity(a.Unit, bare.AsString())
 	if err != nil {
-		return v, problem(codeUnit, at, fmt.Sprintf("%s is not a %s", a.Name, unitName(a.Unit)), sentence(err))
+		return v, problem(codeUnit, at, fmt.Sprintf("%s is not a %s", a.Name, unitName(a.Unit)), diag.Sentence(err))
 	}
 	return n.WithMarks(marks), nil
 }
@@ -223,19 +225,6 @@ func unitName(unit steps.Unit) string {
 		return "size"
 	}
 	return "percentage"
-}
-
-// sentence makes an error a sentence. A first word that is a name stays as it is written.
-func sentence(err error) string {
-	s := strings.TrimSuffix(err.Error(), ".")
-	if s == "" {
-		return s
-	}
-	first, _, _ := strings.Cut(s, " ")
-	if !strings.ContainsAny(strings.TrimRight(first, ":,;"), `._"'`+"`"+`[](){}/-0123456789`) {
-		s = strings.ToUpper(s[:1]) + s[1:]
-	}
-	return s + "."
 }
 
 // checkNumbers refuses numbers that no machine number can hold. What follows counts in

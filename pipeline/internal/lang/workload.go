@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
 )
@@ -128,7 +129,7 @@ func (c cell) override(d *dataset, name string, low, high *int) {
 	}
 	a, b, err := lengths(c.Value(name))
 	if err != nil {
-		c.fail(fmt.Sprintf("%s is not a length", name), sentence(err), name)
+		c.fail(fmt.Sprintf("%s is not a length", name), diag.Sentence(err), name)
 		return
 	}
 	*low, *high = a, b
@@ -236,7 +237,7 @@ func (c cell) count(o steps.Object, name string, low int64, path ...string) int 
 	}
 	n, err := whole(o.Value(name), low, maxRequests)
 	if err != nil {
-		c.fail(fmt.Sprintf("%s is not a number of %s", name, countedThing(name)), sentence(err), path...)
+		c.fail(fmt.Sprintf("%s is not a number of %s", name, countedThing(name)), diag.Sentence(err), path...)
 	}
 	return n
 }

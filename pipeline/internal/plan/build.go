@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Options of a plan.
@@ -186,8 +188,8 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 		keep[all[i].Hash] = b.selected(src.Addr, all[i])
 	}
 	for _, g := range b.cfg.Gates {
-		base, ok := b.baseline(g.Baseline)
-		if g.Benchmark != src.Addr || !ok || base.Kind != lang.PairedBaseline {
+		base := b.cfg.BaselineAt(g.Baseline)
+		if g.Benchmark != src.Addr || base == nil || base.Kind != result.BaselinePaired {
 			continue
 		}
 		for _, i := range g.Cells {
@@ -198,15 +200,6 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 		}
 	}
 	return slices.DeleteFunc(all, func(c Cell) bool { return !keep[c.Hash] })
-}
-
-// baseline finds a baseline by its address.
-func (b *builder) baseline(addr string) (*lang.Baseline, bool) {
-	i := slices.IndexFunc(b.cfg.Baselines, func(x *lang.Baseline) bool { return x.Addr == addr })
-	if i < 0 {
-		return nil, false
-	}
-	return b.cfg.Baselines[i], true
 }
 
 func (b *builder) exampleLabel() string {
@@ -277,25 +270,26 @@ func (b *builder) targets(benchmarks []Benchmark) []Target {
 }
 
 func (b *builder) target(addr string, at result.Range) Target {
-	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
-		s := b.cfg.Servers[i]
+	if s := b.cfg.ServerAt(addr); s != nil {
 		t := Target{
 			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Attached: s.Spec.URL != "", Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
-			Images: images(s.Spec.Image), GPUs: gpusOf(s),
+			Images: images(s.Spec.Image),
 		}
-		if b.opt.Argv == nil || s.Spec.URL != "" {
+		if t.Attached {
+			return t
+		}
+		t.GPUs = s.Spec.GPUs
+		if b.opt.Argv == nil {
 			return t
 		}
 		argv, err := b.opt.Argv(s)
 		if err != nil {
-			b.fail(s.Range, "server cannot be rendered", upperFirst(err.Error())+".")
+			b.fail(s.Range, "server cannot be rendered", diag.Sentence(err))
 		}
-		t.Argv = argv
-		t.Launch = b.launch(s.Range, addr)
+		t.Argv, t.Launch = argv, b.launch(s.Range, addr)
 		return t
 	}
-	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
-		d := b.cfg.Deployments[i]
+	if d := b.cfg.DeploymentAt(addr); d != nil {
 		t := deploymentTarget(d, b.cfg.Settings.Docker)
 		t.Launch = b.launch(d.Range, addr)
 		return t
@@ -312,14 +306,6 @@ func images(names ...string) []string {
 		}
 	}
 	return out
-}
-
-// gpusOf is how many GPUs a server that is launched holds.
-func gpusOf(s *lang.Server) int {
-	if s.Spec.URL != "" {
-		return 0
-	}
-	return s.Spec.GPUs
 }
 
 // launchTimes notes how long the launches of each target took before.
@@ -347,7 +333,7 @@ func (b *builder) launch(at hcl.Range, addr string) []Process {
 	}
 	processes, err := b.opt.Launch(b.cfg, addr)
 	if err != nil {
-		b.fail(at, addr+" cannot be rendered", upperFirst(err.Error())+".")
+		b.fail(at, addr+" cannot be rendered", diag.Sentence(err))
 	}
 	return processes
 }
@@ -430,13 +416,6 @@ func Label(values []result.AxisValue) string {
 		parts[i] = v.Name + "=" + v.Value
 	}
 	return strings.Join(parts, " ")
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // valueText writes a known, unmarked value for people.

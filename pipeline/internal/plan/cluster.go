@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
@@ -56,7 +55,8 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 		width = *c.LoadNode + 1
 	}
 	for _, t := range p.Targets {
-		for _, s := range servers(b.cfg, t.Addr) {
+		for _, server := range b.cfg.ServersOf(t.Addr) {
+			s := server.Spec
 			if s.URL != "" {
 				b.fail(at, "side_by_side needs servers that are launched",
 					fmt.Sprintf("%s answers at %s, and all nodes would share it. Leave side_by_side out, or have the servers launched.", s.Addr, s.URL))
@@ -64,9 +64,9 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 			}
 			width = max(width, s.Node+max(s.Nodes, 1))
 		}
-		if r := routerPort(b.cfg, t.Addr); r != 0 && c.LoadNode == nil {
+		if d := b.cfg.DeploymentAt(t.Addr); d != nil && d.Spec.Router != nil && d.Spec.Router.Port != 0 && c.LoadNode == nil {
 			b.fail(at, "side_by_side needs routers without a port of their own",
-				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.", t.Addr, r))
+				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.", t.Addr, d.Spec.Router.Port))
 			return
 		}
 	}
@@ -96,35 +96,6 @@ func (b *builder) loadOnNode() {
 			}
 		}
 	}
-}
-
-// servers are those that a target consists of.
-func servers(cfg *lang.Config, addr string) []steps.ServerSpec {
-	var out []steps.ServerSpec
-	for _, d := range cfg.Deployments {
-		if d.Addr != addr {
-			continue
-		}
-		for _, m := range d.Spec.Members {
-			out = append(out, m.Spec)
-		}
-	}
-	for _, s := range cfg.Servers {
-		if s.Addr == addr {
-			out = append(out, s.Spec)
-		}
-	}
-	return out
-}
-
-// routerPort is the port that a deployment's router is given, 0 for none.
-func routerPort(cfg *lang.Config, addr string) int {
-	for _, d := range cfg.Deployments {
-		if d.Addr == addr && d.Spec.Router != nil {
-			return d.Spec.Router.Port
-		}
-	}
-	return 0
 }
 
 // lanes is the number of repeats that run at once.

@@ -3,12 +3,13 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
@@ -40,7 +41,7 @@ func (b *builder) decide(p *Plan) {
 		if !g.paired() || len(g.Comparisons) == 0 {
 			continue
 		}
-		src := b.source(g.Addr)
+		src := b.cfg.GateAt(g.Addr)
 		level := p.Level(*g)
 		if why := p.undecidable(*g, level); why != "" {
 			b.fail(src.Range, "gate cannot decide", why)
@@ -57,11 +58,6 @@ func (b *builder) decide(p *Plan) {
 			}
 		}
 	}
-}
-
-func (b *builder) source(addr string) *lang.Gate {
-	i := slices.IndexFunc(b.cfg.Gates, func(g *lang.Gate) bool { return g.Addr == addr })
-	return b.cfg.Gates[i]
 }
 
 // Level is the strictest level that a comparison of a gate has to meet in the end: that of
@@ -110,8 +106,8 @@ func (p *Plan) undecidable(g Gate, level float64) string {
 		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, test.LeastRepeats, g.Benchmark, n, gates.PairedTTest)
 	}
 	if err := gates.CanReject(test, n, level); err != nil {
-		return fmt.Sprintf("%s. Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
-			upperFirst(err.Error()), humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
+		return fmt.Sprintf("%s Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
+			diag.Sentence(err), humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
 	}
 	return ""
 }

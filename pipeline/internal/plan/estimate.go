@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 )
 
 // Assumptions of the estimate, in seconds, used until a history says better.
@@ -29,7 +31,7 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	}
 	span, err := b.cfg.Files.Span(w.Dataset, w.Load.Requests)
 	if err != nil {
-		b.fail(src.Range, "the trace cannot be replayed", upperFirst(err.Error())+".")
+		b.fail(src.Range, "the trace cannot be replayed", diag.Sentence(err))
 		return runSeconds(w)
 	}
 	if w.Load.Duration > 0 {

@@ -19,18 +19,16 @@ func (b *builder) gates(p *Plan) []Gate {
 		g := Gate{
 			Addr: src.Addr, Description: src.Description, Benchmark: src.Benchmark, Baseline: src.Baseline,
 			Margin: src.Margin, SuiteMargin: src.SuiteMargin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
-			OnRegression: result.Action(src.OnRegression), OnInconclusive: result.Action(src.OnInconclusive),
-			OnMissing: result.Action(src.OnMissing), OnInvalid: result.Action(src.OnInvalid),
-			OnUnprovenTransport: result.Action(src.OnUnprovenTransport),
-			Assert:              src.Assert != nil, Range: Range(src.Range),
+			OnRegression: src.OnRegression, OnInconclusive: src.OnInconclusive, OnMissing: src.OnMissing, OnInvalid: src.OnInvalid,
+			OnUnprovenTransport: src.OnUnprovenTransport, Assert: src.Assert != nil, Range: Range(src.Range),
 		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
 		}
-		if base, ok := b.baseline(src.Baseline); ok {
-			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = result.BaselineKind(base.Kind), base.Path, base.Axis, base.Value
+		if base := b.cfg.BaselineAt(src.Baseline); base != nil {
+			g.BaselineKind, g.BaselinePath, g.Axis, g.BaseValue = base.Kind, base.Path, base.Axis, base.Value
 			g.Differ = base.Differ
-			if base.Kind == lang.StoredBaseline {
+			if base.Kind == result.BaselineStored {
 				g.Stored = &Stored{Branch: base.Branch, Sessions: base.Sessions, Match: base.Match}
 			}
 		}
@@ -49,9 +47,9 @@ func (b *builder) gates(p *Plan) []Gate {
 // comparisons are those of a gate, and the number of those that --only leaves out: nothing is
 // measured for them on purpose, so they are not judged.
 func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison, left int) {
-	source := slices.IndexFunc(b.cfg.Benchmarks, func(x *lang.Benchmark) bool { return x.Addr == src.Benchmark })
+	source := b.cfg.BenchmarkAt(src.Benchmark)
 	planned := slices.IndexFunc(p.Benchmarks, func(x Benchmark) bool { return x.Addr == src.Benchmark })
-	if source < 0 || planned < 0 {
+	if source == nil || planned < 0 {
 		return nil, 0
 	}
 	kept := map[string]Cell{}
@@ -60,7 +58,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 	}
 	launches := map[[2]string]bool{} // that comparisons so far are of
 	for _, i := range src.Cells {
-		head := b.cell(b.cfg.Benchmarks[source], b.cfg.Benchmarks[source].Cells[i])
+		head := b.cell(source, source.Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
 			value, _ := without(head.Values, g.Axis)
 			if isBase := g.paired() && value == g.BaseValue; !isBase && !b.selected(src.Benchmark, head) {

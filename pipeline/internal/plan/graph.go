@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // edge says that From needs To.
@@ -71,7 +72,7 @@ func WriteMermaid(w io.Writer, cfg *lang.Config) error {
 	id := func(addr string) string {
 		if _, ok := ids[addr]; !ok {
 			ids[addr] = fmt.Sprintf("n%d", len(ids))
-			fmt.Fprintf(&b, "  %s[\"%s\"]\n", ids[addr], strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(clean(addr)))
+			fmt.Fprintf(&b, "  %s[\"%s\"]\n", ids[addr], strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(term.Escape(addr)))
 		}
 		return ids[addr]
 	}
@@ -84,5 +85,5 @@ func WriteMermaid(w io.Writer, cfg *lang.Config) error {
 }
 
 func quoteDOT(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(clean(s)) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(term.Escape(s)) + `"`
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -40,10 +41,10 @@ func (p *Plan) WriteLaunch(w io.Writer) error {
 	text := new(strings.Builder)
 	for _, t := range p.Targets {
 		if len(t.Launch) == 0 {
-			fmt.Fprintf(text, "%s is not started: it answers at %s\n\n", clean(t.Addr), clean(t.Source))
+			fmt.Fprintf(text, "%s is not started: it answers at %s\n\n", term.Escape(t.Addr), term.Escape(t.Source))
 			continue
 		}
-		fmt.Fprintf(text, "launch of %s\n", clean(t.Addr))
+		fmt.Fprintf(text, "launch of %s\n", term.Escape(t.Addr))
 		for i, process := range t.Launch {
 			process.write(text, i > 0 && process.Wave != t.Launch[i-1].Wave)
 		}
@@ -67,15 +68,15 @@ func (p Process) write(w io.Writer, waits bool) {
 			place += ", GPUs " + strings.Join(p.GPUs, " ")
 		}
 	}
-	fmt.Fprintf(w, "  %s (%s), %s\n", clean(p.Name), p.Role, clean(place))
-	fmt.Fprintf(w, "    %s\n", clean(words(p.Argv)))
+	fmt.Fprintf(w, "  %s (%s), %s\n", term.Escape(p.Name), p.Role, term.Escape(place))
+	fmt.Fprintf(w, "    %s\n", term.Escape(words(p.Argv)))
 	for _, e := range p.Env {
-		fmt.Fprintf(w, "    %s\n", clean(e))
+		fmt.Fprintf(w, "    %s\n", term.Escape(e))
 	}
 	for _, f := range p.Files {
-		fmt.Fprintf(w, "    %s=(path of %s)\n", clean(f.EnvVar), clean(f.Name))
+		fmt.Fprintf(w, "    %s=(path of %s)\n", term.Escape(f.EnvVar), term.Escape(f.Name))
 		for line := range strings.Lines(f.Content) {
-			fmt.Fprintf(w, "      | %s\n", clean(strings.TrimRight(line, "\n")))
+			fmt.Fprintf(w, "      | %s\n", term.Escape(strings.TrimRight(line, "\n")))
 		}
 	}
 }
@@ -107,7 +108,10 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
 	for _, s := range d.Servers {
-		t.Images, t.GPUs = images(append(t.Images, s.Spec.Image)...), t.GPUs+gpusOf(s)
+		t.Images = images(append(t.Images, s.Spec.Image)...)
+		if s.Spec.URL == "" {
+			t.GPUs += s.Spec.GPUs
+		}
 	}
 	for _, s := range d.Spec.Services {
 		t.Images = images(append(t.Images, s.Image)...)

@@ -61,7 +61,7 @@ func config(repeats int, rates ...float64) *lang.Config {
 	cfg.Baselines = []*lang.Baseline{{Addr: "baseline.paired.main", Kind: "paired", Axis: "side", Value: "base"}}
 	cfg.Gates = []*lang.Gate{{
 		Addr: "gate.latency", Benchmark: "benchmark.serving", Baseline: "baseline.paired.main", Metrics: []metric.Metric{p50},
-		Cells: indices, Margin: 0.05, Test: "paired_t", OnRegression: lang.Fail, OnInconclusive: lang.Warn, OnMissing: lang.Fail, OnInvalid: lang.Fail,
+		Cells: indices, Margin: 0.05, Test: "paired_t", OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail,
 	}}
 	return cfg
 }
@@ -194,7 +194,7 @@ func TestShares(t *testing.T) {
 	cfg := config(4, 2, 4)
 	own, warns := *cfg.Gates[0], *cfg.Gates[0]
 	own.Addr, own.Alpha = "gate.own", 0.01
-	warns.Addr, warns.OnRegression = "gate.warns", lang.Warn
+	warns.Addr, warns.OnRegression = "gate.warns", result.Warn
 	cfg.Gates = append(cfg.Gates, &own, &warns)
 	p := build(t, cfg, Options{})
 	if p.FamilySize != 8 {

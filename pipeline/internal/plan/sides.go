@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // sides lists, for every pair of targets that a gate compares, in what they differ. Sides that
@@ -97,12 +97,12 @@ func (b *builder) identical(g Gate, s result.Sides) {
 		simulated = " Their simulate blocks differ, which counts with --simulate alone."
 	}
 	at := b.cfg.Benchmarks[0].Range
-	if base, ok := b.baseline(g.Baseline); ok {
+	if base := b.cfg.BaselineAt(g.Baseline); base != nil {
 		at = base.Range
 	}
 	place := ""
-	if i := slices.IndexFunc(b.cfg.Benchmarks, func(x *lang.Benchmark) bool { return x.Addr == g.Benchmark }); i >= 0 {
-		r := b.cfg.Benchmarks[i].TargetRange
+	if bm := b.cfg.BenchmarkAt(g.Benchmark); bm != nil {
+		r := bm.TargetRange
 		place = fmt.Sprintf(" (target of %s at %s:%d)", g.Benchmark, r.Filename, r.Start.Line)
 	}
 	b.fail(at, "the sides of a comparison are the same",
@@ -121,28 +121,25 @@ func (b *builder) differInSimulation(s result.Sides) bool {
 
 // traits are what a target is launched from, by name, and whether some of it is known only
 // after steps.
-func (b *builder) traits(addr string) (traits, bool) {
-	out := traits{}
-	if i := slices.IndexFunc(b.cfg.Servers, func(s *lang.Server) bool { return s.Addr == addr }); i >= 0 {
-		s := b.cfg.Servers[i]
+func (b *builder) traits(addr string) (out traits, late bool) {
+	out = traits{}
+	if s := b.cfg.ServerAt(addr); s != nil {
 		out.add("", reflect.ValueOf(s.Spec))
-		b.leaveOut(out)
-		return out, s.Late
-	}
-	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
-		d := b.cfg.Deployments[i]
+		late = s.Late
+	} else if d := b.cfg.DeploymentAt(addr); d != nil {
 		out.add("", reflect.ValueOf(d.Spec))
-		b.leaveOut(out)
-		return out, d.Late
+		late = d.Late
+	} else {
+		out["target"] = trait{text: addr}
 	}
-	out["target"] = trait{text: addr}
-	return out, false
+	b.leaveOut(out)
+	return out, late
 }
 
 // madeOf names the parts of a target.
 func (b *builder) madeOf(addr string) string {
-	if i := slices.IndexFunc(b.cfg.Deployments, func(d *lang.Deployment) bool { return d.Addr == addr }); i >= 0 {
-		return deploymentSource(b.cfg.Deployments[i].Spec)
+	if d := b.cfg.DeploymentAt(addr); d != nil {
+		return deploymentSource(d.Spec)
 	}
 	return "one server"
 }
@@ -167,9 +164,9 @@ func (b *builder) leaveOut(t traits) {
 // writeSides says in what the compared sides differ.
 func (p *Plan) writeSides(w io.Writer) {
 	for _, s := range p.Sides {
-		fmt.Fprintf(w, "%s\t%s\n", clean(s.Axis), clean(s.Title()))
+		fmt.Fprintf(w, "%s\t%s\n", term.Escape(s.Axis), term.Escape(s.Title()))
 		for _, line := range s.Lines() {
-			fmt.Fprintf(w, "  \t%s\n", clean(line))
+			fmt.Fprintf(w, "  \t%s\n", term.Escape(line))
 		}
 	}
 	if len(p.Sides) > 0 {

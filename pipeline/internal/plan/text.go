@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/term"
 )
 
 // assumedSpreads are the standard deviations of ln(head/base) over pairs for which the
@@ -21,10 +22,10 @@ var assumedSpreads = []float64{0.01, 0.03}
 // WriteText writes a plan for people.
 func (p *Plan) WriteText(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "%s: %s, %s, %s\n", clean(p.File), humanize.Count(len(p.Benchmarks), "benchmark"),
+	fmt.Fprintf(tw, "%s: %s, %s, %s\n", term.Escape(p.File), humanize.Count(len(p.Benchmarks), "benchmark"),
 		humanize.Count(p.cellCount(), "cell"), humanize.Count(len(p.Gates), "gate"))
 	if p.Title != "" {
-		fmt.Fprintf(tw, "%s\n", clean(p.Title))
+		fmt.Fprintf(tw, "%s\n", term.Escape(p.Title))
 	}
 	switch {
 	case p.Simulated == result.SimulatedVirtual:
@@ -44,7 +45,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 		p.writeGate(tw, g)
 	}
 	for _, warning := range p.Warnings {
-		fmt.Fprintf(tw, "\nwarning: %s\n", clean(warning))
+		fmt.Fprintf(tw, "\nwarning: %s\n", term.Escape(warning))
 	}
 	return tw.Flush()
 }
@@ -59,7 +60,7 @@ func (p *Plan) cellCount() int {
 
 func (p *Plan) writeSteps(w io.Writer) {
 	for i, s := range p.Steps {
-		fmt.Fprintf(w, "step %d\t%s\n", i+1, clean(s.Addr))
+		fmt.Fprintf(w, "step %d\t%s\n", i+1, term.Escape(s.Addr))
 	}
 }
 
@@ -76,24 +77,24 @@ func (p *Plan) writeTargets(w io.Writer) {
 		default: // a deployment
 			line += ", " + strings.TrimPrefix(humanize.Count(len(t.Images), "image"), "1 ") + " " + images
 		}
-		fmt.Fprintf(w, "%s\t%s\n", clean(t.Addr), clean(line))
+		fmt.Fprintf(w, "%s\t%s\n", term.Escape(t.Addr), term.Escape(line))
 	}
 	fmt.Fprintln(w)
 }
 
 func writeBenchmark(w io.Writer, b Benchmark) {
 	if len(b.Cells) > 0 && b.Cells[0].handedOver() {
-		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", clean(b.Addr), humanize.Count(len(b.Cells), "cell"))
+		fmt.Fprintf(w, "%s\t%s, measured elsewhere: pipeline gate FILE --results\n", term.Escape(b.Addr), humanize.Count(len(b.Cells), "cell"))
 	} else {
 		passes := ""
 		if b.Passes > 1 {
 			passes = " × " + humanize.Count(b.Passes, "pass")
 		}
-		fmt.Fprintf(w, "%s\t%s × %s%s = %s\n", clean(b.Addr), humanize.Count(len(b.Cells), "cell"),
+		fmt.Fprintf(w, "%s\t%s × %s%s = %s\n", term.Escape(b.Addr), humanize.Count(len(b.Cells), "cell"),
 			humanize.Count(b.RepeatMax, "repeat"), passes, humanize.Count(len(b.Cells)*b.RepeatMax*max(b.Passes, 1), "run"))
 	}
 	for _, a := range b.Axes {
-		fmt.Fprintf(w, "  %s\t%s\n", clean(a.Name), clean(strings.Join(a.Values, "  ")))
+		fmt.Fprintf(w, "  %s\t%s\n", term.Escape(a.Name), term.Escape(strings.Join(a.Values, "  ")))
 	}
 	if b.Excluded > 0 {
 		fmt.Fprintf(w, "  excluded\t%s\n", humanize.Count(b.Excluded, "cell"))
@@ -106,7 +107,7 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	for _, r := range p.Repeats[:min(2, len(p.Repeats))] {
 		names := make([]string, len(r.Launches))
 		for i, l := range r.Launches {
-			names[i] = clean(l.Target)
+			names[i] = term.Escape(l.Target)
 		}
 		orders = append(orders, strings.Join(names, ", "))
 	}
@@ -141,10 +142,10 @@ func gpuHours(hours float64) string {
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if g.Assert {
-		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", clean(g.Addr), humanize.Count(len(g.Comparisons), "cell"), clean(g.Benchmark))
+		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", term.Escape(g.Addr), humanize.Count(len(g.Comparisons), "cell"), term.Escape(g.Benchmark))
 		return
 	}
-	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", clean(g.Addr), strings.Join(g.Metrics, ", "),
+	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", term.Escape(g.Addr), strings.Join(g.Metrics, ", "),
 		humanize.Count(len(g.Comparisons), "comparison"), g.marginText())
 	for _, text := range absoluteMargins(g) {
 		fmt.Fprintf(w, "  \t%s\n", text)
@@ -154,7 +155,7 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		if g.Stored != nil {
 			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", humanize.Count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
 		}
-		fmt.Fprintf(w, "  \tagainst %s: %s\n", clean(g.Baseline), what)
+		fmt.Fprintf(w, "  \tagainst %s: %s\n", term.Escape(g.Baseline), what)
 		return
 	}
 	repeats := p.repeatsOf(g.Benchmark)
@@ -164,11 +165,11 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 	for _, power := range g.Power {
 		if text := power.text(p.least(), repeats); text != "" {
-			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", clean(power.what()), text, 100*gates.Power)
+			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", term.Escape(power.what()), text, 100*gates.Power)
 		}
 	}
 	for _, line := range p.suitePowers(g) {
-		fmt.Fprintf(w, "  \t%s\n", clean(line))
+		fmt.Fprintf(w, "  \t%s\n", term.Escape(line))
 	}
 }
 
@@ -204,7 +205,8 @@ func (w Power) what() string {
 func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	pairs := fmt.Sprintf("%d pairs each", repeats)
 	if len(p.Looks) > 1 {
-		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, numbers(p.Looks))
+		looks := strings.Fields(strings.Trim(fmt.Sprint(p.Looks), "[]"))
+		pairs = fmt.Sprintf("%d to %d pairs each, judged after %s", p.least(), repeats, humanize.List(looks))
 	}
 	if !g.CanFail() {
 		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, cmp.Or(g.Alpha, p.Alpha))
@@ -214,16 +216,6 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
 		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", humanize.Count(n, "repeat"), repeats)
 	}
-}
-
-// numbers is "4, 6 and 8".
-func numbers(list []int) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = fmt.Sprint(n)
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func (p *Plan) repeatsOf(benchmark string) int {
@@ -247,14 +239,4 @@ func Duration(seconds float64) string {
 		d = d.Round(10 * time.Minute)
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 	}
-}
-
-// clean keeps a text from the file from moving the cursor or breaking the layout.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || (r >= 0x7f && r < 0xa0) || r == 0x2028 || r == 0x2029 || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
-			return '�'
-		}
-		return r
-	}, s)
 }

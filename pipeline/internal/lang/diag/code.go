@@ -1,6 +1,10 @@
 package diag
 
-import "github.com/hashicorp/hcl/v2"
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
 
 // Code is the stable name of a kind of problem, such as "P1004". It is what a diagnostic
 // carries as Extra; texts may be reworded, codes may not.
@@ -41,3 +45,16 @@ type coded struct {
 
 // UnwrapDiagnosticExtra implements hcl.DiagnosticExtraUnwrapper.
 func (c coded) UnwrapDiagnosticExtra() any { return c.inner }
+
+// Sentence makes an error a sentence. A first word that is a name stays as it is written.
+func Sentence(err error) string {
+	s := strings.TrimSuffix(err.Error(), ".")
+	if s == "" {
+		return s
+	}
+	first, _, _ := strings.Cut(s, " ")
+	if !strings.ContainsAny(strings.TrimRight(first, ":,;"), `._"'`+"`"+`[](){}/-0123456789`) {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s + "."
+}
