@@ -10,7 +10,6 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps/docker"
 )
 
 // TestRealVLLMPair runs the pairs of examples/vllm-cpu-pd beside one server: real KV
@@ -56,12 +55,11 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\nENV PIPELINE_TEST=1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	image, err := docker.Build(t.Context(), docker.BuildOptions{Host: dockerHost(), Dir: dir, Tag: "pipeline-test-vllm:empty"})
-	if err != nil {
-		t.Fatal(err)
+	const image = "pipeline-test-vllm:empty"
+	build := exec.CommandContext(t.Context(), "docker", "--host", dockerHost(), "build", "--tag", image, "-")
+	build.Stdin = strings.NewReader("FROM scratch\nENV PIPELINE_TEST=1\n")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	file, err := os.ReadFile(filepath.Join("testdata", "vllm-containers.pipeline.hcl"))
 	if err != nil {

@@ -33,6 +33,40 @@ func EndedWithin(ctx context.Context, done <-chan struct{}, d time.Duration) boo
 	return Ended(done)
 }
 
+// ExitState says how a child ended, "running" while it has not.
+func ExitState(child Child) string {
+	if !Ended(child.Done()) {
+		return "running"
+	}
+	if err := child.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// Sleep returns after d, or with the cause when ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Poll calls done until it returns true, every so often, and reports whether it did before
+// ctx ended.
+func Poll(ctx context.Context, every time.Duration, done func() bool) bool {
+	for !done() {
+		if Sleep(ctx, every) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // EndChild sends child SIGTERM, and SIGKILL if that cannot be sent or after the grace; 0
 // means 5 seconds. It returns when child has ended, or with the error of a kill that cannot
 // be sent.

@@ -1,8 +1,9 @@
 package steps
 
-import "github.com/servegate/pipeline/steps/enum"
-
-import "github.com/zclconf/go-cty/cty"
+import (
+	"github.com/servegate/pipeline/steps/enum"
+	"github.com/zclconf/go-cty/cty"
+)
 
 // containerSchema lists the arguments of a server's container block.
 func containerSchema() Schema {

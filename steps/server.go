@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -94,6 +95,19 @@ type Process struct {
 	// Files that it reads. The launcher writes them and sets their variables, which take
 	// the place of those in Env.
 	Files []File
+}
+
+// Stopping returns the signal that asks the process to end, without SIG, and the grace that
+// follows it, with their defaults.
+func (p Process) Stopping() (signal string, grace time.Duration) {
+	signal, grace = "TERM", DefaultStopGrace
+	if p.StopSignal != "" {
+		signal = strings.TrimPrefix(p.StopSignal, "SIG")
+	}
+	if p.StopGrace > 0 {
+		grace = p.StopGrace
+	}
+	return signal, grace
 }
 
 // Endpoint is how to talk to a running server.

@@ -160,12 +160,9 @@ func (d *daemon) removeLeftover(ctx context.Context, l Leftover) error {
 		defer cancel()
 		return d.remove(ctx, l.ID, removePoll)
 	}
-	resp, err := d.call(ctx, http.MethodDelete, "/"+l.Kind+"s/"+url.PathEscape(l.ID), nil, "", nil)
+	err := d.ask(ctx, http.MethodDelete, "/"+l.Kind+"s/"+url.PathEscape(l.ID), nil, nil, nil)
 	if status(err) == http.StatusNotFound {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return err
 }

@@ -35,13 +35,35 @@ func logLimits() dc.LogConfig {
 	return dc.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "1g", "max-file": "2"}}
 }
 
-// createOptions translates a process into a create request. image is the ID to run.
-func (l *Launcher) createOptions(p steps.Process, image string) (dc.CreateContainerOptions, extras, error) {
+// createRequest is the body of a create request.
+type createRequest struct {
+	*dc.Config
+	HostConfig hostConfig
+}
+
+// hostConfig has the settings that dockertest's type lacks, as Docker's API v1.40 names them.
+type hostConfig struct {
+	*dc.HostConfig
+	DeviceRequests []deviceRequest `json:",omitempty"`
+	Runtime        string          `json:",omitempty"`
+}
+
+// deviceRequest asks for GPUs and CDI devices.
+type deviceRequest struct {
+	Driver       string     `json:",omitempty"`
+	Count        int        `json:",omitempty"`
+	DeviceIDs    []string   `json:",omitempty"`
+	Capabilities [][]string `json:",omitempty"`
+}
+
+// createRequest translates a process. image is the ID to run.
+func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, error) {
 	c := p.Container
 	mounts, err := l.mounts(c)
 	if err != nil {
-		return dc.CreateContainerOptions{}, extras{}, err
+		return createRequest{}, err
 	}
+	signal, grace := p.Stopping()
 	host := &dc.HostConfig{
 		NetworkMode: c.Network, IpcMode: c.IPC, PidMode: c.PID,
 		ShmSize: c.ShmSize, Memory: c.Memory, CPUSetCPUs: c.CPUSet, CPUSetMEMs: c.MemSet,
@@ -52,7 +74,7 @@ func (l *Launcher) createOptions(p steps.Process, image string) (dc.CreateContai
 	}
 	config := &dc.Config{
 		Image: image, Cmd: p.Argv, Env: env(withFiles(p)), User: c.User, WorkingDir: c.Workdir,
-		Labels: l.labels(p), StopSignal: "SIG" + stopSignal(p), StopTimeout: int(grace(p).Round(time.Second) / time.Second),
+		Labels: l.labels(p), StopSignal: "SIG" + signal, StopTimeout: int(grace.Round(time.Second) / time.Second),
 	}
 	if !c.OwnEntrypoint {
 		config.Entrypoint, config.Cmd = p.Argv[:1], p.Argv[1:]
@@ -62,8 +84,7 @@ func (l *Launcher) createOptions(p steps.Process, image string) (dc.CreateContai
 		config.ExposedPorts = map[dc.Port]struct{}{port: {}}
 		host.PortBindings = map[dc.Port][]dc.PortBinding{port: {{HostIP: l.daemon.address, HostPort: strconv.Itoa(p.Port)}}}
 	}
-	name := "pipeline-" + slug(p.Name) + "-" + l.random()
-	return dc.CreateContainerOptions{Name: name, Config: config, HostConfig: host}, extras{DeviceRequests: deviceRequests(c), Runtime: c.Runtime}, nil
+	return createRequest{config, hostConfig{host, deviceRequests(c), c.Runtime}}, nil
 }
 
 // labels of a process's container: the file's, the options', and ours over both. Nothing
@@ -153,20 +174,6 @@ func env(vars []steps.EnvVar) []string {
 		out[i] = e.Name + "=" + e.Value
 	}
 	return out
-}
-
-func stopSignal(p steps.Process) string {
-	if p.StopSignal == "" {
-		return "TERM"
-	}
-	return strings.TrimPrefix(p.StopSignal, "SIG")
-}
-
-func grace(p steps.Process) time.Duration {
-	if p.StopGrace <= 0 {
-		return steps.DefaultStopGrace
-	}
-	return p.StopGrace
 }
 
 // slug turns an address such as server.vllm.sut["base"] into a part of a container's name.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,8 +80,6 @@ func connect(host string) (*daemon, error) {
 	if d.pool, err = pool(u.String(), certs); err != nil {
 		return nil, fmt.Errorf("docker host %q: %w", host, err)
 	}
-	transport := d.pool.Client.HTTPClient.Transport
-	d.pool.Client.HTTPClient.Transport = &filler{base: transport}
 	return d, nil
 }
 
@@ -122,42 +121,47 @@ func (d *daemon) ping(ctx context.Context) error {
 	return nil
 }
 
-// call makes a request that dockertest's client cannot make: without a context, or bound
-// to an old API version that new daemons refuse. The caller closes the body.
-func (d *daemon) call(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (*http.Response, error) {
+// ask makes a request that dockertest's client cannot make: without a context, with settings
+// that it does not know, or bound to an old API version that new daemons refuse. body is sent,
+// and the answer decoded into answer, where they are not nil.
+func (d *daemon) ask(ctx context.Context, method, path string, query url.Values, body, answer any) error {
 	target := d.base + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, target, body)
-	if err != nil {
-		return nil, err
+	var payload bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&payload).Encode(body); err != nil {
+			return err
+		}
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
+	req, err := http.NewRequestWithContext(ctx, method, target, &payload)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := d.pool.Client.HTTPClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode >= 300 {
-		defer func() { _ = resp.Body.Close() }()
-		return nil, apiError(resp)
-	}
-	return resp, nil
-}
-
-// get decodes the answer to a GET request.
-func (d *daemon) get(ctx context.Context, path string, query url.Values, into any) error {
-	resp, err := d.call(ctx, http.MethodGet, path, query, "", nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+	if resp.StatusCode >= 300 {
+		return apiError(resp)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
 		return fmt.Errorf("reading the answer to %s: %w", path, err)
 	}
 	return nil
+}
+
+// get decodes the answer to a GET request.
+func (d *daemon) get(ctx context.Context, path string, query url.Values, into any) error {
+	return d.ask(ctx, http.MethodGet, path, query, nil, into)
 }
 
 // maxMessage bounds the part of an error message that is kept.

@@ -81,10 +81,11 @@ func (f *fakeDaemon) launcher(t *testing.T, opt Options) *Launcher {
 // simple is a process that the fake's image can run.
 func simple(t *testing.T) steps.Process {
 	t.Helper()
-	port, err := process.FreePort("127.0.0.1")
+	port, release, err := new(process.Ports).Take("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(release)
 	return steps.Process{
 		Name: "server.vllm.sut", Argv: []string{"vllm", "serve", "m"}, Host: "0.0.0.0", Port: port,
 		StopSignal: "TERM", StopGrace: time.Hour, Container: &steps.ContainerSpec{Image: "engine:v1"},

@@ -5,11 +5,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"path"
 	"slices"
 
+	dc "github.com/ory/dockertest/v3/docker"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -34,33 +33,44 @@ func (l *Launcher) upload(ctx context.Context, id string, files []steps.File) er
 	if len(files) == 0 {
 		return nil
 	}
-	archive, err := filesArchive(files)
+	tree, err := filesArchive(files)
 	if err != nil {
 		return fmt.Errorf("files of the container: %w", err)
 	}
-	resp, err := l.daemon.call(ctx, http.MethodPut, "/containers/"+id+"/archive", url.Values{"path": {"/"}}, "application/x-tar", archive)
-	if err != nil {
+	if err := l.daemon.pool.Client.UploadToContainer(id, dc.UploadToContainerOptions{InputStream: tree, Path: "/", Context: ctx}); err != nil {
 		return fmt.Errorf("writing files into the container: %w", err)
 	}
-	return resp.Body.Close()
+	return nil
 }
 
 // filesArchive has the folder and its files. Its users may be any, so all may read them.
 func filesArchive(files []steps.File) (*bytes.Buffer, error) {
-	buf := new(bytes.Buffer)
-	w := tar.NewWriter(buf)
 	dir := filesDir[1:] + "/"
-	if err := w.WriteHeader(&tar.Header{Name: dir, Mode: 0o755, Typeflag: tar.TypeDir}); err != nil {
-		return nil, err
-	}
+	entries := []entry{{name: dir, mode: 0o755}}
 	for _, f := range files {
 		if err := steps.CheckFile(f); err != nil {
 			return nil, err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: dir + f.Name, Mode: 0o644, Size: int64(len(f.Content)), Typeflag: tar.TypeReg}); err != nil {
+		entries = append(entries, entry{dir + f.Name, 0o644, f.Content})
+	}
+	return archive(entries)
+}
+
+// entry of an archive: a folder if its name ends in a slash.
+type entry struct {
+	name string
+	mode int64
+	data []byte
+}
+
+func archive(entries []entry) (*bytes.Buffer, error) {
+	buf := new(bytes.Buffer)
+	w := tar.NewWriter(buf)
+	for _, e := range entries {
+		if err := w.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data))}); err != nil {
 			return nil, err
 		}
-		if _, err := w.Write(f.Content); err != nil {
+		if _, err := w.Write(e.data); err != nil {
 			return nil, err
 		}
 	}

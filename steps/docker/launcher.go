@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,15 +76,10 @@ func New(opt Options) (*Launcher, error) {
 	if opt.RunID == "" {
 		return nil, errors.New("docker: a run ID is needed, so that leftovers can be found")
 	}
-	def := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	def(&opt.KillWait, 30*time.Second)
-	def(&opt.PortWait, 5*time.Second)
-	def(&opt.Poll, 50*time.Millisecond)
-	def(&opt.Lost, time.Minute)
+	opt.KillWait = cmp.Or(opt.KillWait, 30*time.Second)
+	opt.PortWait = cmp.Or(opt.PortWait, 5*time.Second)
+	opt.Poll = cmp.Or(opt.Poll, 50*time.Millisecond)
+	opt.Lost = cmp.Or(opt.Lost, time.Minute)
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -191,8 +188,7 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 		return nil, errors.Join(err, l.discard(id))
 	}
 	if err := l.daemon.pool.Client.StartContainerWithContext(id, nil, ctx); err != nil {
-		err = explain(err)
-		return nil, errors.Join(err, l.discard(id))
+		return nil, errors.Join(explain(err), l.discard(id))
 	}
 	return l.watch(p, image, id, log), nil
 }
@@ -221,18 +217,19 @@ func isLoopback(host string) bool {
 // create makes the container. The request does not end with ctx: the daemon could make
 // the container all the same, and nobody would know its ID.
 func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (string, error) {
-	opt, more, err := l.createOptions(p, image)
+	request, err := l.createRequest(p, image)
 	if err != nil {
 		return "", err
 	}
 	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), createWait)
 	defer cancel()
-	opt.Context = withExtras(detached, more)
-	made, err := l.daemon.pool.Client.CreateContainer(opt)
-	if err != nil {
-		err = explain(err)
+	name := "pipeline-" + slug(p.Name) + "-" + l.random()
+	var made struct {
+		ID string `json:"Id"`
+	}
+	if err := l.daemon.ask(detached, http.MethodPost, "/containers/create", url.Values{"name": {name}}, request, &made); err != nil {
 		// The answer can be lost where the container was made.
-		return "", errors.Join(err, l.discard(opt.Name))
+		return "", errors.Join(explain(err), l.discard(name))
 	}
 	if err := ctx.Err(); err != nil {
 		return "", errors.Join(err, l.discard(made.ID))
@@ -264,10 +261,8 @@ func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) erro
 				return err
 			}
 		}
-		select {
-		case <-time.After(poll):
-		case <-ctx.Done():
-			return fmt.Errorf("container %s is still there: %w; remove it with docker rm --force", id, ctx.Err())
+		if err := steps.Sleep(ctx, poll); err != nil {
+			return fmt.Errorf("container %s is still there: %w; remove it with docker rm --force", id, err)
 		}
 	}
 }
@@ -309,9 +304,6 @@ func (l *Launcher) hostPort(port int) string {
 
 // explain adds to the daemon's errors what to do about them.
 func explain(err error) error {
-	if err == nil {
-		return nil
-	}
 	for _, known := range explanations {
 		if strings.Contains(err.Error(), known.text) {
 			if known.is != nil {

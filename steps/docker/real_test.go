@@ -374,47 +374,10 @@ func TestRealCleanup(t *testing.T) {
 func (r *rig) makeNetworkAndVolume(t *testing.T, name string) {
 	t.Helper()
 	for _, path := range []string{"/networks/create", "/volumes/create"} {
-		body := fmt.Sprintf(`{"Name":%q,"Labels":{%q:%q,%q:%q}}`, name, LabelRun, r.opt.RunID, LabelDeadline, r.opt.Deadline.UTC().Format(time.RFC3339))
-		resp, err := r.daemon.call(context.Background(), http.MethodPost, path, url.Values{}, "application/json", strings.NewReader(body))
-		if err != nil {
+		body := map[string]any{"Name": name, "Labels": map[string]string{LabelRun: r.opt.RunID, LabelDeadline: r.opt.Deadline.UTC().Format(time.RFC3339)}}
+		if err := r.daemon.ask(context.Background(), http.MethodPost, path, nil, body, nil); err != nil {
 			t.Fatal(err)
 		}
-		resp.Body.Close()
-	}
-}
-
-// The simulator's image is built once; an image is built from a folder as well.
-func TestRealBuild(t *testing.T) {
-	r := newRig(t)
-	host := HostFromEnv(os.Getenv)
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"Dockerfile": "FROM " + r.image + " AS base\nFROM base\nARG WORD\nENV WORD=$WORD\nCOPY . /data/\n", "a.txt": "a", "b.env": "b", ".dockerignore": "*.env\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var log bytes.Buffer
-	tag := "pipeline-test:" + r.opt.RunID
-	id, err := Build(context.Background(), BuildOptions{Host: host, Dir: dir, Tag: tag, Args: map[string]string{"WORD": "hello"}, Log: &log})
-	if err != nil || !strings.Contains(log.String(), "Successfully built") {
-		t.Fatalf("%v, log:\n%s", err, log.String())
-	}
-	t.Cleanup(func() {
-		if err := r.daemon.pool.Client.RemoveImage(tag); err != nil {
-			t.Error(err)
-		}
-	})
-	p := r.process(t, "")
-	p.Container.Image, p.Container.Pull = tag, steps.PullNever
-	s := start(t, r.Launcher, p)
-	if env := get(t, s); !strings.Contains(env, "WORD=hello") || s.Image().ID != id {
-		t.Errorf("environment %q, image %s, want %s", env, s.Image().ID, id)
-	}
-	opt := BuildOptions{Host: host, Dir: dir, Tag: tag, Target: "none"}
-	if _, err := Build(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "none") {
-		t.Errorf("a stage that does not exist: %v", err)
 	}
 }
 
@@ -448,11 +411,7 @@ func TestSimulatorImageIsWanted(t *testing.T) {
 	if !unused(time.Now().Add(time.Hour)) {
 		t.Errorf("%s would not be unused in an hour", ref)
 	}
-	resp, err := d.call(t.Context(), http.MethodPost, "/images/"+ref+"/tag", url.Values{"repo": {simulatorRepository}, "tag": {"unused"}}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
+	if err := d.ask(t.Context(), http.MethodPost, "/images/"+ref+"/tag", url.Values{"repo": {simulatorRepository}, "tag": {"unused"}}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.removeImage(t.Context(), simulatorRepository+":unused"); err != nil {

@@ -127,11 +127,8 @@ func (s *Server) await(ctx context.Context) string {
 			silence = 0
 		}
 		pause := min(time.Second, s.launcher.opt.Lost)
-		select {
-		case <-time.After(pause):
-			silence += pause
-		case <-ctx.Done():
-		}
+		_ = steps.Sleep(ctx, pause) // its end shows above
+		silence += pause
 	}
 }
 
@@ -188,8 +185,9 @@ func (s *Server) end(ctx context.Context) error {
 // askToEnd sends the stop signal and waits for the grace. An error of the signal leads to
 // the kill, which reports it if it matters.
 func (s *Server) askToEnd(ctx context.Context) {
-	if s.signal(stopSignal(s.process)) == nil {
-		s.within(ctx, grace(s.process))
+	signal, grace := s.process.Stopping()
+	if s.signal(signal) == nil {
+		s.within(ctx, grace)
 	}
 }
 
@@ -210,11 +208,7 @@ func (s *Server) kill() error {
 func (s *Server) signal(name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestWait)
 	defer cancel()
-	resp, err := s.launcher.daemon.call(ctx, http.MethodPost, "/containers/"+s.id+"/kill", url.Values{"signal": {"SIG" + name}}, "", nil)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return s.launcher.daemon.ask(ctx, http.MethodPost, "/containers/"+s.id+"/kill", url.Values{"signal": {"SIG" + name}}, nil, nil)
 }
 
 // requestWait bounds requests that the daemon answers at once.
@@ -237,17 +231,12 @@ func (s *Server) within(ctx context.Context, d time.Duration) bool {
 func (s *Server) awaitPort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.launcher.opt.PortWait)
 	defer cancel()
-	tick := time.NewTicker(s.launcher.opt.Poll)
-	defer tick.Stop()
-	for {
+	free := func() bool {
 		taken, err := s.launcher.listening(ctx, s.process.Port)
-		if !taken || err != nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("the container is gone, but %s is still in use by another program", s.launcher.hostPort(s.process.Port))
-		}
+		return !taken || err != nil
 	}
+	if !steps.Poll(ctx, s.launcher.opt.Poll, free) {
+		return fmt.Errorf("the container is gone, but %s is still in use by another program", s.launcher.hostPort(s.process.Port))
+	}
+	return nil
 }

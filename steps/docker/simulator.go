@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -11,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+
+	dc "github.com/ory/dockertest/v3/docker"
 )
 
 // SimulatorProgram is where the image of [SimulatorImage] has the program.
@@ -56,8 +57,10 @@ func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, e
 	if err != nil {
 		return "", fmt.Errorf("simulator image: %w", err)
 	}
-	opt := BuildOptions{Tag: ref, Dockerfile: "Dockerfile", Labels: map[string]string{LabelSimulator: hash}}
-	if _, err := d.build(ctx, opt, files); err != nil {
+	err = d.pool.Client.BuildImage(dc.BuildImageOptions{
+		Name: ref, Labels: map[string]string{LabelSimulator: hash}, RmTmpContainer: true, InputStream: files, OutputStream: io.Discard, Context: ctx,
+	})
+	if err != nil {
 		return "", fmt.Errorf("simulator image: %w", err)
 	}
 	return ref, nil
@@ -80,19 +83,5 @@ func checkStatic(program []byte) error {
 // simulatorContext is a build context with the program and its Dockerfile.
 func simulatorContext(program []byte) (io.Reader, error) {
 	dockerfile := fmt.Appendf(nil, "FROM scratch\nCOPY pipeline %[1]s\nENTRYPOINT [%[1]q]\n", SimulatorProgram)
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, f := range []struct {
-		name string
-		mode int64
-		data []byte
-	}{{"Dockerfile", 0o644, dockerfile}, {"pipeline", 0o755, program}} {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), Typeflag: tar.TypeReg}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.data); err != nil {
-			return nil, err
-		}
-	}
-	return &buf, w.Close()
+	return archive([]entry{{"Dockerfile", 0o644, dockerfile}, {"pipeline", 0o755, program}})
 }

@@ -109,19 +109,12 @@ func (t *Tunnel) await(ctx context.Context, socket string) error {
 		}
 		select {
 		case <-t.child.Done():
-			return fmt.Errorf("ssh ended (%s): %s", ended(t.child), t.said)
+			return fmt.Errorf("ssh ended (%s): %s", steps.ExitState(t.child), t.said)
 		case <-ctx.Done():
 			return fmt.Errorf("ssh does not forward the socket: %w: %s", context.Cause(ctx), t.said)
 		case <-time.After(tunnelPoll):
 		}
 	}
-}
-
-func ended(c steps.Child) string {
-	if err := c.Wait(); err != nil {
-		return err.Error()
-	}
-	return "exit status 0"
 }
 
 // keep starts ssh again when it breaks off.

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	dc "github.com/ory/dockertest/v3/docker"
 )
 
 // errInUse keeps an image of which somebody made a container since we looked.
@@ -15,29 +17,21 @@ var errInUse = errors.New("the image is in use")
 
 // removeImage removes the name of an image, and with its last name the image.
 func (d *daemon) removeImage(ctx context.Context, ref string) error {
-	resp, err := d.call(ctx, http.MethodDelete, "/images/"+ref, nil, "", nil)
+	err := d.ask(ctx, http.MethodDelete, "/images/"+ref, nil, nil, nil)
 	switch status(err) {
 	case http.StatusNotFound:
 		return nil
 	case http.StatusConflict:
 		return errInUse
 	}
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return err
 }
 
 // markUsed makes the daemon note that an image was wanted now: it keeps the time of the
 // last tag. [Filter].Unused goes by it.
 func (d *daemon) markUsed(ctx context.Context, ref string) error {
 	name := parseReference(ref)
-	query := url.Values{"repo": {name.repository}, "tag": {name.tag}}
-	resp, err := d.call(ctx, http.MethodPost, "/images/"+ref+"/tag", query, "", nil)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return d.pool.Client.TagImage(ref, dc.TagImageOptions{Repo: name.repository, Tag: name.tag, Context: ctx})
 }
 
 // unusedSimulators lists the images of the simulator that nobody has wanted since a time

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
 	"pgregory.net/rapid"
 )
 
@@ -85,7 +86,7 @@ func TestRetry(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := Retry(cancelled, 9, time.Hour, Wait, calls(busy, nil)); !errors.Is(err, context.Canceled) {
+	if err := Retry(cancelled, 9, time.Hour, steps.Sleep, calls(busy, nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

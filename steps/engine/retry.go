@@ -11,7 +11,7 @@ import (
 var ErrBusy = errors.New("the server is busy with requests")
 
 // Retry calls f until it succeeds, fails with something else than ErrBusy, or has been
-// called attempts times, pause apart. wait is [Wait] except in tests.
+// called attempts times, pause apart. wait is [steps.Sleep] except in tests.
 func Retry(ctx context.Context, attempts int, pause time.Duration, wait func(context.Context, time.Duration) error, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
@@ -24,17 +24,5 @@ func Retry(ctx context.Context, attempts int, pause time.Duration, wait func(con
 		if err := wait(ctx, pause); err != nil {
 			return err
 		}
-	}
-}
-
-// Wait returns after d, or with the cause when ctx ends before.
-func Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,14 +38,9 @@ var _ steps.Launcher = (*Launcher)(nil)
 
 // New returns a launcher.
 func New(spawner steps.Spawner, opt Options) *Launcher {
-	def := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	def(&opt.KillWait, 10*time.Second)
-	def(&opt.PortWait, 5*time.Second)
-	def(&opt.Poll, 50*time.Millisecond)
+	opt.KillWait = cmp.Or(opt.KillWait, 10*time.Second)
+	opt.PortWait = cmp.Or(opt.PortWait, 5*time.Second)
+	opt.Poll = cmp.Or(opt.Poll, 50*time.Millisecond)
 	return &Launcher{spawner: spawner, opt: opt}
 }
 

@@ -22,12 +22,6 @@ const (
 	tries   = 200
 )
 
-// FreePort returns a port of host on which nobody listens. It is found by binding, so it
-// can be taken by another program before it is used; see [Ports] for our own launches.
-func FreePort(host string) (int, error) {
-	return choose(host, 1, 1, rand.IntN, func(int) bool { return true })
-}
-
 // Ports hands out ports so that launches of this program at the same time get different
 // ones. The zero value is ready; it is safe for concurrent use.
 //

@@ -1,27 +1,33 @@
 package process
 
 import (
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"testing"
 )
 
-func TestFreePort(t *testing.T) {
-	port, err := FreePort("127.0.0.1")
+// freePort returns a port of host on which nobody listens.
+func freePort(host string) (int, error) {
+	return choose(host, 1, 1, rand.IntN, func(int) bool { return true })
+}
+
+func TestChoose(t *testing.T) {
+	port, err := freePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if port < firstPort || port > lastPort {
 		t.Errorf("port %d is not in the range", port)
 	}
-	if _, err := FreePort("host.invalid"); err == nil {
+	if _, err := freePort("host.invalid"); err == nil {
 		t.Error("a host that is not ours has no free port")
 	}
 }
 
 // A port on which somebody listens is passed over.
 func TestChooseSkipsTaken(t *testing.T) {
-	taken, err := FreePort("127.0.0.1")
+	taken, err := freePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +36,7 @@ func TestChooseSkipsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	free, err := FreePort("127.0.0.1")
+	free, err := freePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +111,7 @@ func TestRows(t *testing.T) {
 
 // A port in the middle of a row that is in use rules the row out.
 func TestRowWithATakenPort(t *testing.T) {
-	taken, err := FreePort("127.0.0.1")
+	taken, err := freePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,17 +31,7 @@ func (s *server) BaseURL() string { return "http://" + hostPort(s.process) }
 func (s *server) Done() <-chan struct{} { return s.child.Done() }
 
 // ExitState says how it ended, "running" while it has not.
-func (s *server) ExitState() string {
-	select {
-	case <-s.child.Done():
-	default:
-		return "running"
-	}
-	if err := s.child.Wait(); err != nil {
-		return err.Error()
-	}
-	return "exit status 0"
-}
+func (s *server) ExitState() string { return steps.ExitState(s.child) }
 
 // Stop asks the group to end, waits for the grace, kills, and waits until the group is
 // gone and the port is free. When ctx ends first, the kill comes at once: ctx shortens
@@ -70,15 +60,8 @@ func (s *server) end(ctx context.Context) error {
 // askToEnd sends the stop signal and waits for the grace. An error of the signal leads
 // to the kill, which reports it if it matters.
 func (s *server) askToEnd(ctx context.Context) {
-	name := s.process.StopSignal
-	if name == "" {
-		name = "TERM"
-	}
-	grace := s.process.StopGrace
-	if grace <= 0 {
-		grace = steps.DefaultStopGrace
-	}
-	if s.child.Signal(name) == nil {
+	signal, grace := s.process.Stopping()
+	if s.child.Signal(signal) == nil {
 		s.await(ctx, grace)
 	}
 }
@@ -95,17 +78,9 @@ func (s *server) await(ctx context.Context, d time.Duration) bool {
 func (s *server) awaitPort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.PortWait)
 	defer cancel()
-	tick := time.NewTicker(s.opt.Poll)
-	defer tick.Stop()
-	for {
-		err := probe(s.process.Host, s.process.Port)
-		if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name, hostPort(s.process))
-		}
+	free := func() bool { return !errors.Is(probe(s.process.Host, s.process.Port), syscall.EADDRINUSE) }
+	if !steps.Poll(ctx, s.opt.Poll, free) {
+		return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name, hostPort(s.process))
 	}
+	return nil
 }

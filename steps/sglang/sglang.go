@@ -29,7 +29,7 @@ type sglang struct {
 }
 
 // New returns the engine.
-func New() steps.Engine { return sglang{client: engine.NewClient(), wait: engine.Wait} }
+func New() steps.Engine { return sglang{client: engine.NewClient(), wait: steps.Sleep} }
 
 // Name is "sglang".
 func (sglang) Name() string { return Name }

@@ -24,9 +24,7 @@ func (o *Options) call(ctx context.Context, argv ...string) (string, error) {
 		if err == nil || !transient(err) {
 			return out, err
 		}
-		select {
-		case <-time.After(o.Poll):
-		case <-patient.Done():
+		if steps.Sleep(patient, o.Poll) != nil {
 			if ctx.Err() != nil {
 				return "", fmt.Errorf("%s: %w", argv[0], context.Cause(ctx))
 			}

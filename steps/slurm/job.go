@@ -172,10 +172,8 @@ func (j *Job) await(ctx context.Context) error {
 			told = now
 			j.opt.Tell(fmt.Sprintf("Slurm job %s waits for its nodes (%s)", j.id, s.reason))
 		}
-		select {
-		case <-time.After(j.opt.Poll):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := steps.Sleep(ctx, j.opt.Poll); err != nil {
+			return err
 		}
 	}
 }
@@ -278,9 +276,7 @@ func (j *Job) Release(ctx context.Context) error {
 			j.ours = false
 			return nil
 		}
-		select {
-		case <-time.After(j.opt.Poll):
-		case <-ctx.Done():
+		if steps.Sleep(ctx, j.opt.Poll) != nil {
 			return fmt.Errorf("job %s was cancelled and is still %s; squeue --job=%s shows what becomes of it", j.id, s.name, j.id)
 		}
 	}

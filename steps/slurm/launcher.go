@@ -68,10 +68,8 @@ func (l *Launcher) startPatiently(ctx context.Context, p steps.Process, log io.W
 		if !ok || !refused.transient() || time.Now().After(limit) {
 			return s, err
 		}
-		select {
-		case <-time.After(l.job.opt.Poll):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := steps.Sleep(ctx, l.job.opt.Poll); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -41,17 +42,12 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	def := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	def(&o.CallWait, 30*time.Second)
-	def(&o.Patience, time.Minute)
-	def(&o.StartWait, 2*time.Minute)
-	def(&o.KillWait, 30*time.Second)
-	def(&o.LookWait, 10*time.Second)
-	def(&o.Poll, 250*time.Millisecond)
+	o.CallWait = cmp.Or(o.CallWait, 30*time.Second)
+	o.Patience = cmp.Or(o.Patience, time.Minute)
+	o.StartWait = cmp.Or(o.StartWait, 2*time.Minute)
+	o.KillWait = cmp.Or(o.KillWait, 30*time.Second)
+	o.LookWait = cmp.Or(o.LookWait, 10*time.Second)
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}

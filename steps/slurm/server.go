@@ -40,13 +40,7 @@ func (s *Server) Done() <-chan struct{} { return s.child.Done() }
 
 // ExitState says how it ended, "running" while it has not.
 func (s *Server) ExitState() string {
-	if !s.ended() {
-		return "running"
-	}
-	if err := s.child.Wait(); err != nil {
-		return err.Error()
-	}
-	return "exit status 0"
+	return steps.ExitState(s.child)
 }
 
 // Describe says where it runs.
@@ -203,14 +197,7 @@ func (s *Server) killCommand() error {
 // askToEnd sends the stop signal to the step, not to srun, which does not pass it on
 // reliably, and waits for the grace.
 func (s *Server) askToEnd(ctx context.Context) {
-	signal := s.process.StopSignal
-	if signal == "" {
-		signal = "TERM"
-	}
-	grace := s.process.StopGrace
-	if grace <= 0 {
-		grace = steps.DefaultStopGrace
-	}
+	signal, grace := s.process.Stopping()
 	if s.signal(ctx, signal) == nil {
 		s.within(ctx, grace)
 	}
@@ -272,12 +259,10 @@ func (s *Server) awaitGone(ctx context.Context) error {
 		case err == nil:
 			id = found
 		}
-		select {
-		case <-time.After(opt.Poll):
-			_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may be gone by now
-		case <-ctx.Done():
+		if steps.Sleep(ctx, opt.Poll) != nil {
 			return fmt.Errorf("step %s is still there after the kill; its node hangs or does not answer: scontrol show step %s", id, id)
 		}
+		_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may be gone by now
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // state of a job as squeue tells it.
@@ -127,9 +129,7 @@ func (j *Job) settled(ctx context.Context) (state, error) {
 		if err != nil || s.name != "COMPLETING" || time.Now().After(deadline) {
 			return s, err
 		}
-		select {
-		case <-time.After(j.opt.Poll):
-		case <-ctx.Done():
+		if steps.Sleep(ctx, j.opt.Poll) != nil {
 			return s, nil
 		}
 	}

@@ -65,10 +65,11 @@ func TestAgainstSimulator(t *testing.T) {
 // simulated serves a rendered process inside this test until it ends.
 func simulated(t *testing.T, ctx context.Context, e steps.Engine, spec steps.ServerSpec) (steps.Endpoint, *buffer) {
 	t.Helper()
-	port, err := process.FreePort("127.0.0.1")
+	port, release, err := new(process.Ports).Take("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(release)
 	p, err := e.Render(spec, "127.0.0.1", steps.PortNumber(port))
 	if err != nil {
 		t.Fatal(err)

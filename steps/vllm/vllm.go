@@ -29,7 +29,7 @@ type vllm struct {
 }
 
 // New returns the engine.
-func New() steps.Engine { return vllm{client: engine.NewClient(), wait: engine.Wait} }
+func New() steps.Engine { return vllm{client: engine.NewClient(), wait: steps.Sleep} }
 
 // Name is "vllm".
 func (vllm) Name() string { return Name }

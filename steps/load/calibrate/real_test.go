@@ -183,10 +183,11 @@ func realVLLM(t *testing.T) string {
 // serveVLLM starts a server and waits until it answers.
 func serveVLLM(t *testing.T, dir string) (url string) {
 	t.Helper()
-	free, err := process.FreePort("127.0.0.1")
+	free, release, err := new(process.Ports).Take("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(release)
 	port := strconv.Itoa(free)
 	log, err := os.Create(filepath.Join(t.TempDir(), "vllm.log"))
 	if err != nil {

@@ -1,0 +1,22 @@
+package docker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSimulatorImageIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{script: "is not a Linux program", filepath.Join(dir, "none"): "no such file"} {
+		if _, err := SimulatorImage(context.Background(), "unix:///none", path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+}
