@@ -15,7 +15,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 )
 
-// exports are all forms that results are written in.
+// exports are all forms that results are written in, with the file that those have which are
+// read again.
 var exports = map[string]struct {
 	file  string
 	write func(w io.Writer, runs []convert.Run) error
@@ -23,14 +24,14 @@ var exports = map[string]struct {
 	"CSV":   {"x.csv", convert.WriteCSV},
 	"vLLM":  {"x.json", convert.WriteVLLM},
 	"llm-d": {"x.json", convert.WriteLLMD},
-	"Go benchmarks": {"x.txt", func(w io.Writer, runs []convert.Run) error {
+	"Go benchmarks": {"", func(w io.Writer, runs []convert.Run) error {
 		doc, err := convert.Document(runs, convert.Options{})
 		if err != nil {
 			return err
 		}
 		return convert.WriteGoBench(w, doc)
 	}},
-	"OpenMetrics": {"x.prom", func(w io.Writer, runs []convert.Run) error {
+	"OpenMetrics": {"", func(w io.Writer, runs []convert.Run) error {
 		doc, err := convert.Document(runs, convert.Options{})
 		if err != nil {
 			return err
@@ -83,6 +84,9 @@ func TestAbsentIsAbsent(t *testing.T) {
 			}
 			if found != "" {
 				t.Fatalf("%s: %s, which nobody said:\n%s", name, found, b.String())
+			}
+			if form.file == "" {
+				continue
 			}
 			runs, err := convert.Read(bytes.NewReader(b.Bytes()), form.file, convert.ReadOptions{})
 			if err != nil || len(runs) != 1 {

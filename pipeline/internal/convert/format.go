@@ -14,16 +14,14 @@ type Format string
 
 // The formats that are no tool's.
 const (
-	FormatText        Format = "text"        // a log or page with blocks and tables in it
-	FormatBlock       Format = "block"       // a printed block of vLLM or SGLang
-	FormatTable       Format = "table"       // a row of a markdown table
-	FormatCSV         Format = "csv"         // a row of a CSV file
-	FormatJSON        Format = "json"        // some JSON; its objects say which
-	FormatYAML        Format = "yaml"        // YAML; its keys say which
-	FormatLLMD        Format = "llm-d"       // a Benchmark Report of llm-d
-	FormatBench       Format = "bench"       // a line of our Go benchmarks
-	FormatOpenMetrics Format = "openmetrics" // our OpenMetrics text
-	FormatResult      Format = "result"      // our own result document
+	FormatText   Format = "text"   // a log or page with blocks and tables in it
+	FormatBlock  Format = "block"  // a printed block of vLLM or SGLang
+	FormatTable  Format = "table"  // a row of a markdown table
+	FormatCSV    Format = "csv"    // a row of a CSV file
+	FormatJSON   Format = "json"   // some JSON; its objects say which
+	FormatYAML   Format = "yaml"   // YAML; its keys say which
+	FormatLLMD   Format = "llm-d"  // a Benchmark Report of llm-d
+	FormatResult Format = "result" // our own result document
 )
 
 // fileFormat is a format of whole files: how it is recognised by its beginning, and its reader.
@@ -44,8 +42,6 @@ func fileFormats() []fileFormat {
 		{"", isBinary, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
 			return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
 		}},
-		{FormatOpenMetrics, func(_ string, head []byte) bool { return openMetricsHead.Match(head) }, readOpenMetrics},
-		{FormatBench, func(_ string, head []byte) bool { return benchHead.Match(head) }, readBench},
 		{FormatYAML, func(_ string, head []byte) bool { return len(yamlHead.FindAll(head, 2)) == 2 }, readYAML},
 		{FormatCSV, isCSV, readCSV},
 		{FormatText, func(string, []byte) bool { return true }, readText},

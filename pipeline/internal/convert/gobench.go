@@ -2,11 +2,8 @@ package convert
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,7 +18,7 @@ import (
 // ("ttft.p99-s"), and what the run did ("failed-requests", "input-tokens"). Unit lines say
 // which direction is better. The iteration count is the number of requests. Where the
 // figures come from is a comment: benchstat compares nothing between files that say
-// different things of themselves in lines of "key: value". Read reads it again without loss.
+// different things of themselves in lines of "key: value".
 func WriteGoBench(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
 	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}, {"measured-by", measuredBy(doc)}} {
@@ -29,19 +26,25 @@ func WriteGoBench(w io.Writer, doc *result.Document) error {
 			fmt.Fprintf(b, "# %s %s\n", head[0], value)
 		}
 	}
-	ids := map[string]bool{}
+	ids, reported := map[string]bool{}, map[string]bool{}
 	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
 		for id := range r.Metrics {
 			ids[id] = true
+		}
+		for _, w := range works {
+			if _, ok := w.of(r); ok {
+				reported[w.unit] = true
+			}
 		}
 	})
 	order := inRegistryOrder(ids)
 	for _, id := range order {
 		fmt.Fprintf(b, "Unit %s better=%s\n", benchUnit(id), betterOf(id))
 	}
-	works := worksOf(doc)
 	for _, w := range works {
-		fmt.Fprintf(b, "Unit %s assume=nothing\n", w.unit)
+		if reported[w.unit] {
+			fmt.Fprintf(b, "Unit %s assume=nothing\n", w.unit)
+		}
 	}
 	eachRun(doc, func(bench *result.Benchmark, c *result.Cell, r *result.Run) {
 		fmt.Fprintf(b, "Benchmark%s %d", benchName(bench, c), max(1, r.Sent))
@@ -107,59 +110,21 @@ func benchWord(s string) string {
 }
 
 // work is what a run did, which is none of its metrics: by its unit in the Go benchmark
-// format and its family in OpenMetrics, where the repeat and the pass are labels.
+// format and its family in OpenMetrics.
 type work struct {
 	unit, family string
 	of           func(*result.Run) (float64, bool)
-	set          func(*Run, float64)
 }
 
 var works = []work{
-	{"failed-requests", "pipeline_failed_requests",
-		func(r *result.Run) (float64, bool) {
-			_, unreported := r.Audit[auditFailures]
-			return float64(r.Failed), !unreported
-		},
-		func(r *Run, v float64) { r.Counts.Failed, r.Counts.FailedKnown = int(v), true }},
-	{"input-tokens", "pipeline_input_tokens",
-		func(r *result.Run) (float64, bool) { v, ok := r.Audit["input_tokens"].(float64); return v, ok },
-		func(r *Run, v float64) { r.Counts.InputTokens = int64(v) }},
-	{"output-tokens", "pipeline_output_tokens",
-		func(r *result.Run) (float64, bool) { v, ok := r.Audit["output_tokens"].(float64); return v, ok },
-		func(r *Run, v float64) { r.Counts.OutputTokens = int64(v) }},
-	{"duration-s", "pipeline_duration_seconds",
-		func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 },
-		func(r *Run, v float64) { r.Duration = v }},
-	// The format wants a number of requests.
-	{"requests-unreported", "",
-		func(r *result.Run) (float64, bool) { return 1, r.Sent == 0 },
-		func(r *Run, _ float64) { r.Counts.Sent = 0 }},
-	// Lines of one name are repeats in their order, unless a launch has several.
-	{launchNumber, "",
-		func(r *result.Run) (float64, bool) { return float64(r.Repeat), true },
-		func(r *Run, v float64) { r.setParam("repeat", number(v)) }},
-	{"pass-number", "",
-		func(r *result.Run) (float64, bool) { return float64(r.Pass), r.Pass > 0 },
-		func(r *Run, v float64) { r.setParam("pass", number(v)) }},
+	{"failed-requests", "pipeline_failed_requests", func(r *result.Run) (float64, bool) {
+		_, unreported := r.Audit[auditFailures]
+		return float64(r.Failed), !unreported
+	}},
+	{"input-tokens", "pipeline_input_tokens", func(r *result.Run) (float64, bool) { v, ok := r.Audit["input_tokens"].(float64); return v, ok }},
+	{"output-tokens", "pipeline_output_tokens", func(r *result.Run) (float64, bool) { v, ok := r.Audit["output_tokens"].(float64); return v, ok }},
+	{"duration-s", "pipeline_duration_seconds", func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 }},
 }
-
-// worksOf are those that runs of a document have; the numbers of launches only where some
-// have several runs.
-func worksOf(doc *result.Document) []work {
-	reported, passes := map[string]bool{}, false
-	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
-		passes = passes || r.Pass > 0
-		for _, w := range works {
-			if _, ok := w.of(r); ok {
-				reported[w.unit] = true
-			}
-		}
-	})
-	return slices.DeleteFunc(slices.Clone(works), func(w work) bool { return !reported[w.unit] || w.unit == launchNumber && !passes })
-}
-
-// launchNumber is the unit of the number of a launch among the lines of one name.
-const launchNumber = "launch-number"
 
 // requestsFamily are the requests sent of each run in OpenMetrics.
 const requestsFamily = "pipeline_requests"
@@ -206,111 +171,4 @@ func betterOf(id string) metric.Direction {
 // oneLine is text without control characters and line ends.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
-}
-
-// benchHead finds the lines of WriteGoBench among the first of a file: benchmarks of Go
-// itself have no unit with the id of a metric in it.
-var benchHead = regexp.MustCompile(`(?m)^(?:Unit [a-z0-9_]+\.[a-z0-9_.]+(?:-[\w-]+)? better=|Benchmark\S+ \d+ [0-9.e+-]+ [a-z0-9_]+\.[a-z0-9_.]+)`)
-
-// readBench reads what WriteGoBench wrote: each line is a run, its axes are parameters, and
-// the lines of one name are numbered by "repeat", from 1.
-func readBench(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
-	var runs []Run
-	tool := opt.Tool
-	seen := map[string]int{}
-	for line := 1; ; line++ {
-		text, complete, err := readLine(in, opt.Limits.Line)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		if text != "" && !complete {
-			return nil, &Error{name, line, errors.New("the file ends in the middle of this line: it was cut; export or copy it again")}
-		}
-		if measured, ok := strings.CutPrefix(text, "# measured-by "); ok && opt.Tool == "" {
-			tool = strings.TrimSpace(measured)
-		}
-		if strings.HasPrefix(text, "Benchmark") {
-			run, err := benchRun(*opt.newRun(FormatBench, tool, name, line), text)
-			if err != nil {
-				return nil, &Error{name, line, err}
-			}
-			key := strings.Fields(text)[0]
-			seen[key]++
-			if _, reported := run.Params["repeat"]; !reported {
-				run.setParam("repeat", fmt.Sprint(seen[key]))
-			}
-			if runs = append(runs, run); len(runs) > opt.Limits.Runs {
-				return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
-			}
-		}
-		if err != nil {
-			return runs, nil
-		}
-	}
-}
-
-// benchRun reads one line.
-func benchRun(r Run, text string) (Run, error) {
-	fields := strings.Fields(text)
-	if len(fields) < 4 || len(fields)%2 != 0 {
-		return r, errors.New("not a line of a benchmark: a name, a number of requests, and values with their units")
-	}
-	for part := range strings.SplitSeq(fields[0], "/") {
-		key, value, ok := strings.Cut(part, "=")
-		if !ok {
-			continue
-		}
-		key, keyErr := url.PathUnescape(key)
-		value, err := url.PathUnescape(value)
-		if err := errors.Join(keyErr, err); err != nil {
-			return r, fmt.Errorf("the name %s: %w", clip(part), err)
-		}
-		r.setParam(key, value)
-	}
-	var err error
-	if r.Counts.Sent, err = parseRequests(fields[1]); err != nil {
-		return r, err
-	}
-	for i := 2; i < len(fields); i += 2 {
-		if err := r.benchValue(fields[i], fields[i+1]); err != nil {
-			return r, err
-		}
-	}
-	return r, r.finishWork()
-}
-
-// benchValue reads a value with its unit: the id of a metric, or what the run did.
-func (r *Run) benchValue(value, unit string) error {
-	for _, w := range works {
-		if w.unit == unit {
-			return r.setWork(w, unit, value)
-		}
-	}
-	id, _, _ := strings.Cut(unit, "-")
-	if !isID(id) || benchUnit(id) != unit {
-		return fmt.Errorf("%s is no unit of ours: Go benchmarks of other programs are not results of a load", clip(unit))
-	}
-	return r.storeID(id, value)
-}
-
-// setWork reads what a run did.
-func (r *Run) setWork(w work, name, value string) error {
-	v, err := parseNumber(value, 0)
-	if err == nil && (v < 0 || v > 1<<53) {
-		err = fmt.Errorf("%s is out of range", clip(value))
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	w.set(r, v)
-	return nil
-}
-
-// finishWork completes the counts of a run whose requests and failures have been read.
-func (r *Run) finishWork() error {
-	if r.Counts.Failed > r.Counts.Sent {
-		return fmt.Errorf("%d of %d requests failed", r.Counts.Failed, r.Counts.Sent)
-	}
-	r.Counts.Succeeded = r.Counts.Sent - r.Counts.Failed
-	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchunit"
-	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/reports/result"
@@ -55,89 +54,6 @@ func TestRoundTripRuns(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestRoundTripDocuments: what is written of a document is a document of the same cells
-// and runs again.
-func TestRoundTripDocuments(t *testing.T) {
-	for name, form := range map[string]struct {
-		file  string
-		write func(*bytes.Buffer, *result.Document) error
-	}{
-		"Go benchmarks": {"x.txt", func(b *bytes.Buffer, d *result.Document) error { return convert.WriteGoBench(b, d) }},
-		"OpenMetrics":   {"x.prom", func(b *bytes.Buffer, d *result.Document) error { return convert.WriteOpenMetrics(b, d) }},
-	} {
-		for _, source := range exchanged {
-			t.Run(name+"/"+source, func(t *testing.T) {
-				runs := readFile(t, source, convert.ReadOptions{})
-				want, err := convert.Document(runs, convert.Options{Tool: "pipeline test", LaunchBy: "line"})
-				if err != nil { // no parameter tells launches apart, so that each result is a unit
-					want, err = convert.Document(runs, convert.Options{Tool: "pipeline test"})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				sameDocument(t, want, form.file, func(b *bytes.Buffer) error { return form.write(b, want) })
-			})
-		}
-		t.Run(name+"/repeats", func(t *testing.T) {
-			runs := passes()
-			for i := range runs {
-				runs[i].Params["side"] = "a value / of = many % words"
-			}
-			want, err := convert.Document(runs, convert.Options{By: []string{"qps", "side"}, LaunchBy: "start"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameDocument(t, want, form.file, func(b *bytes.Buffer) error { return form.write(b, want) })
-		})
-	}
-}
-
-func sameDocument(t *testing.T, want *result.Document, file string, write func(*bytes.Buffer) error) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
-	runs, err := convert.Read(bytes.NewReader(b.Bytes()), file, convert.ReadOptions{})
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, b.Bytes())
-	}
-	for i := range runs {
-		checkDefined(t, &runs[i])
-	}
-	opt := convert.Options{By: want.Benchmarks[0].Axes, Chosen: true}
-	if len(want.Launches) > 0 {
-		opt.LaunchBy = "repeat"
-	}
-	got, err := convert.Document(runs, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(essence(want), essence(got)); diff != "" {
-		t.Errorf("(-was +is)\n%s\n%s", diff, b.Bytes())
-	}
-}
-
-// essence is what a document says of its cells: their values, and of each run what it did
-// and what was measured.
-func essence(d *result.Document) []result.Cell {
-	var out []result.Cell
-	for _, c := range d.Benchmarks[0].Cells {
-		cell := result.Cell{Hash: c.Hash, Values: c.Values, Summary: c.Summary}
-		for _, r := range c.Runs {
-			audit := map[string]any{}
-			for _, key := range []string{"input_tokens", "output_tokens", "tool", "failures"} {
-				if v, ok := r.Audit[key]; ok {
-					audit[key] = v
-				}
-			}
-			cell.Runs = append(cell.Runs, result.Run{Repeat: r.Repeat, Pass: r.Pass, Launch: r.Launch, Status: r.Status, Duration: r.Duration, Sent: r.Sent, Failed: r.Failed, Metrics: r.Metrics, Audit: audit})
-		}
-		out = append(out, cell)
-	}
-	return out
 }
 
 // TestGoBench: benchstat's own reader reads the lines, their units and directions.
@@ -191,37 +107,6 @@ func unitOf(r *benchfmt.Result, id string) string {
 	return id
 }
 
-// TestRoundTripAnyDocument: whatever cells are called and whatever was measured, both forms
-// of documents give it back.
-func TestRoundTripAnyDocument(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		value := strings.TrimSpace(rapid.StringMatching(`[a-zA-Z][ -~äöü€]{0,20}`).Draw(rt, "value"))
-		n := rapid.IntRange(1, 3).Draw(rt, "runs")
-		var runs []convert.Run
-		for i := range n {
-			sent := rapid.IntRange(1, 1000).Draw(rt, "sent")
-			failed := rapid.IntRange(0, sent-1).Draw(rt, "failed")
-			r := measured("a", nil, rapid.Float64Range(1e-9, 1e6).Draw(rt, "ttft"))
-			r.Metrics["sglang_e2el.p99"] = rapid.Float64Range(1e-9, 1e6).Draw(rt, "e2el")
-			r.Definitions = map[string]string{"sglang_e2el.p99": "x"}
-			r.Counts = convert.Counts{Sent: sent, Succeeded: sent - failed, Failed: failed, FailedKnown: true, InputTokens: int64(10 * sent), OutputTokens: int64(sent)}
-			r.Duration = rapid.Float64Range(0.001, 1e5).Draw(rt, "duration")
-			batch := []convert.Run{r}
-			convert.Label(batch, map[string]string{"side": value, "launch": string(rune('1' + i))})
-			runs = append(runs, batch...)
-		}
-		want, err := convert.Document(runs, convert.Options{By: []string{"side"}, LaunchBy: "launch"})
-		if err != nil {
-			rt.Skip("no such value") // "none"
-		}
-		if len(want.Benchmarks[0].Cells[0].Runs) != n {
-			rt.Skip("equal results")
-		}
-		sameDocument(t, want, "x.txt", func(b *bytes.Buffer) error { return convert.WriteGoBench(b, want) })
-		sameDocument(t, want, "x.prom", func(b *bytes.Buffer) error { return convert.WriteOpenMetrics(b, want) })
-	})
-}
-
 // ownReport is a report of llm-d with our own figures, and more of them in its second line.
 func ownReport(more string) string {
 	return `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {}, "observability": {"pipeline": {"tool": "vllm",
@@ -233,27 +118,10 @@ func TestExchangeErrors(t *testing.T) {
 		return `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {"aggregate": ` + results + `}}}`
 	}
 	tests := []struct{ file, text, want string }{
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX/qps=2 10 fast ttft.mean-s\n", `x.txt:2: ttft.mean: "fast" is not a number`},
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX/qps=2 10 12\n", "x.txt:2: not a line of a benchmark"},
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX 10 12 ns/op\n", `x.txt:2: "ns/op" is no unit of ours`},
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX/a=%zz 10 1 ttft.mean-s\n", "x.txt:2: the name"},
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX 10 1 ttft.mean-s 11 failed-requests\n", "x.txt:2: 11 of 10 requests failed"},
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX 10 -1 ttft.mean-s\n", `x.txt:2: ttft.mean: "-1" is negative`},
-		{"x.txt", "goos: linux\nBenchmarkX 10 12 ns/op\n", "no result found"},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{repeat=\"1\"} 1\n", `x.prom:2: "pipeline_ttft_seconds" is no metric of ours`},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} fast\n", `fast" is no sample of ours`},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\nother 1\n", `x.prom:2: "other 1" is no sample of ours`},
-		{"x.prom", "# TYPE pipeline_requests gauge\npipeline_requests{repeat=\"1\"} 1.5\n", `x.prom:2: "1.5" is not a count`},
 		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "count", "mean": 1}}}`), `time_to_first_token has the units "count"`},
 		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "ms", "mean": "fast"}}}`), `"fast" is not a number`},
 		{"x.json", strings.Replace(report(`{}`), "0.2", "0.1", 1), `a Benchmark Report of version "0.1": only 0.2 is read`},
 		{"x.json", report(`{}`), "a result without a figure"},
-		// Files that were cut: what is left reads well, and is not all.
-		{"x.txt", "Unit ttft.mean-s better=lower\nBenchmarkX 10 1 ttft.mean-s\nBenchmarkX 10 1 ttft.mean-s", "x.txt:3: the file ends in the middle of this line"},
-		{"x.txt", "BenchmarkX 10 1 ttft.mean-s\n# measured-by vl", "x.txt:2: the file ends in the middle of this line"},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\n", "x.prom:2: the file ends here, without a line \"# EOF\""},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\npipeline_ttft_seconds{st", "x.prom:3: the file ends here, without a line \"# EOF\""},
-		{"x.prom", "# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{stat=\"p50\"} 1\n# EO", "x.prom:3: the file ends here, without a line \"# EOF\""},
 		// Counts of llm-d that cannot be read are not counts that are not there.
 		{"x.json", report("\n{\"requests\":\n\"many\"}"), "x.json:3: requests is not an object"},
 		{"x.json", report("{\"requests\": {\n\"total\": \"many\"}}"), `x.json:2: total: "many" is not a number`},
