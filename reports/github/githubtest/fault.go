@@ -37,78 +37,84 @@ func Limited(status, seconds int) Fault {
 }
 
 // take removes the next fault of an operation.
-func (s *Server) take(op string) (Fault, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, op)
-	if f, ok := s.always[op]; ok {
-		return f, true
-	}
-	list := s.faults[op]
-	if len(list) == 0 {
-		return Fault{}, false
-	}
-	s.faults[op] = list[1:]
-	return list[0], true
+func (s *Server) take(op string) (f Fault, ok bool) {
+	s.with(func() {
+		s.requests = append(s.requests, op)
+		if f, ok = s.always[op]; ok {
+			return
+		}
+		if list := s.faults[op]; len(list) > 0 {
+			f, ok, s.faults[op] = list[0], true, list[1:]
+		}
+	})
+	return f, ok
 }
 
-// discard is a response that is lost.
-type discard struct{ header http.Header }
+// handler answers a request. It has the server to itself.
+type handler func(*http.Request) reply
 
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(p []byte) (int, error) { return len(p), nil }
-func (d discard) WriteHeader(int)             {}
+// reply is an answer, without content where it has no body.
+type reply struct {
+	status int
+	body   any
+	header map[string]string
+}
+
+var notFound = refuse(http.StatusNotFound, "Not Found")
+
+// invalid refuses what a request says.
+func invalid(problem string) reply {
+	return refuse(http.StatusUnprocessableEntity, "Validation Failed", problem)
+}
+
+func refuse(status int, message string, details ...string) reply {
+	errs := []object{}
+	for _, d := range details {
+		errs = append(errs, object{"message": d})
+	}
+	return reply{status: status, body: object{"message": message, "errors": errs, "documentation_url": "https://docs.github.com/rest"}}
+}
+
+func ok(body any) reply      { return reply{status: http.StatusOK, body: body} }
+func created(body any) reply { return reply{status: http.StatusCreated, body: body} }
 
 // wrap lets faults happen to a handler.
-func (s *Server) wrap(op string, h http.HandlerFunc) http.HandlerFunc {
+func (s *Server) wrap(op string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.Before != nil {
 			s.Before(op)
 		}
 		if r.Header.Get("Authorization") != "Bearer "+Token {
-			refuse(w, http.StatusUnauthorized, "Bad credentials")
+			refuse(http.StatusUnauthorized, "Bad credentials").write(w)
 			return
 		}
-		f, ok := s.take(op)
-		if !ok {
-			h(w, r)
-			return
-		}
-		if f.Done {
-			h(discard{http.Header{}}, r)
+		f, failing := s.take(op)
+		var answer reply
+		if !failing || f.Done {
+			s.with(func() { answer = h(r) })
 		}
 		if f.Hang {
 			<-r.Context().Done()
 		}
-		if f.Status == 0 {
+		switch {
+		case !failing:
+		case f.Status == 0:
 			panic(http.ErrAbortHandler) // breaks the connection without a word
+		default:
+			answer = refuse(f.Status, f.Message)
+			answer.header = f.Header
 		}
-		for k, v := range f.Header {
-			w.Header().Set(k, v)
-		}
-		refuse(w, f.Status, f.Message)
+		answer.write(w)
 	}
 }
 
-func refuse(w http.ResponseWriter, status int, message string, details ...string) {
-	type detail struct {
-		Message string `json:"message"`
-	}
-	body := struct {
-		Message string   `json:"message"`
-		Errors  []detail `json:"errors,omitempty"`
-		URL     string   `json:"documentation_url"`
-	}{Message: message, URL: "https://docs.github.com/rest"}
-	for _, d := range details {
-		body.Errors = append(body.Errors, detail{d})
-	}
-	answer(w, status, body)
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
+func (a reply) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	if body != nil {
-		_ = json.NewEncoder(w).Encode(body) // the client may be gone
+	for k, v := range a.header {
+		w.Header().Set(k, v)
+	}
+	w.WriteHeader(a.status)
+	if a.body != nil {
+		_ = json.NewEncoder(w).Encode(a.body) // the client may be gone
 	}
 }

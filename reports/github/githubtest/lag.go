@@ -22,11 +22,7 @@ func (s *Server) now() time.Time {
 
 // present is what there is now.
 func (s *Server) present() moment {
-	m := moment{at: s.now(), comments: slices.Clone(s.comments), issues: slices.Clone(s.issues)}
-	for _, c := range s.checks {
-		m.checks = append(m.checks, *c)
-	}
-	return m
+	return moment{s.now(), slices.Clone(s.comments), slices.Clone(s.checks), slices.Clone(s.issues)}
 }
 
 // note keeps what there is after a change, if lists will be behind it.

@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -40,7 +41,7 @@ type Server struct {
 	requests  []string
 	next      int64
 	comments  []Comment
-	checks    []*Check
+	checks    []Check
 	statuses  []Status
 	pulls     []PullRequest
 	files     []string
@@ -115,23 +116,23 @@ func New() *Server {
 // NewVirtual returns a server that is reached by its Transport alone. It has no socket that
 // somebody waits for, so that time passes where it is virtual (testing/synctest).
 func NewVirtual() *Server {
-	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, next: 1000}
+	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, rights: map[string]string{}, next: 1000}
 	mux := http.NewServeMux()
 	repo := "/repos/{owner}/{repo}/"
 	for pattern, h := range map[string]struct {
-		op string
-		h  http.HandlerFunc
+		op     string
+		answer handler
 	}{
 		"GET " + repo + "issues/{n}/comments":             {"GET comments", s.listComments},
-		"POST " + repo + "issues/{n}/comments":            {"POST comments", s.createComment},
-		"PATCH " + repo + "issues/comments/{id}":          {"PATCH comment", s.editComment},
+		"POST " + repo + "issues/{n}/comments":            {"POST comments", s.saveComment},
+		"PATCH " + repo + "issues/comments/{id}":          {"PATCH comment", s.saveComment},
 		"DELETE " + repo + "issues/comments/{id}":         {"DELETE comment", s.deleteComment},
 		"GET " + repo + "pulls/{n}":                       {"GET pull", s.getPull},
 		"GET " + repo + "pulls":                           {"GET pulls", s.listPulls},
 		"GET " + repo + "commits/{sha}/pulls":             {"GET commit pulls", s.commitPulls},
 		"GET " + repo + "pulls/{n}/files":                 {"GET files", s.listFiles},
-		"POST " + repo + "check-runs":                     {"POST check", s.createCheck},
-		"PATCH " + repo + "check-runs/{id}":               {"PATCH check", s.updateCheck},
+		"POST " + repo + "check-runs":                     {"POST check", s.saveCheck},
+		"PATCH " + repo + "check-runs/{id}":               {"PATCH check", s.saveCheck},
 		"GET " + repo + "commits/{sha}/check-runs":        {"GET checks", s.listChecks},
 		"GET " + repo + "check-runs/{id}":                 {"GET check", s.getCheck},
 		"GET " + repo + "commits/{sha}/status":            {"GET statuses", s.listStatuses},
@@ -142,139 +143,137 @@ func NewVirtual() *Server {
 		"POST " + repo + "issues/comments/{id}/reactions": {"POST reaction", s.react},
 		"POST " + repo + "statuses/{sha}":                 {"POST status", s.createStatus},
 		"GET " + repo + "issues":                          {"GET issues", s.listIssues},
-		"POST " + repo + "issues":                         {"POST issues", s.createIssue},
-		"PATCH " + repo + "issues/{n}":                    {"PATCH issue", s.editIssue},
+		"POST " + repo + "issues":                         {"POST issues", s.saveIssue},
+		"PATCH " + repo + "issues/{n}":                    {"PATCH issue", s.saveIssue},
 		"POST /graphql":                                   {"POST graphql", s.graphql},
 	} {
-		mux.HandleFunc(pattern, s.wrap(h.op, h.h))
+		mux.HandleFunc(pattern, s.wrap(h.op, h.answer))
 	}
 	s.mux = mux
 	return s
 }
 
-// Fail lets the next requests of an operation fail, such as "POST comments".
-func (s *Server) Fail(op string, faults ...Fault) {
+// with does something while no request is answered.
+func (s *Server) with(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[op] = append(s.faults[op], faults...)
+	do()
+}
+
+// Fail lets the next requests of an operation fail, such as "POST comments".
+func (s *Server) Fail(op string, faults ...Fault) {
+	s.with(func() { s.faults[op] = append(s.faults[op], faults...) })
 }
 
 // FailAlways lets all requests of an operation fail.
-func (s *Server) FailAlways(op string, f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.always[op] = f
-}
+func (s *Server) FailAlways(op string, f Fault) { s.with(func() { s.always[op] = f }) }
 
 // Recover ends what FailAlways began.
 func (s *Server) Recover(ops ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, op := range ops {
-		delete(s.always, op)
-	}
+	s.with(func() { maps.DeleteFunc(s.always, func(op string, _ Fault) bool { return slices.Contains(ops, op) }) })
 }
 
 // Lock locks the conversations.
-func (s *Server) Lock() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.locked = true
-}
+func (s *Server) Lock() { s.with(func() { s.locked = true }) }
 
 // AddPullRequest opens a pull request.
-func (s *Server) AddPullRequest(p PullRequest) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pulls = append(s.pulls, p)
-}
+func (s *Server) AddPullRequest(p PullRequest) { s.with(func() { s.pulls = append(s.pulls, p) }) }
 
 // MoveHead lets a pull request have another head.
 func (s *Server) MoveHead(number int, sha string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.pulls {
-		if s.pulls[i].Number == number {
-			s.pulls[i].HeadSHA = sha
-		}
-	}
+	s.with(func() {
+		s.pulls[slices.IndexFunc(s.pulls, func(p PullRequest) bool { return p.Number == number })].HeadSHA = sha
+	})
 }
 
 // SetFiles sets what pull requests change.
-func (s *Server) SetFiles(files ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.files = files
-}
+func (s *Server) SetFiles(files ...string) { s.with(func() { s.files = files }) }
 
 // AddComment lets anyone write a comment and returns its id.
-func (s *Server) AddComment(number int, author, body string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next++
-	s.comments = append(s.comments, Comment{ID: s.next, Number: number, Author: author, Body: body})
-	s.note()
-	return s.next
+func (s *Server) AddComment(number int, author, body string) (id int64) {
+	s.with(func() { id = s.addComment(number, author, body).ID })
+	return id
 }
 
 // EditComment lets a maintainer edit a comment, whose author stays.
 func (s *Server) EditComment(id int64, body string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.comments {
-		if s.comments[i].ID == id {
-			s.comments[i].Body = body
-		}
-	}
+	s.with(func() {
+		s.comments[slices.IndexFunc(s.comments, func(c Comment) bool { return c.ID == id })].Body = body
+	})
 }
 
-// Comments are those that there are.
-func (s *Server) Comments() []Comment {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.comments)
-}
-
-// Checks are the check runs.
-func (s *Server) Checks() []Check {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []Check
-	for _, c := range s.checks {
-		out = append(out, *c)
-	}
+// listed copies one of the lists.
+func listed[T any](s *Server, list *[]T) (out []T) {
+	s.with(func() { out = slices.Clone(*list) })
 	return out
 }
 
+// Comments are those that there are.
+func (s *Server) Comments() []Comment { return listed(s, &s.comments) }
+
+// Checks are the check runs.
+func (s *Server) Checks() []Check { return listed(s, &s.checks) }
+
 // Statuses are those that were written, in order.
-func (s *Server) Statuses() []Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.statuses)
-}
+func (s *Server) Statuses() []Status { return listed(s, &s.statuses) }
+
+// Issues are those that there are.
+func (s *Server) Issues() []Issue { return listed(s, &s.issues) }
+
+// Runs are those of workflows.
+func (s *Server) Runs() []WorkflowRun { return listed(s, &s.runs) }
+
+// Reactions are those to comments, "ID CONTENT".
+func (s *Server) Reactions() []string { return listed(s, &s.reactions) }
 
 // Requests lists the operations that were asked for.
-func (s *Server) Requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
+func (s *Server) Requests() []string { return listed(s, &s.requests) }
 
-// page writes one page of a list, with a link to the next.
-func page[T any](s *Server, w http.ResponseWriter, r *http.Request, all []T) []T {
+// object is JSON of an answer.
+type object = map[string]any
+
+// page is one page of a list of what is kept, as answers show it, with a link to the next.
+func page[T any](s *Server, r *http.Request, all []T, keep func(T) bool, show func(T) object) reply {
+	shown := []object{}
+	for _, one := range all {
+		if keep(one) {
+			shown = append(shown, show(one))
+		}
+	}
 	at, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	per, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
 	if per <= 0 || per > s.Page {
 		per = s.Page
 	}
-	from := min(max(at-1, 0)*per, len(all))
-	to := min(from+per, len(all))
-	if to < len(all) {
+	out := reply{status: http.StatusOK}
+	from := min(max(at-1, 0)*per, len(shown))
+	to := min(from+per, len(shown))
+	if to < len(shown) {
 		query := r.URL.Query()
 		query.Set("page", strconv.Itoa(max(at, 1)+1))
-		w.Header().Set("Link", fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.URL, r.URL.Path, query.Encode()))
+		out.header = map[string]string{"Link": fmt.Sprintf("<%s%s?%s>; rel=\"next\"", s.URL, r.URL.Path, query.Encode())}
 	}
-	return append([]T{}, all[from:to]...)
+	out.body = shown[from:to]
+	return out
+}
+
+// within puts a page into a member of an object.
+func (a reply) within(member string) reply {
+	a.body = object{member: a.body}
+	return a
+}
+
+// find is the element of a list that has the number of a path, nil where there is none.
+func find[T any](list []T, r *http.Request, id func(T) int64) *T {
+	name := "id"
+	if r.PathValue(name) == "" {
+		name = "n"
+	}
+	i := slices.IndexFunc(list, func(one T) bool { return id(one) == pathInt(r, name) })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
 }
 
 func pathInt(r *http.Request, name string) int64 {
@@ -282,9 +281,11 @@ func pathInt(r *http.Request, name string) int64 {
 	return n
 }
 
-func accountType(login string) string {
+// account is whoever wrote something.
+func account(login string) object {
+	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
-		return "Bot"
+		kind = "Bot"
 	}
-	return "User"
+	return object{"login": login, "type": kind}
 }
