@@ -144,7 +144,7 @@ func repoPath(name string) (string, bool) {
 
 // checker writes the check run of one run of the workflow.
 type checker struct {
-	api   API
+	api   *Client
 	clock Clock
 }
 

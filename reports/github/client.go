@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,16 +32,17 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// client is the API by way of go-github, whose version nothing else knows.
-type client struct {
+// Client asks GitHub about one repository, by way of go-github, whose version nothing else knows.
+// Its errors are *Error where GitHub answered.
+type Client struct {
 	gh          *gh.Client
 	graphql     string
 	owner, repo string
 }
 
-// NewClient returns the API of a repository. The token is sent to the host of the URL
+// NewClient returns the client of a repository. The token is sent to the host of the URL
 // alone, and over TLS unless that is this machine.
-func NewClient(o Options) (API, error) {
+func NewClient(o Options) (*Client, error) {
 	if o.URL == "" {
 		o.URL = "https://api.github.com"
 	}
@@ -66,7 +68,7 @@ func NewClient(o Options) (API, error) {
 	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport bounds the time
 	c.BaseURL = base
 	c.DisableRateLimitCheck = true // the transport waits
-	return &client{c, graphqlURL(base), owner, repo}, nil
+	return &Client{c, graphqlURL(base), owner, repo}, nil
 }
 
 func loopback(host string) bool {
@@ -116,24 +118,26 @@ func oneLine(s string) string {
 	return s
 }
 
-// pages collects a list to its end.
-func pages[T any](op string, list func(page int) ([]T, *gh.Response, error)) ([]T, error) {
-	var all []T
+// pages collects a list to its end, each element as show has it.
+func pages[T, U any](op string, show func(T) U, list func(gh.ListOptions) ([]T, *gh.Response, error)) ([]U, error) {
+	var all []U
 	for page := 1; page != 0; {
 		if page > maxPages {
 			return nil, fmt.Errorf("%s: more than %d pages", op, maxPages)
 		}
-		some, resp, err := list(page)
+		some, resp, err := list(gh.ListOptions{Page: page, PerPage: perPage})
 		if err != nil {
 			return nil, fault(op, err)
 		}
-		all = append(all, some...)
+		for _, one := range some {
+			all = append(all, show(one))
+		}
 		page = resp.NextPage
 	}
 	return all, nil
 }
 
-func (c *client) query(ctx context.Context, op, query string, variables map[string]any, into any) error {
+func (c *Client) query(ctx context.Context, op, query string, variables map[string]any, into any) error {
 	req, err := c.gh.NewRequest(http.MethodPost, c.graphql, map[string]any{"query": query, "variables": variables})
 	if err != nil {
 		return fault(op, err)
@@ -153,9 +157,10 @@ func (c *client) query(ctx context.Context, op, query string, variables map[stri
 	return nil
 }
 
-// Viewer asks the two ways that there are: GraphQL, which some servers and tokens do not
+// Viewer is the login that the token stands for, as it is shown ("github-actions[bot]"). It asks
+// the two ways that there are: GraphQL, which some servers and tokens do not
 // have, and the REST API, which knows users and no apps.
-func (c *client) Viewer(ctx context.Context) (string, error) {
+func (c *Client) Viewer(ctx context.Context) (string, error) {
 	login, err := c.viewer(ctx)
 	if err == nil || ctx.Err() != nil {
 		return login, err
@@ -167,7 +172,7 @@ func (c *client) Viewer(ctx context.Context) (string, error) {
 	return user.GetLogin(), nil
 }
 
-func (c *client) viewer(ctx context.Context) (string, error) {
+func (c *Client) viewer(ctx context.Context) (string, error) {
 	var data struct {
 		Viewer struct {
 			Login string `json:"login"`
@@ -180,12 +185,13 @@ func (c *client) viewer(ctx context.Context) (string, error) {
 	return data.Viewer.Login, err
 }
 
-func (c *client) HideComment(ctx context.Context, nodeID string) error {
+// HideComment folds a comment as outdated.
+func (c *Client) HideComment(ctx context.Context, nodeID string) error {
 	const mutation = "mutation($id:ID!){minimizeComment(input:{subjectId:$id,classifier:OUTDATED}){minimizedComment{isMinimized}}}"
 	return c.query(ctx, "hiding a comment", mutation, map[string]any{"id": nodeID}, &struct{}{})
 }
 
-func (c *client) PullRequest(ctx context.Context, number int) (PullRequest, error) {
+func (c *Client) PullRequest(ctx context.Context, number int) (PullRequest, error) {
 	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, number)
 	return pullRequest(p), fault(fmt.Sprintf("reading pull request %d", number), err)
 }
@@ -196,53 +202,34 @@ func pullRequest(p *gh.PullRequest) PullRequest {
 	}
 }
 
-func pullRequests(list []*gh.PullRequest, err error) ([]PullRequest, error) {
-	var out []PullRequest
-	for _, p := range list {
-		out = append(out, pullRequest(p))
-	}
-	return out, err
-}
-
-func (c *client) PullRequestsFrom(ctx context.Context, owner, branch string) ([]PullRequest, error) {
-	return pullRequests(pages("listing pull requests", func(page int) ([]*gh.PullRequest, *gh.Response, error) {
-		return c.gh.PullRequests.List(ctx, c.owner, c.repo, &gh.PullRequestListOptions{
-			State: "open", Head: owner + ":" + branch, ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
-		})
-	}))
-}
-
-func (c *client) PullRequestsWith(ctx context.Context, sha string) ([]PullRequest, error) {
-	return pullRequests(pages("listing pull requests with a commit", func(page int) ([]*gh.PullRequest, *gh.Response, error) {
-		return c.gh.PullRequests.ListPullRequestsWithCommit(ctx, c.owner, c.repo, sha, &gh.ListOptions{Page: page, PerPage: perPage})
-	}))
-}
-
-func (c *client) Files(ctx context.Context, number int) ([]string, error) {
-	files, err := pages("listing the changed files", func(page int) ([]*gh.CommitFile, *gh.Response, error) {
-		return c.gh.PullRequests.ListFiles(ctx, c.owner, c.repo, number, &gh.ListOptions{Page: page, PerPage: perPage})
+// PullRequestsFrom lists the open ones from a branch of an owner.
+func (c *Client) PullRequestsFrom(ctx context.Context, owner, branch string) ([]PullRequest, error) {
+	return pages("listing pull requests", pullRequest, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+		return c.gh.PullRequests.List(ctx, c.owner, c.repo, &gh.PullRequestListOptions{State: "open", Head: owner + ":" + branch, ListOptions: o})
 	})
-	var out []string
-	for _, f := range files {
-		out = append(out, f.GetFilename())
-		if old := f.GetPreviousFilename(); old != "" {
-			out = append(out, old)
-		}
-	}
-	return out, err
 }
 
-func (c *client) Comments(ctx context.Context, number int) ([]Comment, error) {
-	list, err := pages("listing the comments", func(page int) ([]*gh.IssueComment, *gh.Response, error) {
-		return c.gh.Issues.ListComments(ctx, c.owner, c.repo, number, &gh.IssueListCommentsOptions{
-			ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
-		})
+// PullRequestsWith lists the open ones that contain a commit.
+func (c *Client) PullRequestsWith(ctx context.Context, sha string) ([]PullRequest, error) {
+	return pages("listing pull requests with a commit", pullRequest, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+		return c.gh.PullRequests.ListPullRequestsWithCommit(ctx, c.owner, c.repo, sha, &o)
 	})
-	var out []Comment
-	for _, one := range list {
-		out = append(out, comment(one))
-	}
-	return out, err
+}
+
+// Files lists the paths that a pull request changes, old names of renamed ones as well.
+func (c *Client) Files(ctx context.Context, number int) ([]string, error) {
+	names := func(f *gh.CommitFile) []string { return []string{f.GetFilename(), f.GetPreviousFilename()} }
+	files, err := pages("listing the changed files", names, func(o gh.ListOptions) ([]*gh.CommitFile, *gh.Response, error) {
+		return c.gh.PullRequests.ListFiles(ctx, c.owner, c.repo, number, &o)
+	})
+	return slices.DeleteFunc(slices.Concat(files...), func(name string) bool { return name == "" }), err
+}
+
+// Comments lists those of a conversation.
+func (c *Client) Comments(ctx context.Context, number int) ([]Comment, error) {
+	return pages("listing the comments", comment, func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
+		return c.gh.Issues.ListComments(ctx, c.owner, c.repo, number, &gh.IssueListCommentsOptions{ListOptions: o})
+	})
 }
 
 func comment(c *gh.IssueComment) Comment {
@@ -252,36 +239,32 @@ func comment(c *gh.IssueComment) Comment {
 	}
 }
 
-func (c *client) CreateComment(ctx context.Context, number int, body string) (Comment, error) {
+func (c *Client) CreateComment(ctx context.Context, number int, body string) (Comment, error) {
 	made, _, err := c.gh.Issues.CreateComment(ctx, c.owner, c.repo, number, &gh.IssueComment{Body: &body})
 	return comment(made), fault("writing the comment", err)
 }
 
-func (c *client) EditComment(ctx context.Context, id int64, body string) (Comment, error) {
+func (c *Client) EditComment(ctx context.Context, id int64, body string) (Comment, error) {
 	made, _, err := c.gh.Issues.EditComment(ctx, c.owner, c.repo, id, &gh.IssueComment{Body: &body})
 	return comment(made), fault("updating the comment", err)
 }
 
-func (c *client) DeleteComment(ctx context.Context, id int64) error {
+func (c *Client) DeleteComment(ctx context.Context, id int64) error {
 	_, err := c.gh.Issues.DeleteComment(ctx, c.owner, c.repo, id)
 	return fault("deleting a comment", err)
 }
 
-func (c *client) Checks(ctx context.Context, sha, name string) ([]Check, error) {
-	list, err := pages("listing the check runs", func(page int) ([]*gh.CheckRun, *gh.Response, error) {
+// Checks lists those of a name, or all if it is "".
+func (c *Client) Checks(ctx context.Context, sha, name string) ([]Check, error) {
+	return pages("listing the check runs", check, func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		found, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.owner, c.repo, sha, &gh.ListCheckRunsOptions{
-			CheckName: optional(name), Filter: optional("all"), ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
+			CheckName: optional(name), Filter: new("all"), ListOptions: o,
 		})
 		if err != nil {
 			return nil, resp, err
 		}
 		return found.CheckRuns, resp, nil
 	})
-	var out []Check
-	for _, one := range list {
-		out = append(out, check(one))
-	}
-	return out, err
 }
 
 func check(c *gh.CheckRun) Check {
@@ -295,12 +278,13 @@ func check(c *gh.CheckRun) Check {
 	return out
 }
 
-func (c *client) Check(ctx context.Context, id int64) (Check, error) {
+// Check reads one check run, without its annotations.
+func (c *Client) Check(ctx context.Context, id int64) (Check, error) {
 	one, _, err := c.gh.Checks.GetCheckRun(ctx, c.owner, c.repo, id)
 	return check(one), fault("reading the check run", err)
 }
 
-func (c *client) CreateCheck(ctx context.Context, k Check) (Check, error) {
+func (c *Client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
 	made, _, err := c.gh.Checks.CreateCheckRun(ctx, c.owner, c.repo, gh.CreateCheckRunOptions{
 		Name: k.Name, HeadSHA: k.SHA, DetailsURL: optional(k.DetailsURL), ExternalID: optional(k.ExternalID),
@@ -309,7 +293,8 @@ func (c *client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 	return check(made), fault("writing the check run", err)
 }
 
-func (c *client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
+// UpdateCheck adds the annotations to those that are there.
+func (c *Client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
 	if len(k.Annotations) > 0 {
 		ctx = idempotent(ctx, false) // they would be there twice
@@ -349,24 +334,23 @@ func output(k Check) *gh.CheckRunOutput {
 	return out
 }
 
-func (c *client) CreateStatus(ctx context.Context, sha string, s Status) error {
+func (c *Client) CreateStatus(ctx context.Context, sha string, s Status) error {
 	_, _, err := c.gh.Repositories.CreateStatus(idempotent(ctx, true), c.owner, c.repo, sha, gh.RepoStatus{
 		State: &s.State, Context: &s.Context, Description: &s.Description, TargetURL: optional(s.URL),
 	})
 	return fault("writing the commit status", err)
 }
 
-func (c *client) Statuses(ctx context.Context, sha string) ([]Status, error) {
-	list, err := pages("listing the commit statuses", func(page int) ([]*gh.RepoStatus, *gh.Response, error) {
-		found, resp, err := c.gh.Repositories.GetCombinedStatus(ctx, c.owner, c.repo, sha, &gh.ListOptions{Page: page, PerPage: perPage})
+// Statuses lists the latest one of each context.
+func (c *Client) Statuses(ctx context.Context, sha string) ([]Status, error) {
+	status := func(s *gh.RepoStatus) Status {
+		return Status{State: s.GetState(), Context: s.GetContext(), Description: s.GetDescription(), URL: s.GetTargetURL()}
+	}
+	return pages("listing the commit statuses", status, func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
+		found, resp, err := c.gh.Repositories.GetCombinedStatus(ctx, c.owner, c.repo, sha, &o)
 		if err != nil {
 			return nil, resp, err
 		}
 		return found.Statuses, resp, nil
 	})
-	var out []Status
-	for _, one := range list {
-		out = append(out, Status{State: one.GetState(), Context: one.GetContext(), Description: one.GetDescription(), URL: one.GetTargetURL()})
-	}
-	return out, err
 }

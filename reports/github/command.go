@@ -41,7 +41,7 @@ func ParseCommand(body string) (Command, bool) {
 // run again what has run before with the rights that it had, and to mark a verdict as
 // accepted.
 type Responder struct {
-	API   API
+	API   *Client
 	Event Event
 	// Workflow is the file name of the one that measures pull requests.
 	Workflow string

@@ -17,9 +17,9 @@ type WorkflowRun struct {
 	Conclusion string
 }
 
-// MayWrite asks for the permission itself: the association of a comment's author, which the
+// MayWrite reports whether a user can push to the repository. It asks for the permission itself: the association of a comment's author, which the
 // event carries, says nothing on rights.
-func (c *client) MayWrite(ctx context.Context, login string) (bool, error) {
+func (c *Client) MayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := c.gh.Repositories.GetPermissionLevel(ctx, c.owner, c.repo, login)
 	if err := fault("asking for the rights of "+oneLine(login), err); err != nil {
 		if refused(err, http.StatusNotFound) {
@@ -34,32 +34,27 @@ func (c *client) MayWrite(ctx context.Context, login string) (bool, error) {
 	return false, nil
 }
 
-func (c *client) React(ctx context.Context, commentID int64, content string) error {
+func (c *Client) React(ctx context.Context, commentID int64, content string) error {
 	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(idempotent(ctx, true), c.owner, c.repo, commentID, content)
 	return fault("reacting to the comment", err)
 }
 
-func (c *client) WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error) {
-	list, err := pages("listing the runs of "+file, func(page int) ([]*gh.WorkflowRun, *gh.Response, error) {
-		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file, &gh.ListWorkflowRunsOptions{
-			HeadSHA: sha, ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
-		})
+// WorkflowRuns lists the runs of a workflow's file on a commit.
+func (c *Client) WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error) {
+	show := func(w *gh.WorkflowRun) WorkflowRun {
+		return WorkflowRun{Run{w.GetID(), w.GetRunAttempt()}, w.GetEvent(), w.GetHeadSHA(), w.GetStatus(), w.GetConclusion()}
+	}
+	return pages("listing the runs of "+file, show, func(o gh.ListOptions) ([]*gh.WorkflowRun, *gh.Response, error) {
+		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file, &gh.ListWorkflowRunsOptions{HeadSHA: sha, ListOptions: o})
 		if err != nil {
 			return nil, resp, err
 		}
 		return found.WorkflowRuns, resp, nil
 	})
-	var out []WorkflowRun
-	for _, w := range list {
-		out = append(out, WorkflowRun{
-			Run: Run{w.GetID(), w.GetRunAttempt()}, Event: w.GetEvent(), SHA: w.GetHeadSHA(), Status: w.GetStatus(), Conclusion: w.GetConclusion(),
-		})
-	}
-	return out, err
 }
 
 // RunAgain is not sent twice: an attempt more would be measured and counted.
-func (c *client) RunAgain(ctx context.Context, id int64) error {
+func (c *Client) RunAgain(ctx context.Context, id int64) error {
 	_, err := c.gh.Actions.RerunWorkflowByID(ctx, c.owner, c.repo, id)
 	return fault(fmt.Sprintf("running %d again", id), err)
 }

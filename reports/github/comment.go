@@ -42,7 +42,7 @@ func (e *untidyError) Unwrap() error { return e.err }
 // commenter writes what one leg of a run has to say into the comment of the run on one pull
 // request.
 type commenter struct {
-	api    API
+	api    *Client
 	clock  Clock
 	number int
 	mode   Mode

@@ -21,7 +21,7 @@ const maxSeries = 100
 // in one night, because one commit makes a whole matrix slower.
 type Tracker struct {
 	// API is nil in a dry run that asks nothing.
-	API API
+	API *Client
 	// Server is "https://github.com"; RunURL the page of the run that looked, "" for none.
 	Server, RunURL string
 	// Labels of new issues.

@@ -21,15 +21,16 @@ type Issue struct {
 	URL    string
 }
 
-func (c *client) Issues(ctx context.Context, author string) ([]Issue, error) {
-	list, err := pages("listing the issues", func(page int) ([]*gh.Issue, *gh.Response, error) {
+// Issues lists those that an author opened, closed ones as well, and no pull requests.
+func (c *Client) Issues(ctx context.Context, author string) ([]Issue, error) {
+	all, err := pages("listing the issues", func(i *gh.Issue) *gh.Issue { return i }, func(o gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
 		// Oldest first: what is opened meanwhile does not move the pages.
 		return c.gh.Issues.ListByRepo(ctx, c.owner, c.repo, &gh.IssueListByRepoOptions{
-			State: "all", Creator: author, Sort: "created", Direction: "asc", ListOptions: gh.ListOptions{Page: page, PerPage: perPage},
+			State: "all", Creator: author, Sort: "created", Direction: "asc", ListOptions: o,
 		})
 	})
 	var out []Issue
-	for _, one := range list {
+	for _, one := range all {
 		if !one.IsPullRequest() {
 			out = append(out, issue(one))
 		}
@@ -51,7 +52,7 @@ func issue(i *gh.Issue) Issue {
 	return out
 }
 
-func (c *client) CreateIssue(ctx context.Context, i Issue) (Issue, error) {
+func (c *Client) CreateIssue(ctx context.Context, i Issue) (Issue, error) {
 	req := &gh.IssueRequest{Title: &i.Title, Body: &i.Body}
 	if len(i.Labels) > 0 {
 		req.Labels = &i.Labels
@@ -60,7 +61,8 @@ func (c *client) CreateIssue(ctx context.Context, i Issue) (Issue, error) {
 	return issue(made), fault("opening an issue", err)
 }
 
-func (c *client) EditIssue(ctx context.Context, i Issue) (Issue, error) {
+// EditIssue sets title, body and whether it is open, and leaves labels as they are.
+func (c *Client) EditIssue(ctx context.Context, i Issue) (Issue, error) {
 	state := "closed"
 	if i.Open {
 		state = "open"

@@ -62,7 +62,7 @@ func (m Mask) of(text string) string {
 // Publisher posts one run to its pull request. Its methods return warnings, one line each,
 // and may be called from several goroutines.
 type Publisher struct {
-	API      API
+	API      *Client
 	Event    Event
 	Settings Settings
 	// Mask hides secrets in what is posted.

@@ -162,7 +162,7 @@ func virtual() *githubtest.Server {
 }
 
 // direct reaches a fake without a network.
-func direct(t *testing.T, s *githubtest.Server) github.API {
+func direct(t *testing.T, s *githubtest.Server) *github.Client {
 	t.Helper()
 	api, err := github.NewClient(github.Options{URL: s.URL, Token: githubtest.Token, Repo: "o/r", Transport: s.Transport()})
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 }
 
 // github is the event of the job, and a client for its repository.
-func (a *app) github() (github.Event, github.API, error) {
+func (a *app) github() (github.Event, *github.Client, error) {
 	ev, err := github.ReadEvent(a.Getenv)
 	if err != nil {
 		return ev, nil, exit(exitUsage, err)
