@@ -164,17 +164,9 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 			notes = append(notes, a.tools.Check(sides[s.Against].Doc, s.Doc, sides[s.Against].Title(s.Against), s.Title(i), declared)...)
 		}
 	}
-	var explained []string
 	for _, s := range sides {
-		for _, note := range s.Doc.Warnings {
-			if convert.Explains(note) {
-				explained = append(explained, note)
-			} else {
-				notes = append(notes, note)
-			}
-		}
+		notes = append(notes, s.Doc.Warnings...)
 	}
-	notes = append(notes, explained...)
 	seen := map[string]bool{}
 	for _, note := range notes {
 		if note = escape.Line(note, 1000); seen[note] {

@@ -78,7 +78,7 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import FILE...",
 		Short: "Read results of other tools and write them in another form",
 		Long: "Reads printed blocks and logs of vLLM and SGLang, markdown tables, CSV, Benchmark Reports of llm-d, the files of these\n" +
-			"load generators, and what it writes itself:\n\n" +
+			"load generators, and CSV and JSON that it wrote itself:\n\n" +
 			"  " + strings.Join(a.tools.Names(), ", ") + "\n\n" +
 			"A file can be followed by a selection, in which a star stands for any text: night.log?qps=2, 'night.log?h3=*RDMA*'. A\n" +
 			"dash is the standard input. Files may be compressed with gzip, and be logs of Docker's json-file driver. A file that\n" +

@@ -316,7 +316,6 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		Work: comparability.Read(r.Param), Started: r.Measured(),
 	}
 	maps.Copy(out.Audit, r.Audit)
-	maps.Copy(out.Audit, engineAudit(r.Engine))
 	if !r.Counts.FailedKnown {
 		out.Audit[auditFailures] = "not reported by the tool"
 	}

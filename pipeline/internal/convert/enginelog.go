@@ -2,7 +2,6 @@ package convert
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -29,32 +28,23 @@ type EngineSample struct {
 
 // engineLog reads the lines of statistics of the engines whose logs stand between results.
 // A log of days has more lines than any chart has points, so of each engine only every so
-// many are kept.
+// many are kept, and the largest value of each figure.
 type engineLog struct {
 	readers []func(line string) (map[string]float64, bool)
 	courses map[string]*engineCourse
+	peaks   map[string]float64
 	every   int // so many lines of an engine one is kept
-	lines   int // read so far
 	kept    int // of all engines
 	others  int // lines of engines beyond maxEngines
 }
 
-// engineCourse is what one engine logged: lines evenly spread, and that with the largest
-// value of each figure, which need not be among them.
+// engineCourse is what one engine logged: how many lines, and some of them evenly spread.
 type engineCourse struct {
 	lines int
-	even  []loggedSample
-	peaks map[string]loggedSample
+	even  []EngineSample
 }
 
-// loggedSample is a sample with its place among all of the log. Its line is none: one that
-// was overwritten, as progress bars are, may hold several samples.
-type loggedSample struct {
-	EngineSample
-	place int
-}
-
-// maxSamples bounds the lines that are kept for one result, peaks aside, and maxEngines the
+// maxSamples bounds the lines that are kept for one result, and maxEngines the
 // engines that they may be of: a quarter, so that to keep every other line makes room.
 const (
 	maxSamples = 4096
@@ -88,31 +78,21 @@ func (e *engineLog) take(line string, number int) bool {
 			e.others++
 			return true
 		}
-		c = &engineCourse{peaks: map[string]loggedSample{}}
+		c = &engineCourse{}
 		e.courses[s.Engine] = c
 	}
-	e.lines++
-	if c.add(loggedSample{s, e.lines}, e.every) {
+	for name, v := range s.Values {
+		if old, ok := e.peaks[name]; !ok || v > old {
+			e.peaks[name] = v
+		}
+	}
+	if c.lines++; (c.lines-1)%e.every == 0 {
+		c.even = append(c.even, s)
 		e.kept++
 	}
 	if e.kept == maxSamples {
 		e.thin()
 	}
-	return true
-}
-
-// add keeps the sample where it is a peak, and every so many; it reports the latter.
-func (c *engineCourse) add(s loggedSample, every int) bool {
-	for name, v := range s.Values {
-		if old, ok := c.peaks[name]; !ok || v > old.Values[name] {
-			c.peaks[name] = s
-		}
-	}
-	c.lines++
-	if (c.lines-1)%every != 0 {
-		return false
-	}
-	c.even = append(c.even, s)
 	return true
 }
 
@@ -133,23 +113,18 @@ func (e *engineLog) thin() {
 
 // samples are the lines that are kept, in the order of the log.
 func (e *engineLog) samples() []EngineSample {
-	var all []loggedSample
-	for _, c := range e.courses {
-		all = slices.AppendSeq(append(all, c.even...), maps.Values(c.peaks))
+	var all []EngineSample
+	for _, name := range slices.Sorted(maps.Keys(e.courses)) {
+		all = append(all, e.courses[name].even...)
 	}
-	slices.SortFunc(all, func(a, b loggedSample) int { return cmp.Compare(a.place, b.place) })
-	all = slices.CompactFunc(all, func(a, b loggedSample) bool { return a.place == b.place })
-	var out []EngineSample
-	for _, s := range all {
-		out = append(out, s.EngineSample)
-	}
-	return out
+	slices.SortStableFunc(all, func(a, b EngineSample) int { return cmp.Compare(a.Line, b.Line) })
+	return all
 }
 
 // forget begins anew, for the next result.
 func (e *engineLog) forget() {
-	e.courses = map[string]*engineCourse{}
-	e.every, e.lines, e.kept, e.others = 1, 0, 0, 0
+	e.courses, e.peaks = map[string]*engineCourse{}, map[string]float64{}
+	e.every, e.kept, e.others = 1, 0, 0
 }
 
 var (
@@ -250,18 +225,4 @@ func elapsed(samples []EngineSample) []float64 {
 		out[i] = (s.Time.Sub(samples[0].Time) + year).Seconds()
 	}
 	return out
-}
-
-// engineAudit sums up what the engine logged during a run.
-func engineAudit(samples []EngineSample) map[string]any {
-	audit := map[string]any{}
-	for _, s := range samples {
-		for name, v := range s.Values {
-			key := fmt.Sprintf("engine_%s_max", name)
-			if old, ok := audit[key].(float64); !ok || v > old {
-				audit[key] = v
-			}
-		}
-	}
-	return audit
 }

@@ -157,7 +157,7 @@ func TestLogOfTooManyEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	warning := "the engine's log names more than 1024 engines: 48976 lines of the others are left out"
-	if len(runs[0].Engine) != 1024 || !slices.Contains(runs[0].Warnings, warning) {
-		t.Errorf("%d samples, warnings %q", len(runs[0].Engine), runs[0].Warnings)
+	if len(runs[0].Engine) != 1024 || !slices.Contains(runs[0].Warnings(), warning) {
+		t.Errorf("%d samples, warnings %q", len(runs[0].Engine), runs[0].Warnings())
 	}
 }

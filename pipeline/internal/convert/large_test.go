@@ -80,7 +80,7 @@ func importLarge(events string) {
 		fmt.Fprintln(os.Stderr, err) // and nothing that the test could read
 		return
 	}
-	out := imported{Metrics: runs[0].Metrics, Warnings: runs[0].Warnings}
+	out := imported{Metrics: runs[0].Metrics, Warnings: runs[0].Warnings()}
 	if runs[0].Records != nil {
 		out.Requests = len(runs[0].Records.Requests)
 	}

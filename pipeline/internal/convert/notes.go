@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,20 +36,20 @@ func (r *Run) infof(format string, args ...any)    { r.notef(informative, format
 
 func (r *Run) notef(w severity, format string, args ...any) {
 	const limit = 20 // a hostile file must not flood a report
-	if len(r.Warnings) >= limit {
-		return
+	if len(r.notes) < limit {
+		r.notes = append(r.notes, note{w, fmt.Sprintf(format, args...)})
 	}
-	text := fmt.Sprintf(format, args...)
-	put(&r.severities, text, w)
-	r.Warnings = append(r.Warnings, text)
 }
 
-// severityOf is that of a warning; one that was put there by hand is moderate.
-func (r *Run) severityOf(text string) severity {
-	if w, ok := r.severities[text]; ok {
-		return w
+// Warnings for people: what was left out or concluded.
+func (r *Run) Warnings() []string { return texts(r.notes) }
+
+func texts(notes []note) []string {
+	var out []string
+	for _, n := range notes {
+		out = append(out, n.text)
 	}
-	return moderate
+	return out
 }
 
 // notef adds a note to the document.
@@ -65,32 +66,27 @@ func (d *document) warnf(format string, args ...any) { d.notef(moderate, format,
 // alone are one note, with where the first is and how many there are.
 func (d *document) passOn() {
 	type group struct {
-		severity severity
-		first    string
-		more     int
+		note
+		more int
 	}
 	groups := map[string]*group{}
 	var order []string
 	for _, r := range d.runs {
-		for _, text := range r.Warnings {
-			key := pattern(text)
-			g := groups[key]
-			if g == nil {
-				g = &group{severity: r.severityOf(text), first: r.At() + ": " + text, more: -1}
-				groups[key] = g
+		for _, n := range r.notes {
+			key := pattern(n.text)
+			if groups[key] == nil {
+				groups[key] = &group{note{n.severity, r.At() + ": " + n.text}, -1}
 				order = append(order, key)
 			}
-			g.more++
+			groups[key].more++
 		}
 	}
 	for _, key := range order {
 		g := groups[key]
-		switch g.more {
-		case 0:
-			d.notef(g.severity, "%s", g.first)
-		default:
-			d.notef(g.severity, "%s (and %d more like it)", g.first, g.more)
+		if g.more > 0 {
+			g.text += fmt.Sprintf(" (and %d more like it)", g.more)
 		}
+		d.notef(g.severity, "%s", g.text)
 	}
 }
 
@@ -104,14 +100,9 @@ func (d *document) passOnDefinitions() {
 			}
 		}
 	}
-	tools := make([]string, 0, len(byTool))
-	for tool := range byTool {
-		tools = append(tools, tool)
-	}
-	slices.Sort(tools)
-	for _, tool := range tools {
+	for _, tool := range slices.Sorted(maps.Keys(byTool)) {
 		slices.Sort(byTool[tool])
-		d.notef(informative, notDefined+", in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
+		d.notef(informative, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
 	}
 }
 
@@ -143,22 +134,12 @@ const maxNotes = 100
 // warnings are the notes of the document, the most serious first.
 func (d *document) warnings() []string {
 	slices.SortStableFunc(d.notes, func(a, b note) int { return cmp.Compare(a.severity, b.severity) })
-	var out []string
-	for _, n := range d.notes[:min(len(d.notes), maxNotes)] {
-		out = append(out, n.text)
-	}
+	out := texts(d.notes[:min(len(d.notes), maxNotes)])
 	if more := len(d.notes) - maxNotes; more > 0 {
 		out = append(out, fmt.Sprintf("%d more notes are left out", more))
 	}
 	return out
 }
-
-// Explains reports whether a note of a document only explains: it comes after those of other
-// documents that say what a figure is not.
-func Explains(text string) bool { return strings.HasPrefix(text, notDefined) }
-
-// notDefined begins the note on definitions.
-const notDefined = "not defined as the metrics of the registry are"
 
 // Notes are what results warn of, the most serious first, similar ones together.
 func Notes(runs []Run) []string {

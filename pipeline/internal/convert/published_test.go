@@ -170,7 +170,7 @@ func TestPublishedBlocks(t *testing.T) {
 				if line, _ := strconv.Atoi(rows[i]["line"]); runs[i].Line != line {
 					t.Errorf("block %d begins at line %d, want %d", i, runs[i].Line, line)
 				}
-				for _, w := range runs[i].Warnings {
+				for _, w := range runs[i].Warnings() {
 					t.Errorf("%s: warning %q", runs[i].At(), w)
 				}
 			}

@@ -178,10 +178,10 @@ func TestLLMDIsReadInOneOrder(t *testing.T) {
 		_, err := convert.Read(strings.NewReader(report), "x.json", convert.ReadOptions{})
 		errs = append(errs, err.Error())
 		runs, err := convert.Read(strings.NewReader(ownReport(`"sent": 10`)), "x.json", convert.ReadOptions{})
-		if err != nil || len(runs[0].Warnings) != 4 || runs[0].Counts.Sent != 10 {
+		if err != nil || len(runs[0].Warnings()) != 4 || runs[0].Counts.Sent != 10 {
 			t.Fatalf("%+v, %v", runs, err)
 		}
-		warnings = append(warnings, strings.Join(runs[0].Warnings, "; "))
+		warnings = append(warnings, strings.Join(runs[0].Warnings(), "; "))
 	}
 	if errs, warnings := slices.Compact(errs), slices.Compact(warnings); len(errs) > 1 || len(warnings) > 1 {
 		t.Errorf("errors %q, warnings %q", errs, warnings)

@@ -32,17 +32,15 @@ type Run struct {
 	Duration float64
 	// Other holds the lines inside a block that no rule knows, by label, as printed.
 	Other map[string]string
-	// Engine is what the engine logged while the run lasted, of a long log the peaks and
-	// lines evenly spread for each engine that wrote it.
+	// Engine is what the engine logged while the run lasted, of a long log lines evenly
+	// spread for each engine that wrote it. The largest values are in Audit.
 	Engine []EngineSample
 	// Records of every request, where the file has them and ReadOptions asks for them.
 	Records *record.Run
 	// Audit holds what the file says of its client: flat numbers and texts.
 	Audit map[string]any
-	// Warnings for people: what was left out or concluded.
-	Warnings []string
-	// severities of the warnings.
-	severities map[string]severity
+	// notes for people, see Warnings.
+	notes []note
 	// SameAs is the line of the block in the same source that this row of a table (or this
 	// summary) repeats, 0 if it stands for itself. Document leaves repetitions out.
 	SameAs int

@@ -14,8 +14,8 @@ func Single(r *Run) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	if len(r.Warnings) > 0 {
-		out.Audit["import_warnings"] = strings.Join(r.Warnings, "; ")
+	if len(r.notes) > 0 {
+		out.Audit["import_warnings"] = strings.Join(r.Warnings(), "; ")
 	}
 	return out, nil
 }

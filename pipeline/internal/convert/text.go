@@ -280,6 +280,9 @@ func (t *textReader) closeBlock(why string) {
 	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
 		run.infof("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
 	}
+	for name, v := range t.engine.peaks {
+		run.audit("engine_"+name+"_max", v)
+	}
 	if n := t.engine.others; n > 0 {
 		run.infof("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}

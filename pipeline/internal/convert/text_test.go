@@ -40,8 +40,8 @@ func TestLogOfManyKinds(t *testing.T) {
 	for i, w := range wants {
 		r := &runs[i]
 		checkDefined(t, r)
-		if r.Counts.Succeeded != w.succeeded || len(r.Warnings) != w.warnings {
-			t.Errorf("%s: counts %+v, warnings %q", r.At(), r.Counts, r.Warnings)
+		if r.Counts.Succeeded != w.succeeded || len(r.Warnings()) != w.warnings {
+			t.Errorf("%s: counts %+v, warnings %q", r.At(), r.Counts, r.Warnings())
 		}
 		for id, v := range w.metrics {
 			if got, ok := r.Metrics[id]; !ok || got != v {
@@ -147,8 +147,8 @@ func TestLiberalAroundBlocks(t *testing.T) {
 		if r.Counts.Succeeded != 10 || r.Metrics["ttft.mean"] != 0.0125 {
 			t.Errorf("%s: %+v", tt.name, r)
 		}
-		if tt.warning == "" && len(r.Warnings) > 0 || !strings.Contains(strings.Join(r.Warnings, "\n"), tt.warning) {
-			t.Errorf("%s: warnings %q, want %q", tt.name, r.Warnings, tt.warning)
+		if tt.warning == "" && len(r.Warnings()) > 0 || !strings.Contains(strings.Join(r.Warnings(), "\n"), tt.warning) {
+			t.Errorf("%s: warnings %q, want %q", tt.name, r.Warnings(), tt.warning)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestTurnedTable(t *testing.T) {
 	if v, ok := runs[1].Metrics["itl.p99"]; ok {
 		t.Errorf("an empty cell is %v", v)
 	}
-	if w := strings.Join(runs[0].Warnings, "\n"); !strings.Contains(w, "does not say which tool") {
+	if w := strings.Join(runs[0].Warnings(), "\n"); !strings.Contains(w, "does not say which tool") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -190,7 +190,7 @@ func TestBlocksWithoutRules(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	r := runs[0]
-	if r.Line != 3 || r.Metrics["ttft.p99"] != 0.01975 || r.Counts.Succeeded != 10 || r.Params["heading"] != "main fp16" || len(r.Warnings) != 1 {
+	if r.Line != 3 || r.Metrics["ttft.p99"] != 0.01975 || r.Counts.Succeeded != 10 || r.Params["heading"] != "main fp16" || len(r.Warnings()) != 1 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := convert.Read(strings.NewReader("Mean TTFT (ms): 12.50\nThat is all.\n"), "x.md", convert.ReadOptions{}); err == nil {

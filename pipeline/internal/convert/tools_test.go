@@ -148,8 +148,8 @@ func (w want) check(t *testing.T, r *convert.Run) {
 			t.Errorf("%s: the secret %s was kept", r.At(), key)
 		}
 	}
-	if w.warning == "" && len(r.Warnings) > 0 || !strings.Contains(strings.Join(r.Warnings, "\n"), w.warning) {
-		t.Errorf("%s: warnings %q, want %q", r.At(), r.Warnings, w.warning)
+	if w.warning == "" && len(r.Warnings()) > 0 || !strings.Contains(strings.Join(r.Warnings(), "\n"), w.warning) {
+		t.Errorf("%s: warnings %q, want %q", r.At(), r.Warnings(), w.warning)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestDetailedVLLM(t *testing.T) {
 	}
 	got := runs[0]
 	checkDefined(t, &got)
-	if len(got.Warnings) > 0 || got.Records == nil || len(got.Records.Requests) != len(run.Requests) {
-		t.Errorf("warnings %q, records %v", got.Warnings, got.Records != nil)
+	if len(got.Warnings()) > 0 || got.Records == nil || len(got.Records.Requests) != len(run.Requests) {
+		t.Errorf("warnings %q, records %v", got.Warnings(), got.Records != nil)
 	}
 	compared := 0
 	for id, w := range expected {
@@ -227,8 +227,8 @@ func TestRecordsBeyondTheLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := runs[0].Metrics["ttft.p99"]; !ok || runs[0].Records != nil || !strings.Contains(strings.Join(runs[0].Warnings, " "), "more requests than are kept") {
-			t.Errorf("%s: records %v, metrics %v, warnings %q", name, runs[0].Records != nil, runs[0].Metrics, runs[0].Warnings)
+		if _, ok := runs[0].Metrics["ttft.p99"]; !ok || runs[0].Records != nil || !strings.Contains(strings.Join(runs[0].Warnings(), " "), "more requests than are kept") {
+			t.Errorf("%s: records %v, metrics %v, warnings %q", name, runs[0].Records != nil, runs[0].Metrics, runs[0].Warnings())
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestFileThatContradictsItself(t *testing.T) {
 	if v := runs[0].Metrics["ttft.mean"]; math.Abs(v-0.15) > 1e-12 {
 		t.Errorf("ttft.mean = %v, the requests say 0.15", v)
 	}
-	if w := strings.Join(runs[0].Warnings, "\n"); !strings.Contains(w, "ttft.mean is 0.15 s by the requests and 0.999 s by the file's own summary") {
+	if w := strings.Join(runs[0].Warnings(), "\n"); !strings.Contains(w, "ttft.mean is 0.15 s by the requests and 0.999 s by the file's own summary") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -313,8 +313,8 @@ func TestRequestsWithoutText(t *testing.T) {
 	if _, ok := r.Metrics["sglang_tpot.mean"]; ok || r.Metrics["sglang_e2el.mean"] != 0.5 {
 		t.Errorf("metrics %v", r.Metrics)
 	}
-	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 1 || !strings.Contains(w, "1 requests brought no text") {
-		t.Errorf("warnings %q", r.Warnings)
+	if w := strings.Join(r.Warnings(), "\n"); len(r.Warnings()) != 1 || !strings.Contains(w, "1 requests brought no text") {
+		t.Errorf("warnings %q", r.Warnings())
 	}
 	failed := strings.Replace(file, `"errors":["","",""]`, `"errors":["","timeout",""]`, 1)
 	if runs, err = convert.Read(strings.NewReader(failed), "x.jsonl", convert.ReadOptions{}); err != nil || runs[0].Counts.Failed != 1 {
