@@ -2,6 +2,7 @@ package gates_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -129,18 +130,8 @@ func TestCanReject(t *testing.T) {
 			t.Errorf("%s, n = %d: %v", tt.test, tt.least, err)
 		}
 		err := gates.CanReject(tt.test, tt.least-1, tt.alpha)
-		var refusal *gates.Refusal
-		if !errors.As(err, &refusal) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("use at least %d repeat", tt.least)) {
 			t.Errorf("%s, n = %d, alpha %g: %v", tt.test, tt.least-1, tt.alpha, err)
-			continue
-		}
-		if refusal.NeedN != tt.least {
-			t.Errorf("%s at %g: advises %d repeats, %d are enough", tt.test, tt.alpha, refusal.NeedN, tt.least)
-		}
-		if a := refusal.NeedAlpha; a > 0 {
-			if err := gates.CanReject(tt.test, tt.least-1, a); err != nil {
-				t.Errorf("%s: the advised level does not work: %v", tt.test, err)
-			}
 		}
 	}
 }

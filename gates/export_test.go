@@ -6,29 +6,32 @@ import "math"
 
 const ModeratedCells = moderatedCells
 
-type (
-	Refusal = refusal
-)
-
 var (
 	Holm           = holmAdjust
 	ClopperPearson = clopperPearson
-	RankSum        = rankSum
 	Moderate       = fitModeration
 	Check          = Family.check
 	Quantile       = quantile
 )
 
-func WelchT(base, head []float64, alpha float64) (twoSample, error) {
-	return welchT(base, head, 0, alpha)
+func WelchT(base, head []float64, alpha float64) (Statistic, error) {
+	return welch(Sample{Base: base, Head: head}, Settings{Alpha: alpha})
 }
 
-func PredictionT(history, sessions []float64, alpha float64) (twoSample, error) {
-	return predictionT(history, sessions, 0, alpha)
+func RankSum(base, head []float64, alpha float64) (Statistic, error) {
+	return rankSum(Sample{Base: base, Head: head}, Settings{Alpha: alpha})
 }
 
-func SignFlips(d []float64, alpha float64, seed uint64) (flips, error) {
-	return flipSigns(d, 0, alpha, seed)
+func Permutations(base, head []float64, alpha float64, seed uint64) (Statistic, error) {
+	return permutations(Sample{Base: base, Head: head}, Settings{Alpha: alpha, Seed: seed})
+}
+
+func PredictionT(history, sessions []float64, alpha float64) (Statistic, error) {
+	return prediction(Sample{Base: history, Head: sessions}, Settings{Alpha: alpha})
+}
+
+func SignFlips(d []float64, alpha float64, seed uint64) (Statistic, error) {
+	return signFlips(Sample{Differences: d}, Settings{Alpha: alpha, Seed: seed})
 }
 
 func NeedSessions(effect, sd float64, h int, alpha float64) (int, bool) {

@@ -98,15 +98,16 @@ func fitPrior(logs []float64, d, rho, inflation float64) (df, sd float64) {
 // misfit is the factor on p values for variances that are not drawn from a prior.
 const misfit = 1.25
 
-// test is a t-test with the moderated variance.
-func (m Moderation) test(r TTest) TTest {
-	d := r.DF
-	r.DF = min(m.PriorDF/3+d, d*m.Effective)
-	r.SD = math.Sqrt((m.PriorDF*m.PriorSD*m.PriorSD + d*r.SD*r.SD) / (m.PriorDF + d))
-	r.SE = r.SD / math.Sqrt(float64(r.N))
-	r.T = r.Mean / r.SE
-	r.Greater, r.Less = min(1, misfit*tSurvival(r.T, r.DF)), min(1, misfit*tSurvival(-r.T, r.DF))
-	return r
+// test is the t-test of n differences with the moderated variance. Its bounds stay those of the
+// cell's own.
+func (m Moderation) test(s Statistic, n int) Statistic {
+	d := s.DF
+	s.DF = min(m.PriorDF/3+d, d*m.Effective)
+	s.Noise.Prior = s.DF - d
+	s.Noise.SD = math.Sqrt((m.PriorDF*m.PriorSD*m.PriorSD + d*s.Noise.SD*s.Noise.SD) / (m.PriorDF + d))
+	s.student(s.Noise.se(n))
+	s.Greater, s.Less = min(1, misfit*s.Greater), min(1, misfit*s.Less)
+	return s
 }
 
 // sharedVariance is the mean squared correlation of the cells, corrected for what
@@ -191,11 +192,8 @@ func moderateMetric(entries []*entry, set Settings) {
 		if err != nil {
 			continue // it was tested before
 		}
-		test := m.test(own)
-		s := test.statistic(0)
-		s.Lower, s.Upper = own.bounds(set.Critical(own.DF))
-		s.Noise.Prior = test.DF - own.DF
-		e.apply(s)
+		own.bound(0, set.Critical(own.DF)*own.SE)
+		e.apply(m.test(own, len(e.sample.Differences)))
 		e.Moderated = &m
 	}
 }

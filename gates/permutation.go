@@ -28,11 +28,7 @@ var Permutation = &Test{
 		}
 		return 1.0 / (randomSplits + 1)
 	},
-	Run: func(x Sample, set Settings) (Statistic, error) {
-		return withWelch(x, set, func() (twoSample, error) {
-			return permutations(x.Base, x.Head, x.Floor, set.Alpha, set.Seed)
-		})
-	},
+	Run: withWelch(permutations),
 }
 
 // permutations tests the difference of the means of two samples by splitting all values
@@ -44,38 +40,22 @@ var Permutation = &Test{
 // A split that exchanges a subset of the head for one of the base of the same size is as
 // extreme as the data exactly where the head's subset has a mean no larger, so that bounds
 // of the shift are order statistics of the differences of such means and agree with the p
-// values, as those of [flipSigns] do. Differences up to floor are rounding.
-func permutations(base, head []float64, floor, alpha float64, seed uint64) (twoSample, error) {
-	r := twoSample{NBase: len(base), NHead: len(head), Shift: mean(head) - mean(base)}
-	if min(r.NBase, r.NHead) < 1 {
-		return twoSample{}, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
+// values, as those of [signFlips] do.
+func permutations(x Sample, set Settings) (Statistic, error) {
+	base, head := len(x.Base), len(x.Head)
+	if min(base, head) < 1 {
+		return Statistic{}, fmt.Errorf("%w without values on both sides; measure at least 1 repeat", ErrTooFew)
 	}
-	if math.IsNaN(r.Shift) || math.IsInf(r.Shift, 0) {
-		return twoSample{}, errors.New("a value is not a finite number; leave it out")
+	s := Statistic{Shift: x.shift()}
+	if math.IsNaN(s.Shift) || math.IsInf(s.Shift, 0) {
+		return s, errors.New("a value is not a finite number; leave it out")
 	}
-	splits := combin.GeneralizedBinomial(float64(r.NBase+r.NHead), float64(r.NBase))
-	var exchanges []float64
-	if r.Random = splits > exactSplits; r.Random {
-		exchanges = randomExchanges(base, head, seed)
+	if combin.GeneralizedBinomial(float64(base+head), float64(base)) > exactSplits {
+		s.count(randomExchanges(x.Base, x.Head, set.Seed), x.Floor, set.Alpha)
 	} else {
-		exchanges = allExchanges(base, head)
+		s.count(allExchanges(x.Base, x.Head), x.Floor, set.Alpha)
 	}
-	greater, less := 1, 1 // the observed split
-	for _, d := range exchanges {
-		if d <= floor {
-			greater++
-		}
-		if d >= -floor {
-			less++
-		}
-	}
-	total := float64(len(exchanges) + 1)
-	r.Greater, r.Less = float64(greater)/total, float64(less)/total
-	r.Lower, r.Upper = math.Inf(-1), math.Inf(1)
-	if k := int(alpha * total * (1 + rounding)); k >= 1 {
-		r.Lower, r.Upper = nth(exchanges, k-1), nth(exchanges, len(exchanges)-k)
-	}
-	return r, nil
+	return s, nil
 }
 
 // allExchanges are the differences of the means of all subsets of the head and all of the

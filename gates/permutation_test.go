@@ -16,7 +16,7 @@ func TestPermutationsAgainstSciPy(t *testing.T) {
 		t.Fatal("no vectors")
 	}
 	for _, c := range v.Permutations {
-		r, err := permutations(c.Base, c.Head, 0, 0.05, 0)
+		r, err := Permutations(c.Base, c.Head, 0.05, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestPermutationsAgainstBruteForce(t *testing.T) {
 		{[]float64{2, 2}, []float64{2, 2, 2}},
 		{[]float64{1}, []float64{2}},
 	} {
-		r, err := permutations(c.base, c.head, 0, 0.05, 0)
+		r, err := Permutations(c.base, c.head, 0.05, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestRandomSplitsAreCloseToAllOfThem(t *testing.T) {
 	for i := range base {
 		base[i], head[i] = rng.NormFloat64(), 0.8+rng.NormFloat64()
 	}
-	exact, err := permutations(base, head, 0, 0.05, 1)
+	exact, err := Permutations(base, head, 0.05, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,22 +94,22 @@ func TestRandomSplitsAreCloseToAllOfThem(t *testing.T) {
 		}
 	}
 	p := float64(reached) / float64(len(random)+1)
-	if se := math.Sqrt(exact.Greater * (1 - exact.Greater) / randomSplits); exact.Random || math.Abs(p-exact.Greater) > 4*se+2e-5 {
+	if se := math.Sqrt(exact.Greater * (1 - exact.Greater) / randomSplits); math.Abs(p-exact.Greater) > 4*se+2e-5 {
 		t.Errorf("p = %g by random splits, %g by all", p, exact.Greater)
 	}
 	if lower := nth(random, randomSplits/20-1); math.Abs(lower-exact.Lower) > 0.01 {
 		t.Errorf("lower bound %g by random splits, %g by all", lower, exact.Lower)
 	}
 	more := append(slices.Clone(head), 0.5)
-	first, err := permutations(base, more, 0, 0.05, 1)
+	first, err := Permutations(base, more, 0.05, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := permutations(base, more, 0, 0.05, 1)
+	again, err := Permutations(base, more, 0.05, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !first.Random || first != again {
+	if first != again {
 		t.Errorf("%+v, again %+v", first, again)
 	}
 }
@@ -128,14 +128,14 @@ func TestPropertyPermutations(t *testing.T) {
 		}
 		base, head := draw("base"), draw("head")
 		const alpha = 0.1
-		r, err := permutations(base, head, 0, alpha, 0)
+		r, err := Permutations(base, head, alpha, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		if (r.Greater <= alpha) != (r.Lower > 0) || (r.Less <= alpha) != (r.Upper < 0) || r.Lower > r.Shift || r.Upper < r.Shift {
 			rt.Errorf("%+v", r)
 		}
-		back, err := permutations(head, base, 0, alpha, 0)
+		back, err := Permutations(head, base, alpha, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestPropertyNthIsThatOfTheSorted(t *testing.T) {
 
 func TestPermutationsAreRefused(t *testing.T) {
 	for name, x := range map[string][]float64{"no value": nil, "not a number": {math.NaN()}, "infinite": {math.Inf(1)}} {
-		if _, err := permutations([]float64{1, 2}, x, 0, 0.05, 0); err == nil {
+		if _, err := Permutations([]float64{1, 2}, x, 0.05, 0); err == nil {
 			t.Errorf("%s was tested", name)
 		}
 	}
@@ -178,7 +178,7 @@ func BenchmarkExactPermutation10v10(b *testing.B) {
 		base[i], head[i] = rng.NormFloat64(), rng.NormFloat64()
 	}
 	for b.Loop() {
-		if _, err := permutations(base, head, 0, 0.05, 0); err != nil {
+		if _, err := Permutations(base, head, 0.05, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

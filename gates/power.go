@@ -71,26 +71,10 @@ func (p planner) detectable(n int, v Noise, alpha, power float64) float64 {
 }
 
 // need is NeedPairs for any noise. The standardised effect grows and the noncentrality it
-// must reach falls with n, so the smallest n is found by bisection.
+// must reach falls with n.
 func (p planner) need(effect float64, v Noise, alpha, power float64) (int, bool) {
-	enough := func(n int) bool { return p.detectable(n, v, alpha, power) <= effect }
-	high := 2
-	for !enough(high) {
-		if high == MaxPairs {
-			return 0, false
-		}
-		high = min(2*high, MaxPairs)
-	}
-	low := max(2, high/2)
-	for low < high {
-		mid := (low + high) / 2
-		if enough(mid) {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return high, true
+	n := least(2, func(n int) bool { return p.detectable(n, v, alpha, power) <= effect })
+	return n, n > 0
 }
 
 // noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t.

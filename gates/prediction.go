@@ -17,7 +17,7 @@ var Prediction = &Test{
 	LeastP: func(int) float64 { return 0 },
 }
 
-// predictionT tests whether new sessions come from the distribution of the sessions of a
+// prediction tests whether new sessions come from the distribution of the sessions of a
 // history: T = (mean of the new − mean of the history)/SE with
 //
 //	SE = s·√(1/k + 1/h), h − 1 degrees of freedom
@@ -26,28 +26,28 @@ var Prediction = &Test{
 // prediction interval s·√(1 + 1/h) (G. Hahn and W. Meeker, Statistical Intervals, 1991,
 // section 4.7). A value is a session's, because sessions differ by more than their
 // repeats do: repeats make a session's value better and the interval no narrower. It
-// needs two sessions of the history; decisions want [MinSessions]. Differences up to floor
-// are rounding.
-func predictionT(history, sessions []float64, floor, alpha float64) (twoSample, error) {
-	r := twoSample{NBase: len(history), NHead: len(sessions)}
-	if r.NBase < 2 || r.NHead < 1 {
-		return r, fmt.Errorf("%w with %d sessions of history and %d new; measure at least 2 and 1", ErrTooFew, r.NBase, r.NHead)
+// needs two sessions of the history; decisions want [MinSessions].
+func prediction(x Sample, set Settings) (Statistic, error) {
+	h, k := float64(len(x.Base)), float64(len(x.Head))
+	if h < 2 || k < 1 {
+		return Statistic{}, fmt.Errorf("%w with %g sessions of history and %g new; measure at least 2 and 1", ErrTooFew, h, k)
 	}
-	centre, sd := meanSD(history)
-	r.Shift = mean(sessions) - centre
-	if math.IsNaN(sd+r.Shift) || math.IsInf(sd+r.Shift, 0) {
-		return r, errors.New("a session's value is not a finite number; leave it out")
+	centre, sd := meanSD(x.Base)
+	s := Statistic{Shift: mean(x.Head) - centre, DF: h + k - 2}
+	if math.IsNaN(sd+s.Shift) || math.IsInf(sd+s.Shift, 0) {
+		return s, errors.New("a session's value is not a finite number; leave it out")
 	}
-	if sd <= math.Max(floor, rounding*math.Abs(centre)) {
-		r.exact(floor)
-		return r, nil
+	spread := math.Sqrt(1/k + 1/h)
+	if sd <= math.Max(x.Floor, rounding*math.Abs(centre)) {
+		s.exact(x.Floor)
+	} else {
+		s.DF = h - 1
+		s.student(sd * spread)
+		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}
-	r.SE, r.DF = sd*math.Sqrt(1/float64(r.NHead)+1/float64(r.NBase)), float64(r.NBase-1)
-	r.T = r.Shift / r.SE
-	r.Greater, r.Less = tSurvival(r.T, r.DF), tSurvival(-r.T, r.DF)
-	width := tCritical(alpha, r.DF) * r.SE
-	r.Lower, r.Upper = r.Shift-width, r.Shift+width
-	return r, nil
+	// The spread of sessions; the smaller side's number is no measure here.
+	s.Noise = Noise{SD: s.SE / spread, Prior: s.DF}
+	return s, nil
 }
 
 // needSessions returns the smallest number of sessions of the head that finds a true shift
@@ -70,17 +70,4 @@ func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bo
 // shortHistory reports whether the comparison has too few sessions for a decision.
 func (c Comparison) shortHistory() bool {
 	return c.test().Design == Sessions && c.Unpaired != nil && len(c.Unpaired.Base) < MinSessions
-}
-
-// prediction is the test of a sample of sessions.
-func prediction(x Sample, set Settings) (Statistic, error) {
-	r, err := predictionT(x.Base, x.Head, x.Floor, set.Alpha)
-	if err != nil {
-		return Statistic{}, err
-	}
-	s := r.statistic()
-	// sd is the spread of sessions; the smaller side's number is no measure here.
-	sd := r.SE / math.Sqrt(1/float64(r.NHead)+1/float64(r.NBase))
-	s.Noise = Noise{SD: sd, Prior: r.DF}
-	return s, nil
 }

@@ -7,38 +7,20 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// refusal reports that a test could not reject whatever the data, and what would help.
-type refusal struct {
-	Test  *Test
-	N     int
-	Alpha float64
-	// NeedN is the smallest number of repeats that can reject at Alpha.
-	NeedN int
-	// NeedAlpha is the smallest level at which N repeats can reject; 0 if there is none.
-	NeedAlpha float64
-}
-
-func (r *refusal) Error() string {
-	msg := fmt.Sprintf("%s with %s cannot reject at %.3g, however large the change: use at least %s", r.Test, repeats(r.N), r.Alpha, repeats(r.NeedN))
-	if r.NeedAlpha > 0 && r.NeedAlpha < 1 {
-		msg += fmt.Sprintf(", or a level of at least %.3g", r.NeedAlpha)
-	}
-	return msg
-}
-
-// CanReject returns a *refusal if the one-sided test with n repeats (of each side)
-// cannot reach alpha with any data. Alpha is the corrected level: that of the group
+// CanReject returns an error with what would help if the one-sided test with n repeats (of
+// each side) cannot reach alpha with any data. Alpha is the corrected level: that of the group
 // divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
 // Mann–Whitney test and permutations 1/C(2n, n). A prediction interval does not depend on repeats.
 func CanReject(test *Test, n int, alpha float64) error {
-	if n >= 1 && test.leastP(n) <= alpha {
+	p := test.leastP(n)
+	if n >= 1 && p <= alpha {
 		return nil
 	}
-	r := &refusal{Test: test, N: n, Alpha: alpha, NeedN: leastRepeats(test, alpha)}
-	if p := test.leastP(n); p < 1 {
-		r.NeedAlpha = p
+	advice := "use at least " + repeats(leastRepeats(test, alpha))
+	if p > 0 && p < 1 {
+		advice += fmt.Sprintf(", or a level of at least %.3g", p)
 	}
-	return r
+	return fmt.Errorf("%s with %s cannot reject at %.3g, however large the change: %s", test, repeats(n), alpha, advice)
 }
 
 // leastRepeats is the smallest number of repeats that can reject at alpha.

@@ -54,24 +54,19 @@ func stepOf(m metric.Metric, sides ...[]float64) float64 {
 
 func same(a, b float64) bool { return b-a <= alike*math.Max(math.Abs(a), math.Abs(b)) }
 
-// rounded takes what rounding to a step leaves unknown for a bias, where the pairs spread by
-// less than rounding alone would make them, step/√6: then all of them are off by the same,
-// by up to half a step on each side, and no mean is better. The p values are those against
-// the least favourable bias, and bounds are further out by the step.
-func (r *TTest) rounded(step float64) {
-	if r.SD >= step/math.Sqrt(6) || r.Mean == 0 && r.Exact {
-		return
+// rounded takes what rounding to a step leaves unknown for a bias of the mean, where the pairs
+// spread by less than rounding alone would make them, step/√6: then all of them are off by the
+// same, by up to half a step on each side, and no mean is better. The p values become those
+// against the least favourable bias, by which bounds are further out.
+func (s *Statistic) rounded(step float64) (bias float64) {
+	if s.Noise.SD >= step/math.Sqrt(6) || s.Shift == 0 && s.Exact {
+		return 0
 	}
-	r.Bias = step
-	if !r.Exact {
-		r.Greater, r.Less = tSurvival((r.Mean-step)/r.SE, r.DF), tSurvival(-(r.Mean+step)/r.SE, r.DF)
-		return
+	s.Rounded = true
+	if s.Exact {
+		s.exact(step * (1 + alike))
+	} else {
+		s.Greater, s.Less = tSurvival((s.Shift-step)/s.SE, s.DF), tSurvival(-(s.Shift+step)/s.SE, s.DF)
 	}
-	r.Greater, r.Less = 1, 1
-	switch edge := step * (1 + alike); {
-	case r.Mean > edge:
-		r.Greater = 0
-	case r.Mean < -edge:
-		r.Less = 0
-	}
+	return step
 }

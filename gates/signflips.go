@@ -1,8 +1,6 @@
 package gates
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -33,21 +31,7 @@ func oneFlip(n int) float64 {
 	return math.Ldexp(1, -n)
 }
 
-// flips is the result of a sign-flip test of a mean against zero.
-type flips struct {
-	N int
-	// Mean of the differences.
-	Mean float64
-	// Greater is the one-sided p value against a centre of symmetry ≤ 0, Less against ≥ 0.
-	Greater, Less float64
-	// Lower and Upper bound the centre, each with one-sided confidence 1 − alpha or more;
-	// infinite where n is too small for that.
-	Lower, Upper float64
-	// Random is true where random flips stood for all of them.
-	Random bool
-}
-
-// flipSigns tests the mean of the differences d against zero by flipping their signs,
+// signFlips tests the mean of the differences against zero by flipping their signs,
 // which needs them to be symmetric about their centre and nothing else (R. A. Fisher, The
 // Design of Experiments, 1935). Up to 16 differences all 2ⁿ flips are counted, ties
 // included; beyond, 99,999 random ones, and the observed one is added to them (B. Phipson
@@ -55,33 +39,36 @@ type flips struct {
 //
 // A flip of the subset S is as extreme as the data exactly where the mean of S is ≤ 0,
 // so that bounds are order statistics of subset means (J. Hartigan, J. Am. Statist.
-// Assoc. 64, 1969) and agree with the p values. Differences up to floor are rounding.
-func flipSigns(d []float64, floor, alpha float64, seed uint64) (flips, error) {
-	if len(d) < 2 {
-		return flips{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(len(d)))
+// Assoc. 64, 1969) and agree with the p values. The standard error is the t-test's, for planning.
+func signFlips(x Sample, set Settings) (Statistic, error) {
+	s, err := pairedT(x.Differences, x.Floor)
+	if err != nil {
+		return s, err
 	}
-	r := flips{N: len(d), Mean: mean(d), Random: len(d) > exactFlips}
-	if math.IsNaN(r.Mean) || math.IsInf(r.Mean, 0) {
-		return flips{}, errors.New("a difference is not a finite number; leave its pair out")
-	}
-	means := subsetMeans(d, seed)
-	total := float64(len(means) + 1) // with the flip of nothing, which is the data
-	positive, negative := 1, 1
-	for _, m := range means {
-		if m <= floor {
-			positive++
-		}
-		if m >= -floor {
-			negative++
-		}
-	}
-	r.Greater, r.Less = float64(positive)/total, float64(negative)/total
+	s.Exact = false
+	s.count(subsetMeans(x.Differences, set.Seed), x.Floor, set.Alpha)
+	return s, nil
+}
 
-	r.Lower, r.Upper = math.Inf(-1), math.Inf(1)
-	if k := int(alpha * total * (1 + rounding)); k >= 1 {
-		r.Lower, r.Upper = nth(means, k-1), nth(means, len(means)-k)
+// count sets the p values and bounds of a test that visits all rearrangements of the data, or
+// random ones: shifts are what each but the data themselves exchanges, which is as extreme as
+// the data where it is not above zero. Shifts up to floor are rounding. They are reordered.
+func (s *Statistic) count(shifts []float64, floor, alpha float64) {
+	total := float64(len(shifts) + 1)
+	greater, less := 1, 1 // the data
+	for _, d := range shifts {
+		if d <= floor {
+			greater++
+		}
+		if d >= -floor {
+			less++
+		}
 	}
-	return r, nil
+	s.Greater, s.Less = float64(greater)/total, float64(less)/total
+	s.Lower, s.Upper = math.Inf(-1), math.Inf(1)
+	if k := int(alpha * total * (1 + rounding)); k >= 1 {
+		s.Lower, s.Upper = nth(shifts, k-1), nth(shifts, len(shifts)-k)
+	}
 }
 
 // subsetMeans are the means of all subsets of d but the empty one, or of random ones.
@@ -132,20 +119,4 @@ func subsetSums(d []float64) []float64 {
 		}
 	}
 	return sums
-}
-
-// signFlips is the test of a sample. Its standard error is the t-test's, for planning.
-func signFlips(x Sample, set Settings) (Statistic, error) {
-	test, err := pairedT(x.Differences, x.Floor)
-	if err != nil {
-		return Statistic{}, err
-	}
-	r, err := flipSigns(x.Differences, x.Floor, set.Alpha, set.Seed)
-	if err != nil {
-		return Statistic{}, err
-	}
-	s := test.statistic(0)
-	s.Exact = false
-	s.Greater, s.Less, s.Lower, s.Upper = r.Greater, r.Less, r.Lower, r.Upper
-	return s, nil
 }

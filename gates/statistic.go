@@ -102,16 +102,6 @@ type Settings struct {
 // Critical returns the t with P(T > t) = α for Student's t with df degrees of freedom.
 func (s Settings) Critical(df float64) float64 { return s.plan.critical(df, s.Alpha) }
 
-// statistic of a t-test with the critical value of its bounds.
-func (r TTest) statistic(critical float64) Statistic {
-	s := Statistic{
-		Shift: r.Mean, SE: r.SE, DF: r.DF, T: r.T, Exact: r.Exact, Rounded: r.Bias > 0,
-		Greater: r.Greater, Less: r.Less, Noise: paired(r.SD),
-	}
-	s.Lower, s.Upper = r.bounds(critical)
-	return s
-}
-
 // apply fills a statistic into the decision.
 func (e *entry) apply(s Statistic) {
 	e.tested, e.stat = true, s

@@ -63,15 +63,12 @@ func (e *entry) evidence(s Success) (more, fewer float64) {
 func (s Success) overRuns() (t Statistic, base, head int, err error) {
 	if s.Unpaired {
 		x := Sample{Base: failedFractions(s.Base), Head: failedFractions(s.Head)}
-		t, err = welch(x, Settings{Alpha: 0.5, plan: newPlanner()})
+		t, err = welch(x, Settings{Alpha: 0.5})
 		return t, len(x.Base), len(x.Head), err
 	}
 	d := fractions(s)
-	r, err := PairedT(d)
-	if err != nil {
-		return Statistic{}, 0, 0, err
-	}
-	return r.statistic(0), len(d), len(d), nil
+	t, err = PairedT(d)
+	return t, len(d), len(d), err
 }
 
 // runFloor is the smallest p value that runs can have in which each of head's fails and

@@ -21,75 +21,65 @@ var PairedTTest = &Test{
 	Name: "paired_t", moderates: true,
 	Doc: "t on the differences of the repeats, of logarithms for times and rates",
 	Run: func(x Sample, set Settings) (Statistic, error) {
-		r, err := pairedT(x.Differences, x.Floor)
+		s, err := pairedT(x.Differences, x.Floor)
 		if err != nil {
-			return Statistic{}, err
+			return s, err
 		}
-		r.rounded(x.Step)
-		return r.statistic(set.Critical(r.DF)), nil
+		s.bound(s.rounded(x.Step), set.Critical(s.DF)*s.SE)
+		return s, nil
 	},
-}
-
-// TTest is the result of a t-test of a mean against zero.
-type TTest struct {
-	N int
-	// Mean, standard deviation (divisor n − 1) and standard error of the mean.
-	Mean, SD, SE float64
-	// DF is n − 1, T is Mean/SE.
-	DF, T float64
-	// Greater is the one-sided p value against mean ≤ 0, Less against mean ≥ 0.
-	Greater, Less float64
-	// Exact is true where all values are equal. There is no t then: SD, SE and T are 0,
-	// and the p values are their limits, 0 and 1 by the sign of the mean, both 1 for
-	// a mean of zero.
-	Exact bool
-	// Bias is by how much the mean can be off because values were rounded, where they spread
-	// by less than that; 0 otherwise. The p values hold for the least favourable one.
-	Bias float64
 }
 
 // PairedT tests the mean of the differences d against zero by Student's t with n − 1
 // degrees of freedom, as scipy.stats.ttest_rel of SciPy 1.17 does. It needs two finite
-// values.
-func PairedT(d []float64) (TTest, error) {
+// values, and sets no bounds.
+func PairedT(d []float64) (Statistic, error) {
 	return pairedT(d, 0)
 }
 
 // pairedT is PairedT where differences up to floor, in the unit of d, are rounding.
-func pairedT(d []float64, floor float64) (TTest, error) {
-	if len(d) < 2 {
-		return TTest{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(len(d)))
+func pairedT(d []float64, floor float64) (Statistic, error) {
+	n := len(d)
+	if n < 2 {
+		return Statistic{}, fmt.Errorf("%w with %s; measure at least 2", ErrTooFew, repeats(n))
 	}
-	r := TTest{N: len(d), DF: float64(len(d) - 1)}
-	r.Mean, r.SD = meanSD(d)
-	if math.IsNaN(r.SD) || math.IsInf(r.SD, 0) {
-		return TTest{}, errors.New("a difference is not a finite number; leave its pair out")
+	mean, sd := meanSD(d)
+	if math.IsNaN(sd) || math.IsInf(sd, 0) {
+		return Statistic{}, errors.New("a difference is not a finite number; leave its pair out")
 	}
-	if r.SD <= math.Max(floor, rounding*math.Abs(r.Mean)) {
-		r.exact(floor)
-		return r, nil
+	s := Statistic{Shift: mean, DF: float64(n - 1), Noise: paired(sd)}
+	if sd <= math.Max(floor, rounding*math.Abs(mean)) {
+		s.Noise.SD = 0
+		s.exact(floor)
+	} else {
+		s.student(s.Noise.se(n))
 	}
-	r.SE = r.SD / math.Sqrt(float64(r.N))
-	r.T = r.Mean / r.SE
-	r.Greater, r.Less = tSurvival(r.T, r.DF), tSurvival(-r.T, r.DF)
-	return r, nil
+	return s, nil
 }
 
-// exact sets the limits for a spread of zero.
-func (r *TTest) exact(floor float64) {
-	r.Exact, r.SD, r.Greater, r.Less = true, 0, 1, 1
+// student sets the p values of Student's t with a standard error.
+func (s *Statistic) student(se float64) {
+	s.SE, s.T = se, s.Shift/se
+	s.Greater, s.Less = tSurvival(s.T, s.DF), tSurvival(-s.T, s.DF)
+}
+
+// exact sets the limits for a spread of zero: the p values are 0 and 1 by the sign of the
+// shift, both 1 for a shift of zero.
+func (s *Statistic) exact(floor float64) {
+	s.Exact, s.Greater, s.Less = true, 1, 1
 	switch {
-	case r.Mean > floor:
-		r.Greater = 0
-	case r.Mean < -floor:
-		r.Less = 0
+	case s.Shift > floor:
+		s.Greater = 0
+	case s.Shift < -floor:
+		s.Less = 0
 	}
+	s.bound(0, 0)
 }
 
-// bounds are the one-sided bounds of the mean, critical standard errors from it. With
-// tCritical of alpha each has confidence 1 − alpha.
-func (r TTest) bounds(critical float64) (lower, upper float64) {
-	return r.Mean - r.Bias - critical*r.SE, r.Mean + r.Bias + critical*r.SE
+// bound sets one-sided bounds a width from the shift, which can be off by a bias. With
+// tCritical of alpha standard errors each has confidence 1 − alpha.
+func (s *Statistic) bound(bias, width float64) {
+	s.Lower, s.Upper = s.Shift-bias-width, s.Shift+bias+width
 }
 
 // meanSD returns the mean and the standard deviation with divisor n − 1, in two passes.

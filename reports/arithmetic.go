@@ -20,7 +20,7 @@ type sum struct{ symbol, meaning, value string }
 // in the document, so that a reader can follow it.
 type pairTest struct {
 	d    []float64 // of each pair, on the scale of the test, worse positive
-	test gates.TTest
+	test gates.Statistic
 }
 
 // retest computes the test of a decision; false where it has no pairs, none that the
@@ -93,22 +93,22 @@ func (v *view) sums(r verdictRow) []sum {
 		formula = "−(" + formula + ")"
 	}
 	sums := []sum{
-		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(t.N, "value")},
-		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Mean))), digits(t.Mean)},
+		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(len(pt.d), "value")},
+		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)},
 	}
 	if t.Exact {
 		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact", "0"})
 	} else {
 		sums = append(sums,
-			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.SD)},
-			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", t.N), digits(t.SE)})
+			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)},
+			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", len(pt.d)), digits(t.SE)})
 	}
 	sums = append(sums, v.testSums(r, s, t)...)
 	return append(sums, v.rules(r, s)...)
 }
 
 // testSums are those of the test itself.
-func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.TTest) []sum {
+func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum {
 	switch {
 	case r.d.P == nil:
 		return []sum{{"p", "not tested, see the reason; the figures only describe", humanize.None}}
@@ -151,14 +151,14 @@ func (v *view) changeWords(d *result.Decision, s humanize.Scale, change float64)
 }
 
 // intervalSum is how far the bounds are from the estimate.
-func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.TTest) sum {
+func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) sum {
 	text := intervalText(r.d, s)
 	level := v.decisionLevel(r)
 	meaning := "each end is a one-sided bound"
 	if level > 0 && level < 0.5 {
 		meaning += " at " + humanize.PlainPercent(1-level)
 		q := -distuv.StudentsT{Sigma: 1, Nu: t.DF}.Quantile(level)
-		lower, upper := changeOf(r.d, t.Mean-worseSign(r.d)*q*t.SE), changeOf(r.d, t.Mean+worseSign(r.d)*q*t.SE)
+		lower, upper := changeOf(r.d, t.Shift-worseSign(r.d)*q*t.SE), changeOf(r.d, t.Shift+worseSign(r.d)*q*t.SE)
 		if r.d.Lower != nil && r.d.Upper != nil && near(*r.d.Lower, lower) && near(*r.d.Upper, upper) {
 			meaning = fmt.Sprintf("d̄ ± %s · SE, turned back into changes; %s (%s is that point of t with %s)",
 				digits(q), meaning, digits(q), "df = "+humanize.Exact(t.DF))

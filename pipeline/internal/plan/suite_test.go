@@ -67,7 +67,7 @@ func TestThePowerOfASuiteIsStated(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Greater <= gates.SuiteShare*p.Alpha/float64(p.suiteSize(p.Gates[0])) && r.Mean >= math.Log1p(0.02) {
+				if r.Greater <= gates.SuiteShare*p.Alpha/float64(p.suiteSize(p.Gates[0])) && r.Shift >= math.Log1p(0.02) {
 					found++
 				}
 			}
