@@ -48,7 +48,7 @@ func (c Comparison) between() string {
 	}
 	parts := make([]string, len(names))
 	for i, d := range blocks {
-		parts[i] = fmt.Sprintf("%s on %s (%s)", c.changeText(mean(d)), names[i], repeats(len(d)))
+		parts[i] = fmt.Sprintf("%s on %s (%s)", c.changeText(metric.Mean(d)), names[i], repeats(len(d)))
 	}
 	return fmt.Sprintf("the change is not the same everywhere (F test, p = %.1g): %s", p, strings.Join(parts, ", "))
 }
@@ -61,10 +61,10 @@ func oneWay(groups [][]float64) (p float64, ok bool) {
 	if k < 2 || n <= k {
 		return 1, false
 	}
-	total := mean(all)
+	total := metric.Mean(all)
 	within, between := 0.0, 0.0
 	for _, g := range groups {
-		m := mean(g)
+		m := metric.Mean(g)
 		between += float64(len(g)) * (m - total) * (m - total)
 		for _, v := range g {
 			within += (v - m) * (v - m)

@@ -271,7 +271,7 @@ func (e *entry) warn(c Comparison) {
 	for _, i := range outliers(e.sample.Differences) {
 		others := slices.Delete(slices.Clone(e.sample.Differences), i, i+1)
 		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
-			e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(mean(others))))
+			e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(metric.Mean(others))))
 	}
 }
 

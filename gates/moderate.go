@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -129,7 +130,7 @@ func sharedVariance(cells [][]float64) float64 {
 
 // correlation is Pearson's.
 func correlation(x, y []float64) float64 {
-	mx, my := mean(x), mean(y)
+	mx, my := metric.Mean(x), metric.Mean(y)
 	var xx, yy, xy float64
 	for i := range x {
 		xx += (x[i] - mx) * (x[i] - mx)

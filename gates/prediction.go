@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/servegate/pipeline/gates/metric"
 )
 
 // MinSessions is the least number of sessions of a stored baseline that a session may be
@@ -33,7 +35,7 @@ func prediction(x Sample, set Settings) (Statistic, error) {
 		return Statistic{}, fmt.Errorf("%w with %g sessions of history and %g new; measure at least 2 and 1", ErrTooFew, h, k)
 	}
 	centre, sd := meanSD(x.Base)
-	s := Statistic{Shift: mean(x.Head) - centre, DF: h + k - 2}
+	s := Statistic{Shift: metric.Mean(x.Head) - centre, DF: h + k - 2}
 	if math.IsNaN(sd+s.Shift) || math.IsInf(sd+s.Shift, 0) {
 		return s, errors.New("a session's value is not a finite number; leave it out")
 	}

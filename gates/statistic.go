@@ -87,9 +87,9 @@ func (x Sample) size() int { return max(len(x.Differences), min(len(x.Base), len
 // shift estimates the difference where no test is possible.
 func (x Sample) shift() float64 {
 	if len(x.Differences) > 0 {
-		return mean(x.Differences)
+		return metric.Mean(x.Differences)
 	}
-	return mean(x.Head) - mean(x.Base)
+	return metric.Mean(x.Head) - metric.Mean(x.Base)
 }
 
 // Settings are what all tests of a judgement share.
@@ -122,15 +122,6 @@ func (e *entry) apply(s Statistic) {
 // finite is fromScale for bounds, with the ends of the scale for infinities.
 func finite(s metric.Scale, d float64) float64 {
 	return s.Change(max(-math.MaxFloat64, min(d, math.MaxFloat64)))
-}
-
-// mean is the arithmetic mean; NaN of nothing.
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }
 
 // signed brings values to the scale of the test with worse positive.

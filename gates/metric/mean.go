@@ -2,25 +2,27 @@ package metric
 
 import "math"
 
+// Mean is the arithmetic mean; NaN of nothing.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
 // Mean of values on the scale of comparison: geometric on the log scale, arithmetic on
 // others. A value without a logarithm is returned as it is, for its reader to refuse.
 func (m Metric) Mean(values []float64) float64 {
-	if len(values) == 1 { // exactly
-		return values[0]
+	if m.Scale != Log || len(values) == 1 { // exactly
+		return Mean(values)
 	}
-	sum := 0.0
-	for _, v := range values {
-		if m.Scale == Log {
-			if v <= 0 {
-				return v
-			}
-			v = math.Log(v)
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		if v <= 0 {
+			return v
 		}
-		sum += v
+		logs[i] = math.Log(v)
 	}
-	mean := sum / float64(len(values))
-	if m.Scale == Log {
-		return math.Exp(mean)
-	}
-	return mean
+	return math.Exp(Mean(logs))
 }

@@ -3,6 +3,7 @@ package trend
 import (
 	"math"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -35,9 +36,9 @@ func findCreep(x []float64, after int, threshold, level float64) creep {
 	if len(x) < window {
 		return c
 	}
-	anchor := mean(x[:creepAnchor])
+	anchor := metric.Mean(x[:creepAnchor])
 	for end := max(window, after+creepNewest); end <= len(x); end++ {
-		switch shift := mean(x[end-creepNewest:end]) - anchor; {
+		switch shift := metric.Mean(x[end-creepNewest:end]) - anchor; {
 		case c.since >= 0 && shift < threshold/2:
 			c.since, c.recovered = -1, end-1
 		case c.since < 0 && shift >= threshold && creepP(x[:end], shift) <= level*window/float64(end):

@@ -14,21 +14,12 @@ import (
 // or two outliers are none.
 const MinSegment = 3
 
-// Options of a search. The zero value is usable.
-type Options struct {
-	// Significance is the chance that a series without a change has a change point, up to
-	// twice as much where neighbours are correlated; 0 means 0.05.
-	Significance float64
-	// MinMagnitude is the smallest change reported: a ratio less one on the log scale,
-	// in the metric's unit otherwise. Twice Series.Noise is a good choice where people
-	// are woken up; 0 reports all.
-	MinMagnitude float64
-	// MinSegment is the least number of points on each side; 0 means [MinSegment].
-	MinSegment int
-	// Permutations for each change point; 0 means 199.
-	Permutations int
-	Seed         uint64
-}
+// significance is the chance that a series without a change has a change point, up to twice as
+// much where neighbours are correlated.
+const significance = 0.05
+
+// permutations for each change point.
+const permutations = 199
 
 // State is how far a change point can be trusted.
 type State string
@@ -67,47 +58,22 @@ type Series struct {
 	Correlation float64
 }
 
-// withDefaults fills in what is left out, and refuses what makes no sense.
-func (o Options) withDefaults() (Options, error) {
-	if o.Significance == 0 {
-		o.Significance = 0.05
-	}
-	if o.MinSegment == 0 {
-		o.MinSegment = MinSegment
-	}
-	if o.Permutations == 0 {
-		o.Permutations = 199
-	}
-	switch {
-	case !(o.Significance > 0 && o.Significance < 1):
-		return o, fmt.Errorf("significance is %g; it must be between 0 and 1, for example 0.05", o.Significance)
-	case o.MinSegment < 2:
-		return o, fmt.Errorf("segments of %d points have no spread; use at least 2", o.MinSegment)
-	case o.Permutations < 1 || 1/float64(o.Permutations+1) > o.Significance:
-		return o, fmt.Errorf("%d permutations cannot reach a significance of %g; use at least %d", o.Permutations, o.Significance, int(math.Ceil(1/o.Significance))-1)
-	case !(o.MinMagnitude >= 0):
-		return o, fmt.Errorf("the smallest magnitude is %g; it must be 0 or more", o.MinMagnitude)
-	}
-	return o, nil
+// Detect finds the change points of a series of a metric's values, oldest first. The
+// same values give the same result. It refuses values that have no place on the metric's
+// scale.
+func Detect(m metric.Metric, values []float64) (Series, error) {
+	return detect(m, values, permutations)
 }
 
-// Detect finds the change points of a series of a metric's values, oldest first. The
-// same values and options give the same result. It refuses values that have no place on
-// the metric's scale.
-func Detect(m metric.Metric, values []float64, opt Options) (Series, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return Series{}, fmt.Errorf("trend of %s: %w", m.ID, err)
-	}
+func detect(m metric.Metric, values []float64, permutations int) (Series, error) {
 	x, err := onScale(m.Scale, values)
 	if err != nil {
 		return Series{}, fmt.Errorf("trend of %s: %w", m.ID, err)
 	}
-	s := &search{Options: opt, x: x, cuts: []int{0, len(x)}, p: map[int]float64{}, work: make([]float64, 2*len(x)),
-		rng: rand.New(rand.NewPCG(opt.Seed, uint64(len(x))))}
+	s := &search{permutations: permutations, x: x, cuts: []int{0, len(x)}, p: map[int]float64{}, work: make([]float64, 2*len(x)),
+		rng: rand.New(rand.NewPCG(0, uint64(len(x))))}
 	for s.divide() || s.scan() {
 	}
-	s.drop(m.Scale)
 	return s.series(m), nil
 }
 
@@ -134,12 +100,12 @@ func onScale(scale metric.Scale, values []float64) ([]float64, error) {
 
 // search is a series being divided.
 type search struct {
-	Options
-	x    []float64
-	cuts []int           // ends of the segments, 0 and len(x) included
-	p    map[int]float64 // of each cut
-	work []float64
-	rng  *rand.Rand
+	permutations int
+	x            []float64
+	cuts         []int           // ends of the segments, 0 and len(x) included
+	p            map[int]float64 // of each cut
+	work         []float64
+	rng          *rand.Rand
 }
 
 // divide adds the best split of all segments by E-divisive if it is significant. In a
@@ -160,24 +126,32 @@ func (s *search) divide() bool {
 	if at < 0 {
 		return false
 	}
-	// Shuffled within segments; given up when significance is out of reach. A shuffle that
-	// brings the same two sets counts as reached however its sums are rounded.
+	// A shuffle that brings the same two sets counts as reached however its sums are rounded.
 	const rounding = 1e-9
-	limit := int(s.Significance*float64(s.Permutations+1) + 1e-9)
-	reached := 1
-	for range s.Permutations {
+	return s.add(at, significance, func() bool {
 		for i, from := range s.cuts[:len(s.cuts)-1] {
 			part := white[from:s.cuts[i+1]]
 			s.rng.Shuffle(len(part), func(a, b int) { part[a], part[b] = part[b], part[a] })
 		}
-		if _, shuffled := s.best(white); shuffled >= q*(1-rounding) {
+		_, shuffled := s.best(white)
+		return shuffled >= q*(1-rounding)
+	})
+}
+
+// add adds a cut if it is significant: if few enough shuffles reach what was found. It gives up
+// when that is out of reach.
+func (s *search) add(at int, significance float64, reaches func() bool) bool {
+	limit := int(significance*float64(s.permutations+1) + 1e-9)
+	reached := 1
+	for range s.permutations {
+		if reaches() {
 			reached++
 		}
 		if reached > limit {
 			return false
 		}
 	}
-	s.p[at] = float64(reached) / float64(s.Permutations+1)
+	s.p[at] = float64(reached) / float64(s.permutations+1)
 	s.cuts = s.with(at)
 	return true
 }
@@ -225,7 +199,7 @@ func (s *search) best(x []float64) (at int, q float64) { return s.bestWithin(x, 
 func (s *search) bestWithin(x []float64, cuts []int) (at int, q float64) {
 	at, q = -1, 0
 	for i, from := range cuts[:len(cuts)-1] {
-		if b := bestSplit(x[from:cuts[i+1]], s.MinSegment, s.work); b.q > q {
+		if b := bestSplit(x[from:cuts[i+1]], MinSegment, s.work); b.q > q {
 			at, q = from+b.at, b.q
 		}
 	}
@@ -238,34 +212,4 @@ func (s *search) with(cut int) []int { return insert(s.cuts, cut) }
 func insert(cuts []int, cut int) []int {
 	i, _ := slices.BinarySearch(cuts, cut)
 	return slices.Insert(slices.Clone(cuts), i, cut)
-}
-
-// drop removes the change points below the smallest magnitude, the smallest first.
-func (s *search) drop(scale metric.Scale) {
-	least := s.MinMagnitude
-	if scale == metric.Log {
-		least = math.Log1p(least)
-	}
-	for len(s.cuts) > 2 {
-		smallest, at := math.Inf(1), 0
-		for i := 1; i < len(s.cuts)-1; i++ {
-			step := math.Abs(mean(s.x[s.cuts[i]:s.cuts[i+1]]) - mean(s.x[s.cuts[i-1]:s.cuts[i]]))
-			if step < smallest {
-				smallest, at = step, i
-			}
-		}
-		if smallest >= least {
-			return
-		}
-		s.cuts = slices.Delete(s.cuts, at, at+1)
-	}
-}
-
-// mean is the arithmetic mean.
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }

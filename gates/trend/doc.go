@@ -19,7 +19,7 @@
 // Example: a history of 60 nights that became 10 % slower three nights ago.
 //
 //	ttft, _ := metric.Lookup("ttft.p99")
-//	s, err := trend.Detect(ttft, values, trend.Options{})
+//	s, err := trend.Detect(ttft, values)
 //	// s.ChangePoints[0].Index == 60, .Change ≈ 0.10, .Worse, .State == trend.Confirmed
 //
 // At a standard deviation of 2 % a step of +5 % is found within one place by five points in

@@ -26,7 +26,7 @@ func TestEpisodesAreFound(t *testing.T) {
 		for range trials {
 			x := history(rng, ends[2]+tt.again, 0.01, tt.phi)
 			step(step(step(x, ends[0], tt.ratio), ends[1], 1/tt.ratio), ends[2], tt.ratio)
-			at := confirmed(detect(t, ttft, x, trend.Options{}))
+			at := confirmed(detect(t, ttft, x, 199))
 			near := func(want int) bool {
 				return want == len(x) || slices.ContainsFunc(at, func(i int) bool { return i >= want-1 && i <= want+1 })
 			}
@@ -51,7 +51,7 @@ func TestStandWithoutAChange(t *testing.T) {
 		alarms := 0
 		for range trials {
 			x := history(rng, 60, tt.sd, tt.phi)
-			s, err := trend.Stand(ttft, x, detect(t, ttft, x, trend.Options{}), trend.Terms{Margin: 0.05, Accepted: -1})
+			s, err := trend.Stand(ttft, x, detect(t, ttft, x, 199), trend.Terms{Margin: 0.05, Accepted: -1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func watch(tb testing.TB, m metric.Metric, x []float64, together int) (begun int
 	red = map[int]bool{}
 	before := false
 	for n := 10; n <= len(x); n++ {
-		found := detect(tb, m, x[:n], trend.Options{Permutations: 39, Significance: 0.05})
+		found := detect(tb, m, x[:n], 39)
 		s, err := trend.Stand(m, x[:n], found, trend.Terms{Margin: 0.05, Accepted: -1, Together: together})
 		if err != nil {
 			tb.Fatal(err)

@@ -28,7 +28,7 @@ func (s *search) likelihood(x []float64) likelihood {
 		for k, from := range s.cuts[:last] {
 			older += squaresAbout(x[from:s.cuts[k+1]], phi)
 		}
-		newest, gain, at := s.bestStep(x[s.cuts[last]:], phi)
+		newest, gain, at := bestStep(x[s.cuts[last]:], phi)
 		if newest+older <= 0 {
 			continue
 		}
@@ -67,16 +67,16 @@ func sums(x []float64, phi float64) (ww, mw, mm float64) {
 
 // bestStep is the sum of squares of the innovations of a segment about its mean, and by how
 // much the best step lessens it. at is 0 if there is no place for one.
-func (s *search) bestStep(x []float64, phi float64) (squares, gain float64, at int) {
+func bestStep(x []float64, phi float64) (squares, gain float64, at int) {
 	level := 1 - phi // of a mean of 1 in an innovation
 	ww, mw, mm := sums(x, phi)
 	later := 0.0
-	for t := len(x) - 1; t >= s.MinSegment; t-- {
+	for t := len(x) - 1; t >= MinSegment; t-- {
 		w := x[t] - phi*x[t-1]
 		after := float64(len(x) - 1 - t)
 		product, norm, overlap := w+level*later, 1+level*level*after, level*(1+level*after)
 		later += w
-		if len(x)-t < s.MinSegment {
+		if len(x)-t < MinSegment {
 			continue
 		}
 		part := product - overlap*mw/mm

@@ -49,8 +49,7 @@ func TestBestStepAgainstItsEquations(t *testing.T) {
 			x[i] = rng.NormFloat64()
 		}
 		phi := 0.05 * float64(rng.IntN(correlations))
-		s := search{Options: Options{MinSegment: 3}}
-		squares, gain, at := s.bestStep(x, phi)
+		squares, gain, at := bestStep(x, phi)
 		wantSquares, wantGain, wantAt := 0.0, 0.0, 0
 		for place := 3; place <= len(x)-3; place++ {
 			sq, g := slowGain(x, place, phi)

@@ -6,9 +6,9 @@ import "math"
 // hold less information the more correlated they are, and a change is found later in any case.
 const doubledFrom, doubledAt = 0.2, 0.5
 
-// significance of a scan of a series with a correlation.
-func (s *search) significance(phi float64) float64 {
-	return s.Significance * (1 + math.Max(0, math.Min((phi-doubledFrom)/(doubledAt-doubledFrom), 1)))
+// scanSignificance is that of a scan of a series with a correlation.
+func scanSignificance(phi float64) float64 {
+	return significance * (1 + math.Max(0, math.Min((phi-doubledFrom)/(doubledAt-doubledFrom), 1)))
 }
 
 // leastScanned is the least number of points of a newest segment that is scanned: history
@@ -33,28 +33,18 @@ func (s *search) scan() bool {
 	phi := unbiased(found.phi, len(s.x), len(s.cuts))
 	innovations := whitened(residuals(s.x, s.with(found.at)), s.cuts, phi)
 	made := make([]float64, len(s.x))
-	limit := int(s.significance(phi)*float64(s.Permutations+1) + 1e-9)
-	reached := 1
-	for range s.Permutations {
+	return s.add(found.at, scanSignificance(phi), func() bool {
 		s.rng.Shuffle(len(innovations), func(a, b int) {
 			innovations[a], innovations[b] = innovations[b], innovations[a]
 		})
 		recolour(made, innovations, s.cuts, phi)
-		if s.likelihood(made).ratio >= found.ratio {
-			reached++
-		}
-		if reached > limit {
-			return false
-		}
-	}
-	s.p[found.at] = float64(reached) / float64(s.Permutations+1)
-	s.cuts = s.with(found.at)
-	return true
+		return s.likelihood(made).ratio >= found.ratio
+	})
 }
 
 // scannable reports whether the newest segment is long enough for a scan.
 func (s *search) scannable() bool {
-	return len(s.x)-s.cuts[len(s.cuts)-2] >= max(leastScanned, 2*s.MinSegment)
+	return len(s.x)-s.cuts[len(s.cuts)-2] >= leastScanned
 }
 
 // unbiased corrects a correlation, to first order, for the bias that the means of segments

@@ -1,6 +1,10 @@
 package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
 
 // maxCorrelation keeps the whitened series stationary.
 const maxCorrelation = 0.9
@@ -9,7 +13,7 @@ const maxCorrelation = 0.9
 func residuals(x []float64, cuts []int) []float64 {
 	r := make([]float64, len(x))
 	for i, from := range cuts[:len(cuts)-1] {
-		centre := mean(x[from:cuts[i+1]])
+		centre := metric.Mean(x[from:cuts[i+1]])
 		for t := from; t < cuts[i+1]; t++ {
 			r[t] = x[t] - centre
 		}

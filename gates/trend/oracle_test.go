@@ -111,7 +111,7 @@ func TestAgainstTheOracle(t *testing.T) {
 		found := 0
 		for range trials {
 			x := step(history(rng, 60+tt.points, sd, phi), 60, tt.ratio)
-			if slices.ContainsFunc(confirmed(detect(t, ttft, x, trend.Options{})), func(i int) bool { return i >= 59 && i <= 61 }) {
+			if slices.ContainsFunc(confirmed(detect(t, ttft, x, 199)), func(i int) bool { return i >= 59 && i <= 61 }) {
 				found++
 			}
 		}

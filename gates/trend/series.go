@@ -32,16 +32,15 @@ func (s *search) series(m metric.Metric) Series {
 	}
 	if at > 0 {
 		c := s.change(m, s.cuts[len(s.cuts)-2], at, len(s.x))
-		if c.State, c.P = Suspected, p; math.Abs(c.Change) >= s.MinMagnitude {
-			r.ChangePoints = append(r.ChangePoints, c)
-		}
+		c.State, c.P = Suspected, p
+		r.ChangePoints = append(r.ChangePoints, c)
 	}
 	return r
 }
 
 // change describes a change at the index at between two ends.
 func (s *search) change(m metric.Metric, from, at, to int) ChangePoint {
-	before, after := mean(s.x[from:at]), mean(s.x[at:to])
+	before, after := metric.Mean(s.x[from:at]), metric.Mean(s.x[at:to])
 	c := ChangePoint{Index: at, Before: before, After: after, Change: m.Scale.Change(after - before)}
 	if m.Scale == metric.Log {
 		c.Before, c.After = math.Exp(before), math.Exp(after)
@@ -59,7 +58,7 @@ func (s *search) retract() (at int, p float64) {
 	}
 	from, cut, to := s.cuts[len(s.cuts)-3], s.cuts[len(s.cuts)-2], len(s.x)
 	at = cut
-	for later := to - s.MinSegment + 1; later < to; later++ {
+	for later := to - MinSegment + 1; later < to; later++ {
 		if s.squares(from, later, to) < s.squares(from, at, to) {
 			at = later
 		}
@@ -76,7 +75,7 @@ func (s *search) retract() (at int, p float64) {
 func (s *search) squares(from, at, to int) float64 {
 	sum := 0.0
 	for _, part := range [][]float64{s.x[from:at], s.x[at:to]} {
-		centre := mean(part)
+		centre := metric.Mean(part)
 		for _, v := range part {
 			sum += (v - centre) * (v - centre)
 		}
@@ -90,15 +89,15 @@ func (s *search) suspect(phi float64) (at int, p float64) {
 	from, to := s.cuts[len(s.cuts)-2], len(s.x)
 	for _, k := range []int{2, 1} {
 		n := to - k - from
-		if n < leastHistory || k >= s.MinSegment {
+		if n < leastHistory {
 			continue
 		}
 		before, last := s.x[from:to-k], s.x[to-k:]
 		// The noise of the points before only: the last are on trial.
 		trial := search{x: before, cuts: []int{0, len(before)}}
 		se := trial.noise(phi) * math.Sqrt(varianceOfMean(k, phi)+varianceOfMean(n, phi))
-		shift := mean(last) - mean(before)
-		if se == 0 || math.Abs(last[0]-mean(before)) < math.Abs(shift)/2 {
+		shift := metric.Mean(last) - metric.Mean(before)
+		if se == 0 || math.Abs(last[0]-metric.Mean(before)) < math.Abs(shift)/2 {
 			continue // the second point alone is outside
 		}
 		freedom := math.Max(2, float64(n)*(1-phi)/(1+phi)-1)

@@ -164,7 +164,7 @@ func (w *walk) begin(accepted int) int {
 }
 
 func (w *walk) mean(segment int) float64 {
-	return mean(w.x[w.cuts[segment]:w.cuts[segment+1]])
+	return metric.Mean(w.x[w.cuts[segment]:w.cuts[segment+1]])
 }
 
 // worse is by how much v is worse than the reference on the scale of comparison.
@@ -268,7 +268,7 @@ func (w *walk) creep() {
 	if c.since < 0 {
 		return
 	}
-	anchor, newest := mean(w.x[from:from+creepAnchor]), mean(w.x[len(w.x)-creepNewest:])
+	anchor, newest := metric.Mean(w.x[from:from+creepAnchor]), metric.Mean(w.x[len(w.x)-creepNewest:])
 	w.out.Condition, w.out.Since, w.out.Creep = Regressed, from+c.since, true
 	w.from, w.to, w.reference, w.level = from, from+creepAnchor, anchor, newest
 	w.noise = 0 // a creep inflates the spread about its segment, and is held to the margin alone

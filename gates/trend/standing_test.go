@@ -44,7 +44,7 @@ func stand(t *testing.T, id string, values []float64, accepted int) trend.Standi
 	if !ok {
 		t.Fatal(id)
 	}
-	s, err := trend.Detect(m, values, trend.Options{})
+	s, err := trend.Detect(m, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestStandProperties(t *testing.T) {
 			mirrored[i] = 1 / values[i]
 		}
 		accepted := rapid.IntRange(-1, n-1).Draw(rt, "accepted")
-		s, err := trend.Detect(lower, values, trend.Options{})
+		s, err := trend.Detect(lower, values)
 		if err != nil {
 			rt.Fatal(err)
 		}

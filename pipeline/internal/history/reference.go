@@ -50,7 +50,7 @@ func (w *Window) keepReference(q Query, out *tally) {
 func reference(m metric.Metric, values []float64, margin float64) (from, to int) {
 	from, to = 0, len(values)
 	for end := len(values); end >= minSeries; {
-		found, err := trend.Detect(m, values[:end], trend.Options{})
+		found, err := trend.Detect(m, values[:end])
 		if err != nil {
 			break // a value without a place on the metric's scale
 		}

@@ -109,7 +109,7 @@ func (h *History) detect(s *Series) error {
 			return nil // a metric of time that is 0: shown, not searched
 		}
 	}
-	found, err := trend.Detect(s.Metric, values, trend.Options{})
+	found, err := trend.Detect(s.Metric, values)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Label, err)
 	}

@@ -1,0 +1,4 @@
+package trend
+
+// DetectBy is Detect with fewer permutations.
+var DetectBy = detect
