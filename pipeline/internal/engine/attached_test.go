@@ -39,10 +39,10 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
 				s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
-					return Single(Member{
+					return single(Member{
 						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, tt.err}, Launcher: fakeLauncher{s.w, addr},
 						Spec: steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},
-					}, nil), nil
+					}), nil
 				}
 				began := time.Now()
 				out := s.run(t, t.Context())

@@ -27,7 +27,7 @@ type group struct {
 	mu       sync.Mutex
 	started  []string // "NAME at SECONDS"
 	stopped  []string
-	ports    []map[Port]int
+	ports    []map[kv.Port]int
 	canaries []int
 	refuse   int // how many canaries fail
 	began    time.Time
@@ -81,7 +81,7 @@ func groupSession(t *testing.T, members map[string]behaviour) *group {
 func (g *group) target() TargetSpec {
 	t := TargetSpec{
 		Order: [][]string{{"etcd"}, {"prefill", "decode"}, {"router"}}, Front: "router",
-		Ports:    []PortNeed{{Port: Port{"router", "http"}, Count: 1, Fixed: 8000}},
+		Ports:    []kv.PortNeed{{Port: kv.Port{Process: "router", Purpose: "http"}, Count: 1, Fixed: 8000}},
 		Canaries: 2, Transfer: &kv.Evidence{Transfer: steps.TransferSpec{Connector: "nixl", Transport: kv.TCP}, Engine: "vllm"},
 	}
 	for i, m := range []struct{ name, role string }{
@@ -93,14 +93,14 @@ func (g *group) target() TargetSpec {
 			Engine: fakeEngine{g.s.w}, Launcher: watchedLauncher{fakeLauncher{g.s.w, m.name}, g, m.name},
 		})
 		if m.name != "router" {
-			t.Ports = append(t.Ports, PortNeed{Port: Port{m.name, "http"}, Count: 1, Spacing: 300})
+			t.Ports = append(t.Ports, kv.PortNeed{Port: kv.Port{Process: m.name, Purpose: "http"}, Count: 1, Spacing: 300})
 		}
 	}
-	t.Render = func(_ string, ports map[Port]int) (map[string]Process, error) {
+	t.Render = func(_ string, ports map[kv.Port]int) (map[string]Process, error) {
 		g.ports = append(g.ports, ports)
 		out := map[string]Process{}
 		for _, m := range t.Members {
-			out[m.Name] = Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: localhost, Port: ports[Port{m.Name, "http"}]}}
+			out[m.Name] = Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: localhost, Port: ports[kv.Port{Process: m.Name, Purpose: "http"}]}}
 		}
 		return out, nil
 	}
@@ -136,7 +136,7 @@ func TestDeploymentIsStartedInWaves(t *testing.T) {
 		if fmt.Sprint(g.canaries) != "[0 0 1]" {
 			t.Errorf("canaries %v", g.canaries)
 		}
-		if g.ports[0][Port{"router", "http"}] != 8000 || g.ports[0][Port{"decode", "http"}] == g.ports[0][Port{"prefill", "http"}] {
+		if g.ports[0][kv.Port{Process: "router", Purpose: "http"}] != 8000 || g.ports[0][kv.Port{Process: "decode", Purpose: "http"}] == g.ports[0][kv.Port{Process: "prefill", Purpose: "http"}] {
 			t.Errorf("ports %v", g.ports)
 		}
 		checkMembers(t, out.Launched[0].Attempts[0])

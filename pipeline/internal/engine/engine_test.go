@@ -660,7 +660,7 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 			spec, err := resolve(addr, outputs)
 			m := spec.Members[0]
 			m.Launcher, m.Spec.URL = nil, launcher[addr].BaseURL()+"/"
-			return Single(m, nil), err
+			return single(m), err
 		}
 		s.bus.Start("test", "run-1")
 		out, err := Run(t.Context(), s.o)

@@ -105,14 +105,14 @@ func newWorld() *world {
 }
 
 func (w *world) target(addr string, _ Outputs) (TargetSpec, error) {
-	return Single(Member{
+	return single(Member{
 		Name: addr, Role: result.RoleServer,
 		Spec: steps.ServerSpec{
 			Addr: addr, Model: "m", StopGrace: 20 * time.Second,
 			Ready: steps.Readiness{Timeout: 2 * time.Minute, Interval: time.Second},
 		},
 		Engine: fakeEngine{w}, Launcher: fakeLauncher{w, addr},
-	}, nil), nil
+	}), nil
 }
 
 type fakeServer struct {

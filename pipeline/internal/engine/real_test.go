@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/process"
 	"github.com/servegate/pipeline/steps/simulate"
@@ -50,19 +51,28 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) (*session
 	launcher := process.New(spawner, process.Options{})
 	s.o.Load, s.o.Ports = load.Run, new(process.Ports)
 	s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
-		return Single(Member{
+		t := single(Member{
 			Name: addr, Role: result.RoleServer,
 			Spec: steps.ServerSpec{
 				Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m", StopGrace: 10 * time.Second,
 				Ready: steps.Readiness{Timeout: time.Minute, Interval: 20 * time.Millisecond},
 			},
 			Engine: vllm.New(), Launcher: launcher,
-		}, func(p steps.Process, _ string) (steps.Process, error) {
+		})
+		render := t.Render
+		t.Render = func(launch string, ports map[kv.Port]int) (map[string]Process, error) {
+			out, err := render(launch, ports)
+			if err != nil {
+				return nil, err
+			}
 			settings, err := json.Marshal(simulate.Settings{TimeScale: timeScale, Fail: fail[addr]})
+			p := out[addr]
 			p.Argv = append([]string{os.Args[0]}, p.Argv...)
 			p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(settings)})
-			return p, err
-		}), nil
+			out[addr] = p
+			return out, err
+		}
+		return t, nil
 	}
 	return s, spawner
 }

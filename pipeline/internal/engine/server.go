@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // server is one start of a target: of a single server, or of a deployment's members.
@@ -133,8 +134,8 @@ func (r *runner) render(ctx context.Context, s *server) error {
 
 // takePorts takes the ports that the processes need. Those that the file asks for are kept
 // from being chosen for others.
-func (r *runner) takePorts(s *server) (map[Port]int, error) {
-	ports := map[Port]int{}
+func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
+	ports := map[kv.Port]int{}
 	for _, need := range s.spec.Ports {
 		if need.Fixed != 0 {
 			ports[need.Port] = need.Fixed

@@ -9,7 +9,7 @@ import (
 )
 
 // TargetSpec is a target that is ready to be launched: the processes that serve together.
-// A single server is a target of one member, see [Single].
+// A single server is a target of one member.
 type TargetSpec struct {
 	// Members are all processes of the target: its servers, services and router.
 	Members []Member
@@ -19,10 +19,10 @@ type TargetSpec struct {
 	// Front is the name of the member that clients talk to.
 	Front string
 	// Ports that are taken before anything is rendered.
-	Ports []PortNeed
+	Ports []kv.PortNeed
 	// Render says how each member is started, by its name, with the first port of every
 	// need. launch is the launch's id. An error is a fault of the file.
-	Render func(launch string, ports map[Port]int) (map[string]Process, error)
+	Render func(launch string, ports map[kv.Port]int) (map[string]Process, error)
 	// Canaries is how many requests are sent through the front before it counts as ready,
 	// so that every prefill server has met every decode server; 0 for a single server.
 	Canaries int
@@ -50,21 +50,6 @@ type Member struct {
 	Launcher steps.Launcher
 }
 
-// Port names what a member needs a port for.
-type Port struct{ Member, Purpose string }
-
-// PortNeed is one or more ports in a row.
-type PortNeed struct {
-	Port
-	// Count of ports that must be free, and Spacing of those that nothing else of ours gets.
-	Count, Spacing int
-	// Fixed is the first port if the file asks for one, else 0.
-	Fixed int
-}
-
-// httpPort is the purpose of the port that a single server listens on.
-const httpPort = "http"
-
 // Process of a member.
 type Process struct {
 	steps.Process
@@ -76,31 +61,6 @@ type Process struct {
 func (m *Member) isServer() bool {
 	return m.Role != result.RoleService && m.Role != result.RoleRouter && m.Role != result.RoleNode
 }
-
-// Single is a target of one server. prepare, if not nil, changes the rendered process
-// before it is started: the simulator takes the server's place there.
-func Single(m Member, prepare func(p steps.Process, launch string) (steps.Process, error)) TargetSpec {
-	members := []Member{m}
-	http := Port{m.Name, httpPort}
-	t := TargetSpec{Members: members, Order: [][]string{{m.Name}}, Front: m.Name}
-	if m.Spec.URL != "" {
-		return t
-	}
-	t.Ports = []PortNeed{{Port: http, Count: 1, Spacing: ServerSpacing, Fixed: m.Spec.Port}}
-	t.Render = func(launch string, ports map[Port]int) (map[string]Process, error) {
-		m := members[0]
-		p, err := m.Engine.Render(m.Spec, m.Spec.ListenHost(), steps.PortNumber(ports[http]))
-		if err == nil && prepare != nil {
-			p, err = prepare(p, launch)
-		}
-		return map[string]Process{m.Name: {Process: p}}, err
-	}
-	return t
-}
-
-// ServerSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
-// vLLM looks for free ones upwards from a base.
-const ServerSpacing = 300
 
 // member returns a member by its name; names of waves without one are faults of the code.
 func (t *TargetSpec) member(name string) *Member {

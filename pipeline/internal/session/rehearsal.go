@@ -172,7 +172,7 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 			on.Slowdown = side.slowdown
 			t, err := on.Resolve(side.target, outputs)
 			if render := t.Render; err == nil && render != nil {
-				t.Render = func(launch string, ports map[engine.Port]int) (map[string]engine.Process, error) {
+				t.Render = func(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
 					return render(fmt.Sprintf("%s of session %d", planned.launches[launch], seed), ports)
 				}
 			}

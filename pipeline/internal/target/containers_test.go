@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
@@ -16,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
@@ -82,7 +82,7 @@ func TestSimulatedContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes, err := target.Render("r1", map[engine.Port]int{target.Ports[0].Port: 20000})
+	processes, err := target.Render("r1", map[kv.Port]int{target.Ports[0].Port: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}

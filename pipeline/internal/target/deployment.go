@@ -28,7 +28,7 @@ type deployment struct {
 	layout *kv.Layout
 	// parts are the processes of the servers as the file declares them.
 	parts []place.Part
-	// slots of all processes by their names, set by place.
+	// slots of all processes by their names, once they are placed.
 	slots map[string]place.Slot
 }
 
@@ -61,27 +61,14 @@ func (d *deployment) placed() place.Target {
 	return t
 }
 
-// place gives all processes their slots.
-func (d *deployment) place() error {
-	t := d.placed()
-	slots, err := d.Places.Assign(t)
-	if err != nil {
-		return err
-	}
-	d.slots = map[string]place.Slot{}
-	for i, p := range t.Processes {
-		d.slots[p.Name] = slots[i]
-	}
-	return nil
-}
-
 // newDeployment lays a deployment out and places it.
 func (r Resolver) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
 	d, err := r.layOut(block, spec)
 	if err != nil {
 		return nil, err
 	}
-	return d, d.place()
+	d.slots, err = d.assign(d.placed())
+	return d, err
 }
 
 // deployment is a target of several processes.
@@ -104,10 +91,7 @@ func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (en
 
 func (d *deployment) target() engine.TargetSpec {
 	t := engine.TargetSpec{Members: d.members(), Order: d.order(), Front: d.front(), Render: d.render}
-	for _, need := range d.layout.Ports() {
-		t.Ports = append(t.Ports, engine.PortNeed{Port: engine.Port{Member: need.Process, Purpose: need.Purpose}, Count: need.Count, Spacing: need.Spacing, Fixed: need.Fixed})
-	}
-	t.Ports = append(t.Ports, portsOf(d.parts)...)
+	t.Ports = slices.Concat(d.layout.Ports(), portsOf(d.parts))
 	if d.Places.Model() != nil { // no request opens a connection, and no bytes move that could prove anything
 		return t
 	}
@@ -201,12 +185,8 @@ func (d *deployment) router() engine.Member {
 }
 
 // render renders all processes with the ports that were taken for them.
-func (d *deployment) render(launch string, ports map[engine.Port]int) (map[string]engine.Process, error) {
-	in := kv.Assigned{Ports: map[kv.Port]int{}, Hosts: d.hosts()}
-	for at, port := range ports {
-		in.Ports[kv.Port{Process: at.Member, Purpose: at.Purpose}] = port
-	}
-	return d.renderAt(launch, in)
+func (d *deployment) render(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
+	return d.renderAt(launch, kv.Assigned{Ports: ports, Hosts: hostsOf(d.slots)})
 }
 
 // renderAt renders all processes at given ports, or with their symbols.
@@ -246,7 +226,7 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 // renderPart renders a process of a server with what the transfer adds to its block.
 func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
 	p.Spec = extra.Apply(d.started(p.Spec, d.slots[p.Name], d.spec.Transfer != nil || p.Spec.Spread()))
-	rendered, err := d.renderServer(p, in)
+	rendered, err := d.renderServer(p, d.spec.Members[p.Server].Name, in, portAt(in.Ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP}))
 	if err != nil {
 		return rendered, err
 	}
@@ -257,21 +237,21 @@ func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, la
 	return rendered, nil
 }
 
-// renderServer renders a process of a server at its port, or where that is not known yet
-// with its symbol.
-func (d *deployment) renderServer(p place.Part, in kv.Assigned) (steps.Process, error) {
+// renderServer renders a process of a server at a port, or where that is not known yet with its
+// symbol. head is the first process of the server.
+func (r Resolver) renderServer(p place.Part, head string, in kv.Assigned, port steps.Port) (steps.Process, error) {
+	e := r.Engines[p.Spec.Engine]
 	if p.Spec.Spread() {
-		return renderNode(d.Engines[p.Spec.Engine], p, in.Hosts, d.spec.Members[p.Server].Name, in.Ports)
+		return renderNode(e, p, head, in)
 	}
-	port := portAt(in.Ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP})
-	return d.Engines[p.Spec.Engine].Render(p.Spec, p.Spec.ListenHost(), port)
+	return e.Render(p.Spec, p.Spec.ListenHost(), port)
 }
 
-// hosts are the addresses at which others reach processes, by their names. One without is at
+// hostsOf are the addresses at which others reach processes, by their names. One without is at
 // the loopback address.
-func (d *deployment) hosts() map[string]string {
+func hostsOf(slots map[string]place.Slot) map[string]string {
 	hosts := map[string]string{}
-	for name, slot := range d.slots {
+	for name, slot := range slots {
 		if slot.Host != "" {
 			hosts[name] = slot.Host
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
 )
@@ -59,10 +59,8 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.T
 			return nil, notATarget(addr)
 		case server.Spec.URL != "":
 			return nil, nil
-		case server.Spec.Spread():
-			return r.showSpread(server)
 		}
-		return r.showSingle(server)
+		return r.showServer(server)
 	}
 }
 
@@ -80,22 +78,16 @@ func (r Resolver) shown(s *lang.Server) bool {
 	return known && (!r.simulated() || replaceable(s) == nil)
 }
 
-func (r Resolver) showSingle(server *lang.Server) ([]plan.Process, error) {
-	placed := r.alone(server.Addr, server.Spec)
-	slots, err := r.Places.Assign(placed)
+func (r Resolver) showServer(server *lang.Server) ([]plan.Process, error) {
+	s, err := r.newServer(server, server.Spec)
 	if err != nil {
 		return nil, err
 	}
-	spec := r.started(server.Spec, slots[0], false)
-	p, err := r.Engines[spec.Engine].Render(spec, spec.ListenHost(), shownPort(spec))
-	if err == nil && r.simulated() {
-		p, err = r.double(p, server.Spec, slots[0].Self, "r1-"+server.Addr)
-	}
+	rendered, err := s.render("r1-"+server.Addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	out, err := show(server.Addr, result.RoleServer, 1, slots[0], p)
-	return []plan.Process{out}, err
+	return showAll(s.target(), s.slots, rendered)
 }
 
 func (r Resolver) showDeployment(block *lang.Deployment) ([]plan.Process, error) {
@@ -104,49 +96,30 @@ func (r Resolver) showDeployment(block *lang.Deployment) ([]plan.Process, error)
 		return nil, err
 	}
 	in := d.layout.Symbolic()
-	in.Hosts = d.hosts()
+	in.Hosts = hostsOf(d.slots)
 	rendered, err := d.renderAt("r1-"+block.Addr, in)
 	if err != nil {
 		return nil, err
 	}
-	roles := map[string]string{}
-	for _, m := range d.members() {
-		roles[m.Name] = m.Role
-	}
+	return showAll(d.target(), d.slots, rendered)
+}
+
+// showAll describes the processes of a target that are started, in the order of their start.
+func showAll(t engine.TargetSpec, slots map[string]place.Slot, rendered map[string]engine.Process) ([]plan.Process, error) {
 	var out []plan.Process
-	for wave, names := range d.order() {
+	for wave, names := range t.Order {
 		for _, name := range names {
 			p, started := rendered[name]
 			if !started {
 				continue
 			}
-			shown, err := show(name, roles[name], wave+1, d.slots[name], p.Process)
+			role := t.Members[slices.IndexFunc(t.Members, func(m engine.Member) bool { return m.Name == name })].Role
+			shown, err := show(name, role, wave+1, slots[name], p.Process)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, shown)
 		}
-	}
-	return out, nil
-}
-
-// showSpread shows the processes of a server that is spread over nodes.
-func (r Resolver) showSpread(server *lang.Server) ([]plan.Process, error) {
-	s, err := r.newSpread(server, server.Spec)
-	if err != nil {
-		return nil, err
-	}
-	rendered, err := s.render("r1-"+server.Addr, nil)
-	if err != nil {
-		return nil, err
-	}
-	var out []plan.Process
-	for i, m := range s.target().Members {
-		p, err := show(m.Name, m.Role, 1, s.slots[i], rendered[m.Name].Process)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
 	}
 	return out, nil
 }

@@ -16,22 +16,27 @@ const rendezvousPort = "rendezvous"
 
 // portsOf are the ports that the processes of servers on several nodes need beside those
 // of the first one.
-func portsOf(parts []place.Part) []engine.PortNeed {
-	var needs []engine.PortNeed
+func portsOf(parts []place.Part) []kv.PortNeed {
+	var needs []kv.PortNeed
 	for _, p := range parts {
 		switch {
 		case !p.Spec.Spread():
 		case p.Rank == 0:
-			needs = append(needs, engine.PortNeed{Port: engine.Port{Member: p.Name, Purpose: rendezvousPort}, Count: 1, Spacing: rendezvousSpacing})
+			needs = append(needs, kv.PortNeed{Port: kv.Port{Process: p.Name, Purpose: rendezvousPort}, Count: 1, Spacing: rendezvousSpacing})
 		default:
-			needs = append(needs, engine.PortNeed{Port: engine.Port{Member: p.Name, Purpose: kv.PortHTTP}, Count: 1, Spacing: engine.ServerSpacing})
+			needs = append(needs, kv.PortNeed{Port: kv.Port{Process: p.Name, Purpose: kv.PortHTTP}, Count: 1, Spacing: serverSpacing})
 		}
 	}
 	return needs
 }
 
-// rendezvousSpacing is for the further ports that SGLang takes behind the rendezvous.
-const rendezvousSpacing = 20
+const (
+	// serverSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
+	// vLLM looks for free ones upwards from a base.
+	serverSpacing = 300
+	// rendezvousSpacing is for the further ports that SGLang takes behind the rendezvous.
+	rendezvousSpacing = 20
+)
 
 // follower is the engine of a process beside the first of a server. Nobody asks it
 // anything: the first is ready when all are.
@@ -53,15 +58,15 @@ const stateJoined = "running"
 
 // renderNode renders the process of a part, at the ports that were taken, or with their
 // symbols.
-func renderNode(e steps.Engine, p place.Part, hosts map[string]string, head string, ports map[kv.Port]int) (steps.Process, error) {
+func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (steps.Process, error) {
 	spreader, ok := e.(steps.Spreader)
 	if !ok {
 		return steps.Process{}, fmt.Errorf("%s: a server of kind %q cannot be spread over nodes; remove nodes", p.Spec.Addr, p.Spec.Engine)
 	}
 	at := steps.NodePlace{
-		Rank: p.Rank, Host: hostAt(hosts, p.Name), Head: hostAt(hosts, head), Listen: p.Spec.ListenHost(),
-		Rendezvous: portAt(ports, kv.Port{Process: head, Purpose: rendezvousPort}),
-		Port:       portAt(ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP}),
+		Rank: p.Rank, Host: hostAt(in.Hosts, p.Name), Head: hostAt(in.Hosts, head), Listen: p.Spec.ListenHost(),
+		Rendezvous: portAt(in.Ports, kv.Port{Process: head, Purpose: rendezvousPort}),
+		Port:       portAt(in.Ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP}),
 	}
 	rendered, err := spreader.RenderNode(p.Spec, at)
 	if p.Rank > 0 {
@@ -85,47 +90,62 @@ func hostAt(hosts map[string]string, name string) string {
 	return place.Loopback
 }
 
-// spreadServer is a target of one server that is spread over nodes.
-type spreadServer struct {
+// serverTarget is a target of one server, on one node or spread over several.
+type serverTarget struct {
 	Resolver
 	server *lang.Server
 	parts  []place.Part
-	slots  []place.Slot
+	slots  map[string]place.Slot
 }
 
-// newSpread places the processes of a server.
-func (r Resolver) newSpread(server *lang.Server, spec steps.ServerSpec) (*spreadServer, error) {
-	parts := spread(spec)
-	slots, err := r.Places.Assign(place.Target{Processes: r.processes(parts)})
-	return &spreadServer{Resolver: r, server: server, parts: parts, slots: slots}, err
-}
-
-func (s *spreadServer) target() engine.TargetSpec {
-	http := engine.Port{Member: s.parts[0].Name, Purpose: kv.PortHTTP}
-	t := engine.TargetSpec{
-		Front: s.parts[0].Name, Order: [][]string{nil}, Render: s.render,
-		Ports: append([]engine.PortNeed{{Port: http, Count: 1, Spacing: engine.ServerSpacing, Fixed: s.parts[0].Spec.Port}}, portsOf(s.parts)...),
+// serverParts lists the processes of a server that is a target by itself. Those of one that is
+// spread are named by their nodes.
+func serverParts(addr string, spec steps.ServerSpec) []place.Part {
+	if spec.Spread() {
+		addr = ""
 	}
-	for i, p := range s.parts {
-		t.Members, t.Order[0] = append(t.Members, s.member(p, s.server.Range, s.slots[i], true)), append(t.Order[0], p.Name)
+	return place.Spread([]steps.Member{{Name: addr, Spec: spec}})
+}
+
+// placedServer is a target of one server as it is placed.
+func (r Resolver) placedServer(parts []place.Part) place.Target {
+	return place.Target{Processes: r.processes(parts), Alone: len(parts) == 1}
+}
+
+// newServer places the processes of a server.
+func (r Resolver) newServer(server *lang.Server, spec steps.ServerSpec) (*serverTarget, error) {
+	parts := serverParts(server.Addr, spec)
+	slots, err := r.assign(r.placedServer(parts))
+	return &serverTarget{Resolver: r, server: server, parts: parts, slots: slots}, err
+}
+
+func (s *serverTarget) target() engine.TargetSpec {
+	first := s.parts[0]
+	t := engine.TargetSpec{Front: first.Name, Order: [][]string{nil}}
+	for _, p := range s.parts {
+		t.Members, t.Order[0] = append(t.Members, s.member(p, s.server.Range, s.slots[p.Name], p.Spec.Spread())), append(t.Order[0], p.Name)
+	}
+	if first.Spec.URL == "" {
+		http := kv.Port{Process: first.Name, Purpose: kv.PortHTTP}
+		t.Ports = append([]kv.PortNeed{{Port: http, Count: 1, Spacing: serverSpacing, Fixed: first.Spec.Port}}, portsOf(s.parts)...)
+		t.Render = s.render
 	}
 	return t
 }
 
-func (s *spreadServer) render(launch string, taken map[engine.Port]int) (map[string]engine.Process, error) {
-	ports, hosts := map[kv.Port]int{}, map[string]string{}
-	for at, port := range taken {
-		ports[kv.Port{Process: at.Member, Purpose: at.Purpose}] = port
-	}
-	for i, p := range s.parts {
-		hosts[p.Name] = s.slots[i].Host
-	}
+func (s *serverTarget) render(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
+	in := kv.Assigned{Ports: ports, Hosts: hostsOf(s.slots)}
 	out := map[string]engine.Process{}
-	for i, p := range s.parts {
-		p.Spec = s.started(p.Spec, s.slots[i], true)
-		rendered, err := renderNode(s.Engines[p.Spec.Engine], p, hosts, s.parts[0].Name, ports)
+	for _, p := range s.parts {
+		slot := s.slots[p.Name]
+		p.Spec = s.started(p.Spec, slot, p.Spec.Spread())
+		port := portAt(ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP})
+		if ports == nil {
+			port = shownPort(p.Spec)
+		}
+		rendered, err := s.renderServer(p, s.parts[0].Name, in, port)
 		if err == nil && s.simulated() {
-			rendered, err = s.double(rendered, s.server.Spec, s.slots[i].Self, launch)
+			rendered, err = s.double(rendered, s.server.Spec, slot.Self, launch)
 		}
 		if err != nil {
 			return nil, err

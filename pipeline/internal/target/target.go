@@ -59,14 +59,11 @@ func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpe
 		}
 		spec = resolved
 	}
-	if spec.Spread() {
-		s, err := r.newSpread(server, spec)
-		if err != nil {
-			return engine.TargetSpec{}, err
-		}
-		return s.target(), nil
+	s, err := r.newServer(server, spec)
+	if err != nil {
+		return engine.TargetSpec{}, err
 	}
-	return r.single(server, spec)
+	return s.target(), nil
 }
 
 func notATarget(addr string) error {
@@ -84,13 +81,10 @@ func (r Resolver) Placed(addr string) (place.Target, error) {
 		return d.placed(), nil
 	}
 	server := r.Config.ServerAt(addr)
-	switch {
-	case server == nil:
+	if server == nil {
 		return place.Target{}, notATarget(addr)
-	case server.Spec.Spread():
-		return place.Target{Processes: r.processes(spread(server.Spec))}, nil
 	}
-	return r.alone(addr, server.Spec), nil
+	return r.placedServer(serverParts(addr, server.Spec)), nil
 }
 
 // Planned returns the targets of the plan as they are placed, but for those whose layout is at
@@ -105,13 +99,18 @@ func (r Resolver) Planned() []place.Target {
 	return out
 }
 
-// alone is a target of one server as it is placed.
-func (r Resolver) alone(addr string, spec steps.ServerSpec) place.Target {
-	return place.Target{Processes: []place.Process{{Name: addr, Spec: spec, Contained: r.contained(spec)}}, Alone: true}
+// assign gives the processes of a target their slots, by their names.
+func (r Resolver) assign(t place.Target) (map[string]place.Slot, error) {
+	slots, err := r.Places.Assign(t)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]place.Slot{}
+	for i, p := range t.Processes {
+		named[p.Name] = slots[i]
+	}
+	return named, nil
 }
-
-// spread lists the processes of a server that is a target by itself.
-func spread(spec steps.ServerSpec) []place.Part { return place.Spread([]steps.Member{{Spec: spec}}) }
 
 // processes of servers as they are placed.
 func (r Resolver) processes(parts []place.Part) []place.Process {
@@ -120,21 +119,6 @@ func (r Resolver) processes(parts []place.Part) []place.Process {
 		out[i] = place.Process{Name: p.Name, Spec: p.Spec, Contained: r.contained(p.Spec)}
 	}
 	return out
-}
-
-// single is a target of one server.
-func (r Resolver) single(server *lang.Server, spec steps.ServerSpec) (engine.TargetSpec, error) {
-	slots, err := r.Places.Assign(r.alone(server.Addr, spec))
-	if err != nil {
-		return engine.TargetSpec{}, err
-	}
-	m := r.member(place.Part{Member: steps.Member{Name: server.Addr, Spec: spec}}, server.Range, slots[0], false)
-	if !r.simulated() || spec.URL != "" {
-		return engine.Single(m, nil), nil
-	}
-	return engine.Single(m, func(p steps.Process, launch string) (steps.Process, error) {
-		return r.double(p, spec, slots[0].Self, launch)
-	}), nil
 }
 
 // member is how the engine launches and asks a process of a server in its slot. together

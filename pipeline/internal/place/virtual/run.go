@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Note says what a run in virtual time is worth.
@@ -59,7 +60,7 @@ func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string
 	if t.Render == nil {
 		return "", errors.New("it answers already, and virtual time has only what it starts itself")
 	}
-	ports := map[engine.Port]int{}
+	ports := map[kv.Port]int{}
 	for _, need := range t.Ports {
 		if ports[need.Port] = need.Fixed; need.Fixed != 0 {
 			continue
