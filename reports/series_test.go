@@ -45,7 +45,7 @@ func part(t *testing.T, id, machine string, from, accepted int, levels ...float6
 	found := trend.Series{}
 	var err error
 	if len(values) >= 6 {
-		if found, err = trend.Detect(m, values, trend.Options{}); err != nil {
+		if found, err = trend.Detect(m, values); err != nil {
 			t.Fatal(err)
 		}
 	}

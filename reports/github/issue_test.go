@@ -41,7 +41,7 @@ func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) s
 			Run: fmt.Sprintf("run-%03d", i), Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, i), Commit: fmt.Sprintf("%040x", i), Value: values[i],
 		})
 	}
-	found, err := trend.Detect(m, values, trend.Options{})
+	found, err := trend.Detect(m, values)
 	if err == nil {
 		p.Standing, err = trend.Stand(m, values, found, trend.Terms{Margin: 0.05, Accepted: accepted})
 	}
