@@ -15,7 +15,10 @@ import (
 )
 
 // Value is one allowed value.
-type Value struct{ Name, Doc string }
+type Value struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc,omitempty"`
+}
 
 // Values are all allowed values, in the order of the documentation.
 type Values []Value

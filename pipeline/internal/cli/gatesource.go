@@ -210,8 +210,12 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 		metrics = append(metrics, m.ID)
 	}
 	slices.Sort(metrics)
+	condition := ""
+	if g.Assert != nil {
+		condition = cfg.Sources.Text(g.Assert.Condition.Range())
+	}
 	return []setting{
-		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", assertOf(cfg, g)},
+		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", condition},
 		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"suite_margin", share(float64(g.SuiteMargin))}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
 		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
 		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
@@ -249,19 +253,6 @@ func cellsOf(cfg *lang.Config, g *lang.Gate) string {
 		cells = append(cells, strings.Join(values, " "))
 	}
 	return strings.Join(cells, ", ")
-}
-
-// assertOf is the source text of a limit.
-func assertOf(cfg *lang.Config, g *lang.Gate) string {
-	if g.Assert == nil {
-		return ""
-	}
-	r := g.Assert.Condition.Range()
-	file := cfg.Sources.Map()[r.Filename]
-	if file == nil || !r.CanSliceBytes(file.Bytes) {
-		return "assert"
-	}
-	return string(r.SliceBytes(file.Bytes))
 }
 
 // gateChanges lists what a change does to the gates, in the order of the gates before it.

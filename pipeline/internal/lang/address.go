@@ -2,11 +2,10 @@ package lang
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -20,30 +19,52 @@ type reference struct {
 	full hcl.Traversal
 }
 
-// namesAfter says how many names follow a root in an address; 0 for what is no root.
-func namesAfter(root string) int {
-	switch root {
-	case "var", "local", "deployment", "benchmark", "gate", "metric":
-		return 1
-	case "server", "step", "dataset", "baseline":
-		return 2
-	}
-	return 0
+// root is the first name of a reference.
+type root struct {
+	name string
+	// labels is the number of names that follow it in an address, 0 for what is no address.
+	labels int
+	RefDoc
+	// absent says where it exists, for what does not exist everywhere.
+	absent string
 }
 
 // roots are the first names of references, in the order of the documentation.
-func roots() []string {
-	return []string{
-		"var", "local", "each", "matrix", "self", "driver", "server", "step", "deployment",
-		"dataset", "benchmark", "baseline", "gate", "metric",
+var roots = []root{
+	{"var", 1, RefDoc{"var.NAME", "Value of a variable."}, ""},
+	{"local", 1, RefDoc{"local.NAME", "Value of a named expression."}, ""},
+	{"each", 0, RefDoc{"each.key, each.value", "Element of for_each, in a block that has it."}, "each exists only in a block with for_each."},
+	{"matrix", 0, RefDoc{"matrix.AXIS", "Value of an axis in the cell: in the benchmark, and in where and assert of its gates."},
+		"matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot use it."},
+	{"self", 0, RefDoc{"self.GROUP.STAT, self.errors, self.requests, self.server.NAME", "What was measured, in assert; the servers of the deployment, in a deployment."},
+		"self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."},
+	{"driver", 0, RefDoc{"driver.NAME", "A value that a load generator is given when it is run, in the driver block of a benchmark."},
+		"driver exists only in the driver block of a benchmark, where it holds what the load generator is given."},
+	{"server", 2, RefDoc{"server.KIND.NAME, server.KIND.NAME[KEY]", "A server, with id, name, key, kind, model and url. The url exists once it has started."}, ""},
+	{"step", 2, RefDoc{"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."}, ""},
+	{"deployment", 1, RefDoc{"deployment.NAME, deployment.NAME[KEY]", "A deployment, with the same parts as a server."}, ""},
+	{"dataset", 2, RefDoc{"dataset.KIND.NAME", "A dataset."}, ""},
+	{"benchmark", 1, RefDoc{"benchmark.NAME", "A benchmark."}, ""},
+	{"baseline", 2, RefDoc{"baseline.KIND.NAME", "A baseline."}, ""},
+	{"gate", 1, RefDoc{"gate.NAME, gate.NAME[KEY]", "A gate."}, ""},
+	{"metric", 1, RefDoc{"metric.GROUP.STAT", "A metric."}, ""},
+}
+
+// rootNamed returns the root with a name, one without a name if there is none.
+func rootNamed(name string) root {
+	for _, r := range roots {
+		if r.name == name {
+			return r
+		}
 	}
+	return root{}
 }
 
 // parseReference splits a traversal. The problem is nil if it is an address in form;
 // whether anything has it is another question.
 func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 	root := t.RootName()
-	n := namesAfter(root)
+	n := rootNamed(root).labels
 	if n == 0 {
 		return reference{}, unknownRoot(t)
 	}
@@ -54,8 +75,8 @@ func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 			name, ok = stepName(t[i])
 		}
 		if !ok {
-			return r, problem(codeReference, t.SourceRange(), fmt.Sprintf("%s is not a whole reference", traversalText(t)),
-				fmt.Sprintf("Write %s.", form(root)))
+			return r, problem(codeReference, t.SourceRange(), fmt.Sprintf("%s is not a whole reference", diag.TraversalText(t)),
+				fmt.Sprintf("Write %s%s.", root, [...]string{".NAME", ".KIND.NAME"}[n-1]))
 		}
 		r.path = append(r.path, name)
 	}
@@ -64,26 +85,19 @@ func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 	return r, nil
 }
 
-// form is how a reference is written.
-func form(root string) string {
-	switch {
-	case root == "metric":
-		return "metric.GROUP.STAT"
-	case namesAfter(root) == 2:
-		return root + ".KIND.NAME"
-	}
-	return root + ".NAME"
-}
-
 func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
-	detail := didYouMean(root, roots(), "things to refer to")
+	names := make([]string, len(roots))
+	for i, r := range roots {
+		names[i] = r.name
+	}
+	detail := didYouMean(root, names, "things to refer to")
 	if how := here(root, inRoot); how != "" {
 		detail = how
 	} else if len(t) == 1 {
 		detail = fmt.Sprintf("If it is meant as text, write it in quotes: %q.", root)
 	}
-	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", traversalText(t)), detail)
+	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", diag.TraversalText(t)), detail)
 }
 
 // stepName is the name in a step of a traversal: .name or ["name"].
@@ -99,40 +113,4 @@ func stepName(step hcl.Traverser) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// traversalText is a traversal as it is written in a file.
-func traversalText(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, step := range t {
-		switch s := step.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			b.WriteString("[" + keyText(s.Key) + "]")
-		default:
-			b.WriteString("[*]")
-		}
-	}
-	return b.String()
-}
-
-func keyText(key cty.Value) string {
-	key, marks := key.Unmark()
-	switch {
-	case len(marks) > 0 || !key.IsKnown() || key.IsNull():
-		return "…"
-	case key.Type() == cty.String:
-		return strconv.Quote(key.AsString())
-	case key.Type() == cty.Number:
-		return steps.NumberText(key.AsBigFloat())
-	}
-	return "…"
-}
-
-// instanceAddr is the address of one instance of a block with for_each.
-func instanceAddr(addr, key string) string {
-	return fmt.Sprintf("%s[%q]", addr, key)
 }

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps/enum"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // The counts that an assert knows beside the metrics.
@@ -78,12 +79,7 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 // adviseAssert warns of percentiles that too few requests make mostly luck.
 func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 	for _, t := range g.Assert.Condition.Variables() {
-		if t.RootName() != "self" || len(t) < 3 {
-			continue
-		}
-		group, _ := stepName(t[1])
-		stat, _ := stepName(t[2])
-		m, ok := metric.Lookup(group + "." + stat)
+		m, ok := metricAt(t, "self")
 		if n := expected(c.Workload.Load); ok && m.Quantile > 0 && n < float64(m.MinRequests) {
 			e.report(warning(codeRefused, t.SourceRange(), fmt.Sprintf("self.%s is taken over few requests", m.ID),
 				fmt.Sprintf("A run has %.0f; with fewer than %d it is mostly luck.", n, m.MinRequests)))
@@ -192,12 +188,7 @@ func (s *scope) message(expr hcl.Expression, metrics map[string]float64) string 
 func missingMetrics(expr hcl.Expression, metrics map[string]float64) []string {
 	missing := map[string]bool{}
 	for _, t := range expr.Variables() {
-		if t.RootName() != "self" || len(t) < 3 {
-			continue
-		}
-		group, _ := stepName(t[1])
-		stat, _ := stepName(t[2])
-		if m, ok := metric.Lookup(group + "." + stat); ok {
+		if m, ok := metricAt(t, "self"); ok {
 			if x, there := metrics[m.ID]; !there || x-x != 0 {
 				missing["self."+m.ID] = true
 			}

@@ -36,14 +36,14 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	if o.Has("value") {
 		text, ok := e.valueText(o.Value("value"))
 		if !ok {
-			e.report(problem(codeType, o.at([]string{"value"}), "value must be one value of the axis", "A string, number, bool, server or deployment."))
+			e.report(problem(codeType, o.at("value"), "value must be one value of the axis", "A string, number, bool, server or deployment."))
 		}
 		out.Value = text
 	}
 	if path := o.Text("path"); path != "" {
 		out.Path = e.besideFile(path)
 		if _, err := os.Stat(out.Path); errors.Is(err, fs.ErrNotExist) {
-			e.report(warning(codeBaseline, o.at([]string{"path"}), "the file of the baseline is not there",
+			e.report(warning(codeBaseline, o.at("path"), "the file of the baseline is not there",
 				fmt.Sprintf("%s does not exist now. Gates that compare with it are missing until it does.", path)))
 		}
 	}
@@ -51,7 +51,7 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	if o.Has("sessions") {
 		n, err := whole(o.Value("sessions"), gates.MinSessions, maxSessions)
 		if err != nil {
-			e.report(problem(codeValue, o.at([]string{"sessions"}), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), diag.Sentence(err)))
+			e.report(problem(codeValue, o.at("sessions"), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), diag.Sentence(err)))
 		}
 		out.Sessions = n
 	}

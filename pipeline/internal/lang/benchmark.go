@@ -72,12 +72,12 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 	bm.Description = o.Text("description")
 	bm.Timeout = o.Duration("timeout")
 	if o.Known("timeout") && bm.Timeout <= 0 {
-		e.report(problem(codeValue, o.at([]string{"timeout"}), "timeout must be above zero", "Leave it out to have it derived from the workload."))
+		e.report(problem(codeValue, o.at("timeout"), "timeout must be above zero", "Leave it out to have it derived from the workload."))
 	}
 	if o.Known("seed") {
 		seed, err := whole(o.Value("seed"), 0, math.MaxInt64)
 		if err != nil {
-			e.report(problem(codeValue, o.at([]string{"seed"}), "seed must be a whole number", diag.Sentence(err)))
+			e.report(problem(codeValue, o.at("seed"), "seed must be a whole number", diag.Sentence(err)))
 		}
 		bm.Seed = uint64(seed)
 	}
@@ -102,10 +102,10 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 		}
 		switch {
 		case low > high:
-			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), "min of repeat is above max", fmt.Sprintf("They are %d and %d.", low, high)))
+			e.report(problem(codeValue, o.at("repeat", "min"), "min of repeat is above max", fmt.Sprintf("They are %d and %d.", low, high)))
 			low = high
 		case low < high && low < leastLook:
-			e.report(problem(codeValue, o.at([]string{"repeat", "min"}), fmt.Sprintf("repeats cannot stop before %d of them", leastLook),
+			e.report(problem(codeValue, o.at("repeat", "min"), fmt.Sprintf("repeats cannot stop before %d of them", leastLook),
 				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. Write min = %d, or min = max for one judgement at the end.", humanize.Count(low, "repeat"), leastLook)))
 			low = high
 		}
@@ -125,7 +125,7 @@ func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
 	}
 	n, err := whole(r.Value(name), 1, MaxRepeats)
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"repeat", name}), fmt.Sprintf("%s of repeat is not a number of repeats", name), diag.Sentence(err)))
+		e.report(problem(codeValue, o.at("repeat", name), fmt.Sprintf("%s of repeat is not a number of repeats", name), diag.Sentence(err)))
 	}
 	return n
 }
@@ -140,7 +140,7 @@ func (e *evaluator) passes(o object, r steps.Object) int {
 	}
 	n, err := whole(r.Value("passes"), 1, maxPasses)
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"repeat", "passes"}), "passes of repeat is not a number of passes", diag.Sentence(err)))
+		e.report(problem(codeValue, o.at("repeat", "passes"), "passes of repeat is not a number of passes", diag.Sentence(err)))
 	}
 	return n
 }
@@ -160,7 +160,7 @@ func (e *evaluator) limits(o object) map[string]float64 {
 				}
 			}
 			if x <= 0 {
-				e.report(problem(codeValue, o.at([]string{"limits", name}), fmt.Sprintf("%s must be above zero", name), "Leave it out for its default."))
+				e.report(problem(codeValue, o.at("limits", name), fmt.Sprintf("%s must be above zero", name), "Leave it out for its default."))
 			}
 			if out == nil {
 				out = map[string]float64{}

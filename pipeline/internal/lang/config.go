@@ -18,7 +18,7 @@ import (
 // plan-time expression evaluated, every for_each and matrix expanded. What can only be
 // known at run time is kept as an expression behind the methods of Config.
 type Config struct {
-	Sources *Sources
+	Sources *syntax.Sources
 	// Tests are the significance tests that gates name; nil stands for the standard ones.
 	Tests       gates.Tests
 	Settings    Settings

@@ -76,7 +76,7 @@ func (e *evaluator) sum(d *dataset, o object) {
 	}
 	sum, err := e.files.Sum(d.spec.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		e.report(problem(codeValue, o.at([]string{pathName}), "the file of the dataset cannot be read", diag.Sentence(err)))
+		e.report(problem(codeValue, o.at(pathName), "the file of the dataset cannot be read", diag.Sentence(err)))
 		d.ok = false
 	}
 	d.spec.Sum = sum

@@ -5,24 +5,17 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // deployment evaluates a deployment block with all its instances.
 func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
-	list, ok := e.instances(ent.block, ent.addr)
-	if !ok {
-		return cty.DynamicVal, false
-	}
 	if len(ent.block.nested("server")) == 0 {
 		e.report(problem(codeMissing, ent.block.header, "deployment has no server", "Add at least one server \"KIND\" \"NAME\" { … } block to it."))
 	}
-	values := make([]cty.Value, len(list))
-	for i, inst := range list {
-		values[i] = e.deploymentInstance(inst, ent.block)
-	}
-	return gather(list, values, targetType()), true
+	return e.each(ent, targetType(), func(inst instance) cty.Value { return e.deploymentInstance(inst, ent.block) })
 }
 
 // deploymentInstance evaluates one deployment, files it under its address and returns
@@ -143,7 +136,7 @@ func (e *evaluator) checkRouter(router Part, b *block) {
 		for it := v.ElementIterator(); it.Next(); {
 			_, elem := it.Element()
 			if id, ok := e.refID(elem); !ok || e.servers[id] == nil {
-				e.report(problem(codeReference, object{layers: []layer{{block: b}}}.at([]string{a.Name}),
+				e.report(problem(codeReference, object{layers: []layer{{block: b}}}.at(a.Name),
 					fmt.Sprintf("%s must list servers of the deployment", a.Name), "Refer to them as self.server.NAME."))
 				break
 			}

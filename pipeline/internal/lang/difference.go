@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
@@ -55,10 +54,9 @@ func (c *Config) written() map[string]map[string]string {
 	if c.prog == nil {
 		return out
 	}
-	w := writer{c.Sources.Map()}
 	add := func(addr string, b *block) {
 		out[addr] = map[string]string{}
-		w.block(b, "", out[addr])
+		c.writtenIn(b, "", out[addr])
 	}
 	if c.prog.settings != nil {
 		add("pipeline", c.prog.settings)
@@ -70,19 +68,16 @@ func (c *Config) written() map[string]map[string]string {
 		add(ent.addr, ent.block)
 	}
 	for addr, a := range c.prog.locals {
-		out[addr] = map[string]string{"value": w.text(a.Expr)}
+		out[addr] = map[string]string{"value": c.writtenText(a.Expr)}
 	}
 	return out
 }
 
-// writer reads expressions as they are written.
-type writer struct{ files map[string]*hcl.File }
-
-// block adds the arguments of a block and of those in it. Blocks of one type and name are
+// writtenIn adds the arguments of a block and of those in it. Blocks of one type and name are
 // told apart by their number.
-func (w writer) block(b *block, path string, into map[string]string) {
+func (c *Config) writtenIn(b *block, path string, into map[string]string) {
 	for name, a := range b.attrs {
-		into[path+name] = w.text(a.Expr)
+		into[path+name] = c.writtenText(a.Expr)
 	}
 	count := map[string]int{}
 	for _, nested := range b.blocks {
@@ -91,18 +86,13 @@ func (w writer) block(b *block, path string, into map[string]string) {
 			name += fmt.Sprintf("[%d]", count[name])
 		}
 		into[path+name] = "block"
-		w.block(nested, path+name+".", into)
+		c.writtenIn(nested, path+name+".", into)
 	}
 }
 
-// text is an expression on one line, a plain string without its quotes.
-func (w writer) text(expr hclsyntax.Expression) string {
-	r := expr.Range()
-	file := w.files[r.Filename]
-	if file == nil || !r.CanSliceBytes(file.Bytes) {
-		return ""
-	}
-	text := strings.Join(strings.Fields(string(r.SliceBytes(file.Bytes))), " ")
+// writtenText is an expression on one line, a plain string without its quotes.
+func (c *Config) writtenText(expr hclsyntax.Expression) string {
+	text := c.Sources.Text(expr.Range())
 	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {
 		return strings.Trim(text, `"`)
 	}

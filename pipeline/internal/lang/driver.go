@@ -97,17 +97,17 @@ func (e *evaluator) checkDriver(b *block) bool {
 func (e *evaluator) driverCommand(o object, out *steps.Driver) {
 	command, err := o.Texts("command")
 	if o.Known("command") && (err != nil || len(command) == 0 || command[0] == "") {
-		e.report(problem(codeValue, o.at([]string{"command"}), "command names no program",
+		e.report(problem(codeValue, o.at("command"), "command names no program",
 			`Write the program and its arguments as a list: command = ["vllm", "bench", "serve", "--base-url", driver.base_url].`))
 	}
 	out.Command, out.Output = command, o.Text("output")
 	if clean := filepath.Clean(out.Output); !filepath.IsLocal(clean) || clean == "." || strings.Contains(out.Output, "${") {
-		e.report(problem(codeValue, o.at([]string{"output"}), "output must be a file below the run's own folder",
+		e.report(problem(codeValue, o.at("output"), "output must be a file below the run's own folder",
 			"Write its name alone, such as output = \"results.json\"; the folder is driver.dir."))
 	}
 	env, err := o.Env("env")
 	if err != nil {
-		e.report(problem(codeValue, o.at([]string{"env"}), "env holds what is no text", diag.Sentence(err)))
+		e.report(problem(codeValue, o.at("env"), "env holds what is no text", diag.Sentence(err)))
 	}
 	out.Env = env
 }

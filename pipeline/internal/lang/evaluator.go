@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
-	"github.com/zclconf/go-cty/cty"
-	ctyfunction "github.com/zclconf/go-cty/cty/function"
 )
 
 // evaluator evaluates a program, each name when it is first referred to and once. The
@@ -87,7 +89,10 @@ func (e *evaluator) refer(r reference) (cty.Value, bool) {
 	if !ok {
 		return v, false
 	}
-	if d := e.checkRest(r, v); d != nil {
+	if r.root == "var" || r.root == "local" {
+		return v, true // their types are the file's own: try and can may be used on them
+	}
+	if d := checkPath(r.full, len(r.path), v); d != nil {
 		e.report(d)
 		return v, false
 	}
@@ -125,7 +130,12 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 		v, ok := e.vars[addr]
 		return v, ok
 	case "local":
-		return e.local(addr)
+		expr := e.prog.locals[addr].Expr
+		v, ok := e.newScope().value(expr)
+		if ok && !e.keep(expr.Range(), "", v) {
+			return cty.DynamicVal, false
+		}
+		return v, ok
 	}
 	ent := e.prog.entities[addr]
 	if ent.block.hasErrors {
@@ -141,26 +151,14 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 	case "gate":
 		return e.gateValues(ent)
 	}
-	return cty.ObjectVal(map[string]cty.Value{
-		"id":   cty.StringVal(ent.addr),
-		"name": cty.StringVal(ent.block.label()),
-	}), true
+	return named(ent.addr, ent.block), true
 }
 
-// local evaluates a named expression.
-func (e *evaluator) local(addr string) (cty.Value, bool) {
-	expr := e.prog.locals[addr].Expr
-	v, ok := e.newScope().value(expr)
-	if ok && !e.keep(expr, v) {
-		return cty.DynamicVal, false
-	}
-	return v, ok
-}
-
-// keep counts a value that stays in memory, and reports the one that is too much.
-func (e *evaluator) keep(expr hcl.Expression, v cty.Value) bool {
+// keep counts a value that stays in memory, and reports the one that is too much. The
+// message begins with of.
+func (e *evaluator) keep(at hcl.Range, of string, v cty.Value) bool {
 	if over := e.meter.Keep(v); over != nil {
-		e.report(problem(codeTooMuch, expr.Range(), over.Summary, over.Detail))
+		e.report(problem(codeTooMuch, at, of+over.Summary, over.Detail))
 		return false
 	}
 	return true
@@ -195,15 +193,6 @@ func shorten(list []string, mark string) []string {
 	return slices.Concat(list[:ends], []string{mark}, list[len(list)-ends:])
 }
 
-// checkRest finds what is wrong with the part of a reference behind the address: the key
-// of an instance, then attributes.
-func (e *evaluator) checkRest(r reference, v cty.Value) *hcl.Diagnostic {
-	if r.root == "var" || r.root == "local" {
-		return nil // their types are the file's own: try and can may be used on them
-	}
-	return checkPath(r.full, len(r.path), v)
-}
-
 // checkPath finds the first name of a traversal, from its step on, that v does not have.
 func checkPath(t hcl.Traversal, from int, v cty.Value) *hcl.Diagnostic {
 	for i, step := range t[from:] {
@@ -215,7 +204,7 @@ func checkPath(t hcl.Traversal, from int, v cty.Value) *hcl.Diagnostic {
 		elements := v.AsValueMap()
 		next, ok := elements[name]
 		if !ok {
-			parent := traversalText(t[:from+i])
+			parent := diag.TraversalText(t[:from+i])
 			return problem(codeReference, step.SourceRange(), fmt.Sprintf("%s has no %q", parent, name),
 				didYouMean(name, slices.Collect(maps.Keys(elements)), "names below "+parent))
 		}

@@ -8,8 +8,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 )
 
 // explain makes a diagnostic of hcl's own one of ours: with a code, in our style, and
@@ -46,33 +47,39 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 // missingKey finds the index that an evaluation failed at, if it is a known key that a
 // known map does not have.
 func (e *evaluator) missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (key string, names []string, found bool) {
-	root, ok := expr.(hclsyntax.Node)
-	if !ok || d.Subject == nil {
+	if d.Subject == nil {
 		return "", nil, false
 	}
-	// Walking cannot fail: the callback returns no diagnostics.
-	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics {
-		index, ok := n.(*hclsyntax.IndexExpr)
-		if !ok || found || !overlap(*d.Subject, index.Range()) {
-			return nil
+	walk(expr, func(index *hclsyntax.IndexExpr) {
+		if found || !d.Subject.Overlaps(index.Range()) {
+			return
 		}
 		collection, diags := e.meter.Value(e.meter.Expression(index.Collection), ctx)
 		k, keyDiags := e.meter.Value(e.meter.Expression(index.Key), ctx)
 		if diags.HasErrors() || keyDiags.HasErrors() || collection.IsMarked() || !isMap(collection) {
-			return nil
+			return
 		}
 		if k.IsMarked() || !k.IsKnown() || k.IsNull() || k.Type() != cty.String {
-			return nil
+			return
 		}
 		elements := collection.AsValueMap()
 		if _, there := elements[k.AsString()]; !there {
 			key, names, found = k.AsString(), slices.Sorted(maps.Keys(elements)), true
 		}
-		return nil
 	})
 	return key, names, found
 }
 
-func overlap(a, b hcl.Range) bool {
-	return a.Filename == b.Filename && a.Start.Byte < b.End.Byte && b.Start.Byte < a.End.Byte
+// walk visits the nodes of one type in an expression.
+func walk[T hclsyntax.Node](expr hcl.Expression, visit func(T)) {
+	root, ok := expr.(hclsyntax.Node)
+	if !ok {
+		return
+	}
+	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics { // it cannot fail
+		if x, ok := n.(T); ok {
+			visit(x)
+		}
+		return nil
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 )
 
 // maxAncestors of a server. More are not readable, and each is evaluated for each child.
@@ -57,7 +58,7 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 		return nil, d
 	}
 	if r.root != "server" || len(r.rest) > 0 {
-		return nil, problem(codeReference, at, "extends must name a server", fmt.Sprintf("%s is not a server block.", traversalText(t)))
+		return nil, problem(codeReference, at, "extends must name a server", fmt.Sprintf("%s is not a server block.", diag.TraversalText(t)))
 	}
 	parent := e.prog.entities[r.addr]
 	switch {

@@ -57,7 +57,7 @@ func (e *evaluator) expand(b *block, addr string) ([]instance, bool) {
 			key = value
 		}
 		out = append(out, instance{
-			addr: instanceAddr(addr, key.AsString()), key: key.AsString(), keyed: true,
+			addr: fmt.Sprintf("%s[%q]", addr, key.AsString()), key: key.AsString(), keyed: true,
 			each: cty.ObjectVal(map[string]cty.Value{"key": key, "value": value}),
 		})
 	}
@@ -98,4 +98,25 @@ func (e *evaluator) scopeOf(inst instance) *scope {
 		s = s.with("each", inst.each)
 	}
 	return s
+}
+
+// each evaluates the instances of a block and gathers their values: the only one, or a map
+// by key, whose elements are of a type.
+func (e *evaluator) each(ent *entity, elem cty.Type, evaluate func(instance) cty.Value) (cty.Value, bool) {
+	list, ok := e.instances(ent.block, ent.addr)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	byKey := map[string]cty.Value{}
+	for _, inst := range list {
+		v := evaluate(inst)
+		if !inst.keyed {
+			return v, true
+		}
+		byKey[inst.key] = v
+	}
+	if len(byKey) == 0 {
+		return cty.MapValEmpty(elem), true
+	}
+	return cty.MapVal(byKey), true
 }

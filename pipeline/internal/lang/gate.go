@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // gate evaluates one gate of a block and checks it against its benchmark and baseline.
@@ -44,16 +44,15 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 
 // gateValues is what a reference to a gate stands for: one, or one for each key.
 func (e *evaluator) gateValues(ent *entity) (cty.Value, bool) {
-	list, ok := e.instances(ent.block, ent.addr)
-	if !ok {
-		return cty.DynamicVal, false
-	}
-	values := make([]cty.Value, len(list))
-	for i, inst := range list {
+	return e.each(ent, cty.Object(map[string]cty.Type{"id": cty.String, "name": cty.String}), func(inst instance) cty.Value {
 		e.gates[inst.addr] = true
-		values[i] = cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(inst.addr), "name": cty.StringVal(ent.block.label())})
-	}
-	return gather(list, values, cty.Object(map[string]cty.Type{"id": cty.String, "name": cty.String})), true
+		return named(inst.addr, ent.block)
+	})
+}
+
+// named is the value of a block that has an address and a name alone.
+func named(addr string, b *block) cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(addr), "name": cty.StringVal(b.label())})
 }
 
 // gateArguments are the arguments of a gate that are plain values.
@@ -78,7 +77,7 @@ func (e *evaluator) named(o object, name string) string {
 	}
 	id, ok := e.refID(o.Value(name))
 	if !ok || rootOf(id) != name {
-		e.report(problem(codeReference, o.at([]string{name}), fmt.Sprintf("%s must name a %s block", name, name), e.listEntities(name)))
+		e.report(problem(codeReference, o.at(name), fmt.Sprintf("%s must name a %s block", name, name), e.listEntities(name)))
 		return ""
 	}
 	return id
@@ -88,10 +87,16 @@ func (e *evaluator) listEntities(root string) string {
 	return listNames(e.prog.names[root], describeRoot(root))
 }
 
+// comparisonArguments are what a gate without an assert needs, with advice where it lacks it.
+var comparisonArguments = []struct{ name, advice string }{
+	{"baseline", "what the cells are compared with, such as baseline.paired.merge_base"},
+	{"metrics", "what is compared, such as [metric.ttft.p99]"},
+	{"margin", "the smallest change that anyone would act on, such as \"5%\""},
+}
+
 // checkForm finds gates that are neither a comparison nor a limit, or both.
 func (e *evaluator) checkForm(b *block) bool {
-	assert := b.one("assert")
-	if assert != nil {
+	if b.one("assert") != nil {
 		for _, name := range []string{"baseline", "metrics", "margin", "suite_margin", "alpha", "test", "strict"} {
 			if a := b.attrs[name]; a != nil {
 				e.report(problem(codeGate, a.NameRange, fmt.Sprintf("%s has no meaning beside assert", name),
@@ -101,38 +106,23 @@ func (e *evaluator) checkForm(b *block) bool {
 		}
 		return true
 	}
-	var missing []string
-	for _, name := range []string{"baseline", "metrics", "margin"} {
-		if !b.has(name) {
-			missing = append(missing, name)
+	var missing, advice []string
+	for _, a := range comparisonArguments {
+		if !b.has(a.name) {
+			missing, advice = append(missing, a.name), append(advice, a.advice)
 		}
 	}
-	switch {
-	case len(missing) == 0:
+	switch len(missing) {
+	case 0:
 		return true
-	case len(missing) == 3:
+	case len(comparisonArguments):
 		e.report(problem(codeGate, b.header, "gate says neither what to compare nor what to assert",
 			"Set baseline, metrics and margin to compare with a baseline, or add an assert block for an absolute limit."))
 	default:
 		e.report(problem(codeGate, b.header, fmt.Sprintf("gate has no %s", humanize.List(missing)),
-			"A comparison needs all of baseline, metrics and margin: "+e.missingAdvice(missing)))
+			"A comparison needs all of baseline, metrics and margin: "+strings.Join(advice, "; ")+"."))
 	}
 	return false
-}
-
-func (e *evaluator) missingAdvice(missing []string) string {
-	var advice []string
-	for _, name := range missing {
-		switch name {
-		case "baseline":
-			advice = append(advice, "what the cells are compared with, such as baseline.paired.merge_base")
-		case "metrics":
-			advice = append(advice, "what is compared, such as [metric.ttft.p99]")
-		case "margin":
-			advice = append(advice, "the smallest change that anyone would act on, such as \"5%\"")
-		}
-	}
-	return strings.Join(advice, "; ") + "."
 }
 
 // where chooses the cells that the gate is about.
@@ -168,7 +158,7 @@ func cellScope(s *scope, c Cell) *scope {
 func (e *evaluator) comparison(g *Gate, b *block, o object) {
 	g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", 1, "Write two percent as \"2%\" or 0.02."))
 	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
-	e.checkAlpha(g.Alpha, o.at([]string{"alpha"}))
+	e.checkAlpha(g.Alpha, o.at("alpha"))
 	if b.has("metrics") {
 		e.metrics(g, b)
 	}
@@ -192,9 +182,9 @@ func (e *evaluator) share(o object, name string, most float64, advice string) fl
 	}
 	x := o.Float(name)
 	if x <= 0 {
-		e.report(problem(codeValue, o.at([]string{name}), fmt.Sprintf("%s must be above zero", name), fmt.Sprintf("It is %g.", x)))
+		e.report(problem(codeValue, o.at(name), fmt.Sprintf("%s must be above zero", name), fmt.Sprintf("It is %g.", x)))
 	} else if x > most {
-		e.report(problem(codeValue, o.at([]string{name}), fmt.Sprintf("%s is too large", name), fmt.Sprintf("It is %g. %s", x, advice)))
+		e.report(problem(codeValue, o.at(name), fmt.Sprintf("%s is too large", name), fmt.Sprintf("It is %g. %s", x, advice)))
 	}
 	return x
 }
@@ -222,31 +212,10 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 			e.report(problem(codeDuplicate, at, fmt.Sprintf("metric.%s is listed twice", m.ID), "Each metric of a gate is one test. Remove one of them."))
 		default:
 			g.Metrics = append(g.Metrics, m)
-			e.checkMetric(m, at)
+			if m.Informational {
+				e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s is shown, not judged", m.ID),
+					"Neither more nor less of it is better, so a gate on it says nothing. Choose a metric of what users feel, such as metric.ttft.p99."))
+			}
 		}
-	}
-}
-
-// metricOf is the metric that a value stands for.
-func metricOf(v cty.Value) (metric.Metric, bool) {
-	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("id") {
-		return metric.Metric{}, false
-	}
-	id := v.GetAttr("id")
-	if id.IsNull() || !id.IsKnown() || id.Type() != cty.String {
-		return metric.Metric{}, false
-	}
-	text, ok := strings.CutPrefix(id.AsString(), "metric.")
-	if !ok {
-		return metric.Metric{}, false
-	}
-	return metric.Lookup(text)
-}
-
-// checkMetric refuses metrics that no gate can be about.
-func (e *evaluator) checkMetric(m metric.Metric, at hcl.Range) {
-	if m.Informational {
-		e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s is shown, not judged", m.ID),
-			"Neither more nor less of it is better, so a gate on it says nothing. Choose a metric of what users feel, such as metric.ttft.p99."))
 	}
 }

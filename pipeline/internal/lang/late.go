@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -48,7 +49,7 @@ func (p *program) follow(expr hcl.Expression, seen map[string]bool, visit func(r
 func (e *evaluator) lateSources(expr hcl.Expression) []lateSource {
 	var out []lateSource
 	e.prog.follow(expr, map[string]bool{}, func(r reference) {
-		l := lateSource{text: traversalText(r.full), addr: r.addr, at: r.full.SourceRange()}
+		l := lateSource{text: diag.TraversalText(r.full), addr: r.addr, at: r.full.SourceRange()}
 		switch r.root {
 		case "step":
 			l.step = true
@@ -57,7 +58,7 @@ func (e *evaluator) lateSources(expr hcl.Expression) []lateSource {
 			if last != "url" {
 				return
 			}
-			l.addr = traversalText(r.full[:len(r.full)-1])
+			l.addr = diag.TraversalText(r.full[:len(r.full)-1])
 		default:
 			return
 		}

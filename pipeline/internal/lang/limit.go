@@ -2,11 +2,9 @@ package lang
 
 import (
 	"math"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -60,7 +58,7 @@ func conjuncts(expr hcl.Expression) []hcl.Expression {
 }
 
 func (c *Config) assertLimit(s *scope, expr hcl.Expression) Limit {
-	out := Limit{Text: c.sourceOf(expr)}
+	out := Limit{Text: c.Sources.Text(expr.Range())}
 	if v, ok := s.value(expr); ok && v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool {
 		out.Holds = v.True()
 	}
@@ -80,7 +78,10 @@ func (c *Config) assertLimit(s *scope, expr hcl.Expression) Limit {
 	if !ok {
 		return out
 	}
-	out.Metric, out.Text, out.Op, out.Limit = limitedMetric(left), c.sourceOf(left), op, limit
+	if m, ok := selfMetric(left); ok {
+		out.Metric = m.ID
+	}
+	out.Text, out.Op, out.Limit = c.Sources.Text(left.Range()), op, limit
 	out.Value, out.Known = numberOf(s, left)
 	return out
 }
@@ -102,32 +103,4 @@ func refersToSelf(expr hcl.Expression) bool {
 		}
 	}
 	return false
-}
-
-// limitedMetric is the ID of the metric that an expression names and does nothing else with.
-func limitedMetric(expr hcl.Expression) string {
-	t, diags := hcl.AbsTraversalForExpr(expr)
-	if diags.HasErrors() || t.RootName() != "self" || len(t) != 3 {
-		return ""
-	}
-	group, _ := stepName(t[1])
-	stat, _ := stepName(t[2])
-	m, ok := metric.Lookup(group + "." + stat)
-	if !ok {
-		return ""
-	}
-	return m.ID
-}
-
-// sourceOf is an expression as the file writes it, in one line.
-func (c *Config) sourceOf(expr hcl.Expression) string {
-	at := expr.Range()
-	if c.Sources == nil {
-		return ""
-	}
-	file := c.Sources.Map()[at.Filename]
-	if file == nil || !at.CanSliceBytes(file.Bytes) {
-		return ""
-	}
-	return strings.Join(strings.Fields(string(at.SliceBytes(file.Bytes))), " ")
 }

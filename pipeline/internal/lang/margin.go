@@ -20,7 +20,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 		return
 	}
 	if g.Margin = metric.Margin(o.Float("margin")); g.Margin <= 0 {
-		e.report(problem(codeValue, o.at([]string{"margin"}), "margin must be above zero", fmt.Sprintf("It is %g seconds.", g.Margin)))
+		e.report(problem(codeValue, o.at("margin"), "margin must be above zero", fmt.Sprintf("It is %g seconds.", g.Margin)))
 	}
 	e.checkMargin(g, b, true)
 }

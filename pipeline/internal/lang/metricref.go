@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps/enum"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // findMetric returns the problem of a reference to a metric that does not exist.
@@ -102,6 +103,26 @@ func metricValue(group string) cty.Value {
 		stats["median"] = median
 	}
 	return cty.ObjectVal(stats)
+}
+
+// metricOf is the metric that a value stands for.
+func metricOf(v cty.Value) (metric.Metric, bool) {
+	id, _ := idOf(v)
+	text, ok := strings.CutPrefix(id, "metric.")
+	if !ok {
+		return metric.Metric{}, false
+	}
+	return metric.Lookup(text)
+}
+
+// metricAt is the metric that a traversal names: self.GROUP.STAT, metric.GROUP.STAT.
+func metricAt(t hcl.Traversal, root string) (metric.Metric, bool) {
+	if t.IsRelative() || len(t) < 3 || t.RootName() != root {
+		return metric.Metric{}, false
+	}
+	group, _ := stepName(t[1])
+	stat, _ := stepName(t[2])
+	return metric.Lookup(group + "." + stat)
 }
 
 // notMetric is the problem of an element of metrics that is no metric.

@@ -7,8 +7,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // layer is a block with the scope of its expressions. A block that extends another is
@@ -75,17 +76,13 @@ func (e *evaluator) argument(layers []layer, a steps.Attr) (cty.Value, bool) {
 		}
 		v, good := l.scope.attribute(src, a)
 		ok = ok && good
-		if mergedByKey(a.Name) {
+		if a.Name == "args" || a.Name == "env" { // a child adds to them
 			v = mergeMaps(out, v)
 		}
 		out = v
 	}
 	return out, ok
 }
-
-// mergedByKey reports whether a block adds to its parent's value of an argument, instead of
-// replacing it.
-func mergedByKey(name string) bool { return name == "args" || name == "env" }
 
 // mergeMaps merges two maps or objects by key, the second over the first. Null, or
 // anything that is no map, replaces the first as a whole.
@@ -170,7 +167,7 @@ func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) b
 		if skip != nil && skip(p) {
 			continue
 		}
-		d := problem(codeCheck, o.at(p.Path), p.Summary, p.Detail)
+		d := problem(codeCheck, o.at(p.Path...), p.Summary, p.Detail)
 		if p.Warning {
 			d.Severity = hcl.DiagWarning
 		} else {
@@ -182,7 +179,7 @@ func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) b
 
 // at finds the range that a path of a steps.Problem leads to: nested blocks, then an
 // argument, then a key. It goes as far as the file does.
-func (o object) at(path []string) hcl.Range {
+func (o object) at(path ...string) hcl.Range {
 	own := o.layers[len(o.layers)-1].block
 	if len(path) == 0 {
 		return own.header
@@ -198,7 +195,7 @@ func (o object) at(path []string) hcl.Range {
 func within(b *block, path []string) (hcl.Range, bool) {
 	if a := b.attrs[path[0]]; a != nil {
 		if len(path) > 1 {
-			return keyRange(a.Expr, path[1]), true
+			return keyRangeOf(a.Expr, path[1]), true
 		}
 		return a.Expr.Range(), true
 	}
@@ -213,23 +210,17 @@ func within(b *block, path []string) (hcl.Range, bool) {
 	return hcl.Range{}, false
 }
 
-// keyRange is the range of a key in an object expression, or that of the expression.
-func keyRange(expr hclsyntax.Expression, key string) hcl.Range {
-	found := expr.Range()
-	visitKeys(expr, func(name string, at hcl.Range) {
-		if name == key {
-			found = at
-		}
-	})
-	return found
-}
-
-// keyRangeOf is keyRange for any expression.
+// keyRangeOf is the range of a key in an object expression, or that of the expression.
 func keyRangeOf(expr hcl.Expression, key string) hcl.Range {
+	found := expr.Range()
 	if x, ok := expr.(hclsyntax.Expression); ok && key != "" {
-		return keyRange(x, key)
+		visitKeys(x, func(name string, at hcl.Range) {
+			if name == key {
+				found = at
+			}
+		})
 	}
-	return expr.Range()
+	return found
 }
 
 // visitKeys visits the literal keys of an object expression in source order, through

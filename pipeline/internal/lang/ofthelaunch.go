@@ -25,10 +25,10 @@ func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Be
 			value, rest := split(bm.Cells[i], base.Axis)
 			switch s := e.servers[target]; {
 			case s != nil && s.Spec.URL != "":
-				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("%s answers at a url and is not launched. Gate a metric of its runs, such as metric.ttft.p99.", target)))
 			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[rest] == target:
-				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.", base.Addr, target)))
 			default:
 				continue

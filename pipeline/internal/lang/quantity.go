@@ -5,29 +5,21 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // quantityHere explains an operator that got a text with a unit where it needs a number:
 // self.ttft.p99 < "500ms". It is "" for all other problems.
 func quantityHere(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) string {
-	root, ok := expr.(hclsyntax.Node)
-	if !ok || d.Subject == nil {
-		return ""
-	}
 	advice := ""
-	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics { // it cannot fail
-		op, ok := n.(*hclsyntax.BinaryOpExpr)
-		if !ok || advice != "" {
-			return nil
-		}
+	walk(expr, func(op *hclsyntax.BinaryOpExpr) {
 		for _, side := range []hclsyntax.Expression{op.LHS, op.RHS} {
-			if side.Range() == *d.Subject {
+			if advice == "" && d.Subject != nil && side.Range() == *d.Subject {
 				advice = inNumbers(side, ctx)
 			}
 		}
-		return nil
 	})
 	return advice
 }
@@ -44,16 +36,9 @@ func inNumbers(expr hclsyntax.Expression, ctx *hcl.EvalContext) string {
 		return ""
 	}
 	text := v.AsString()
-	for _, unit := range []struct {
-		name  string
-		parse func(string) error
-	}{
-		{"duration", func(s string) error { _, err := function.Duration(s); return err }},
-		{"percent", func(s string) error { _, err := function.Percent(s); return err }},
-		{"bytes", func(s string) error { _, err := function.Bytes(s); return err }},
-	} {
-		if unit.parse(text) == nil {
-			return fmt.Sprintf("A number is needed here: write %s(%q). Times are in seconds, shares in fractions of one.", unit.name, text)
+	for _, unit := range []steps.Unit{steps.UnitDuration, steps.UnitPercent, steps.UnitBytes} { // the names of the functions, too
+		if _, err := units[unit].parse(text); err == nil {
+			return fmt.Sprintf("A number is needed here: write %s(%q). Times are in seconds, shares in fractions of one.", unit, text)
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -109,7 +110,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	}
 	e.adviseRepeats(g, b, base, bm)
 	for _, m := range g.Metrics {
-		at := e.rangeOfMetric(b, m)
+		at := rangeOfMetric(b, m)
 		for _, i := range g.Cells {
 			if d := refusal(m, bm, bm.Cells[i].Workload, at); d != nil {
 				e.report(d)
@@ -120,16 +121,11 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 }
 
 // rangeOfMetric is where a gate lists a metric.
-func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
+func rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 	src := b.attrs["metrics"].Expr
 	found := src.Range()
 	for _, t := range src.Variables() {
-		if len(t) < 3 || t.RootName() != "metric" {
-			continue
-		}
-		group, _ := stepName(t[1])
-		stat, _ := stepName(t[2])
-		if x, ok := metric.Lookup(group + "." + stat); ok && x.ID == m.ID {
+		if x, ok := metricAt(t, "metric"); ok && x.ID == m.ID {
 			found = t.SourceRange()
 		}
 	}
@@ -153,7 +149,7 @@ func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hc
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
 			fmt.Sprintf("%s measures embeddings, so it would always be missing. Gate metric.e2el or metric.request_throughput.", bm.Addr))
 	}
-	if w.Driver == nil && w.Dataset.OutputMax == 1 && betweenTokens(m.Group) {
+	if w.Driver == nil && w.Dataset.OutputMax == 1 && slices.Contains([]string{"tpot", "itl", "itl_token"}, m.Group) {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of the tokens after the first", m.ID),
 			fmt.Sprintf("%s asks for one token of output, so it would always be missing. Raise output_len, or gate metric.ttft.", bm.Addr))
 	}
@@ -176,11 +172,6 @@ func ofTokens(group string) bool {
 		return true
 	}
 	return false
-}
-
-// betweenTokens reports whether a group of metrics needs answers of two tokens or more.
-func betweenTokens(group string) bool {
-	return group == "tpot" || group == "itl" || group == "itl_token"
 }
 
 // whyRequests says where the least number of requests comes from.

@@ -75,7 +75,7 @@ func (e *evaluator) outputPath(o object) string {
 		return ""
 	}
 	if !filepath.IsLocal(path) {
-		e.report(problem(codeValue, o.at([]string{"path"}), "path leads out of the working directory", "Reports are written below it. Write a relative path without \"..\"."))
+		e.report(problem(codeValue, o.at("path"), "path leads out of the working directory", "Reports are written below it. Write a relative path without \"..\"."))
 		return ""
 	}
 	return path
@@ -90,6 +90,6 @@ func formats(o object, kind string) []string {
 
 func (e *evaluator) checkAxisName(o object, arg, name string, axes []string) {
 	if !slices.Contains(axes, name) {
-		e.report(problem(codeValue, o.at([]string{arg}), fmt.Sprintf("no benchmark has an axis %q", name), didYouMean(name, axes, "axes")))
+		e.report(problem(codeValue, o.at(arg), fmt.Sprintf("no benchmark has an axis %q", name), didYouMean(name, axes, "axes")))
 	}
 }

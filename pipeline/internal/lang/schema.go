@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"github.com/servegate/pipeline/steps/enum"
 )
 
 // SchemaDoc describes the language, for editors and for the reference documentation. It
@@ -45,16 +47,10 @@ type ArgumentDoc struct {
 	Unit      string          `json:"unit,omitempty"` // durations in nanoseconds, sizes in bytes, percentages as fractions
 	Required  bool            `json:"required,omitempty"`
 	Default   json.RawMessage `json:"default,omitempty"`
-	Enum      []ValueDoc      `json:"enum,omitempty"`
+	Enum      enum.Values     `json:"enum,omitempty"`
 	Sensitive bool            `json:"sensitive,omitempty"`
 	Late      bool            `json:"late,omitempty"`
 	Doc       string          `json:"doc"`
-}
-
-// ValueDoc describes one of the values that an argument takes.
-type ValueDoc struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc,omitempty"`
 }
 
 // RefDoc describes a form of reference.
@@ -78,7 +74,10 @@ type MetricDoc struct {
 // Schema describes the language with the kinds of a registry, the formats of reports and the
 // tests of gates.
 func Schema(registry *steps.Registry, formats []string, tests gates.Tests) SchemaDoc {
-	doc := SchemaDoc{FormatVersion: "1.0", References: references()}
+	doc := SchemaDoc{FormatVersion: "1.0"}
+	for _, r := range roots {
+		doc.References = append(doc.References, r.RefDoc)
+	}
 	for _, t := range rootType(formats, tests).nested {
 		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
 	}
@@ -121,10 +120,7 @@ func blockDoc(t *blockType, registry *steps.Registry) BlockDoc {
 func argumentDoc(a steps.Attr) ArgumentDoc {
 	d := ArgumentDoc{
 		Name: a.Name, Type: typeexpr.TypeString(a.Type), Unit: string(a.Unit), Required: a.Required,
-		Sensitive: a.Sensitive, Late: a.Late, Doc: a.Doc,
-	}
-	for _, v := range a.Enum {
-		d.Enum = append(d.Enum, ValueDoc(v))
+		Enum: a.Enum, Sensitive: a.Sensitive, Late: a.Late, Doc: a.Doc,
 	}
 	if a.Default != cty.NilVal && !a.Default.IsNull() {
 		text, err := json.Marshal(ctyjson.SimpleJSONValue{Value: a.Default})
@@ -135,29 +131,4 @@ func argumentDoc(a steps.Attr) ArgumentDoc {
 		d.Default = text
 	}
 	return d
-}
-
-// references lists the forms of references, in the order of roots.
-func references() []RefDoc {
-	docs := map[string]RefDoc{
-		"var":        {"var.NAME", "Value of a variable."},
-		"local":      {"local.NAME", "Value of a named expression."},
-		"each":       {"each.key, each.value", "Element of for_each, in a block that has it."},
-		"matrix":     {"matrix.AXIS", "Value of an axis in the cell: in the benchmark, and in where and assert of its gates."},
-		"driver":     {"driver.NAME", "A value that a load generator is given when it is run, in the driver block of a benchmark."},
-		"self":       {"self.GROUP.STAT, self.errors, self.requests, self.server.NAME", "What was measured, in assert; the servers of the deployment, in a deployment."},
-		"server":     {"server.KIND.NAME, server.KIND.NAME[KEY]", "A server, with id, name, key, kind, model and url. The url exists once it has started."},
-		"step":       {"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."},
-		"deployment": {"deployment.NAME, deployment.NAME[KEY]", "A deployment, with the same parts as a server."},
-		"dataset":    {"dataset.KIND.NAME", "A dataset."},
-		"benchmark":  {"benchmark.NAME", "A benchmark."},
-		"baseline":   {"baseline.KIND.NAME", "A baseline."},
-		"gate":       {"gate.NAME, gate.NAME[KEY]", "A gate."},
-		"metric":     {"metric.GROUP.STAT", "A metric."},
-	}
-	var out []RefDoc
-	for _, root := range roots() {
-		out = append(out, docs[root])
-	}
-	return out
 }

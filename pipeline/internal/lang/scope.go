@@ -1,10 +1,12 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -132,7 +134,7 @@ func (s *scope) resolve(t hcl.Traversal, names tree) bool {
 		d = s.eval.prog.find(r)
 	}
 	if d == nil && s.only != "" && r.root != s.only {
-		d = problem(codeScope, t.SourceRange(), fmt.Sprintf("%s cannot be used here", traversalText(t)), s.onlyWhy)
+		d = problem(codeScope, t.SourceRange(), fmt.Sprintf("%s cannot be used here", diag.TraversalText(t)), s.onlyWhy)
 	}
 	if d != nil {
 		s.eval.report(d)
@@ -150,11 +152,7 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	v, ok := s.locals[root]
 	if !ok {
-		why := s.absent[root]
-		if why == "" {
-			why = absentReason(root)
-		}
-		return problem(codeScope, t.SourceRange(), fmt.Sprintf("%s has no meaning here", traversalText(t)), why)
+		return problem(codeScope, t.SourceRange(), fmt.Sprintf("%s has no meaning here", diag.TraversalText(t)), cmp.Or(s.absent[root], rootNamed(root).absent))
 	}
 	if s.check != nil {
 		if d := s.check(t); d != nil {
@@ -172,20 +170,8 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	for attr := range v.Type().AttributeTypes() {
 		names = append(names, root+"."+attr)
 	}
-	return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no %s", traversalText(t[:2])),
+	return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no %s", diag.TraversalText(t[:2])),
 		didYouMean(root+"."+name, names, "names below "+root))
-}
-
-func absentReason(root string) string {
-	switch root {
-	case "each":
-		return "each exists only in a block with for_each."
-	case "matrix":
-		return "matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot use it."
-	case "driver":
-		return "driver exists only in the driver block of a benchmark, where it holds what the load generator is given."
-	}
-	return "self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."
 }
 
 // tree holds values by path, and becomes nested objects.

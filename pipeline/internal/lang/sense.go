@@ -8,11 +8,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // This file finds what is well formed and cannot be meant: what no machine can do, and
@@ -39,7 +40,7 @@ func (c cell) checkSense(target string, w steps.Workload) {
 	case c.Known("request_timeout") && t < leastTimeout:
 		c.fail("request_timeout leaves no time for an answer", fmt.Sprintf("It is %s, so every request would fail. Write for example \"30s\".", t), "request_timeout")
 	case c.Known("request_timeout") && t < usualTimeout && c.block.has("request_timeout"):
-		c.report(warning(codeLoad, c.at([]string{"request_timeout"}), "request_timeout is short",
+		c.report(warning(codeLoad, c.at("request_timeout"), "request_timeout is short",
 			fmt.Sprintf("A request that is not answered in full within %s has failed. Is the unit right?", t)))
 	}
 	if err := steps.CheckBody(w.Body); err != nil {
@@ -137,44 +138,30 @@ func usualLimit(m metric.Metric) float64 {
 
 // adviseUnits warns of limits in the wrong unit: self.ttft.p99 < 500 is 500 seconds.
 func (e *evaluator) adviseUnits(s *scope, condition hcl.Expression) {
-	root, ok := condition.(hclsyntax.Node)
-	if !ok {
-		return
-	}
-	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics { // it cannot fail
-		op, ok := n.(*hclsyntax.BinaryOpExpr)
-		if !ok || !compares(op.Op) {
-			return nil
+	walk(condition, func(op *hclsyntax.BinaryOpExpr) {
+		if _, ok := comparisons[op.Op]; !ok {
+			return
 		}
 		for _, sides := range [][2]hclsyntax.Expression{{op.LHS, op.RHS}, {op.RHS, op.LHS}} {
 			if m, ok := selfMetric(sides[0]); ok {
 				e.adviseLimit(s, m, sides[1])
 			}
 		}
-		return nil
 	})
 }
 
-func compares(op *hclsyntax.Operation) bool {
-	return op == hclsyntax.OpLessThan || op == hclsyntax.OpLessThanOrEqual || op == hclsyntax.OpGreaterThan || op == hclsyntax.OpGreaterThanOrEqual
-}
-
 // selfMetric is the metric that an expression is, if it is self.GROUP.STAT.
-func selfMetric(expr hclsyntax.Expression) (metric.Metric, bool) {
-	x, ok := expr.(*hclsyntax.ScopeTraversalExpr)
-	if !ok || len(x.Traversal) < 3 || x.Traversal.RootName() != "self" {
+func selfMetric(expr hcl.Expression) (metric.Metric, bool) {
+	t, diags := hcl.AbsTraversalForExpr(expr)
+	if diags.HasErrors() {
 		return metric.Metric{}, false
 	}
-	group, _ := stepName(x.Traversal[1])
-	stat, _ := stepName(x.Traversal[2])
-	return metric.Lookup(group + "." + stat)
+	return metricAt(t, "self")
 }
 
 func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expression) {
-	for _, t := range expr.Variables() {
-		if t.RootName() == "self" {
-			return // compared with what was measured
-		}
+	if refersToSelf(expr) {
+		return // compared with what was measured
 	}
 	v, ok := s.value(expr)
 	most := usualLimit(m)
@@ -242,7 +229,7 @@ func (e *evaluator) checkTransport(d *Deployment, b *block) {
 			if p.Path[0] == "server" {
 				rest = p.Path[2:]
 			}
-			at = object{layers: []layer{{block: nested}}}.at(rest)
+			at = object{layers: []layer{{block: nested}}}.at(rest...)
 		}
 		found := problem(codeCheck, at, p.Summary, p.Detail)
 		if p.Warning {

@@ -5,28 +5,22 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // server evaluates a server block with all its instances.
 func (e *evaluator) server(ent *entity) (cty.Value, bool) {
-	list, ok := e.instances(ent.block, ent.addr)
-	if !ok {
-		return cty.DynamicVal, false
-	}
 	chain, ok := e.ancestors(ent.addr, ent.block)
 	if !ok {
 		return cty.DynamicVal, false
 	}
 	abstract := e.isAbstract(ent.block)
-	values := make([]cty.Value, len(list))
-	for i, inst := range list {
-		layers := e.layersOf(chain, e.scopeOf(inst))
-		values[i] = e.serverInstance(inst, ent.block, layers, abstract)
-	}
-	return gather(list, values, targetType()), true
+	return e.each(ent, targetType(), func(inst instance) cty.Value {
+		return e.serverInstance(inst, ent.block, e.layersOf(chain, e.scopeOf(inst)), abstract)
+	})
 }
 
 // isAbstract evaluates the argument abstract, which must be known now.
@@ -77,10 +71,10 @@ func (e *evaluator) checkSource(o object) bool {
 	case len(set) == 0 && o.layers[len(o.layers)-1].block.hasUnknown:
 		return false // it may be what is misspelt
 	case len(set) == 0:
-		e.report(problem(codeMissing, o.at(nil), "server has no image, executable or url",
+		e.report(problem(codeMissing, o.at(), "server has no image, executable or url",
 			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that already runs."))
 	default:
-		e.report(problem(codeValue, o.at(set[1:2]), fmt.Sprintf("server has both %s", humanize.List(set)),
+		e.report(problem(codeValue, o.at(set[1]), fmt.Sprintf("server has both %s", humanize.List(set)),
 			"A server comes from exactly one of image, executable and url. Where this block extends another, set the parent's to null."))
 	}
 	return false

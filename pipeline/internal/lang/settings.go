@@ -23,31 +23,31 @@ func (e *evaluator) pipelineSettings() Settings {
 	if o.Known("alpha") {
 		s.Alpha = o.Float("alpha")
 		if !(s.Alpha > 0 && s.Alpha < 0.5) {
-			e.report(problem(codeValue, o.at([]string{"alpha"}), "alpha must be above 0 and below 0.5", fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
+			e.report(problem(codeValue, o.at("alpha"), "alpha must be above 0 and below 0.5", fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
 			s.Alpha = defaultAlpha
-		} else if !e.checkAlpha(s.Alpha, o.at([]string{"alpha"})) {
+		} else if !e.checkAlpha(s.Alpha, o.at("alpha")) {
 			s.Alpha = defaultAlpha
 		}
 	}
 	if o.Known("timeout") && s.Timeout <= 0 {
-		e.report(problem(codeValue, o.at([]string{"timeout"}), "timeout must be above zero", "Leave it out for none."))
+		e.report(problem(codeValue, o.at("timeout"), "timeout must be above zero", "Leave it out for none."))
 	}
 	for _, inner := range o.Blocks["slurm"] {
 		var found []steps.Problem
 		s.Slurm, found = steps.ReadSlurm(inner)
-		s.SlurmRange = o.at([]string{"slurm"})
+		s.SlurmRange = o.at("slurm")
 		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"slurm"}, p.Path...)), p.Summary, p.Detail))
+			e.report(problem(codeCheck, o.at(append([]string{"slurm"}, p.Path...)...), p.Summary, p.Detail))
 		}
 	}
 	for _, inner := range o.Blocks["docker"] {
 		var found []steps.Problem
 		s.Docker, found = steps.ReadDocker(inner)
 		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"docker"}, p.Path...)), p.Summary, p.Detail))
+			e.report(problem(codeCheck, o.at(append([]string{"docker"}, p.Path...)...), p.Summary, p.Detail))
 		}
 		if s.Slurm != nil {
-			e.report(problem(codeCheck, o.at([]string{"docker"}), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
+			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
 		}
 	}
 	return s

@@ -8,18 +8,7 @@ import (
 
 // step evaluates a step block with all its instances.
 func (e *evaluator) step(ent *entity) (cty.Value, bool) {
-	list, ok := e.instances(ent.block, ent.addr)
-	if !ok {
-		return cty.DynamicVal, false
-	}
-	values := make([]cty.Value, len(list))
-	for i, inst := range list {
-		values[i] = e.stepInstance(inst, ent.block)
-	}
-	if len(values) == 0 {
-		return cty.MapValEmpty(cty.DynamicPseudoType), true
-	}
-	return gather(list, values, values[0].Type()), true
+	return e.each(ent, cty.DynamicPseudoType, func(inst instance) cty.Value { return e.stepInstance(inst, ent.block) })
 }
 
 // stepInstance evaluates one step, files it under its address and returns its value.

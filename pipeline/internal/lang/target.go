@@ -30,31 +30,21 @@ func targetValue(inst instance, name, kind, model, url string, modelLate bool) c
 	})
 }
 
-// gather makes the value of a block from those of its instances: the only one, or a map
-// by key.
-func gather(list []instance, values []cty.Value, elem cty.Type) cty.Value {
-	if len(list) == 1 && !list[0].keyed {
-		return values[0]
-	}
-	if len(list) == 0 {
-		return cty.MapValEmpty(elem)
-	}
-	byKey := map[string]cty.Value{}
-	for i, inst := range list {
-		byKey[inst.key] = values[i]
-	}
-	return cty.MapVal(byKey)
-}
-
 // refID returns the address that a value stands for, if it is the value of something in
 // the file.
 func (e *evaluator) refID(v cty.Value) (string, bool) {
 	v, _ = v.Unmark()
+	id, ok := idOf(v)
+	return id, ok && e.isAddress(id)
+}
+
+// idOf is the attribute id of an object, if that is a known string.
+func idOf(v cty.Value) (string, bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("id") {
 		return "", false
 	}
 	id, _ := v.GetAttr("id").Unmark()
-	if id.IsNull() || !id.IsKnown() || id.Type() != cty.String || !e.isAddress(id.AsString()) {
+	if id.IsNull() || !id.IsKnown() || id.Type() != cty.String {
 		return "", false
 	}
 	return id.AsString(), true

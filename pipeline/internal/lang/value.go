@@ -37,7 +37,7 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 		secretTexts(v, false, s.eval.secrets)
 		namedSecrets(a.Name, v, s.eval.secrets)
 	}
-	if !s.eval.keep(src.Expr, v) {
+	if !s.eval.keep(src.Expr.Range(), "", v) {
 		return cty.UnknownVal(a.Type), false
 	}
 	return v, true
@@ -168,63 +168,50 @@ func typeName(t cty.Type) string {
 	return "a " + t.FriendlyName()
 }
 
+// units are the quantities that texts stand for.
+var units = map[steps.Unit]struct {
+	name, example string
+	parse         func(string) (cty.Value, error)
+}{
+	steps.UnitDuration: {"duration", `"800ms" or "10m"`, func(text string) (cty.Value, error) {
+		d, err := function.Duration(text)
+		return cty.NumberIntVal(int64(d)), err
+	}},
+	steps.UnitBytes: {"size", `"5GiB"`, func(text string) (cty.Value, error) {
+		n, err := function.Bytes(text)
+		return cty.NumberIntVal(n), err
+	}},
+	steps.UnitPercent: {"percentage", `"5%"`, percentage},
+	steps.UnitMargin: {"percentage", `"5%"`, func(text string) (cty.Value, error) {
+		if d, err := function.Duration(text); err == nil {
+			return cty.NumberFloatVal(d.Seconds()), nil
+		}
+		return percentage(text)
+	}},
+}
+
+func percentage(text string) (cty.Value, error) {
+	f, err := function.Percent(text)
+	return cty.NumberFloatVal(f), err
+}
+
 // convertUnit turns a quantity into a number: nanoseconds, bytes or a fraction.
 func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
 	bare, marks := v.Unmark()
+	unit := units[a.Unit]
 	switch {
 	case bare.Type() == cty.Number && a.Unit != steps.UnitDuration:
 		return v, nil
 	case !bare.IsKnown() && (bare.Type() == cty.String || bare.Type() == cty.DynamicPseudoType):
 		return cty.UnknownVal(cty.Number).WithMarks(marks), nil
 	case bare.Type() != cty.String:
-		return v, problem(codeUnit, at, fmt.Sprintf("%s must be a quantity with its unit", a.Name),
-			fmt.Sprintf("Write a string such as %s.", exampleOf(a.Unit)))
+		return v, problem(codeUnit, at, fmt.Sprintf("%s must be a quantity with its unit", a.Name), fmt.Sprintf("Write a string such as %s.", unit.example))
 	}
-	n, err := quantity(a.Unit, bare.AsString())
+	n, err := unit.parse(bare.AsString())
 	if err != nil {
-		return v, problem(codeUnit, at, fmt.Sprintf("%s is not a %s", a.Name, unitName(a.Unit)), diag.Sentence(err))
+		return v, problem(codeUnit, at, fmt.Sprintf("%s is not a %s", a.Name, unit.name), diag.Sentence(err))
 	}
 	return n.WithMarks(marks), nil
-}
-
-func quantity(unit steps.Unit, text string) (cty.Value, error) {
-	switch unit {
-	case steps.UnitDuration:
-		d, err := function.Duration(text)
-		return cty.NumberIntVal(int64(d)), err
-	case steps.UnitBytes:
-		n, err := function.Bytes(text)
-		return cty.NumberIntVal(n), err
-	case steps.UnitPercent:
-		f, err := function.Percent(text)
-		return cty.NumberFloatVal(f), err
-	case steps.UnitMargin:
-		if d, err := function.Duration(text); err == nil {
-			return cty.NumberFloatVal(d.Seconds()), nil
-		}
-		return quantity(steps.UnitPercent, text)
-	}
-	return cty.NilVal, fmt.Errorf("the unit %q is unknown", unit)
-}
-
-func exampleOf(unit steps.Unit) string {
-	switch unit {
-	case steps.UnitDuration:
-		return `"800ms" or "10m"`
-	case steps.UnitBytes:
-		return `"5GiB"`
-	}
-	return `"5%"`
-}
-
-func unitName(unit steps.Unit) string {
-	switch unit {
-	case steps.UnitDuration:
-		return "duration"
-	case steps.UnitBytes:
-		return "size"
-	}
-	return "percentage"
 }
 
 // checkNumbers refuses numbers that no machine number can hold. What follows counts in

@@ -6,10 +6,11 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
-	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
-	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 )
 
 // envPrefix of the environment variables that set variables.
@@ -46,7 +47,7 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 	var out []Variable
 	for _, d := range declared {
 		v, origin, ok := e.resolve(d, values[d.name])
-		if !ok || !e.keepGiven(d, v) {
+		if !ok || !e.keep(d.block.header, "var."+d.name+": ", v) {
 			continue
 		}
 		if d.sensitive {
@@ -63,15 +64,6 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 		e.validate(d)
 	}
 	return out
-}
-
-// keepGiven counts the value of a variable, wherever it came from.
-func (e *evaluator) keepGiven(d declaration, v cty.Value) bool {
-	if over := e.meter.Keep(v); over != nil {
-		e.report(problem(codeTooMuch, d.block.header, fmt.Sprintf("var.%s: %s", d.name, over.Summary), over.Detail))
-		return false
-	}
-	return true
 }
 
 // declarations decodes the variable blocks.

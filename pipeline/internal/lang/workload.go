@@ -54,7 +54,7 @@ func (c cell) checkTimes(w steps.Workload) {
 	if w.Load.Arrival != "trace" || w.Dataset.Kind == "" {
 		return
 	}
-	d, wrong := c.datasetOf(c.Value("dataset"), c.at([]string{"dataset"}))
+	d, wrong := c.datasetOf(c.Value("dataset"), c.at("dataset"))
 	if wrong == nil && !d.has("time_scale") {
 		c.fail(fmt.Sprintf("datasets of kind %q have no times", d.kind.Name), "Arrival \"trace\" needs a dataset of kind trace. For others set a rate, or choose unlimited or closed.", "load", "arrival")
 	}
@@ -66,7 +66,7 @@ func (c cell) fail(summary, detail string, path ...string) {
 	if expr := argumentAt(c.block, path); expr != nil {
 		note = c.scope.noteFor(expr)
 	}
-	c.report(problem(codeLoad, c.at(path), summary, detail+note))
+	c.report(problem(codeLoad, c.at(path...), summary, detail+note))
 }
 
 // argumentAt finds the expression of an argument of a block or its nested blocks.
@@ -85,7 +85,7 @@ func (c cell) target() string {
 	if !c.Has("target") || !v.IsKnown() {
 		return ""
 	}
-	id, d := c.targetOf(v, c.at([]string{"target"}))
+	id, d := c.targetOf(v, c.at("target"))
 	if d != nil {
 		d.Detail += c.scope.noteFor(c.block.attrs["target"].Expr)
 		c.report(d)
@@ -99,7 +99,7 @@ func (c cell) dataset() steps.Dataset {
 	if !c.Has("dataset") || !v.IsKnown() {
 		return steps.Dataset{}
 	}
-	d, wrong := c.datasetOf(v, c.at([]string{"dataset"}))
+	d, wrong := c.datasetOf(v, c.at("dataset"))
 	if wrong != nil {
 		c.report(wrong)
 		return steps.Dataset{}

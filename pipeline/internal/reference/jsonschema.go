@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps/enum"
 )
 
 // node is a part of a JSON Schema.
@@ -113,7 +114,7 @@ func (s schemaWriter) define(b lang.BlockDoc, path string) string {
 // argumentSchema is a value of an argument's type, or a string with ${…} that evaluates to one.
 func argumentSchema(a lang.ArgumentDoc) node {
 	out := node{"description": a.Doc}
-	if slices.ContainsFunc(a.Enum, func(v lang.ValueDoc) bool { return v.Doc != "" }) {
+	if slices.ContainsFunc(a.Enum, func(v enum.Value) bool { return v.Doc != "" }) {
 		out["description"] = meaning(a)
 	}
 	if len(a.Default) > 0 {

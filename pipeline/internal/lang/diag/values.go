@@ -36,7 +36,7 @@ func values(d *hcl.Diagnostic) []Value {
 				traversal = traversal[:len(traversal)-1]
 				continue
 			}
-			name := traversalText(traversal)
+			name := TraversalText(traversal)
 			if !seen[name] {
 				seen[name] = true
 				out = append(out, Value{Traversal: name, Statement: statement(value)})
@@ -82,8 +82,8 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// traversalText is a traversal as it is written in a file.
-func traversalText(traversal hcl.Traversal) string {
+// TraversalText is a traversal as it is written in a file.
+func TraversalText(traversal hcl.Traversal) string {
 	var b strings.Builder
 	for _, step := range traversal {
 		switch step := step.(type) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
+
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 )
 
@@ -47,6 +48,16 @@ func (s *Sources) Map() map[string]*hcl.File {
 		files[f.Name] = f.HCL
 	}
 	return files
+}
+
+// Text is what stands at a place, on one line; "" for a place that is in no file.
+func (s *Sources) Text(at hcl.Range) string {
+	for _, f := range s.Files {
+		if f.Name == at.Filename && at.CanSliceBytes(f.Bytes) {
+			return strings.Join(strings.Fields(string(at.SliceBytes(f.Bytes))), " ")
+		}
+	}
+	return ""
 }
 
 // Load reads and parses paths in order. A directory stands for its *.pipeline.hcl, or
