@@ -259,30 +259,6 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestSeriesShowChanges(t *testing.T) {
-	h := &History{}
-	for night := range 24 {
-		v := 0.1 * (1 + 0.005*float64(night%3-1))
-		if night >= 16 {
-			v *= 1.2
-		}
-		h.Records = append(h.Records, session(night, v))
-	}
-	moved := session(24, 0.5) // another machine is another series
-	moved.Machine = map[string]string{"gpu_count": "2", "gpu_name": "NVIDIA H100", "arch": "amd64"}
-	h.Records = append(h.Records, moved, Record{ID: "a", Kind: Acceptance, Time: start, Annotation: &Annotation{Run: "run-018", Reason: "safer sampling", Author: "a"}})
-	all, err := h.SeriesOf("main", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != 2 || len(all[0].Points) != 24 || len(all[1].Points) != 1 {
-		t.Fatalf("%d series", len(all))
-	}
-	if c := all[0].Changes; len(c) != 1 || c[0].Run != "run-016" || c[0].State != "confirmed" || !c[0].Worse || c[0].Change < 0.19 || c[0].Change > 0.21 || c[0].Accepted != "safer sampling" {
-		t.Errorf("changes: %+v", c)
-	}
-}
-
 func TestFromDocument(t *testing.T) {
 	doc := &result.Document{
 		RunID: "r", Started: start, Status: result.StatusComplete, Simulated: "process", TimeScale: 10, Machine: machine,

@@ -8,6 +8,9 @@ import (
 	"github.com/servegate/pipeline/gates/trend"
 )
 
+// MinSeries is the least number of sessions in which changes are looked for.
+const MinSeries = 6
+
 // A long history is searched for changes in its first and its newest sessions: the first
 // ones are what a creep is held against.
 const (
@@ -49,7 +52,7 @@ func (w *Window) keepReference(q Query, out *tally) {
 // it stays with the level before until the new one has enough sessions for a verdict.
 func reference(m metric.Metric, values []float64, margin float64) (from, to int) {
 	from, to = 0, len(values)
-	for end := len(values); end >= minSeries; {
+	for end := len(values); end >= MinSeries; {
 		found, err := trend.Detect(m, values[:end])
 		if err != nil {
 			break // a value without a place on the metric's scale

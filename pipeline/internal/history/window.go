@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -166,6 +167,18 @@ func (h *History) Acceptances(cell, metric string) []Record {
 		}
 	}
 	return out
+}
+
+// Sessions are those of a branch ("" for all) that count, oldest first.
+func (h *History) Sessions(branch string) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		dropped := h.dropped()
+		for _, r := range h.Records {
+			if r.Kind == Session && !dropped[r.ID] && (branch == "" || r.Source.Branch == branch) && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // dropped are the sessions that do not count.

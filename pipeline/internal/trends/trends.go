@@ -7,10 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/reports/series"
+	"github.com/servegate/pipeline/steps/probe"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
@@ -45,35 +47,27 @@ const (
 // Of lays a history out. The series of one cell and metric on several machines are parts of
 // one.
 func Of(h *history.History, q Query) (*series.History, error) {
-	all, err := h.SeriesOf(q.Branch, q.Metrics)
-	if err != nil {
-		return nil, err
-	}
 	out := &series.History{Schema: series.Schema, Branch: q.Branch, Simulated: q.Simulated}
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
-	all = slices.DeleteFunc(all, func(s history.Series) bool {
-		return (s.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != s.Label && q.Cell != s.Cell
-	})
-	runs := map[string]time.Time{}
-	for _, s := range all {
-		if err := addPart(out, h, s, q, len(all)); err != nil {
-			return nil, err
-		}
-		for _, p := range s.Points {
-			if out.First.IsZero() || p.At.Before(out.First) {
-				out.First = p.At
-			}
-			if p.At.After(out.Last) {
-				out.Last = p.At
-			}
-			runs[p.Run] = p.At
-		}
-	}
+	runs := q.collect(h, out)
 	out.Sessions = len(runs)
+	together := 0
+	for _, t := range out.Trends {
+		together += len(t.Parts)
+	}
 	for i := range out.Trends {
-		retire(&out.Trends[i], runs)
+		t := &out.Trends[i]
+		for j := range t.Parts {
+			if err := judge(h, t, &t.Parts[j], q, together); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortStableFunc(t.Parts, func(a, b series.Part) int {
+			return cmp.Or(a.Points[0].Time.Compare(b.Points[0].Time), cmp.Compare(a.Machine, b.Machine))
+		})
+		retire(t, runs)
 	}
 	slices.SortFunc(out.Trends, func(a, b series.Trend) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Key, b.Key))
@@ -81,74 +75,114 @@ func Of(h *history.History, q Query) (*series.History, error) {
 	return out, nil
 }
 
+// collect sorts the values of the sessions into series, and returns when each session was. Where
+// the machine changes a new part begins: a change of the machine is no change of the code.
+func (q Query) collect(h *history.History, out *series.History) map[string]time.Time {
+	runs := map[string]time.Time{}
+	trends, parts := map[string]int{}, map[string]int{}
+	for r := range h.Sessions(q.Branch) {
+		for _, c := range r.Cells {
+			if (r.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != c.Label && q.Cell != c.Hash {
+				continue
+			}
+			for _, id := range slices.Sorted(maps.Keys(c.Metrics)) {
+				m, ok := metric.Lookup(id)
+				if !ok || len(q.Metrics) > 0 && !slices.Contains(q.Metrics, id) {
+					continue
+				}
+				key := trendKey(c, id, r.Simulated)
+				i, ok := trends[key]
+				if !ok {
+					i = len(out.Trends)
+					trends[key] = i
+					out.Trends = append(out.Trends, series.Trend{
+						Key: key, Benchmark: c.Benchmark, Cell: c.Hash, Label: c.Label, Model: c.Model, Simulated: r.Simulated, Metric: id,
+						MetricLabel: m.Label, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale), Margin: q.Margin(id),
+					})
+				}
+				t := &out.Trends[i]
+				at := key + probe.HardKey(r.Machine)
+				j, ok := parts[at]
+				if !ok {
+					j = len(t.Parts)
+					parts[at] = j
+					t.Parts = append(t.Parts, series.Part{Machine: machineName(r.Machine)})
+				}
+				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit, Value: c.Metrics[id]})
+				runs[r.ID] = r.Time
+				if out.First.IsZero() || r.Time.Before(out.First) {
+					out.First = r.Time
+				}
+				if r.Time.After(out.Last) {
+					out.Last = r.Time
+				}
+			}
+		}
+	}
+	return runs
+}
+
 // trendKey tells the series of a cell and metric from all others, on whatever machine.
-func trendKey(s history.Series) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", s.Cell, s.MetricID, s.Model, s.Simulated))
+func trendKey(c history.Cell, metric, simulated string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", c.Hash, metric, c.Model, simulated))
 	return hex.EncodeToString(sum[:8])
 }
 
-// addPart adds a series to the trend that it is a part of. A finding is corrected for how
-// many series are judged together.
-func addPart(out *series.History, h *history.History, s history.Series, q Query, together int) error {
-	key := trendKey(s)
-	i := slices.IndexFunc(out.Trends, func(t series.Trend) bool { return t.Key == key })
-	if i < 0 {
-		i = len(out.Trends)
-		out.Trends = append(out.Trends, series.Trend{
-			Key: key, Benchmark: s.Benchmark, Cell: s.Cell, Label: s.Label, Model: s.Model, Simulated: s.Simulated, Metric: s.MetricID,
-			MetricLabel: s.Metric.Label, Unit: string(s.Metric.Unit), Direction: string(s.Metric.Direction), Scale: string(s.Metric.Scale),
-			Margin: q.Margin(s.MetricID),
-		})
+func machineName(facts map[string]string) string {
+	if gpu := facts["gpu_name"]; gpu != "" && gpu != probe.Unavailable {
+		return facts["gpu_count"] + "× " + gpu
 	}
-	part, err := newPart(h, s, q, together)
-	if err != nil {
-		return err
-	}
-	t := &out.Trends[i]
-	t.Parts = append(t.Parts, part)
-	slices.SortStableFunc(t.Parts, func(a, b series.Part) int { return a.Points[0].Time.Compare(b.Points[0].Time) })
-	return nil
+	return cmp.Or(facts["cpu_model"], "unknown")
 }
 
-func newPart(h *history.History, s history.Series, q Query, together int) (series.Part, error) {
-	p := series.Part{Machine: s.Machine, Noise: s.Noise, Accepted: acceptance(h, s, q.Now)}
-	values := make([]float64, len(s.Points))
-	for i, v := range s.Points {
+// judge finds the change points of a part, and where it stands. A finding is corrected for how
+// many parts are judged together.
+func judge(h *history.History, t *series.Trend, p *series.Part, q Query, together int) error {
+	p.Accepted = acceptance(h, t, p, q.Now)
+	values := make([]float64, len(p.Points))
+	for i, v := range p.Points {
 		values[i] = v.Value
-		p.Points = append(p.Points, series.Point{Run: v.Run, Time: v.At.UTC(), Commit: v.Commit, Value: v.Value})
 	}
-	if s.Metric.Scale == metric.Log && slices.Min(values) <= 0 {
+	m, _ := metric.Lookup(t.Metric)
+	if m.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
-		return p, nil
+		return nil
 	}
-	terms := trend.Terms{Margin: q.Margin(s.MetricID), Accepted: -1, Together: together}
+	var found trend.Series
+	var err error
+	if len(values) >= history.MinSeries {
+		if found, err = trend.Detect(m, values); err != nil {
+			return fmt.Errorf("%s: %w", t.Label, err)
+		}
+	}
+	terms := trend.Terms{Margin: t.Margin, Accepted: -1, Together: together}
 	if p.Accepted != nil {
 		terms.Accepted = p.Accepted.Index
 	}
-	var err error
-	if p.Standing, err = trend.Stand(s.Metric, values, s.Found, terms); err != nil {
-		return p, fmt.Errorf("%s: %w", s.Label, err)
+	if p.Standing, err = trend.Stand(m, values, found, terms); err != nil {
+		return fmt.Errorf("%s: %w", t.Label, err)
 	}
-	for _, c := range s.Found.ChangePoints {
+	p.Noise = found.Noise
+	for _, c := range found.ChangePoints {
 		p.Changes = append(p.Changes, series.Change{
 			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
 		})
 	}
-	return p, nil
+	return nil
 }
 
 // acceptance is the last annotation that makes a session of the series the level that counts from
 // then on. A session that is not in the series, of a pull request for example, stands for
 // the first one after it.
-func acceptance(h *history.History, s history.Series, now time.Time) *series.Acceptance {
+func acceptance(h *history.History, t *series.Trend, p *series.Part, now time.Time) *series.Acceptance {
 	var last *series.Acceptance
-	for _, r := range h.Acceptances(s.Cell, s.MetricID) {
+	for _, r := range h.Acceptances(t.Cell, t.Metric) {
 		if r.Annotation.Expired(now) {
 			continue
 		}
-		at := slices.IndexFunc(s.Points, func(v history.Value) bool { return v.Run == r.Annotation.Run })
+		at := slices.IndexFunc(p.Points, func(v series.Point) bool { return v.Run == r.Annotation.Run })
 		if at < 0 && !r.Annotation.Measured.IsZero() {
-			at = slices.IndexFunc(s.Points, func(v history.Value) bool { return !v.At.Before(r.Annotation.Measured) })
+			at = slices.IndexFunc(p.Points, func(v series.Point) bool { return !v.Time.Before(r.Annotation.Measured) })
 		}
 		if at >= 0 && (last == nil || at >= last.Index) {
 			last = &series.Acceptance{ID: r.ID, Index: at, Time: r.Time.UTC(), Reason: r.Annotation.Reason, Author: r.Annotation.Author}
