@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/record"
+	"github.com/servegate/pipeline/steps/timer"
 )
 
 // Wall times of the driver.
@@ -18,7 +19,7 @@ const (
 	// lead is how long before its send a request gets its connection, so that
 	// connecting is not part of the schedule.
 	lead = 50 * time.Millisecond
-	// alert is how long before a send the pacer wakes, which takes it some 50 µs. It spends
+	// alert is how long before a send the loop wakes, which takes it some 50 µs. It spends
 	// the rest awake, so that gaps between sends keep their distribution down to microseconds.
 	alert = 80 * time.Microsecond
 	// maxWarmConns bounds the connections opened before the run.
@@ -181,30 +182,22 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	unwatch := r.client.clock.watch()
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
-	if r.opt.Workload.Load.Arrival == Closed {
+	switch limit := r.opt.Workload.Load.MaxConcurrency; {
+	case r.opt.Workload.Load.Arrival == Closed:
 		r.closedLoop(ctx)
-	} else {
-		r.openLoop(ctx)
+	case limit > 0:
+		r.bounded(ctx, limit)
+	default:
+		r.unbounded(ctx)
 	}
 	stop()
 	unwatch()
 	return r.finish(audit)
 }
 
-// openLoop sends by the schedule.
-func (r *runner) openLoop(ctx context.Context) {
-	pace := newPacer()
-	defer pace.close()
-	if n := r.opt.Workload.Load.MaxConcurrency; n > 0 {
-		r.bounded(ctx, pace, n)
-		return
-	}
-	r.unbounded(ctx, pace)
-}
-
 // unbounded prepares every request ahead of its time, in a goroutine that then waits
 // with a connection in hand until it is released.
-func (r *runner) unbounded(ctx context.Context, pace *pacer) {
+func (r *runner) unbounded(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	due := func(i int) time.Time { return r.t0.Add(r.wall(r.schedule[i])) }
@@ -221,7 +214,7 @@ func (r *runner) unbounded(ctx context.Context, pace *pacer) {
 		}
 	})
 	for i := range r.schedule {
-		if !pace.sleepUntil(ctx, due(i).Add(-alert)) {
+		if timer.Precise(ctx, time.Until(due(i).Add(-alert))) != nil {
 			return
 		}
 		for time.Now().Before(due(i)) {
@@ -234,13 +227,13 @@ func (r *runner) unbounded(ctx context.Context, pace *pacer) {
 
 // bounded gives requests a free slot in the order of the schedule (as vLLM's semaphore
 // does). The wait for one is queue, not lag.
-func (r *runner) bounded(ctx context.Context, pace *pacer, limit int) {
+func (r *runner) bounded(ctx context.Context, limit int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, limit)
 	for i, planned := range r.schedule {
 		at := r.t0.Add(r.wall(planned))
-		if !pace.sleepUntil(ctx, at) {
+		if timer.Precise(ctx, time.Until(at)) != nil {
 			return
 		}
 		select {
@@ -307,17 +300,4 @@ func (r *runner) wall(d time.Duration) time.Duration {
 }
 
 // sleepUntil reports false if ctx is done first.
-func sleepUntil(ctx context.Context, t time.Time) bool {
-	d := time.Until(t)
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func sleepUntil(ctx context.Context, t time.Time) bool { return timer.Sleep(ctx, time.Until(t)) == nil }

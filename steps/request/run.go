@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/timer"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -35,7 +36,7 @@ func New() *Action {
 			CheckRedirect: sameHost,
 		},
 		now:  time.Now,
-		wait: wait,
+		wait: timer.Sleep,
 	}
 }
 
@@ -46,17 +47,6 @@ func sameHost(req *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // Run sends the request of obj, again if it has a retry block, and returns the outputs.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/stamp"
+	"github.com/servegate/pipeline/steps/timer"
 )
 
 // Clock is the model's time as a running server sees it.
@@ -66,23 +67,7 @@ func (c wall) wall(model time.Duration) time.Duration {
 }
 
 func (c wall) SleepUntil(ctx context.Context, t time.Duration) error {
-	d := c.wall(t) - time.Since(c.start)
-	if d <= 0 {
-		return ctx.Err()
-	}
-	return preciseSleep(ctx, d)
-}
-
-// sleep lets d go by with the runtime's own timers, which may take a millisecond longer.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return timer.Precise(ctx, c.wall(t)-time.Since(c.start))
 }
 
 // Format writes the model time t for other simulated servers of the same machine, "" where

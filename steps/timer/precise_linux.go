@@ -1,4 +1,4 @@
-package clock
+package timer
 
 import (
 	"context"
@@ -26,16 +26,19 @@ var alarms = sync.Pool{New: func() any {
 	return &alarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")} // closed when it is collected
 }}
 
-// preciseSleep lets d go by, above zero, or returns the cause of ctx.
-func preciseSleep(ctx context.Context, d time.Duration) error {
+// Precise lets d go by to some 50 µs, or returns the cause of ctx.
+func Precise(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	a := alarms.Get().(*alarm)
 	if a == nil {
-		return sleep(ctx, d)
+		return Sleep(ctx, d)
 	}
 	begin := time.Now()
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	if err := unix.TimerfdSettime(a.fd, 0, &spec, nil); err != nil {
-		return sleep(ctx, d)
+		return Sleep(ctx, d)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = a.file.SetReadDeadline(time.Unix(1, 0)) })
 	var expirations [8]byte
@@ -44,7 +47,7 @@ func preciseSleep(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx) // its deadline has been, or is being set: it is not used again
 	}
 	if err != nil {
-		return sleep(ctx, d-time.Since(begin))
+		return Sleep(ctx, d-time.Since(begin))
 	}
 	alarms.Put(a)
 	return nil
