@@ -81,11 +81,11 @@ func (r *Router) queryBootstrap(m *member) ([]engine, error) {
 		return nil, err
 	}
 	at := &member{base: base}
+	var answer []byte
 	resp, err := r.send(ctx, at, http.MethodGet, "/query", "", http.Header{}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("its bootstrap server does not answer, GET %s/query: %w", base, err)
+	if err == nil {
+		answer, err = readAll(resp, maxAnswer)
 	}
-	answer, err := readAll(resp, maxAnswer)
 	if err != nil {
 		return nil, fmt.Errorf("its bootstrap server does not answer, GET %s/query: %w", base, err)
 	}
@@ -100,7 +100,7 @@ func (r *Router) queryBootstrap(m *member) ([]engine, error) {
 }
 
 func parseEngines(answer []byte) ([]engine, error) {
-	var byRank map[string]struct {
+	var byRank map[int]struct {
 		ID string `json:"engine_id"`
 	}
 	if err := json.Unmarshal(answer, &byRank); err != nil {
@@ -109,22 +109,12 @@ func parseEngines(answer []byte) ([]engine, error) {
 	if len(byRank) == 0 {
 		return nil, errors.New("no engine has registered")
 	}
-	var ranks []int
-	for key := range maps.Keys(byRank) {
-		rank, err := strconv.Atoi(key)
-		if err != nil || rank < 0 || strconv.Itoa(rank) != key {
-			return nil, fmt.Errorf("%q is not a rank", key)
+	var engines []engine
+	for _, rank := range slices.Sorted(maps.Keys(byRank)) {
+		if rank < 0 || byRank[rank].ID == "" {
+			return nil, fmt.Errorf("rank %d has no engine_id", rank)
 		}
-		ranks = append(ranks, rank)
-	}
-	slices.Sort(ranks)
-	engines := make([]engine, 0, len(ranks))
-	for _, rank := range ranks {
-		key := strconv.Itoa(rank)
-		if byRank[key].ID == "" {
-			return nil, fmt.Errorf("rank %s has no engine_id", key)
-		}
-		engines = append(engines, engine{rank: key, id: byRank[key].ID})
+		engines = append(engines, engine{rank: strconv.Itoa(rank), id: byRank[rank].ID})
 	}
 	return engines, nil
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -18,10 +19,7 @@ type Config struct {
 	// Prefill servers; none for round_robin.
 	Prefill []Backend
 	// Decode servers, or all servers for round_robin.
-	Decode []Backend
-	// Policy by which servers are chosen: "" or "round_robin". A router that looks at load
-	// or caches would measure its own cleverness.
-	Policy   string
+	Decode   []Backend
 	Timeouts Timeouts
 	// MaxBody bounds a request's body in bytes; 0 means 64 MiB.
 	MaxBody int64
@@ -49,15 +47,10 @@ type Timeouts struct {
 }
 
 func (t Timeouts) withDefaults() Timeouts {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	set(&t.Dial, 5*time.Second)
-	set(&t.Prefill, 10*time.Minute)
-	set(&t.Request, time.Hour)
-	set(&t.Probe, 10*time.Second)
+	t.Dial = cmp.Or(t.Dial, 5*time.Second)
+	t.Prefill = cmp.Or(t.Prefill, 10*time.Minute)
+	t.Request = cmp.Or(t.Request, time.Hour)
+	t.Probe = cmp.Or(t.Probe, 10*time.Second)
 	return t
 }
 
@@ -83,11 +76,9 @@ type Backend struct {
 //
 // Only the URL is needed. bootstrap is a port or host:port.
 func ParseBackend(s string) (Backend, error) {
-	first, rest, more := strings.Cut(s, ",")
-	b := Backend{URL: first}
-	for more {
-		var setting string
-		setting, rest, more = strings.Cut(rest, ",")
+	settings := strings.Split(s, ",")
+	b := Backend{URL: settings[0]}
+	for _, setting := range settings[1:] {
 		key, value, _ := strings.Cut(setting, "=")
 		var err error
 		switch key {
@@ -146,9 +137,6 @@ func (c Config) check() (protocol, []*member, []*member, error) {
 	}
 	p := protocols[i]
 	var errs []error
-	if c.Policy != "" && c.Policy != RoundRobin {
-		errs = append(errs, fmt.Errorf("policy %q is not known; servers are chosen by round_robin", c.Policy))
-	}
 	switch {
 	case p.pairs && len(c.Prefill) == 0:
 		errs = append(errs, fmt.Errorf("the protocol %s needs a prefill server; use %s for servers that prefill and decode", p.name, RoundRobin))

@@ -39,7 +39,6 @@ func TestNewRefuses(t *testing.T) {
 		says string
 	}{
 		"protocol":                      {Config{Protocol: "nixxl", Decode: one}, "choose one of round_robin, v0, nixl"},
-		"policy":                        {Config{Protocol: RoundRobin, Policy: "cache_aware", Decode: one}, "round_robin"},
 		"no decode":                     {Config{Protocol: RoundRobin}, "needs a decode server"},
 		"no prefill":                    {Config{Protocol: NIXL, Decode: one}, "needs a prefill server"},
 		"prefill":                       {Config{Protocol: RoundRobin, Prefill: one, Decode: one}, "has no prefill servers"},

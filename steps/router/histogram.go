@@ -58,16 +58,17 @@ type Bucket struct {
 }
 
 func (h *histogram) latency() Latency {
-	counts, total := h.counts()
-	if total == 0 {
-		return Latency{}
-	}
-	l := Latency{Count: total, Mean: seconds(uint64(h.sum.Load())) / float64(total), Max: seconds(uint64(h.max.Load()))}
-	for i, n := range counts {
-		if n > 0 {
+	var l Latency
+	for i := range h.buckets {
+		if n := h.buckets[i].Load(); n > 0 {
 			l.Buckets = append(l.Buckets, Bucket{seconds(upper(i)), n})
+			l.Count += n
 		}
 	}
+	if l.Count == 0 {
+		return l
+	}
+	l.Mean, l.Max = seconds(uint64(h.sum.Load()))/float64(l.Count), seconds(uint64(h.max.Load()))
 	l.P50, l.P99 = l.quantile(0.5), l.quantile(0.99)
 	return l
 }
@@ -108,15 +109,6 @@ func (l Latency) Since(earlier Latency) Latency {
 	out.Mean = max(0, l.Mean*float64(l.Count)-earlier.Mean*float64(earlier.Count)) / float64(out.Count)
 	out.P50, out.P99 = out.quantile(0.5), out.quantile(0.99)
 	return out
-}
-
-func (h *histogram) counts() (counts []uint64, total uint64) {
-	counts = make([]uint64, len(h.buckets))
-	for i := range h.buckets {
-		counts[i] = h.buckets[i].Load()
-		total += counts[i]
-	}
-	return counts, total
 }
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }

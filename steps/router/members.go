@@ -27,8 +27,6 @@ func (r *Router) routes() *http.ServeMux {
 		mux.HandleFunc("POST "+path, r.toAll)
 	}
 	mux.HandleFunc("GET /health", r.health)
-	mux.HandleFunc("GET /members", r.listMembers)
-	mux.HandleFunc("GET /metrics", r.metrics)
 	mux.HandleFunc("GET /router/stats", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, r.Stats()) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, http.StatusNotFound, "not_found", "a router of protocol "+r.protocol.name+" has no "+req.Method+" "+req.URL.Path)
@@ -102,9 +100,9 @@ func (r *Router) askAll(ctx context.Context, ask func(context.Context, *member) 
 	return states
 }
 
-// Members asks every server whether it is healthy; one of Mooncake's prefill servers only
+// members asks every server whether it is healthy; one of Mooncake's prefill servers only
 // is once its bootstrap server knows its engines.
-func (r *Router) Members(ctx context.Context) []MemberState {
+func (r *Router) members(ctx context.Context) []MemberState {
 	return r.askAll(ctx, func(ctx context.Context, m *member) (int, error) {
 		status, err := r.probe(ctx, m, http.MethodGet, "/health", "", nil)
 		if err == nil && status/100 == 2 && r.protocol.name == Mooncake && m.role == rolePrefill {
@@ -141,13 +139,9 @@ func listed(states []MemberState) memberList {
 	return l
 }
 
-func (r *Router) listMembers(w http.ResponseWriter, req *http.Request) {
-	writeJSON(w, http.StatusOK, listed(r.Members(req.Context())))
-}
-
 // health is 200 only when every server is healthy.
 func (r *Router) health(w http.ResponseWriter, req *http.Request) {
-	l := listed(r.Members(req.Context()))
+	l := listed(r.members(req.Context()))
 	status := http.StatusOK
 	if !l.Healthy {
 		status = http.StatusServiceUnavailable

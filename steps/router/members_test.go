@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +20,10 @@ func TestHealthNeedsAll(t *testing.T) {
 	c.Prefill, c.Decode = backends(p, d, 0)
 	c.Decode = append(c.Decode, Backend{Name: "gone", URL: deadURL(t)})
 	_, base := start(t, c)
-	if resp, _ := get(t, base+"/health"); resp.StatusCode != 503 {
+	resp, body := get(t, base+"/health")
+	if resp.StatusCode != 503 {
 		t.Errorf("health %d", resp.StatusCode)
 	}
-	_, body := get(t, base+"/members")
 	var got memberList
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
@@ -115,70 +114,6 @@ func TestQuestionToDeadServer(t *testing.T) {
 	resp, body := get(t, base+"/v1/models")
 	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != classUnreachable || !strings.Contains(message, "decode0") {
 		t.Errorf("%d %s", resp.StatusCode, body)
-	}
-}
-
-// sample is a line of Prometheus's text format, as its definition has it.
-var sample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)+\})?) ([0-9eE.+-]+|NaN)$`)
-
-// TestMetrics reads what the router exposes line by line.
-func TestMetrics(t *testing.T) {
-	now := time.Unix(0, 0)
-	p := newFake(t, answer(200, `{}`))
-	d := newFake(t, answer(200, `{}`))
-	c := Config{Protocol: V0, Now: func() time.Time { return now }}
-	c.Prefill, c.Decode = backends(p, d, 0)
-	c.Decode[0].Name = `decode["a"]`
-	r, base := start(t, c)
-	post(t, base, pathCompletions, `{}`, nil)
-	post(t, base, pathCompletions, `x`, nil)
-	r.Close()
-	r.stats.chunk.observe(3 * time.Microsecond)
-	r.stats.fail(&failure{class: classCut, member: r.decode[0], err: io.EOF})
-	_, body := get(t, base+"/metrics")
-	got, typed := map[string]string{}, map[string]bool{}
-	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
-		if kind, ok := strings.CutPrefix(line, "# TYPE "); ok {
-			name, _, _ := strings.Cut(kind, " ")
-			typed[name] = true
-			continue
-		}
-		if strings.HasPrefix(line, "# HELP ") {
-			continue
-		}
-		m := sample.FindStringSubmatch(line)
-		if m == nil {
-			t.Errorf("not a sample: %s", line)
-			continue
-		}
-		if _, twice := got[m[1]]; twice {
-			t.Errorf("twice: %s", line)
-		}
-		got[m[1]] = m[2]
-		name, _, _ := strings.Cut(m[1], "{")
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			if !typed[name] {
-				name = strings.TrimSuffix(name, suffix)
-			}
-		}
-		if !typed[name] {
-			t.Errorf("without a type before it: %s", line)
-		}
-	}
-	for name, want := range map[string]string{
-		`in_flight`: "0", `requests_total{outcome="succeeded"}`: "1", `requests_total{outcome="refused"}`: "1", `requests_total{outcome="failed"}`: "0",
-		`failures_total{member="decode[\"a\"]",role="decode",class="cut"}`: "1", `failures_total{member="",role="",class="bad_request"}`: "1",
-		`member_requests_total{member="p",role="prefill"}`: "1", `member_requests_total{member="decode[\"a\"]",role="decode"}`: "1",
-		`chunk_delay_seconds_count`: "2", `chunk_delay_seconds_sum`: "3e-06",
-		`chunk_delay_seconds_bucket{le="1.024e-06"}`: "1", `chunk_delay_seconds_bucket{le="2.048e-06"}`: "1",
-		`chunk_delay_seconds_bucket{le="4.096e-06"}`: "2", `chunk_delay_seconds_bucket{le="+Inf"}`: "2",
-	} {
-		if got["pipeline_router_"+name] != want {
-			t.Errorf("%s is %q, want %s", name, got["pipeline_router_"+name], want)
-		}
-	}
-	if _, body := get(t, base+"/router/stats"); !strings.Contains(body, `"succeeded":1`) {
-		t.Errorf("stats %s", body)
 	}
 }
 

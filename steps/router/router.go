@@ -1,10 +1,12 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,11 +46,8 @@ func New(c Config) (*Router, error) {
 	}
 	r := &Router{
 		protocol: p, prefill: prefill, decode: decode,
-		timeouts: c.Timeouts.withDefaults(), maxBody: c.MaxBody, allowRecompute: c.AllowRecompute, simulated: c.Simulated,
+		timeouts: c.Timeouts.withDefaults(), maxBody: cmp.Or(c.MaxBody, defaultMaxBody), allowRecompute: c.AllowRecompute, simulated: c.Simulated,
 		random: c.Random, now: c.Now,
-	}
-	if r.maxBody <= 0 {
-		r.maxBody = defaultMaxBody
 	}
 	if r.random == nil {
 		r.random = rand.Uint64
@@ -104,7 +103,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.mux.Ser
 
 // all lists the members, prefill first.
 func (r *Router) all() []*member {
-	return append(append([]*member(nil), r.prefill...), r.decode...)
+	return slices.Concat(r.prefill, r.decode)
 }
 
 // pair chooses the servers of the next request.

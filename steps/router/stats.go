@@ -22,7 +22,7 @@ type stats struct {
 	logging  sync.Mutex
 	log      func(string)
 	mu       sync.Mutex
-	failures map[failureKey]uint64
+	failures map[FailureCount]uint64 // by what is counted, whose own Count is 0
 }
 
 // outcome of a request.
@@ -36,10 +36,6 @@ const (
 	outcomes
 )
 
-var outcomeNames = [outcomes]string{"succeeded", "failed", "refused", "client_gone"}
-
-type failureKey struct{ member, role, class string }
-
 func (s *stats) begin() { s.inFlight.Add(1) }
 
 func (s *stats) end(o outcome) {
@@ -49,13 +45,13 @@ func (s *stats) end(o outcome) {
 
 // fail counts a failure and logs the first of its kind.
 func (s *stats) fail(f *failure) {
-	key := failureKey{class: f.class}
+	key := FailureCount{Class: f.class}
 	if f.member != nil {
-		key.member, key.role = f.member.Name, f.member.role
+		key.Member, key.Role = f.member.Name, f.member.role
 	}
 	s.mu.Lock()
 	if s.failures == nil {
-		s.failures = map[failureKey]uint64{}
+		s.failures = map[FailureCount]uint64{}
 	}
 	s.failures[key]++
 	first := s.failures[key] == 1
@@ -139,7 +135,8 @@ func (s *stats) failureCounts() []FailureCount {
 	defer s.mu.Unlock()
 	out := make([]FailureCount, 0, len(s.failures))
 	for k, n := range s.failures {
-		out = append(out, FailureCount{Member: k.member, Role: k.role, Class: k.class, Count: n})
+		k.Count = n
+		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b FailureCount) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Member, b.Member), cmp.Compare(a.Class, b.Class))

@@ -26,8 +26,8 @@ func (a *app) routerCommand() *cobra.Command {
 		Short: "Route requests to prefill and decode servers",
 		Long: "Stands before the servers of a deployment and speaks the protocol of their KV connector. Requests go to the\n" +
 			"servers in turn; a failed request is answered with its error and never tried again. What the router adds to the\n" +
-			"latency is at /router/stats and /metrics, the health of every server at /members. SIGTERM and SIGINT let what is\n" +
-			"under way finish within the grace.\n\n" +
+			"latency is at /router/stats, the health of every server at /health. SIGTERM and SIGINT let what is under way\n" +
+			"finish within the grace.\n\n" +
 			"A server is a URL with what the protocol needs behind it: URL[,name=NAME][,bootstrap=[HOST:]PORT][,kv=IP:PORT].\n" +
 			"mooncake and sglang need the bootstrap port of each prefill server, p2p_nccl the connector's address of every server.",
 		Example: "  pipeline router --protocol nixl --prefill http://127.0.0.1:8100 --decode http://127.0.0.1:8200\n" +
