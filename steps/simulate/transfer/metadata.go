@@ -3,7 +3,6 @@ package transfer
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -65,7 +64,7 @@ func metadataFor(address string) metadataClient {
 
 func (c metadataClient) put(ctx context.Context, key string, value []byte) error {
 	if c.etcd {
-		return c.gateway(ctx, "put", map[string]string{"key": b64(key), "value": b64(string(value))}, nil)
+		return c.gateway(ctx, "put", map[string][]byte{"key": []byte(key), "value": value}, nil)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, c.url+"?key="+url.QueryEscape(key), bytes.NewReader(value))
 	if err != nil {
@@ -85,7 +84,7 @@ func (c metadataClient) get(ctx context.Context, key string) ([]byte, error) {
 			Value []byte `json:"value"`
 		} `json:"kvs"`
 	}
-	if err := c.gateway(ctx, "range", map[string]string{"key": b64(key)}, &answer); err != nil {
+	if err := c.gateway(ctx, "range", map[string][]byte{"key": []byte(key)}, &answer); err != nil {
 		return nil, err
 	}
 	if len(answer.KVs) == 0 {
@@ -95,7 +94,7 @@ func (c metadataClient) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // gateway calls etcd's v3 JSON gateway.
-func (c metadataClient) gateway(ctx context.Context, method string, body map[string]string, into any) error {
+func (c metadataClient) gateway(ctx context.Context, method string, body map[string][]byte, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -106,5 +105,3 @@ func (c metadataClient) gateway(ctx context.Context, method string, body map[str
 	}
 	return doJSON(req, into)
 }
-
-func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -3,7 +3,6 @@ package transfer
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -123,7 +123,7 @@ func (s *service) endpoints() ([]endpoint, error) {
 	host := s.flag("rpc_address", "0.0.0.0")
 	out := []endpoint{
 		{net.JoinHostPort(host, s.flag("rpc_port", s.flag("port", "50051"))), nil},
-		{net.JoinHostPort(host, s.flag("metrics_port", "9003")), s.master()},
+		{net.JoinHostPort(host, s.flag("metrics_port", "9003")), healthy(http.NewServeMux())},
 	}
 	if on := s.flags["enable_http_metadata_server"]; on == "true" || on == "1" {
 		out = append(out, endpoint{net.JoinHostPort(s.flag("http_metadata_server_host", host), s.flag("http_metadata_server_port", "8080")), s.metadata()})
@@ -178,22 +178,20 @@ func (s *service) get(key string) ([]byte, bool) {
 func (s *service) put(key string, value []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.keys[key]; !known && len(s.keys) >= maxKeys {
+	if _, known := s.keys[key]; !known && len(s.keys) >= maxKeys || len(value) > maxValue {
 		return false
 	}
 	s.keys[key] = value
 	return true
 }
 
-func (s *service) remove(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.keys[key]
-	delete(s.keys, key)
-	return ok
+// healthy answers whether a service is there.
+func healthy(mux *http.ServeMux) *http.ServeMux {
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
+	return mux
 }
 
-// metadata is mooncake.http_metadata_server: PUT, GET and DELETE /metadata?key=….
+// metadata is mooncake.http_metadata_server: PUT and GET /metadata?key=….
 func (s *service) metadata() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metadata", func(w http.ResponseWriter, r *http.Request) {
@@ -206,83 +204,51 @@ func (s *service) metadata() http.Handler {
 	})
 	mux.HandleFunc("PUT /metadata", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxValue+1))
-		if err != nil || len(body) > maxValue || !s.put(r.URL.Query().Get("key"), body) {
+		if err != nil || !s.put(r.URL.Query().Get("key"), body) {
 			http.Error(w, "the metadata cannot be stored", http.StatusRequestEntityTooLarge)
 			return
 		}
 		fmt.Fprint(w, "metadata updated")
 	})
-	mux.HandleFunc("DELETE /metadata", func(w http.ResponseWriter, r *http.Request) {
-		if !s.remove(r.URL.Query().Get("key")) {
-			http.Error(w, "metadata not found", http.StatusNotFound)
-			return
-		}
-		fmt.Fprint(w, "metadata deleted")
-	})
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
-	return mux
+	return healthy(mux)
 }
 
-// etcd is the JSON gateway of etcd 3 for single keys, with /health and /version.
+// etcd is the JSON gateway of etcd 3 for single keys.
 func (s *service) etcd() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		wire.WriteJSON(w, http.StatusOK, map[string]string{"health": "true", "reason": ""})
-	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		wire.WriteJSON(w, http.StatusOK, map[string]string{"etcdserver": "3.5.21", "etcdcluster": "3.5.0"})
-	})
-	mux.HandleFunc("POST /v3/kv/{method}", func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			Key   []byte `json:"key"`
-			Value []byte `json:"value"`
-		}
-		if err := json.NewDecoder(io.LimitReader(r.Body, 2*maxValue)).Decode(&body); err != nil {
-			wire.WriteJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error(), "code": 3})
-			return
-		}
-		s.etcdCall(w, r.PathValue("method"), string(body.Key), body.Value)
-	})
-	return mux
-}
-
-func (s *service) etcdCall(w http.ResponseWriter, method, key string, value []byte) {
-	switch method {
-	case "put":
-		if len(value) > maxValue || !s.put(key, value) {
-			wire.WriteJSON(w, http.StatusTooManyRequests, map[string]any{"error": "etcdserver: mvcc: database space exceeded", "code": 8})
-			return
-		}
-		wire.WriteJSON(w, http.StatusOK, map[string]any{"header": map[string]string{}})
-	case "range":
-		kvs := []map[string]string{}
-		if v, ok := s.get(key); ok {
-			kvs = append(kvs, map[string]string{"key": b64(key), "value": base64.StdEncoding.EncodeToString(v)})
-		}
-		wire.WriteJSON(w, http.StatusOK, map[string]any{"kvs": kvs, "count": fmt.Sprint(len(kvs))})
-	case "deleterange":
-		deleted := "0"
-		if s.remove(key) {
-			deleted = "1"
-		}
-		wire.WriteJSON(w, http.StatusOK, map[string]string{"deleted": deleted})
-	default:
-		wire.WriteJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found", "code": 5})
+	type pair struct {
+		Key   []byte `json:"key"`
+		Value []byte `json:"value,omitempty"`
 	}
-}
-
-// master is what mooncake_master shows on its metrics port.
-func (s *service) master() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		s.pool.mu.Lock()
-		n := len(s.pool.entries)
-		s.pool.mu.Unlock()
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		fmt.Fprintf(w, "# HELP master_key_count Total number of keys managed by the master\n# TYPE master_key_count gauge\nmaster_key_count %d\n", n)
+	// call reads a request for a key and answers what do returns; nil is a full store.
+	call := func(method string, do func(pair) any) {
+		mux.HandleFunc("POST /v3/kv/"+method, func(w http.ResponseWriter, r *http.Request) {
+			var p pair
+			if err := json.NewDecoder(io.LimitReader(r.Body, 2*maxValue)).Decode(&p); err != nil {
+				wire.WriteJSON(w, http.StatusBadRequest, map[string]any{"error": err.Error(), "code": 3})
+				return
+			}
+			status, answer := http.StatusOK, do(p)
+			if answer == nil {
+				status, answer = http.StatusTooManyRequests, map[string]any{"error": "etcdserver: mvcc: database space exceeded", "code": 8}
+			}
+			wire.WriteJSON(w, status, answer)
+		})
+	}
+	call("put", func(p pair) any {
+		if !s.put(string(p.Key), p.Value) {
+			return nil
+		}
+		return map[string]any{"header": map[string]string{}}
 	})
-	return mux
+	call("range", func(p pair) any {
+		kvs := []pair{}
+		if v, ok := s.get(string(p.Key)); ok {
+			kvs = append(kvs, pair{p.Key, v})
+		}
+		return map[string]any{"kvs": kvs, "count": strconv.Itoa(len(kvs))}
+	})
+	return healthy(mux)
 }
 
 // servePool answers simulated servers that keep KV in the master's pool.
