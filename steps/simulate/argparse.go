@@ -1,12 +1,15 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 // arguments of a command line, by the flag's first name. A flag given twice keeps its
@@ -23,10 +26,26 @@ type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
-// parseArgs reads args as the engine's argparse parser does: --flag value, --flag=value,
+// parser reads command lines as one version of an engine does.
+type parser struct {
+	quirks
+	table *flags.Table
+}
+
+// parserOf an engine's newest known version that is not newer than version, or the oldest one.
+func parserOf(e engine, version string) (parser, error) {
+	q := e.quirks()
+	table, ok := flags.Nearest(cmp.Or(q.lists, e.name()), version)
+	if !ok {
+		return parser{}, fmt.Errorf("the flags of engine %q are not known, so it cannot be simulated", e.name())
+	}
+	return parser{q, table}, nil
+}
+
+// parse reads args as the engine's argparse parser does: --flag value, --flag=value,
 // several values for lists, --no-flag; vLLM also takes underscores for dashes, -O3 and
 // --json-flag.key value. Abbreviated flags are not accepted.
-func (t *flagTable) parseArgs(args []string) (*arguments, error) {
+func (t parser) parse(args []string) (*arguments, error) {
 	out := &arguments{values: make(map[string][]string), keys: make(map[string]map[string]string)}
 	var unknown []string
 	for i := 0; i < len(args); {
@@ -50,29 +69,27 @@ func (t *flagTable) parseArgs(args []string) (*arguments, error) {
 			}
 			continue
 		}
-		var given []string
-		if hasInline {
-			given = []string{inline}
-		} else {
+		given := []string{inline}
+		if !hasInline {
 			n := 0
-			for n < def.maxValues() && i+n < len(args) && !looksLikeFlag(args[i+n]) {
+			for n < maxValues(def) && i+n < len(args) && !looksLikeFlag(args[i+n]) {
 				n++
 			}
 			given = args[i : i+n]
 			i += n
 		}
-		values, err := def.check(given, hasInline)
+		values, err := check(def, given, hasInline)
 		if err != nil {
 			return nil, usageError{fmt.Sprintf("argument %s: %v", name, err)}
 		}
 		if key != "" {
-			if out.keys[def.name] == nil {
-				out.keys[def.name] = make(map[string]string)
+			if out.keys[def.Name] == nil {
+				out.keys[def.Name] = make(map[string]string)
 			}
-			out.keys[def.name][key] = values[0]
+			out.keys[def.Name][key] = values[0]
 			continue
 		}
-		out.values[def.name] = values
+		out.values[def.Name] = values
 	}
 	if len(unknown) > 0 {
 		return nil, usageError{"unrecognized arguments: " + strings.Join(unknown, " ")}
@@ -81,18 +98,20 @@ func (t *flagTable) parseArgs(args []string) (*arguments, error) {
 }
 
 // lookup finds a flag. key is set for one key of a JSON flag, --flag.key.
-func (t *flagTable) lookup(name string) (def flagDef, key string, ok bool) {
+func (t parser) lookup(name string) (def flags.Def, key string, ok bool) {
+	dotted := false
 	if t.underscores && strings.HasPrefix(name, "--") {
-		head, tail, dotted := strings.Cut(name, ".")
-		head = strings.ReplaceAll(head, "_", "-")
-		if dotted {
-			def, ok = t.flags[head]
-			return flagDef{name: def.name, kind: "str"}, tail, ok && def.kind == "json"
-		}
-		name = head
+		name, key, dotted = strings.Cut(name, ".")
+		name = strings.ReplaceAll(name, "_", "-")
 	}
-	def, ok = t.flags[name]
-	return def, "", ok
+	if def, ok = t.table.Lookup(name); !ok && t.extra.Name == name {
+		def, ok = t.extra, name != ""
+	}
+	if dotted {
+		ok = ok && def.Kind == flags.JSON
+		def.Kind = flags.Text
+	}
+	return def, key, ok
 }
 
 // looksLikeFlag is argparse's rule: a dash, unless it is a negative number.
@@ -104,34 +123,36 @@ func looksLikeFlag(arg string) bool {
 	return err != nil
 }
 
-func (d flagDef) maxValues() int {
-	switch d.kind {
-	case "true", "bool", "no":
+func maxValues(d flags.Def) int {
+	switch d.Kind {
+	case flags.Switch, flags.OnOff, flags.Off:
 		return 0
-	case "list":
+	case flags.List:
 		return math.MaxInt
 	}
 	return 1
 }
 
 // check validates the values of a flag by its kind and returns what is stored.
-func (d flagDef) check(values []string, inline bool) ([]string, error) {
-	switch d.kind {
-	case "true", "bool":
+func check(d flags.Def, values []string, inline bool) ([]string, error) {
+	switch d.Kind {
+	case flags.Switch, flags.OnOff, flags.Off:
 		if inline {
 			return nil, fmt.Errorf("ignored explicit argument '%s'", values[0])
 		}
-		return []string{"true"}, nil
-	case "no":
-		if inline {
-			return nil, fmt.Errorf("ignored explicit argument '%s'", values[0])
+		return []string{strconv.FormatBool(d.Kind != flags.Off)}, nil
+	case flags.StoreBool:
+		if len(values) == 0 {
+			return []string{"true"}, nil
 		}
-		return []string{"false"}, nil
-	case "storebool":
-		return checkStoreBool(values)
-	case "optstr":
+		v := strings.ToLower(values[0])
+		if v != "true" && v != "false" {
+			return nil, usageError{fmt.Sprintf("invalid boolean value: %s. Expected 'true' or 'false'.", values[0])}
+		}
+		return []string{v}, nil
+	case flags.Optional:
 		return values, nil
-	case "list":
+	case flags.List:
 		if len(values) == 0 {
 			return nil, fmt.Errorf("expected at least one argument")
 		}
@@ -140,48 +161,34 @@ func (d flagDef) check(values []string, inline bool) ([]string, error) {
 	if len(values) == 0 {
 		return nil, fmt.Errorf("expected one argument")
 	}
-	return values, d.checkValue(values[0])
+	return values, checkValue(d, values[0])
 }
 
-func checkStoreBool(values []string) ([]string, error) {
-	if len(values) == 0 {
-		return []string{"true"}, nil
-	}
-	v := strings.ToLower(values[0])
-	if v != "true" && v != "false" {
-		return nil, usageError{fmt.Sprintf("invalid boolean value: %s. Expected 'true' or 'false'.", values[0])}
-	}
-	return []string{v}, nil
-}
-
-func (d flagDef) checkValue(v string) error {
-	switch d.kind {
-	case "int":
-		if _, err := strconv.Atoi(v); err != nil && !isNone(v) {
-			return fmt.Errorf("invalid int value: '%s'", v)
+func checkValue(d flags.Def, v string) (err error) {
+	switch d.Kind {
+	case flags.Int:
+		if _, err = strconv.Atoi(v); err != nil {
+			err = fmt.Errorf("invalid int value: '%s'", v)
 		}
-	case "size":
-		if _, err := parseSize(v); err != nil && !isNone(v) {
-			return err
+	case flags.Size:
+		_, err = parseSize(v)
+	case flags.Float:
+		if _, err = strconv.ParseFloat(v, 64); err != nil {
+			err = fmt.Errorf("invalid float value: '%s'", v)
 		}
-	case "float":
-		if _, err := strconv.ParseFloat(v, 64); err != nil && !isNone(v) {
-			return fmt.Errorf("invalid float value: '%s'", v)
-		}
-	case "json":
+	case flags.JSON:
 		if !json.Valid([]byte(v)) {
 			return usageError{fmt.Sprintf("Value %s cannot be converted to <function loads>.", v)}
 		}
-	case "choice":
-		if !slices.Contains(d.choices, v) {
-			quoted := make([]string, len(d.choices))
-			for i, c := range d.choices {
-				quoted[i] = "'" + c + "'"
-			}
-			return fmt.Errorf("invalid choice: '%s' (choose from %s)", v, strings.Join(quoted, ", "))
+	case flags.Choice:
+		if !slices.Contains(d.Choices, v) {
+			return fmt.Errorf("invalid choice: '%s' (choose from '%s')", v, strings.Join(d.Choices, "', '"))
 		}
 	}
-	return nil
+	if isNone(v) {
+		return nil
+	}
+	return err
 }
 
 // isNone is true for the spellings of an optional value that is not set.
@@ -207,43 +214,50 @@ func parseSize(v string) (int, error) {
 	return int(f * unit), nil
 }
 
+// first value of a flag, false where it is absent or none.
+func (a *arguments) first(name string) (string, bool) {
+	v := a.values[name]
+	if len(v) == 0 || isNone(v[0]) {
+		return "", false
+	}
+	return v[0], true
+}
+
 func (a *arguments) has(name string) bool {
 	v, ok := a.values[name]
 	return ok && (len(v) == 0 || !isNone(v[0]))
 }
 
 func (a *arguments) str(name, fallback string) string {
-	if v := a.values[name]; len(v) > 0 && !isNone(v[0]) {
-		return v[0]
+	if v, ok := a.first(name); ok {
+		return v
 	}
 	return fallback
 }
 
 // int of a flag that the table has checked; fallback when it is absent or none.
 func (a *arguments) int(name string, fallback int) int {
-	if v := a.values[name]; len(v) > 0 {
-		if n, err := parseSize(v[0]); err == nil && n != 0 {
-			return n
-		}
-		if n, err := strconv.Atoi(v[0]); err == nil {
-			return n
-		}
+	v, _ := a.first(name)
+	if n, err := parseSize(v); err == nil && n != 0 {
+		return n
+	}
+	if n, err := strconv.Atoi(v); err == nil {
+		return n
 	}
 	return fallback
 }
 
 func (a *arguments) float(name string, fallback float64) float64 {
-	if v := a.values[name]; len(v) > 0 {
-		if f, err := strconv.ParseFloat(v[0], 64); err == nil {
-			return f
-		}
+	v, _ := a.first(name)
+	if f, err := strconv.ParseFloat(v, 64); err == nil {
+		return f
 	}
 	return fallback
 }
 
 func (a *arguments) bool(name string, fallback bool) bool {
-	if v := a.values[name]; len(v) > 0 {
-		return v[0] == "true"
+	if v, ok := a.first(name); ok {
+		return v == "true"
 	}
 	return fallback
 }

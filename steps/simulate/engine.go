@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/servegate/pipeline/steps/engine/flags"
+
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -58,12 +60,6 @@ type engine interface {
 	open(path string) bool
 	// flatErrors reports whether errors are flat, with "object":"error".
 	flatErrors(version string) bool
-	// tokens and text are the answers to /tokenize and /detokenize; tokens is nil where a
-	// request is none of the engine's own.
-	tokens(req tokenizeRequest, ids []int, limit int) map[string]any
-	text(text string) map[string]string
-	// prompts reads a prompt of /tokenize that is a list of texts; nil where it takes one alone.
-	prompts(req tokenizeRequest) []string
 	// oneToken means that a prefill server makes a single token whatever is asked for.
 	oneToken() bool
 }
@@ -76,8 +72,8 @@ type quirks struct {
 	underscores bool
 	// levels of -O are values of this flag; "" for none.
 	levels string
-	// extra flags that the lists do not have.
-	extra []flagDef
+	// extra is a flag that the lists do not have.
+	extra flags.Def
 }
 
 // engines that can be simulated.

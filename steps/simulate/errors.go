@@ -22,18 +22,16 @@ func (s *Server) errorBody(err error) (int, any) {
 	if e.Param != "" {
 		param = e.Param
 	}
+	nested := nestedError{Message: e.Message, Type: e.Kind, Param: param, Code: e.Status}
 	if s.launch.engine.flatErrors(s.launch.version) {
-		return e.Status, flatError{Object: "error", Message: e.Message, Type: e.Kind, Param: param, Code: e.Status}
+		return e.Status, flatError{"error", nested}
 	}
-	return e.Status, map[string]any{"error": nestedError{Message: e.Message, Type: e.Kind, Param: param, Code: e.Status}}
+	return e.Status, map[string]any{"error": nested}
 }
 
 type flatError struct {
-	Object  string `json:"object"`
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Param   any    `json:"param"`
-	Code    int    `json:"code"`
+	Object string `json:"object"`
+	nestedError
 }
 
 type nestedError struct {

@@ -219,7 +219,7 @@ func TestFailuresWhileServing(t *testing.T) {
 		p := runMain(t, `{"fail":["ignore_sigterm","crash_after=1"],"startup_seconds":0}`, argv...)
 		url := p.url(t)
 		p.cancel()
-		if _, err := post(t, url+"/ping", ""); err != nil {
+		if _, err := http.Get(url + "/health"); err != nil {
 			t.Errorf("it stopped although it was told to ignore that: %v", err)
 		}
 		_, _ = post(t, url+"/v1/completions", tokens8) // the crash is the way out of this test

@@ -4,37 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
-
-func TestFlagTables(t *testing.T) {
-	kinds := []string{"str", "int", "float", "size", "json", "list", "optstr", "choice", "true", "bool", "no", "storebool"}
-	for e, want := range map[engine][]string{vllm{}: {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"}, sglang{}: {"0.5.5", "0.5.23"}} {
-		for _, v := range want {
-			table, err := loadFlags(e, v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, def := range table.flags {
-				if !slices.Contains(kinds, def.kind) || !strings.HasPrefix(name, "-") {
-					t.Errorf("%s %s: %s has kind %q", e.name(), v, name, def.kind)
-				}
-			}
-		}
-	}
-}
-
-func TestNearestVersion(t *testing.T) {
-	for asked, want := range map[string]string{"": "0.33.0", "0.6.4.post1": "0.6.4", "v0.11.2": "0.11.0", "0.22.1": "0.11.0", "0.5.0": "0.6.4", "1.0": "0.33.0"} {
-		if table, err := loadFlags(vllm{}, asked); err != nil || table.version != want {
-			t.Errorf("%q gave %v %v, want %s", asked, table, err, want)
-		}
-	}
-}
 
 // TestRefusals is what the parsers print for arguments that they do not take.
 func TestRefusals(t *testing.T) {
@@ -104,11 +78,11 @@ func TestAcceptedForms(t *testing.T) {
 func FuzzParseArgs(f *testing.F) {
 	f.Add("serve m --max-num-seqs 8 --kv-transfer-config={} --served-model-name a b -O3")
 	f.Fuzz(func(t *testing.T, line string) {
-		table, err := loadFlags(vllm{}, "0.11.0")
+		parser, err := parserOf(vllm{}, "0.11.0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		args, err := table.parseArgs(strings.Fields(line))
+		args, err := parser.parse(strings.Fields(line))
 		if (args == nil) == (err == nil) {
 			t.Fatalf("%v %v", args, err)
 		}

@@ -61,12 +61,12 @@ func (p Simulator) launch(argv []string, s Settings, env func(string) string) (*
 	if err != nil {
 		return nil, err
 	}
-	table, err := loadFlags(e, s.Version)
+	parser, err := parserOf(e, s.Version)
 	if err != nil {
 		return nil, err
 	}
-	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: cmp.Or(s.Version, table.version), raw: slices.Clone(flags)}
-	if l.args, err = table.parseArgs(flags); err != nil {
+	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: cmp.Or(s.Version, parser.table.Version), raw: slices.Clone(flags)}
+	if l.args, err = parser.parse(flags); err != nil {
 		return l, err
 	}
 	if err := e.resolve(l, env); err != nil {

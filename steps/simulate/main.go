@@ -34,35 +34,39 @@ func (p Simulator) Main(ctx context.Context, args []string, env func(string) str
 		defer stop()
 		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: vllm{}, version: "0.12"}, os.Getpid(), time.Now, 0))
 	}
-	settings, err := ParseSettings(env(SettingsEnv))
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
-	}
-	l, err := p.launch(args, settings, env)
-	if refused := (usageError{}); errors.As(err, &refused) {
-		fmt.Fprint(stderr, usage(l.engine, args, refused))
-		return 2
-	}
-	if refused := (kv.Refused{}); errors.As(err, &refused) {
-		fmt.Fprintln(stderr, refused.Text)
-		return 1
+	l, err := p.read(args, env, stderr)
+	if failed, ok := errors.AsType[*StartError](err); ok {
+		return failed.Status
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	s, err := newServer(l, Options{Settings: settings, Env: env, Log: l.engine.output(stdout, stderr), PID: os.Getpid()})
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
+	s := newServer(l, Options{Env: env, Log: l.engine.output(stdout, stderr), PID: os.Getpid()})
 	ctx, stop := endOf(ctx, l.fail.IgnoreSigterm)
 	defer stop()
 	if l.part.rank > 0 {
 		return follow(ctx, l.part.rendezvous, l.part.rank, s.log)
 	}
 	return s.run(ctx)
+}
+
+// read resolves a command line. A *StartError is the engine's own refusal, which stands in the log.
+func (p Simulator) read(argv []string, env func(string) string, log io.Writer) (*launch, error) {
+	settings, err := ParseSettings(env(SettingsEnv))
+	if err != nil {
+		return nil, err
+	}
+	l, err := p.launch(argv, settings, env)
+	if refused, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprint(log, usage(l.engine, argv, refused))
+		return nil, &StartError{2}
+	}
+	if refused, ok := errors.AsType[kv.Refused](err); ok {
+		fmt.Fprintln(log, refused.Text)
+		return nil, &StartError{1}
+	}
+	return l, err
 }
 
 // endOf is a context that ends on a signal, or its parent is gone. One

@@ -57,10 +57,7 @@ func startGroup(t *testing.T, fail ...string) *group {
 			t.Fatal(err)
 		}
 		g.logs[rank], g.ends[rank] = &syncBuffer{}, make(chan int, 1)
-		s, err := newServer(l, Options{Settings: settings, Env: env, Log: g.logs[rank]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newServer(l, Options{Env: env, Log: g.logs[rank]})
 		go func() {
 			if rank == 0 {
 				g.ends[rank] <- s.run(ctx)

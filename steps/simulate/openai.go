@@ -19,7 +19,6 @@ func (s *Server) routesOpenAI(mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, false) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, true) })
 	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /detokenize", s.detokenize)
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
@@ -56,9 +55,10 @@ type chatMessage struct {
 
 // generation is one accepted request for tokens.
 type generation struct {
-	id     string
-	chat   bool
-	prompt []int
+	id      string
+	created int64
+	chat    bool
+	prompt  []int
 	// output tokens that will be produced, and the finish reason after them.
 	output int
 	finish string
@@ -87,6 +87,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		s.fail(w, err)
 		return
 	}
+	g.id, g.created = s.answerID(chat), s.now().Unix()
 	if g.stream {
 		s.streamOpenAI(w, r, at, g)
 		return
@@ -265,48 +266,25 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) 
 	panic(http.ErrAbortHandler) // net/http closes the connection without a word
 }
 
-// tokenizeRequest is the part of a request to /tokenize that changes the answer.
-type tokenizeRequest struct {
-	Prompt          json.RawMessage `json:"prompt"`
-	Messages        []chatMessage   `json:"messages"`
-	ReturnTokenStrs bool            `json:"return_token_strs"`
-}
-
-// tokenize answers /tokenize, which takes a list of prompts with some engines.
+// tokenize answers /tokenize.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
-	var req tokenizeRequest
-	if err := wire.ReadJSON(r, &req); err != nil {
-		s.fail(w, wire.BadRequest("%v", err))
-		return
+	var req struct {
+		Prompt   json.RawMessage `json:"prompt"`
+		Messages []chatMessage   `json:"messages"`
 	}
-	limit := s.launch.config.MaxModelLen
-	if prompts := s.launch.engine.prompts(req); prompts != nil {
-		tokens, counts := make([][]int, len(prompts)), make([]int, len(prompts))
-		for i, p := range prompts {
-			tokens[i] = model.Encode(p)
-			counts[i] = len(tokens[i])
-		}
-		wire.WriteJSON(w, http.StatusOK, map[string]any{"tokens": tokens, "count": counts, "max_model_len": limit})
-		return
-	}
-	ids, err := chatPrompt(req.Messages)
-	if len(req.Messages) == 0 {
+	var ids []int
+	err := wire.ReadJSON(r, &req)
+	switch {
+	case err != nil:
+		err = wire.BadRequest("%v", err)
+	case len(req.Messages) > 0:
+		ids, err = chatPrompt(req.Messages)
+	default:
 		ids, err = promptIDs(req.Prompt)
 	}
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	wire.WriteJSON(w, http.StatusOK, s.launch.engine.tokens(req, ids, limit))
-}
-
-func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		Tokens []int `json:"tokens"`
-	}
-	if err := wire.ReadJSON(r, &req); err != nil {
-		s.fail(w, wire.BadRequest("%v", err))
-		return
-	}
-	wire.WriteJSON(w, http.StatusOK, s.launch.engine.text(model.Decode(req.Tokens)))
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"tokens": ids, "count": len(ids), "max_model_len": s.launch.config.MaxModelLen})
 }

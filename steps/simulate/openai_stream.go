@@ -11,30 +11,23 @@ import (
 
 // The shapes of the answers, in vLLM's order of fields.
 type (
-	completionChunk struct {
-		ID      string             `json:"id"`
-		Object  string             `json:"object"`
-		Created int64              `json:"created"`
-		Model   string             `json:"model"`
-		Choices []completionChoice `json:"choices"`
-		Usage   *usageBody         `json:"usage,omitempty"`
-		KV      any                `json:"kv_transfer_params,omitempty"`
+	answer[C any] struct {
+		ID      string     `json:"id"`
+		Object  string     `json:"object"`
+		Created int64      `json:"created"`
+		Model   string     `json:"model"`
+		Choices []C        `json:"choices"`
+		Usage   *usageBody `json:"usage,omitempty"`
+		KV      any        `json:"kv_transfer_params,omitempty"`
 	}
+	completionChunk  = answer[completionChoice]
+	chatChunk        = answer[chatChoice]
 	completionChoice struct {
 		Index        int     `json:"index"`
 		Text         string  `json:"text"`
 		Logprobs     any     `json:"logprobs"`
 		FinishReason *string `json:"finish_reason"`
 		StopReason   any     `json:"stop_reason"`
-	}
-	chatChunk struct {
-		ID      string       `json:"id"`
-		Object  string       `json:"object"`
-		Created int64        `json:"created"`
-		Model   string       `json:"model"`
-		Choices []chatChoice `json:"choices"`
-		Usage   *usageBody   `json:"usage,omitempty"`
-		KV      any          `json:"kv_transfer_params,omitempty"`
 	}
 	chatChoice struct {
 		Index        int      `json:"index"`
@@ -73,17 +66,22 @@ func (l *launch) reportsCached() bool {
 	return l.args.bool("--enable-prompt-tokens-details", false) || l.args.bool("--enable-cache-report", false)
 }
 
+// answerOf puts choices into an answer.
+func answerOf[C any](s *Server, g *generation, object string, usage *usageBody, choices ...C) answer[C] {
+	return answer[C]{ID: g.id, Object: object, Created: g.created, Model: s.launch.served, Choices: append([]C{}, choices...), Usage: usage}
+}
+
 // openaiBody is a whole answer without streaming.
 func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 	text, usage := model.Decode(ids), s.usageOf(g, len(ids), last.Cached)
-	g.id = s.answerID(g.chat)
-	kv := s.answerParams(g, last)
 	if g.chat {
-		choice := chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, FinishReason: &g.finish}
-		return chatChunk{ID: g.id, Object: "chat.completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []chatChoice{choice}, Usage: usage, KV: kv}
+		a := answerOf(s, g, "chat.completion", usage, chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, FinishReason: &g.finish})
+		a.KV = s.answerParams(g, last)
+		return a
 	}
-	choice := completionChoice{Text: text, FinishReason: &g.finish}
-	return completionChunk{ID: g.id, Object: "text_completion", Created: s.now().Unix(), Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage, KV: kv}
+	a := answerOf(s, g, "text_completion", usage, completionChoice{Text: text, FinishReason: &g.finish})
+	a.KV = s.answerParams(g, last)
+	return a
 }
 
 // answerParams is kv_transfer_params of an answer, nil for none.
@@ -99,61 +97,46 @@ func (s *Server) answerParams(g *generation, last token) any {
 
 // streamOpenAI streams one event for each token, then the usage if it was asked for.
 func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Duration, g *generation) {
-	g.id = s.answerID(g.chat)
-	created := s.now().Unix()
 	ev := wire.NewEvents(w)
 	produced, cached := 0, 0
 	err := s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
 		produced, cached = t.Index+1, t.Cached
 		if g.chat && t.Index == 0 {
-			if err := ev.Send(s.chatDelta(g, created, chatMsg{Role: "assistant", Content: new(string)}, nil, s.continuousUsage(g, 0, cached))); err != nil {
+			if err := ev.Send(s.chunk(g, chatMsg{Role: "assistant", Content: new(string)}, nil, 0, cached)); err != nil {
 				return err
 			}
 		}
-		return ev.Send(s.tokenChunk(g, created, t))
+		text := model.Decode([]int{t.Token})
+		var finish *string
+		if t.Last {
+			finish = &g.finish
+		}
+		return ev.Send(s.chunk(g, chatMsg{Content: &text}, finish, produced, cached))
 	})
 	if err != nil {
 		s.interrupted(w, ev, err)
 		return
 	}
 	s.stats.finish(g.finish)
-	if g.usage {
-		_ = ev.Send(s.usageChunk(g, created, s.usageOf(g, produced, cached)))
+	switch usage := s.usageOf(g, produced, cached); {
+	case g.usage && g.chat:
+		_ = ev.Send(answerOf[chatChoice](s, g, "chat.completion.chunk", usage))
+	case g.usage:
+		_ = ev.Send(answerOf[completionChoice](s, g, "text_completion", usage))
 	}
 	ev.Done()
 }
 
-// tokenChunk is the event of one token.
-func (s *Server) tokenChunk(g *generation, created int64, t token) any {
-	var finish *string
-	if t.Last {
-		finish = &g.finish
+// chunk is one event of a stream, after n tokens.
+func (s *Server) chunk(g *generation, delta chatMsg, finish *string, n, cached int) any {
+	var usage *usageBody
+	if g.continuous {
+		usage = s.usageOf(g, n, cached)
 	}
-	text, usage := model.Decode([]int{t.Token}), s.continuousUsage(g, t.Index+1, t.Cached)
 	if g.chat {
-		return s.chatDelta(g, created, chatMsg{Content: &text}, finish, usage)
+		return answerOf(s, g, "chat.completion.chunk", usage, chatChoice{Delta: &delta, FinishReason: finish})
 	}
-	choice := completionChoice{Text: text, FinishReason: finish}
-	return completionChunk{ID: g.id, Object: "text_completion", Created: created, Model: s.launch.served, Choices: []completionChoice{choice}, Usage: usage}
-}
-
-func (s *Server) chatDelta(g *generation, created int64, delta chatMsg, finish *string, usage *usageBody) chatChunk {
-	return chatChunk{ID: g.id, Object: "chat.completion.chunk", Created: created, Model: s.launch.served,
-		Choices: []chatChoice{{Delta: &delta, FinishReason: finish}}, Usage: usage}
-}
-
-func (s *Server) usageChunk(g *generation, created int64, usage *usageBody) any {
-	if g.chat {
-		return chatChunk{ID: g.id, Object: "chat.completion.chunk", Created: created, Model: s.launch.served, Choices: []chatChoice{}, Usage: usage}
-	}
-	return completionChunk{ID: g.id, Object: "text_completion", Created: created, Model: s.launch.served, Choices: []completionChoice{}, Usage: usage}
-}
-
-func (s *Server) continuousUsage(g *generation, n, cached int) *usageBody {
-	if !g.continuous {
-		return nil
-	}
-	return s.usageOf(g, n, cached)
+	return answerOf(s, g, "text_completion", usage, completionChoice{Text: *delta.Content, FinishReason: finish})
 }
 
 // answerID is unique within a launch and the same in every launch with the same requests.

@@ -55,10 +55,10 @@ func NewServer(argv []string, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newServer(l, opt)
+	return newServer(l, opt), nil
 }
 
-func newServer(l *launch, opt Options) (*Server, error) {
+func newServer(l *launch, opt Options) *Server {
 	if opt.Log == nil {
 		opt.Log = io.Discard
 	}
@@ -75,7 +75,7 @@ func newServer(l *launch, opt Options) (*Server, error) {
 	return &Server{
 		launch: l, clock: opt.Clock, now: opt.Now, stats: newMetrics(),
 		log: newLogger(opt.Log, l, opt.PID, opt.Now, interval), pid: opt.PID,
-	}, nil
+	}
 }
 
 // Open makes the engine and lets peers connect; Handler and Drive can be used after it,
@@ -127,6 +127,8 @@ func (s *Server) Drive(ctx context.Context) error {
 
 // Config is the configuration that the command line resolved to.
 func (s *Server) Config() model.Config { return s.launch.config }
+
+func healthy(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 // Handler answers the engine's HTTP interface.
 func (s *Server) Handler() http.Handler {

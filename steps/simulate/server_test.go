@@ -185,7 +185,7 @@ func TestErrors(t *testing.T) {
 func TestVLLMEndpoints(t *testing.T) {
 	ts := vllmServer(t, "--max-model-len=4096", "--served-model-name", "alias")
 	for _, c := range []struct{ method, path, want string }{
-		{"GET", "/health", ""}, {"GET", "/ping", ""}, {"POST", "/ping", ""},
+		{"GET", "/health", ""},
 		{"GET", "/version", `{"version":"0.11.0"}`},
 		{"GET", "/v1/models", `"id":"alias"`}, {"GET", "/v1/models", `"max_model_len":4096`},
 		{"POST", "/reset_prefix_cache", `{"success":true}`},
@@ -201,19 +201,15 @@ func TestVLLMEndpoints(t *testing.T) {
 	}
 }
 
-func TestTokenizeRoundTrip(t *testing.T) {
-	for name, ts := range map[string]*httptest.Server{"prompt": vllmServer(t), "text": sglangServer(t)} {
+func TestTokenize(t *testing.T) {
+	for _, ts := range []*httptest.Server{vllmServer(t), sglangServer(t)} {
 		_, text := request(t, ts, "POST", "/tokenize", `{"prompt":"So long lives this"}`)
 		tok := decode[struct {
-			Count, MaxModelLen int
-			Tokens             []int
+			Count  int
+			Tokens []int
 		}](t, text)
-		if tok.Count != len(tok.Tokens) || tok.Count == 0 {
-			t.Fatalf("%s", text)
-		}
-		ids, _ := json.Marshal(map[string]any{"tokens": tok.Tokens})
-		if _, back := request(t, ts, "POST", "/detokenize", string(ids)); decode[map[string]string](t, back)[name] != "So long lives this" {
-			t.Errorf("detokenize gave %s", back)
+		if tok.Count != len(tok.Tokens) || model.Decode(tok.Tokens) != "So long lives this" {
+			t.Errorf("%s", text)
 		}
 	}
 }
@@ -258,8 +254,8 @@ func TestSGLangGenerate(t *testing.T) {
 		before = b.Text
 	}
 	for _, c := range []struct{ path, want string }{
-		{"/health", ""}, {"/health_generate", ""}, {"/server_info", `"max_total_num_tokens"`}, {"/get_server_info", `"internal_states"`},
-		{"/model_info", `"model_path":"org/model"`}, {"/flush_cache", "Cache flushed."}, {"/metrics", "sglang:num_requests_total"},
+		{"/health", ""}, {"/server_info", `"max_total_num_tokens"`}, {"/get_server_info", `"internal_states"`},
+		{"/flush_cache", "Cache flushed."}, {"/metrics", "sglang:num_requests_total"},
 	} {
 		if status, text := request(t, ts, "GET", c.path, ""); status != 200 || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %d %s, want %s", c.path, status, text, c.want)

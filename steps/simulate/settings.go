@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,51 +155,75 @@ type Failures struct {
 	NodeDies int
 }
 
+// planted is a failure by its name in a list. What it sets says which values it takes.
+type planted struct {
+	name, example string
+	sets          any // *bool, *int from 1 on, *time.Duration, or *float64, a share
+	// process means that it needs one, and its connections.
+	process bool
+}
+
+// table of the failures.
+func (f *Failures) table() []planted {
+	return []planted{
+		{name: "oom", sets: &f.OutOfMemory}, {name: "exit_at_start", sets: &f.ExitAtStart}, {name: "nccl_timeout", sets: &f.NCCLTimeout},
+		{name: "kv_too_small", sets: &f.KVTooSmall}, {name: "port_in_use", sets: &f.PortInUse}, {name: "never_ready", sets: &f.NeverReady, process: true},
+		{name: "garbage", sets: &f.Garbage, process: true}, {name: "ignore_sigterm", sets: &f.IgnoreSigterm}, {name: "slow_start", example: "=30s", sets: &f.SlowStart},
+		{name: "crash_after", example: "=100", sets: &f.CrashAfter, process: true}, {name: "drop", example: "=0.02", sets: &f.Drop, process: true},
+		{name: "transport_fallback", sets: &f.TransportFallback}, {name: "recompute", sets: &f.Recompute},
+		{name: "handshake_fail", sets: &f.HandshakeFail, process: true}, {name: "peer_dies", example: "=10", sets: &f.PeerDies, process: true},
+		{name: "node_dies", example: "=10", sets: &f.NodeDies, process: true},
+	}
+}
+
 // ParseFailures reads a list of failures by name, with a value where one is due.
 func ParseFailures(list []string) (Failures, error) {
 	var f Failures
-	flags := map[string]*bool{
-		"oom": &f.OutOfMemory, "exit_at_start": &f.ExitAtStart, "nccl_timeout": &f.NCCLTimeout, "kv_too_small": &f.KVTooSmall,
-		"port_in_use": &f.PortInUse, "never_ready": &f.NeverReady, "garbage": &f.Garbage, "ignore_sigterm": &f.IgnoreSigterm,
-		"transport_fallback": &f.TransportFallback, "recompute": &f.Recompute, "handshake_fail": &f.HandshakeFail,
-	}
+	table := f.table()
 	for _, item := range list {
 		name, value, hasValue := strings.Cut(item, "=")
-		if flag, ok := flags[name]; ok && !hasValue {
-			*flag = true
-			continue
+		i := slices.IndexFunc(table, func(p planted) bool { return p.name == name })
+		if i < 0 || hasValue && table[i].example == "" {
+			words := make([]string, len(table))
+			for k, p := range table {
+				words[k] = p.name + p.example
+			}
+			return f, fmt.Errorf("failure %q to inject: not known; choose from %s", item, strings.Join(words, ", "))
 		}
-		if err := f.set(name, value); err != nil {
+		if err := table[i].set(value); err != nil {
 			return f, fmt.Errorf("failure %q to inject: %w", item, err)
 		}
 	}
 	return f, nil
 }
 
-func (f *Failures) set(name, value string) (err error) {
-	switch name {
-	case "slow_start":
-		if f.SlowStart, err = time.ParseDuration(value); err != nil || f.SlowStart < 0 {
+func (p planted) set(value string) (err error) {
+	switch to := p.sets.(type) {
+	case *bool:
+		*to = true
+	case *int:
+		if *to, err = strconv.Atoi(value); err != nil || *to < 1 {
+			return fmt.Errorf("the value must be a number from 1 on")
+		}
+	case *time.Duration:
+		if *to, err = time.ParseDuration(value); err != nil || *to < 0 {
 			return fmt.Errorf("the value must be a duration such as 30s")
 		}
-	case "crash_after":
-		if f.CrashAfter, err = strconv.Atoi(value); err != nil || f.CrashAfter < 1 {
-			return fmt.Errorf("the value must be a number of requests from 1 on")
-		}
-	case "peer_dies":
-		if f.PeerDies, err = strconv.Atoi(value); err != nil || f.PeerDies < 1 {
-			return fmt.Errorf("the value must be a number of transfers from 1 on")
-		}
-	case "node_dies":
-		if f.NodeDies, err = strconv.Atoi(value); err != nil || f.NodeDies < 1 {
-			return fmt.Errorf("the value must be a number of requests from 1 on")
-		}
-	case "drop":
-		if f.Drop, err = strconv.ParseFloat(value, 64); err != nil || !(f.Drop >= 0 && f.Drop <= 1) {
+	case *float64:
+		if *to, err = strconv.ParseFloat(value, 64); err != nil || !(*to >= 0 && *to <= 1) {
 			return fmt.Errorf("the value must be a share from 0 to 1")
 		}
-	default:
-		return fmt.Errorf("not known; choose from oom, exit_at_start, nccl_timeout, kv_too_small, port_in_use, never_ready, garbage, ignore_sigterm, slow_start=30s, crash_after=100, drop=0.02, transport_fallback, recompute, handshake_fail, peer_dies=10, node_dies=10")
+	}
+	return nil
+}
+
+// virtual reports failures that need what a virtual server does not have: time in which
+// nothing happens, connections that break, a process that dies.
+func (f Failures) virtual() error {
+	for _, p := range f.table() {
+		if p.process && !reflect.ValueOf(p.sets).Elem().IsZero() {
+			return fmt.Errorf("the failure %q needs a process and its connections, which virtual time does not have; use --simulate", p.name)
+		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -56,7 +55,26 @@ func (sglang) access(g *logger, text string) string {
 	return fmt.Sprintf("[%s] %s", g.now().Format("2006-01-02 15:04:05"), text)
 }
 
-func (sglang) step(g *logger, step model.Step, st model.Stats) { g.stepSGLang(step, st) }
+// decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
+const decodeLogInterval = 40
+
+func (sglang) step(g *logger, step model.Step, st model.Stats) {
+	if step.PrefillTokens > 0 {
+		g.api("INFO", "", "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, ",
+			step.Sequences-step.DecodeTokens, step.PrefillTokens, st.PrefixHits-g.prompt, st.KVUsage, st.Running, st.Waiting)
+		g.prompt = st.PrefixHits
+		return
+	}
+	if g.decodes++; g.decodes%decodeLogInterval != 0 {
+		return
+	}
+	if d := (step.End - g.since).Seconds(); d > 0 {
+		g.throughput = float64(st.OutputTokens-g.output) / d
+	}
+	g.since, g.output = step.End, st.OutputTokens
+	g.api("INFO", "", "Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
+		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
+}
 
 func (sglang) banner(s *Server) {
 	l, g, c := s.launch, s.log, s.launch.config
@@ -120,37 +138,14 @@ func (sglang) open(path string) bool { return path == "/health" || path == "/met
 
 func (sglang) flatErrors(string) bool { return true }
 
-func (sglang) prompts(req tokenizeRequest) []string {
-	var prompts []string
-	if json.Unmarshal(req.Prompt, &prompts) != nil {
-		return nil
-	}
-	return prompts
-}
-
-func (sglang) tokens(_ tokenizeRequest, ids []int, limit int) map[string]any {
-	return map[string]any{"tokens": ids, "count": len(ids), "max_model_len": limit}
-}
-
-func (sglang) text(text string) map[string]string { return map[string]string{"text": text} }
-
 func (sglang) oneToken() bool { return true }
 
 func (sglang) routes(s *Server, mux *http.ServeMux) {
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	mux.HandleFunc("GET /health_generate", s.healthGenerate)
+	mux.HandleFunc("GET /health", healthy)
 	mux.HandleFunc("/generate", s.generate)
 	for _, path := range []string{"GET /server_info", "GET /get_server_info"} {
 		mux.HandleFunc(path, s.serverInfo)
 	}
-	for _, path := range []string{"GET /model_info", "GET /get_model_info"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			wire.WriteJSON(w, http.StatusOK, map[string]any{"model_path": s.launch.model, "tokenizer_path": s.launch.model, "is_generation": true, "weight_version": "default"})
-		})
-	}
-	mux.HandleFunc("POST /v1/tokenize", s.tokenize)
-	mux.HandleFunc("POST /v1/detokenize", s.detokenize)
 	mux.HandleFunc("/flush_cache", s.flushCache)
 	if s.launch.metrics {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -159,15 +154,6 @@ func (sglang) routes(s *Server, mux *http.ServeMux) {
 			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), s.driver.late, s.kv) // the client is gone if this fails
 		})
 	}
-}
-
-// healthGenerate runs one real token through the engine.
-func (s *Server) healthGenerate(w http.ResponseWriter, r *http.Request) {
-	if err := s.driver.generate(r.Context(), s.clock.Now(), []int{0}, 1, nil, func(token) error { return nil }); err != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusOK)
 }
 
 func (s *Server) flushCache(w http.ResponseWriter, _ *http.Request) {
@@ -313,25 +299,4 @@ func writeTransfersSGLang(x *prom.Writer, k *transfer.Side) {
 	x.Value("sglang:kv_transfer_total_mb", "The total size of KV cache transferred in MB.", "gauge", total)
 	x.Value("sglang:num_transfer_failed_reqs_total", "The number of transfer failed requests.", "counter", float64(failed))
 	x.Value("sglang:num_bootstrap_failed_reqs_total", "The number of bootstrap failed requests.", "counter", 0)
-}
-
-// decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
-const decodeLogInterval = 40
-
-func (g *logger) stepSGLang(step model.Step, st model.Stats) {
-	if step.PrefillTokens > 0 {
-		g.api("INFO", "", "Prefill batch, #new-seq: %d, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, #queue-req: %d, ",
-			step.Sequences-step.DecodeTokens, step.PrefillTokens, st.PrefixHits-g.prompt, st.KVUsage, st.Running, st.Waiting)
-		g.prompt = st.PrefixHits
-		return
-	}
-	if g.decodes++; g.decodes%decodeLogInterval != 0 {
-		return
-	}
-	if d := (step.End - g.since).Seconds(); d > 0 {
-		g.throughput = float64(st.OutputTokens-g.output) / d
-	}
-	g.since, g.output = step.End, st.OutputTokens
-	g.api("INFO", "", "Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
-		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }

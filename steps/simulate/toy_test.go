@@ -41,10 +41,7 @@ func TestToyEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServer(l, Options{Env: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(l, Options{Env: func(string) string { return "" }})
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
 	if status, body := request(t, ts, http.MethodGet, "/toy", ""); status != http.StatusOK || body != "m" {

@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -42,19 +41,7 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	if log == nil {
 		log = io.Discard
 	}
-	settings, err := ParseSettings(env(SettingsEnv))
-	if err != nil {
-		return nil, err
-	}
-	l, err := p.launch(argv, settings, env)
-	if refused := (usageError{}); errors.As(err, &refused) {
-		fmt.Fprint(log, usage(l.engine, argv, refused))
-		return nil, &StartError{2}
-	}
-	if refused := (kv.Refused{}); errors.As(err, &refused) {
-		fmt.Fprintln(log, refused.Text)
-		return nil, &StartError{1}
-	}
+	l, err := p.read(argv, env, log)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +50,7 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	}
 	l.part = nodePlan{} // none is waited for: what the nodes cost is in the model
 	clock := &clock.Free{}
-	s, err := newServer(l, Options{Settings: settings, Env: env, Log: log, Clock: clock})
-	if err != nil {
-		return nil, err
-	}
+	s := newServer(l, Options{Env: env, Log: log, Clock: clock})
 	if err := s.startIn(context.Background(), l.fail.portTaken); err != nil {
 		return nil, &StartError{1}
 	}
@@ -80,23 +64,6 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 func IsService(argv []string) bool {
 	kind, _ := transfer.ServiceOf(argv)
 	return kind != "" || isFollower(argv)
-}
-
-// virtual says which failures need what a virtual server does not have: time in which
-// nothing happens, connections that break, a process that dies.
-func (f Failures) virtual() error {
-	for _, unfit := range []struct {
-		name string
-		set  bool
-	}{
-		{"never_ready", f.NeverReady}, {"crash_after", f.CrashAfter > 0}, {"garbage", f.Garbage}, {"drop", f.Drop > 0},
-		{"handshake_fail", f.HandshakeFail}, {"peer_dies", f.PeerDies > 0}, {"node_dies", f.NodeDies > 0},
-	} {
-		if unfit.set {
-			return fmt.Errorf("the failure %q needs a process and its connections, which virtual time does not have; use --simulate", unfit.name)
-		}
-	}
-	return nil
 }
 
 func (f Failures) portTaken() error {

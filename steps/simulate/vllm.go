@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/steps/engine/flags"
+
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
@@ -23,7 +25,7 @@ import (
 type vllm struct{}
 
 // legacy reports whether a launch is one before V1.
-func legacy(l *launch) bool { return compareVersions(l.version, "0.8") < 0 }
+func legacy(l *launch) bool { return flags.Compare(l.version, "0.8") < 0 }
 
 func (vllm) name() string { return kv.VLLM }
 
@@ -34,7 +36,7 @@ func (vllm) commandLine(argv []string) ([]string, bool) {
 // The first connectors (PyNccl, Mooncake) were tried on builds of 0.6.4 that had the flag of
 // transfers already.
 func (vllm) quirks() quirks {
-	return quirks{underscores: true, levels: "--compilation-config", extra: []flagDef{{name: transferFlag, kind: "json"}}}
+	return quirks{underscores: true, levels: "--compilation-config", extra: flags.Def{Name: transferFlag, Kind: flags.JSON}}
 }
 
 func (vllm) usage(argv []string, cause usageError) (program, summary string) {
@@ -188,28 +190,12 @@ func (vllm) loadError(error) string { return "Internal server error: KV load fai
 
 func (vllm) open(path string) bool { return !strings.HasPrefix(path, "/v1") }
 
-func (vllm) flatErrors(version string) bool { return compareVersions(version, "0.10") < 0 }
-
-func (vllm) prompts(tokenizeRequest) []string { return nil }
-
-func (vllm) tokens(req tokenizeRequest, ids []int, limit int) map[string]any {
-	var texts []string
-	for i := range ids {
-		if req.ReturnTokenStrs {
-			texts = append(texts, model.Decode(ids[i:i+1]))
-		}
-	}
-	return map[string]any{"tokens": ids, "count": len(ids), "max_model_len": limit, "token_strs": texts}
-}
-
-func (vllm) text(text string) map[string]string { return map[string]string{"prompt": text} }
+func (vllm) flatErrors(version string) bool { return flags.Compare(version, "0.10") < 0 }
 
 func (vllm) oneToken() bool { return false }
 
 func (vllm) routes(s *Server, mux *http.ServeMux) {
-	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
-	mux.HandleFunc("GET /health", ok)
-	mux.HandleFunc("/ping", ok)
+	mux.HandleFunc("GET /health", healthy)
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		wire.WriteJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
 	})
@@ -243,7 +229,7 @@ func (s *Server) resolvedVLLM() map[string]any {
 func (e vllm) resolve(l *launch, env func(string) string) error {
 	a := l.args
 	l.model = a.str("--model", "facebook/opt-125m")
-	if compareVersions(l.version, "0.11") >= 0 {
+	if flags.Compare(l.version, "0.11") >= 0 {
 		l.model = a.str("--model", "Qwen/Qwen3-0.6B")
 	}
 	switch len(a.positional) {
@@ -292,7 +278,7 @@ func (vllm) scheduler(l *launch, c *model.Config) {
 	}
 	budget, seqs := 2048, 256
 	switch gib := c.Profile.MemBytes / (1 << 30); {
-	case gib >= 160 && compareVersions(l.version, "0.20") >= 0:
+	case gib >= 160 && flags.Compare(l.version, "0.20") >= 0:
 		budget, seqs = 16384, 1024
 	case gib >= 70:
 		budget, seqs = 8192, 1024
@@ -311,7 +297,7 @@ func (vllm) scheduler(l *launch, c *model.Config) {
 
 func (vllm) memory(l *launch, c *model.Config) {
 	utilization := 0.9
-	if compareVersions(l.version, "0.20") >= 0 {
+	if flags.Compare(l.version, "0.20") >= 0 {
 		utilization = 0.92
 	}
 	utilization = l.args.float("--gpu-memory-utilization", utilization)
@@ -348,13 +334,13 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
 	}
 	x.Histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
-	if compareVersions(l.version, "0.11") < 0 {
+	if flags.Compare(l.version, "0.11") < 0 {
 		x.Histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.", m.itl)
 	} else {
 		x.Histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	}
 	x.Histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
-	if compareVersions(l.version, "0.15") >= 0 {
+	if flags.Compare(l.version, "0.15") >= 0 {
 		writeSources(x, st)
 	}
 	if kv != nil {
@@ -371,7 +357,7 @@ func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.St
 	}
 	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
 	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
-	if compareVersions(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
+	if flags.Compare(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
 		k.WriteMetrics(x)
 	}
 }
