@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/reports/series"
-
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/series"
 )
 
 var firstNight = time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC)

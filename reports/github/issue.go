@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/series"
-
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/series"
 )
 
 // maxSeries bounds the series of one issue. Where more are slower, an issue of the next night

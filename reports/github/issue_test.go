@@ -10,14 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/reports/series"
-
-	"pgregory.net/rapid"
-
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/series"
+	"pgregory.net/rapid"
 )
 
 const aKey = "00000000000000aa"

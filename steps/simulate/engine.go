@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/engine/flags"
-
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )

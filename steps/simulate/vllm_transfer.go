@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/engine/flags"
-
 	"github.com/servegate/pipeline/steps/kv"
 )
 

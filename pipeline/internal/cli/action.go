@@ -1,15 +1,24 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -144,4 +153,156 @@ func lines(text string) []string {
 		}
 	}
 	return out
+}
+
+// begun is a check run and a commit status that this job has begun, as the file of them
+// names them.
+type begun struct {
+	Check  string `json:"check,omitempty"`
+	Status string `json:"status,omitempty"`
+	ID     string `json:"id,omitempty"` // of the publisher
+}
+
+// begunFile lists what this job has begun on GitHub, as JSON lines, for the step that cleans
+// up after a run that was killed. "" outside of a job.
+func (a *app) begunFile() string {
+	temp := a.Getenv("RUNNER_TEMP")
+	if temp == "" || a.Getenv("GITHUB_ACTIONS") != "true" {
+		return ""
+	}
+	return filepath.Join(temp, "pipeline-begun")
+}
+
+// noteBegun remembers what is begun. If that fails, a killed run leaves it in progress.
+func noteBegun(file string, s github.Settings, id string) {
+	if file == "" || s.Check == "" && s.Status == "" {
+		return
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_ = json.NewEncoder(f).Encode(begun{s.Check, s.Status, id})
+	_ = f.Close()
+}
+
+// abandon ends the check runs and the statuses that are still under way.
+func (a *app) abandon(ctx context.Context) {
+	f, err := os.Open(a.begunFile())
+	if err != nil {
+		return // none was begun
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	event, err := github.ReadEvent(a.Getenv)
+	if err != nil {
+		return // then none was begun, either
+	}
+	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, event.Repo))
+	if err != nil {
+		a.warn("check runs and statuses are left as they are: " + err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	leg := a.leg()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var b begun
+		if json.Unmarshal(s.Bytes(), &b) != nil {
+			continue
+		}
+		p := &github.Publisher{API: api, Event: event, Settings: github.Settings{Check: b.Check, Status: b.Status, Leg: leg}, ID: b.ID}
+		for _, w := range p.Abandon(ctx) {
+			a.warn(w)
+		}
+	}
+}
+
+// output of the action.
+type output struct{ name, value string }
+
+// outputsOf lists the outputs. Those of a result are empty where there is none.
+func outputsOf(dir string, code int, doc *result.Document, posted github.Posted) []output {
+	report, verdict, regressions, gates := "", "", "", ""
+	if doc != nil {
+		report, verdict = filepath.Join(dir, store.ReportFile), string(doc.Verdict)
+		n := 0
+		for _, g := range doc.Gates {
+			if g.Verdict == result.Regression {
+				n++
+			}
+		}
+		regressions, gates = strconv.Itoa(n), summaryJSON(doc)
+	}
+	return []output{
+		{"exit-code", strconv.Itoa(code)}, {"results", dir}, {"report-path", report}, {"verdict", verdict}, {"regressions", regressions},
+		{"summary-json", gates}, {"comment-url", posted.CommentURL}, {"check-url", posted.CheckURL},
+	}
+}
+
+// maxSummary bounds the gates of the output summary-json; results.json holds all.
+const maxSummary = 500
+
+// summaryJSON is the gates as one line.
+func summaryJSON(doc *result.Document) string {
+	type gate struct {
+		Gate    string         `json:"gate"`
+		Verdict result.Verdict `json:"verdict"`
+		Fails   bool           `json:"fails"`
+	}
+	gates := []gate{}
+	for i := range doc.Gates[:min(len(doc.Gates), maxSummary)] {
+		g := &doc.Gates[i]
+		gates = append(gates, gate{g.Addr, g.Verdict, g.On(g.Verdict) == result.Fail})
+	}
+	text, err := json.Marshal(gates)
+	if err != nil {
+		return "" // unreachable: texts always encode
+	}
+	return string(text)
+}
+
+// writeOutputs appends to the file that the runner names, if it does, with secrets masked:
+// later steps print what they find there.
+func writeOutputs(path string, values []output, mask func(string) string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		// The form with a random delimiter takes any text.
+		mark := delimiter()
+		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v.name, mark, mask(v.value), mark); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return f.Close()
+}
+
+func delimiter() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "EOF_" + hex.EncodeToString(b[:])
+}
+
+// actionRespond carries out the command in the comment of the event. A command without
+// the right to it, or in vain, fails no job: anybody can write comments.
+func (a *app) actionRespond(ctx context.Context) error {
+	ev, api, err := a.github()
+	if err != nil {
+		return err
+	}
+	r := &github.Responder{API: api, Event: ev, Workflow: cmp.Or(a.input("WORKFLOW"), "performance-pull-request.yml"), Mask: a.redact.String}
+	did, err := r.Respond(ctx)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if did.Refused != "" {
+		a.warn("not carried out: " + did.Refused)
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Out, escape.Text(did.Done, 1000))
+	return err
 }

@@ -11,12 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/spf13/cobra"
 )
 
 // sourceFlags say which file judges: the pipeline that is run, or the one of the branch that

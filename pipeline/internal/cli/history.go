@@ -1,10 +1,24 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
 
@@ -55,4 +69,142 @@ func changeBy(m metric.Metric, d float64) string {
 		return fmt.Sprintf("%.1f %%", 100*d)
 	}
 	return valueText(m, d)
+}
+
+// historyEnv names the history where no flag does.
+const historyEnv = "PIPELINE_HISTORY"
+
+// defaultHistory is below the working directory.
+var defaultHistory = filepath.Join(".pipeline", "history")
+
+// historyFlag says where earlier sessions are kept.
+type historyFlag struct{ location string }
+
+func (f *historyFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.location, "history", "", "`location` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
+}
+
+// historyLocation returns where the history is, and whether a flag or the environment names it.
+func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
+	if location := cmp.Or(f.location, a.Getenv(historyEnv)); location != "" {
+		return location, true
+	}
+	return defaultHistory, false
+}
+
+// withHistory opens the history for as long as do runs.
+func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.Store, *spawn.Spawner) error) error {
+	// Credential helpers and agents are what a push may need.
+	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}}})
+	defer sp.Close()
+	location, _ := a.historyLocation(f)
+	s, err := history.Open(ctx, location, history.Options{Spawner: sp})
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	err = do(s, sp)
+	return errors.Join(err, s.Close())
+}
+
+// loadHistory reads the history and warns of records that are quarantined.
+func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.History, error) {
+	h, err := history.Load(ctx, s)
+	if err != nil {
+		return nil, exit(exitInfrastructure, err)
+	}
+	for _, q := range h.Quarantined {
+		fmt.Fprintf(a.Err, "warning: the record %s is left out: %s\n", escape.Line(q.Name, 200), escape.Line(q.Reason, 400))
+	}
+	return h, nil
+}
+
+// readHistory reads the history as a whole.
+func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.History, err error) {
+	err = a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
+		h, err = a.loadHistory(ctx, s)
+		return err
+	})
+	return h, err
+}
+
+// openHistory reads the history that a file's gates and plans are judged with: one that is
+// named, or the one below the working directory if it exists or a gate has a stored baseline.
+// nil otherwise.
+func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (*history.History, error) {
+	location, stated := a.historyLocation(f)
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
+	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return a.readHistory(ctx, f)
+}
+
+// noise is what the calibrations of this machine say of a plan's cells.
+func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(cell, metric string) (plan.Noise, bool) {
+	if h == nil || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Calibration }) {
+		return nil
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	var here map[string]string // none in virtual time
+	if f.simulate != plan.SimulateVirtual {
+		here = machine.Facts(ctx, sp)
+	}
+	return func(cell, metric string) (plan.Noise, bool) {
+		n, at, ok := h.NoiseOf(history.Query{Cell: cell, Metric: metric, Machine: here, Simulated: history.Simulated(f.simulate, f.timeScale)})
+		return plan.Noise{SD: n.PairSDAt, Basis: fmt.Sprintf("calibrated %s with %d pairs", at.Format("2006-01-02"), n.Pairs)}, ok
+	}
+}
+
+// launchTime is how long the sessions of this machine took to launch what measured a plan's
+// cells.
+func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
+	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Session && r.Simulated == "" }) {
+		return nil
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	q := history.Query{Machine: machine.Facts(ctx, sp)}
+	return func(cells []string) float64 {
+		seconds, _ := h.LaunchTime(q, cells)
+		return seconds
+	}
+}
+
+// provenance is the code that was measured, as the runner or git says, and the default
+// branch of its repository.
+type provenance struct {
+	history.Source
+	defaultBranch string
+	// unmerged is the event of a change that is not merged yet, "" for any other.
+	unmerged string
+}
+
+func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
+	c := a.change()
+	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: c.repo}, defaultBranch: c.defaultBranch}
+	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
+		p.Branch = a.Getenv("GITHUB_REF_NAME")
+	}
+	if c.unmerged {
+		p.unmerged = c.event
+	}
+	if p.Commit == "" {
+		p.Source = history.Checkout(ctx, sp, ".")
+	}
+	return p
+}
+
+// checkBranch refuses baselines of anything but the default branch: a pull request could
+// otherwise move what it is judged by.
+func (p provenance) checkBranch() error {
+	switch {
+	case p.unmerged != "":
+		return fmt.Errorf("this is the event %s: baselines are written from the default branch only", p.unmerged)
+	case p.Branch == "":
+		return errors.New("the branch is not known: baselines are written from a checkout of the default branch, or with --branch outside of a workflow")
+	case p.Branch != p.defaultBranch:
+		return fmt.Errorf("this is branch %s: baselines are written from the default branch (%s) only", p.Branch, p.defaultBranch)
+	}
+	return nil
 }

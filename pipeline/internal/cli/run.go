@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -316,4 +318,64 @@ func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
 		return &r
 	}
 	return nil
+}
+
+// reproduction is the command that repeats a run at a shell: what decides what is measured,
+// without what is said about it.
+func reproduction(f runFlags, paths []string) string {
+	words := []string{"pipeline", "run"}
+	flag := func(name string, values ...string) {
+		for _, v := range values {
+			words = append(words, "--"+name, quoted(v))
+		}
+	}
+	flag("var-file", f.config.varFiles...)
+	flag("var", f.config.vars...)
+	flag("only", f.plan.only...)
+	if f.plan.repeat > 0 {
+		flag("repeat", fmt.Sprint(f.plan.repeat))
+	}
+	if f.plan.simulate != "" {
+		words = append(words, "--simulate="+f.plan.simulate)
+	}
+	for _, p := range paths {
+		words = append(words, quoted(cmp.Or(p, ".")))
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quoted is a word as a POSIX shell reads it back.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// progress makes the view that shows how a run goes.
+type progress func(*app) ui.View
+
+// progressOptions are the views; auto takes tty on a terminal and plain elsewhere.
+var progressOptions = []option[progress]{
+	{name: "auto", value: func(a *app) ui.View {
+		if a.Width() > 0 && a.Getenv("CI") == "" && a.Getenv("TERM") != "dumb" {
+			return ui.NewTTY(a.Err, a.viewOptions())
+		}
+		return ui.NewPlain(a.Log, a.viewOptions())
+	}},
+	{"tty", func(a *app) ui.View { return ui.NewTTY(a.Err, a.viewOptions()) }, "redrawn on a terminal"},
+	{"plain", func(a *app) ui.View { return ui.NewPlain(a.Log, a.viewOptions()) }, "line by line"},
+	{name: "quiet", value: func(*app) ui.View { return ui.NewQuiet() }},
+}
+
+func progressFlag(cmd *cobra.Command, p *progress) {
+	enumFlag(cmd, p, "progress", "auto", progressOptions, "how progress is shown")
+}
+
+func (a *app) viewOptions() ui.Options {
+	return ui.Options{
+		Color: a.color(), Width: a.Width, Now: time.Now, GitHubActions: a.Getenv("GITHUB_ACTIONS") == "true",
+	}
 }

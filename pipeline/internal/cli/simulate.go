@@ -1,6 +1,17 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
+	"github.com/servegate/pipeline/steps/load/mock"
+	"github.com/servegate/pipeline/steps/load/remote"
 	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/spf13/cobra"
 )
@@ -23,5 +34,54 @@ func (a *app) simulateCommand() *cobra.Command {
 			// The simulated server answers signals itself, as the real one would.
 			return exit(simulate.Simulator{Connectors: a.connectors}.Main(cmd.Context(), args, a.Getenv, a.Out, a.Err), nil)
 		},
+	}
+}
+
+// mockServerCommand is the server of `load --calibrate`. It is hidden: nothing else
+// needs it.
+func mockServerCommand() *cobra.Command {
+	var s mock.Schedule
+	var listen string
+	cmd := &cobra.Command{
+		Use: "mock-server", Short: "Answer completions at known times", Hidden: true, Args: cobra.NoArgs,
+		Long: "Streams max_tokens tokens for every completions request, at times counted from its arrival, prints its address, and\nanswers GET /truth with what it saw.",
+	}
+	cmd.RunE = interruptible(func(ctx context.Context, _ []string) error {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", l.Addr()); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+		return mock.New(s).Serve(ctx, l)
+	})
+	cmd.Flags().DurationVar(&s.First, "ttft", 200*time.Millisecond, "time to the first token")
+	cmd.Flags().DurationVar(&s.Gap, "itl", 50*time.Millisecond, "time between tokens")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	return cmd
+}
+
+// loadWorkerCommand generates the load of one run in a process of its own, as a run with
+// load_node starts it. It is hidden: nothing else needs it.
+func (a *app) loadWorkerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: slurmjob.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
+		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
+		RunE: interruptible(func(ctx context.Context, args []string) error {
+			begin := make(chan os.Signal, 1)
+			signal.Notify(begin, syscall.SIGUSR1)
+			defer signal.Stop(begin)
+			host, err := os.Hostname()
+			if err != nil {
+				host = "this machine"
+			}
+			fmt.Fprintf(a.Err, "load is generated on %s\n", host)
+			// Not a.Out, which outlives its reader: a run without a reader is to end.
+			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
+				return exit(exitInfrastructure, err)
+			}
+			return nil
+		}),
 	}
 }

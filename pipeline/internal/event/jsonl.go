@@ -1,9 +1,12 @@
 package event
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -62,4 +65,71 @@ func (j *Journal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err
+}
+
+// maxLine bounds a line of a journal. A run_end with all its histograms has some 10 KiB.
+const maxLine = 16 << 20
+
+// Read calls fn for every event of a journal and returns the number of bytes up to the
+// end of its last good line. What follows that line is the torn end that a crash leaves;
+// a bad line that good ones follow is an error, and so is a stream of another major
+// version.
+func Read(r io.Reader, fn func(Event) error) (good int64, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var offset int64
+	var torn error
+	for n := 1; ; n++ {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return good, nil // a line without its newline was not finished
+		}
+		if err != nil {
+			return good, fmt.Errorf("journal, line %d: %w", n, err)
+		}
+		offset += int64(len(line))
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			if torn == nil {
+				torn = fmt.Errorf("journal, line %d: %w", n, err)
+			}
+			continue
+		}
+		if torn != nil {
+			return good, torn
+		}
+		if err := checkVersion(e); err != nil {
+			return good, err
+		}
+		if err := fn(e); err != nil {
+			return good, err
+		}
+		good = offset
+	}
+}
+
+func checkVersion(e Event) error {
+	if e.Type != Version {
+		return nil
+	}
+	if major, _, _ := strings.Cut(e.Schema, "."); major != "1" {
+		return fmt.Errorf("journal of version %q, this program reads %s: continue it with the program that wrote it", e.Schema, Schema)
+	}
+	return nil
+}
+
+// readLine returns the next line with its newline; io.EOF if none ends before the end.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("longer than %d bytes: this is no journal", maxLine)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		default:
+			return line, err
+		}
+	}
 }

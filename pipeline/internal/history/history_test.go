@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
+	"pgregory.net/rapid"
 )
 
 var start = time.Date(2026, 8, 1, 3, 0, 0, 0, time.UTC)

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-	ctyfunction "github.com/zclconf/go-cty/cty/function"
-
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
+	"github.com/zclconf/go-cty/cty"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 )
 
 // evaluator evaluates a program, each name when it is first referred to and once. The

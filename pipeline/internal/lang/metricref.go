@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps/enum"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // findMetric returns the problem of a reference to a metric that does not exist.

@@ -7,9 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // layer is a block with the scope of its expressions. A block that extends another is

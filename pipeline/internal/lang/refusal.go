@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -221,5 +220,49 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	case first != nil && rest != nil && sum > alpha-rounding:
 		e.report(problem(codeShares, rest.Range, fmt.Sprintf("no alpha is left for %s", rest.Addr),
 			fmt.Sprintf("%s, which is all of the file's %g. Give this gate a share too, or lower the others.", humanize.List(claims), alpha)))
+	}
+}
+
+// suite refuses a comparison over all cells where their values have no partners.
+func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
+	switch {
+	case g.SuiteMargin == 0:
+	case base.Kind != result.BaselinePaired:
+		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired baseline",
+			fmt.Sprintf("%s is of kind %s: the cells of a repeat make one value of a suite, and only a paired baseline has repeats on both sides.", base.Addr, base.Kind)))
+	case e.prog.tests.Named(g.Test).Design != gates.Paired:
+		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired test",
+			fmt.Sprintf("%s pairs nothing by repeat. Use one of %s.", g.Test, humanize.List(e.prog.tests.Paired().Names()))))
+	}
+}
+
+// ofTheLaunch refuses metrics of a launch where a gate has no two launches to compare, or
+// where a server is not launched at all.
+func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+	bases := map[string]string{} // targets
+	for _, c := range bm.Cells {
+		if value, rest := split(c, base.Axis); base.Kind == result.BaselinePaired && value == base.Value {
+			bases[rest] = c.Target
+		}
+	}
+	for _, m := range g.Metrics {
+		if m.Level != metric.LaunchLevel {
+			continue
+		}
+		for _, i := range g.Cells {
+			target := bm.Cells[i].Target
+			value, rest := split(bm.Cells[i], base.Axis)
+			switch s := e.servers[target]; {
+			case s != nil && s.Spec.URL != "":
+				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+					fmt.Sprintf("%s answers at a url and is not launched. Gate a metric of its runs, such as metric.ttft.p99.", target)))
+			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[rest] == target:
+				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+					fmt.Sprintf("Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.", base.Addr, target)))
+			default:
+				continue
+			}
+			break
+		}
 	}
 }

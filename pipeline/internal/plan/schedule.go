@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -156,3 +157,13 @@ func (p *Plan) Reschedule() {
 
 // Seal renews the plan's fingerprint after changes.
 func (p *Plan) Seal() { p.Fingerprint = fingerprint(p) }
+
+// The values of Plan.Simulated; "" means that the servers are real.
+const (
+	// SimulateProcess starts doubles of the servers as processes.
+	SimulateProcess = "process"
+	// SimulateContainer starts them in containers.
+	SimulateContainer = "container"
+	// SimulateVirtual carries the plan out in virtual time, without processes.
+	SimulateVirtual = result.SimulatedVirtual
+)

@@ -11,12 +11,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/servegate/pipeline/reports/series"
-	"github.com/servegate/pipeline/steps/probe"
-
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/reports/series"
+	"github.com/servegate/pipeline/steps/probe"
 )
 
 // Query chooses what of a history is reported.

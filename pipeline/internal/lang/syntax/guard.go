@@ -69,3 +69,24 @@ func byteRange(name string, src []byte, at int) hcl.Range {
 	end.Byte++
 	return hcl.Range{Filename: name, Start: start, End: end}
 }
+
+// Template parses the text of a template within the limits of a file.
+func Template(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
+	if d := checkText(name, src); d != nil {
+		return nil, hcl.Diagnostics{d}
+	}
+	tokens, _ := hclsyntax.LexTemplate(src, name, hcl.InitialPos) // its problems are found again
+	if d := newScanner().scan(tokens); d != nil {
+		return nil, hcl.Diagnostics{d}
+	}
+	return hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
+}
+
+// Expression parses the text of an expression within the limits of a file.
+func Expression(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexExpression(src, name, hcl.InitialPos) // its problems are found again
+	if d := newScanner().scan(tokens); d != nil {
+		return nil, hcl.Diagnostics{d}
+	}
+	return hclsyntax.ParseExpression(src, name, hcl.InitialPos)
+}
