@@ -28,11 +28,11 @@ const maxFile = 8 << 30
 // must not be copied after use.
 type Files struct {
 	// Kinds of datasets that there are; nil means All.
-	Kinds Kinds
+	Kinds Kinds `json:"-"`
 	// Dir is the folder that relative paths are meant from. Nothing above it is read.
-	Dir string
+	Dir string `json:"dir,omitempty"`
 	// Dirs are the folders below which absolute paths may lie.
-	Dirs []string
+	Dirs []string `json:"dirs,omitempty"`
 
 	mu     sync.Mutex
 	tables map[string]*Table // by kind and sum

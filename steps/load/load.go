@@ -30,41 +30,41 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Options of one run of a workload.
+// Options of one run of a workload. What JSON leaves out does not leave the process.
 type Options struct {
 	// BaseURL of the target, for example http://127.0.0.1:8000.
-	BaseURL string
+	BaseURL string `json:"base_url"`
 	// Model name to send.
-	Model string
+	Model string `json:"model"`
 	// Headers are sent with every request (for example an Authorization header).
-	Headers map[string]string
+	Headers map[string]string `json:"-"`
 	// Workload to send.
-	Workload steps.Workload
+	Workload steps.Workload `json:"workload"`
 	// Seed of arrivals, lengths and content. The same seed gives the same bytes at the
 	// same planned times; both sides of a comparison get the same one.
-	Seed uint64
+	Seed uint64 `json:"seed"`
 	// ShapeSeed draws the shape of the work, arrival times and lengths; 0 means Seed.
 	// With the same ShapeSeed and another Seed in each repeat the content rotates while
 	// the shape stays, so that the draw of arrivals is no part of the spread of repeats.
-	ShapeSeed uint64
+	ShapeSeed uint64 `json:"shape_seed,omitempty"`
 	// Files opens the datasets that are read from files; nil where none is needed.
-	Files *dataset.Files
+	Files *dataset.Files `json:"files,omitempty"`
 	// TLS is the configuration for https targets; nil means the system's roots.
-	TLS *tls.Config
+	TLS *tls.Config `json:"-"`
 	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.
 	// Recorded times are multiplied back, so that records are in model time. So is what
 	// the client itself needed, which then counts that much more: the audit reports lags
 	// and pauses unscaled, in wall time.
-	TimeScale float64
+	TimeScale float64 `json:"time_scale,omitempty"`
 	// Begin, if not nil, is called once between the warm-up and the first measured request,
 	// which waits for it.
-	Begin func(context.Context)
+	Begin func(context.Context) `json:"-"`
 	// Progress, if not nil, is called about five times a second.
-	Progress func(Progress)
+	Progress func(Progress) `json:"-"`
 	// Witness, if not nil, is called with every token-bearing event of the measured requests:
 	// when it arrived and when the client saw it, in wall nanoseconds of one clock. Equal
 	// without kernel stamps. It is called by many goroutines, in order for each request.
-	Witness func(index int, at, seen int64)
+	Witness func(index int, at, seen int64) `json:"-"`
 }
 
 // Progress of a run, for a live display. Times in nanoseconds, rates per second.

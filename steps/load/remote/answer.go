@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
@@ -92,20 +94,19 @@ func (a answer) result(begun time.Time) load.Result {
 
 // write writes the answer whole, for its owner alone, and returns its sum.
 func (a answer) write(folder string) (sum string, err error) {
-	path := filepath.Join(folder, answerFile)
-	file, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("write what was recorded: %w", err)
-	}
-	h := sha256.New()
-	err = json.NewEncoder(io.MultiWriter(file, h)).Encode(a)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(path+".part", path)
+	text, err := json.Marshal(a)
+	if err == nil {
+		err = renameio.WriteFile(filepath.Join(folder, answerFile), text, 0o600)
 	}
 	if err != nil {
 		return "", fmt.Errorf("write what was recorded: %w", err)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return sumOf(text), nil
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // How long a shared file system may take to show here what was written there.
@@ -130,7 +131,7 @@ func readAnswer(folder, sum string) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("what it recorded cannot be read: %w", err)
 	}
-	if got := sha256.Sum256(text); hex.EncodeToString(got[:]) != sum {
+	if sumOf(text) != sum {
 		return answer{}, errors.New("what it recorded is not what it wrote: the file system lost some of it")
 	}
 	var a answer

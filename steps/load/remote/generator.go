@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,28 +55,20 @@ func (g Generator) Run(ctx context.Context, name string, opt load.Options, log i
 	defer cancel(nil)
 	var letting sync.WaitGroup
 	letting.Go(func() { r.letBegin(ctx, child, cancel) })
-	term := g.Grace
-	if term <= 0 {
-		term = grace
-	}
-	ended := steps.AwaitChild(waiting, child, term)
+	ended := steps.AwaitChild(waiting, child, cmp.Or(g.Grace, grace))
 	letting.Wait()
 	return r.end(ctx, child, ended)
 }
 
 // prepare writes the order and makes the command that carries it out.
 func (g Generator) prepare(name string, opt load.Options) (folder string, c steps.Command, err error) {
-	o, err := newOrder(opt)
-	if err != nil {
-		return "", c, err
-	}
 	if c.Env, err = writeHeaders(opt.Headers); err != nil {
 		return "", c, err
 	}
 	if folder, err = g.Folder("load-" + name); err != nil {
 		return "", c, fmt.Errorf("load: %w", err)
 	}
-	if err := o.write(folder); err != nil {
+	if err := writeOrder(folder, opt); err != nil {
 		return "", c, errors.Join(err, os.RemoveAll(folder))
 	}
 	c.Argv = append(append(c.Argv, g.Argv...), folder)

@@ -344,15 +344,13 @@ func TestEnds(t *testing.T) {
 func TestPropertyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, number := rapid.String(), rapid.Uint64()
-		o := order{
+		dirs := rapid.SliceOf(text).Draw(t, "dirs")
+		o := load.Options{
 			BaseURL: text.Draw(t, "url"), Model: text.Draw(t, "model"), Seed: number.Draw(t, "seed"), ShapeSeed: number.Draw(t, "shape"),
-			TimeScale: rapid.Float64Range(0, 100).Draw(t, "scale"), Dirs: rapid.SliceOf(text).Draw(t, "dirs"),
+			TimeScale: rapid.Float64Range(0, 100).Draw(t, "scale"), Files: &dataset.Files{Dirs: dirs},
 		}
 		o.Workload = small()
 		o.Workload.Body = map[string]any{text.Draw(t, "name"): text.Draw(t, "value")}
-		if len(o.Dirs) == 0 {
-			o.Dirs = nil
-		}
 		written, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)

@@ -28,11 +28,10 @@ type Worker struct {
 // Work carries out the run and writes what came of it. When ctx ends, that is what was
 // recorded so far. An error means that the other side has no answer.
 func (w Worker) Work(ctx context.Context) error {
-	o, err := readOrder(w.Folder)
+	opt, err := readOrder(w.Folder)
 	if err != nil {
 		return err
 	}
-	opt := o.options()
 	if opt.Headers, err = readHeaders(w.Getenv(headersVar)); err != nil {
 		return err
 	}
