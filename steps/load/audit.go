@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/steps/load/internal/cpu"
+
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -17,7 +19,7 @@ type auditor struct {
 }
 
 func startAudit() *auditor {
-	a := &auditor{begin: time.Now(), cpu: cpuSeconds()}
+	a := &auditor{begin: time.Now(), cpu: cpu.Seconds()}
 	debug.ReadGCStats(&a.gc)
 	return a
 }
@@ -25,7 +27,7 @@ func startAudit() *auditor {
 // fill writes what the process says about itself.
 func (a *auditor) fill(out *record.Audit) {
 	out.WallSeconds = time.Since(a.begin).Seconds()
-	out.CPUSeconds = cpuSeconds() - a.cpu
+	out.CPUSeconds = cpu.Seconds() - a.cpu
 	var after debug.GCStats
 	debug.ReadGCStats(&after)
 	out.GCPauseTotal = int64(after.PauseTotal - a.gc.PauseTotal)

@@ -66,21 +66,22 @@ func (k *clock) sample() {
 	}
 }
 
-// watch samples until the returned function is called, which waits for the end and
-// samples a last time.
-func (k *clock) watch() (stop func()) {
+// watch samples until the returned function is called.
+func (k *clock) watch() (stop func()) { return every(clockEvery, k.sample) }
+
+// every calls f from time to time, and once more when the returned function is called, which
+// waits for that.
+func every(d time.Duration, f func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		t := time.NewTicker(clockEvery)
+		t := time.NewTicker(d)
 		defer t.Stop()
-		for {
+		for more := true; more; f() {
 			select {
 			case <-t.C:
-				k.sample()
 			case <-quit:
-				k.sample()
-				return
+				more = false
 			}
 		}
 	}()

@@ -75,13 +75,6 @@ func (p *pool) put(c *conn) {
 	p.idle = append(p.idle, c)
 }
 
-// discard closes a connection that was not used; nil is allowed.
-func (p *pool) discard(c *conn) {
-	if c != nil {
-		_ = c.Close()
-	}
-}
-
 // dial opens a connection directly: proxies of the environment would be measured too.
 // The net package sets TCP_NODELAY.
 func (p *pool) dial(ctx context.Context) (*conn, error) {

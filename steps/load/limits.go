@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"time"
@@ -37,24 +38,12 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	def := Limits{LagP99: 10 * time.Millisecond, LagShare: 0.10, BurstLag: 250 * time.Millisecond, RateShare: 0.98, ClockStep: 10 * time.Millisecond}
-	if l.LagP99 > 0 {
-		def.LagP99 = l.LagP99
-	}
-	if l.LagShare > 0 {
-		def.LagShare = l.LagShare
-	}
-	if l.BurstLag > 0 {
-		def.BurstLag = l.BurstLag
-	}
-	if l.RateShare > 0 {
-		def.RateShare = l.RateShare
-	}
-	if l.ClockStep > 0 {
-		def.ClockStep = l.ClockStep
-	}
-	def.CoalescedShare, def.CPUShare, def.GCPause = l.CoalescedShare, l.CPUShare, l.GCPause
-	return def
+	l.LagP99 = cmp.Or(l.LagP99, 10*time.Millisecond)
+	l.LagShare = cmp.Or(l.LagShare, 0.10)
+	l.BurstLag = cmp.Or(l.BurstLag, 250*time.Millisecond)
+	l.RateShare = cmp.Or(l.RateShare, 0.98)
+	l.ClockStep = cmp.Or(l.ClockStep, 10*time.Millisecond)
+	return l
 }
 
 // Cause is how the client failed that makes a run void; "" is none.

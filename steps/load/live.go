@@ -50,25 +50,7 @@ func (l *live) report(f func(Progress), total int, t0 time.Time, scale float64) 
 	l.mu.Lock()
 	l.ttft = hdrhistogram.New(1, int64(24*time.Hour/time.Microsecond), 2)
 	l.mu.Unlock()
-	quit, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		t := time.NewTicker(progressEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				f(l.snapshot(total, t0, scale))
-			case <-quit:
-				f(l.snapshot(total, t0, scale))
-				return
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-finished
-	}
+	return every(progressEvery, func() { f(l.snapshot(total, t0, scale)) })
 }
 
 func (l *live) snapshot(total int, t0 time.Time, scale float64) Progress {

@@ -28,7 +28,9 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		select {
 		case <-release:
 		case <-ctx.Done():
-			r.client.pool.discard(cn)
+			if cn != nil {
+				_ = cn.Close()
+			}
 			return
 		}
 		sent = time.Now()

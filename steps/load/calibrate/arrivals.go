@@ -1,11 +1,7 @@
 package calibrate
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"math"
-	"net/http"
 	"slices"
 )
 
@@ -81,17 +77,4 @@ func kolmogorov(d float64, n int) float64 {
 		}
 	}
 	return min(max(2*p, 0), 1)
-}
-
-// arrivals asks the mock when the requests came.
-func arrivals(ctx context.Context, url string) ([]int64, error) {
-	body, err := call(ctx, http.MethodGet, url+"/arrivals")
-	if err != nil {
-		return nil, err
-	}
-	var ns []int64
-	if err := json.Unmarshal(body, &ns); err != nil {
-		return nil, fmt.Errorf("calibrate: the mock's arrivals: %w", err)
-	}
-	return ns, nil
 }

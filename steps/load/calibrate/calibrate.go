@@ -79,7 +79,7 @@ type Report struct {
 
 // Run loads the mock at a URL and reports.
 func Run(ctx context.Context, url string, c Case) (Report, error) {
-	if err := reset(ctx, url); err != nil {
+	if _, err := call(ctx, http.MethodPost, url+"/reset"); err != nil {
 		return Report{}, err
 	}
 	opt := load.Options{BaseURL: url, Model: "mock", Workload: c.Workload(), Seed: 1}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	truth, err := readTruth(ctx, url)
+	truth, err := ask[mock.Truth](ctx, url+"/truth")
 	if err != nil {
 		return Report{}, err
 	}
@@ -106,7 +106,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 		r.Seen = &m
 	}
 	if c.Load.Rate > 0 {
-		ns, err := arrivals(ctx, url)
+		ns, err := ask[[]int64](ctx, url+"/arrivals")
 		if err != nil {
 			return Report{}, err
 		}
@@ -137,23 +137,16 @@ func measured(run record.Run, at func(q *record.Request, k int) int64) mock.Trut
 	return out
 }
 
-// reset makes the mock forget what it saw.
-func reset(ctx context.Context, url string) error {
-	_, err := call(ctx, http.MethodPost, url+"/reset")
-	return err
-}
-
-// readTruth asks the mock what it saw.
-func readTruth(ctx context.Context, url string) (mock.Truth, error) {
-	body, err := call(ctx, http.MethodGet, url+"/truth")
+// ask asks the mock for what it saw.
+func ask[T any](ctx context.Context, url string) (v T, err error) {
+	body, err := call(ctx, http.MethodGet, url)
+	if err == nil {
+		err = json.Unmarshal(body, &v)
+	}
 	if err != nil {
-		return mock.Truth{}, err
+		return v, fmt.Errorf("calibrate: the mock's account: %w", err)
 	}
-	var t mock.Truth
-	if err := json.Unmarshal(body, &t); err != nil {
-		return t, fmt.Errorf("calibrate: the mock's account: %w", err)
-	}
-	return t, nil
+	return v, nil
 }
 
 func call(ctx context.Context, method, url string) ([]byte, error) {

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ func (m measuredRun) errors() (ttft50, ttft99, itl99 float64) {
 // measure runs a client against a mock that has forgotten what was before, and prints
 // the run's line.
 func (t *table) measure(client, url string, c Case) (m measuredRun, err error) {
-	if err := reset(t.b.Context(), url); err != nil {
+	if _, err := call(t.b.Context(), http.MethodPost, url+"/reset"); err != nil {
 		return m, err
 	}
 	if client == "vllm" {
@@ -97,7 +98,7 @@ func (t *table) measure(client, url string, c Case) (m measuredRun, err error) {
 	if err != nil {
 		return m, err
 	}
-	if m.truth, err = readTruth(t.b.Context(), url); err != nil {
+	if m.truth, err = ask[mock.Truth](t.b.Context(), url+"/truth"); err != nil {
 		return m, err
 	}
 	out(os.Stdout, "%s, %s:\n  reported TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n  server's TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n",

@@ -27,6 +27,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/load/internal/cpu"
+
 	"github.com/servegate/pipeline/steps/load/internal/stamp"
 )
 
@@ -91,7 +93,7 @@ type Server struct {
 }
 
 // New returns a server.
-func New(s Schedule) *Server { return &Server{schedule: s, cpu: cpuSeconds()} }
+func New(s Schedule) *Server { return &Server{schedule: s, cpu: cpu.Seconds()} }
 
 // Serve answers connections until ctx is done, and closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -311,7 +313,7 @@ func (s *Server) Truth() Truth {
 	defer s.mu.Unlock()
 	return Truth{
 		Requests: len(s.ttft), Tokens: s.tokens, TTFT: QuantilesOf(s.ttft), ITL: QuantilesOf(s.itl),
-		Peak: s.peak, CPUSeconds: cpuSeconds() - s.cpu,
+		Peak: s.peak, CPUSeconds: cpu.Seconds() - s.cpu,
 	}
 }
 
@@ -332,5 +334,5 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrivals = nil
-	s.ttft, s.itl, s.tokens, s.peak, s.cpu = nil, nil, 0, s.open, cpuSeconds()
+	s.ttft, s.itl, s.tokens, s.peak, s.cpu = nil, nil, 0, s.open, cpu.Seconds()
 }

@@ -1,6 +1,7 @@
 //go:build unix
 
-package load
+// Package cpu reads the processor time of this process.
+package cpu
 
 import (
 	"time"
@@ -8,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuSeconds is the CPU time of this process so far, user and system.
-func cpuSeconds() float64 {
+// Seconds is the CPU time of this process so far, user and system.
+func Seconds() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return 0
