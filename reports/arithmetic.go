@@ -71,8 +71,7 @@ func worseSign(d *result.Decision) float64 {
 
 // changeOf turns a difference on the scale of the test back into a change.
 func changeOf(d *result.Decision, diff float64) float64 {
-	diff *= worseSign(d)
-	return cmp.Or(d.Scale, metric.Log).Change(diff)
+	return cmp.Or(d.Scale, metric.Log).Change(worseSign(d) * diff)
 }
 
 // sums spell out how a decision came about: from the differences of the repeats to what
@@ -94,7 +93,7 @@ func (v *view) sums(r verdictRow) []sum {
 	}
 	sums := []sum{
 		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(len(pt.d), "value")},
-		{"d̄", fmt.Sprintf("mean of d; a change of %s", v.changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)},
+		{"d̄", fmt.Sprintf("mean of d; a change of %s", changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)},
 	}
 	if t.Exact {
 		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact", "0"})
@@ -144,7 +143,7 @@ func (v *view) storedSums(r verdictRow, s humanize.Scale) []sum {
 }
 
 // changeWords is a change as the table shows it.
-func (v *view) changeWords(d *result.Decision, s humanize.Scale, change float64) string {
+func changeWords(d *result.Decision, s humanize.Scale, change float64) string {
 	c := *d
 	c.Change = &change
 	return changeText(&c, s)
@@ -199,17 +198,17 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 		sums = append(sums, sum{"m", "margin " + marginText(d, s) + ": " + of + "; " + need, digits(m)})
 	}
 	if d.Detectable > 0 {
-		sums = append(sums, sum{"detectable", "smallest change for the worse that n and s find with 80 % power", v.detectableText(d, s)})
+		sums = append(sums, sum{"detectable", "smallest change for the worse that n and s find with 80 % power", detectable(d, s)})
 	}
 	return sums
 }
 
-func (v *view) detectableText(d *result.Decision, s humanize.Scale) string {
-	c := *d
-	c.Margin = metric.Margin(d.Detectable)
+func detectable(d *result.Decision, s humanize.Scale) string {
 	if onLog(d) {
 		return humanize.Minus(strconv.FormatFloat(d.Detectable*100, 'f', 1, 64)) + " %"
 	}
+	c := *d
+	c.Margin = metric.Margin(d.Detectable)
 	return marginText(&c, s)
 }
 

@@ -47,11 +47,8 @@ type cellAt struct {
 
 func newView(doc *result.Document, o Options) *view {
 	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}}
-	for i := range doc.Benchmarks {
-		b := &doc.Benchmarks[i]
-		for j := range b.Cells {
-			v.cells[b.Addr+"\x00"+b.Cells[j].Hash] = cellAt{b, &b.Cells[j]}
-		}
+	for _, at := range allCells(doc) {
+		v.cells[at.benchmark.Addr+"\x00"+at.cell.Hash] = at
 	}
 	for i := range doc.Gates {
 		if len(o.Gates) == 0 || slices.Contains(o.Gates, doc.Gates[i].Addr) {

@@ -15,10 +15,8 @@ import (
 // client is what the load generator says of itself, and the runs that are not counted.
 func (v *view) client() *model.Section {
 	s := &model.Section{Kind: model.Client, Folded: true}
-	voids := v.runsByReason(result.RunVoid, "run", "voided and not counted")
-	s.Notes = append(s.Notes, voids...)
-	s.Notes = append(s.Notes, v.runsByReason(result.RunCancelled, "run", "cancelled and not counted")...)
-	s.Notes = append(s.Notes, v.overloaded()...)
+	s.Notes = slices.Concat(v.runsByReason(result.RunVoid, "run", "voided and not counted"),
+		v.runsByReason(result.RunCancelled, "run", "cancelled and not counted"), v.overloaded())
 	if t := v.audit(); len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
 	}
@@ -26,41 +24,29 @@ func (v *view) client() *model.Section {
 		return nil
 	}
 	title := "Load generator"
-	if n := v.countRuns(func(r *result.Run) bool { return r.Status == result.RunVoid }); n > 0 {
-		title += ": " + humanize.Count(n, "voided run")
+	voids := 0
+	v.eachRun(allRuns, func(_ cellAt, r *result.Run) {
+		if r.Status == result.RunVoid {
+			voids++
+		}
+	})
+	if voids > 0 {
+		title += ": " + humanize.Count(voids, "voided run")
 	}
 	s.Title = model.Plain(title)
 	return s
 }
 
-func (v *view) countRuns(keep func(*result.Run) bool) int {
-	n := 0
-	v.eachRun(allRuns, func(_ cellAt, r *result.Run) {
-		if keep(r) {
-			n++
-		}
-	})
-	return n
-}
-
 // overloaded names the cells whose backlog grew.
 func (v *view) overloaded() []model.Line {
 	var notes []model.Line
-	for i := range v.doc.Benchmarks {
-		b := &v.doc.Benchmarks[i]
-		for _, c := range b.Cells {
-			n := 0
-			runs := c.Current()
-			for _, r := range runs {
-				if r.Overloaded {
-					n++
-				}
-			}
-			if n > 0 {
-				name := cmp.Or(valuesText(c.Values), model.ShortAddr(b.Addr))
-				notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
-					"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
-			}
+	for _, at := range allCells(v.doc) {
+		runs := at.cell.Current()
+		n := len(slices.DeleteFunc(slices.Clone(runs), func(r result.Run) bool { return !r.Overloaded }))
+		if n > 0 {
+			name := cmp.Or(valuesText(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
+			notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
+				"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
 		}
 	}
 	return notes

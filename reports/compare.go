@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/text"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Side is a result in a comparison.
@@ -75,21 +76,23 @@ func BuildComparison(sides []Side, o Options) *model.Report {
 	for i, s := range sides[1:] {
 		r.Heading = model.Join(" ", r.Heading, model.Plain("with "+s.Title(i+1)), model.Code(documentName(s.Doc)))
 	}
-	if named {
-		r.Heading = comparisonOfNames(sides)
+	if named { // the files follow below
+		names := make([]string, len(sides))
+		for i, s := range sides {
+			names[i] = s.Title(i)
+		}
+		r.Heading = model.Plain("Comparison: " + strings.Join(names, ", "))
 	}
 	if simulated := simulatedSides(sides); simulated != "" {
 		r.Banner = model.Line{{Text: "Simulated:", Style: model.Strong}, {Text: " " + simulated + "; compares with nothing real."}}
 	}
 	for i, s := range sides {
-		c := newView(s.Doc, o).session()
-		switch {
-		case named && len(c) > 0:
-			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), model.Join(" · ", model.Code(documentName(s.Doc)), c)))
-		case named:
-			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), model.Code(documentName(s.Doc))))
-		case len(c) > 0:
-			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), c))
+		about := newView(s.Doc, o).session()
+		if named {
+			about = model.Join(" · ", model.Code(documentName(s.Doc)), about)
+		}
+		if len(about) > 0 {
+			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), about))
 		}
 	}
 	cells, alone := joinAll(docs)
@@ -125,15 +128,6 @@ func documents(sides []Side) []*result.Document {
 		docs[i] = s.Doc
 	}
 	return docs
-}
-
-// comparisonOfNames is the heading where sides have names: the files follow below it.
-func comparisonOfNames(sides []Side) model.Line {
-	names := make([]string, len(sides))
-	for i, s := range sides {
-		names[i] = s.Title(i)
-	}
-	return model.Plain("Comparison: " + strings.Join(names, ", "))
 }
 
 // crossed reports whether not all changes are against the first side.
@@ -324,11 +318,7 @@ func comparisonTable(v *view, rows []comparedRow, sides []Side) model.Table {
 }
 
 func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) model.Row {
-	label := r.metric.Label
-	if arr := arrow(string(r.metric.Direction)); arr != "" {
-		label += " " + arr
-	}
-	row := model.Row{Cells: []model.Line{model.Code(name), model.Plain(label)}}
+	row := model.Row{Cells: []model.Line{model.Code(name), directed(r.metric.Label, r.metric.Direction)}}
 	counts := make([]string, len(r.sides))
 	scale := humanize.ScaleFor(string(r.metric.Unit), r.centers()...)
 	for i, values := range r.sides {
@@ -497,16 +487,10 @@ func samples(c *result.Cell, id string) []float64 {
 // center is the geometric mean on the log scale, the mean on others and where a value
 // has no logarithm.
 func center(m metric.Metric, values []float64) float64 {
-	sum, logs := 0.0, 0.0
-	for _, x := range values {
-		sum += x
-		logs += math.Log(x)
+	if m.Scale = cmp.Or(m.Scale, metric.Log); slices.Min(values) <= 0 {
+		return metric.Mean(values)
 	}
-	n := float64(len(values))
-	if (m.Scale == metric.Log || m.Scale == "") && humanize.Finite(logs) {
-		return math.Exp(logs / n)
-	}
-	return sum / n
+	return m.Mean(values)
 }
 
 // spread is the variation of values for people.
@@ -521,19 +505,11 @@ func spread(values []float64) string {
 // variation is the coefficient of variation (standard deviation with divisor n − 1 over the
 // mean), NaN with fewer than two values.
 func variation(values []float64) float64 {
-	n := float64(len(values))
-	if n < 2 {
+	if len(values) < 2 {
 		return math.NaN()
 	}
-	mean := 0.0
-	for _, x := range values {
-		mean += x / n
-	}
-	squares := 0.0
-	for _, x := range values {
-		squares += (x - mean) * (x - mean)
-	}
-	return math.Sqrt(squares/(n-1)) / math.Abs(mean)
+	mean, sd := stat.MeanStdDev(values, nil)
+	return sd / math.Abs(mean)
 }
 
 // unmatched lists the cells that only one document has.

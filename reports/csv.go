@@ -22,19 +22,18 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 		for i := range doc.Gates {
 			g := &doc.Gates[i]
 			for j := range g.Decisions {
-				row(decisionRecord(g, &g.Decisions[j])...)
+				d := &g.Decisions[j]
+				need := ""
+				if d.NeedPairs > 0 {
+					need = strconv.Itoa(d.NeedPairs)
+				}
+				row(escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
+					escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
+					strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
+					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason))
 			}
 		}
 	})
-}
-
-func decisionRecord(g *result.Gate, d *result.Decision) []string {
-	return []string{
-		escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
-		escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
-		strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
-		float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), blankInt(d.NeedPairs), escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
-	}
 }
 
 func writeCSV(w io.Writer, header []string, rows func(row func(...string))) error {
@@ -55,11 +54,4 @@ func optional(v *float64) string {
 		return ""
 	}
 	return float(*v)
-}
-
-func blankInt(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }

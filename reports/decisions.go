@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -45,12 +46,10 @@ func (r verdictRow) worse() float64 {
 	if d.Change != nil {
 		change = *d.Change
 	}
-	if d.Scale == "log" || d.Scale == "" {
+	if onLog(d) {
 		change = math.Log1p(change)
 	}
-	if d.Direction == "higher" {
-		change = -change
-	}
+	change *= worseSign(d)
 	if d.Margin > 0 {
 		change /= float64(d.Margin)
 	}
@@ -206,11 +205,7 @@ func (v *view) cellName(r verdictRow) model.Line {
 
 // valuesName is axis values as "rate=4 input=1024", the axes that the options name only.
 func (v *view) valuesName(values []result.AxisValue) string {
-	var parts []string
-	for _, a := range v.chosen(values) {
-		parts = append(parts, a.Name+"="+a.Value)
-	}
-	return strings.Join(parts, " ")
+	return valuesText(v.chosen(values))
 }
 
 func (v *view) chosen(values []result.AxisValue) []result.AxisValue {
@@ -244,23 +239,20 @@ func comparisonKey(d *result.Decision) string {
 
 // metricName is the label with an arrow to the better side.
 func metricName(d *result.Decision) model.Line {
-	name := metricLabel(d)
-	if a := arrow(string(d.Direction)); a != "" {
-		name += " " + a
-	}
-	return model.Plain(name)
+	return directed(metricLabel(d), d.Direction)
 }
 
 func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, string(d.Kind)) }
 
-func arrow(direction string) string {
-	switch direction {
-	case "lower":
-		return "↓"
-	case "higher":
-		return "↑"
+// directed is the name of a metric with an arrow to the better side.
+func directed(name string, better metric.Direction) model.Line {
+	switch better {
+	case metric.LowerIsBetter:
+		name += " ↓"
+	case metric.HigherIsBetter:
+		name += " ↑"
 	}
-	return ""
+	return model.Plain(name)
 }
 
 // scaleOf is the scale of a decision's values.
@@ -277,7 +269,7 @@ func orNaN(x *float64) float64 {
 }
 
 func changeText(d *result.Decision, s humanize.Scale) string {
-	if d.Scale == "difference" || d.Scale == "proportion" {
+	if !onLog(d) {
 		return s.Difference(orNaN(d.Change))
 	}
 	return humanize.Percent(orNaN(d.Change))
@@ -290,9 +282,8 @@ func intervalText(d *result.Decision, s humanize.Scale) string {
 		return humanize.None
 	}
 	format, unit := humanize.PercentNumber, "%"
-	if d.Scale == "difference" || d.Scale == "proportion" {
-		unit = s.Unit
-		if unit == "%" {
+	if !onLog(d) {
+		if unit = s.Unit; unit == "%" {
 			unit = "pp"
 		}
 		format = func(x float64) string { return humanize.Signed(x*s.Factor, humanize.Number) }
@@ -373,15 +364,12 @@ func (v *view) decisionLevel(r verdictRow) float64 {
 // share it.
 func (v *view) level(rows []verdictRow) (level float64, common bool) {
 	common = true
-	first := true
 	for _, r := range rows {
 		if r.d.Lower == nil && r.d.Upper == nil {
 			continue
 		}
 		l := v.decisionLevel(r)
-		if first {
-			level, first = l, false
-		}
+		level = cmp.Or(level, l)
 		common = common && l == level
 	}
 	return level, common

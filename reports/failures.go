@@ -22,12 +22,12 @@ func (v *view) failures() *model.Section {
 	groups := v.failureGroups()
 	for _, g := range groups {
 		s.Notes = append(s.Notes, g.note())
-		if tail := lastLines(g.failure.LogTail, maxTail); len(tail) > 0 {
+		if tail := g.failure.LogTail[max(0, len(g.failure.LogTail)-maxTail):]; len(tail) > 0 {
 			s.Logs = append(s.Logs, model.Log{Title: g.logTitle(len(tail)), Lines: tail})
 		}
 	}
 	requests, failed, sent := v.requestFailures()
-	s.Notes = append(s.Notes, v.failedRuns()...)
+	s.Notes = append(s.Notes, v.runsByReason(result.RunFailed, "run", "failed")...)
 	if len(requests.Rows) > 0 {
 		s.Tables = append(s.Tables, requests)
 	}
@@ -118,8 +118,7 @@ func (g *failureGroup) note() model.Line {
 }
 
 func (g *failureGroup) logTitle(n int) model.Line {
-	l := model.Join(" ", model.Plain("last "+humanize.Count(n, "line")+" of"), model.Code(cmp.Or(g.log, "the log of "+g.addr)))
-	return l
+	return model.Join(" ", model.Plain("last "+humanize.Count(n, "line")+" of"), model.Code(cmp.Or(g.log, "the log of "+g.addr)))
 }
 
 // place is where a block stands in the file: "perf.hcl:12".
@@ -135,15 +134,6 @@ func location(r result.Range) string {
 		return r.File
 	}
 	return fmt.Sprintf("%s:%d", r.File, r.Line)
-}
-
-func lastLines(lines []string, n int) []string {
-	return lines[max(0, len(lines)-n):]
-}
-
-// failedRuns are the runs that the server did not survive, by reason.
-func (v *view) failedRuns() []model.Line {
-	return v.runsByReason(result.RunFailed, "run", "failed")
 }
 
 // runsByReason counts runs of one status by target and reason.
@@ -174,12 +164,9 @@ func (v *view) runsByReason(status result.RunStatus, noun, verb string) []model.
 
 // eachRun calls f for the runs of every cell: all of them, or those that count.
 func (v *view) eachRun(which func(result.Cell) []result.Run, f func(at cellAt, r *result.Run)) {
-	for i := range v.doc.Benchmarks {
-		b := &v.doc.Benchmarks[i]
-		for j := range b.Cells {
-			for _, r := range which(b.Cells[j]) {
-				f(cellAt{b, &b.Cells[j]}, &r)
-			}
+	for _, at := range allCells(v.doc) {
+		for _, r := range which(*at.cell) {
+			f(at, &r)
 		}
 	}
 }

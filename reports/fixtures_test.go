@@ -113,7 +113,7 @@ func (s *session) cell(build, rate string, factor func(rate, id string) float64)
 		run := result.Run{
 			Repeat: r, Launch: launch(r, build), Status: result.RunOK, Duration: 251.2, Sent: 1000,
 			Metrics: map[string]float64{"success.rate": 1},
-			Audit:   map[string]any{"clock": "kernel", "lag_p99": 0.00041 + 1e-5*noise(r, build, rate), "coalesced_reads": 12.0},
+			Audit:   map[string]any{"clock": "kernel", "lag_p99_s": 0.00041 + 1e-5*noise(r, build, rate), "coalesced_reads": 12.0},
 			Records: fmt.Sprintf("records/r%d-%s-%s.jsonl.gz", r, build, rate),
 		}
 		for id, v := range typical {

@@ -63,7 +63,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 		}
 		change := changeOf(d, diff)
 		chart.Rows = append(chart.Rows, svg.Interval{
-			Label: "#" + fmt.Sprint(p.Repeat), Value: change * factor, Lower: math.NaN(), Upper: math.NaN(), Text: v.changeWords(d, s, change),
+			Label: "#" + fmt.Sprint(p.Repeat), Value: change * factor, Lower: math.NaN(), Upper: math.NaN(), Text: changeWords(d, s, change),
 		})
 	}
 	if len(chart.Rows) == 0 {

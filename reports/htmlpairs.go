@@ -188,7 +188,7 @@ func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) mode
 	for _, p := range pairs {
 		change, diff := humanize.None, worseBy(r.d, p)
 		if humanize.Finite(diff) {
-			change = v.changeWords(r.d, s, changeOf(r.d, diff))
+			change = changeWords(r.d, s, changeOf(r.d, diff))
 		}
 		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
 			model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change), model.Plain(digits(diff)),

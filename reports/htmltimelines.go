@@ -12,19 +12,13 @@ import (
 	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
+	"github.com/servegate/pipeline/reports/term"
 )
-
-// lagKeys are the names of the p99 of the client's lag in audits, the current one first.
-var lagKeys = []string{"lag_p99_s", "lag_p99"}
 
 // lag of a run's sends, in seconds.
 func lag(r *result.Run) (float64, bool) {
-	for _, k := range lagKeys {
-		if x, ok := r.Audit[k].(float64); ok {
-			return x, true
-		}
-	}
-	return 0, false
+	x, ok := r.Audit["lag_p99_s"].(float64)
+	return x, ok
 }
 
 // lagChart has the client's lag in each run of the sides of c.
@@ -159,9 +153,5 @@ func wholeTick(x float64) string {
 // lastName is the end of an address, in which addresses differ.
 func lastName(addr string) string {
 	const most = 14
-	runes := []rune(page.Clean(model.ShortAddr(addr), 0))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return "…" + string(runes[len(runes)-most+1:])
+	return term.CutLeft(page.Clean(model.ShortAddr(addr), 0), most)
 }

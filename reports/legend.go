@@ -175,19 +175,13 @@ func (v *view) any(has func(*result.Decision) bool) bool {
 // sessions, and at one of several looks more often. A strict gate demands that the whole
 // interval is beyond the margin, which then happens as seldom as any false alarm.
 func (v *view) atMargin() string {
-	strict := 0
-	for _, g := range v.gates {
-		if g.Strict {
-			strict++
-		}
-	}
 	text := "about ½"
 	if looks := min(len(v.doc.Looks), 10); looks > 1 {
 		const alpha, margin, noise = 0.05, 0.05, 0.005 // any, if the noise is small
 		in := gates.NewProspect(gates.LooksBetween(4, 2+2*looks), alpha, alpha, 1, false)
 		text = fmt.Sprintf("about %.0f %%", 100*in.Found(margin, noise, margin))
 	}
-	switch strict {
+	switch v.strictGates() {
 	case 0:
 		return text
 	case len(v.gates):
@@ -201,25 +195,27 @@ func explain(word, meaning string) model.Line {
 }
 
 func (v *view) sharesNote() string {
-	for _, g := range v.gates {
-		if g.Alpha > 0 {
-			return " (a gate with a share of α of its own: within its own comparisons)"
-		}
+	if slices.ContainsFunc(v.gates, func(g *result.Gate) bool { return g.Alpha > 0 }) {
+		return " (a gate with a share of α of its own: within its own comparisons)"
 	}
 	return ""
 }
 
-func (v *view) strictNote() string {
-	strict := 0
+func (v *view) strictGates() (n int) {
 	for _, g := range v.gates {
 		if g.Strict {
-			strict++
+			n++
 		}
 	}
-	switch {
-	case strict == 0:
+	return n
+}
+
+func (v *view) strictNote() string {
+	strict := v.strictGates()
+	switch strict {
+	case 0:
 		return ""
-	case strict == len(v.gates):
+	case len(v.gates):
 		return " (strict: the nearer end of the interval is beyond it)"
 	}
 	return fmt.Sprintf(" (strict, in %d of %d gates: the nearer end of the interval is beyond it)", strict, len(v.gates))
@@ -228,8 +224,12 @@ func (v *view) strictNote() string {
 // footer identifies the run.
 func (v *view) footer() model.Line {
 	var parts []model.Line
+	seed := ""
+	if v.doc.Seed != 0 {
+		seed = fmt.Sprint(v.doc.Seed)
+	}
 	for _, p := range []struct{ what, value string }{
-		{"run", v.doc.RunID}, {"seed", seed(v.doc)}, {"by", v.doc.Tool},
+		{"run", v.doc.RunID}, {"seed", seed}, {"by", v.doc.Tool},
 	} {
 		if p.value != "" {
 			parts = append(parts, model.Join(" ", model.Plain(p.what), model.Code(p.value)))
@@ -240,11 +240,4 @@ func (v *view) footer() model.Line {
 		line[0].Text = strings.ToUpper(line[0].Text[:1]) + line[0].Text[1:]
 	}
 	return line
-}
-
-func seed(doc *result.Document) string {
-	if doc.Seed == 0 {
-		return ""
-	}
-	return fmt.Sprint(doc.Seed)
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -45,15 +46,5 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 
 // operatorSign is an operator as people write it.
 func operatorSign(op result.Operator) string {
-	switch op {
-	case "<=":
-		return "≤"
-	case ">=":
-		return "≥"
-	case "!=":
-		return "≠"
-	case "==":
-		return "="
-	}
-	return string(op)
+	return cmp.Or(map[result.Operator]string{"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}[op], string(op))
 }

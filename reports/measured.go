@@ -25,13 +25,10 @@ func (v *view) measured() *model.Section {
 	cells := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
-		if !hasValues(b) {
+		if !slices.ContainsFunc(b.Cells, func(c result.Cell) bool { return len(c.Summary) > 0 }) {
 			continue
 		}
 		t := v.matrix(b)
-		if len(t.Rows) == 0 {
-			continue
-		}
 		cells += len(b.Cells)
 		t.Title = model.Join(": ", model.Code(b.Addr), nonEmpty(workload(b)))
 		s.Tables = append(s.Tables, t)
@@ -41,10 +38,6 @@ func (v *view) measured() *model.Section {
 	}
 	s.Title = model.Plain("Measured values of " + humanize.Count(cells, "cell") + " (geometric means over valid runs)")
 	return s
-}
-
-func hasValues(b *result.Benchmark) bool {
-	return slices.ContainsFunc(b.Cells, func(c result.Cell) bool { return len(c.Summary) > 0 })
 }
 
 // workload is that of the cells where they all have the same.
@@ -59,11 +52,10 @@ func workload(b *result.Benchmark) string {
 
 func (v *view) matrix(b *result.Benchmark) model.Table {
 	ids := v.metricsOf(b)
-	axis := v.columnAxis(b)
-	if axis == "" {
-		return v.flatMatrix(b, ids)
+	if axis := v.columnAxis(b); axis != "" {
+		return v.pivot(b, axis, ids)
 	}
-	return v.pivot(b, axis, ids)
+	return v.flatMatrix(b, ids)
 }
 
 // columnAxis is the axis whose values are columns, "" for none.
@@ -178,11 +170,7 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 		}
 	}
 	s := humanize.ScaleFor(string(m.Unit), all...)
-	label := m.Label
-	if a := arrow(string(m.Direction)); a != "" {
-		label += " " + a
-	}
-	row := model.Row{Cells: []model.Line{model.Code(key), model.Plain(label)}}
+	row := model.Row{Cells: []model.Line{model.Code(key), directed(m.Label, m.Direction)}}
 	for _, value := range values {
 		text := humanize.None
 		if c := cells[value]; c != nil {

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -73,24 +74,15 @@ func (t *transported) add(p *result.Transport) {
 }
 
 func (t *transported) row(addr string) model.Row {
-	seen := t.worst
-	if seen == "" {
-		seen = t.usual()
-	}
 	return model.Row{Cells: []model.Line{
 		model.Code(addr), model.Plain(cmp.Or(t.intent, humanize.None)), model.Plain(fmt.Sprint(t.runs)), model.Plain(fmt.Sprint(t.proved)),
-		model.Plain(fmt.Sprint(t.contradicted)), model.Plain(fmt.Sprint(t.unproven)), model.Plain(seen),
+		model.Plain(fmt.Sprint(t.contradicted)), model.Plain(fmt.Sprint(t.unproven)), model.Plain(cmp.Or(t.worst, t.usual())),
 	}}
 }
 
 // usual is the reason of most runs.
 func (t *transported) usual() string {
-	reasons := make([]string, 0, len(t.reasons))
-	for reason := range t.reasons {
-		reasons = append(reasons, reason)
-	}
-	slices.SortFunc(reasons, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(t.reasons), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))
-	})
-	return reasons[0]
+	})[0]
 }
