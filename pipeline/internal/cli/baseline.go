@@ -27,7 +27,17 @@ func (a *app) baselineCommand() *cobra.Command {
 		Use: "baseline", Short: "Keep sessions that later ones are judged by",
 		Long: "Keeps sessions in an append-only history, one file each, for gates with a stored baseline and for `history`.\nThe history is a directory, or a branch of a git repository that shares nothing with the code.",
 	}
-	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(), a.baselineDrop(), a.baselinePin(), a.baselineUnpin())
+	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(),
+		a.annotationCommand(annotation{
+			use: "drop ID", short: "Say that a session of the history does not count", kind: history.Drop,
+			long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
+		}),
+		a.annotationCommand(annotation{
+			use: "pin ID", short: "Keep stored baselines at a session: later ones do not count", kind: history.Pin, expires: "the pin is off",
+			long: "Adds a record that says so, with reason and author, for example before a release: what slows down little by little is then\n" +
+				"judged against one fixed point. The newest pin holds, until it expires or `unpin`. Sessions go on being kept and shown.",
+		}),
+		a.annotationCommand(annotation{use: "unpin ID", short: "Let the sessions after a pinned one count again", kind: history.Unpin}))
 	return cmd
 }
 
@@ -172,165 +182,99 @@ func writeRecord(w io.Writer, r history.Record) error {
 	return tw.Flush()
 }
 
-func (a *app) baselineDrop() *cobra.Command {
+// annotation is a command that says something of a session, in a record of its own.
+type annotation struct {
+	use, short, long string
+	kind             history.Kind
+	// expires is what happens at the time of the flag of this name, "" for no such flag.
+	expires string
+	// find picks the session by the argument; nil picks it by its ID.
+	find func(*history.History, string) (history.Record, error)
+	// flags, if not nil, adds flags and returns what they add to the annotation.
+	flags func(*cobra.Command) func(history.Record, *history.Annotation) error
+}
+
+func (a *app) annotationCommand(n annotation) *cobra.Command {
 	var f historyFlag
-	var by annotationFlags
+	var reason, author, expires string
+	var complete func(history.Record, *history.Annotation) error
 	cmd := &cobra.Command{
-		Use: "drop ID", Short: "Say that a session of the history does not count", Args: cobra.ExactArgs(1),
-		Long: "Adds a record that says so, with reason and author. The session itself stays, because nothing in the history is changed.",
+		Use: n.use, Short: n.short, Long: n.long, Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.annotateSession(ctx, f, by, history.Drop, named(args[0]), nil)
-		}),
-	}
-	f.register(cmd)
-	by.register(cmd)
-	return cmd
-}
-
-// checkMerged refuses annotations from workflows of pull requests. People write them on
-// their own machines, whatever branch they are on.
-func (p provenance) checkMerged() error {
-	if p.unmerged != "" {
-		return p.checkBranch()
-	}
-	return nil
-}
-
-// annotate adds an annotation of a session.
-func (a *app) annotate(ctx context.Context, s history.Store, kind history.Kind, w history.Annotation) error {
-	now := time.Now().UTC().Truncate(time.Second)
-	id, err := store.RunID(now, rand.Reader)
-	if err != nil {
-		return exit(exitInfrastructure, err)
-	}
-	return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: kind, Time: now, Tool: "pipeline " + Version(), Annotation: &w}))
-}
-
-// annotationFlags are what every annotation of a session needs.
-type annotationFlags struct{ reason, author string }
-
-func (f *annotationFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in one `sentence`")
-	cmd.Flags().StringVar(&f.author, "author", "", "`name` of who says so ($GITHUB_ACTOR or $USER unless set)")
-}
-
-func (f *annotationFlags) annotation(a *app, run string) (history.Annotation, error) {
-	w := history.Annotation{Run: run, Reason: f.reason, Author: cmp.Or(f.author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER"))}
-	switch {
-	case strings.TrimSpace(w.Reason) == "":
-		return w, errors.New("say why with --reason: it is what others read later")
-	case w.Author == "":
-		return w, errors.New("say who you are with --author")
-	}
-	return w, nil
-}
-
-func (a *app) baselinePin() *cobra.Command {
-	var f historyFlag
-	var by annotationFlags
-	var expires string
-	cmd := &cobra.Command{
-		Use: "pin ID", Short: "Keep stored baselines at a session: later ones do not count", Args: cobra.ExactArgs(1),
-		Long: "Adds a record that says so, with reason and author, for example before a release: what slows down little by little is then\n" +
-			"judged against one fixed point. The newest pin holds, until it expires or `unpin`. Sessions go on being kept and shown.",
-		RunE: interruptible(func(ctx context.Context, args []string) error {
-			until, err := expiry(expires, time.Now())
-			if err != nil {
-				return exit(exitUsage, err)
-			}
-			return a.annotateSession(ctx, f, by, history.Pin, named(args[0]), func(_ history.Record, w *history.Annotation) error {
-				w.Expires = until
-				return nil
+			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
+				// People write them on their own machines, whatever branch they are on.
+				if p := a.provenance(ctx, sp); p.unmerged != "" {
+					return exit(exitUsage, p.checkBranch())
+				}
+				h, err := a.loadHistory(ctx, s)
+				if err != nil {
+					return err
+				}
+				find := n.find
+				if find == nil {
+					find = (*history.History).Find
+				}
+				r, err := find(h, args[0])
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				now := time.Now()
+				w := history.Annotation{Run: r.ID, Reason: reason, Author: cmp.Or(author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER")), Measured: r.Time}
+				switch {
+				case strings.TrimSpace(w.Reason) == "":
+					err = errors.New("say why with --reason: it is what others read later")
+				case w.Author == "":
+					err = errors.New("say who you are with --author")
+				default:
+					w.Expires, err = expiry(expires, now)
+				}
+				if err == nil && complete != nil {
+					err = complete(r, &w)
+				}
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				now = now.UTC().Truncate(time.Second)
+				id, err := store.RunID(now, rand.Reader)
+				if err != nil {
+					return exit(exitInfrastructure, err)
+				}
+				return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: n.kind, Time: now, Tool: "pipeline " + Version(), Annotation: &w}))
 			})
 		}),
 	}
 	f.register(cmd)
-	by.register(cmd)
-	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the pin is off")
-	return cmd
-}
-
-func (a *app) baselineUnpin() *cobra.Command {
-	var f historyFlag
-	var by annotationFlags
-	cmd := &cobra.Command{
-		Use: "unpin ID", Short: "Let the sessions after a pinned one count again", Args: cobra.ExactArgs(1),
-		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.annotateSession(ctx, f, by, history.Unpin, named(args[0]), nil)
-		}),
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in one `sentence`")
+	cmd.Flags().StringVar(&author, "author", "", "`name` of who says so ($GITHUB_ACTOR or $USER unless set)")
+	if n.expires != "" {
+		cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which "+n.expires)
 	}
-	f.register(cmd)
-	by.register(cmd)
+	if n.flags != nil {
+		complete = n.flags(cmd)
+	}
 	return cmd
-}
-
-// named is the session of the history with an ID.
-func named(id string) func(*history.History) (history.Record, error) {
-	return func(h *history.History) (history.Record, error) { return h.Find(id) }
-}
-
-// annotateSession annotates a session of the history, which find picks. complete, if not nil,
-// adds to the annotation.
-func (a *app) annotateSession(ctx context.Context, f historyFlag, by annotationFlags, kind history.Kind,
-	find func(*history.History) (history.Record, error), complete func(history.Record, *history.Annotation) error,
-) error {
-	return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-		if err := a.provenance(ctx, sp).checkMerged(); err != nil {
-			return exit(exitUsage, err)
-		}
-		h, err := a.loadHistory(ctx, s)
-		if err != nil {
-			return err
-		}
-		r, err := find(h)
-		if err != nil {
-			return exit(exitUsage, err)
-		}
-		w, err := by.annotation(a, r.ID)
-		if err != nil {
-			return exit(exitUsage, err)
-		}
-		w.Measured = r.Time
-		if complete != nil {
-			if err := complete(r, &w); err != nil {
-				return exit(exitUsage, err)
-			}
-		}
-		return a.annotate(ctx, s, kind, w)
-	})
 }
 
 func (a *app) acceptCommand() *cobra.Command {
-	var f historyFlag
-	var by annotationFlags
-	var cell, metricName, expires string
-	cmd := &cobra.Command{
-		Use: "accept RUN|ID", Short: "Accept a change, so that the stored baseline begins anew with a run", Args: cobra.ExactArgs(1),
-		Long: "Adds a record to the history: the change that this run shows is accepted, why, and by whom.\n" +
+	return a.annotationCommand(annotation{
+		use: "accept RUN|ID", short: "Accept a change, so that the stored baseline begins anew with a run", kind: history.Acceptance,
+		long: "Adds a record to the history: the change that this run shows is accepted, why, and by whom.\n" +
 			"Sessions from before the run no longer count for stored baselines, and `history` marks the change as accepted.",
-		RunE: interruptible(func(ctx context.Context, args []string) error {
-			if metricName != "" {
-				if _, err := metricID(metricName); err != nil {
-					return exit(exitUsage, err)
+		expires: "the old baseline counts again", find: measuredRun,
+		flags: func(cmd *cobra.Command) func(history.Record, *history.Annotation) error {
+			cell := cmd.Flags().String("cell", "", "`label` or hash of the one cell that is meant (all unless set)")
+			name := cmd.Flags().String("metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
+			return func(r history.Record, w *history.Annotation) (err error) {
+				if w.Metric = *name; w.Metric != "" {
+					if _, err := metricID(w.Metric); err != nil {
+						return err
+					}
 				}
-			}
-			measured := func(h *history.History) (history.Record, error) { return measuredRun(h, args[0]) }
-			return a.annotateSession(ctx, f, by, history.Acceptance, measured, func(r history.Record, w *history.Annotation) (err error) {
-				w.Metric = metricName
-				if w.Cell, err = cellNamed(r, cell); err != nil {
-					return err
-				}
-				w.Expires, err = expiry(expires, time.Now())
+				w.Cell, err = cellNamed(r, *cell)
 				return err
-			})
-		}),
-	}
-	f.register(cmd)
-	by.register(cmd)
-	cmd.Flags().StringVar(&cell, "cell", "", "`label` or hash of the one cell that is meant (all unless set)")
-	cmd.Flags().StringVar(&metricName, "metric", "", "the one `metric` that is meant, such as ttft.p99 (all unless set)")
-	cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which the old baseline counts again")
-	return cmd
+			}
+		},
+	})
 }
 
 // measuredRun is a session of the history, or a run directory.

@@ -2,23 +2,19 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/calibrate"
-	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
-	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -121,10 +117,9 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	view := f.progress(a)
 	silent := *cfg
 	silent.Reports = nil
-	res, err := session.Run(ctx, session.Options{
-		Config: &silent, Plan: p, Dir: target.Folder(cfg), Out: f.out, Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow,
-		Environ: a.Environ(), Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode, Front: front,
-	})
+	opt := a.sessionOptions(f, &silent, p, view)
+	opt.Self, opt.Front = self, front
+	res, err := session.Run(ctx, opt)
 	if closed := view.Close(); err == nil {
 		err = closed
 	}

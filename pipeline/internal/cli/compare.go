@@ -7,12 +7,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -26,8 +24,6 @@ type compareFlags struct {
 	metrics  []string
 	format   reports.Format
 	markdown bool
-	gates    []string // pipeline files
-	config   configFlags
 }
 
 func (a *app) compareCommand() *cobra.Command {
@@ -39,8 +35,7 @@ func (a *app) compareCommand() *cobra.Command {
 			"They are described, not judged: they were not measured alternately in one session. Figures of unlike definitions\n" +
 			"are not compared, and cells in which the sides did not do the same work are named.\n\n" +
 			"A side can be given a name, and another side than the first to be compared with:\n\n" +
-			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log\n\n" +
-			"With -f FILE, the gates of a file whose benchmarks compare two values of an axis are applied too: A is the base.",
+			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
@@ -48,8 +43,6 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
 	formatFlag(cmd, &f.format, a.formats.OfComparisons())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
-	cmd.Flags().StringArrayVarP(&f.gates, "file", "f", nil, "pipeline `file` whose gates are applied to A as base and B as head")
-	f.config.register(cmd)
 	return cmd
 }
 
@@ -66,12 +59,6 @@ func (a *app) compare(f compareFlags, args []string) error {
 			return exit(exitUsage, err)
 		}
 		unread = errors.Join(unread, err)
-	}
-	if len(f.gates) > 0 {
-		if unread != nil {
-			return exit(exitUsage, unread)
-		}
-		return a.compareByGates(f, sides)
 	}
 	if err := documents(f.results, sides); err != nil {
 		return exit(exitUsage, err)
@@ -180,67 +167,6 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 		}
 	}
 	return nil
-}
-
-// compareByGates brings two files of other tools before the gates of a file, the first as
-// the base and the second as the head.
-func (a *app) compareByGates(f compareFlags, sides []side) error {
-	if len(sides) != 2 || sides[0].doc != nil || sides[1].doc != nil {
-		return exit(exitUsage, errors.New("compare -f takes two results of other tools, base and head: for more sides use gate FILE --results, and for a run directory gate RUN -f FILE"))
-	}
-	cfg, err := a.load(f.config, f.gates)
-	if err != nil {
-		return err
-	}
-	axis, base, head, err := comparedAxis(cfg)
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	convert.Label(sides[0].runs, map[string]string{axis: base})
-	convert.Label(sides[1].runs, map[string]string{axis: head})
-	names, err := f.results.names()
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	runs := slices.Concat(sides[0].runs, sides[1].runs)
-	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(f.gates[0]), Names: names}, nil, time.Now())
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	return a.printDocument(doc, f.format)
-}
-
-// comparedAxis is the one axis that the paired baselines of a file compare, and its two values.
-func comparedAxis(cfg *lang.Config) (axis, base, head string, err error) {
-	for _, b := range cfg.Baselines {
-		if b.Kind != result.BaselinePaired {
-			continue
-		}
-		if axis != "" && (axis != b.Axis || base != b.Value) {
-			return "", "", "", fmt.Errorf("the file compares %s=%s and %s=%s: say with gate FILE --results which results are what", axis, base, b.Axis, b.Value)
-		}
-		axis, base = b.Axis, b.Value
-	}
-	if axis == "" {
-		return "", "", "", errors.New("the file has no paired baseline, so nothing says what A and B are")
-	}
-	for _, b := range cfg.Benchmarks {
-		for _, a := range b.Axes {
-			for _, value := range a.Values {
-				switch {
-				case a.Name != axis || value == base || value == head:
-				case head != "":
-					return "", "", "", fmt.Errorf("%s has the values %s, %s and %s: say with gate FILE --results which results are what", axis, base, head, value)
-				default:
-					head = value
-				}
-			}
-		}
-	}
-	if head == "" {
-		return "", "", "", fmt.Errorf("no benchmark has a second value of %s, so B is nothing", axis)
-	}
-	return axis, base, head, nil
 }
 
 // side is one side of `compare`: a document of ours, or results of another tool.

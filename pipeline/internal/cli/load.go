@@ -41,7 +41,7 @@ type loadFlags struct {
 	thinkTime, ramp               time.Duration
 	rampFrom, temperature         float64
 	goodput                       []string
-	body, percentiles             string
+	body                          string
 	format                        blockWriter
 	realAnswers                   bool
 }
@@ -88,7 +88,6 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.StringVar(&f.body, "body", "", "further fields of the request body, a JSON `object`")
 	fl.StringSliceVar(&f.goodput, "goodput", nil, "limits of a good request in milliseconds, such as `ttft:300,tpot:50` (ttft, tpot, e2el)")
 	enumFlag(cmd, &f.format, "format", "vllm", blockFormats, "layout of the printed `block`")
-	fl.StringVar(&f.percentiles, "percentiles", "", "write the distributions to `folder`/ttft.hgrm and so on, which HdrHistogram's plotter draws")
 	fl.StringVar(&f.rate, "rate", "inf", "requests per second, or inf for all at once")
 	fl.Float64Var(&f.burstiness, "burstiness", 1, "shape of the gaps' gamma distribution: 1 is Poisson, inf is constant")
 	fl.IntVar(&f.concurrency, "max-concurrency", 0, "bound on the requests in flight; with --rate inf a closed loop of so many users")
@@ -120,11 +119,6 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 			return exit(exitUsage, err)
 		}
 		return exit(exitInfrastructure, err)
-	}
-	if f.percentiles != "" {
-		if err := writePercentiles(f.percentiles, res.Run); err != nil {
-			return exit(exitInfrastructure, err)
-		}
 	}
 	if f.records != "" {
 		if err := writeRecords(f.records, res.Run); err != nil {

@@ -1,21 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
@@ -102,32 +97,6 @@ func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
 		o.Backend = "sglang-embedding"
 	}
 	return o
-}
-
-// writePercentiles writes the percentile distribution of each group of latencies in
-// milliseconds, in the text form of HdrHistogram's own tools.
-func writePercentiles(folder string, run record.Run) error {
-	histograms, err := record.Histograms(run)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	for _, group := range slices.Sorted(maps.Keys(histograms)) {
-		h, err := hdrhistogram.Decode([]byte(histograms[group]))
-		if err != nil {
-			return fmt.Errorf("histogram of %s: %w", group, err)
-		}
-		var b bytes.Buffer
-		if _, err := h.PercentilesPrint(&b, 5, 1000); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(folder, group+".hgrm"), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // setDataset describes the dataset of `pipeline load`: the flags that its kind has an

@@ -199,13 +199,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		settings[i].BaseJudges = f.gates.source == gatesOfBase
 	}
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
-	res, err := session.Run(ctx, session.Options{
-		Config: cfg, Plan: p, History: past, Dir: dir, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Self: self, Allow: f.allow, Environ: a.Environ(),
-		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader,
-		Summary: a.Getenv("GITHUB_STEP_SUMMARY"), InterruptCode: interruptCode,
-		Publisher: publish, Redactor: a.redact,
-	})
+	opt := a.sessionOptions(f, cfg, p, view)
+	opt.Self, opt.Dir, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, dir, past, a.Getenv("GITHUB_STEP_SUMMARY"), publish, a.redact
+	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
 	a.posted = publish.posted
 	// The verdict alone sets the exit code: it is in the run directory whether or not it
@@ -226,6 +222,15 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return a.runError(ctx, cfg, err)
 	}
 	return exit(res.Document.ExitCode, nil)
+}
+
+// sessionOptions are those that every session of this program has.
+func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
+	return session.Options{
+		Config: cfg, Plan: p, Dir: target.Folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Allow: f.allow, Environ: a.Environ(),
+		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
+	}
 }
 
 // maxAttempts is more than anybody has the patience for.
@@ -301,21 +306,14 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 
 // rangeOf is the place of the block with an address, nil if there is none.
 func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
-	places := map[string]hcl.Range{}
-	for _, s := range cfg.Servers {
-		places[s.Addr] = s.Range
-	}
-	for _, d := range cfg.Deployments {
-		places[d.Addr] = d.Range
-	}
-	for _, b := range cfg.Benchmarks {
-		places[b.Addr] = b.Range
-	}
-	for _, g := range cfg.Gates {
-		places[g.Addr] = g.Range
-	}
-	if r, ok := places[addr]; ok {
-		return &r
+	if s := cfg.ServerAt(addr); s != nil {
+		return &s.Range
+	} else if d := cfg.DeploymentAt(addr); d != nil {
+		return &d.Range
+	} else if b := cfg.BenchmarkAt(addr); b != nil {
+		return &b.Range
+	} else if g := cfg.GateAt(addr); g != nil {
+		return &g.Range
 	}
 	return nil
 }

@@ -298,29 +298,6 @@ func TestTextGolden(t *testing.T) {
 	}
 }
 
-func TestGraphs(t *testing.T) {
-	cfg := config(4, 2)
-	cfg.Servers[0].DependsOn = []string{"step.exec.build"}
-	var dot, mermaid bytes.Buffer
-	if err := WriteDOT(&dot, cfg); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteMermaid(&mermaid, cfg); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		`"gate.latency" -> "benchmark.serving"`, `"gate.latency" -> "baseline.paired.main"`,
-		`"benchmark.serving" -> "server.vllm.sut[\"head\"]"`, `"server.vllm.sut[\"base\"]" -> "step.exec.build"`,
-	} {
-		if !bytes.Contains(dot.Bytes(), []byte(want)) {
-			t.Errorf("DOT lacks %s:\n%s", want, dot.String())
-		}
-	}
-	if bytes.Contains(mermaid.Bytes(), []byte(`["server.vllm.sut["`)) {
-		t.Errorf("a quote of an address is not escaped:\n%s", mermaid.String())
-	}
-}
-
 // BenchmarkBuild plans a matrix of 1,000 cells.
 func BenchmarkBuild(b *testing.B) {
 	rates := make([]float64, 500)
