@@ -68,6 +68,9 @@ func (c Comparison) check() error {
 	case t.Design == Sessions && len(c.Pairs) > 0:
 		refuse("%s sets sessions against sessions; give their values unpaired", t)
 	}
+	if t := c.test(); c.Metric.Mutual && t != PairedTTest {
+		refuse("%s cannot judge what launches have together; use %q", t, PairedTTest)
+	}
 	if !(c.Margin > 0) || math.IsInf(float64(c.Margin), 0) {
 		refuse("margin is %g; it must be above 0, for example 0.05 for 5 %%", c.Margin)
 	}

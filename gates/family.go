@@ -49,6 +49,12 @@ type Comparison struct {
 	// Pairs measured, in any order, and the number planned (0: not known).
 	Pairs   []Pair
 	Planned int
+	// Clusters are the error of the mean difference over parts of the work, zero where pairs
+	// have nothing in common.
+	Clusters Clusters
+	// Relative gives Pairs and Clusters for a metric whose values are against those of other
+	// repeats: these are then what it has for all repeats.
+	Relative Relative
 	// Blocks name, by repeat, the conditions that the pair was measured under and others were
 	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
 	Blocks map[int]string

@@ -17,9 +17,10 @@ import (
 const alike = 1e-9
 
 // stepOf is the smallest difference between two values, on the scale of the test, if a side
-// has one value twice; 0 if none has, or if all are the same. Counts are not rounded.
+// has one value twice; 0 if none has, or if all are the same. Counts are not rounded, and
+// neither are shares of the same prompts.
 func stepOf(m metric.Metric, sides ...[]float64) float64 {
-	if m.Unit == metric.Count || m.Unit == metric.Bytes {
+	if m.Unit == metric.Count || m.Unit == metric.Bytes || m.Mutual {
 		return 0
 	}
 	s := m.Scale

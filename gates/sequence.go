@@ -248,6 +248,10 @@ func (f Family) upTo(repeats []int, end bool) Family {
 		c := &f.Comparisons[i]
 		c.Pairs = slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !among[p.Repeat] })
 		c.Voided = slices.DeleteFunc(slices.Clone(c.Voided), func(p Pair) bool { return !among[p.Repeat] })
+		if c.Relative != nil {
+			related := c.Relative.upTo(repeats)
+			c.Pairs, c.Clusters = related.Pairs, related.Clusters
+		}
 		switch {
 		case c.test().Design == Sessions && !end && c.Missing == "":
 			c.Missing = "sessions are judged once, when the session ends"

@@ -47,6 +47,8 @@ type Sample struct {
 	// Differences of the pairs of a paired comparison, by repeat; repeats are their numbers.
 	Differences []float64
 	repeats     []int
+	// Clusters are those of the comparison.
+	Clusters Clusters
 	// Base and Head are the two sides of any other.
 	Base, Head []float64
 	// Floor is the size of what float64 rounds off in them, and Step that of what was
@@ -62,6 +64,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 		base, head = append(base, p.Base), append(head, p.Head)
 		x.repeats = append(x.repeats, p.Repeat)
 	}
+	x.Clusters = c.Clusters
 	if c.test().Design == Paired {
 		x.Differences, x.Floor, err = differences(c.Metric, pairs)
 		if err == nil {

@@ -26,6 +26,9 @@ var PairedTTest = &Test{
 			return s, err
 		}
 		s.bound(s.rounded(x.Step), set.Critical(s.DF)*s.SE)
+		if x.Clusters.SE > 0 {
+			s.cluster(x.Clusters, len(x.Differences), set)
+		}
 		return s, nil
 	},
 }

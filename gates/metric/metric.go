@@ -47,11 +47,20 @@
 //	startup.time         start of the launch to readiness         ours
 //	kv_cache.tokens      capacity of the servers' KV caches       ours
 //	gpu_memory.used      memory that the launch took of its GPUs  ours
+//	agreement.share      prompts with equal answers / prompts     ours
+//	first_divergence.mean
+//	                     tokens before the first other one        ours
+//	logprob_difference.mean
+//	                     |difference of log-probabilities| of the
+//	                     tokens before it                         ours
 //
 // An embedding has no tokens: of the latencies it has e2el, e2el_from_schedule and queue.
 //
 // startup, kv_cache and gpu_memory are of a launch: every run in it has the same value, and
 // a gate compares them once for each pair of targets, whatever the number of cells.
+//
+// agreement, first_divergence and logprob_difference are of answers, and no launch has them by
+// itself: each is of a launch and one of the base's other launches, see Metric.Mutual.
 //
 // vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of
 // SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
@@ -88,6 +97,8 @@ const (
 	Count           Unit = "count"
 	Fraction        Unit = "fraction"
 	Bytes           Unit = "B"
+	Tokens          Unit = "tokens"
+	Nats            Unit = "nats"
 )
 
 // Level is what one value of a metric describes.
@@ -127,6 +138,13 @@ type Metric struct {
 	// FixedByRate is true where a finite open-loop request rate fixes the value, so
 	// that gating it would be meaningless (throughputs).
 	FixedByRate bool
+	// Mutual metrics are values of two launches together, one of which is the base's. That of a
+	// launch of the base against its other launches is the noise floor of the session, and that
+	// of a launch of the head against the same ones is compared with it.
+	Mutual bool
+	// Quality is true of metrics of what was answered, not of how fast. Where one of them is not
+	// shown to hold, nothing of the file is an improvement.
+	Quality bool
 	// Definition is the formula in one sentence, with the events it is taken between.
 	Definition string
 	// Source is the tool (with version) or paper whose definition this is.

@@ -65,7 +65,22 @@ func singles() []Group {
 			Definition: "memory in use on the GPUs of a launch once it is ready, less what was in use before it",
 			Source:     ours,
 		}),
+		ofAnswers("agreement", "share", "Agreement", Fraction, HigherIsBetter,
+			"prompts to which two launches give the same answer, token by token over the whole length / prompts that both answered"),
+		ofAnswers("first_divergence", "mean", "First divergence", Tokens, HigherIsBetter,
+			"tokens of an answer before the first in which two launches differ, all of them where the answers are equal; arithmetic mean over prompts"),
+		ofAnswers("logprob_difference", "mean", "Difference of log-probabilities", Nats, LowerIsBetter,
+			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; arithmetic mean over these tokens of all prompts"),
 	}
+}
+
+// ofAnswers is a metric of the answers of two launches. Differences, because equal ones are
+// zero and have no ratio.
+func ofAnswers(name, stat, label string, unit Unit, direction Direction, definition string) Group {
+	return group(Metric{
+		Group: name, Stat: stat, Label: label, Unit: unit, Direction: direction, Scale: Difference, Level: RunLevel,
+		MinRequests: 20, Mutual: true, Quality: true, Definition: definition, Source: ours,
+	})
 }
 
 // throughput is a rate over the whole run. A finite request rate fixes it.

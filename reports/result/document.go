@@ -90,11 +90,13 @@ type Document struct {
 	Machine map[string]string `json:"machine,omitempty"`
 	// Targets are what was launched and measured.
 	Targets    []Target    `json:"targets"`
-	Benchmarks []Benchmark `json:"benchmarks"`         // with all runs
-	Launches   []Launch    `json:"launches"`           // in the order in which they were made
-	Gates      []Gate      `json:"gates"`              // with what was decided
-	Steps      []Step      `json:"steps,omitempty"`    // that came before the launches
-	Warnings   []string    `json:"warnings,omitempty"` // in sentences
+	Benchmarks []Benchmark `json:"benchmarks"` // with all runs
+	Launches   []Launch    `json:"launches"`   // in the order in which they were made
+	Gates      []Gate      `json:"gates"`      // with what was decided
+	// Answers of the heads against those of their bases.
+	Answers  []Answers `json:"answers,omitempty"`
+	Steps    []Step    `json:"steps,omitempty"`    // that came before the launches
+	Warnings []string  `json:"warnings,omitempty"` // in sentences
 }
 
 // NotSelected is a gate of which comparisons were left out on purpose.
@@ -310,7 +312,9 @@ type Run struct {
 	Started time.Time `json:"started,omitzero"`
 	// Transport is what is known of the KV transfer; absent where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
-	Records   string     `json:"records,omitempty"` // path below the run directory
+	// Answers that were collected; absent in a run that measures.
+	Answers *RunAnswers `json:"answers,omitempty"`
+	Records string      `json:"records,omitempty"` // path below the run directory
 }
 
 // Series is a figure over the time of a run.
