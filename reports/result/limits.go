@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -17,20 +18,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	def := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
+	return Limits{
+		Bytes: cmp.Or(l.Bytes, 64<<20), Depth: cmp.Or(l.Depth, 32), String: cmp.Or(l.String, 1<<20),
+		Array: cmp.Or(l.Array, 200_000), Objects: cmp.Or(l.Objects, 1_000_000), Values: cmp.Or(l.Values, 8_000_000),
 	}
-	if l.Bytes <= 0 {
-		l.Bytes = 64 << 20
-	}
-	def(&l.Depth, 32)
-	def(&l.String, 1<<20)
-	def(&l.Array, 200_000)
-	def(&l.Objects, 1_000_000)
-	def(&l.Values, 8_000_000)
-	return l
 }
 
 // ErrLimit is wrapped by the error of a document that is larger, deeper or longer in

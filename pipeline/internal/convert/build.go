@@ -205,14 +205,11 @@ func (r *Run) dropEmpty() {
 	zero := map[string]bool{}
 	for id, v := range r.Metrics {
 		group, _, _ := strings.Cut(id, ".")
-		if was, seen := zero[group]; seen {
-			zero[group] = was && v == 0
-		} else {
-			zero[group] = v == 0
-		}
+		was, seen := zero[group]
+		zero[group] = (was || !seen) && v == 0
 	}
 	for _, group := range slices.Sorted(maps.Keys(zero)) {
-		if !zero[group] || !neverZero(group) {
+		if !zero[group] || slices.Contains(mayBeZero, group) {
 			continue
 		}
 		r.warnf("every figure of %s is 0 and left out: no request had one, or it was rounded away", group)
@@ -221,12 +218,6 @@ func (r *Run) dropEmpty() {
 	}
 }
 
-// neverZero reports whether a group is one of which a zero in every statistic means that there was
-// nothing to measure. A client's queue can be empty, and a goodput 0.
-func neverZero(group string) bool {
-	switch group {
-	case "queue", "goodput", "spec_decode", "rtfx":
-		return false
-	}
-	return true
-}
+// mayBeZero are the groups of which a zero in every statistic was measured: a client's queue can
+// be empty, and a goodput 0.
+var mayBeZero = []string{"queue", "goodput", "spec_decode", "rtfx"}

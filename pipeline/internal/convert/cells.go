@@ -22,7 +22,7 @@ var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(
 func (d *document) group() error {
 	declared := len(d.opt.By) > 0 && !d.opt.Chosen
 	for _, r := range d.runs {
-		if _, err := d.launchKey(r); err != nil {
+		if _, err := d.opt.launchKey(r); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func commandArgs(line string) map[string]string {
 			continue
 		}
 		value := "true"
-		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") && !isOperator(words[i+1]) {
+		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") && !slices.Contains(operators, words[i+1]) {
 			i++
 			value = words[i]
 		}
@@ -30,13 +31,8 @@ func commandArgs(line string) map[string]string {
 	return args
 }
 
-func isOperator(word string) bool {
-	switch word {
-	case "|", "||", "&", "&&", ";", ">", ">>", "2>&1", "2>", "<", "\\":
-		return true
-	}
-	return false
-}
+// operators end the arguments of a command.
+var operators = []string{"|", "||", "&", "&&", ";", ">", ">>", "2>&1", "2>", "<", "\\"}
 
 // shellWords splits a line as a shell would, as far as quotes and backslashes go. Nothing
 // is expanded.

@@ -16,27 +16,20 @@ func markRepetitions(runs []Run) {
 			continue
 		}
 		for j := range runs {
-			if b := &runs[j]; b.Format == FormatBlock && !b.bare && (sameMeasurement(r, b) || r.bare && summarizes(r, b)) {
+			b := &runs[j]
+			if b.Format != FormatBlock || b.bare {
+				continue
+			}
+			// Two measurements never share many figures and differ in none. A bare block may be a
+			// summary, which has no figure that the block has not, to the last digit.
+			same, differ := shared(r, b)
+			summary := r.bare && same >= 3 && same == len(r.Metrics)
+			if !differ && (r.Duration == b.Duration && (same >= 6 || summary) || r.Duration == 0 && summary) {
 				r.SameAs = b.Line
 				break
 			}
 		}
 	}
-}
-
-// sameMeasurement reports whether two results share many figures and differ in none: two
-// measurements never do.
-func sameMeasurement(a, b *Run) bool {
-	const enough = 6
-	same, differ := shared(a, b)
-	return same >= enough && !differ && a.Duration == b.Duration
-}
-
-// summarizes reports whether a has no figure that b has not, to the last digit.
-func summarizes(a, b *Run) bool {
-	const enough = 3
-	same, differ := shared(a, b)
-	return same >= enough && same == len(a.Metrics) && !differ && (a.Duration == 0 || a.Duration == b.Duration)
 }
 
 // shared counts the metrics that are equal, and reports whether any differs.

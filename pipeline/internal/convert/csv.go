@@ -159,7 +159,7 @@ func (r *Run) storeID(id, text string) error {
 	put(&r.Metrics, id, v)
 	if m, ok := metric.Lookup(id); !ok || m.Tool != "" {
 		group, stat, _ := strings.Cut(id, ".")
-		r.define(id, describeForeign(r.Tool, group, stat))
+		put(&r.Definitions, id, describeForeign(r.Tool, group, stat))
 	}
 	return nil
 }

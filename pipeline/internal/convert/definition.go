@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -13,10 +15,12 @@ var foreign = metric.Foreign()
 
 // foreignGroup is the group of a name, nil for one that is no tool's own.
 func foreignGroup(name string) *metric.Group {
-	for i := range foreign {
-		if foreign[i].Name == name {
-			return &foreign[i]
-		}
+	return foreignWhere(func(g metric.Group) bool { return g.Name == name })
+}
+
+func foreignWhere(is func(metric.Group) bool) *metric.Group {
+	if i := slices.IndexFunc(foreign, is); i >= 0 {
+		return &foreign[i]
 	}
 	return nil
 }
@@ -24,12 +28,7 @@ func foreignGroup(name string) *metric.Group {
 // differs is what a tool's figures of a quantity are where it defines them otherwise than the
 // registry does, nil where it does not.
 func differs(tool, quantity string) *metric.Group {
-	for i := range foreign {
-		if foreign[i].Tool == tool && foreign[i].Quantity == quantity {
-			return &foreign[i]
-		}
-	}
-	return nil
+	return foreignWhere(func(g metric.Group) bool { return g.Tool == tool && g.Quantity == quantity })
 }
 
 // toolGroups are groups that only other tools have.
@@ -89,15 +88,11 @@ func describeForeign(tool, group, stat string) string {
 	if d, ok := toolGroups[group]; ok {
 		return stat + " of the " + d
 	}
-	for _, g := range metric.Groups() {
-		if g.Name == group {
-			return stat + " of the " + g.Definition
-		}
+	groups := metric.Groups()
+	if i := slices.IndexFunc(groups, func(g metric.Group) bool { return g.Name == group }); i >= 0 {
+		return stat + " of the " + groups[i].Definition
 	}
-	if tool == "" {
-		tool = "the tool"
-	}
-	return fmt.Sprintf("%s of %s as %s prints it", stat, group, tool)
+	return fmt.Sprintf("%s of %s as %s prints it", stat, group, cmp.Or(tool, "the tool"))
 }
 
 // quantityOf is what people call the figures of a group, whatever their definition.
@@ -140,6 +135,6 @@ func (r *Run) set(quantity, stat string, v float64) {
 	id, definition := r.metricID(quantity, stat)
 	put(&r.Metrics, id, v)
 	if definition != "" {
-		r.define(id, definition)
+		put(&r.Definitions, id, definition)
 	}
 }

@@ -39,22 +39,21 @@ type Options struct {
 // whose mean is compared (the geometric one on the log scale). Rows of tables that repeat a
 // block, and copies of one measurement, count once. The document has no gates.
 func Document(runs []Run, opt Options) (*result.Document, error) {
-	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
-		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
-	}
-	d := &document{opt: opt, doc: newDocument(opt), launches: map[string]int{}}
-	d.distinct(runs)
-	if len(d.runs) == 0 {
-		return nil, ErrNoResult
+	d, err := newDocument(runs, opt)
+	if err != nil {
+		return nil, err
 	}
 	if err := d.group(); err != nil {
 		return nil, err
 	}
 	d.describe()
+	bench := &d.doc.Benchmarks[0]
 	for _, c := range d.cells {
-		if err := d.addCell(c); err != nil {
+		out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
+		if err := d.fill(&out, c, true); err != nil {
 			return nil, err
 		}
+		bench.Cells = append(bench.Cells, out)
 	}
 	d.finish()
 	return d.doc, nil
@@ -65,13 +64,21 @@ const (
 	targetAddr    = "imported"
 )
 
-func newDocument(opt Options) *result.Document {
-	return &result.Document{
+// newDocument begins a document of runs, of which copies are left out.
+func newDocument(runs []Run, opt Options) (*document, error) {
+	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
+		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
+	}
+	d := &document{opt: opt, launches: map[string]int{}, doc: &result.Document{
 		Schema: result.Schema, Tool: opt.Tool, Title: opt.Title, Status: result.StatusComplete,
 		Launches: []result.Launch{}, Gates: []result.Gate{},
 		Targets:    []result.Target{{Addr: targetAddr}},
 		Benchmarks: []result.Benchmark{{Addr: benchmarkAddr, Axes: []string{}, Cells: []result.Cell{}}},
+	}}
+	if d.distinct(runs); len(d.runs) == 0 {
+		return nil, ErrNoResult
 	}
+	return d, nil
 }
 
 // document is one while it is made.
@@ -145,17 +152,6 @@ func (d *document) describe() {
 	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
 }
 
-// addCell turns the results of a cell into runs, one for each launch.
-func (d *document) addCell(c *cell) error {
-	out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
-	if err := d.fill(&out, c, true); err != nil {
-		return err
-	}
-	bench := &d.doc.Benchmarks[0]
-	bench.Cells = append(bench.Cells, out)
-	return nil
-}
-
 // fill makes the runs of a cell from its results, one for each launch. With warn it says
 // where several results are one unit.
 func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
@@ -203,7 +199,7 @@ func (d *document) units(c *cell) ([]*unit, error) {
 	var units []*unit
 	byKey := map[string]*unit{}
 	for _, r := range c.runs {
-		key, err := d.launchKey(r)
+		key, err := d.opt.launchKey(r)
 		if err != nil {
 			return nil, err
 		}
@@ -228,8 +224,6 @@ func (d *document) units(c *cell) ([]*unit, error) {
 }
 
 func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunchPerFile }
-
-func (d *document) launchKey(r *Run) (string, error) { return d.opt.launchKey(r) }
 
 // launchKey identifies the launch of a result, "" for none.
 func (o Options) launchKey(r *Run) (string, error) {
@@ -286,13 +280,9 @@ func Repeats(runs []result.Run) int {
 // nothing of it is lost, and numbered where there are several. Who compares takes their mean.
 func (u *unit) passes() ([]result.Run, error) {
 	// What was given up is no pass: it comes after those that are, whose numbers pair both sides.
-	whole := func(r *Run) int {
-		if r.Cut != "" {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(u.runs, func(a, b *Run) int { return whole(a) - whole(b) })
+	whole := func(r *Run) bool { return r.Cut == "" }
+	cut := slices.DeleteFunc(slices.Clone(u.runs), whole)
+	u.runs = append(slices.DeleteFunc(u.runs, func(r *Run) bool { return !whole(r) }), cut...)
 	out := make([]result.Run, len(u.runs))
 	for i, r := range u.runs {
 		run, err := u.run(r)
@@ -340,11 +330,10 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	if r.Tool != "" {
 		out.Audit["tool"] = r.Tool
 	}
-	if n := r.Counts.InputTokens; n > 0 {
-		out.Audit["input_tokens"] = float64(n)
-	}
-	if n := r.Counts.OutputTokens; n > 0 {
-		out.Audit["output_tokens"] = float64(n)
+	for name, n := range map[string]int64{"input_tokens": r.Counts.InputTokens, "output_tokens": r.Counts.OutputTokens} {
+		if n > 0 {
+			out.Audit[name] = float64(n)
+		}
 	}
 	if r.Records == nil {
 		return out, nil

@@ -1,7 +1,7 @@
 package convert
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,13 +32,9 @@ const BenchmarkParam = "benchmark"
 // warning, and a cell without a result stays empty, which the gates call missing. As in
 // Document, a cell has one run for each launch.
 func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Document, error) {
-	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
-		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
-	}
-	d := &document{opt: opt.Options, doc: newDocument(opt.Options), launches: map[string]int{}}
-	d.distinct(runs)
-	if len(d.runs) == 0 {
-		return nil, ErrNoResult
+	d, err := newDocument(runs, opt.Options)
+	if err != nil {
+		return nil, err
 	}
 	d.describe()
 	d.doc.Benchmarks = benchmarks
@@ -164,12 +160,7 @@ func valuesOfAxes(b *result.Benchmark) map[string]map[string]bool {
 }
 
 // param is the parameter that holds an axis.
-func (f *fitting) param(axis string) string {
-	if name, ok := f.opt.Names[axis]; ok {
-		return name
-	}
-	return axis
-}
+func (f *fitting) param(axis string) string { return cmp.Or(f.opt.Names[axis], axis) }
 
 // placeRun gives a result to the cells that it belongs to: one, or in a loose fit one for
 // each value that is not reported.
@@ -247,7 +238,11 @@ func (f *fitting) fillSlot(s *slot) error {
 	if differs := differentWork(s.runs); differs != "" {
 		f.notef(serious, "results of the cell %s did different work (%s)", name(c.values), differs)
 	}
-	if keys := f.undeclaredAxes(s); len(keys) > 0 {
+	given := []string{f.opt.LaunchBy, BenchmarkParam}
+	for _, v := range s.cell.Values {
+		given = append(given, f.param(v.Name))
+	}
+	if keys := undeclared(s.runs, given); len(keys) > 0 { // neither an axis nor the launches are given by them
 		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
 	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
@@ -257,14 +252,4 @@ func (f *fitting) fillSlot(s *slot) error {
 		s.cell.Workload = workloadText(s.runs[0])
 	}
 	return nil
-}
-
-// undeclaredAxes are the parameters in which the results of a cell differ, although neither an
-// axis nor the launches are given by them.
-func (f *fitting) undeclaredAxes(s *slot) []string {
-	given := []string{f.opt.LaunchBy, BenchmarkParam}
-	for _, v := range s.cell.Values {
-		given = append(given, f.param(v.Name))
-	}
-	return undeclared(s.runs, given)
 }

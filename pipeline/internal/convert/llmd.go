@@ -153,7 +153,7 @@ func (r *Run) takeOwn(own *value) error {
 	if definitions := own.at("definitions"); definitions.is('{') {
 		for i, id := range definitions.keys {
 			if _, ok := r.Definitions[id]; ok {
-				r.define(id, definitions.items[i].str())
+				put(&r.Definitions, id, definitions.items[i].str())
 			}
 		}
 	}
@@ -273,7 +273,7 @@ func llmdScenario(r *Run) map[string]any {
 	}
 	length := func(v float64) map[string]any { return map[string]any{"distribution": "other", "value": v} }
 	standardized := map[string]any{
-		"tool": toolName(r.Tool), "tool_version": "unknown", "source": "unknown", "input_seq_len": length(in),
+		"tool": cmp.Or(r.Tool, "unknown"), "tool_version": "unknown", "source": "unknown", "input_seq_len": length(in),
 	}
 	if out, ok := r.numberParam("output_len"); ok {
 		standardized["output_seq_len"] = length(out)
@@ -287,13 +287,6 @@ func llmdScenario(r *Run) map[string]any {
 	return map[string]any{"load": map[string]any{
 		"metadata": map[string]any{}, "standardized": standardized, "native": map[string]any{"args": r.Params},
 	}}
-}
-
-func toolName(tool string) string {
-	if tool == "" {
-		return "unknown"
-	}
-	return tool
 }
 
 func (r *Run) numberParam(key string) (float64, bool) {

@@ -21,7 +21,7 @@ const (
 func plausible(id string, v float64, text string) error {
 	unit := unitOf(id)
 	group, _, _ := strings.Cut(id, ".")
-	if unit == "" && (group == "duration" || isLatency(group)) {
+	if unit == "" && (group == "duration" || slices.Contains(slices.Collect(maps.Values(latencyNames)), group)) {
 		unit = metric.Seconds
 	}
 	switch {
@@ -33,16 +33,6 @@ func plausible(id string, v float64, text string) error {
 		return fmt.Errorf("%s is not plausible", clip(text))
 	}
 	return nil
-}
-
-// isLatency reports whether a group is one of times, of whatever tool.
-func isLatency(group string) bool {
-	for _, name := range latencyNames {
-		if name == group {
-			return true
-		}
-	}
-	return false
 }
 
 // disordered finds a statistic of a latency that is larger than one that cannot be smaller, as

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,22 +33,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	def := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
+	return Limits{
+		Bytes: cmp.Or(l.Bytes, 16<<30), Line: cmp.Or(l.Line, 1<<20), Runs: cmp.Or(l.Runs, 10_000), Values: cmp.Or(l.Values, 1_000_000),
+		Depth: cmp.Or(l.Depth, 32), String: cmp.Or(l.String, 64<<10), Requests: cmp.Or(l.Requests, 2_000_000), Events: cmp.Or(l.Events, 16_000_000),
 	}
-	if l.Bytes <= 0 {
-		l.Bytes = 16 << 30
-	}
-	def(&l.Line, 1<<20)
-	def(&l.Runs, 10_000)
-	def(&l.Values, 1_000_000)
-	def(&l.Depth, 32)
-	def(&l.String, 64<<10)
-	def(&l.Requests, 2_000_000)
-	def(&l.Events, 16_000_000)
-	return l
 }
 
 // Errors that an error of Read can be compared with (errors.Is).

@@ -92,11 +92,6 @@ func put[V any](m *map[string]V, key string, v V) {
 	(*m)[key] = v
 }
 
-// define notes what an id that the registry does not have means.
-func (r *Run) define(id, definition string) {
-	put(&r.Definitions, id, definition)
-}
-
 // Error is a figure or a structure that cannot be read.
 type Error struct {
 	Source string

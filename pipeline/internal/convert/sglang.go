@@ -1,6 +1,10 @@
 package convert
 
-import engine "github.com/servegate/pipeline/steps/sglang"
+import (
+	"slices"
+
+	engine "github.com/servegate/pipeline/steps/sglang"
+)
 
 // sglang is sglang.bench_serving, which appends an object to its --output-file.
 var sglang = Tool{
@@ -36,6 +40,5 @@ var sglang = Tool{
 // sglangNative reports whether requests went to SGLang's own endpoint: then each gap counts once
 // per token, and elsewhere once per chunk, as vLLM's.
 func sglangNative(r *Run) bool {
-	backend := r.Params["backend"]
-	return backend == "" || backend == "sglang" || backend == "sglang-native"
+	return slices.Contains([]string{"", "sglang", "sglang-native"}, r.Params["backend"])
 }

@@ -24,9 +24,6 @@ type setting struct {
 	seen  int
 }
 
-// clear forgets a command whose block never came.
-func (s *surroundings) clear() { s.mine = nil }
-
 // own adds parameters of the next block.
 func (s *surroundings) own(args map[string]string) {
 	if s.mine == nil {

@@ -23,7 +23,10 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			break
 		}
 		t.line++
-		t.next(line, complete)
+		// Progress bars overwrite themselves with carriage returns, so that a line may hold several.
+		for part := range strings.SplitSeq(cleanLine(line), "\r") {
+			t.part(part, complete)
+		}
 		if len(t.runs) > opt.Limits.Runs {
 			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
 		}
@@ -31,9 +34,10 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			break
 		}
 	}
-	t.end()
-	if err := t.err(); err != nil {
-		return nil, err
+	t.closeBlock("the text ends")
+	t.closeTable()
+	if len(t.errs) > 0 {
+		return nil, errors.Join(t.errs...)
 	}
 	t.adoptTool()
 	markCut(t.runs)
@@ -93,8 +97,6 @@ func (t *textReader) fail(err error) {
 	}
 }
 
-func (t *textReader) err() error { return errors.Join(t.errs...) }
-
 var (
 	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
 	blockEnd    = regexp.MustCompile(`^={10,}$`)
@@ -104,14 +106,7 @@ var (
 	logLine     = regexp.MustCompile(`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
 )
 
-// next reads one line. Progress bars overwrite themselves with carriage returns, so
-// that a line may hold several.
-func (t *textReader) next(line string, complete bool) {
-	for part := range strings.SplitSeq(cleanLine(line), "\r") {
-		t.part(part, complete)
-	}
-}
-
+// part reads a line.
 func (t *textReader) part(line string, complete bool) {
 	defer func() { t.before = line }()
 	if at := blockStart.FindStringIndex(line); at != nil {
@@ -182,8 +177,8 @@ func (t *textReader) inCommand(line string) {
 		t.command = ""
 		return
 	}
-	t.around.clear()
-	t.engine.forget() // what the engine did before the command is not of its run
+	t.around.mine = nil // of a command whose block never came
+	t.engine.forget()   // what the engine did before the command is not of its run
 	t.around.own(commandArgs(t.command))
 	t.command = ""
 }
@@ -236,12 +231,6 @@ func (t *textReader) goesOn(text string) bool {
 	e, ok := splitEntry(text)
 	_, known := figureOf(e.label)
 	return text == "" || ok && known || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
-}
-
-// end closes what is still open at the end of the text.
-func (t *textReader) end() {
-	t.closeBlock("the text ends")
-	t.closeTable()
 }
 
 // closeBlock makes a run of the open block; why says what ended a block that has no

@@ -58,24 +58,15 @@ func aliases(asked, kept string) bool {
 
 // refuse is the error for results that would be one cell by parameters that were not named.
 func (d *document) refuse(c *cell, keys []string) error {
-	first, other := c.runs[0], c.runs[1]
-	for _, r := range c.runs[1:] {
-		if r.Params[keys[0]] != first.Params[keys[0]] {
-			other = r
-			break
-		}
+	first := c.runs[0]
+	other := c.runs[max(1, slices.IndexFunc(c.runs, func(r *Run) bool { return r.Params[keys[0]] != first.Params[keys[0]] }))]
+	same := d.by // so that the cells stay as they are
+	if len(same) == 0 {
+		same = []string{"tool"}
 	}
 	by := strings.Join(append(slices.Clone(d.by), keys[0]), ",")
 	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that distinguishes cells apart, --launch-by %s if it tells launches of the server apart, or --by %s to take them together",
-		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(d.sameBy(), ","))}
-}
-
-// sameBy are parameters to name so that the cells stay as they are.
-func (d *document) sameBy() []string {
-	if len(d.by) > 0 {
-		return d.by
-	}
-	return []string{"tool"}
+		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(same, ","))}
 }
 
 // differences shows some parameters with some of their values.
@@ -106,10 +97,9 @@ func differences(runs []*Run, keys []string) string {
 
 // launchKeyOf is a parameter that may number the launches of some results, "" if none does.
 func launchKeyOf(runs []*Run) string {
-	for _, key := range differing(runs) {
-		if launchLike.MatchString(key) {
-			return key
-		}
+	keys := differing(runs)
+	if i := slices.IndexFunc(keys, launchLike.MatchString); i >= 0 {
+		return keys[i]
 	}
 	return ""
 }

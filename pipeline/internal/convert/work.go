@@ -101,7 +101,7 @@ func (w measuredWork) assign(runs []*Run) {
 		if v, ok := w.of(r); ok {
 			items = append(items, item{r, v})
 		} else {
-			r.recordWork(w.key, unsaid)
+			put(&r.work, w.key, unsaid)
 		}
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.v, b.v) })
@@ -112,13 +112,9 @@ func (w measuredWork) assign(runs []*Run) {
 		}
 		value := strconv.FormatFloat(math.Round(items[i+(j-i)/2].v), 'f', -1, 64)
 		for ; i < j; i++ {
-			items[i].run.recordWork(w.key, value)
+			put(&items[i].run.work, w.key, value)
 		}
 	}
-}
-
-func (r *Run) recordWork(key, value string) {
-	put(&r.work, key, value)
 }
 
 // differentWork says in what results of one unit differ that was not declared, "" if in
