@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/go-version"
 )
 
 // tagVersion is how the projects tag their images: v0.11.0, v0.5.5-cu129, v0.6.4.post1.
@@ -35,4 +37,22 @@ func (s ServerSpec) EngineVersion() string {
 		return s.Version
 	}
 	return ImageVersion(s.Image, s.OwnImages)
+}
+
+// releaseNumbers begin what a project calls a release: 0.11, v0.6.4.post1, 0.20.1rc0+cpu.
+var releaseNumbers = regexp.MustCompile(`^v?[0-9]{1,6}(\.[0-9]{1,6})+`)
+
+// IsRelease reports whether text begins with the numbers of a release.
+func IsRelease(text string) bool { return releaseNumbers.MatchString(text) }
+
+// CompareReleases compares two releases by their numbers; what follows these ("rc1", "post1",
+// "+cpu") does not count, and what has none comes before all.
+func CompareReleases(a, b string) int { return releaseOf(a).Compare(releaseOf(b)) }
+
+func releaseOf(text string) *version.Version {
+	v, err := version.NewVersion(releaseNumbers.FindString(text))
+	if err != nil {
+		return version.Must(version.NewVersion("0"))
+	}
+	return v
 }

@@ -28,3 +28,13 @@ func TestImageVersion(t *testing.T) {
 		t.Errorf("the stated version gives way to the image's: %q", got)
 	}
 }
+
+func FuzzCompareReleases(f *testing.F) {
+	f.Add("0.6.4.post1", "v0.11.0")
+	f.Add("", "latest")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if CompareReleases(a, b) != -CompareReleases(b, a) || CompareReleases(a, a) != 0 {
+			t.Fatalf("%q and %q are not ordered", a, b)
+		}
+	})
+}

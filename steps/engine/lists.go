@@ -116,7 +116,7 @@ func (l Lists) who() string {
 		return fmt.Sprintf("%s %s, between %s and %s,", l.Title, plainVersion(l.version), tables[0].Version, tables[1].Version)
 	case l.known.Sure:
 		return l.Title + " " + plainVersion(l.version)
-	case flags.IsVersion(l.version) && flags.Compare(l.version, tables[0].Version) < 0:
+	case steps.IsRelease(l.version) && steps.CompareReleases(l.version, tables[0].Version) < 0:
 		return fmt.Sprintf("%s %s, the oldest that is known here,", l.Title, tables[0].Version)
 	}
 	return fmt.Sprintf("%s %s, the newest that is known here,", l.Title, tables[0].Version)

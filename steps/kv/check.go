@@ -311,7 +311,7 @@ func (l *Layout) checkNodes(m *Member) error {
 		return nil
 	}
 	for _, p := range l.parts {
-		if p.form != nil && p.form.Nodes != "" && m.version.within(p.form.Nodes, "") {
+		if p.form != nil && p.form.Nodes != "" && within(m.Spec.Version, p.form.Nodes, "") {
 			continue
 		}
 		since := "servers of one node only"

@@ -119,10 +119,9 @@ func (t Table) names() []string {
 
 // Class returns the form that an engine calls by this name in its version, nil if it has none.
 func (t Table) Class(engine, class, version string) *Form {
-	v := parseVersion(version)
 	for i := range t {
 		for j := range t[i].Forms {
-			if f := &t[i].Forms[j]; f.Engine == engine && f.Class == class && class != "" && v.within(f.From, f.To) {
+			if f := &t[i].Forms[j]; f.Engine == engine && f.Class == class && class != "" && within(version, f.From, f.To) {
 				return f
 			}
 		}
@@ -153,7 +152,7 @@ func (t Table) form(spec steps.TransferSpec, m *Member) (*Connector, *Form, erro
 		for i, f := range c.Forms {
 			switch {
 			case f.Push != push || f.Unlisted:
-			case f.Engine == m.Spec.Engine && m.version.within(f.From, f.To):
+			case f.Engine == m.Spec.Engine && within(m.Spec.Version, f.From, f.To):
 				return c, &c.Forms[i], nil
 			default:
 				forms = append(forms, f)
@@ -192,6 +191,16 @@ func next(release string) string {
 		return ""
 	}
 	return release[:dot+1] + strconv.Itoa(n+1)
+}
+
+// within reports whether a version is from one release to another, both included: 0.23.1 is in
+// 0.23. An empty end is open. What is no release ("", "nightly", a commit) counts as the newest.
+func within(version, from, to string) bool {
+	version = strings.TrimSpace(version)
+	if !steps.IsRelease(version) {
+		return to == ""
+	}
+	return (from == "" || steps.CompareReleases(version, from) >= 0) && (to == "" || steps.CompareReleases(version, next(to)) < 0)
 }
 
 func stated(m *Member) string {

@@ -28,7 +28,7 @@ type engine struct {
 	gauge bool
 	// silent says what would prove a movement where a release counts none, "" for nothing of
 	// its own.
-	silent func(version) string
+	silent func(version string) string
 	// lines of a log that show transfers.
 	lines []Line
 }

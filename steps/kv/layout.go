@@ -30,9 +30,8 @@ type Member struct {
 	index    int    // in the deployment
 	role     string // of the transfer, "" without one
 	rank     int    // among the members: producers first
-	version  version
-	tensor   int // GPUs that share each layer
-	replicas int // data parallel size
+	tensor   int    // GPUs that share each layer
+	replicas int    // data parallel size
 	ports    []PortNeed
 }
 
@@ -68,7 +67,7 @@ func (l *Layout) addMembers() error {
 		return fmt.Errorf("the deployment has no server")
 	}
 	for i, m := range l.spec.Members {
-		mem := &Member{Member: m, index: i, version: parseVersion(m.Spec.Version)}
+		mem := &Member{Member: m, index: i}
 		var err error
 		if mem.tensor, err = mem.size("tensor_parallel_size", "tp_size", "tp"); err != nil {
 			return err

@@ -266,7 +266,7 @@ func (e Evidence) wouldProveMovement() string {
 		return "the servers' metrics could not be read"
 	}
 	if silent := engineNamed(e.Engine).silent; silent != nil {
-		if why := silent(parseVersion(e.Version)); why != "" {
+		if why := silent(e.Version); why != "" {
 			return why
 		}
 	}

@@ -243,7 +243,7 @@ func TestVersions(t *testing.T) {
 		{"1.0", "0.33", "", true},
 		{"99999999999999999999.1", "0.9", "", true},
 	} {
-		if got := parseVersion(tt.version).within(tt.from, tt.to); got != tt.want {
+		if got := within(tt.version, tt.from, tt.to); got != tt.want {
 			t.Errorf("%q within %q to %q: %v", tt.version, tt.from, tt.to, got)
 		}
 	}

@@ -19,7 +19,7 @@ func v0Ranks(w *Writer, buffer int64) {
 // v0Engine selects the engine that these connectors were made for, where V1 is the
 // default, and makes it log what it received.
 func v0Engine(w *Writer) {
-	if w.member.version.within("0.8", "") {
+	if within(w.member.Spec.Version, "0.8", "") {
 		w.SetEnv("VLLM_USE_V1", "0")
 	}
 	// The only thing that these releases log of a transfer is one line for each prompt.

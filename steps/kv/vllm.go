@@ -28,8 +28,8 @@ var vllm = &engine{
 		steps.CounterExternalHits: {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
 	},
 	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
-	silent: func(v version) string {
-		if v.within("", "0.10") {
+	silent: func(version string) string {
+		if within(version, "", "0.10") {
 			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would show it"
 		}
 		return ""
@@ -133,7 +133,7 @@ func transferConfig(w *Writer, p part) map[string]any {
 // other choice, to compute it again in silence, is what a comparison of transports must
 // not measure. The setting came with 0.13.
 func failLoads(w *Writer) {
-	if w.member.version.within("0.13", "") {
+	if within(w.member.Spec.Version, "0.13", "") {
 		w.Top["kv_load_failure_policy"] = "fail"
 	}
 }

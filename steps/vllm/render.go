@@ -6,7 +6,6 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
-	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 // Render returns the process of a server, with its container if it has an image: then the
@@ -86,10 +85,10 @@ func lists(version string) engine.Lists { return engine.NewLists(Name, "vLLM", v
 func style(version string) engine.FlagStyle {
 	parser, other := version, engine.NegateFalse
 	switch {
-	case !flags.IsVersion(version):
-	case flags.Compare(version, "0.8") < 0:
+	case !steps.IsRelease(version):
+	case steps.CompareReleases(version, "0.8") < 0:
 		other = engine.OmitFalse
-	case flags.Compare(version, "0.11") < 0: // its neighbour before 0.8 is no model
+	case steps.CompareReleases(version, "0.11") < 0: // its neighbour before 0.8 is no model
 		parser = "0.11.0"
 	}
 	known := lists(parser)

@@ -81,13 +81,3 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
-
-func FuzzCompare(f *testing.F) {
-	f.Add("0.6.4.post1", "v0.11.0")
-	f.Add("", "latest")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		if Compare(a, b) != -Compare(b, a) || Compare(a, a) != 0 {
-			t.Fatalf("%q and %q are not ordered", a, b)
-		}
-	})
-}

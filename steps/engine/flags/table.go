@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 //go:embed *.txt
@@ -72,7 +74,7 @@ func Nearest(engine, version string) (table *Table, ok bool) {
 	}
 	best := tables[0]
 	for _, t := range tables {
-		if version == "" || Compare(t.Version, version) <= 0 {
+		if version == "" || steps.CompareReleases(t.Version, version) <= 0 {
 			best = t
 		}
 	}
@@ -96,14 +98,14 @@ func For(engine, version string) Known {
 	switch {
 	case len(tables) == 0:
 		return Known{}
-	case !IsVersion(version):
+	case !steps.IsRelease(version):
 		return Known{Tables: tables[len(tables)-1:]}
 	}
-	above := slices.IndexFunc(tables, func(t *Table) bool { return Compare(t.Version, version) >= 0 })
+	above := slices.IndexFunc(tables, func(t *Table) bool { return steps.CompareReleases(t.Version, version) >= 0 })
 	switch {
 	case above < 0:
 		return Known{Tables: tables[len(tables)-1:]}
-	case Compare(tables[above].Version, version) == 0:
+	case steps.CompareReleases(tables[above].Version, version) == 0:
 		return Known{Tables: tables[above : above+1], Sure: true}
 	case above == 0:
 		return Known{Tables: tables[:1]}
@@ -158,7 +160,7 @@ var index = sync.OnceValue(func() lists {
 		out[engine] = append(out[engine], table)
 	}
 	for _, tables := range out {
-		slices.SortFunc(tables, func(a, b *Table) int { return Compare(a.Version, b.Version) })
+		slices.SortFunc(tables, func(a, b *Table) int { return steps.CompareReleases(a.Version, b.Version) })
 	}
 	return out
 })
