@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -65,6 +66,46 @@ func Poll(ctx context.Context, every time.Duration, done func() bool) bool {
 		}
 	}
 	return true
+}
+
+// ErrNotStarted says that a program is not there, or may not be started.
+var ErrNotStarted = errors.New("it cannot be started")
+
+// Output runs a short program to its end and returns the beginning of what it prints. When ctx
+// ends before, it is killed, and the error is the cause of that.
+func Output(ctx context.Context, sp Spawner, c Command) (stdout, stderr string, err error) {
+	if sp == nil {
+		return "", "", fmt.Errorf("%w: there is no spawner", ErrNotStarted)
+	}
+	var out, said beginning
+	c.Stdout, c.Stderr = &out, &said
+	child, err := sp.Spawn(ctx, c)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	select {
+	case <-child.Done():
+		err = child.Wait()
+	case <-ctx.Done():
+		if err := child.Signal("KILL"); err != nil {
+			return "", "", errors.Join(context.Cause(ctx), err) // it is left to the spawner's own end
+		}
+		<-child.Done()
+		err = context.Cause(ctx)
+	}
+	return string(out.kept), string(said.kept), err
+}
+
+// maxOutput bounds what is kept of a short program's output.
+const maxOutput = 1 << 20
+
+// beginning keeps the first maxOutput bytes that are written. It is no bytes.Buffer, whose
+// ReadFrom would take everything.
+type beginning struct{ kept []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(maxOutput-len(b.kept), len(p))]...)
+	return len(p), nil
 }
 
 // EndChild sends child SIGTERM, and SIGKILL if that cannot be sent or after the grace; 0

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -18,6 +18,17 @@ type File struct {
 	// EnvVar gets the file's path as the process sees it.
 	EnvVar  string
 	Content []byte
+}
+
+// FilesIn is the environment of a process with the paths of its files, which are in a folder.
+func FilesIn(p Process, dir string) []EnvVar {
+	env := p.Env
+	for _, f := range p.Files {
+		if f.EnvVar != "" {
+			env = append(WithoutEnv(env, f.EnvVar), EnvVar{Name: f.EnvVar, Value: path.Join(dir, f.Name)})
+		}
+	}
+	return env
 }
 
 // CheckFile fails if the name of a file could lead out of the folder that it is meant for.
@@ -42,19 +53,13 @@ func WriteFiles(p Process, folder func(name string) (string, error)) (dir string
 	if dir, err = folder(p.Name); err != nil {
 		return "", nil, err
 	}
-	env = slices.Clone(p.Env)
 	for _, f := range p.Files {
 		if err := CheckFile(f); err != nil {
 			return "", nil, err
 		}
-		path := filepath.Join(dir, f.Name)
-		if err := os.WriteFile(path, f.Content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Content, 0o600); err != nil {
 			return "", nil, fmt.Errorf("write its files: %w", err)
 		}
-		if f.EnvVar != "" {
-			env = slices.DeleteFunc(env, func(e EnvVar) bool { return e.Name == f.EnvVar })
-			env = append(env, EnvVar{Name: f.EnvVar, Value: path})
-		}
 	}
-	return dir, env, nil
+	return dir, FilesIn(p, dir), nil
 }

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -65,6 +66,20 @@ type Arg struct {
 type EnvVar struct {
 	Name, Value string
 	Secret      bool
+}
+
+// Getenv finds a variable.
+func Getenv(env []EnvVar, name string) (value string, ok bool) {
+	i := slices.IndexFunc(env, func(e EnvVar) bool { return e.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return env[i].Value, true
+}
+
+// WithoutEnv returns an environment without some variables.
+func WithoutEnv(env []EnvVar, names ...string) []EnvVar {
+	return slices.DeleteFunc(slices.Clone(env), func(e EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
 // Readiness says when a server counts as ready.

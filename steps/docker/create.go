@@ -73,7 +73,7 @@ func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, 
 		LogConfig: logLimits(), RestartPolicy: dc.NeverRestart(),
 	}
 	config := &dc.Config{
-		Image: image, Cmd: p.Argv, Env: env(withFiles(p)), User: c.User, WorkingDir: c.Workdir,
+		Image: image, Cmd: p.Argv, Env: env(steps.FilesIn(p, filesDir)), User: c.User, WorkingDir: c.Workdir,
 		Labels: l.labels(p), StopSignal: "SIG" + signal, StopTimeout: int(grace.Round(time.Second) / time.Second),
 	}
 	if !c.OwnEntrypoint {
@@ -87,14 +87,13 @@ func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, 
 	return createRequest{config, hostConfig{host, deviceRequests(c), c.Runtime}}, nil
 }
 
-// labels of a process's container: the file's, the options', and ours over both. Nothing
+// labels of a process's container: the file's, and ours over them. Nothing
 // of the environment gets here: labels are shown by every docker ps.
 func (l *Launcher) labels(p steps.Process) map[string]string {
 	labels := maps.Clone(p.Container.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	maps.Copy(labels, l.opt.Labels)
 	labels[LabelRun] = l.opt.RunID
 	labels[LabelServer] = p.Name
 	if l.opt.Owner != "" {

@@ -40,7 +40,7 @@ func gpuServer(folder string) steps.ServerSpec {
 func TestCreateRequest(t *testing.T) {
 	f := newFake(t)
 	folder := t.TempDir()
-	l := f.launcher(t, Options{RunID: "r-7", Deadline: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Labels: map[string]string{"dev.pipeline.owner": "ci"}})
+	l := f.launcher(t, Options{RunID: "r-7", Deadline: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Owner: "ci"})
 	p := simple(t)
 	spec := gpuServer(folder)
 	p.Name, p.Container, p.Host = spec.Addr, spec.NewContainer(), "127.0.0.1"

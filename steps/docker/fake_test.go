@@ -81,7 +81,7 @@ func (f *fakeDaemon) launcher(t *testing.T, opt Options) *Launcher {
 // simple is a process that the fake's image can run.
 func simple(t *testing.T) steps.Process {
 	t.Helper()
-	port, release, err := new(process.Ports).Take("127.0.0.1")
+	port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

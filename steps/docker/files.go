@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path"
-	"slices"
 
 	dc "github.com/ory/dockertest/v3/docker"
 	"github.com/servegate/pipeline/steps"
@@ -15,18 +13,6 @@ import (
 // filesDir is where a container finds the files of its process. They are uploaded, not
 // mounted: the daemon may be on another machine.
 const filesDir = "/etc/pipeline"
-
-// withFiles is the environment of a process with the paths of its files.
-func withFiles(p steps.Process) []steps.EnvVar {
-	vars := slices.Clone(p.Env)
-	for _, f := range p.Files {
-		vars = slices.DeleteFunc(vars, func(e steps.EnvVar) bool { return e.Name == f.EnvVar })
-		if f.EnvVar != "" {
-			vars = append(vars, steps.EnvVar{Name: f.EnvVar, Value: path.Join(filesDir, f.Name)})
-		}
-	}
-	return vars
-}
 
 // upload writes a process's files into its container, which is made and not started.
 func (l *Launcher) upload(ctx context.Context, id string, files []steps.File) error {

@@ -45,7 +45,7 @@ func TestFilesArchive(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], text)
 		}
 	}
-	env := withFiles(steps.Process{Env: []steps.EnvVar{{Name: "MOONCAKE_CONFIG_PATH", Value: "mine"}, {Name: "A", Value: "1"}}, Files: files})
+	env := steps.FilesIn(steps.Process{Env: []steps.EnvVar{{Name: "MOONCAKE_CONFIG_PATH", Value: "mine"}, {Name: "A", Value: "1"}}, Files: files}, filesDir)
 	if !slices.Equal(env, []steps.EnvVar{{Name: "A", Value: "1"}, {Name: "MOONCAKE_CONFIG_PATH", Value: "/etc/pipeline/mooncake.json"}}) {
 		t.Errorf("env %v", env)
 	}

@@ -35,8 +35,6 @@ type Options struct {
 	Deadline time.Time
 	// Owner is a further label: what [Filter].Gone is asked about, "" for none.
 	Owner string
-	// Labels are further ones.
-	Labels map[string]string
 	// Dir is the folder that relative mounts are meant from.
 	Dir string
 	// Allow says which rights over the machine containers may get.

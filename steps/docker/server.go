@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -57,12 +56,6 @@ func (l *Launcher) watch(p steps.Process, image Image, id string, log io.Writer)
 // BaseURL is where it will answer.
 func (s *Server) BaseURL() string { return "http://" + s.launcher.hostPort(s.process.Port) }
 
-// ContainerID is the daemon's name for it.
-func (s *Server) ContainerID() string { return s.id }
-
-// Image that it runs.
-func (s *Server) Image() Image { return s.image }
-
 // Done is closed when the container has ended and its log is complete.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
@@ -81,28 +74,6 @@ func (s *Server) Describe() map[string]string {
 		about["container.image_digest"] = s.image.Digest
 	}
 	return about
-}
-
-// PIDs are the processes of the container as the daemon's machine numbers them, for
-// telling its use of GPUs from that of others.
-func (s *Server) PIDs(ctx context.Context) ([]int, error) {
-	var top struct {
-		Titles    []string
-		Processes [][]string
-	}
-	if err := s.launcher.daemon.get(ctx, "/containers/"+s.id+"/top", url.Values{"ps_args": {"-eo pid"}}, &top); err != nil {
-		return nil, fmt.Errorf("%s: listing the processes of the container: %w", s.process.Name, err)
-	}
-	var pids []int
-	for _, p := range top.Processes {
-		if len(p) == 0 {
-			continue
-		}
-		if pid, err := strconv.Atoi(p[0]); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
 }
 
 // await returns how the container ended. A daemon that restarts is asked again for a

@@ -2,7 +2,8 @@ package engine
 
 import (
 	"regexp"
-	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Unknown is the class of a failure that no rule knows.
@@ -31,19 +32,11 @@ func Classify(rules []Rule, logTail []string) (class, evidence string) {
 	for _, r := range rules {
 		for _, line := range logTail {
 			if r.Pattern.MatchString(line) {
-				return r.Class, quote(line)
+				return r.Class, steps.Line(line, maxEvidence)
 			}
 		}
 	}
 	return Unknown, ""
-}
-
-func quote(line string) string {
-	line = strings.TrimSpace(strings.ToValidUTF8(line, "?"))
-	if len(line) > maxEvidence {
-		line = strings.ToValidUTF8(line[:maxEvidence], "") + "…"
-	}
-	return line
 }
 
 // SharedRules recognises the causes that all engines on PyTorch and CUDA have in common.

@@ -130,13 +130,9 @@ func withoutURL(err error) error {
 
 // excerpt is the begin of a body on one line, for an error message.
 func excerpt(body []byte) string {
-	const most = 200
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), 4*most)]), "?")), " ")
+	text := steps.Line(string(body), 200)
 	if text == "" {
 		return ""
-	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return ": " + text
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
 )
 
@@ -25,15 +26,12 @@ type Facts map[string]string
 // Set stores one fact. Empty values and those beyond the bounds are dropped or cut, and
 // values under a name that looks like a secret are replaced.
 func (f Facts) Set(key, value string) {
-	value = strings.Join(strings.Fields(strings.ToValidUTF8(value, "?")), " ")
+	value = steps.Line(value, maxFact)
 	if value == "" || len(f) >= maxFacts {
 		return
 	}
 	if secret.Name(key) {
 		value = "(redacted)"
-	}
-	if len(value) > maxFact {
-		value = strings.ToValidUTF8(value[:maxFact], "") + "…"
 	}
 	f[key] = value
 }

@@ -51,11 +51,11 @@ func Address(host string, port steps.Port) string { return net.JoinHostPort(host
 
 // ForcedEnv sets variables whatever the file says: they differ from node to node.
 func ForcedEnv(env []steps.EnvVar, vars ...steps.EnvVar) []steps.EnvVar {
-	out := slices.Clone(env)
+	out := slices.Clone(vars)
 	for _, v := range vars {
-		out = slices.DeleteFunc(out, func(e steps.EnvVar) bool { return e.Name == v.Name })
+		env = steps.WithoutEnv(env, v.Name)
 	}
-	return append(slices.Clone(vars), out...)
+	return append(out, env...)
 }
 
 // ShellWord quotes a word for sh.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
@@ -23,17 +24,8 @@ func Startable(spec steps.ServerSpec) error {
 // DefaultEnv adds the variables that env does not set, before the others so that the
 // order of env is kept.
 func DefaultEnv(env []steps.EnvVar, defaults ...steps.EnvVar) []steps.EnvVar {
-	set := make(map[string]bool, len(env))
-	for _, e := range env {
-		set[e.Name] = true
-	}
-	var out []steps.EnvVar
-	for _, d := range defaults {
-		if !set[d.Name] {
-			out = append(out, d)
-		}
-	}
-	return append(out, env...)
+	set := func(d steps.EnvVar) bool { _, ok := steps.Getenv(env, d.Name); return ok }
+	return append(slices.DeleteFunc(slices.Clone(defaults), set), env...)
 }
 
 // Process fills in what all engines have in common, the container of a server with an

@@ -190,7 +190,7 @@ func (l *Layout) checkRouter() error {
 	r := l.spec.Router
 	if r == nil {
 		if len(l.members) > 1 {
-			return fmt.Errorf("the deployment has %d servers and no router; add router %q { … }", len(l.members), first(l.Protocols()))
+			return fmt.Errorf("the deployment has %d servers and no router; add router %q { … }", len(l.members), append(l.Protocols(), "round_robin")[0])
 		}
 		return nil
 	}
@@ -206,7 +206,7 @@ func (l *Layout) checkRouter() error {
 		if l.form == nil {
 			return fmt.Errorf("router %q hands KV caches over, but the deployment has no kv_transfer; use router \"round_robin\"", r.Protocol)
 		}
-		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.connector.Name, quoted(fit))
+		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.connector.Name, quoted(fit, " or "))
 	}
 	return l.checkLists(r)
 }
@@ -225,7 +225,7 @@ func (l *Layout) checkLists(r *steps.RouterSpec) error {
 		if len(others) == 0 {
 			return fmt.Errorf("router \"round_robin\" sends a request to one server, so it has no prefill servers; list all servers as decode")
 		}
-		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list all servers as decode", quoted(others))
+		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list all servers as decode", quoted(others, " or "))
 	}
 	for _, name := range r.Decode {
 		if m := l.member(name); l.form != nil && m.role != steps.RoleBoth {
@@ -235,19 +235,12 @@ func (l *Layout) checkLists(r *steps.RouterSpec) error {
 	return nil
 }
 
-func first(list []string) string {
-	if len(list) == 0 {
-		return "round_robin"
-	}
-	return list[0]
-}
-
-func quoted(list []string) string {
+func quoted(list []string, between string) string {
 	words := make([]string, len(list))
 	for i, s := range list {
 		words[i] = fmt.Sprintf("%q", s)
 	}
-	return strings.Join(words, " or ")
+	return strings.Join(words, between)
 }
 
 // checkServices finds services that a connector of the transfer needs and lacks. The
@@ -258,21 +251,13 @@ func (l *Layout) checkServices() error {
 			continue
 		}
 		if l.service(p.form.Services...) == nil {
-			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.connector.Name, p.form.releases(), strings.Join(quotedEach(p.form.Services), " { } or service "))
+			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.connector.Name, p.form.releases(), quoted(p.form.Services, " { } or service "))
 		}
 		if p.form.AsksMetadata && l.service("etcd", "metadata") == nil {
 			l.service("mooncake_master").metadata = true
 		}
 	}
 	return nil
-}
-
-func quotedEach(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = fmt.Sprintf("%q", s)
-	}
-	return out
 }
 
 // checkMembers finds what the members' own arguments and variables break, and options

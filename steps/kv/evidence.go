@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -163,7 +162,7 @@ func (e Evidence) traces() traces {
 	for _, m := range e.Members {
 		for i, line := range m.Log {
 			if s := readLine(lines, line, m.GPUs); s.Kind != NoSignal {
-				t.add(s, m.Name+": "+quote(line), i >= m.RunFrom)
+				t.add(s, m.Name+": "+steps.Line(line, maxQuote), i >= m.RunFrom)
 			}
 		}
 	}
@@ -207,22 +206,6 @@ func (t *traces) add(s Signal, where string, inRun bool) {
 
 // maxQuote bounds a line that is quoted.
 const maxQuote = 240
-
-// quote makes a line of a log fit to be shown.
-func quote(line string) string {
-	line = strings.ToValidUTF8(line, "?")
-	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, line)
-	line = strings.Join(strings.Fields(line), " ")
-	if len(line) > maxQuote {
-		line = strings.ToValidUTF8(line[:maxQuote], "") + "…"
-	}
-	return line
-}
 
 // amount writes bytes for people.
 func amount(bytes float64) string {

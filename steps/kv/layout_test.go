@@ -171,7 +171,7 @@ func show(t *testing.T, l *Layout) string {
 		showMember(t, &b, m, r.Members[m.Name])
 	}
 	if r.Router != nil {
-		fmt.Fprintf(&b, "router %s, listens on %s:%s\n", r.Router.Protocol, r.Router.Host, l.Symbolic().number(Port{RouterName, PortHTTP}))
+		fmt.Fprintf(&b, "router %s, listens on %s:%s\n", r.Router.Protocol, r.Router.Host, l.Symbolic().at(RouterName, PortHTTP))
 		if r.Router.NoParams {
 			b.WriteString("  prefill answers without transfer parameters\n")
 		}

@@ -73,7 +73,7 @@ func lmcachePair(w *Writer, settings map[string]any) {
 	maps.Copy(settings, map[string]any{
 		"local_cpu": false, "max_local_cpu_size": 0, "max_local_disk_size": 0,
 		"enable_nixl": true, "nixl_role": role,
-		"nixl_peer_host": w.in.host(receiver), "nixl_peer_port": w.in.number(Port{receiver, PortKV}).value(),
+		"nixl_peer_host": w.in.host(receiver), "nixl_peer_port": value(w.in.at(receiver, PortKV)),
 		"nixl_buffer_size": w.buffer(1 << 30), "nixl_buffer_device": "cuda", "nixl_enable_gc": true,
 	})
 }

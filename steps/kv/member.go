@@ -27,14 +27,7 @@ func (m *Member) arg(names ...string) (any, bool) {
 }
 
 // env finds a variable that the file sets.
-func (m *Member) env(name string) (string, bool) {
-	for _, e := range m.Spec.Env {
-		if e.Name == name {
-			return e.Value, true
-		}
-	}
-	return "", false
-}
+func (m *Member) env(name string) (string, bool) { return steps.Getenv(m.Spec.Env, name) }
 
 // size of a parallelism, 1 unless set.
 func (m *Member) size(names ...string) (int, error) {

@@ -1,6 +1,10 @@
 package kv
 
-import "github.com/servegate/pipeline/steps"
+import (
+	"cmp"
+
+	"github.com/servegate/pipeline/steps"
+)
 
 // p2pNCCL went with vllm-project/vllm#44854 of June 2026. That it is in 0.23 and not in 0.24
 // is inferred from the dates.
@@ -57,18 +61,14 @@ func pyncclConfig(w *Writer) {
 	v0Ranks(w, 5e9)
 	producer := w.peer(steps.RoleProducer).Name
 	w.Top["kv_ip"] = w.in.host(producer)
-	w.Top["kv_port"] = w.in.number(Port{producer, PortKV}).value()
+	w.Top["kv_port"] = value(w.in.at(producer, PortKV))
 }
 
 func resolvePyNCCL(p *Part) error {
 	if err := resolveV0(p); err != nil {
 		return err
 	}
-	host := text(p.Config["kv_ip"])
-	if host == "" {
-		host = loopback
-	}
-	p.listenOn(host, 14579)
+	p.listenOn(cmp.Or(text(p.Config["kv_ip"]), loopback), 14579)
 	if p.Consumes {
 		p.Peer, p.Listen = p.Listen, ""
 	}

@@ -1,9 +1,11 @@
 package kv
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
+	"net"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Port names one port need of a deployment: a process and what it uses the port for.
@@ -64,40 +66,24 @@ func (l *Layout) Symbolic() Assigned {
 	return in
 }
 
-// Number is a port in a rendering: a number once it is taken, its symbol before.
-type Number struct {
-	port   Port
-	n      int
-	offset int
-}
-
-func (in Assigned) number(p Port) Number { return Number{port: p, n: in.Ports[p]} }
-
-// String writes the port as text.
-func (n Number) String() string {
-	switch {
-	case n.n != 0:
-		return strconv.Itoa(n.n + n.offset)
-	case n.offset != 0:
-		return fmt.Sprintf("%s+%d", n.port, n.offset)
+// at is a port in a rendering: a number once it is taken, its symbol before.
+func (in Assigned) at(process, purpose string) steps.Port {
+	p := Port{process, purpose}
+	if n := in.Ports[p]; n != 0 {
+		return steps.PortNumber(n)
 	}
-	return n.port.String()
+	return steps.PortSymbol(p.String())
 }
 
-// value writes the port as a number where it has one.
-func (n Number) value() any {
-	if n.n != 0 {
-		return int64(n.n + n.offset)
+// value is a port as an argument: a number where it has one.
+func value(p steps.Port) any {
+	if n := p.Number(); n != 0 {
+		return int64(n)
 	}
-	return n.String()
+	return p.String()
 }
 
-func (in Assigned) host(process string) string {
-	if h := in.Hosts[process]; h != "" {
-		return h
-	}
-	return loopback
-}
+func (in Assigned) host(process string) string { return cmp.Or(in.Hosts[process], loopback) }
 
 const loopback = "127.0.0.1"
 
@@ -108,14 +94,7 @@ func (in Assigned) url(process, purpose string) string {
 
 // address is host:port, the host in brackets if it is an IPv6 address.
 func (in Assigned) address(process, purpose string) string {
-	return join(in.host(process), in.number(Port{process, purpose}).String())
-}
-
-func join(host, port string) string {
-	if slices.Contains([]byte(host), ':') {
-		host = "[" + host + "]"
-	}
-	return host + ":" + port
+	return net.JoinHostPort(in.host(process), in.at(process, purpose).String())
 }
 
 // complete checks that every need has a port and that no two overlap on one host.

@@ -90,19 +90,19 @@ func etcdArgs(s *service, in Assigned) []steps.Arg {
 func metadataArgs(s *service, in Assigned) []steps.Arg {
 	return []steps.Arg{
 		{Name: "host", Value: in.host(s.spec.Name)},
-		{Name: "port", Value: in.number(Port{s.spec.Name, PortHTTP}).String()},
+		{Name: "port", Value: in.at(s.spec.Name, PortHTTP).String()},
 	}
 }
 
 func masterArgs(s *service, in Assigned) []steps.Arg {
 	args := []steps.Arg{
-		{Name: "port", Value: in.number(Port{s.spec.Name, PortHTTP}).String()},
-		{Name: "metrics_port", Value: in.number(Port{s.spec.Name, PortMetrics}).String()},
+		{Name: "port", Value: in.at(s.spec.Name, PortHTTP).String()},
+		{Name: "metrics_port", Value: in.at(s.spec.Name, PortMetrics).String()},
 	}
 	if s.metadata {
 		args = append(args,
 			steps.Arg{Name: "enable_http_metadata_server", Value: true},
-			steps.Arg{Name: "http_metadata_server_port", Value: in.number(Port{s.spec.Name, PortMetadata}).String()})
+			steps.Arg{Name: "http_metadata_server_port", Value: in.at(s.spec.Name, PortMetadata).String()})
 	}
 	return args
 }

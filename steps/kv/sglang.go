@@ -14,7 +14,7 @@ var sglang = &engine{
 	httpDefault: 30000, httpSpacing: 300, // its own further ports begin 233 above
 	ports:  func(m *Member) ([]PortNeed, error) { return one(m.Need(PortNCCL, 0, 1, 1, "nccl_port")) },
 	pinned: PortNCCL,
-	pin:    func(w *Writer) { w.setArg("nccl_port", w.Port(PortNCCL).value()) },
+	pin:    func(w *Writer) { w.setArg("nccl_port", value(w.Port(PortNCCL))) },
 	write:  sglangWrite,
 	checkTransfer: func(p part) error {
 		switch {
@@ -62,7 +62,7 @@ func sglangWrite(w *Writer) {
 	w.setArg("disaggregation_mode", sglangMode(w.member))
 	w.setArg("disaggregation_transfer_backend", form.class(spec))
 	if w.member.Produces() {
-		w.setArg("disaggregation_bootstrap_port", w.Port(PortBootstrap).value())
+		w.setArg("disaggregation_bootstrap_port", value(w.Port(PortBootstrap)))
 	}
 	if form.DeviceFlag && (spec.Transport != TCP || form.Class == "") && w.Devices() != "" {
 		w.setArg("disaggregation_ib_device", w.Devices())

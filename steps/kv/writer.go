@@ -27,8 +27,7 @@ type Writer struct {
 // SetEnv adds a variable unless the file sets it.
 func (w *Writer) SetEnv(name, value string) {
 	_, own := w.member.env(name)
-	added := slices.ContainsFunc(w.env, func(e steps.EnvVar) bool { return e.Name == name })
-	if !own && !added {
+	if _, added := steps.Getenv(w.env, name); !own && !added {
 		w.env = append(w.env, steps.EnvVar{Name: name, Value: value})
 	}
 }
@@ -56,7 +55,7 @@ func (w *Writer) jsonFile(name, variable string, fields map[string]any) {
 }
 
 // Port is the member's own port of a purpose.
-func (w *Writer) Port(purpose string) Number { return w.in.number(Port{w.member.Name, purpose}) }
+func (w *Writer) Port(purpose string) steps.Port { return w.in.at(w.member.Name, purpose) }
 
 // peer is the first member with a role.
 func (w *Writer) peer(role string) *Member {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Unknown is a figure that a driver does not tell.
@@ -81,7 +83,7 @@ func (p *Prober) nvidiaGPUs(ctx context.Context) ([]GPU, error) {
 	for i := first; i < len(variants); i++ {
 		fields := append(append([]string(nil), stateFields...), variants[i]...)
 		out, err := run(ctx, p.spawner, "nvidia-smi", "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
-		if errors.Is(err, errNotStarted) || ctx.Err() != nil {
+		if errors.Is(err, steps.ErrNotStarted) || ctx.Err() != nil {
 			return nil, fmt.Errorf("nvidia-smi: %w", err)
 		}
 		if err != nil {

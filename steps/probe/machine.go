@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,14 +52,7 @@ type facts map[string]string
 
 // set stores a value, Unavailable if it is empty.
 func (f facts) set(key, value string) {
-	value = strings.Join(strings.Fields(strings.ToValidUTF8(value, "?")), " ")
-	if value == "" {
-		value = Unavailable
-	}
-	if len(value) > maxFact {
-		value = strings.ToValidUTF8(value[:maxFact], "") + "…"
-	}
-	f[key] = value
+	f[key] = cmp.Or(line(value), Unavailable)
 }
 
 // machine sets what is found out of any machine in the same way: by its files, which read

@@ -161,8 +161,8 @@ func TestTopologyHash(t *testing.T) {
 }
 
 func TestRunIsBounded(t *testing.T) {
-	out, err := run(context.Background(), smi{csv: strings.Repeat("x", maxOutput+10)}, "nvidia-smi", "-q")
-	if err != nil || len(out) != maxOutput {
+	out, err := run(context.Background(), smi{csv: strings.Repeat("x", 1<<20+10)}, "nvidia-smi", "-q")
+	if err != nil || len(out) != 1<<20 {
 		t.Errorf("%d bytes, %v", len(out), err)
 	}
 	if _, err := run(context.Background(), nil, "nvidia-smi"); err == nil {

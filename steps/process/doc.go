@@ -1,7 +1,7 @@
 // Package process runs servers as processes of this machine.
 //
 //	l := process.New(spawner, process.Options{})
-//	port, release, err := new(process.Ports).Take("127.0.0.1")
+//	port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 //	p, err := eng.Render(spec, "127.0.0.1", port)
 //	server, err := l.Start(ctx, p, logFile)
 //	…

@@ -16,10 +16,7 @@ import (
 const (
 	firstPort = 20000
 	lastPort  = 31999
-	// spacing keeps our own servers apart: SGLang derives further ports up to 233 above
-	// its own, vLLM looks for free ones upwards from a base.
-	spacing = 300
-	tries   = 200
+	tries     = 200
 )
 
 // Ports hands out ports so that launches of this program at the same time get different
@@ -37,12 +34,6 @@ type Ports struct {
 type span struct{ first, count int }
 
 func (s span) meets(t span) bool { return s.first < t.first+t.count && t.first < s.first+s.count }
-
-// Take reserves a free port of host for a server until release is called, with room above
-// it for the further ports that engines derive from it.
-func (p *Ports) Take(host string) (port int, release func(), err error) {
-	return p.TakeRow(host, 1, spacing)
-}
 
 // TakeRow reserves count free ports of host in a row until release is called. The next
 // room ports from the first on are given to nobody else; they may be in use.

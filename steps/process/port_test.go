@@ -51,12 +51,15 @@ func TestChooseSkipsTaken(t *testing.T) {
 	}
 }
 
+// spacing is the room that a test asks for.
+const spacing = 300
+
 func TestPortsAreApart(t *testing.T) {
 	var p Ports
 	var ports []int
 	var releases []func()
 	for range 15 {
-		port, release, err := p.Take("127.0.0.1")
+		port, release, err := p.TakeRow("127.0.0.1", 1, spacing)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +81,7 @@ func TestPortsAreApart(t *testing.T) {
 	for port := firstPort; port <= lastPort; port += spacing - 1 {
 		p.Hold(port, 1)
 	}
-	if _, _, err := p.Take("127.0.0.1"); err == nil {
+	if _, _, err := p.TakeRow("127.0.0.1", 1, spacing); err == nil {
 		t.Error("a full range gave a port")
 	}
 }

@@ -68,7 +68,7 @@ func (c *fakeChild) end(err error) {
 
 func process(t *testing.T, l *Launcher) steps.Process {
 	t.Helper()
-	port, release, err := new(Ports).Take("127.0.0.1")
+	port, release, err := new(Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,14 @@
 package slurm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
-
-// maxOutput bounds what is kept of a command's output.
-const maxOutput = 1 << 20
 
 // call runs one of Slurm's commands and returns what it writes. A controller that does not
 // answer is asked again for a while: it may be restarting.
@@ -52,48 +48,29 @@ func (e *commandError) reason() string {
 func (e *commandError) Unwrap() error { return e.err }
 
 func (o *Options) once(ctx context.Context, argv []string) (string, error) {
-	var stdout, stderr capped
-	child, err := o.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: o.Env, Stdout: &stdout, Stderr: &stderr})
-	if err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.CallWait, fmt.Errorf("no answer within %s", o.CallWait))
+	defer cancel()
+	out, said, err := steps.Output(ctx, o.Spawner, steps.Command{Argv: argv, Env: o.Env})
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, steps.ErrNotStarted):
 		return "", fmt.Errorf("%s: %w", argv[0], err)
 	}
-	limit := time.NewTimer(o.CallWait)
-	defer limit.Stop()
-	select {
-	case <-child.Done():
-	case <-limit.C:
-		return "", o.abort(child, argv[0], &stderr, fmt.Errorf("no answer within %s", o.CallWait))
-	case <-ctx.Done():
-		return "", o.abort(child, argv[0], &stderr, context.Cause(ctx))
-	}
-	if err := child.Wait(); err != nil {
-		return "", &commandError{argv[0], lastLines(stderr.String()), err}
-	}
-	return stdout.String(), nil
-}
-
-func (o *Options) abort(child steps.Child, program string, stderr *capped, cause error) error {
-	err := child.Signal("KILL")
-	<-child.Done()
-	return &commandError{program, lastLines(stderr.String()), errors.Join(cause, err)}
+	return "", &commandError{argv[0], lastLines(said), err}
 }
 
 // transient says that a command may succeed when it is tried again.
 func transient(err error) bool {
 	said, ok := errors.AsType[*commandError](err)
-	if !ok {
-		return false
-	}
-	for _, text := range []string{
-		"Unable to contact slurm controller", "Socket timed out", "Connection refused", "Zero Bytes were transmitted",
+	return ok && says(said.said, "Unable to contact slurm controller", "Socket timed out", "Connection refused", "Zero Bytes were transmitted",
 		"Transport endpoint is not connected", "slurmctld daemon not responding", "Slurm backup controller in standby mode",
-		"Slurm temporarily unable to accept job",
-	} {
-		if strings.Contains(said.said, text) {
-			return true
-		}
-	}
-	return false
+		"Slurm temporarily unable to accept job")
+}
+
+// says reports whether any of some texts is in what Slurm has written.
+func says(text string, any ...string) bool {
+	return slices.ContainsFunc(any, func(t string) bool { return strings.Contains(text, t) })
 }
 
 // lastLines is the end of what a command said, on one line.
@@ -102,18 +79,5 @@ func lastLines(text string) string {
 	if len(lines) > 3 {
 		lines = lines[len(lines)-3:]
 	}
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
 	return strings.Join(lines, "; ")
-}
-
-// capped keeps the beginning of what is written. A child's copiers write to one each.
-type capped struct{ bytes.Buffer }
-
-func (c *capped) Write(p []byte) (int, error) {
-	if room := maxOutput - c.Len(); room > 0 {
-		c.Buffer.Write(p[:min(room, len(p))]) // it never fails
-	}
-	return len(p), nil
 }

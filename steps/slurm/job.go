@@ -285,7 +285,7 @@ func (j *Job) Release(ctx context.Context) error {
 // alreadyEnded says that scancel found nothing to end. It complains so of live jobs, too.
 func alreadyEnded(err error) bool {
 	said, ok := errors.AsType[*commandError](err)
-	return ok && (strings.Contains(said.said, "Invalid job id") || strings.Contains(said.said, "already completing or completed"))
+	return ok && says(said.said, "Invalid job id", "already completing or completed")
 }
 
 // Launcher starts servers at a place of the job.

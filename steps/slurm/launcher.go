@@ -158,12 +158,7 @@ func (e *refusedError) Error() string { return "slurm does not start the step: "
 // transient says that it may start later: a controller that was restarted waits for its
 // nodes to report.
 func (e *refusedError) transient() bool {
-	for _, text := range []string{"Required node not available", "Memory required by task is not available", "Requested nodes are busy", "Unable to contact slurm controller", "Socket timed out"} {
-		if strings.Contains(e.said, text) {
-			return true
-		}
-	}
-	return false
+	return says(e.said, "Required node not available", "Memory required by task is not available", "Requested nodes are busy", "Unable to contact slurm controller", "Socket timed out")
 }
 
 // dialWait bounds the look whether a port is taken.

@@ -100,10 +100,8 @@ const rayWait = `import ray,sys; ray.init(address=sys.argv[1], log_to_driver=Fal
 // process to whoever starts them: in containers the server finds its node's Ray only in
 // its own container. What it starts ends with it, and the script ends when Ray does.
 func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.Process, error) {
-	for _, e := range spec.Env {
-		if e.Name == "RAY_ADDRESS" {
-			return steps.Process{}, fmt.Errorf("%s: env.RAY_ADDRESS names a Ray cluster, and nodes makes one of the server's own; remove one of them", spec.Addr)
-		}
+	if _, set := steps.Getenv(spec.Env, "RAY_ADDRESS"); set {
+		return steps.Process{}, fmt.Errorf("%s: env.RAY_ADDRESS names a Ray cluster, and nodes makes one of the server's own; remove one of them", spec.Addr)
 	}
 	ray, python := rayTools(spec.Program())
 	head := engine.ShellWord(engine.Address(at.Head, at.Rendezvous))

@@ -65,7 +65,7 @@ func TestAgainstSimulator(t *testing.T) {
 // simulated serves a rendered process inside this test until it ends.
 func simulated(t *testing.T, ctx context.Context, e steps.Engine, spec steps.ServerSpec) (steps.Endpoint, *buffer) {
 	t.Helper()
-	port, release, err := new(process.Ports).Take("127.0.0.1")
+	port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,11 +47,11 @@ func requests(spec steps.ServerSpec) []Request {
 // many as the file says, else all there are.
 func processRequest(spec steps.ServerSpec) []Request {
 	for _, name := range visible {
-		i := slices.IndexFunc(spec.Env, func(e steps.EnvVar) bool { return e.Name == name })
-		if i < 0 || spec.Env[i].Value == "all" || strings.HasPrefix(spec.Env[i].Value, "(") {
+		value, set := steps.Getenv(spec.Env, name)
+		if !set || value == "all" || strings.HasPrefix(value, "(") {
 			continue
 		}
-		ids := strings.FieldsFunc(spec.Env[i].Value, func(r rune) bool { return r == ',' || r == ' ' })
+		ids := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 		if len(ids) == 0 || ids[0] == "-1" || ids[0] == "none" || ids[0] == "void" || ids[0] == "NoDevFiles" {
 			return nil
 		}

@@ -87,7 +87,7 @@ func DeclaredGPUs(spec steps.ServerSpec, host string) GPUs {
 
 // chosen reports whether the file itself says which GPUs a server gets.
 func chosen(spec steps.ServerSpec) bool {
-	if slices.ContainsFunc(spec.Env, func(e steps.EnvVar) bool { return e.Name == VisibleDevices }) {
+	if _, set := steps.Getenv(spec.Env, VisibleDevices); set {
 		return true
 	}
 	c := spec.Container
@@ -98,10 +98,8 @@ func named(spec steps.ServerSpec) []string {
 	if spec.Image != "" && spec.Container != nil && spec.Container.GPUs != nil {
 		return spec.Container.GPUs.IDs
 	}
-	for _, e := range spec.Env {
-		if e.Name == VisibleDevices && e.Value != "" {
-			return strings.Split(e.Value, ",")
-		}
+	if ids, _ := steps.Getenv(spec.Env, VisibleDevices); ids != "" {
+		return strings.Split(ids, ",")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 		"ended":  {"echo up; exit 7", false, long, "exit status 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			port, release, err := new(process.Ports).Take("127.0.0.1")
+			port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

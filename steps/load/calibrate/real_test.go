@@ -183,7 +183,7 @@ func realVLLM(t *testing.T) string {
 // serveVLLM starts a server and waits until it answers.
 func serveVLLM(t *testing.T, dir string) (url string) {
 	t.Helper()
-	free, release, err := new(process.Ports).Take("127.0.0.1")
+	free, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package slurmjob
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -75,15 +74,11 @@ func versionOn(ctx context.Context, sp steps.Spawner, self string) (string, erro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loadNodeWait, errors.New("it did not answer within "+loadNodeWait.String()))
 	defer cancel()
-	var stdout, stderr bytes.Buffer
-	child, err := sp.Spawn(ctx, steps.Command{Argv: []string{path, "version"}, Stdout: &stdout, Stderr: &stderr})
+	out, said, err := steps.Output(ctx, sp, steps.Command{Argv: []string{path, "version"}})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %s", err, steps.Line(said, 400))
 	}
-	if err := steps.AwaitChild(ctx, child, 0); err != nil {
-		return "", fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(stderr.String()), " "))
-	}
-	return strings.TrimSpace(stdout.String()), nil
+	return strings.TrimSpace(out), nil
 }
 
 // What a result says of where load came from.

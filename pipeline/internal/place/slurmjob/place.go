@@ -264,7 +264,7 @@ func onNode(spec steps.ServerSpec, dir string) steps.ServerSpec {
 		spec = place.InFolder(spec, dir)
 	}
 	spec.Listen = place.AnyAddress
-	spec.Env = slices.DeleteFunc(slices.Clone(spec.Env), func(e steps.EnvVar) bool { return e.Name == place.VisibleDevices })
+	spec.Env = steps.WithoutEnv(spec.Env, place.VisibleDevices)
 	if dir, err := filepath.Abs(spec.Dir); err == nil && spec.Dir != "" {
 		spec.Dir = dir
 	}
