@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/flags"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/clock"
@@ -24,7 +25,7 @@ import (
 type vllm struct{}
 
 // legacy reports whether a launch is one before V1.
-func legacy(l *launch) bool { return flags.Compare(l.version, "0.8") < 0 }
+func legacy(l *launch) bool { return steps.CompareReleases(l.version, "0.8") < 0 }
 
 func (vllm) name() string { return kv.VLLM }
 
@@ -189,7 +190,7 @@ func (vllm) loadError(error) string { return "Internal server error: KV load fai
 
 func (vllm) open(path string) bool { return !strings.HasPrefix(path, "/v1") }
 
-func (vllm) flatErrors(version string) bool { return flags.Compare(version, "0.10") < 0 }
+func (vllm) flatErrors(version string) bool { return steps.CompareReleases(version, "0.10") < 0 }
 
 func (vllm) oneToken() bool { return false }
 
@@ -228,7 +229,7 @@ func (s *Server) resolvedVLLM() map[string]any {
 func (e vllm) resolve(l *launch, env func(string) string) error {
 	a := l.args
 	l.model = a.str("--model", "facebook/opt-125m")
-	if flags.Compare(l.version, "0.11") >= 0 {
+	if steps.CompareReleases(l.version, "0.11") >= 0 {
 		l.model = a.str("--model", "Qwen/Qwen3-0.6B")
 	}
 	switch len(a.positional) {
@@ -277,7 +278,7 @@ func (vllm) scheduler(l *launch, c *model.Config) {
 	}
 	budget, seqs := 2048, 256
 	switch gib := c.Profile.MemBytes / (1 << 30); {
-	case gib >= 160 && flags.Compare(l.version, "0.20") >= 0:
+	case gib >= 160 && steps.CompareReleases(l.version, "0.20") >= 0:
 		budget, seqs = 16384, 1024
 	case gib >= 70:
 		budget, seqs = 8192, 1024
@@ -296,7 +297,7 @@ func (vllm) scheduler(l *launch, c *model.Config) {
 
 func (vllm) memory(l *launch, c *model.Config) {
 	utilization := 0.9
-	if flags.Compare(l.version, "0.20") >= 0 {
+	if steps.CompareReleases(l.version, "0.20") >= 0 {
 		utilization = 0.92
 	}
 	utilization = l.args.float("--gpu-memory-utilization", utilization)
@@ -333,13 +334,13 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
 	}
 	x.Histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
-	if flags.Compare(l.version, "0.11") < 0 {
+	if steps.CompareReleases(l.version, "0.11") < 0 {
 		x.Histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.", m.itl)
 	} else {
 		x.Histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	}
 	x.Histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
-	if flags.Compare(l.version, "0.15") >= 0 {
+	if steps.CompareReleases(l.version, "0.15") >= 0 {
 		writeSources(x, st)
 	}
 	if kv != nil {
@@ -356,7 +357,7 @@ func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.St
 	}
 	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
 	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
-	if flags.Compare(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
+	if steps.CompareReleases(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
 		k.WriteMetrics(x)
 	}
 }

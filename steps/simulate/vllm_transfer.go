@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/steps/engine/flags"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
 )
 
@@ -79,7 +79,7 @@ func (l *launch) transferVLLM() (*transferConfig, error) {
 
 func parseTransfer(table kv.Table, text, version string) (*transferConfig, error) {
 	c := &transferConfig{Policy: "recompute"}
-	if flags.Compare(version, "0.14") >= 0 {
+	if steps.CompareReleases(version, "0.14") >= 0 {
 		c.Policy = "fail"
 	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
@@ -87,7 +87,7 @@ func parseTransfer(table kv.Table, text, version string) (*transferConfig, error
 	if err := dec.Decode(c); err != nil {
 		return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v", err)}
 	}
-	if flags.Compare(version, goneKeysVersion) >= 0 {
+	if steps.CompareReleases(version, goneKeysVersion) >= 0 {
 		for _, gone := range []struct {
 			name string
 			set  bool
