@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"errors"
 	"fmt"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -56,13 +55,7 @@ func hypergeometricTail(k, hits, n1, n2 int) float64 {
 // clopperPearson returns the exact interval with confidence 1 − alpha for a proportion
 // of which x of n were observed (C. Clopper and E. Pearson, Biometrika 26, 1934): each
 // bound has one-sided confidence 1 − alpha/2.
-func clopperPearson(x, n int, alpha float64) (lower, upper float64, err error) {
-	if x < 0 || n < 1 || x > n {
-		return 0, 1, fmt.Errorf("%d of %d is not a proportion", x, n)
-	}
-	if !(alpha > 0 && alpha < 1) {
-		return 0, 1, errors.New("alpha must be between 0 and 1, for example 0.05")
-	}
+func clopperPearson(x, n int, alpha float64) (lower, upper float64) {
 	upper = 1
 	if x > 0 {
 		lower = distuv.Beta{Alpha: float64(x), Beta: float64(n - x + 1)}.Quantile(alpha / 2)
@@ -70,5 +63,5 @@ func clopperPearson(x, n int, alpha float64) (lower, upper float64, err error) {
 	if x < n {
 		upper = distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha/2)
 	}
-	return lower, upper, nil
+	return lower, upper
 }

@@ -103,9 +103,7 @@ func tally(runs []Run, alpha float64) Failures {
 		f.Failed += r.Failed
 	}
 	if f.Sent > 0 {
-		if lower, upper, err := clopperPearson(f.Failed, f.Sent, 2*alpha); err == nil {
-			f.Lower, f.Upper = lower, upper
-		}
+		f.Lower, f.Upper = clopperPearson(f.Failed, f.Sent, 2*alpha)
 	}
 	return f
 }

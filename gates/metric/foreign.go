@@ -98,13 +98,7 @@ var (
 // Foreign returns the figures of other load generators that are defined otherwise than those
 // of the registry, by group. They are not measured here and may be compared and gated in
 // results that these tools wrote. The slices are the caller's.
-func Foreign() []Group {
-	groups := slices.Clone(foreign)
-	for i := range groups {
-		groups[i].Metrics = slices.Clone(groups[i].Metrics)
-	}
-	return groups
-}
+func Foreign() []Group { return cloned(foreign) }
 
 // ForeignTool is the tool whose figures begin with a name, as in metric.guidellm.ttft.p99:
 // guidellm itself. It reports whether there is one.
@@ -183,12 +177,4 @@ func foreignOf(id string) (Metric, bool) {
 		}
 	}
 	return Metric{}, false
-}
-
-func foreignMetrics() []Metric {
-	var all []Metric
-	for _, g := range foreign {
-		all = append(all, g.Metrics...)
-	}
-	return all
 }

@@ -25,17 +25,21 @@ type Group struct {
 
 // All returns every metric in a stable order: that of a result table, groups together.
 // The slice is the caller's.
-func All() []Metric {
+func All() []Metric { return ungrouped(registry) }
+
+func ungrouped(groups []Group) []Metric {
 	var all []Metric
-	for _, g := range registry {
+	for _, g := range groups {
 		all = append(all, g.Metrics...)
 	}
 	return all
 }
 
 // Groups returns the metrics by group, in the order of All. The slices are the caller's.
-func Groups() []Group {
-	groups := slices.Clone(registry)
+func Groups() []Group { return cloned(registry) }
+
+func cloned(groups []Group) []Group {
+	groups = slices.Clone(groups)
 	for i := range groups {
 		groups[i].Metrics = slices.Clone(groups[i].Metrics)
 	}
@@ -60,10 +64,8 @@ var (
 
 func index(groups []Group) map[string]Metric {
 	ids := map[string]Metric{}
-	for _, g := range groups {
-		for _, m := range g.Metrics {
-			ids[m.ID] = m
-		}
+	for _, m := range ungrouped(groups) {
+		ids[m.ID] = m
 	}
 	return ids
 }

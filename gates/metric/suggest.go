@@ -31,7 +31,7 @@ func Suggest(id string) string {
 	}
 	// A third of the letters may be wrong; beyond that a guess would mislead.
 	best, bestDistance := "", len(id)/3+1
-	for _, m := range slices.Concat(All(), foreignMetrics()) {
+	for _, m := range ungrouped(slices.Concat(registry, foreign)) {
 		if d := levenshtein.Distance(canonical(id), m.ID, nil); d < bestDistance {
 			best, bestDistance = m.ID, d
 		}

@@ -165,31 +165,22 @@ const maxEpisodes = 4
 // few, are no chance, whatever the correlation is.
 func (s *search) episodes(cuts []int) []int {
 	for {
-		more, goal := cuts, s.squaresOf(cuts)
+		more, goal := cuts, squares(s.x, cuts)
 		for range maxEpisodes {
 			at, _ := s.bestWithin(s.x, more)
 			if at < 0 {
 				return cuts
 			}
 			more, goal = insert(more, at), goal/2
-			if s.squaresOf(more) <= goal {
+			if squares(s.x, more) <= goal {
 				break
 			}
 		}
-		if len(more) == len(cuts) || s.squaresOf(more) > goal {
+		if len(more) == len(cuts) || squares(s.x, more) > goal {
 			return cuts
 		}
 		cuts = more
 	}
-}
-
-// squaresOf is the sum of squares about the means of the segments.
-func (s *search) squaresOf(cuts []int) float64 {
-	sum := 0.0
-	for _, r := range residuals(s.x, cuts) {
-		sum += r * r
-	}
-	return sum
 }
 
 // best is the best split over all segments of x, as an index of the series; −1 if there is

@@ -21,6 +21,15 @@ func residuals(x []float64, cuts []int) []float64 {
 	return r
 }
 
+// squares is the sum of squares about the means of the segments.
+func squares(x []float64, cuts []int) float64 {
+	sum := 0.0
+	for _, r := range residuals(x, cuts) {
+		sum += r * r
+	}
+	return sum
+}
+
 // correlation estimates that of neighbours within k segments of T points in all, by the
 // lag-1 autocorrelation r corrected for the bias that the k means cause, from 0 to 0.9:
 //
@@ -56,10 +65,7 @@ func (s *search) whiten(phi float64) []float64 {
 // noise is the standard deviation of a point about its segment. The squares about a mean
 // of n correlated points fall short of n·σ² by n times the variance of that mean.
 func (s *search) noise(phi float64) float64 {
-	squares, freedom := 0.0, 0.0
-	for _, v := range residuals(s.x, s.cuts) {
-		squares += v * v
-	}
+	freedom := 0.0
 	for i, from := range s.cuts[:len(s.cuts)-1] {
 		n := s.cuts[i+1] - from
 		freedom += float64(n) * (1 - varianceOfMean(n, phi))
@@ -67,7 +73,7 @@ func (s *search) noise(phi float64) float64 {
 	if freedom <= 0 {
 		return 0
 	}
-	return math.Sqrt(squares / freedom)
+	return math.Sqrt(squares(s.x, s.cuts) / freedom)
 }
 
 // varianceOfMean is that of n neighbours with correlation φ and variance 1:

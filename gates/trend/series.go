@@ -57,9 +57,10 @@ func (s *search) retract() (at int, p float64) {
 		return 0, 1
 	}
 	from, cut, to := s.cuts[len(s.cuts)-3], s.cuts[len(s.cuts)-2], len(s.x)
+	x := s.x[from:]
 	at = cut
 	for later := to - MinSegment + 1; later < to; later++ {
-		if s.squares(from, later, to) < s.squares(from, at, to) {
+		if squares(x, []int{0, later - from, len(x)}) < squares(x, []int{0, at - from, len(x)}) {
 			at = later
 		}
 	}
@@ -69,18 +70,6 @@ func (s *search) retract() (at int, p float64) {
 	p = s.p[cut]
 	s.cuts = slices.Delete(s.cuts, len(s.cuts)-2, len(s.cuts)-1)
 	return at, p
-}
-
-// squares is the sum of squares about the means of both parts.
-func (s *search) squares(from, at, to int) float64 {
-	sum := 0.0
-	for _, part := range [][]float64{s.x[from:at], s.x[at:to]} {
-		centre := metric.Mean(part)
-		for _, v := range part {
-			sum += (v - centre) * (v - centre)
-		}
-	}
-	return sum
 }
 
 // suspect finds the last one or two points outside what the points of their segment

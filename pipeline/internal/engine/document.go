@@ -68,7 +68,7 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 			Runs: append([]result.Run{}, runs[c.Hash]...),
 		}
 		slices.SortStableFunc(cell.Runs, func(x, y result.Run) int { return cmp.Compare(x.Repeat, y.Repeat) })
-		cell.Summary = judge.GeoMeans(cell.Current())
+		cell.Summary = judge.GeoMeans(&cell)
 		out.Cells = append(out.Cells, cell)
 	}
 	return out

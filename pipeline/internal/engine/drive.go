@@ -79,13 +79,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	if err != nil {
 		return measurement{}, err
 	}
-	inner := ctx
-	if bm.Timeout > 0 {
-		var cancel context.CancelFunc
-		inner, cancel = context.WithTimeoutCause(ctx, seconds(bm.Timeout), errDriverTimeout)
-		defer cancel()
-	}
-	inner, stop := s.while(inner)
+	inner, stop := s.within(ctx, bm, errDriverTimeout)
 	defer stop()
 	w.begin(inner)
 	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})

@@ -43,9 +43,7 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 		for _, l := range r.Launches {
 			launches++
 			e.total += len(l.Runs)
-			for _, run := range l.Runs {
-				runs += e.cell[run.Cell]
-			}
+			runs += e.of(l) // a launch itself takes no time yet
 		}
 	}
 	if launches > 0 {
@@ -54,14 +52,20 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 	return e
 }
 
+// of is the estimate of a launch with its runs.
+func (e *eta) of(l plan.Launch) float64 {
+	sum := e.launch
+	for _, run := range l.Runs {
+		sum += e.cell[run.Cell]
+	}
+	return sum
+}
+
 // skip takes a launch that is not carried out off the schedule.
 func (e *eta) skip(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left -= e.launch
-	for _, run := range l.Runs {
-		e.left -= e.cell[run.Cell]
-	}
+	e.left -= e.of(l)
 	e.index += len(l.Runs)
 }
 
@@ -69,10 +73,7 @@ func (e *eta) skip(l plan.Launch) {
 func (e *eta) add(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left += e.launch
-	for _, run := range l.Runs {
-		e.left += e.cell[run.Cell]
-	}
+	e.left += e.of(l)
 	e.total += len(l.Runs)
 }
 

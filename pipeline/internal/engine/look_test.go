@@ -20,7 +20,7 @@ type seen struct{ repeats, void int }
 func looking(p *plan.Plan, stop ...bool) (look func(*Outcome) (judge.Look, error), looks *[]seen) {
 	looks = &[]seen{}
 	return func(o *Outcome) (judge.Look, error) {
-		open, _ := voids(comparedTogether(p), o.Launched)
+		open, _ := voids(ComparedTogether(p), o.Launched)
 		*looks = append(*looks, seen{o.RepeatsDone, len(open)})
 		return judge.Look{Stop: stop[len(*looks)-1], Open: 1, All: 2, Next: 6}, nil
 	}, looks

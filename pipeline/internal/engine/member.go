@@ -1,12 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -146,16 +146,11 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var all sync.WaitGroup
-	for _, name := range wave {
-		m := s.named(name)
-		all.Go(func() {
-			if err := r.awaitMember(ctx, s, m); err != nil {
-				fail(err) // the first counts: what the others say then follows from it
-			}
-		})
-	}
-	all.Wait()
+	each(wave, func(name string) {
+		if err := r.awaitMember(ctx, s, s.named(name)); err != nil {
+			fail(err) // the first counts: what the others say then follows from it
+		}
+	})
 	return context.Cause(ctx)
 }
 
@@ -206,18 +201,11 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		case <-ctx.Done():
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
-				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, orNothing(why))}
+				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errors.New("no error")))}
 			}
 			return cause
 		}
 	}
-}
-
-func orNothing(err error) error {
-	if err == nil {
-		return errors.New("no error")
-	}
-	return err
 }
 
 // reached notes a state of a starting member and emits its event.

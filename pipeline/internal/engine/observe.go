@@ -77,12 +77,12 @@ func (r *runner) newWatch(s *server) *watch {
 // begin takes the counters before the first measured request and goes on until end. It
 // is called between the warm-up and the run, and returns within the time of one scrape.
 func (w *watch) begin(ctx context.Context) {
-	w.each(func(v *view) {
+	each(w.views, func(v *view) {
 		if o, ok := v.scrape(ctx); ok {
 			v.before = &o
 		}
 	})
-	w.eachRelay(func(r *relayed) { r.begin(ctx) })
+	each(w.relays, func(r *relayed) { r.begin(ctx) })
 	w.nicsBefore = w.nics()
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
@@ -103,8 +103,8 @@ func (w *watch) end(ctx context.Context) {
 	w.stop()
 	w.nicsAfter = w.nics()
 	w.done.Wait()
-	w.eachRelay(func(r *relayed) { r.end(ctx) })
-	w.each(func(v *view) {
+	each(w.relays, func(r *relayed) { r.end(ctx) })
+	each(w.views, func(v *view) {
 		if c, ok := v.observer.(HistoryObserver); ok {
 			v.scrapes = append(v.scrapes, c.History(ctx, v.member.endpoint)...)
 		}
@@ -114,11 +114,11 @@ func (w *watch) end(ctx context.Context) {
 	})
 }
 
-// each does something for all servers at once.
-func (w *watch) each(do func(*view)) {
+// each does something for all of a list at once.
+func each[T any](list []T, do func(T)) {
 	var wait sync.WaitGroup
-	for _, v := range w.views {
-		wait.Go(func() { do(v) })
+	for _, one := range list {
+		wait.Go(func() { do(one) })
 	}
 	wait.Wait()
 }
@@ -262,21 +262,21 @@ func derive(values map[string]float64, before, after steps.Observation, scale fl
 		now, is := after.Counters[name]
 		return now - old, was && is && now >= old
 	}
+	add := func(name string, v float64) {
+		if _, told := values[name]; !told {
+			values[name] = v
+		}
+	}
 	if took := after.At.Sub(before.At).Seconds() * scale; took > 0 {
 		for name, counter := range map[string]string{steps.SeriesPrompt: steps.CounterPromptTokens, steps.SeriesOutput: steps.CounterGenerationTokens} {
-			if n, ok := rise(counter); ok && !has(values, name) {
-				values[name] = n / took
+			if n, ok := rise(counter); ok {
+				add(name, n/took)
 			}
 		}
 	}
 	queries, ok := rise(steps.CounterPrefixQueries)
 	hits, also := rise(steps.CounterPrefixHits)
-	if ok && also && queries > 0 && !has(values, steps.SeriesHitRate) {
-		values[steps.SeriesHitRate] = hits / queries
+	if ok && also && queries > 0 {
+		add(steps.SeriesHitRate, hits/queries)
 	}
-}
-
-func has(m map[string]float64, name string) bool {
-	_, ok := m[name]
-	return ok
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -118,22 +117,6 @@ const (
 
 // localhost is where servers that we start are reached.
 const localhost = "127.0.0.1"
-
-func (o *Options) check() error {
-	var errs []error
-	need := func(ok bool, what string) {
-		if !ok {
-			errs = append(errs, errors.New("engine: Options."+what+" is missing"))
-		}
-	}
-	need(o.Plan != nil, "Plan")
-	need(o.Store != nil, "Store")
-	need(o.Bus != nil, "Bus")
-	need(o.Target != nil, "Target")
-	need(o.Ports != nil, "Ports")
-	need(o.Step != nil || o.Plan != nil && (len(o.Plan.Steps) == 0 || o.Plan.Simulated != ""), "Step")
-	return errors.Join(errs...)
-}
 
 func (o *Options) withDefaults() Options {
 	out := *o

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -49,15 +48,6 @@ func (r *relayed) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	r.added, r.err = r.finish(ctx)
-}
-
-// eachRelay does something for all relays at once.
-func (w *watch) eachRelay(do func(*relayed)) {
-	var wait sync.WaitGroup
-	for _, r := range w.relays {
-		wait.Go(func() { do(r) })
-	}
-	wait.Wait()
 }
 
 // tellAdded adds what relays added to a run, in the run's own time.

@@ -91,13 +91,7 @@ func (r *runner) reset(ctx context.Context, s *server) {
 // send carries out the workload. cause is why the server cannot be used any longer; err
 // is why the load generator could not do its work.
 func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (got load.Result, cause, err error) {
-	inner := ctx
-	if bm.Timeout > 0 {
-		var cancel context.CancelFunc
-		inner, cancel = context.WithTimeoutCause(ctx, seconds(bm.Timeout), errHung)
-		defer cancel()
-	}
-	inner, cancel := s.while(inner)
+	inner, cancel := s.within(ctx, bm, errHung)
 	defer cancel()
 	url, stop, err := r.o.Front(cmp.Or(s.replaces, s.repeat), s.front.endpoint.BaseURL)
 	if err != nil {

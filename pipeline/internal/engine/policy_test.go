@@ -50,7 +50,7 @@ func TestReplacementProperty(t *testing.T) {
 			}
 			return result.RunOK
 		})
-		groups := comparedTogether(p)
+		groups := ComparedTogether(p)
 		open, spent := voids(groups, done)
 		most := replaceCap(p, groups)
 		if spent > most || replaced > spent {

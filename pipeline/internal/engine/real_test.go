@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ const timeScale = 20
 
 // realSession is a session whose servers, launcher and load generator are the real ones.
 // fail is what goes wrong with the simulated server of a target.
-func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) (*session, *spawn.Spawner) {
+func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) *session {
 	t.Helper()
 	p.Simulated, p.TimeScale = "process", timeScale
 	p.Benchmarks[0].Limits = map[string]float64{"lag_p99": 60, "rate_share": 1e-6, "clock_step": 60} // of a busy machine
@@ -74,7 +75,7 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) (*session
 		}
 		return t, nil
 	}
-	return s, spawner
+	return s
 }
 
 func TestRealProcesses(t *testing.T) {
@@ -106,7 +107,7 @@ func TestRealProcesses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			p := makePlan(t, []string{base, head}, []float64{8}, 2)
-			s, spawner := realSession(t, p, tc.fail)
+			s := realSession(t, p, tc.fail)
 			if tc.name == "head answers garbage" {
 				s.o.Target = impatient(s.o.Target)
 			}
@@ -124,7 +125,7 @@ func TestRealProcesses(t *testing.T) {
 			if got := strings.Join(statuses(p, out, head), ", "); got != tc.head {
 				t.Errorf("head: %s, want %s", got, tc.head)
 			}
-			if living := spawner.Living(); len(living) > 0 {
+			if living := s.living(); len(living) > 0 {
 				t.Errorf("processes %v are left", living)
 			}
 			for _, e := range s.events.of(event.LaunchFail) {
@@ -155,7 +156,7 @@ func impatient(resolve func(string, Outputs) (TargetSpec, error)) func(string, O
 func TestRealInterrupt(t *testing.T) {
 	t.Parallel()
 	p := makePlan(t, []string{base, head}, []float64{1}, 2)
-	s, spawner := realSession(t, p, map[string][]string{base: {"ignore_sigterm"}, head: {"ignore_sigterm"}})
+	s := realSession(t, p, map[string][]string{base: {"ignore_sigterm"}, head: {"ignore_sigterm"}})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var at time.Time
 	s.bus.Attach(handlerFunc(func(e event.Event) {
@@ -175,9 +176,20 @@ func TestRealInterrupt(t *testing.T) {
 	if out.Status != result.StatusInterrupted || !slices.Equal(statuses(p, out, base), []string{"1 cancelled"}) {
 		t.Errorf("%s (%s), base %v", out.Status, out.Reason, statuses(p, out, base))
 	}
-	if living := spawner.Living(); len(living) > 0 {
+	if living := s.living(); len(living) > 0 {
 		t.Errorf("processes %v are left", living)
 	}
+}
+
+// living are the process groups that were started and have not ended.
+func (s *session) living() []int {
+	var out []int
+	for _, e := range s.events.of(event.ProcessStart) {
+		if syscall.Kill(-e.Process.PID, 0) == nil {
+			out = append(out, e.Process.PID)
+		}
+	}
+	return out
 }
 
 type handlerFunc func(event.Event)

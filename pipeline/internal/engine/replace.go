@@ -14,7 +14,7 @@ import (
 // cap is reached: those runs stay void. It is a function of the plan and of what was
 // done, so that a resumed run goes on in the same way.
 func replacement(p *plan.Plan, done []Launched) (r plan.Repeat, replaces int, ok bool) {
-	groups := comparedTogether(p)
+	groups := ComparedTogether(p)
 	open, spent := voids(groups, done)
 	left := replaceCap(p, groups) - spent
 	for _, rep := range p.Repeats {
@@ -49,9 +49,9 @@ func replaceCap(p *plan.Plan, groups map[string]string) int {
 	return (len(planned)*3 + 9) / 10
 }
 
-// comparedTogether names, for each cell, the group of all cells that it is compared with,
+// ComparedTogether names, for each cell, the group of all cells that it is compared with,
 // directly or not, by the first of them. A cell that nothing is compared with is alone.
-func comparedTogether(p *plan.Plan) map[string]string {
+func ComparedTogether(p *plan.Plan) map[string]string {
 	groups := map[string]string{}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {

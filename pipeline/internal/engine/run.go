@@ -16,15 +16,11 @@ import (
 
 // Run carries the plan out. The outcome holds what was measured however the run ended,
 // and its status and reason say how. The error is nil but for two cases: a *ConfigError
-// comes with an outcome; options that are incomplete and ErrPlanChanged come without one,
-// since nothing was begun.
+// comes with an outcome; ErrPlanChanged comes without one, since nothing was begun.
 //
 // When ctx ends, requests are cancelled, all servers are stopped with a short grace, and
 // Run returns within some 5 seconds with what was finished.
 func Run(ctx context.Context, options Options) (*Outcome, error) {
-	if err := options.check(); err != nil {
-		return nil, err
-	}
 	r := newRunner(options.withDefaults())
 	if r.o.Resume != nil {
 		if err := r.o.Resume.check(r.plan); err != nil {
@@ -180,7 +176,7 @@ func (r *runner) stopAfter(repeat int) (over bool, err error) {
 
 // stopAtTheEnd is the policy's last word on a run that kept going.
 func (r *runner) stopAtTheEnd() error {
-	groups := comparedTogether(r.plan)
+	groups := ComparedTogether(r.plan)
 	if open, spent := voids(groups, r.out.Launched); len(open) > 0 {
 		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d cells were measured again (at most %d are)", len(open), spent, replaceCap(r.plan, groups)))
 	}

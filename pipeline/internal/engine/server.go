@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -240,6 +239,16 @@ func (s *server) while(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { cancel(nil) }
 }
 
+// within is while with the time that a benchmark gives its runs, and the cause of its end.
+func (s *server) within(ctx context.Context, bm plan.Benchmark, late error) (context.Context, context.CancelFunc) {
+	ctx, cancel := s.while(ctx)
+	if bm.Timeout <= 0 {
+		return ctx, cancel
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, seconds(bm.Timeout), late)
+	return ctx, func() { stop(); cancel() }
+}
+
 // describeAll asks every member what it is. What the members of a deployment say is
 // flattened for the target, with their names before it.
 func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
@@ -418,22 +427,18 @@ func (s *server) teardown(ctx context.Context) [][]*member {
 
 // stopGroup stops members at the same time.
 func (s *server) stopGroup(ctx context.Context, group []*member) []error {
-	errs := make([]error, len(group))
-	var wait sync.WaitGroup
-	for i, m := range group {
-		wait.Go(func() {
-			grace := m.Spec.StopGrace
-			if grace <= 0 {
-				grace = steps.DefaultStopGrace
-			}
-			ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
-			defer cancel()
-			if err := m.running.Stop(ctx); err != nil {
-				errs[i] = fmt.Errorf("%s could not be stopped: %w", m.label(s.Target), err)
-			}
-		})
-	}
-	wait.Wait()
+	errs := make([]error, len(s.members))
+	each(group, func(m *member) {
+		grace := m.Spec.StopGrace
+		if grace <= 0 {
+			grace = steps.DefaultStopGrace
+		}
+		ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
+		defer cancel()
+		if err := m.running.Stop(ctx); err != nil {
+			errs[slices.Index(s.members, m)] = fmt.Errorf("%s could not be stopped: %w", m.label(s.Target), err)
+		}
+	})
 	return errs
 }
 
@@ -441,17 +446,6 @@ func (s *server) stopGroup(ctx context.Context, group []*member) []error {
 // ourselves, be it before or during the stop. A launcher kills when it ends.
 func stopContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	stopping, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var timer *time.Timer
-	hurried := make(chan struct{})
-	told := context.AfterFunc(ctx, func() {
-		timer = time.AfterFunc(interruptGrace, cancel)
-		close(hurried)
-	})
-	return stopping, func() {
-		if !told() {
-			<-hurried
-			timer.Stop()
-		}
-		cancel()
-	}
+	told := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
+	return stopping, func() { told(); cancel() }
 }

@@ -72,15 +72,13 @@ func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Dec
 // compareSides compares the two runs of each repeat, and lists what is known of only one of them.
 func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown string) {
 	of := map[pass]result.Run{}
-	for _, r := range base.Current() {
-		if r.Status == result.RunOK {
-			of[passOf(r)] = r
-		}
+	for r := range sound(base) {
+		of[passOf(r)] = r
 	}
 	var labels []string
-	for _, r := range head.Current() {
+	for r := range sound(head) {
 		b, both := of[passOf(r)]
-		if !both || r.Status != result.RunOK {
+		if !both {
 			continue
 		}
 		found := comparability.Compare(comparability.OfRun(base, b), comparability.OfRun(head, r), declared)
@@ -103,10 +101,7 @@ func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 		repeat int
 	}
 	of := map[int]one{} // by pass
-	for _, r := range cell.Current() {
-		if r.Status != result.RunOK {
-			continue
-		}
+	for r := range sound(cell) {
 		facts := comparability.OfRun(cell, r)
 		before, seen := of[r.Pass]
 		if !seen {

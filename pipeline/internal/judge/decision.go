@@ -58,7 +58,7 @@ func fillOutcome(d *result.Decision, from gates.Decision, alpha float64) {
 	d.P, d.PHolm, d.Moderated = &found.P, &found.PHolm, found.Moderated != nil
 	if in := found.Interval; in != nil {
 		d.Lower, d.Upper = &in.Lower, &in.Upper
-		d.Detectable = finite(in.MDE)
+		d.Detectable = in.MDE
 	}
 }
 
@@ -76,33 +76,16 @@ func later(e *gates.Estimate) *result.Estimate {
 	}
 	out := &result.Estimate{N: e.N, BaseValue: e.Base, HeadValue: e.Head, Change: e.Change}
 	if e.Interval != nil {
-		out.Lower, out.Upper = finiteOrNil(e.Interval.Lower), finiteOrNil(e.Interval.Upper)
+		out.Lower, out.Upper = &e.Interval.Lower, &e.Interval.Upper
 	}
 	return out
 }
 
-func finiteOrNil(v float64) *float64 {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil
-	}
-	return &v
-}
-
-func finite(v float64) float64 {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0
-	}
-	return v
-}
-
-// GeoMeans is the geometric mean of each metric over the valid runs. A metric with a
+// GeoMeans is the geometric mean of each metric over the valid runs of a cell. A metric with a
 // value that is not positive gets the arithmetic mean, since it has no logarithm.
-func GeoMeans(runs []result.Run) map[string]float64 {
+func GeoMeans(cell *result.Cell) map[string]float64 {
 	values := map[string][]float64{}
-	for _, r := range runs {
-		if r.Status != result.RunOK {
-			continue
-		}
+	for r := range sound(cell) {
 		for id, v := range r.Metrics {
 			values[id] = append(values[id], v)
 		}
@@ -115,16 +98,12 @@ func GeoMeans(runs []result.Run) map[string]float64 {
 }
 
 func geoMean(values []float64) float64 {
-	logs, sum := 0.0, 0.0
-	positive := true
-	for _, v := range values {
-		sum += v
-		positive = positive && v > 0
-		logs += math.Log(math.Max(v, math.SmallestNonzeroFloat64))
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		if v <= 0 {
+			return metric.Mean(values)
+		}
+		logs[i] = math.Log(v)
 	}
-	n := float64(len(values))
-	if !positive {
-		return sum / n
-	}
-	return math.Exp(logs / n)
+	return math.Exp(metric.Mean(logs))
 }

@@ -17,9 +17,9 @@ func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error 
 	if err != nil {
 		return err
 	}
-	head := c.cells[key(g.Benchmark, cmp.Head)]
-	if head == nil {
-		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	head, err := c.head(g, cmp)
+	if err != nil {
+		return err
 	}
 	base := index(doc)[key(g.Benchmark, cmp.Head)]
 	for _, id := range g.Of(cmp) {
@@ -64,8 +64,8 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"
 		return
 	}
-	b, inBase := GeoMeans(base.Current())[id]
-	h, inHead := GeoMeans(head.Current())[id]
+	b, inBase := GeoMeans(base)[id]
+	h, inHead := GeoMeans(head)[id]
 	switch {
 	case !inBase:
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no value of this metric"
@@ -74,7 +74,7 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 		d.Verdict, d.Reason = result.Missing, "the head has no valid run"
 		return
 	}
-	d.BaseValue, d.HeadValue, d.N = &b, &h, valid(head.Current())
+	d.BaseValue, d.HeadValue, d.N = &b, &h, valid(head)
 	change := h - b
 	if m, ok := metric.Lookup(id); ok && m.Scale == metric.Log && b > 0 {
 		change = h/b - 1

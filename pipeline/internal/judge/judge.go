@@ -11,6 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -35,15 +36,7 @@ type AssertResult struct {
 	// Message is why it does not hold.
 	Message string
 	// Limits are the comparisons that the condition consists of.
-	Limits []AssertLimit
-}
-
-// AssertLimit is one comparison of a condition, see lang.Limit.
-type AssertLimit struct {
-	Metric, Text string
-	Op           string // "" where it is no comparison of numbers
-	Value, Limit float64
-	Known, Holds bool
+	Limits []lang.Limit
 }
 
 // AssertInput is what the condition of a limit sees of one cell.
@@ -161,6 +154,15 @@ func (c *collector) addComparison(gate int, g plan.Gate, cmp plan.Comparison) er
 	default:
 		return c.stored(gate, g, cmp)
 	}
+}
+
+// head is the cell of a comparison's head.
+func (c *collector) head(g plan.Gate, cmp plan.Comparison) (*result.Cell, error) {
+	cell := c.cells[key(g.Benchmark, cmp.Head)]
+	if cell == nil {
+		return nil, fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	}
+	return cell, nil
 }
 
 // add appends a decision to a gate and returns its position.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -191,9 +192,9 @@ func TestLimits(t *testing.T) {
 	below := func(limit float64) Options {
 		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
 			value, known := in.Metrics["ttft.p50"]
-			slow := AssertLimit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
-			errors := AssertLimit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
-			return AssertResult{Holds: slow.Holds && errors.Holds, Message: "too slow", Limits: []AssertLimit{slow, errors}}, nil
+			slow := lang.Limit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
+			errors := lang.Limit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
+			return AssertResult{Holds: slow.Holds && errors.Holds, Message: "too slow", Limits: []lang.Limit{slow, errors}}, nil
 		}}
 	}
 	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {

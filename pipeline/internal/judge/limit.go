@@ -2,11 +2,11 @@ package judge
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -15,15 +15,15 @@ import (
 // the single runs beyond the limit listed. Each comparison of the condition is a decision
 // with its own value and limit.
 func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
-	cell := c.cells[key(g.Benchmark, on.Head)]
-	_, planned, ok := c.plan.Cell(on.Head)
-	if cell == nil || !ok {
-		return fmt.Errorf("cell %s is in the plan but not in the document", on.Head)
+	cell, err := c.head(g, on)
+	if err != nil {
+		return err
 	}
+	_, planned, _ := c.plan.Cell(on.Head)
 	runs := cell.Current()
 	d := c.newDecision(g, on, "")
-	d.Kind, d.Label, d.N, d.Margin = result.KindAssert, "limit", valid(runs), 0
-	in := assertInput(runs)
+	d.Kind, d.Label, d.N, d.Margin = result.KindAssert, "limit", valid(cell), 0
+	in := assertInput(cell)
 	if reason, infrastructure := unanswered(runs, in); reason != "" {
 		d.Verdict, d.Reason, d.Infrastructure = result.Missing, reason, infrastructure
 		c.add(gate, d)
@@ -33,7 +33,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	if err != nil {
 		return err
 	}
-	beyond, err := c.runsBeyond(g, planned, runs, len(found.parts()))
+	beyond, err := c.runsBeyond(g, planned, cell, len(found.parts()))
 	if err != nil {
 		return err
 	}
@@ -59,15 +59,15 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 }
 
 // parts are the comparisons of a condition, or the condition itself where it is none.
-func (r AssertResult) parts() []AssertLimit {
+func (r AssertResult) parts() []lang.Limit {
 	if len(r.Limits) == 0 {
-		return []AssertLimit{{Holds: r.Holds}}
+		return []lang.Limit{{Holds: r.Holds}}
 	}
 	return r.Limits
 }
 
 // limitDecision is the decision on the i-th comparison of a condition.
-func limitDecision(d result.Decision, l AssertLimit, i int) result.Decision {
+func limitDecision(d result.Decision, l lang.Limit, i int) result.Decision {
 	if i > 0 {
 		d.ID += "/" + strconv.Itoa(i+1)
 	}
@@ -113,13 +113,10 @@ const failedConnect = "connect"
 
 // runsBeyond lists, for each comparison of a condition, the repeats whose own values break
 // it.
-func (c *collector) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run, limits int) ([][]string, error) {
+func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell, limits int) ([][]string, error) {
 	out := make([][]string, limits)
-	for _, r := range runs {
-		if r.Status != result.RunOK {
-			continue
-		}
-		found, err := c.opt.Assert(g.Addr, cell, assertInput([]result.Run{r}))
+	for r := range sound(cell) {
+		found, err := c.opt.Assert(g.Addr, planned, assertInput(&result.Cell{Runs: []result.Run{r}}))
 		if err != nil {
 			return nil, err
 		}
@@ -134,9 +131,9 @@ func (c *collector) runsBeyond(g plan.Gate, cell plan.Cell, runs []result.Run, l
 
 // assertInput sums up runs for a condition. Failed runs count with their failed
 // requests, and with at least one, so that errors == 0 cannot hold for a dead server.
-func assertInput(runs []result.Run) AssertInput {
-	in := AssertInput{Metrics: GeoMeans(runs)}
-	for _, r := range runs {
+func assertInput(cell *result.Cell) AssertInput {
+	in := AssertInput{Metrics: GeoMeans(cell)}
+	for _, r := range cell.Current() {
 		switch r.Status {
 		case result.RunOK:
 			in.Requests += r.Sent

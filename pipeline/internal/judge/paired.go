@@ -13,23 +13,21 @@ import (
 // paired adds the metrics of one pair of cells, and the comparison of their success
 // rates, to the family.
 func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
-	base, head := c.cells[key(g.Benchmark, cmp.Base)], c.cells[key(g.Benchmark, cmp.Head)]
-	if head == nil {
-		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	head, err := c.head(g, cmp)
+	if err != nil {
+		return err
 	}
+	base := c.cells[key(g.Benchmark, cmp.Base)]
 	if base == nil {
 		base = &result.Cell{}
 	}
 	success := g.Success(cmp.Head)
 	success.Base, success.Head, success.Sides = outcomes(base.Current()), outcomes(head.Current()), base.Target+" and "+head.Target
 	for _, id := range g.Of(cmp) {
-		m, ok := metric.Lookup(id)
-		if !ok {
-			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
-		}
+		m, _ := metric.Lookup(id)
 		comparison := c.plan.Comparison(g, cmp.Head, m)
 		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
-		comparison.Pairs, comparison.Blocks = pairs(m, base.Current(), head.Current()), blocks(head.Current())
+		comparison.Pairs, comparison.Blocks = pairs(m, base, head), blocks(head.Current())
 		comparison.Voided = voided(m, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
@@ -101,7 +99,7 @@ func excludeVoids(base, head *result.Cell, pairs int) exclusion {
 }
 
 func noPairs(base, head *result.Cell) string {
-	switch b, h := valid(base.Current()), valid(head.Current()); {
+	switch b, h := valid(base), valid(head); {
 	case b == 0 && h == 0:
 		return "neither side has a valid run"
 	case h == 0:
@@ -114,8 +112,8 @@ func noPairs(base, head *result.Cell) string {
 }
 
 func overloaded(base, head *result.Cell) exclusion {
-	b, bFrom := overloads(base.Current())
-	h, hFrom := overloads(head.Current())
+	b, bFrom := overloads(base)
+	h, hFrom := overloads(head)
 	if b+h == 0 {
 		return exclusion{}
 	}
@@ -124,29 +122,19 @@ func overloaded(base, head *result.Cell) exclusion {
 		from = min(bFrom, hFrom)
 	}
 	return exclusion{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
-		b, valid(base.Current()), h, valid(head.Current())), from}
+		b, valid(base), h, valid(head)), from}
 }
 
 // overloads counts the runs whose backlog grew; from is the first repeat with one.
-func overloads(runs []result.Run) (n, from int) {
-	for _, r := range runs {
-		if r.Status == result.RunOK && r.Overloaded {
+func overloads(cell *result.Cell) (n, from int) {
+	for r := range sound(cell) {
+		if r.Overloaded {
 			if n++; n == 1 || r.Pair() < from {
 				from = r.Pair()
 			}
 		}
 	}
 	return n, from
-}
-
-func valid(runs []result.Run) int {
-	n := 0
-	for _, r := range runs {
-		if r.Status == result.RunOK {
-			n++
-		}
-	}
-	return n
 }
 
 // descriptive gives the reason why a comparison is described and not decided: there are no

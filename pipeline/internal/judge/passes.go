@@ -1,6 +1,9 @@
 package judge
 
 import (
+	"iter"
+	"slices"
+
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
@@ -11,23 +14,37 @@ type pass struct{ repeat, pass int }
 
 func passOf(r result.Run) pass { return pass{r.Pair(), r.Pass} }
 
+// sound are the runs of a cell that went well, those that were measured again left out.
+func sound(cell *result.Cell) iter.Seq[result.Run] {
+	return func(yield func(result.Run) bool) {
+		for _, r := range cell.Current() {
+			if r.Status == result.RunOK && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// valid is how many runs of a cell went well.
+func valid(cell *result.Cell) int { return len(slices.Collect(sound(cell))) }
+
 // pairs matches the valid runs of both sides by repeat. The launch is what a comparison has
 // many of, so the passes of a repeat make one pair: the means over the passes that both
 // sides have.
-func pairs(m metric.Metric, base, head []result.Run) []gates.Pair {
+func pairs(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	byPass := map[pass]float64{}
-	for _, r := range base {
-		if v, ok := r.Metrics[m.ID]; ok && r.Status == result.RunOK {
+	for r := range sound(base) {
+		if v, ok := r.Metrics[m.ID]; ok {
 			byPass[passOf(r)] = v
 		}
 	}
 	type sides struct{ base, head []float64 }
 	found := map[int]*sides{}
 	var repeats []int
-	for _, r := range head {
+	for r := range sound(head) {
 		h, ok := r.Metrics[m.ID]
 		b, both := byPass[passOf(r)]
-		if !ok || !both || r.Status != result.RunOK {
+		if !ok || !both {
 			continue
 		}
 		at := r.Pair()

@@ -24,7 +24,7 @@ func TestPassesMakeOnePair(t *testing.T) {
 	base := []result.Run{passing(1, 1, 0.1), passing(1, 2, 0.4), passing(2, 1, 0.1), passing(2, 2, 0.1)}
 	head := []result.Run{passing(1, 1, 0.2), passing(1, 2, 0.8), passing(2, 1, 0.3), passing(2, 2, 0.3)}
 	head[3].Status = result.RunVoid
-	got := pairs(ttft, base, head)
+	got := pairs(ttft, &result.Cell{Runs: base}, &result.Cell{Runs: head})
 	want := []gates.Pair{{Repeat: 1, Base: 0.2, Head: 0.4}, {Repeat: 2, Base: 0.1, Head: 0.3}}
 	if !slices.EqualFunc(got, want, func(a, b gates.Pair) bool {
 		return a.Repeat == b.Repeat && math.Abs(a.Base-b.Base)+math.Abs(a.Head-b.Head) < 1e-12

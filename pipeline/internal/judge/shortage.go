@@ -119,11 +119,9 @@ func withoutValue(m metric.Metric, base, head *result.Cell) string {
 // those has a value of a metric.
 func repeatsOf(cell *result.Cell, id string) map[int]bool {
 	out := map[int]bool{}
-	for _, r := range cell.Current() {
-		if r.Status == result.RunOK {
-			_, has := r.Metrics[id]
-			out[r.Pair()] = out[r.Pair()] || has
-		}
+	for r := range sound(cell) {
+		_, has := r.Metrics[id]
+		out[r.Pair()] = out[r.Pair()] || has
 	}
 	return out
 }

@@ -14,16 +14,13 @@ import (
 // the session: its repeats make its value better known and the spread between sessions no
 // smaller.
 func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
-	head := c.cells[key(g.Benchmark, cmp.Head)]
-	if head == nil {
-		return fmt.Errorf("cell %s is in the plan but not in the document", cmp.Head)
+	head, err := c.head(g, cmp)
+	if err != nil {
+		return err
 	}
 	var success *gates.Success
 	for _, id := range g.Of(cmp) {
-		m, ok := metric.Lookup(id)
-		if !ok {
-			return fmt.Errorf("metric %s is in the plan but not in the registry", id)
-		}
+		m, _ := metric.Lookup(id)
 		window := c.window(g, head, id)
 		d := c.newDecision(g, cmp, id)
 		d.BaseCell, d.Head, d.Base = cmp.Head, "this session", sessions(len(window.Points), g)
@@ -93,7 +90,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
 	}
-	value, measured := GeoMeans(head.Current())[m.ID]
+	value, measured := GeoMeans(head)[m.ID]
 	switch {
 	case !measured:
 		out.Missing = "the head has no valid run"

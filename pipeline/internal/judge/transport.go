@@ -26,8 +26,8 @@ func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion
 		if cell == nil {
 			continue
 		}
-		for _, r := range cell.Current() {
-			if r.Status != result.RunOK || r.Transport == nil {
+		for r := range sound(cell) {
+			if r.Transport == nil {
 				continue
 			}
 			all++

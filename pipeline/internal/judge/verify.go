@@ -85,7 +85,7 @@ func (v *verifier) summaries() {
 		b := &v.doc.Benchmarks[i]
 		for j := range b.Cells {
 			cell := &b.Cells[j]
-			means := GeoMeans(cell.Current())
+			means := GeoMeans(cell)
 			for id, value := range cell.Summary {
 				if mean, ok := means[id]; !ok || !near(value, mean) {
 					v.addf("%s of a cell of %s is %g in the summary, and its runs have %g", id, b.Addr, value, mean)
@@ -177,7 +177,7 @@ func (v *verifier) paired(d judged) {
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
 	c.Test = v.tests.Named(d.gate.Test)
-	c.Pairs, c.Blocks, c.Voided = pairs(m, base.Current(), head.Current()), blocks(head.Current()), voided(m, base, head)
+	c.Pairs, c.Blocks, c.Voided = pairs(m, base, head), blocks(head.Current()), voided(m, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}
@@ -220,7 +220,7 @@ func (v *verifier) stored(d judged) {
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
 	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: d.Sessions}
-	if value, measured := GeoMeans(head.Current())[m.ID]; measured {
+	if value, measured := GeoMeans(head)[m.ID]; measured {
 		c.Unpaired.Head = []float64{value}
 	}
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)

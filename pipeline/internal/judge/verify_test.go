@@ -101,7 +101,7 @@ func randomSession(t *rapid.T) session {
 			}
 		}
 		c := &s.doc.Benchmarks[0].Cells[i]
-		c.Summary = GeoMeans(c.Current())
+		c.Summary = GeoMeans(c)
 	}
 	return s
 }

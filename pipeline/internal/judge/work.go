@@ -11,7 +11,7 @@ import (
 // requests, "" if none does. With our own, the file is invalidSuccess before anything runs.
 func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 	for _, cell := range cells {
-		for _, r := range cell.Current() {
+		for r := range sound(cell) {
 			if _, foreign := r.Audit["source"]; !foreign {
 				continue
 			}
@@ -19,7 +19,7 @@ func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 			if passes, ok := r.Audit["passes"].(float64); ok && passes > 1 {
 				n = int(float64(n) / passes)
 			}
-			if r.Status != result.RunOK || n == 0 || n >= m.MinRequests {
+			if n == 0 || n >= m.MinRequests {
 				continue
 			}
 			return fmt.Sprintf("%s needs at least %d requests in a run to be more than luck, and repeat %d has %d", m.ID, m.MinRequests, r.Repeat, n)

@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -262,18 +263,11 @@ func numbers(list []string) ([]string, bool) {
 	return out, true
 }
 
+// piece is a number of a name, or what is between two.
+var piece = regexp.MustCompile(`[0-9]+|[^0-9]+`)
+
 // pieces cuts a name into digits and what is between them.
-func pieces(name string) []string {
-	var out []string
-	digits := false
-	for i, r := range name {
-		if d := r >= '0' && r <= '9'; i == 0 || d != digits {
-			out, digits = append(out, ""), d
-		}
-		out[len(out)-1] += string(r)
-	}
-	return out
-}
+func pieces(name string) []string { return piece.FindAllString(name, -1) }
 
 // order is the order of names, with numbers by their size: 2 before 10.
 func order(list []string) []int {

@@ -92,46 +92,30 @@ func epoch() time.Time { return time.Unix(0, 0) }
 func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 	out := *r
 	out.cells = maps.Clone(r.cells)
-	bases, group := map[string][]string{}, map[string]string{}
+	bases, group := map[string][]string{}, engine.ComparedTogether(r.plan)
 	for _, g := range r.plan.Gates {
 		for _, c := range g.Comparisons {
 			if _, _, ok := r.plan.Cell(c.Base); ok {
 				bases[c.Head] = append(bases[c.Head], c.Base)
-				join(group, c.Base, c.Head)
 			}
 		}
 	}
 	roots := map[string]string{} // targets, by group
 	for _, b := range r.plan.Benchmarks {
 		for _, c := range b.Cells {
-			if leader := leaderOf(group, c.Hash); len(bases[c.Hash]) == 0 && roots[leader] == "" {
-				roots[leader] = c.Target
+			if of := group[c.Hash]; len(bases[c.Hash]) == 0 && roots[of] == "" {
+				roots[of] = c.Target
 			}
 		}
 	}
 	for _, b := range r.plan.Benchmarks {
 		for _, c := range b.Cells {
 			steps := stepsFrom(c.Hash, bases, map[string]bool{})
-			target := cmp.Or(roots[leaderOf(group, c.Hash)], c.Target)
+			target := cmp.Or(roots[group[c.Hash]], c.Target)
 			out.cells[c.Hash] = measuredOn{target, math.Pow(1+slowdown, float64(steps)) - 1}
 		}
 	}
 	return &out
-}
-
-// join puts two cells, and all that are in their groups, into one group. Its leader is the
-// cell that belongs to no other.
-func join(group map[string]string, a, b string) {
-	if x, y := leaderOf(group, a), leaderOf(group, b); x != y {
-		group[y] = x
-	}
-}
-
-func leaderOf(group map[string]string, cell string) string {
-	for group[cell] != "" {
-		cell = group[cell]
-	}
-	return cell
 }
 
 // stepsFrom is over how many comparisons a cell is compared with the side that is no

@@ -52,7 +52,6 @@ type Spawner struct {
 	once   sync.Once
 
 	mu     sync.Mutex
-	living map[*child]struct{}
 	closed bool
 }
 
@@ -68,7 +67,6 @@ func New(opt Options) *Spawner {
 		mark:   ownMark(),
 		starts: make(chan startRequest),
 		quit:   make(chan struct{}),
-		living: map[*child]struct{}{},
 	}
 	go s.serve()
 	return s
@@ -92,7 +90,7 @@ func (s *Spawner) serve() {
 	}
 }
 
-// ErrClosed is returned by Spawn after Close or KillAll.
+// ErrClosed is returned by Spawn after Close.
 var ErrClosed = errors.New("the program is ending and starts no more processes")
 
 // Spawn starts a command in a process group of its own. ctx bounds the start only.
@@ -109,7 +107,6 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if err != nil {
 		return nil, err
 	}
-	// The lock is held over the start, so that KillAll misses no child.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -125,12 +122,14 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
 	ch := &child{cmd: cmd, pid: cmd.Process.Pid, linger: s.opt.Linger, done: make(chan struct{})}
-	s.living[ch] = struct{}{}
 	if s.opt.OnSpawn != nil {
 		start, _ := startTime(ch.pid)
 		s.opt.OnSpawn(ch.pid, start, c.Argv)
 	}
-	go s.watch(ch)
+	go func() {
+		ch.reap()
+		close(ch.done)
+	}()
 	return ch, nil
 }
 
@@ -152,49 +151,6 @@ func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
 		// A process that left the group can hold our pipes open; it must not hold us.
 		WaitDelay: s.opt.Linger,
 	}, nil
-}
-
-func (s *Spawner) watch(ch *child) {
-	ch.reap()
-	s.mu.Lock()
-	delete(s.living, ch)
-	s.mu.Unlock()
-	close(ch.done)
-}
-
-// KillAll refuses further starts, kills the groups of all living children and waits
-// until they are gone or ctx ends.
-func (s *Spawner) KillAll(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	children := make([]*child, 0, len(s.living))
-	for ch := range s.living {
-		children = append(children, ch)
-	}
-	s.mu.Unlock()
-	var errs []error
-	for _, ch := range children {
-		errs = append(errs, ch.Signal("KILL"))
-	}
-	for _, ch := range children {
-		select {
-		case <-ch.done:
-		case <-ctx.Done():
-			errs = append(errs, fmt.Errorf("process %d (%s) is still there after the kill: %w", ch.pid, ch.cmd.Args[0], context.Cause(ctx)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Living lists the process ids of the children that have not ended.
-func (s *Spawner) Living() []int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pids := make([]int, 0, len(s.living))
-	for ch := range s.living {
-		pids = append(pids, ch.pid)
-	}
-	return pids
 }
 
 // Close refuses further starts and lets go of the starting thread. It ends no child.

@@ -51,14 +51,7 @@ func newSpawner(t *testing.T, opt Options) *Spawner {
 		opt.Environ = os.Environ()
 	}
 	s := New(opt)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), long)
-		defer cancel()
-		if err := s.KillAll(ctx); err != nil {
-			t.Error(err)
-		}
-		s.Close()
-	})
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -68,6 +61,12 @@ func start(t *testing.T, s *Spawner, c steps.Command) steps.Child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := child.Signal("KILL"); err != nil {
+			t.Error(err)
+		}
+		await(t, child.Done())
+	})
 	return child
 }
 
@@ -153,9 +152,6 @@ func TestOwnGroup(t *testing.T) {
 	if err != nil || group != child.PID() || group == syscall.Getpgrp() {
 		t.Errorf("group %d of process %d, ours is %d: %v", group, child.PID(), syscall.Getpgrp(), err)
 	}
-	if pids := s.Living(); len(pids) != 1 || pids[0] != child.PID() {
-		t.Errorf("living: %v", pids)
-	}
 }
 
 // A Ctrl-C that the terminal sends to our group reaches us and not the child.
@@ -231,26 +227,9 @@ func runs(t *testing.T, pid string) bool {
 	return err == nil && len(bytes.TrimSpace(out)) > 0 && !bytes.HasPrefix(bytes.TrimSpace(out), []byte("Z"))
 }
 
-func TestKillAll(t *testing.T) {
-	s := New(Options{Environ: os.Environ()})
-	defer s.Close()
-	var children []steps.Child
-	for range 3 {
-		out := newFirstLine()
-		children = append(children, start(t, s, steps.Command{Argv: sh("trap '' TERM INT; echo up; while :; do sleep 1000; done"), Stdout: out}))
-		out.wait(t)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), long)
-	defer cancel()
-	if err := s.KillAll(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range children {
-		await(t, c.Done())
-	}
-	if left := s.Living(); len(left) != 0 {
-		t.Errorf("living: %v", left)
-	}
+func TestNothingStartsAfterTheEnd(t *testing.T) {
+	s := newSpawner(t, Options{})
+	s.Close()
 	if _, err := s.Spawn(context.Background(), steps.Command{Argv: sh("exit 0")}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a start after the end: %v", err)
 	}

@@ -117,9 +117,11 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 	return s, nil
 }
 
+// set sets an argument of a simulate block. Those on the size of the model have its names.
 func set(s *simulate.Settings, name string, value any) error {
 	number, isNumber := asFloat(value)
 	text, isText := value.(string)
+	list, isList := value.([]any)
 	switch {
 	case name == "profile" && isText:
 		s.Profile = text
@@ -138,44 +140,23 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.StartupSeconds = &seconds
 	case name == "seed" && isNumber:
 		s.LaunchSeed = uint64(number)
-	case name == "fail":
-		return setFailures(s, value)
-	case isNumber && setSize(s, name, number):
+	case name == "fail" && isList:
+		for _, failure := range list {
+			s.Fail = append(s.Fail, fmt.Sprint(failure))
+		}
+	case isNumber:
+		size, err := json.Marshal(map[string]float64{name: number})
+		if err != nil {
+			return err
+		}
+		if s.Model == nil {
+			s.Model = &model.ModelSize{}
+		}
+		return json.Unmarshal(size, s.Model)
 	default:
 		return fmt.Errorf("value %v of type %T does not fit", value, value)
 	}
 	return nil
-}
-
-// setSize sets an argument on the model's size; it is false where there is none of that
-// name.
-func setSize(s *simulate.Settings, name string, number float64) bool {
-	m := s.Model
-	if m == nil {
-		m = &model.ModelSize{}
-	}
-	switch name {
-	case "parameters":
-		m.Parameters = number
-	case "active_parameters":
-		m.ActiveParameters = number
-	case "layers":
-		m.Layers = int(number)
-	case "hidden_size":
-		m.HiddenSize = int(number)
-	case "heads":
-		m.Heads = int(number)
-	case "kv_heads":
-		m.KVHeads = int(number)
-	case "head_dim":
-		m.HeadDim = int(number)
-	case "weight_bits":
-		m.WeightBits = number
-	default:
-		return false
-	}
-	s.Model = m
-	return true
 }
 
 // modelDir is the folder that a server's model would be in on this machine: as the process
@@ -197,21 +178,6 @@ func fromDir(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
-}
-
-func setFailures(s *simulate.Settings, value any) error {
-	list, ok := value.([]any)
-	if !ok {
-		return fmt.Errorf("must be a list of failures, not %T", value)
-	}
-	for _, item := range list {
-		text, ok := item.(string)
-		if !ok {
-			return fmt.Errorf("must be a list of strings, not of %T", item)
-		}
-		s.Fail = append(s.Fail, text)
-	}
-	return nil
 }
 
 func asFloat(v any) (float64, bool) {

@@ -35,11 +35,7 @@ func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (jud
 	if diags.HasErrors() {
 		return judge.AssertResult{}, diags
 	}
-	out := judge.AssertResult{Holds: ok, Message: message}
-	for _, l := range a.cfg.AssertLimits(g, c, in.Metrics, in.Errors, in.Requests) {
-		out.Limits = append(out.Limits, judge.AssertLimit(l))
-	}
-	return out, nil
+	return judge.AssertResult{Holds: ok, Message: message, Limits: a.cfg.AssertLimits(g, c, in.Metrics, in.Errors, in.Requests)}, nil
 }
 
 func sameCell(c lang.Cell, planned plan.Cell) bool {

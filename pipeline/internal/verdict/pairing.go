@@ -52,9 +52,7 @@ type sorted struct {
 
 // group is cells whose sides share their launches: those of all rates, say, if each launch
 // measured every rate.
-type group struct {
-	cells []*result.Cell
-}
+type group []*result.Cell
 
 // splitAxis takes the value on an axis out of a cell's coordinates; rest is a key.
 func splitAxis(c *result.Cell, axis string) (value, rest string) {
@@ -85,13 +83,13 @@ func (s sorted) groups() []group {
 		}
 		if !known {
 			at = len(out)
-			out = append(out, group{})
+			out = append(out, nil)
 		}
 		byRest[rest] = at
 		for _, r := range c.Runs {
 			byLaunch[value+" "+r.Launch] = at
 		}
-		out[at].cells = append(out[at].cells, c)
+		out[at] = append(out[at], c)
 	}
 	return out
 }
@@ -104,7 +102,7 @@ type started struct {
 
 func (s sorted) started(g group, value string) started {
 	at := map[string]time.Time{}
-	for _, c := range g.cells {
+	for _, c := range g {
 		if v, _ := splitAxis(c, s.axis); v != value {
 			continue
 		}
@@ -144,7 +142,7 @@ func (s sorted) name(id string) string {
 // values are those that the group has on the axis besides the base's, in order.
 func (s sorted) values(g group) []string {
 	var out []string
-	for _, c := range g.cells {
+	for _, c := range g {
 		if v, _ := splitAxis(c, s.axis); v != s.base && !slices.Contains(out, v) {
 			out = append(out, v)
 		}
@@ -184,7 +182,7 @@ func (s sorted) pair(g group) {
 
 // renumber gives the runs of one value of the axis their numbers.
 func (s sorted) renumber(g group, value string, number map[string]int) {
-	for _, c := range g.cells {
+	for _, c := range g {
 		if v, _ := splitAxis(c, s.axis); v != value {
 			continue
 		}
