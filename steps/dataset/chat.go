@@ -115,10 +115,6 @@ func (s conversations) render(p Prompt, history []said) Prompt {
 		}
 		return p
 	}
-	type message struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
 	messages := make([]message, len(history))
 	texts := make([]string, len(history))
 	for i, m := range history {

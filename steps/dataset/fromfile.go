@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,27 +41,16 @@ type Timed interface {
 	Times(n int) []time.Duration
 }
 
-// answered chooses among recorded conversations: kind sharegpt.
-func answered(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
-	return choose(ctx, d, m, true)
-}
-
-// listed chooses among the prompts of a file: kind file.
-func listed(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
-	return choose(ctx, d, m, false)
-}
-
 // choose shuffles the entries of a file by the seed of lengths. Where there are fewer than
 // requests they come again. So that neither that nor the next repeat hits a prefix cache,
 // the second and third token of each prompt are replaced by ones drawn from the seed of
 // content and the round (in text: a few characters are put before it), at equal lengths;
 // rotate = false leaves prompts as they are.
-func choose(ctx context.Context, d steps.Dataset, m Material, conversations bool) (Source, error) {
-	c := chooser{maker: newMaker(d, m.Corpus, false), m: m, need: m.Need, conversations: conversations}
-	if c.need == 0 {
-		c.need = unknownNeed
+func choose(conversations bool) func(context.Context, steps.Dataset, Material) (Source, error) {
+	return func(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
+		c := chooser{maker: newMaker(d, m.Corpus, false), m: m, need: cmp.Or(m.Need, unknownNeed), conversations: conversations}
+		return c.source(ctx)
 	}
-	return c.source(ctx)
 }
 
 // chooser picks the entries of a run.

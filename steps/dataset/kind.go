@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,11 @@ func All() Kinds {
 	return Kinds{
 		{
 			Name: "random", Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
-			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawnWords,
+			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(false),
 		},
 		{
 			Name: "sonnet", Doc: "Prompts of lines of Shakespeare's sonnets, like the sonnet dataset that vLLM had.",
-			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawnVerses,
+			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(true),
 		},
 		{
 			Name: "prefix_repetition", Doc: "Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
@@ -73,13 +74,13 @@ func All() Kinds {
 		{
 			Name: "sharegpt", Doc: "Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate},
-			Check: checkOutput, Read: readShareGPT, Source: answered, StandIn: newStandIn, OwnLengths: true,
+			Check: checkOutput, Read: readShareGPT, Source: choose(true), StandIn: newStandIn, OwnLengths: true,
 			Origin: "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, file ShareGPT_V3_unfiltered_cleaned_split.json",
 		},
 		{
 			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids) or messages, and output_tokens if it is to differ from output_len.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate},
-			Check: checkOutput, Read: readPrompts, Source: listed,
+			Check: checkOutput, Read: readPrompts, Source: choose(false),
 		},
 		{
 			Name:  "trace",
@@ -130,29 +131,23 @@ func (k Kind) check(d steps.Dataset) error {
 		return invalid("prefix length %d is negative", d.PrefixLen)
 	case k.Read != nil && d.Path == "" && !d.Synthetic:
 		return invalid("kind %q needs the path of its file", d.Kind)
-	case k.Check == nil:
-		return checkOptions(d)
+	case k.Check != nil:
+		return errors.Join(k.Check(d), checkOptions(d))
 	}
-	return errors.Join(k.Check(d), checkOptions(d))
+	return checkOptions(d)
 }
 
 // checkFixed checks the lengths of prompts with a prefix.
 func checkFixed(d steps.Dataset) error {
-	if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
-		return err
-	}
-	if d.PrefixLen >= d.InputMin {
+	if d.InputMin > 0 && d.PrefixLen >= d.InputMin {
 		return invalid("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input", d.PrefixLen, d.InputMin)
 	}
-	return checkSpan("output", d.OutputMin, d.OutputMax)
+	return checkSpans(d)
 }
 
 // checkSpans checks both lengths, which are required.
 func checkSpans(d steps.Dataset) error {
-	if err := checkSpan("input", d.InputMin, d.InputMax); err != nil {
-		return err
-	}
-	return checkSpan("output", d.OutputMin, d.OutputMax)
+	return cmp.Or(checkSpan("input", d.InputMin, d.InputMax), checkSpan("output", d.OutputMin, d.OutputMax))
 }
 
 // checkOutput checks the length of answers where it is set.

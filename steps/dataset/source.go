@@ -61,12 +61,11 @@ func newMaker(d steps.Dataset, c Corpus, lines bool) maker {
 // synthetic makes prompts of the embedded text: kinds random and sonnet.
 type synthetic struct{ maker }
 
-func drawnWords(_ context.Context, d steps.Dataset, m Material) (Source, error) {
-	return synthetic{newMaker(d, m.Corpus, false)}, nil
-}
-
-func drawnVerses(_ context.Context, d steps.Dataset, m Material) (Source, error) {
-	return synthetic{newMaker(d, m.Corpus, true)}, nil
+// drawn makes prompts of whole lines of verse, or of single words.
+func drawn(lines bool) func(context.Context, steps.Dataset, Material) (Source, error) {
+	return func(_ context.Context, d steps.Dataset, m Material) (Source, error) {
+		return synthetic{newMaker(d, m.Corpus, lines)}, nil
+	}
 }
 
 // Streams of the generator, so that lengths, content and the shared prefix do not

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 	n := 0
 	for s.Scan() {
 		n++
-		if line := trimSpace(s.Bytes()); len(line) > 0 {
+		if line := bytes.TrimSpace(s.Bytes()); len(line) > 0 {
 			if err := f(n, line); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
 			}

@@ -42,18 +42,15 @@ func readTrace(r io.Reader) (*Table, error) {
 
 // firstByte looks at the first byte that is not white space.
 func firstByte(br *bufio.Reader) (byte, error) {
-	for {
-		b, err := br.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)) {
-			return b, br.UnreadByte()
-		}
+	b, err := br.ReadByte()
+	for err == nil && bytes.IndexByte([]byte(" \t\r\n"), b) >= 0 {
+		b, err = br.ReadByte()
 	}
+	if err != nil {
+		return 0, err
+	}
+	return b, br.UnreadByte()
 }
-
-func trimSpace(b []byte) []byte { return bytes.TrimSpace(b) }
 
 func (t *Table) addMooncake(n int, line []byte) error {
 	var l struct {

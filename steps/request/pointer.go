@@ -5,18 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // checkPointer says what is wrong with a JSON pointer (RFC 6901).
 func checkPointer(p string) error {
-	if p != "" && !strings.HasPrefix(p, "/") {
-		return fmt.Errorf("the JSON pointer %q must begin with a slash", p)
-	}
-	for i := 0; i < len(p); i++ {
-		if p[i] == '~' && (i+1 == len(p) || p[i+1] != '0' && p[i+1] != '1') {
-			return fmt.Errorf("the JSON pointer %q has a ~ that is neither ~0 nor ~1", p)
-		}
+	if !jsontext.Pointer(p).IsValid() {
+		return fmt.Errorf("%q is not a JSON pointer; write it like /data/0/id, with ~1 for a slash and ~0 for a ~", p)
 	}
 	return nil
 }
@@ -27,18 +23,17 @@ func lookup(doc any, pointer string) (string, error) {
 	if err := checkPointer(pointer); err != nil {
 		return "", err
 	}
-	v := doc
-	if pointer != "" {
-		for token := range strings.SplitSeq(pointer[1:], "/") {
-			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-			next, ok := descend(v, token)
-			if !ok {
-				return "", fmt.Errorf("the answer has nothing at %s", pointer)
-			}
-			v = next
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		var ok bool
+		if doc, ok = descend(doc, token); !ok {
+			return "", fmt.Errorf("the answer has nothing at %s", pointer)
 		}
 	}
-	return valueText(v)
+	if s, ok := doc.(string); ok {
+		return s, nil
+	}
+	data, err := json.Marshal(doc)
+	return string(data), err
 }
 
 func descend(v any, token string) (any, bool) {
@@ -54,17 +49,6 @@ func descend(v any, token string) (any, bool) {
 		return v[i], true
 	}
 	return nil, false
-}
-
-func valueText(v any) (string, error) {
-	if s, ok := v.(string); ok {
-		return s, nil
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return "", err
-	}
-	return string(data), nil
 }
 
 // decode reads one JSON document, numbers as they are written.
