@@ -84,7 +84,7 @@ func (o object) edit(edits ...edit) []byte {
 		if e.remove || e.ifPresent && o.get(e.key) == nil {
 			continue
 		}
-		b = append(append(comma(b), quote(e.key)...), ':')
+		b = append(append(comma(b), toJSON(e.key)...), ':')
 		b = append(b, e.value...)
 	}
 	return append(b, '}')
@@ -127,11 +127,11 @@ func (o object) batch() (n int, batch bool, err error) {
 	return 0, false, nil
 }
 
-// quote writes s as a JSON string.
-func quote(s string) []byte {
-	b, err := json.Marshal(s)
+// toJSON writes what can always be written.
+func toJSON(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
-		return []byte(`""`) // a string is always written
+		panic("router: " + err.Error())
 	}
 	return b
 }

@@ -88,7 +88,7 @@ func TestEditMeans(t *testing.T) {
 			if b.Len() > 1 {
 				b.WriteString(rapid.SampledFrom([]string{",", " ,\n"}).Draw(t, "comma"))
 			}
-			b.Write(quote(k))
+			b.Write(toJSON(k))
 			b.WriteString(rapid.SampledFrom([]string{":", " : "}).Draw(t, "colon") + v)
 		}
 		b.WriteByte('}')
@@ -106,7 +106,7 @@ func TestEditMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		var k string
-		if err := json.Unmarshal(quote(key), &k); err != nil {
+		if err := json.Unmarshal(toJSON(key), &k); err != nil {
 			t.Fatal(err)
 		}
 		want[k] = one

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 )
 
 // The protocols.
@@ -147,18 +146,14 @@ func prepareMooncake(r *Router, x *exchange) error {
 		return err
 	}
 	// The transfer's id is the router's own: a client may use its request id twice.
-	id := quote("xfer-" + r.uuid())
-	var params []byte
-	params = append(params, `{"do_remote_decode":true,"do_remote_prefill":false,"transfer_id":`...)
-	params = append(append(params, id...), '}')
-	x.prefillBody = x.firstToken(edit{key: transferParams, value: params})
+	id := "xfer-" + r.uuid()
+	x.prefillBody = x.firstToken(edit{key: transferParams, value: toJSON(map[string]any{
+		"do_remote_decode": true, "do_remote_prefill": false, "transfer_id": id,
+	})})
 	x.prefillRank = engine.rank
-
-	params = append([]byte(nil), `{"do_remote_decode":false,"do_remote_prefill":true,"remote_bootstrap_addr":`...)
-	params = append(params, quote(x.prefill.bootstrapURL())...)
-	params = append(append(params, `,"remote_engine_id":`...), quote(engine.id)...)
-	params = append(append(params, `,"transfer_id":`...), id...)
-	x.decodeBody = x.object.edit(edit{key: transferParams, value: append(params, '}')})
+	x.decodeBody = x.object.edit(edit{key: transferParams, value: toJSON(map[string]any{
+		"do_remote_decode": false, "do_remote_prefill": true, "remote_bootstrap_addr": x.prefill.bootstrapURL(), "remote_engine_id": engine.id, "transfer_id": id,
+	})})
 	return nil
 }
 
@@ -174,35 +169,28 @@ func prepareP2P(r *Router, x *exchange) error {
 // prepareSGLang sends the same to both: where the bootstrap server is, and a room in which
 // the two meet. A batch has a room for each of its prompts.
 func prepareSGLang(r *Router, x *exchange) error {
-	host, port := quote(x.prefill.bootstrapHost()), []byte(strconv.Itoa(x.prefill.BootstrapPort))
-	room := func() []byte { return strconv.AppendUint(nil, r.random()>>1, 10) }
+	host, port := x.prefill.bootstrapHost(), x.prefill.BootstrapPort
 	n, batch, err := x.object.batch()
 	if err != nil {
 		return &failure{class: classBadRequest, err: err}
 	}
-	each := func(value func() []byte) []byte {
-		if batch {
-			return list(n, value)
-		}
-		return value()
+	hosts, ports, rooms := []string{host}, []int{port}, []uint64{r.random() >> 1}
+	for len(hosts) < n {
+		hosts, ports, rooms = append(hosts, host), append(ports, port), append(rooms, r.random()>>1)
 	}
 	body := x.object.edit(
-		edit{key: "bootstrap_host", value: each(func() []byte { return host })},
-		edit{key: "bootstrap_port", value: each(func() []byte { return port })},
-		edit{key: "bootstrap_room", value: each(room)},
+		edit{key: "bootstrap_host", value: oneOrAll(batch, hosts)},
+		edit{key: "bootstrap_port", value: oneOrAll(batch, ports)},
+		edit{key: "bootstrap_room", value: oneOrAll(batch, rooms)},
 	)
 	x.prefillBody, x.decodeBody = body, body
 	return nil
 }
 
-// list is a JSON array of n values.
-func list(n int, value func() []byte) []byte {
-	b := []byte{'['}
-	for i := range n {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, value()...)
+// oneOrAll is the list of a batch, or the value of its only prompt.
+func oneOrAll[T any](batch bool, list []T) []byte {
+	if batch {
+		return toJSON(list)
 	}
-	return append(b, ']')
+	return toJSON(list[0])
 }

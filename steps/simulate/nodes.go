@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/timer"
+
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
@@ -199,24 +201,11 @@ func (n *nodes) watch(rank int, conn net.Conn) {
 	})
 }
 
-// gone reports whether a node is known to be lost.
-func (n *nodes) gone() bool {
-	if n == nil {
-		return false
-	}
+// watchLoss calls lost when a node is.
+func (n *nodes) watchLoss(ctx context.Context, lost func()) {
 	select {
 	case <-n.lost:
-		return true
-	default:
-		return false
-	}
-}
-
-// dieWith ends the engine when a node is lost.
-func (s *Server) dieWith(ctx context.Context) {
-	select {
-	case <-s.nodes.lost:
-		s.driver.die()
+		lost()
 	case <-ctx.Done():
 	}
 }
@@ -271,9 +260,7 @@ func follow(ctx context.Context, rendezvous string, rank int, log *logger) int {
 		log.core("ERROR", "core.py:720", "torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
 		return 1
 	}
-	select {
-	case <-time.After(lossSeen):
-	case <-ctx.Done():
+	if timer.Sleep(ctx, lossSeen) != nil {
 		return 0
 	}
 	log.core("ERROR", "core.py:720", "connection to the first node at %s is closed, shutting down", rendezvous)
@@ -287,9 +274,7 @@ func dialHead(ctx context.Context, rendezvous string) (net.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
+		if timer.Sleep(ctx, dialPause) != nil {
 			return nil, errors.Join(ctx.Err(), err)
 		}
 	}

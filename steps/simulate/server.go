@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
+
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
@@ -172,7 +174,7 @@ func (s *Server) run(ctx context.Context) int {
 	}()
 	s.launch.engine.serving(s, ln.Addr().String())
 	if s.nodes != nil {
-		go s.dieWith(ctx)
+		go s.nodes.watchLoss(ctx, s.driver.die)
 	}
 	err = s.Drive(ctx)
 	// vLLM's default is to abort what is in flight, so nothing is waited for.
@@ -180,7 +182,7 @@ func (s *Server) run(ctx context.Context) int {
 	<-closed
 	switch {
 	case err == nil:
-	case s.nodes.gone():
+	case s.nodes != nil && steps.Ended(s.nodes.lost):
 		s.launch.engine.coreFailed(s)
 		return 1
 	default:

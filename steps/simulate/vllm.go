@@ -330,7 +330,7 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 	x.Value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
 	x.Value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
 	x.Head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
-	for _, reason := range m.finishedOrder {
+	for _, reason := range []string{"stop", "length", "abort"} {
 		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
 	}
 	x.Histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)

@@ -229,24 +229,21 @@ func (k *Side) Save(at time.Duration, key string, tokens int) (time.Duration, er
 	return end, k.writeFile(path, tokens)
 }
 
+// writeFile writes it whole: another server may look for it meanwhile.
 func (k *Side) writeFile(path string, tokens int) error {
 	text, err := json.Marshal(sharedFile{Tokens: tokens, Compat: k.opt.Compat})
 	if err != nil {
 		return err
 	}
-	// Another server may look for it meanwhile: it is there whole, or not.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".kv-*")
 	if err != nil {
 		return err
 	}
 	_, err = tmp.Write(text)
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	return err
+	return os.Rename(tmp.Name(), path)
 }
 
 // bootstrapHandler answers who asks a prefill server where its KV is: Mooncake's /query
@@ -330,10 +327,10 @@ func doJSON(req *http.Request, into any) error {
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answers %s", req.URL, resp.Status)
 	}
-	if into == nil {
-		return nil
+	if into != nil {
+		err = json.Unmarshal(body, into)
 	}
-	return json.Unmarshal(body, into)
+	return err
 }
 
 // kvHTTP keeps no connections: these are asked for once per request, by servers that come and go.

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -17,18 +18,18 @@ func (k *Side) AwaitPeer(ctx context.Context) error {
 	}
 	const patience = 301 * time.Second
 	deadline := k.clock.Now() + patience
-	stop, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if k.plan.Produces {
+		patient, cancel := context.WithCancel(ctx)
+		defer cancel()
 		go func() {
-			_ = k.clock.SleepUntil(stop, deadline) // ended by cancel at the latest
+			_ = k.clock.SleepUntil(patient, deadline) // ended by cancel at the latest
 			cancel()
 		}()
 		select {
 		case <-k.joined:
 			return nil
-		case <-stop.Done():
-			return rendezvousError(ctx)
+		case <-patient.Done():
+			return cmp.Or(ctx.Err(), ErrRendezvous)
 		}
 	}
 	for k.clock.Now() < deadline {
@@ -40,13 +41,6 @@ func (k *Side) AwaitPeer(ctx context.Context) error {
 		if err := k.clock.SleepUntil(ctx, k.clock.Now()+100*time.Millisecond); err != nil {
 			return err
 		}
-	}
-	return ErrRendezvous
-}
-
-func rendezvousError(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
 	}
 	return ErrRendezvous
 }

@@ -149,7 +149,13 @@ func (s *service) run(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
 		defer stop()
 		if e.handler == nil {
-			serving.Go(func() { s.servePool(ctx, ln) })
+			serving.Go(func() {
+				accept(ctx, &serving, ln, func(conn net.Conn) {
+					for s.poolFrame(ctx, conn) == nil {
+						continue
+					}
+				})
+			})
 			continue
 		}
 		server := &http.Server{Handler: e.handler, ReadHeaderTimeout: time.Minute}
@@ -249,26 +255,6 @@ func (s *service) etcd() http.Handler {
 		return map[string]any{"kvs": kvs, "count": strconv.Itoa(len(kvs))}
 	})
 	return healthy(mux)
-}
-
-// servePool answers simulated servers that keep KV in the master's pool.
-func (s *service) servePool(ctx context.Context, ln net.Listener) {
-	var peers sync.WaitGroup
-	defer peers.Wait()
-	for {
-		conn, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		peers.Go(func() {
-			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-			defer stop()
-			defer func() { _ = conn.Close() }()
-			for s.poolFrame(ctx, conn) == nil {
-				continue
-			}
-		})
-	}
 }
 
 // poolFrame answers one frame. Entries stay: a store's KV serves many readers.

@@ -103,7 +103,7 @@ func (k *Side) open() error {
 		}
 		k.address = ln.Addr().String()
 		k.closers = append(k.closers, func() { _ = ln.Close() })
-		k.running.Go(func() { k.accept(ln) })
+		k.running.Go(func() { accept(k.ctx, &k.running, ln, k.serve) })
 	}
 	if p.Bootstrap != "" {
 		ln, err := net.Listen("tcp", p.Bootstrap)
@@ -137,18 +137,19 @@ func (k *Side) Close() {
 	k.running.Wait()
 }
 
-// accept serves peers until the listener is closed.
-func (k *Side) accept(ln net.Listener) {
+// accept serves peers, each by its own call, until the listener is closed. Connections end
+// with ctx.
+func accept(ctx context.Context, running *sync.WaitGroup, ln net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
 			return
 		}
-		k.running.Go(func() {
-			stop := context.AfterFunc(k.ctx, func() { _ = conn.Close() })
+		running.Go(func() {
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 			defer stop()
 			defer func() { _ = conn.Close() }()
-			k.serve(conn)
+			serve(conn)
 		})
 	}
 }
