@@ -37,11 +37,9 @@ type engine interface {
 	access(g *logger, text string) string
 	// step writes the periodic lines that fall due with a step.
 	step(g *logger, step model.Step, st model.Stats)
-	// banner, ready, serving, stopped and died write the lines of a server's life.
-	banner(s *Server)
+	// ready, serving and died write the lines of a server's life.
 	ready(s *Server, startup time.Duration)
 	serving(s *Server, addr string)
-	stopped(s *Server)
 	died(s *Server)
 	// portInUse, kvTooSmall, coreFailed and openFailed write why a server does not start;
 	// openFailed reports whether it has words of its own for the error.

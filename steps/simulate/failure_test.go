@@ -98,9 +98,9 @@ func TestMainServesAndStops(t *testing.T) {
 		lines []string
 	}{
 		"vllm": {[]string{"/opt/venv/bin/vllm", "serve", "m", "--host", "127.0.0.1", "--port", "0"},
-			[]string{"GPU KV cache size: ", "Maximum concurrency for 32,768 tokens per request: ", "[shutdown] API server: stopping engine client mode=abort timeout=0s"}},
+			[]string{"GPU KV cache size: ", "Maximum concurrency for 32,768 tokens per request: "}},
 		"vllm api_server": {[]string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m", "--host=127.0.0.1", "--port=0"},
-			[]string{"vLLM API server version 0.33.0"}},
+			[]string{"Starting vLLM API server 0"}},
 		"sglang": {[]string{"python3", "-m", "sglang.launch_server", "--model-path", "m", "--port", "0"},
 			[]string{"The server is fired up and ready to roll!", "Prefill batch, #new-seq: 1, #new-token: 1, "}},
 	} {

@@ -182,15 +182,14 @@ func (s *Server) run(ctx context.Context) int {
 	<-closed
 	switch {
 	case err == nil:
+		s.log.uvicorn("Application shutdown complete.")
+		return 0
 	case s.nodes != nil && steps.Ended(s.nodes.lost):
 		s.launch.engine.coreFailed(s)
-		return 1
 	default:
 		s.launch.engine.died(s)
-		return 1
 	}
-	s.launch.engine.stopped(s)
-	return 0
+	return 1
 }
 
 // arrival is when a request came: now, or as it is stamped and a hop later.

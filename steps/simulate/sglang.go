@@ -76,12 +76,6 @@ func (sglang) step(g *logger, step model.Step, st model.Stats) {
 		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }
 
-func (sglang) banner(s *Server) {
-	l, g, c := s.launch, s.log, s.launch.config
-	g.api("INFO", "", "server_args=ServerArgs(model_path='%s', host='%s', port=%d, context_length=%d, chunked_prefill_size=%d, max_running_requests=%d, disable_radix_cache=%s, enable_mixed_chunk=%s)",
-		l.model, l.host, l.port, c.MaxModelLen, c.Budget, c.MaxSeqs, pythonBool(!c.PrefixCache), pythonBool(c.Mixed))
-}
-
 func (sglang) ready(s *Server, _ time.Duration) {
 	g, c := s.log, s.launch.config
 	const gib = 1 << 30
@@ -104,8 +98,6 @@ func (sglang) serving(s *Server, addr string) {
 	}
 	g.api("INFO", "", "The server is fired up and ready to roll!")
 }
-
-func (sglang) stopped(s *Server) { s.uvicornStopped() }
 
 func (e sglang) died(s *Server) {
 	s.log.api("ERROR", "", "Scheduler hit an exception: Traceback (most recent call last):\n  File \"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py\", line 2680, in run_scheduler_process\n    scheduler.event_loop_overlap()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")

@@ -84,7 +84,6 @@ func (s *Server) banner() {
 	l, c := s.launch, s.launch.config
 	s.log.raw("simulated %s %s, hardware profile %s (%s), time scale %g", l.engine.name(), l.version, c.Profile.Name, c.Profile.Device, l.settings.timeScale())
 	s.log.raw("simulated: %s", l.size())
-	l.engine.banner(s)
 }
 
 // checkKV refuses a cache that cannot hold one request, with the engine's words, and any
@@ -106,7 +105,7 @@ func (s *Server) checkKV() error {
 	return errStart
 }
 
-// uvicornReady, uvicornRunning and uvicornStopped are the lines of the HTTP server.
+// uvicornReady and uvicornRunning are the lines of the HTTP server.
 func (s *Server) uvicornReady() {
 	s.log.uvicorn("Started server process [%d]", s.log.pid)
 	s.log.uvicorn("Waiting for application startup.")
@@ -115,13 +114,6 @@ func (s *Server) uvicornReady() {
 
 func (s *Server) uvicornRunning(addr string) {
 	s.log.uvicorn("Uvicorn running on http://%s (Press CTRL+C to quit)", addr)
-}
-
-func (s *Server) uvicornStopped() {
-	s.log.uvicorn("Shutting down")
-	s.log.uvicorn("Waiting for application shutdown.")
-	s.log.uvicorn("Application shutdown complete.")
-	s.log.uvicorn("Finished server process [%d]", s.log.pid)
 }
 
 // usage is what argparse prints before it exits with status 2.

@@ -96,17 +96,6 @@ func (vllm) step(g *logger, step model.Step, st model.Stats) {
 	}
 }
 
-func (vllm) banner(s *Server) {
-	l, g, c := s.launch, s.log, s.launch.config
-	g.api("INFO", "api_server.py:1839", "vLLM API server version %s", l.version)
-	g.api("INFO", "utils.py:233", "args: %q", l.raw)
-	if c.Chunked {
-		g.api("INFO", "scheduler.py:216", "Chunked prefill is enabled with max_num_batched_tokens=%d.", c.Budget)
-	}
-	g.core("INFO", "core.py:77", "Initializing a V%d LLM engine (v%s) with config: model='%s', tensor_parallel_size=%d, enable_prefix_caching=%s, chunked_prefill_enabled=%s",
-		map[bool]int{true: 0, false: 1}[legacy(l)], l.version, l.model, c.GPUs, pythonBool(c.PrefixCache), pythonBool(c.Chunked))
-}
-
 func (vllm) ready(s *Server, startup time.Duration) {
 	l, g, c := s.launch, s.log, s.launch.config
 	const gib = 1 << 30
@@ -136,13 +125,6 @@ func (vllm) serving(s *Server, addr string) {
 	if legacy(s.launch) {
 		s.uvicornRunning(addr)
 	}
-}
-
-func (vllm) stopped(s *Server) {
-	if !legacy(s.launch) {
-		s.log.api("INFO", "launcher.py:110", "[shutdown] API server: stopping engine client mode=abort timeout=0s")
-	}
-	s.uvicornStopped()
 }
 
 func (vllm) died(s *Server) {

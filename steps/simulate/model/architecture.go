@@ -109,19 +109,6 @@ func (a Architecture) attention() float64 {
 	return q + h*(rank+rope) + rank*heads*(nope+value) + heads*value*h
 }
 
-// Total and Active are the parameters of the whole model, and of those that one token
-// takes part in, embeddings included.
-func (a Architecture) Total() float64 {
-	w := a.withDefaults().weights()
-	return w.linear + w.experts + w.embedding*a.tables()
-}
-
-// Active is the number of parameters that one token takes part in.
-func (a Architecture) Active() float64 {
-	w := a.withDefaults().weights()
-	return w.linear + w.experts*a.share() + w.embedding*a.tables()
-}
-
 // tables of embeddings.
 func (a Architecture) tables() float64 {
 	if a.Tied {

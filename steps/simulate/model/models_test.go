@@ -23,7 +23,10 @@ func TestKnownModelsHaveTheirPublishedSize(t *testing.T) {
 		if m.key != strings.ToLower(m.key) || !m.architecture.Plausible() {
 			t.Errorf("%s: %+v", m.key, m.architecture)
 		}
-		total, active := m.architecture.Total()/1e9, m.architecture.Active()/1e9
+		a := m.architecture
+		w := a.withDefaults().weights()
+		embeddings := w.embedding * a.tables()
+		total, active := (w.linear+w.experts+embeddings)/1e9, (w.linear+w.experts*a.share()+embeddings)/1e9
 		if math.Abs(total/m.total-1) > 0.03 {
 			t.Errorf("%s has %.3f billion parameters, published %.3f", m.key, total, m.total)
 		}
