@@ -71,7 +71,11 @@ func (c Comparison) check() error {
 	if t := c.test(); c.Metric.Mutual && t != PairedTTest {
 		refuse("%s cannot judge what launches have together; use %q", t, PairedTTest)
 	}
-	if !(c.Margin > 0) || math.IsInf(float64(c.Margin), 0) {
+	expects := c.Expect == ExpectImprovement
+	if expects && (c.test().Design == Sessions || c.Metric.Mutual) {
+		refuse("%s of %s cannot show an improvement that is expected", c.test(), c.Metric.ID)
+	}
+	if !(c.Margin > 0 || expects && c.Margin == 0) || math.IsInf(float64(c.Margin), 0) {
 		refuse("margin is %g; it must be above 0, for example 0.05 for 5 %%", c.Margin)
 	}
 	if c.Metric.ID == "" {

@@ -105,10 +105,14 @@ func (e *entry) estimate(set Settings) {
 // decide gives the verdict on a comparison whose p values are corrected.
 func (c Comparison) decide(e *entry, set Settings) {
 	if e.tested {
-		found := set.plan.noncentrality(e.stat.Noise.df(e.N), e.first, Power) * e.stat.Noise.se(e.N)
+		found := e.beyond + set.plan.noncentrality(e.stat.Noise.df(e.N), e.first, Power)*e.stat.Noise.se(e.N)
 		e.Interval.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
+		return
+	}
+	if c.Expect == ExpectImprovement {
+		c.decideExpected(e, set)
 		return
 	}
 	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor
@@ -139,6 +143,16 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	if len(c.Voided) == 0 {
 		return false
 	}
+	x, _, _, err := c.withVoided().sample()
+	if err != nil {
+		return true
+	}
+	s, err := c.test().Run(x, set)
+	return err != nil || s.Upper >= m-x.Floor
+}
+
+// withVoided is the comparison of what was measured at first.
+func (c Comparison) withVoided() Comparison {
 	first := map[int]Pair{}
 	for _, p := range c.Voided {
 		first[p.Repeat] = p
@@ -149,12 +163,7 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 			c.Pairs[i] = v
 		}
 	}
-	x, _, _, err := c.sample()
-	if err != nil {
-		return true
-	}
-	s, err := c.test().Run(x, set)
-	return err != nil || s.Upper >= m-x.Floor
+	return c
 }
 
 // undecided describes what kept a tested comparison from a decision.
@@ -201,11 +210,14 @@ func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	v := e.stat.Noise
 	spread := v.SD * math.Sqrt(1/float64(e.N)-1/float64(n))
 	bound := set.Critical(v.df(n)) * v.se(n)
-	worse := max(m, set.plan.critical(v.df(n), e.step)*v.se(n))
-	if c.Strict {
+	d, worse := e.D, max(m, set.plan.critical(v.df(n), e.step)*v.se(n))
+	switch {
+	case c.Expect == ExpectImprovement:
+		d, worse = -e.D, m+set.plan.critical(v.df(n), e.first)*v.se(n)
+	case c.Strict:
 		worse = max(worse, m+bound)
 	}
-	above := func(x float64) float64 { return tSurvival((x-e.D)/spread, v.df(e.N)) }
+	above := func(x float64) float64 { return tSurvival((x-d)/spread, v.df(e.N)) }
 	return 1 - above(m-bound) + above(worse)
 }
 

@@ -24,6 +24,8 @@ type Decision struct {
 	// Reason for the verdict in one sentence, without a full stop.
 	Reason   string
 	Warnings []string
+	// Refuted is set where an improvement was expected and the interval excludes it.
+	Refuted bool
 	// Infrastructure is set where the base fails too, so that the verdict does not concern
 	// the change.
 	Infrastructure bool
@@ -70,7 +72,8 @@ type Outcome struct {
 	// P is the one-sided p value against d ≤ 0 (not worse), PHolm the same adjusted over
 	// the Holm group; the comparison is significantly worse if PHolm ≤ Level.
 	P, PHolm float64
-	// PBetter and PBetterHolm are the mirror image, against d ≥ 0.
+	// PBetter and PBetterHolm are the mirror image, against d ≥ 0; where an improvement is
+	// expected, against d ≥ −m, and PBetterHolm is what attempts have left of it.
 	PBetter, PBetterHolm float64
 	// Confidence with which Interval covers Change (0.90 for α = 0.05); each bound has
 	// one-sided confidence 1 − α.

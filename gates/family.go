@@ -35,6 +35,8 @@ type Comparison struct {
 	Gate   string
 	Metric metric.Metric
 	Margin metric.Margin
+	// Expect is what the head has to show.
+	Expect Expectation
 	// Alpha is the gate's own share of the family's Alpha; 0 means that the gate is
 	// part of the common Holm with what the shares leave.
 	Alpha float64

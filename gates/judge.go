@@ -39,12 +39,18 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	if f.Moderate {
 		moderate(entries, set)
 	}
+	for i, c := range f.Comparisons {
+		c.expectImprovement(entries[i], set)
+	}
 	for _, e := range entries {
 		e.rejected = rejected[e.ID]
 	}
 	f.launches(entries)
 	groups := f.correct(l, entries)
 	for i, c := range f.Comparisons {
+		if c.Expect == ExpectImprovement { // a further attempt has less of alpha, as for a pass
+			entries[i].PBetterHolm = min(1, entries[i].PBetterHolm*f.Alpha/f.passAlpha())
+		}
 		if c.test().Design == Sessions {
 			c.decide(entries[i], once)
 		} else {
@@ -91,6 +97,10 @@ type entry struct {
 	// first is the uncorrected level that is enough for this entry whatever the others of
 	// its group come to.
 	first float64
+	// beyond is how much better than the base the head has to be, on the scale of the test,
+	// where an improvement is expected; voidedMatters is set where void runs weaken it.
+	beyond        float64
+	voidedMatters bool
 	// rejected is what an earlier look decided, Regression or Improvement, if it did.
 	rejected Verdict
 }

@@ -84,7 +84,7 @@ func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 		squares := 0.0
 		for i, v := range e.sample.Differences {
 			if rejection == Improvement {
-				v = -v
+				v = -v - e.beyond
 			}
 			at, _ := slices.BinarySearch(repeats, e.sample.repeats[i])
 			m.d[at] = v

@@ -13,6 +13,9 @@ type Prospect struct {
 	// those of the bounds, one for each look.
 	Levels, PassLevels []float64
 	Strict             bool
+	// Expect is what the head has to show. Where that is an improvement, Detectable and Found
+	// are of a true improvement that is shown.
+	Expect Expectation
 }
 
 // NewProspect is the prospect of the strictest comparison of a Holm group: its first step
@@ -29,7 +32,7 @@ func NewProspect(l Looks, alpha, passAlpha float64, members int, strict bool) Pr
 
 // First is the prospect of the first look alone.
 func (p Prospect) First() Prospect {
-	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict}
+	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict, p.Expect}
 }
 
 // prospects is how many sessions stand for all. The error of a chance of 80 % is 0.4 %.
@@ -89,7 +92,10 @@ func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margi
 		shift := sd * sum / float64(n)
 		se := sd * math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)/float64(n))
 		from := max(margin, critical[k]*se)
-		if p.Strict {
+		switch {
+		case p.Expect == ExpectImprovement:
+			from = margin + critical[k]*se
+		case p.Strict:
 			from = max(from, margin+bound[k]*se)
 		}
 		least = min(least, max(from-shift, passed))

@@ -10,7 +10,7 @@ import (
 // PassAlpha are those of the whole sequence; each look is judged at its [Looks.Level] of them.
 //
 // The family keeps every member at every look. The first look at which a comparison is
-// pass, improvement or regression decides it: later data are shown and not judged. The
+// pass, improvement or regression, or refuted, decides it: later data are shown and not judged. The
 // sequence stops when nothing waits for more repeats.
 type Sequence struct {
 	// Family with everything measured so far.
@@ -159,7 +159,7 @@ func (c *course) look(k, n int, end bool) {
 		}
 		isMetric := i < len(f.Comparisons)
 		switch {
-		case e.Verdict == Regression, isMetric && (e.Verdict == Pass || e.Verdict == Improvement):
+		case e.Verdict == Regression, e.Refuted, isMetric && (e.Verdict == Pass || e.Verdict == Improvement):
 			c.final[e.ID] = e.decision()
 		case e.Verdict == Inconclusive && (!isMetric || f.Comparisons[i].waits()):
 			c.open = append(c.open, e.ID)

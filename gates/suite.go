@@ -43,6 +43,9 @@ func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (
 		if c.test().Design != Paired {
 			problems = append(problems, fmt.Errorf("suite %s: %s is not paired; a suite needs the cells' values by repeat", id, c.ID))
 		}
+		if c.Expect != NoRegression {
+			problems = append(problems, fmt.Errorf("suite %s: %s expects an improvement; compare its cells one by one", id, c.ID))
+		}
 		s.Planned = max(s.Planned, c.Planned)
 		s.CanFail = s.CanFail && c.CanFail
 	}

@@ -119,7 +119,9 @@ func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum
 		{"df", "degrees of freedom: n − 1", humanize.Exact(t.DF)},
 		{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
 	}
-	if !near(*r.d.P, t.Greater) {
+	if aboutImprovement(r) {
+		sums[2] = sum{"p", "chance of a d̄ this small or smaller if the head is better by the margin at most, one-sided: of (d̄ + m) / SE", smallP(*r.d.P)}
+	} else if !near(*r.d.P, t.Greater) {
 		sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*r.d.P)})
 	}
 	return append(sums, v.intervalSum(r, s, t))
@@ -131,7 +133,11 @@ func (v *view) storedSums(r verdictRow, s humanize.Scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.P != nil {
-		sums = append(sums, sum{"p", "one-sided, against “nothing got worse”", smallP(*d.P)})
+		against := "nothing got worse"
+		if aboutImprovement(r) {
+			against = "better by the margin at most"
+		}
+		sums = append(sums, sum{"p", "one-sided, against “" + against + "”", smallP(*d.P)})
 	}
 	if text := intervalText(d, s); text != humanize.None {
 		sums = append(sums, sum{"interval", intervalName(v.decisionLevel(r)), text})
@@ -174,13 +180,31 @@ func (v *view) adjusted() string {
 	return "adjusted over the family of " + humanize.Count(v.doc.FamilySize, "comparison")
 }
 
+// expectsImprovement reports whether the gate of a comparison of a metric expects one.
+func expectsImprovement(r verdictRow) bool {
+	return r.gate.Expect == result.ExpectImprovement && r.d.Kind == result.KindMetric
+}
+
+// aboutImprovement reports whether the p values of a row are those of an improvement.
+func aboutImprovement(r verdictRow) bool {
+	return expectsImprovement(r) && r.d.Verdict != result.Regression
+}
+
+// subject is what the p values of a row are about.
+func subject(r verdictRow) string {
+	if aboutImprovement(r) {
+		return "an improvement"
+	}
+	return "a regression"
+}
+
 // rules are the figures that the verdicts compare.
 func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 	d := r.d
 	var sums []sum
 	if d.PHolm != nil {
 		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
-			"p %s; a regression needs at most %s", v.adjusted(), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
+			"p %s; %s needs at most %s", v.adjusted(), subject(r), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
 			smallP(*d.PHolm)})
 	}
 	if d.Margin > 0 && d.Kind == result.KindMetric {
@@ -191,14 +215,21 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 				of += ", a change of " + reciprocal(float64(d.Margin))
 			}
 		}
-		need := "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
+		need := "an improvement needs p (Holm) at most its level; it is excluded where the better end of the interval is not beyond m"
+		if !aboutImprovement(r) {
+			need = "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
+		}
 		if r.gate.Strict {
 			need = "a regression needs the nearer end of the interval beyond m (strict), a pass the worse end below m"
 		}
 		sums = append(sums, sum{"m", "margin " + marginText(d, s) + ": " + of + "; " + need, digits(m)})
 	}
 	if d.Detectable > 0 {
-		sums = append(sums, sum{"detectable", "smallest change for the worse that n and s find with 80 % power", detectable(d, s)})
+		change := "change for the worse"
+		if expectsImprovement(r) {
+			change = "improvement"
+		}
+		sums = append(sums, sum{"detectable", "smallest " + change + " that n and s find with 80 % power", detectable(d, s)})
 	}
 	return sums
 }

@@ -348,7 +348,7 @@ func verdictText(r verdictRow) model.Line {
 func explained(d *result.Decision) bool {
 	switch d.Verdict {
 	case result.Pass, result.Improvement:
-		return true
+		return len(d.WithheldBy) == 0
 	case result.Regression:
 		return d.Kind == result.KindMetric && d.N > 0
 	}

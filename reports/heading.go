@@ -158,6 +158,9 @@ func (v *view) worst() model.Line {
 		if len(v.rows) == 1 {
 			text = "The one comparison is shown to be within its margin."
 		}
+		if n := len(v.where(expectsImprovement)); n > 0 {
+			text = fmt.Sprintf("The improvement that is expected is shown in %s; the others are shown to be within their margins.", humanize.Count(n, "comparison"))
+		}
 		return model.Plain(text)
 	}
 	return model.Plain(v.undecided(open))
@@ -196,9 +199,12 @@ func (v *view) worstOf(regressions []verdictRow) model.Line {
 
 // undecided is how much could not be decided, and what would decide it.
 func (v *view) undecided(open []verdictRow) string {
-	n, need := 0, 0
+	n, need, refuted := 0, 0, 0
 	for _, r := range open {
-		if r.d.Verdict == result.Inconclusive {
+		switch {
+		case r.d.Refuted:
+			refuted++
+		case r.d.Verdict == result.Inconclusive:
 			n++
 			need = max(need, r.d.NeedPairs)
 		}
@@ -211,7 +217,10 @@ func (v *view) undecided(open []verdictRow) string {
 		}
 		parts = append(parts, s)
 	}
-	if rest := len(open) - n; rest > 0 {
+	if refuted > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s cannot have the improvement that is expected", refuted, humanize.Count(len(v.rows), "comparison")))
+	}
+	if rest := len(open) - n - refuted; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, humanize.Count(len(v.rows), "comparison")))
 	}
 	return strings.Join(parts, "; ") + ". This is not a pass."

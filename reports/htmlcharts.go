@@ -53,7 +53,7 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 		X:     svg.Axis{Title: "change, " + unit + " (" + worseSide(d) + ")", Format: signedTick},
 		Title: "Change of " + metricLabel(d) + " against zero and the margin",
 	}
-	if d.Margin > 0 {
+	if d.Margin > 0 && !expectsImprovement(r) {
 		chart.Margin = changeOf(d, marginOf(d)) * factor
 	}
 	for _, p := range pairs {

@@ -39,7 +39,7 @@ func (v *view) legend() []model.Line {
 			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
 		explain("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes())),
-		explain("improvement", "the mirror of a regression."),
+		explain("improvement", "the mirror of a regression."+v.expectNote()),
 		explain("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of five sessions like this one."),
 		explain("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
 		v.footer(),
@@ -219,6 +219,15 @@ func (v *view) strictNote() string {
 		return " (strict: the nearer end of the interval is beyond it)"
 	}
 	return fmt.Sprintf(" (strict, in %d of %d gates: the nearer end of the interval is beyond it)", strict, len(v.gates))
+}
+
+// expectNote says what a gate needs that expects an improvement.
+func (v *view) expectNote() string {
+	if !slices.ContainsFunc(v.rows, expectsImprovement) {
+		return ""
+	}
+	return " In a gate with expect = \"improvement\" it is that “better by the margin at most” is rejected, in the same family and at the same α, and nothing else passes; " +
+		"a regression is there that “nothing got worse” is rejected, whatever the margin."
 }
 
 // footer identifies the run.

@@ -347,18 +347,23 @@ type Gate struct {
 	// BaselineKind is absent for a gate of limits alone.
 	BaselineKind BaselineKind  `json:"baseline_kind,omitempty"`
 	Margin       metric.Margin `json:"margin,omitempty" bounds:"0,"`
+	// Expect is "improvement" where the head has to show that it is better by more than the
+	// margin, which may be 0. Such a gate passes with the verdict "improvement" alone.
+	Expect Expectation `json:"expect,omitempty"`
 	// Alpha is the gate's own, absent where it has that of the document.
 	Alpha  float64 `json:"alpha,omitempty" bounds:"0,1"`
 	Test   string  `json:"test,omitempty"`   // of significance, by its name
 	Strict bool    `json:"strict,omitempty"` // the margin must be excluded, too
 	// What each verdict does. Absent are the defaults: regression, missing and invalid fail,
-	// inconclusive warns.
+	// inconclusive warns, or fails where an improvement is expected.
 	OnRegression   Action `json:"on_regression,omitempty"`
 	OnInconclusive Action `json:"on_inconclusive,omitempty"`
 	OnMissing      Action `json:"on_missing,omitempty"`
 	OnInvalid      Action `json:"on_invalid,omitempty"`
 
-	Verdict   Verdict    `json:"verdict"`        // worst of its decisions
+	// Verdict is the worst of its decisions; where an improvement is expected, success rates that
+	// pass do not count.
+	Verdict   Verdict    `json:"verdict"`
 	Range     Range      `json:"range,omitzero"` // in the file
 	Decisions []Decision `json:"decisions"`      // one for each comparison
 }
@@ -391,6 +396,14 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"` // in one sentence
 
+	// Refuted is whether an improvement was expected and the interval excludes it: no repeat
+	// would change that, unlike where NeedPairs is there.
+	Refuted bool `json:"refuted,omitempty"`
+
+	// WithheldBy are the addresses of the gates of answers and evaluations that do not pass, and
+	// so keep a decision on speed from being an improvement.
+	WithheldBy []string `json:"withheld_by,omitempty"`
+
 	// N is the number of pairs used.
 	N int `json:"n"`
 	// BaseValue and HeadValue are geometric means over pairs, in Unit; HeadValue is also what a
@@ -413,7 +426,8 @@ type Decision struct {
 	Later *Estimate `json:"later,omitempty"`
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
 	HolmLevel float64 `json:"holm_level,omitempty" bounds:"0,1"`
-	// P one-sided for "worse", PHolm adjusted over the family.
+	// P one-sided for "worse", PHolm adjusted over the family. Where an improvement is expected
+	// and the verdict is no regression, they are for "better by more than the margin".
 	P      *float64      `json:"p,omitempty" bounds:"0,1"`
 	PHolm  *float64      `json:"p_holm,omitempty" bounds:"0,1"`
 	Margin metric.Margin `json:"margin,omitempty"` // as of the gate

@@ -50,7 +50,8 @@ const (
 )
 
 // On is what g does about v. An action that the document does not state has its default:
-// regression, missing and invalid fail, inconclusive warns. Passes and improvements are
+// regression, missing and invalid fail, inconclusive warns, or fails where an improvement is
+// expected. Passes and improvements are
 // never acted on (Ignore).
 func (g *Gate) On(v Verdict) Action {
 	stated, def := Action(""), Ignore
@@ -59,6 +60,9 @@ func (g *Gate) On(v Verdict) Action {
 		stated, def = g.OnRegression, Fail
 	case Inconclusive:
 		stated, def = g.OnInconclusive, Warn
+		if g.Expect == ExpectImprovement {
+			def = Fail
+		}
 	case Missing:
 		stated, def = g.OnMissing, Fail
 	case Invalid:

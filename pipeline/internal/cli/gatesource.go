@@ -215,7 +215,7 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 	}
 	return []setting{
 		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", condition},
-		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"suite_margin", share(float64(g.SuiteMargin))}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
+		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"expect", string(g.Expect)}, {"suite_margin", share(float64(g.SuiteMargin))}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
 		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
 		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
 		{"on_invalid", string(g.OnInvalid)}, {"on_unproven_transport", string(g.OnUnprovenTransport)},

@@ -24,8 +24,8 @@ func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) res
 }
 
 // fill writes what the gates decided into the document's decision.
-func fill(d *result.Decision, from gates.Decision, alpha float64) {
-	d.Verdict, d.Reason = result.Verdict(from.Verdict), from.Reason
+func fill(d *result.Decision, from gates.Decision, alpha float64, expect result.Expectation) {
+	d.Verdict, d.Reason, d.Refuted = result.Verdict(from.Verdict), from.Reason, from.Refuted
 	d.Warnings = append(d.Warnings, from.Warnings...)
 	d.N = from.N
 	if sides := from.Difference; sides != nil {
@@ -45,17 +45,20 @@ func fill(d *result.Decision, from gates.Decision, alpha float64) {
 		d.NeedPairs = need.N
 	}
 	if from.Outcome != nil {
-		fillOutcome(d, from, alpha)
+		fillOutcome(d, from, alpha, expect)
 	}
 }
 
 // fillOutcome writes what the test found.
-func fillOutcome(d *result.Decision, from gates.Decision, alpha float64) {
+func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect result.Expectation) {
 	found := from.Outcome
 	if level := (1 - found.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
 		d.Level, d.HolmLevel = level, from.Level
 	}
 	d.P, d.PHolm, d.Moderated = &found.P, &found.PHolm, found.Moderated != nil
+	if d.Kind == result.KindMetric && expect == result.ExpectImprovement && d.Verdict != result.Regression {
+		d.P, d.PHolm = &found.PBetter, &found.PBetterHolm
+	}
 	if in := found.Interval; in != nil {
 		d.Lower, d.Upper = &in.Lower, &in.Upper
 		d.Detectable = in.MDE

@@ -55,9 +55,10 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	if err := c.decide(); err != nil {
 		return err
 	}
+	withholdAll(doc.Gates)
 	c.warnOfTransport()
 	for i := range doc.Gates {
-		doc.Gates[i].Verdict = worst(doc.Gates[i].Decisions)
+		doc.Gates[i].Verdict = worst(&doc.Gates[i])
 	}
 	doc.Verdict = result.Overall(doc.Gates)
 	doc.ExitCode = result.Exit(doc)
@@ -135,7 +136,7 @@ func index(doc *result.Document) map[string]*result.Cell {
 func (c *collector) newGate(g plan.Gate) result.Gate {
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
-		BaselineKind: g.BaselineKind, Margin: g.Margin, Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
+		BaselineKind: g.BaselineKind, Margin: g.Margin, Expect: result.Expectation(g.Expect), Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
 		OnRegression: g.OnRegression, OnInconclusive: c.plan.OnInconclusive(g),
 		OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
 		Range: g.Range, Decisions: []result.Decision{},
@@ -191,7 +192,7 @@ func (c *collector) decide() error {
 	}
 	for i, d := range j.Comparisons {
 		at := c.at(c.comparisons[i])
-		fill(at, d, c.plan.Alpha)
+		fill(at, d, c.plan.Alpha, c.doc.Gates[c.comparisons[i].gate].Expect)
 		if d.Outcome != nil && c.plan.HasSuites() { // the gates' shares are no longer all there is
 			at.HolmLevel = d.Level
 		}
@@ -199,7 +200,7 @@ func (c *collector) decide() error {
 	}
 	for i, d := range j.Success {
 		at := c.at(c.success[i])
-		fill(at, d, c.plan.Alpha)
+		fill(at, d, c.plan.Alpha, "")
 		if why, invalidSuccess := c.invalidSuccess[c.success[i]]; invalidSuccess {
 			at.Verdict, at.Reason = result.Invalid, why
 		}
@@ -208,13 +209,19 @@ func (c *collector) decide() error {
 	return nil
 }
 
-func worst(decisions []result.Decision) result.Verdict {
-	verdict := result.Missing // of a gate without a comparison
-	for i, d := range decisions {
+// worst is the verdict of a gate: missing without a comparison, else the worst. Success rates
+// that pass are no improvement, and keep a gate that expects one from none.
+func worst(g *result.Gate) result.Verdict {
+	verdict, improved := result.Missing, false
+	for i, d := range g.Decisions {
 		if i == 0 {
 			verdict = d.Verdict
 		}
 		verdict = result.Worst(verdict, d.Verdict)
+		improved = improved || d.Verdict == result.Improvement
+	}
+	if g.Expect == result.ExpectImprovement && improved && verdict == result.Pass {
+		return result.Improvement
 	}
 	return verdict
 }

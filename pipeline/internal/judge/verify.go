@@ -66,8 +66,8 @@ func (v *verifier) addf(format string, args ...any) {
 // totals checks what the document sums up.
 func (v *verifier) totals() {
 	for i := range v.doc.Gates {
-		if g := &v.doc.Gates[i]; g.Verdict != worst(g.Decisions) {
-			v.addf("%s is %s, and the worst of its decisions is %s", g.Addr, g.Verdict, worst(g.Decisions))
+		if g := &v.doc.Gates[i]; g.Verdict != worst(g) {
+			v.addf("%s is %s, and the worst of its decisions is %s", g.Addr, g.Verdict, worst(g))
 		}
 	}
 	if want := result.Overall(v.doc.Gates); v.doc.Verdict != want {
@@ -191,7 +191,7 @@ func (v *verifier) paired(d judged) {
 // comparison is what all comparisons of metrics have.
 func (v *verifier) comparison(d judged, m metric.Metric) gates.Comparison {
 	c := gates.Comparison{
-		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == result.Fail,
+		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Expect: gates.Expectation(d.gate.Expect), Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == result.Fail,
 	}
 	switch d.Verdict {
 	case result.Missing:
@@ -316,12 +316,16 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	if d.Verdict == result.Invalid { // for a reason that is not in the document
 		return
 	}
-	want := result.Decision{Kind: d.Kind, Margin: d.Margin, Pairs: slices.Clone(d.Pairs)}
-	fill(&want, from, v.doc.Alpha)
+	want := result.Decision{Kind: d.Kind, Metric: d.Metric, Margin: d.Margin, Pairs: slices.Clone(d.Pairs)}
+	fill(&want, from, v.doc.Alpha, d.gate.Expect)
+	withhold(&want, d.gate.Expect, withholders(v.doc.Gates))
+	if !slices.Equal(d.WithheldBy, want.WithheldBy) {
+		v.addf("%s is withheld by %q, and the gates withhold it by %q", d.name(), d.WithheldBy, want.WithheldBy)
+	}
 	if from.Outcome != nil && v.suites && d.Kind == result.KindMetric {
 		want.HolmLevel = from.Level
 	}
-	if d.Verdict != want.Verdict || d.Infrastructure != want.Infrastructure {
+	if d.Verdict != want.Verdict || d.Infrastructure != want.Infrastructure || d.Refuted != want.Refuted {
 		v.addf("%s is %s, and its runs give %s (%s)", d.name(), d.Verdict, want.Verdict, want.Reason)
 		return
 	}

@@ -170,6 +170,15 @@ type Baseline struct {
 	Range  hcl.Range
 }
 
+// Expectation is what the head of a gate has to show.
+type Expectation string
+
+// The expectations.
+const (
+	NoRegression Expectation = "no_regression"
+	Improvement  Expectation = "improvement"
+)
+
 // Gate is one set of conditions on one benchmark.
 type Gate struct {
 	Addr        string
@@ -179,6 +188,7 @@ type Gate struct {
 	Metrics     []metric.Metric
 	Cells       []int // indices of the benchmark's cells for which `where` holds
 	Margin      metric.Margin
+	Expect      Expectation
 	// SuiteMargin is that of all cells together, 0 unless set.
 	SuiteMargin                                                             metric.Margin
 	Alpha                                                                   float64 // the gate's own share; 0 if common

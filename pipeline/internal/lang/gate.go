@@ -20,6 +20,9 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	g.Description, g.Test = o.Text("description"), o.Text("test")
 	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")
 	g.OnRegression, g.OnInconclusive = result.Action(o.Text("on_regression")), result.Action(o.Text("on_inconclusive"))
+	if g.Expect = Expectation(o.Text("expect")); g.Expect == Improvement && !b.has("on_inconclusive") {
+		g.OnInconclusive = result.Fail // what was not shown is not there
+	}
 	g.OnMissing, g.OnInvalid = result.Action(o.Text("on_missing")), result.Action(o.Text("on_invalid"))
 	g.OnUnprovenTransport = result.Action(o.Text("on_unproven_transport"))
 	g.Benchmark = e.named(o, "benchmark")
@@ -96,7 +99,7 @@ var comparisonArguments = []struct{ name, advice string }{
 // checkForm finds gates that are neither a comparison nor a limit, or both.
 func (e *evaluator) checkForm(b *block) bool {
 	if b.one("assert") != nil {
-		for _, name := range []string{"baseline", "metrics", "margin", "suite_margin", "alpha", "test", "strict"} {
+		for _, name := range []string{"baseline", "metrics", "margin", "expect", "suite_margin", "alpha", "test", "strict"} {
 			if a := b.attrs[name]; a != nil {
 				e.report(problem(codeGate, a.NameRange, fmt.Sprintf("%s has no meaning beside assert", name),
 					"An assert is an absolute limit, not a comparison. Make two gates of it."))
@@ -155,8 +158,8 @@ func cellScope(s *scope, c Cell) *scope {
 
 // comparison evaluates what a gate with a baseline says by itself.
 func (e *evaluator) comparison(g *Gate, b *block, o object) {
-	g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", 1, "Write two percent as \"2%\" or 0.02."))
-	g.Alpha = e.share(o, "alpha", 0.5, "It is a chance of a false alarm, such as 0.01.")
+	g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", false, 1, "Write two percent as \"2%\" or 0.02."))
+	g.Alpha = e.share(o, "alpha", false, 0.5, "It is a chance of a false alarm, such as 0.01.")
 	e.checkAlpha(g.Alpha, o.at("alpha"))
 	if b.has("metrics") {
 		e.metrics(g, b)
@@ -170,17 +173,18 @@ func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchma
 		e.pairing(g, b, base, bm)
 	}
 	e.suite(g, b, base)
+	e.expectation(g, b, base)
 	e.refuse(g, b, base, bm)
 	e.checkLaunchMetrics(g, b, base, bm)
 }
 
-// share reads a fraction above 0 and up to most; 0 if it is not set.
-func (e *evaluator) share(o object, name string, most float64, advice string) float64 {
+// share reads a fraction above 0, or from 0 on, and up to most; 0 if it is not set.
+func (e *evaluator) share(o object, name string, zero bool, most float64, advice string) float64 {
 	if !o.Known(name) {
 		return 0
 	}
 	x := o.Float(name)
-	if x <= 0 {
+	if x < 0 || x == 0 && !zero {
 		e.report(problem(codeValue, o.at(name), fmt.Sprintf("%s must be above zero", name), fmt.Sprintf("It is %g.", x)))
 	} else if x > most {
 		e.report(problem(codeValue, o.at(name), fmt.Sprintf("%s is too large", name), fmt.Sprintf("It is %g. %s", x, advice)))

@@ -58,6 +58,7 @@ func gateType(tests gates.Tests) *blockType {
 				expr("metrics", false, "List of the metrics that are compared, such as [metric.ttft.p99, metric.itl.p99]."),
 				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
 				{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own."},
+				{Name: "expect", Type: cty.String, Enum: enum.Of(NoRegression, Improvement), Default: cty.StringVal(string(NoRegression)), Doc: "What the head has to show. improvement: that it is better by more than the margin, which may be 0, at the file's error rate; on_inconclusive is then fail unless set. Paired baselines only."},
 				{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
 				{Name: "test", Type: cty.String, Enum: enum.Of(tests.OfRuns().Names()...), Default: cty.StringVal(gates.PairedTTest.Name), Doc: testDoc(tests)},

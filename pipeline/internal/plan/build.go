@@ -96,6 +96,9 @@ func warnings(p *Plan) []string {
 	if text := notSelectedText(p.NotSelected); text != "" {
 		out = append(out, text)
 	}
+	if addr := p.unguarded(); addr != "" {
+		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")
+	}
 	for _, s := range p.Sides {
 		if text := s.Title() + ": the same in everything, so that this compares a server with itself"; s.Identical && !slices.Contains(out, text) {
 			out = append(out, text)

@@ -23,7 +23,8 @@ type Noise struct {
 }
 
 // Power is the smallest change of one metric that a gate calls a regression with 80 %
-// power, where its comparison is the strictest of the family.
+// power, or where one is expected an improvement, where its comparison is the strictest of the
+// family.
 type Power struct {
 	Metric string  `json:"metric"` // id, or "" for all
 	SD     float64 `json:"sd"`
@@ -53,7 +54,7 @@ func (b *builder) decide(p *Plan) {
 		}
 		g.Power = b.power(p, *g)
 		for _, w := range g.Power {
-			if w.Metric != "" {
+			if w.Metric != "" && g.Expect == gates.NoRegression {
 				b.refuseNoise(p, *g, w, level, src)
 			}
 		}
@@ -151,6 +152,17 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 
 // prospect is how the strictest comparison of a gate is judged.
 func (p *Plan) prospect(g Gate) gates.Prospect {
+	in := p.familyProspect(g)
+	if in.Expect = g.Expect; g.Expect == gates.ExpectImprovement {
+		for k := range in.Levels {
+			in.Levels[k] *= p.PassAlpha() / p.Alpha
+		}
+	}
+	return in
+}
+
+// familyProspect is that with the levels of the gate's family.
+func (p *Plan) familyProspect(g Gate) gates.Prospect {
 	looks := p.looksOf(g)
 	alpha, size := p.share(g), max(1, p.families()[g.group()])
 	if !g.CanFail() {

@@ -22,6 +22,9 @@ func (b *builder) gates(p *Plan) []Gate {
 			OnRegression: src.OnRegression, OnInconclusive: src.OnInconclusive, OnMissing: src.OnMissing, OnInvalid: src.OnInvalid,
 			OnUnprovenTransport: src.OnUnprovenTransport, Assert: src.Assert != nil, Range: Range(src.Range),
 		}
+		if src.Expect == lang.Improvement {
+			g.Expect = gates.ExpectImprovement
+		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
 		}
@@ -114,7 +117,7 @@ func (g Gate) Of(c Comparison) []string {
 // Comparison is a comparison of a cell by a metric on the terms of a gate, without data.
 func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison {
 	return gates.Comparison{
-		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Alpha: g.Alpha, Strict: g.Strict,
+		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Expect: g.Expect, Alpha: g.Alpha, Strict: g.Strict,
 		Test: p.Test(g), CanFail: g.CanFail(),
 	}
 }

@@ -141,6 +141,8 @@ type Gate struct {
 	Differ  []string      `json:"differ,omitempty"`
 	Metrics []string      `json:"metrics,omitempty"`
 	Margin  metric.Margin `json:"margin,omitempty"`
+	// Expect is what the head has to show; absent where that is no regression.
+	Expect gates.Expectation `json:"expect,omitempty"`
 	// SuiteMargin is that of all cells together, 0 where they are not compared so.
 	SuiteMargin    metric.Margin `json:"suite_margin,omitempty"`
 	Alpha          float64       `json:"alpha,omitempty"`

@@ -160,12 +160,19 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 	repeats := p.repeatsOf(g.Benchmark)
 	p.writeLevel(w, g, repeats)
+	if n := p.earliest(g); g.Expect == gates.ExpectImprovement && n > 0 {
+		fmt.Fprintf(w, "  \texpects an improvement by more than the margin, which is shown after %s at the earliest\n", humanize.Count(n, "repeat"))
+	}
 	if text := p.suiteText(g); text != "" {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
 	for _, power := range g.Power {
 		if text := power.text(p.least(), repeats); text != "" {
-			fmt.Fprintf(w, "  \t%s: a change of %s is found with %.0f %% power\n", term.Escape(power.what()), text, 100*gates.Power)
+			found := "a change of %s is found"
+			if g.Expect == gates.ExpectImprovement {
+				found = "a true improvement of %s is shown"
+			}
+			fmt.Fprintf(w, "  \t%s: "+found+" with %.0f %% power\n", term.Escape(power.what()), text, 100*gates.Power)
 		}
 	}
 	for _, line := range p.suitePowers(g) {

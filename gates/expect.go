@@ -1,0 +1,84 @@
+package gates
+
+import "slices"
+
+// Expectation is what the head of a comparison has to show.
+type Expectation string
+
+// The expectations.
+const (
+	// NoRegression is that the head is not worse by the margin.
+	NoRegression Expectation = ""
+	// ExpectImprovement is that the head is better by more than the margin, which may be 0. The
+	// hypotheses change their roles: what is rejected is an improvement of at most the margin.
+	ExpectImprovement Expectation = "improvement"
+)
+
+// beyondMargin is the sample with the margin taken from what the head is better by, so that a
+// test against "not better" becomes one against "not better by more than the margin".
+func (x Sample) beyondMargin(m float64) Sample {
+	x.Differences, x.Head = slices.Clone(x.Differences), slices.Clone(x.Head)
+	for i := range x.Differences {
+		x.Differences[i] += m
+	}
+	for i := range x.Head {
+		x.Head[i] += m
+	}
+	return x
+}
+
+// expectImprovement replaces the p value against "not better" by that against an improvement
+// of at most the margin. Where runs of the head were measured again more often than the
+// base's, it is the larger one of those with and without what replaced them.
+func (c Comparison) expectImprovement(e *entry, set Settings) {
+	if c.Expect != ExpectImprovement || !e.tested {
+		return
+	}
+	e.beyond = c.Margin.On(c.Metric.Scale)
+	e.PBetter = c.notBeyond(e.sample, e.beyond, set)
+	if len(c.Voided) > 0 {
+		p := 1.0
+		if x, _, _, err := c.withVoided().sample(); err == nil {
+			p = c.notBeyond(x, e.beyond, set)
+		}
+		e.voidedMatters = p > e.PBetter
+		e.PBetter = max(e.PBetter, p)
+	}
+}
+
+// notBeyond is the p value against an improvement of at most m.
+func (c Comparison) notBeyond(x Sample, m float64, set Settings) float64 {
+	s, err := c.test().Run(x.beyondMargin(m), set)
+	if err != nil {
+		return 1
+	}
+	return s.Less
+}
+
+// decideExpected gives the verdict on a comparison that has to show an improvement.
+func (c Comparison) decideExpected(e *entry, set Settings) {
+	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor
+	switch {
+	case e.significantlyWorse():
+		e.settle(Regression, "significantly worse after Holm, and an improvement is expected")
+	case e.significantlyBetter():
+		e.settle(Improvement, "better by more than the margin, significantly after Holm")
+	case e.stat.Lower > floor-m:
+		e.settle(Inconclusive, "the interval excludes the improvement that is expected")
+		e.Refuted = true
+	default:
+		e.settle(Inconclusive, c.unshown(e, m))
+		c.need(e, m, set)
+	}
+}
+
+// unshown describes what kept an expected improvement from being shown.
+func (c Comparison) unshown(e *entry, m float64) string {
+	switch {
+	case e.D < -m-e.sample.Floor && e.voidedMatters:
+		return "runs of the head were void and measured again, more often than the base's; with what was measured at first the improvement is not significant"
+	case e.D < -m-e.sample.Floor:
+		return "the estimate is better by more than the margin, but not significantly"
+	}
+	return "the estimate is not better by more than the margin, and the interval does not exclude that it is"
+}

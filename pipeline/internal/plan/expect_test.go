@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+)
+
+func TestAPlanStatesWhatImprovementItShows(t *testing.T) {
+	cfg := config(6, 2)
+	cfg.Gates[0].Expect, cfg.Gates[0].Margin = lang.Improvement, 0
+	p := build(t, cfg, Options{})
+	var text strings.Builder
+	if err := p.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"expects an improvement by more than the margin, which is shown after",
+		"a true improvement of", "is shown with 80 % power",
+		"expects an improvement, and no gate compares what is answered",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
