@@ -49,6 +49,16 @@ type Schema struct {
 	Blocks []BlockSchema
 }
 
+// Attr finds an argument.
+func (s Schema) Attr(name string) (Attr, bool) {
+	for _, a := range s.Attrs {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Attr{}, false
+}
+
 // Attr describes one argument.
 type Attr struct {
 	Name string

@@ -37,7 +37,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr, Range: a.header}
 	s := e.assertScope(g, cty.ObjectVal(selfValues(nil, nil)))
 	for n, i := range g.Cells {
-		cell := cellScope(s, bm.Cells[i])
+		cell := cellScope(s, bm.Cells[i].Values)
 		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
 		if v, ok := cell.value(g.Assert.Condition); ok {
 			e.checkDecides(v, g.Assert.Condition)
@@ -155,7 +155,7 @@ func selfValues(metrics map[string]float64, counts map[string]int) map[string]ct
 func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
 	e := c.evaluator(nil)
 	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
 	v, good := s.value(g.Assert.Condition)
 	if !good {
 		return false, "", e.diags
@@ -226,7 +226,7 @@ var comparisons = map[*hclsyntax.Operation][2]string{
 func (c *Config) AssertLimits(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) []Limit {
 	e := c.evaluator(nil)
 	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
 	var out []Limit
 	for _, part := range conjuncts(g.Assert.Condition) {
 		out = append(out, c.assertLimit(s, part))

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -31,18 +32,14 @@ func (e *evaluator) benchmark(ent *entity) {
 		return
 	}
 	e.benchmarks[ent.addr] = bm
-	for _, c := range combinations(axes) {
-		cell := s
-		if b.one("matrix") != nil {
-			cell = s.with("matrix", c.matrix)
-			cell.cell = c.label
-		}
+	for _, values := range combinations(axes) {
+		cell := cellScope(s, values)
 		if e.excluded(b, cell) {
 			bm.Excluded++
 			continue
 		}
 		target, workload := measure(b, cell)
-		bm.Cells = append(bm.Cells, Cell{Values: c.values, Target: target, Workload: workload})
+		bm.Cells = append(bm.Cells, Cell{Values: values, Target: target, Workload: workload})
 	}
 	if len(bm.Cells) == 0 {
 		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", humanize.Count(bm.Excluded, "cell"))))
@@ -89,14 +86,9 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 func (e *evaluator) repeats(bm *Benchmark, o object) {
 	bm.RepeatMin, bm.RepeatMax, bm.Passes = defaultRepeats, defaultRepeats, 1
 	for _, r := range o.Blocks["repeat"] {
-		bm.Passes = max(1, e.passes(o, r))
-		low, high := e.repeatBound(o, r, "min"), e.repeatBound(o, r, "max")
-		if low == 0 {
-			low = high
-		}
-		if high == 0 {
-			high = low
-		}
+		bm.Passes = max(1, e.repeatBound(o, r, "passes", "passes", maxPasses))
+		low, high := e.repeatBound(o, r, "min", "repeats", MaxRepeats), e.repeatBound(o, r, "max", "repeats", MaxRepeats)
+		low, high = cmp.Or(low, high), cmp.Or(high, low)
 		if low == 0 {
 			return
 		}
@@ -119,13 +111,14 @@ const leastLook = 4
 // MaxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
 const MaxRepeats = 1000
 
-func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
+// repeatBound reads a number of repeats or passes, 0 if it is not set.
+func (e *evaluator) repeatBound(o object, r steps.Object, name, of string, most int64) int {
 	if !r.Known(name) {
 		return 0
 	}
-	n, err := whole(r.Value(name), 1, MaxRepeats)
+	n, err := whole(r.Value(name), 1, most)
 	if err != nil {
-		e.report(problem(codeValue, o.at("repeat", name), fmt.Sprintf("%s of repeat is not a number of repeats", name), diag.Sentence(err)))
+		e.report(problem(codeValue, o.at("repeat", name), fmt.Sprintf("%s of repeat is not a number of %s", name, of), diag.Sentence(err)))
 	}
 	return n
 }
@@ -133,17 +126,6 @@ func (e *evaluator) repeatBound(o object, r steps.Object, name string) int {
 // maxPasses of a cell in a launch: what more would average out is less than what varies
 // between launches.
 const maxPasses = 100
-
-func (e *evaluator) passes(o object, r steps.Object) int {
-	if !r.Known("passes") {
-		return 1
-	}
-	n, err := whole(r.Value("passes"), 1, maxPasses)
-	if err != nil {
-		e.report(problem(codeValue, o.at("repeat", "passes"), "passes of repeat is not a number of passes", diag.Sentence(err)))
-	}
-	return n
-}
 
 // limits reads the client's limits: durations in seconds, shares as fractions.
 func (e *evaluator) limits(o object) map[string]float64 {
@@ -154,10 +136,8 @@ func (e *evaluator) limits(o object) map[string]float64 {
 				continue
 			}
 			x := l.Float(name)
-			for _, a := range limitAttrs() {
-				if a.Name == name && a.Unit == steps.UnitDuration {
-					x /= float64(time.Second)
-				}
+			if a, _ := limitsSchema().Attr(name); a.Unit == steps.UnitDuration {
+				x /= float64(time.Second)
 			}
 			if x <= 0 {
 				e.report(problem(codeValue, o.at("limits", name), fmt.Sprintf("%s must be above zero", name), "Leave it out for its default."))
@@ -169,15 +149,6 @@ func (e *evaluator) limits(o object) map[string]float64 {
 		}
 	}
 	return out
-}
-
-func limitAttrs() []steps.Attr {
-	for _, b := range benchmarkSettings().Blocks {
-		if b.Type == "limits" {
-			return b.Schema.Attrs
-		}
-	}
-	return nil
 }
 
 // targetOf is the address that the value of the argument target names.

@@ -157,7 +157,7 @@ func (d *decoder) unknownKind(src *hclsyntax.Block, t *blockType) {
 func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 	all := block{attrs: body.Attributes}
 	for _, a := range all.sorted() {
-		_, known := b.typ.attr(a.Name)
+		_, known := b.typ.schema.Attr(a.Name)
 		switch {
 		case known:
 			b.attrs[a.Name] = a
@@ -220,7 +220,7 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 		summary = fmt.Sprintf("there is no block %q at the top of a file", src.Type)
 		detail = didYouMean(src.Type, parent.childNames(), "blocks")
 	}
-	if _, ok := parent.attr(src.Type); ok {
+	if _, ok := parent.schema.Attr(src.Type); ok {
 		summary = fmt.Sprintf("%s is an argument, not a block", src.Type)
 		detail = fmt.Sprintf("Write %s = { … } with an equals sign.", src.Type)
 	} else if home := d.home(src.Type, parent); home != "" {
@@ -322,7 +322,7 @@ func (t *blockType) kindOf(registry *steps.Registry, labels []string) (steps.Kin
 // kindWith is the first of the language's own kinds that has an argument, "" if none has.
 func (t *blockType) kindWith(argument string) string {
 	for _, k := range t.kinds {
-		if _, ok := (&blockType{schema: k.Schema}).attr(argument); ok {
+		if _, ok := k.Schema.Attr(argument); ok {
 			return k.Name
 		}
 	}
@@ -348,16 +348,6 @@ func (t *blockType) child(name string) *blockType {
 	return nil
 }
 
-// attr finds an argument.
-func (t *blockType) attr(name string) (steps.Attr, bool) {
-	for _, a := range t.schema.Attrs {
-		if a.Name == name {
-			return a, true
-		}
-	}
-	return steps.Attr{}, false
-}
-
 func (t *blockType) attrNames() []string {
 	names := make([]string, len(t.schema.Attrs))
 	for i, a := range t.schema.Attrs {
@@ -379,7 +369,7 @@ func (t *blockType) childNames() []string {
 func (t *blockType) homes(name string, attr bool) []string {
 	var out []string
 	for _, c := range t.children() {
-		if _, ok := c.attr(name); ok && attr || !attr && c.child(name) != nil {
+		if _, ok := c.schema.Attr(name); ok && attr || !attr && c.child(name) != nil {
 			out = append(out, c.name+" { … }")
 		}
 		if k := c.kindWith(name); k != "" && attr {

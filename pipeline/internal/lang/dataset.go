@@ -32,7 +32,7 @@ type dataset struct {
 
 // has reports whether datasets of the kind have an argument.
 func (d *dataset) has(name string) bool {
-	_, ok := (&blockType{schema: d.kind.Schema}).attr(name)
+	_, ok := d.kind.Schema.Attr(name)
 	return ok
 }
 

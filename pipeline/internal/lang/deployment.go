@@ -97,7 +97,7 @@ func (e *evaluator) role(b *block, s *scope) string {
 	if src == nil {
 		return ""
 	}
-	a, _ := b.typ.attr(metaRole)
+	a, _ := b.typ.schema.Attr(metaRole)
 	v, ok := s.attribute(src, a)
 	if !ok || v.IsNull() || !v.IsKnown() {
 		return ""

@@ -134,7 +134,7 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	decided := true
 	for i, c := range bm.Cells {
 		if src != nil {
-			yes, ok := e.holds(cellScope(scope, c), src.Expr, "where")
+			yes, ok := e.holds(cellScope(scope, c.Values), src.Expr, "where")
 			decided = decided && ok
 			if !yes {
 				continue
@@ -146,14 +146,6 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 		e.report(problem(codeGate, b.at("where"), "gate has no cell",
 			fmt.Sprintf("where is true for none of the %s of %s, so the gate could never fail.", humanize.Count(len(bm.Cells), "cell"), bm.Addr)))
 	}
-}
-
-// cellScope is the scope of a gate's expressions on a cell.
-func cellScope(s *scope, c Cell) *scope {
-	if len(c.Values) == 0 {
-		return s
-	}
-	return s.inCell(c.Values)
 }
 
 // comparison evaluates what a gate with a baseline says by itself.

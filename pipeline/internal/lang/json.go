@@ -45,7 +45,7 @@ func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {
 			continue // a comment, and what editors look for
 		}
 		child := t.child(name)
-		_, isArgument := t.attr(name)
+		_, isArgument := t.schema.Attr(name)
 		switch {
 		case child != nil && (!isArgument || isObject(p.Value)):
 			out.Blocks = append(out.Blocks, r.blocks(child, &hclsyntax.Block{Type: name, TypeRange: at}, p.Value)...)
@@ -108,7 +108,7 @@ func (r jsonReader) blocks(t *blockType, b *hclsyntax.Block, value hcl.Expressio
 func (r jsonReader) areLabels(properties []hcl.KeyValuePair, t *blockType) bool {
 	for _, p := range properties {
 		name := r.key(p.Key)
-		if _, ok := t.attr(name); ok || t.child(name) != nil || !isObject(p.Value) {
+		if _, ok := t.schema.Attr(name); ok || t.child(name) != nil || !isObject(p.Value) {
 			return false
 		}
 	}

@@ -173,48 +173,33 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 	return false
 }
 
-// combination is one element of the product of the axes.
-type combination struct {
-	values []CellValue
-	matrix cty.Value // the object matrix
-	label  string    // "side=base rate=4"
-}
-
 // combinations expands the product: the last axis changes fastest.
-func combinations(axes []axis) []combination {
-	out := []combination{{}}
+func combinations(axes []axis) [][]CellValue {
+	out := [][]CellValue{nil}
 	for _, a := range axes {
-		next := make([]combination, 0, len(out)*len(a.values))
-		for _, c := range out {
+		next := make([][]CellValue, 0, len(out)*len(a.values))
+		for _, values := range out {
 			for i, v := range a.values {
-				values := slices.Concat(c.values, []CellValue{{Axis: a.Name, Text: a.Values[i], Value: v}})
-				next = append(next, combination{values: values})
+				next = append(next, slices.Concat(values, []CellValue{{Axis: a.Name, Text: a.Values[i], Value: v}}))
 			}
 		}
 		out = next
 	}
-	for i := range out {
-		out[i].matrix, out[i].label = coordinates(out[i].values)
-	}
 	return out
 }
 
-// coordinates makes the object matrix of a cell and its label.
-func coordinates(values []CellValue) (cty.Value, string) {
+// cellScope is the scope of the expressions on a cell, with the object matrix if it has one.
+func cellScope(s *scope, values []CellValue) *scope {
+	if len(values) == 0 {
+		return s
+	}
 	attrs := make(map[string]cty.Value, len(values))
 	parts := make([]string, len(values))
 	for i, v := range values {
-		attrs[v.Axis] = v.Value
-		parts[i] = v.Axis + "=" + v.Text
+		attrs[v.Axis], parts[i] = v.Value, v.Axis+"="+v.Text
 	}
-	return cty.ObjectVal(attrs), strings.Join(parts, " ")
-}
-
-// inCell is the scope of a cell.
-func (s *scope) inCell(values []CellValue) *scope {
-	matrix, label := coordinates(values)
-	out := s.with("matrix", matrix)
-	out.cell = label
+	out := s.with("matrix", cty.ObjectVal(attrs))
+	out.cell = strings.Join(parts, " ")
 	return out
 }
 

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -18,58 +19,41 @@ func (c *Config) evaluator(outputs map[string]map[string]string) *evaluator {
 // ResolveServer evaluates a server after its steps have run. outputs are by step address
 // and name. Every argument of the result is known.
 func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
-	e, diags := c.again(addr, outputs)
+	e, diags := c.again(addr, "server", outputs)
 	if diags.HasErrors() {
 		return steps.ServerSpec{}, diags
 	}
-	if s := e.servers[addr]; s != nil {
-		if s.Late {
-			return steps.ServerSpec{}, stillLate(addr, s.DependsOn, s.Range)
-		}
-		return c.resolveTaken(addr, s.Spec, outputs)
-	}
-	return steps.ServerSpec{}, notFound(addr, "server")
+	return c.resolveTaken(addr, e.servers[addr].Spec, outputs)
 }
 
 // ResolveDeployment evaluates a deployment after its steps have run.
 func (c *Config) ResolveDeployment(addr string, outputs map[string]map[string]string) (steps.DeploymentSpec, hcl.Diagnostics) {
-	e, diags := c.again(addr, outputs)
+	e, diags := c.again(addr, "deployment", outputs)
 	if diags.HasErrors() {
 		return steps.DeploymentSpec{}, diags
 	}
-	if d := e.deployments[addr]; d != nil {
-		if d.Late {
-			return steps.DeploymentSpec{}, stillLate(addr, d.DependsOn, d.Range)
-		}
-		diags := c.resolveMembers(d, outputs)
-		return d.Spec, diags
-	}
-	return steps.DeploymentSpec{}, notFound(addr, "deployment")
+	d := e.deployments[addr]
+	diags = c.resolveMembers(d, outputs)
+	return d.Spec, diags
 }
 
 // ResolveStep evaluates a step after those that it depends on have run.
 func (c *Config) ResolveStep(addr string, outputs map[string]map[string]string) (steps.Object, hcl.Diagnostics) {
-	e, diags := c.again(addr, outputs)
+	e, diags := c.again(addr, "step", outputs)
 	if diags.HasErrors() {
 		return steps.Object{}, diags
 	}
-	if s := e.steps[addr]; s != nil {
-		if s.late {
-			return steps.Object{}, stillLate(addr, s.DependsOn, s.Range)
-		}
-		return s.Object, nil
-	}
-	return steps.Object{}, notFound(addr, "step")
+	return e.steps[addr].Object, nil
 }
 
-// again evaluates the instance addr of a block, and what that refers to. What others wait
-// for is not its problem.
-func (c *Config) again(addr string, outputs map[string]map[string]string) (*evaluator, hcl.Diagnostics) {
+// again evaluates the instance addr of a block of a type, and what that refers to. What
+// others wait for is not its problem; that it waits for something itself is.
+func (c *Config) again(addr, typ string, outputs map[string]map[string]string) (*evaluator, hcl.Diagnostics) {
 	if outputs == nil {
 		outputs = map[string]map[string]string{}
 	}
 	e := c.evaluator(outputs)
-	for _, ent := range c.prog.order {
+	for _, ent := range c.prog.of(typ) {
 		list, _ := e.instances(ent.block, ent.addr)
 		for _, inst := range list {
 			if inst.addr == addr {
@@ -77,40 +61,31 @@ func (c *Config) again(addr string, outputs map[string]map[string]string) (*eval
 			}
 		}
 	}
-	return e, nil
+	return e, hcl.Diagnostics{{
+		Severity: hcl.DiagError, Extra: codeReference, Summary: fmt.Sprintf("%s is not a %s of this pipeline", addr, typ),
+	}}
 }
 
 // instanceAgain evaluates one instance and returns the errors of that alone.
 func (e *evaluator) instanceAgain(ent *entity, inst instance) hcl.Diagnostics {
+	late, needs := false, []string(nil)
 	switch ent.block.typ.name {
 	case "server":
-		chain, ok := e.ancestors(ent.addr, ent.block)
-		if ok {
+		if chain, ok := e.ancestors(ent.addr, ent.block); ok {
 			e.serverInstance(inst, ent.block, e.layersOf(chain, e.scopeOf(inst)), false)
+			late, needs = e.servers[inst.addr].Late, e.servers[inst.addr].DependsOn
 		}
 	case "step":
 		e.stepInstance(inst, ent.block)
+		late, needs = e.steps[inst.addr].late, e.steps[inst.addr].DependsOn
 	case "deployment":
 		e.deploymentInstance(inst, ent.block)
+		late, needs = e.deployments[inst.addr].Late, e.deployments[inst.addr].DependsOn
 	}
-	var errors hcl.Diagnostics
-	for _, d := range e.diags {
-		if d.Severity == hcl.DiagError {
-			errors = append(errors, d)
-		}
+	errors := slices.DeleteFunc(slices.Clone(e.diags), func(d *hcl.Diagnostic) bool { return d.Severity != hcl.DiagError })
+	if late && len(errors) == 0 {
+		errors = hcl.Diagnostics{problem(codeLate, ent.block.header, fmt.Sprintf("%s still waits for a step", inst.addr),
+			fmt.Sprintf("It needs outputs of %s, and not all of them are there.", humanize.List(needs)))}
 	}
 	return errors
-}
-
-// stillLate is the problem of an instance that outputs do not complete.
-func stillLate(addr string, needs []string, at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{problem(codeLate, at, fmt.Sprintf("%s still waits for a step", addr),
-		fmt.Sprintf("It needs outputs of %s, and not all of them are there.", humanize.List(needs)))}
-}
-
-func notFound(addr, what string) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError, Extra: codeReference,
-		Summary: fmt.Sprintf("%s is not a %s of this pipeline", addr, what),
-	}}
 }

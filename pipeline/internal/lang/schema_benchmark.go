@@ -99,9 +99,6 @@ func loadSchema() steps.Schema {
 
 // benchmarkSettings are the arguments that hold for all cells.
 func benchmarkSettings() steps.Schema {
-	limit := func(name string, unit steps.Unit, doc string) steps.Attr {
-		return steps.Attr{Name: name, Type: cty.Number, Unit: unit, Doc: doc}
-	}
 	return steps.Schema{
 		Attrs: []steps.Attr{
 			{Name: "description", Type: cty.String, Blank: true, Doc: "What is measured and why."},
@@ -114,16 +111,24 @@ func benchmarkSettings() steps.Schema {
 				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set. Raised for `run --resume`, it adds repeats to a session that is undecided after several looks."},
 				{Name: "passes", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "How often every cell is measured in each launch. Gates compare the means over the passes: they average out what varies from run to run, and not what varies from launch to launch. `calibrate` says how much of the noise is which."},
 			}}},
-			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: steps.Schema{Attrs: []steps.Attr{
-				limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
-				limit("lag_share", steps.UnitPercent, "Share of the mean gap between sends that the lag may have; 10 % unless set."),
-				limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
-				limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
-				limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
-				limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no limit unless set, because servers send several tokens at once, too."),
-				limit("cpu_share", steps.UnitPercent, "Largest share of the machine's processors that the client may use; no limit unless set."),
-				limit("gc_pause", steps.UnitDuration, "Longest pause of the client's garbage collector; no limit unless set."),
-			}}},
+			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: limitsSchema()},
 		},
 	}
+}
+
+// limitsSchema are the client's limits.
+func limitsSchema() steps.Schema {
+	limit := func(name string, unit steps.Unit, doc string) steps.Attr {
+		return steps.Attr{Name: name, Type: cty.Number, Unit: unit, Doc: doc}
+	}
+	return steps.Schema{Attrs: []steps.Attr{
+		limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
+		limit("lag_share", steps.UnitPercent, "Share of the mean gap between sends that the lag may have; 10 % unless set."),
+		limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
+		limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
+		limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
+		limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no limit unless set, because servers send several tokens at once, too."),
+		limit("cpu_share", steps.UnitPercent, "Largest share of the machine's processors that the client may use; no limit unless set."),
+		limit("gc_pause", steps.UnitDuration, "Longest pause of the client's garbage collector; no limit unless set."),
+	}}
 }

@@ -30,7 +30,7 @@ func (e *evaluator) isAbstract(b *block) bool {
 	if src == nil {
 		return false
 	}
-	a, _ := serverType().attr(metaAbstract)
+	a, _ := serverType().schema.Attr(metaAbstract)
 	v, ok := e.newScope().attribute(src, a)
 	return ok && v.IsKnown() && !v.IsNull() && v.True()
 }

@@ -60,7 +60,7 @@ func (e *evaluator) checkVersion(have string) *hcl.Diagnostic {
 		return nil
 	}
 	src := e.prog.settings.attrs["required_version"]
-	a, _ := pipelineType().attr("required_version")
+	a, _ := pipelineType().schema.Attr("required_version")
 	v, ok := e.newScope().attribute(src, a)
 	if !ok || v.IsNull() {
 		return nil

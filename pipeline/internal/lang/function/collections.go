@@ -44,23 +44,13 @@ func collectionEntries() []entry {
 	}
 }
 
-var allTrue = function.New(&function.Spec{
-	Params:       []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-	Type:         function.StaticReturnType(cty.Bool),
-	RefineResult: notNull,
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return fold(args[0], cty.True, cty.Value.And), nil
-	},
-})
+var allTrue = pure(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+	return fold(args[0], cty.True, cty.Value.And), nil
+}, param("list", cty.List(cty.Bool)))
 
-var anyTrue = function.New(&function.Spec{
-	Params:       []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-	Type:         function.StaticReturnType(cty.Bool),
-	RefineResult: notNull,
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return fold(args[0], cty.False, cty.Value.Or), nil
-	},
-})
+var anyTrue = pure(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+	return fold(args[0], cty.False, cty.Value.Or), nil
+}, param("list", cty.List(cty.Bool)))
 
 // fold joins bools; null counts as false, and an unknown one only where it matters.
 func fold(list, start cty.Value, join func(a, b cty.Value) cty.Value) cty.Value {
@@ -263,22 +253,17 @@ var one = function.New(&function.Spec{
 	},
 })
 
-var sum = function.New(&function.Spec{
-	Params:       []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
-	Type:         function.StaticReturnType(cty.Number),
-	RefineResult: notNull,
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if args[0].LengthInt() == 0 {
-			return cty.NilVal, function.NewArgErrorf(0, "an empty list has no sum")
+var sum = pure(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	if args[0].LengthInt() == 0 {
+		return cty.NilVal, function.NewArgErrorf(0, "an empty list has no sum")
+	}
+	total := cty.Zero
+	for it := args[0].ElementIterator(); it.Next(); {
+		_, v := it.Element()
+		if v.IsNull() {
+			return cty.NilVal, function.NewArgErrorf(0, "null cannot be added")
 		}
-		total := cty.Zero
-		for it := args[0].ElementIterator(); it.Next(); {
-			_, v := it.Element()
-			if v.IsNull() {
-				return cty.NilVal, function.NewArgErrorf(0, "null cannot be added")
-			}
-			total = total.Add(v)
-		}
-		return total, nil
-	},
-})
+		total = total.Add(v)
+	}
+	return total, nil
+}, param("list", cty.List(cty.Number)))

@@ -32,15 +32,10 @@ func encodingEntries() []entry {
 }
 
 // text is a function of one string to a string that cannot fail.
-func text(param string, f func(string) string) function.Function {
-	return function.New(&function.Spec{
-		Params:       []function.Parameter{{Name: param, Type: cty.String}},
-		Type:         function.StaticReturnType(cty.String),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.StringVal(f(args[0].AsString())), nil
-		},
-	})
+func text(name string, f func(string) string) function.Function {
+	return pure(cty.String, func(args []cty.Value) (cty.Value, error) {
+		return cty.StringVal(f(args[0].AsString())), nil
+	}, param(name, cty.String))
 }
 
 func base64Encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -50,21 +45,16 @@ func sha256Hex(s string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-var base64Decode = function.New(&function.Spec{
-	Params:       []function.Parameter{{Name: "base64", Type: cty.String}},
-	Type:         function.StaticReturnType(cty.String),
-	RefineResult: notNull,
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		decoded, err := base64.StdEncoding.DecodeString(args[0].AsString())
-		if err != nil {
-			return cty.NilVal, function.NewArgErrorf(0, "this is not base64: %w", err)
-		}
-		if !utf8.Valid(decoded) {
-			return cty.NilVal, function.NewArgErrorf(0, "what it stands for is not UTF-8 text")
-		}
-		return cty.StringVal(string(decoded)), nil
-	},
-})
+var base64Decode = pure(cty.String, func(args []cty.Value) (cty.Value, error) {
+	decoded, err := base64.StdEncoding.DecodeString(args[0].AsString())
+	if err != nil {
+		return cty.NilVal, function.NewArgErrorf(0, "this is not base64: %w", err)
+	}
+	if !utf8.Valid(decoded) {
+		return cty.NilVal, function.NewArgErrorf(0, "what it stands for is not UTF-8 text")
+	}
+	return cty.StringVal(string(decoded)), nil
+}, param("base64", cty.String))
 
 // maxYAML elements are decoded: the decoder recurses with them.
 const maxYAML = 10_000

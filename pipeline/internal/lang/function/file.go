@@ -22,27 +22,19 @@ import (
 const MaxFile = 1 << 20
 
 func fileEntries(baseDir string, m *meter.Meter) []entry {
+	file := pure(cty.String, func(args []cty.Value) (cty.Value, error) {
+		content, err := readBelow(baseDir, args[0].AsString())
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		return cty.StringVal(content), nil
+	}, param("path", cty.String))
 	return []entry{
-		{name: "file", f: fileFunc(baseDir), doc: "The text of a file in the directory of the pipeline file or below it, at most 1 MiB of UTF-8.",
+		{name: "file", f: file, doc: "The text of a file in the directory of the pipeline file or below it, at most 1 MiB of UTF-8.",
 			args: []string{"The path, relative to the pipeline file."}},
 		{name: "templatefile", f: templateFunc(baseDir, m), doc: "The text of a file with its ${ } and %{ } evaluated, where the names of a map are known. All functions but file and templatefile can be called.",
 			args: []string{"The path, relative to the pipeline file.", "A map or object of the names that the template uses."}},
 	}
-}
-
-func fileFunc(baseDir string) function.Function {
-	return function.New(&function.Spec{
-		Params:       []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:         function.StaticReturnType(cty.String),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			content, err := readBelow(baseDir, args[0].AsString())
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			return cty.StringVal(content), nil
-		},
-	})
 }
 
 // readBelow reads a text file below dir. os.Root refuses every way out of it, also that
@@ -93,21 +85,13 @@ func fileError(name string, err error) error {
 
 // templateFunc renders a file below baseDir. The template pays to the meter of the call.
 func templateFunc(baseDir string, m *meter.Meter) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{
-			{Name: "path", Type: cty.String},
-			{Name: "vars", Type: cty.DynamicPseudoType},
-		},
-		Type:         function.StaticReturnType(cty.String),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			vars := args[1]
-			if !vars.Type().IsMapType() && !vars.Type().IsObjectType() {
-				return cty.NilVal, function.NewArgErrorf(1, "a map of names is needed, not %s", vars.Type().FriendlyName())
-			}
-			return render(baseDir, args[0].AsString(), vars.AsValueMap(), m)
-		},
-	})
+	return pure(cty.String, func(args []cty.Value) (cty.Value, error) {
+		vars := args[1]
+		if !vars.Type().IsMapType() && !vars.Type().IsObjectType() {
+			return cty.NilVal, function.NewArgErrorf(1, "a map of names is needed, not %s", vars.Type().FriendlyName())
+		}
+		return render(baseDir, args[0].AsString(), vars.AsValueMap(), m)
+	}, param("path", cty.String), param("vars", cty.DynamicPseudoType))
 }
 
 // render evaluates a template. It can read no further file, so that templates form no
@@ -119,7 +103,7 @@ func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter) (ct
 	}
 	expr, diags := syntax.Template([]byte(src), path.Base(name))
 	if diags.HasErrors() {
-		return cty.NilVal, function.NewArgError(0, told(diags))
+		return cty.NilVal, function.NewArgError(0, firstError(diags))
 	}
 	functions := map[string]function.Function{}
 	for _, e := range entries(baseDir, nil) {
@@ -133,7 +117,7 @@ func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter) (ct
 	}
 	v, diags := inner.Expression(expr).Value(&hcl.EvalContext{Variables: vars, Functions: functions})
 	if diags.HasErrors() {
-		return cty.NilVal, function.NewArgError(0, told(diags))
+		return cty.NilVal, function.NewArgError(0, firstError(diags))
 	}
 	if !v.IsKnown() || v.IsNull() {
 		return cty.UnknownVal(cty.String), nil
@@ -141,8 +125,8 @@ func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter) (ct
 	return convert.Convert(v, cty.String)
 }
 
-// told is the first problem of a template, with its place in it.
-func told(diags hcl.Diagnostics) error {
+// firstError is the first problem of a template, with its place in it.
+func firstError(diags hcl.Diagnostics) error {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {
 			return fmt.Errorf("%s:%d: %s; %s", d.Subject.Filename, d.Subject.Start.Line, d.Summary, d.Detail)

@@ -2,6 +2,7 @@ package function
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
@@ -83,20 +84,11 @@ func redact(err error, args []cty.Value) error {
 	if _, ok := errors.AsType[function.PanicError](err); ok {
 		return errPanic
 	}
-	if err == nil || !anyMarked(args) {
+	if err == nil || !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
 		return err
 	}
 	if argErr, ok := errors.AsType[function.ArgError](err); ok {
 		return function.NewArgError(argErr.Index, errSensitive)
 	}
 	return errSensitive
-}
-
-func anyMarked(args []cty.Value) bool {
-	for _, arg := range args {
-		if arg.ContainsMarked() {
-			return true
-		}
-	}
-	return false
 }

@@ -11,8 +11,8 @@ import (
 
 func stringEntries() []entry {
 	return []entry{
-		{name: "basename", f: pathFunc(path.Base), doc: "The last element of a path.", args: []string{"A path."}},
-		{name: "dirname", f: pathFunc(path.Dir), doc: "A path without its last element.", args: []string{"A path."}},
+		{name: "basename", f: text("path", path.Base), doc: "The last element of a path.", args: []string{"A path."}},
+		{name: "dirname", f: text("path", path.Dir), doc: "A path without its last element.", args: []string{"A path."}},
 		{name: "endswith", f: affix("suffix", strings.HasSuffix), doc: "True if a string ends with another.", args: []string{"The string.", "What it may end with."}},
 		{name: "format", f: stdlib.FormatFunc, check: checkFormat, doc: "A string made of a format with verbs, as C's printf.", args: []string{"The format.", "The values of its verbs."}},
 		{name: "formatlist", f: stdlib.FormatListFunc, check: checkFormatList, doc: "A list of strings made of a format, one for each element of the lists among the values.",
@@ -40,44 +40,16 @@ func stringEntries() []entry {
 	}
 }
 
-func pathFunc(f func(string) string) function.Function {
-	return function.New(&function.Spec{
-		Params:       []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:         function.StaticReturnType(cty.String),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.StringVal(f(args[0].AsString())), nil
-		},
-	})
+func affix(name string, has func(s, affix string) bool) function.Function {
+	return pure(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+		return cty.BoolVal(has(args[0].AsString(), args[1].AsString())), nil
+	}, param("string", cty.String), param(name, cty.String))
 }
 
-func affix(param string, has func(s, affix string) bool) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{
-			{Name: "string", Type: cty.String},
-			{Name: param, Type: cty.String},
-		},
-		Type:         function.StaticReturnType(cty.Bool),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(has(args[0].AsString(), args[1].AsString())), nil
-		},
-	})
-}
-
-var replace = function.New(&function.Spec{
-	Params: []function.Parameter{
-		{Name: "string", Type: cty.String},
-		{Name: "part", Type: cty.String},
-		{Name: "replacement", Type: cty.String},
-	},
-	Type:         function.StaticReturnType(cty.String),
-	RefineResult: notNull,
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		part := args[1].AsString()
-		if len(part) > 1 && part[0] == '/' && part[len(part)-1] == '/' {
-			return stdlib.RegexReplace(args[0], cty.StringVal(part[1:len(part)-1]), args[2])
-		}
-		return stdlib.Replace(args[0], args[1], args[2])
-	},
-})
+var replace = pure(cty.String, func(args []cty.Value) (cty.Value, error) {
+	part := args[1].AsString()
+	if len(part) > 1 && part[0] == '/' && part[len(part)-1] == '/' {
+		return stdlib.RegexReplace(args[0], cty.StringVal(part[1:len(part)-1]), args[2])
+	}
+	return stdlib.Replace(args[0], args[1], args[2])
+}, param("string", cty.String), param("part", cty.String), param("replacement", cty.String))

@@ -149,17 +149,14 @@ func Docs() []Doc {
 func (e entry) describe() Doc {
 	f := e.f.WithNewDescriptions(e.doc, e.args)
 	doc := Doc{Name: e.name, Description: f.Description(), Returns: e.returns()}
-	for _, p := range f.Params() {
-		doc.Params = append(doc.Params, e.param(p, false))
-	}
+	params := f.Params()
 	if p := f.VarParam(); p != nil {
-		doc.Params = append(doc.Params, e.param(*p, true))
+		params = append(params, *p)
+	}
+	for i, p := range params {
+		doc.Params = append(doc.Params, Param{Name: p.Name, Type: e.typeName(p.Type), Description: p.Description, Variadic: i == len(f.Params())})
 	}
 	return doc
-}
-
-func (e entry) param(p function.Parameter, variadic bool) Param {
-	return Param{Name: p.Name, Type: e.typeName(p.Type), Description: p.Description, Variadic: variadic}
 }
 
 // returns is the type of the result where it is the same for all arguments.
@@ -193,3 +190,17 @@ func (e entry) typeName(ty cty.Type) string {
 	}
 	return ty.FriendlyNameForConstraint()
 }
+
+// pure is a function of known values whose result is of one type and never null.
+func pure(returns cty.Type, impl func([]cty.Value) (cty.Value, error), params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: params, Type: function.StaticReturnType(returns), RefineResult: notNull,
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return impl(args) },
+	})
+}
+
+func param(name string, ty cty.Type) function.Parameter {
+	return function.Parameter{Name: name, Type: ty}
+}
+
+func notNull(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() }

@@ -202,19 +202,12 @@ var (
 )
 
 // fromString is a function of one string to a number.
-func fromString(param string, parse func(string) (cty.Value, error)) function.Function {
-	return function.New(&function.Spec{
-		Params:       []function.Parameter{{Name: param, Type: cty.String}},
-		Type:         function.StaticReturnType(cty.Number),
-		RefineResult: notNull,
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			v, err := parse(args[0].AsString())
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			return v, nil
-		},
-	})
+func fromString(name string, parse func(string) (cty.Value, error)) function.Function {
+	return pure(cty.Number, func(args []cty.Value) (cty.Value, error) {
+		v, err := parse(args[0].AsString())
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		return v, nil
+	}, param(name, cty.String))
 }
-
-func notNull(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() }

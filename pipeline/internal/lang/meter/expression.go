@@ -1,6 +1,9 @@
 package meter
 
 import (
+	"reflect"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -10,7 +13,7 @@ import (
 // the native syntax is returned as it is.
 func (m *Meter) Expression(expr hcl.Expression) hcl.Expression {
 	if x, ok := expr.(hclsyntax.Expression); ok {
-		return m.node(x)
+		return m.node(x, forValue)
 	}
 	return expr
 }
@@ -61,6 +64,7 @@ const (
 	forLength                // the elements that a loop visits
 	forNumber                // the whole value, which may be turned into a number
 	forType                  // the whole value, whose elements may get one type
+	forPart                  // the whole value, unless a reference: of that a part is taken
 )
 
 // node is a node of an expression that pays for what it makes.
@@ -125,16 +129,14 @@ func (n *node) stop(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // node wraps an expression. Literals are bounded by the size of the file.
-func (m *Meter) node(x hclsyntax.Expression) hclsyntax.Expression {
-	return m.nodeFor(x, forValue)
-}
-
-func (m *Meter) nodeFor(x hclsyntax.Expression, pays payment) hclsyntax.Expression {
+func (m *Meter) node(x hclsyntax.Expression, pays payment) hclsyntax.Expression {
 	switch x.(type) {
-	case nil:
-		return nil
 	case *hclsyntax.LiteralValueExpr, *hclsyntax.AnonSymbolExpr:
 		return x
+	case *hclsyntax.ScopeTraversalExpr:
+		if pays == forPart {
+			return x
+		}
 	}
 	inner := m.copy(x)
 	m.originals[inner] = x
@@ -143,99 +145,56 @@ func (m *Meter) nodeFor(x hclsyntax.Expression, pays payment) hclsyntax.Expressi
 	return n
 }
 
-// part wraps what a node only takes a part of, so that a reference to a large value costs
-// no more than the part.
-func (m *Meter) part(x hclsyntax.Expression) hclsyntax.Expression {
-	if _, ok := x.(*hclsyntax.ScopeTraversalExpr); ok {
-		return x
-	}
-	return m.node(x)
-}
-
-func (m *Meter) all(list []hclsyntax.Expression) []hclsyntax.Expression {
-	out := make([]hclsyntax.Expression, len(list))
-	for i, x := range list {
-		out[i] = m.node(x)
-	}
-	return out
-}
-
 // copy copies one node with its children wrapped.
 func (m *Meter) copy(x hclsyntax.Expression) hclsyntax.Expression {
-	switch x := x.(type) {
-	case *hclsyntax.FunctionCallExpr:
-		c := *x
-		c.Args = m.all(x.Args)
-		return &c
-	case *hclsyntax.TupleConsExpr:
-		c := *x
-		c.Exprs = m.all(x.Exprs)
-		return &c
-	case *hclsyntax.TemplateExpr:
-		c := *x
-		c.Parts = m.all(x.Parts)
-		return &c
-	case *hclsyntax.TemplateJoinExpr:
-		c := *x
-		c.Tuple = m.node(x.Tuple)
-		return &c
-	case *hclsyntax.TemplateWrapExpr:
-		c := *x
-		c.Wrapped = m.node(x.Wrapped)
-		return &c
-	case *hclsyntax.ParenthesesExpr:
-		c := *x
-		c.Expression = m.node(x.Expression)
-		return &c
-	case *hclsyntax.ConditionalExpr:
-		c := *x
-		c.Condition, c.TrueResult, c.FalseResult = m.node(x.Condition), m.nodeFor(x.TrueResult, forType), m.nodeFor(x.FalseResult, forType)
-		return &c
-	case *hclsyntax.ObjectConsExpr:
-		return m.copyObject(x)
+	if object, ok := x.(*hclsyntax.ObjectConsExpr); ok {
+		return m.copyObject(object)
 	}
-	return m.copyOther(x)
+	out := reflect.New(reflect.TypeOf(x).Elem())
+	out.Elem().Set(reflect.ValueOf(x).Elem())
+	for i := range out.Elem().NumField() {
+		switch f := out.Elem().Field(i); f.Type() {
+		case reflect.TypeFor[hclsyntax.Expression]():
+			if part, ok := f.Interface().(hclsyntax.Expression); ok { // not nil
+				f.Set(reflect.ValueOf(m.node(part, paymentOf(x, out.Elem().Type().Field(i).Name))))
+			}
+		case reflect.TypeFor[[]hclsyntax.Expression]():
+			parts := slices.Clone(f.Interface().([]hclsyntax.Expression))
+			for i, part := range parts {
+				parts[i] = m.node(part, forValue)
+			}
+			f.Set(reflect.ValueOf(parts))
+		}
+	}
+	return out.Interface().(hclsyntax.Expression)
 }
 
-func (m *Meter) copyOther(x hclsyntax.Expression) hclsyntax.Expression {
+// paymentOf is what a part of a node pays for.
+func paymentOf(x hclsyntax.Expression, part string) payment {
 	switch x := x.(type) {
+	case *hclsyntax.ConditionalExpr:
+		if part != "Condition" {
+			return forType
+		}
 	case *hclsyntax.BinaryOpExpr:
-		c := *x
-		pays := forNumber
-		if x.Op == hclsyntax.OpEqual || x.Op == hclsyntax.OpNotEqual {
-			pays = forValue
+		if x.Op != hclsyntax.OpEqual && x.Op != hclsyntax.OpNotEqual {
+			return forNumber
 		}
-		c.LHS, c.RHS = m.nodeFor(x.LHS, pays), m.nodeFor(x.RHS, pays)
-		return &c
 	case *hclsyntax.UnaryOpExpr:
-		c := *x
-		c.Val = m.nodeFor(x.Val, forNumber)
-		return &c
+		return forNumber
 	case *hclsyntax.IndexExpr:
-		c := *x
-		c.Collection, c.Key = m.part(x.Collection), m.nodeFor(x.Key, forNumber)
-		return &c
+		if part == "Key" {
+			return forNumber
+		}
+		return forPart
 	case *hclsyntax.RelativeTraversalExpr:
-		c := *x
-		c.Source = m.part(x.Source)
-		return &c
-	case *hclsyntax.ForExpr:
-		c := *x
-		c.CollExpr = m.nodeFor(x.CollExpr, forLength)
-		if x.KeyExpr != nil {
-			c.KeyExpr = m.node(x.KeyExpr)
+		return forPart
+	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
+		if part == "CollExpr" || part == "Source" {
+			return forLength
 		}
-		c.ValExpr = m.node(x.ValExpr)
-		if x.CondExpr != nil {
-			c.CondExpr = m.node(x.CondExpr)
-		}
-		return &c
-	case *hclsyntax.SplatExpr:
-		c := *x // Item is the same: what stands for the element in Each
-		c.Source, c.Each = m.nodeFor(x.Source, forLength), m.node(x.Each)
-		return &c
 	}
-	return x
+	return forValue
 }
 
 // copyObject copies { key = value }. A bare key is a name, which hcl looks for in the
@@ -244,15 +203,15 @@ func (m *Meter) copyObject(x *hclsyntax.ObjectConsExpr) hclsyntax.Expression {
 	c := *x
 	c.Items = make([]hclsyntax.ObjectConsItem, len(x.Items))
 	for i, item := range x.Items {
-		c.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: item.KeyExpr, ValueExpr: m.node(item.ValueExpr)}
+		c.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: item.KeyExpr, ValueExpr: m.node(item.ValueExpr, forValue)}
 		key, ok := item.KeyExpr.(*hclsyntax.ObjectConsKeyExpr)
 		if !ok {
-			c.Items[i].KeyExpr = m.node(item.KeyExpr)
+			c.Items[i].KeyExpr = m.node(item.KeyExpr, forValue)
 			continue
 		}
 		if _, name := key.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name {
 			k := *key
-			k.Wrapped = m.node(key.Wrapped)
+			k.Wrapped = m.node(key.Wrapped, forValue)
 			m.originals[&k] = key
 			c.Items[i].KeyExpr = &k
 		}
