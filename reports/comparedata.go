@@ -134,7 +134,7 @@ func compareCSV(w io.Writer, sides []Side, o Options) error {
 	return writeCSV(w, header, func(row func(...string)) {
 		for _, r := range data.Rows {
 			for i, side := range r.Sides {
-				row(escape.CSV(r.Benchmark), escape.CSV(valuesText(r.Values)), escape.CSV(r.Metric), escape.CSV(r.Unit), escape.CSV(r.Direction), escape.CSV(r.Scale),
+				row(escape.CSV(r.Benchmark), escape.CSV(result.Coordinates(r.Values, " ")), escape.CSV(r.Metric), escape.CSV(r.Unit), escape.CSV(r.Direction), escape.CSV(r.Scale),
 					escape.CSV(side.Side), escape.CSV(data.Sides[i].File), strconv.Itoa(side.N), optional(side.Value), optional(side.CV), optional(side.Change))
 			}
 		}

@@ -27,7 +27,7 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 				if d.NeedPairs > 0 {
 					need = strconv.Itoa(d.NeedPairs)
 				}
-				row(escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(valuesText(d.Values)),
+				row(escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(result.Coordinates(d.Values, " ")),
 					escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
 					strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
 					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason))

@@ -205,7 +205,7 @@ func (v *view) cellName(r verdictRow) model.Line {
 
 // valuesName is axis values as "rate=4 input=1024", the axes that the options name only.
 func (v *view) valuesName(values []result.AxisValue) string {
-	return valuesText(v.chosen(values))
+	return result.Coordinates(v.chosen(values), " ")
 }
 
 func (v *view) chosen(values []result.AxisValue) []result.AxisValue {

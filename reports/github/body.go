@@ -60,7 +60,7 @@ func (s surroundings) render(doc *result.Document, o reports.Options, budget int
 // section is the one of a result without its text.
 func (s surroundings) section(doc *result.Document) section {
 	return section{
-		leg: s.leg.id(), label: escape.Text(s.leg.label(), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
+		leg: s.leg.id(), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
 		attempt: max(s.event.Run.Attempt, 1), rank: rankOf(doc),
 	}
 }
@@ -165,32 +165,30 @@ func (s surroundings) banner(simulated string) string {
 
 // list names the files that judge, a few of them.
 func (s surroundings) list() string {
-	const most = 3
-	var names []string
-	for _, f := range s.judges[:min(most, len(s.judges))] {
-		names = append(names, escape.Code(f, 100))
+	return some(s.judges, 3, func(f string) string { return escape.Code(f, 100) })
+}
+
+// some shows the first of a list, and counts the rest.
+func some[T any](all []T, most int, show func(T) string) string {
+	var parts []string
+	for _, one := range all[:min(most, len(all))] {
+		parts = append(parts, show(one))
 	}
-	if more := len(s.judges) - most; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+	if more := len(all) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // changes says what becomes of the gates, a few settings of them.
 func (s surroundings) changes() string {
-	const most = 4
-	var parts []string
-	for _, c := range s.changed[:min(most, len(s.changed))] {
+	return some(s.changed, 4, func(c GateChange) string {
 		text := escape.Code(c.Gate, 100) + " " + escape.Inline(c.Setting, 30)
 		if c.Old != "" || c.New != "" {
 			text += " " + cmp.Or(escape.Code(c.Old, 100), "unset") + " → " + cmp.Or(escape.Code(c.New, 100), "unset")
 		}
-		parts = append(parts, text)
-	}
-	if more := len(s.changed) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
+		return text
+	})
 }
 
 // actions are what the reader can do next about a result that is not green.
@@ -218,26 +216,13 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 // gates links the lines of the gates that did not pass at the commit that was measured, a
 // few of them.
 func (s surroundings) gates(doc *result.Document, o reports.Options) string {
-	const most = 3
-	var out []string
-	more := 0
-	for _, a := range annotations(doc, o) {
-		if len(out) == most {
-			more++
-			continue
+	return some(annotations(doc, o), 3, func(a Annotation) string {
+		place := escape.Code(fmt.Sprintf("%s:%d", a.Path, a.StartLine), 200)
+		if link := s.fileURL(a); link != "" {
+			return "[" + place + "](" + link + ")"
 		}
-		place := fmt.Sprintf("%s:%d", a.Path, a.StartLine)
-		link := s.fileURL(a)
-		if link == "" {
-			out = append(out, escape.Code(place, 200))
-			continue
-		}
-		out = append(out, "["+escape.Code(place, 200)+"]("+link+")")
-	}
-	if more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(out, ", ")
+		return place
+	})
 }
 
 // fileURL is the page of a place in a file at the commit that was measured.

@@ -118,16 +118,12 @@ func message(g *result.Gate) string {
 }
 
 func decision(d *result.Decision) string {
-	var cell []string
-	for _, v := range d.Values {
-		cell = append(cell, v.Name+"="+v.Value)
-	}
 	text := string(d.Verdict) + ": " + cmp.Or(d.Label, d.Metric)
 	if d.Kind == result.KindMetric && d.Change != nil && d.Scale == metric.Log {
 		text += fmt.Sprintf(" %+.1f %% (margin %g %%)", 100**d.Change, 100*d.Margin)
 	}
-	if len(cell) > 0 {
-		text += " at " + strings.Join(cell, " ")
+	if cell := result.Coordinates(d.Values, " "); cell != "" {
+		text += " at " + cell
 	}
 	if d.Reason != "" {
 		text += ": " + d.Reason
@@ -146,13 +142,6 @@ func repoPath(name string) (string, bool) {
 type checker struct {
 	api   *Client
 	clock Clock
-}
-
-// begin creates the check run while the run is still going on, which takes the place of
-// an earlier verdict on the same commit.
-func (c checker) begin(ctx context.Context, k Check) (Check, bool, error) {
-	k.Title, k.Summary = "Measuring", "The run is going on."
-	return c.create(ctx, k)
 }
 
 // create creates a check run, at most one for each leg of a run of the workflow. It reports

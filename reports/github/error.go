@@ -35,7 +35,7 @@ func gone(err error) bool { return refused(err, http.StatusNotFound, http.Status
 // tooLong reports that a body is beyond what GitHub takes.
 func tooLong(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == http.StatusUnprocessableEntity && strings.Contains(strings.ToLower(e.Message), "too long")
+	return ok && e.Code == http.StatusUnprocessableEntity && e.says("too long")
 }
 
 // uncertain reports that something may have been done although no answer came.
@@ -52,9 +52,12 @@ func permanent(err error) bool {
 	return ok && e.Code < http.StatusInternalServerError && !e.limited()
 }
 
+// says reports whether a text is in the message.
+func (e *Error) says(text string) bool { return strings.Contains(strings.ToLower(e.Message), text) }
+
 // limited reports that too many requests were made.
 func (e *Error) limited() bool {
-	return e.Code == http.StatusTooManyRequests || strings.Contains(strings.ToLower(e.Message), "rate limit")
+	return e.Code == http.StatusTooManyRequests || e.says("rate limit")
 }
 
 // retryWait is how long GitHub asked to wait, 0 if it did not.
@@ -75,9 +78,8 @@ func advice(err error, permission string) string {
 	if !ok {
 		return ""
 	}
-	message := strings.ToLower(e.Message)
 	switch {
-	case strings.Contains(message, "locked"):
+	case e.says("locked"):
 		return "the conversation is locked; unlock it or read the report in the run's summary"
 	case e.Code == http.StatusUnauthorized:
 		return "the token is not valid (any more); pass github-token: ${{ github.token }}"

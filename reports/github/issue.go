@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/series"
@@ -129,10 +128,8 @@ func (k *Tracker) fresh(all []*series.Trend) []*series.Trend {
 
 // on is the oldest issue on a series, nil if there is none.
 func (k *Tracker) on(key string) *ownedIssue {
-	for _, o := range k.own {
-		if o.has(key) {
-			return o
-		}
+	if i := slices.IndexFunc(k.own, func(o *ownedIssue) bool { return o.has(key) }); i >= 0 {
+		return k.own[i]
 	}
 	return nil
 }
@@ -141,7 +138,7 @@ func (k *Tracker) on(key string) *ownedIssue {
 // missing, a limit, a server that does not answer.
 func stops(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return !ok || e.Code != 422 && !strings.Contains(strings.ToLower(e.Message), "locked")
+	return !ok || e.Code != 422 && !e.says("locked")
 }
 
 func (k *Tracker) warn(what string, err error) {
@@ -167,9 +164,11 @@ func (k *Tracker) list(ctx context.Context) error {
 			k.own = append(k.own, &ownedIssue{i, markers})
 		}
 	}
-	slices.SortFunc(k.own, func(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(k.own, byNumber)
 	return nil
 }
+
+func byNumber(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) }
 
 // open creates one issue for all series that are newly worse. Where no answer comes, the
 // issues are listed again.
@@ -219,7 +218,7 @@ func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) erro
 	}
 	if !slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number }) {
 		k.own = append(k.own, made) // a list may lag behind
-		slices.SortFunc(k.own, func(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) })
+		slices.SortFunc(k.own, byNumber)
 	}
 	for _, o := range k.own {
 		if _, err := k.closeTwin(ctx, o); err != nil {
@@ -322,12 +321,7 @@ func (k *Tracker) compare(all []*series.Trend, open bool, m *issueMarker, number
 
 // rewrite comments on what is new and lets the issue say it.
 func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.Trend, was, is *ownedIssue, news []item) error {
-	var about []*series.Trend
-	for _, t := range all {
-		if is.has(t.Key) {
-			about = append(about, t)
-		}
-	}
+	about := slices.DeleteFunc(slices.Clone(all), func(t *series.Trend) bool { return !is.has(t.Key) })
 	if len(about) == 0 {
 		return nil // none of its series is measured any more
 	}

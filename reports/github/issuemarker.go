@@ -107,8 +107,8 @@ func wanted(t *series.Trend) (standing, issueMarker) {
 }
 
 func acceptanceID(p *series.Part) string {
-	if p.Accepted == nil {
-		return ""
+	if p.Accepted != nil {
+		return p.Accepted.ID
 	}
-	return p.Accepted.ID
+	return ""
 }

@@ -55,24 +55,14 @@ func (l Leg) id() string {
 	return digest("leg", l.Job, l.Matrix)
 }
 
-// label names the leg for people.
-func (l Leg) label() string {
-	if l.Matrix != "" {
-		return l.Matrix
-	}
-	return l.Job
-}
-
 // named adds the leg of a matrix to a name that several legs share. A name that the
 // workflow has built of the matrix already stays as it is.
 func (l Leg) named(name string) string {
 	if name == "" || l.Matrix == "" {
 		return name
 	}
-	for _, v := range l.values {
-		if !strings.Contains(name, v) {
-			return escape.Text(name+" ("+l.Matrix+")", maxTitle)
-		}
+	if slices.ContainsFunc(l.values, func(v string) bool { return !strings.Contains(name, v) }) {
+		return escape.Text(name+" ("+l.Matrix+")", maxTitle)
 	}
 	return name
 }

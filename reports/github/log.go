@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -22,10 +23,7 @@ func LogAnnotations(doc *result.Document, o reports.Options) []string {
 	var out []string
 	count := map[string]int{}
 	for _, a := range annotations(doc, o) {
-		command := map[string]string{"failure": "error", "warning": "warning"}[a.Level]
-		if command == "" {
-			command = "notice"
-		}
+		command := cmp.Or(map[string]string{"failure": "error"}[a.Level], a.Level)
 		if count[command]++; count[command] > maxLogAnnotations {
 			continue
 		}

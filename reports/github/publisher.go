@@ -81,7 +81,7 @@ type Publisher struct {
 	unsure bool
 	// begun are the parts that Start has written; off those that GitHub will not take, of
 	// which one warning is enough.
-	begun, off map[string]bool
+	begun, off []string
 }
 
 // Posted is what was written.
@@ -104,18 +104,11 @@ var permissions = map[string]string{partCheck: "checks", partStatus: "statuses",
 
 // failed turns an error into a warning. A part that GitHub refuses is not tried again.
 func (p *Publisher) failed(part string, err error) []string {
-	if err == nil || p.off[part] {
+	if err == nil || slices.Contains(p.off, part) {
 		return nil
 	}
-	p.set(&p.off, part)
+	p.off = append(p.off, part)
 	return []string{p.Mask.of(warning("the "+part+" was not written", err, permissions[part]))}
-}
-
-func (p *Publisher) set(parts *map[string]bool, part string) {
-	if *parts == nil {
-		*parts = map[string]bool{}
-	}
-	(*parts)[part] = true
 }
 
 func (p *Publisher) checker() checker { return checker{p.API, clockOr(p.Clock)} }
@@ -190,12 +183,12 @@ func (p *Publisher) Start(ctx context.Context) []string {
 	ctx = withBudget(ctx, startBudget)
 	var warnings []string
 	part := func(name, setting string, begin func() error) {
-		if setting == "" || p.begun[name] || p.off[name] {
+		if !p.left(name, setting) {
 			return
 		}
 		err := begin()
 		if err == nil {
-			p.set(&p.begun, name)
+			p.begun = append(p.begun, name)
 		}
 		if permanent(err) {
 			warnings = append(warnings, p.failed(name, err)...)
@@ -211,7 +204,9 @@ func (p *Publisher) Start(ctx context.Context) []string {
 		if p.ID != "" && !p.unsure {
 			p.nameCheck(ctx)
 		}
-		made, unsure, err := p.checker().begin(ctx, p.newCheck())
+		k := p.newCheck()
+		k.Title, k.Summary = "Measuring", "The run is going on." // in the place of an earlier verdict on the commit
+		made, unsure, err := p.checker().create(ctx, k)
 		p.check, p.unsure = made, p.unsure || unsure || uncertain(err)
 		return err
 	})
@@ -228,8 +223,12 @@ func (p *Publisher) Start(ctx context.Context) []string {
 func (p *Publisher) Pending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	left := func(name, setting string) bool { return setting != "" && !p.begun[name] && !p.off[name] }
-	return left(partCheck, p.Settings.Check) || left(partStatus, p.Settings.Status)
+	return p.left(partCheck, p.Settings.Check) || p.left(partStatus, p.Settings.Status)
+}
+
+// left reports whether a part is wanted and was neither begun nor refused.
+func (p *Publisher) left(part, setting string) bool {
+	return setting != "" && !slices.Contains(p.begun, part) && !slices.Contains(p.off, part)
 }
 
 // CannotWrite reports that there is no check run, because GitHub refuses one or because none
@@ -237,7 +236,7 @@ func (p *Publisher) Pending() bool {
 func (p *Publisher) CannotWrite() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.Settings.Check == "" || p.off[partCheck]
+	return p.Settings.Check == "" || slices.Contains(p.off, partCheck)
 }
 
 // Finish posts the result. Each part has a time of its own: one that hangs does not take
@@ -247,12 +246,12 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	defer p.mu.Unlock()
 	var posted Posted
 	warn := func(part string, err error) { posted.Warnings = append(posted.Warnings, p.failed(part, err)...) }
-	if p.Settings.Check != "" && !p.off[partCheck] {
+	if p.Settings.Check != "" && !slices.Contains(p.off, partCheck) {
 		made, err := p.finishCheck(withBudget(ctx, checkBudget), doc)
 		posted.CheckURL = webLink(made.URL, p.Event.ServerURL)
 		warn(partCheck, err)
 	}
-	if p.Settings.Status != "" && !p.off[partStatus] {
+	if p.Settings.Status != "" && !slices.Contains(p.off, partStatus) {
 		ctx := withBudget(ctx, statusBudget)
 		if p.ID != "" {
 			p.nameStatus(ctx)
@@ -339,7 +338,7 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 		_, err := p.API.UpdateCheck(ctx, k)
 		warnings = append(warnings, p.failed(partCheck, err)...)
 	}
-	if p.Settings.Status != "" && !p.off[partStatus] {
+	if p.Settings.Status != "" && !slices.Contains(p.off, partStatus) {
 		err := p.API.CreateStatus(ctx, p.Event.SHA, p.newStatus("error", title))
 		warnings = append(warnings, p.failed(partStatus, err)...)
 	}
@@ -350,7 +349,7 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 // it could. What has its verdict keeps it.
 func (p *Publisher) Abandon(ctx context.Context) []string {
 	ctx = withBudget(ctx, startBudget)
-	left := *p.abandoned(ctx)
+	left := p.abandoned(ctx)
 	if left.Check == "" && left.Status == "" {
 		return nil
 	}
@@ -359,7 +358,7 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 }
 
 // abandoned keeps of the settings what is still under way.
-func (p *Publisher) abandoned(ctx context.Context) *Settings {
+func (p *Publisher) abandoned(ctx context.Context) Settings {
 	left := p.Settings
 	if left.Check != "" {
 		want := p.newCheck()
@@ -383,7 +382,7 @@ func (p *Publisher) abandoned(ctx context.Context) *Settings {
 			p.context = all[i].Context
 		}
 	}
-	return &left
+	return left
 }
 
 // webLink is an address of the API's answer if it is one of the server, else "".
@@ -479,12 +478,9 @@ func (p *Publisher) pullRequest(ctx context.Context) (PullRequest, error) {
 
 // only is the one pull request whose head is the commit, in the repository of the event.
 func (p *Publisher) only(list []PullRequest) (PullRequest, error) {
-	var found []PullRequest
-	for _, pr := range list {
-		if pr.Open && pr.HeadSHA == p.Event.SHA && pr.HeadRepo == p.Event.HeadRepo {
-			found = append(found, pr)
-		}
-	}
+	found := slices.DeleteFunc(list, func(pr PullRequest) bool {
+		return !pr.Open || pr.HeadSHA != p.Event.SHA || pr.HeadRepo != p.Event.HeadRepo
+	})
 	switch len(found) {
 	case 0:
 		return PullRequest{}, errNoPullRequest

@@ -1,5 +1,7 @@
 package model
 
+import "cmp"
+
 // Options choose what a report shows. The zero value shows everything.
 type Options struct {
 	// Gates are the addresses of the gates to show; empty means all.
@@ -35,8 +37,5 @@ type Options struct {
 
 // Source is where what was left out can be read.
 func (o Options) Source() string {
-	if o.Full == "" {
-		return "results.json"
-	}
-	return o.Full
+	return cmp.Or(o.Full, "results.json")
 }

@@ -157,15 +157,11 @@ func rowOf(r model.Row, columns []model.Column) Row {
 
 // columnClass is what the style sheet knows a column by.
 func columnClass(c model.Column) string {
-	class := alignClass(c.Align)
+	class := map[model.Align]string{model.Right: "num", model.Center: "mid"}[c.Align]
 	if c.Aside {
 		class = strings.TrimSpace(class + " aside")
 	}
 	return class
-}
-
-func alignClass(a model.Align) string {
-	return map[model.Align]string{model.Right: "num", model.Center: "mid"}[a]
 }
 
 // Comparison is a pair of cells as the page shows it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -46,9 +47,9 @@ func checkSchema(data []byte) error {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return fmt.Errorf("not a result document: %w", err)
 	}
-	name, version, _ := cutLast(Schema, "/")
-	got, gotVersion, ok := cutLast(head.Schema, "/")
-	if !ok || got != name {
+	name, version := path.Split(Schema)
+	got, gotVersion := path.Split(head.Schema)
+	if got != name {
 		return fmt.Errorf("not a result document: its schema is %s, want %q: convert results of other tools with import", clip(head.Schema), Schema)
 	}
 	major, _, _ := strings.Cut(version, ".")
@@ -60,14 +61,6 @@ func checkSchema(data []byte) error {
 		return fmt.Errorf("schema %s has major version %s, this program reads %s: use the program that wrote it", clip(head.Schema), clip(gotMajor), major)
 	}
 	return nil
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 // clip quotes untrusted text for an error message, at most 60 bytes of it.

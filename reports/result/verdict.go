@@ -68,10 +68,7 @@ func (g *Gate) On(v Verdict) Action {
 	case Invalid:
 		stated, def = g.OnInvalid, Fail
 	}
-	if stated == "" {
-		return def
-	}
-	return stated
+	return cmp.Or(stated, def)
 }
 
 // The exit codes that a document can ask for.

@@ -67,7 +67,7 @@ func (f frame) legend(c *canvas, series []legendEntry) {
 			c.line("line "+s.class, x-6, 8.5, x+12, 8.5)
 		}
 		if s.dot {
-			marker(c, s.class, x, 8.5)
+			marker(c, s.class, x, 8.5, "")
 		}
 		x -= 12
 	}
@@ -79,12 +79,9 @@ type legendEntry struct {
 	line, dot   bool
 }
 
-// marker is a dot of a series: the base's is hollow by the style sheet, so that the
-// sides differ in more than colour.
-func marker(c *canvas, class string, x, y float64) { tippedMarker(c, class, x, y, "") }
-
-// tippedMarker is a marker with a text for those who point at it.
-func tippedMarker(c *canvas, class string, x, y float64, tip string) {
+// marker is a dot of a series, with a text for those who point at it: the base's is hollow by the
+// style sheet, so that the sides differ in more than colour.
+func marker(c *canvas, class string, x, y float64, tip string) {
 	c.tipped("circle", tip, "class", "dot "+class, "cx", x, "cy", y, "r", 3.5)
 }
 

@@ -15,8 +15,7 @@ type Series struct {
 	// Class is "base" or "head" for the sides, "s1" … "s6" otherwise.
 	Class  string
 	Points []Point
-	// Dots marks each point; NoLine leaves out the line between them.
-	Dots, NoLine bool
+	Dots   bool // marks each point
 }
 
 // Point of a series. Band is drawn from Low to High on the y axis where both differ, or
@@ -49,7 +48,7 @@ func (l Lines) SVG() string {
 	var names []legendEntry
 	for _, s := range l.Series {
 		f.band(c, s)
-		names = append(names, legendEntry{s.Name, s.Class, !s.NoLine, s.Dots})
+		names = append(names, legendEntry{s.Name, s.Class, true, s.Dots})
 	}
 	// The first one last: a dashed line on a solid one shows both where they coincide.
 	for _, s := range slices.Backward(l.Series) {
@@ -65,13 +64,11 @@ func (f frame) series(c *canvas, s Series) {
 	for i, p := range s.Points {
 		xs[i], ys[i] = f.x.at(p.X), f.y.at(p.Y)
 	}
-	if !s.NoLine {
-		c.polyline("line "+s.Class, xs, ys)
-	}
+	c.polyline("line "+s.Class, xs, ys)
 	if s.Dots {
 		for i := range xs {
 			if finite(xs[i]) && finite(ys[i]) {
-				tippedMarker(c, s.Class, xs[i], ys[i], f.tip(s.Name, s.Points[i].Y))
+				marker(c, s.Class, xs[i], ys[i], f.tip(s.Name, s.Points[i].Y))
 			}
 		}
 	}

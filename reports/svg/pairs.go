@@ -58,6 +58,6 @@ func (p Pairs) pair(c *canvas, f frame, at float64, pair Pair) {
 		class = "pair worse"
 	}
 	c.line(class, x1, y1, x2, y2)
-	tippedMarker(c, "base", x1, y1, f.tip("#"+pair.Label+" "+p.Base, pair.Base))
-	tippedMarker(c, "head", x2, y2, f.tip("#"+pair.Label+" "+p.Head, pair.Head))
+	marker(c, "base", x1, y1, f.tip("#"+pair.Label+" "+p.Base, pair.Base))
+	marker(c, "head", x2, y2, f.tip("#"+pair.Label+" "+p.Head, pair.Head))
 }

@@ -37,7 +37,7 @@ func charts() map[string]chart {
 		},
 		"log": svg.Lines{
 			Title: "log", X: svg.Axis{Kind: svg.Log}, Y: svg.Axis{Fixed: true, Max: 1},
-			Series: []svg.Series{{Name: "a", Class: "s1", Dots: true, NoLine: true, Points: []svg.Point{
+			Series: []svg.Series{{Name: "a", Class: "s1", Dots: true, Points: []svg.Point{
 				{X: 0.2, Y: 0.1, Low: 0.1, High: 0.4, BandX: true}, {X: -1, Y: 0.5}, {X: 2000, Y: 1, Low: 1500, High: 2500, BandX: true},
 			}}},
 		},

@@ -101,7 +101,8 @@ func Fold(s string, columns int) []string {
 		for Width(word) > columns {
 			n := prefix(word, columns)
 			if n == 0 { // a character that is wider than the column
-				n = len(word) - len(afterFirst(word))
+				_, rest, _, _ := uniseg.FirstGraphemeClusterInString(word, -1)
+				n = len(word) - len(rest)
 			}
 			words = append(words, word[:n])
 			word = word[n:]
@@ -111,11 +112,6 @@ func Fold(s string, columns int) []string {
 		}
 	}
 	return fill(words, columns)
-}
-
-func afterFirst(s string) string {
-	_, rest, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
-	return rest
 }
 
 // fill puts words into lines.

@@ -1,6 +1,7 @@
 package comparability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -81,7 +82,7 @@ func (f *Field) compare(base, head Facts) (Difference, bool) {
 		return d, true
 	}
 	if f.Absent != "" {
-		d.Base, d.Head = orElse(b, f.Absent), orElse(h, f.Absent)
+		d.Base, d.Head = cmp.Or(b, f.Absent), cmp.Or(h, f.Absent)
 		return d, true
 	}
 	if f.Default != "" && f.equal(b+h, f.Default) {
@@ -89,16 +90,9 @@ func (f *Field) compare(base, head Facts) (Difference, bool) {
 	}
 	if f.Default != "" && base[Tool] != "" && base[Tool] == head[Tool] {
 		unset := f.Default + " (not given)"
-		d.Base, d.Head = orElse(b, unset), orElse(h, unset)
+		d.Base, d.Head = cmp.Or(b, unset), cmp.Or(h, unset)
 	}
 	return d, true
-}
-
-func orElse(v, otherwise string) string {
-	if v == "" {
-		return otherwise
-	}
-	return v
 }
 
 // equal compares two known values: as numbers where both are.
@@ -124,7 +118,7 @@ func compareMachines(base, head map[string]string) Differences {
 	add := func(name string, shown bool) {
 		out = append(out, Difference{
 			Field: machinePrefix + name, Label: "machine's " + name, Shown: shown,
-			Base: orElse(base[name], probe.Unavailable), Head: orElse(head[name], probe.Unavailable),
+			Base: cmp.Or(base[name], probe.Unavailable), Head: cmp.Or(head[name], probe.Unavailable),
 		})
 	}
 	for _, name := range hard {
@@ -162,7 +156,7 @@ func (d Differences) Text(base, head string) string {
 	const most = 4
 	var parts []string
 	for _, x := range d[:min(len(d), most)] {
-		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, orElse(clip(x.Base), "not reported"), head, orElse(clip(x.Head), "not reported")))
+		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, cmp.Or(clip(x.Base), "not reported"), head, cmp.Or(clip(x.Head), "not reported")))
 	}
 	if n := len(d) - most; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", n))

@@ -164,11 +164,7 @@ func name(values []result.AxisValue) string {
 	if len(values) == 0 {
 		return "(only one)"
 	}
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = v.Name + "=" + v.Value
-	}
-	return strings.Join(parts, ", ")
+	return result.Coordinates(values, ", ")
 }
 
 // workloadText is the load of a result in one line for people.

@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -39,7 +38,7 @@ func FromDocument(doc *result.Document, src Source) (Record, error) {
 }
 
 func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {
-	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: label(c.Values), Engine: t.Engine, Model: t.Model, Metrics: c.Summary}
+	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: result.Coordinates(c.Values, " "), Engine: t.Engine, Model: t.Model, Metrics: c.Summary}
 	for _, r := range c.Current() {
 		switch r.Status {
 		case result.RunOK:
@@ -50,12 +49,4 @@ func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {
 		}
 	}
 	return out
-}
-
-func label(values []result.AxisValue) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = v.Name + "=" + v.Value
-	}
-	return strings.Join(parts, " ")
 }
