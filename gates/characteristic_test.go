@@ -73,6 +73,8 @@ type scenario struct {
 type ending struct {
 	gates.Judgement
 	pairs int // measured until the sequence stopped
+	// right and wrong say what a search for the culprit came to.
+	right, wrong bool
 }
 
 // looked is a file that is judged by a sequence of five looks.
@@ -90,7 +92,7 @@ func inStages(name string, draw func(s *simulator) gates.Sequence) *scenario {
 		if !p.Stop {
 			return ending{}, fmt.Errorf("the sequence asks for %d repeats", p.Next)
 		}
-		return ending{p.Judgement, p.Taken[len(p.Taken)-1]}, nil
+		return ending{Judgement: p.Judgement, pairs: p.Taken[len(p.Taken)-1]}, nil
 	}}
 }
 

@@ -78,7 +78,7 @@ func rerun(name string, attempts int, draw func(s *simulator) gates.Comparison) 
 			if err != nil {
 				return e, err
 			}
-			e = ending{p.Judgement, p.Taken[len(p.Taken)-1]}
+			e = ending{Judgement: p.Judgement, pairs: p.Taken[len(p.Taken)-1]}
 			if isCertified(e) {
 				break
 			}

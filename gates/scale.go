@@ -59,3 +59,10 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 	}
 	return d, floor, nil
 }
+
+// Differences returns the difference of each pair on the scale of the test, worse positive: of
+// logarithms for times and rates. An error names the first pair that has none.
+func Differences(m metric.Metric, pairs []Pair) ([]float64, error) {
+	d, _, err := differences(m, pairs)
+	return d, err
+}

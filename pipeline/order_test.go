@@ -19,12 +19,13 @@ var order = [][]string{
 	{"place", "machine"},
 	{"engine"},
 	{"judge", "calibrate"},
+	{"bisect"},
 	{"plan", "doctor", "reference"},
 	{"lang"},
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
-	{"event", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular"},
+	{"event", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular", "git"},
 }
 
 func TestOrderOfImport(t *testing.T) {

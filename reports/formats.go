@@ -4,9 +4,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/servegate/pipeline/reports/series"
-
+	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/series"
 )
 
 // Format is a way to write what this package reports: one row of the table of formats.
@@ -34,6 +34,7 @@ type Format struct {
 	Document   func(io.Writer, *result.Document, Options) error
 	Comparison func(io.Writer, []Side, Options) error
 	History    func(io.Writer, *series.History, Options) error
+	Bisection  func(io.Writer, *bisection.Document, Options) error
 }
 
 // File is the name of the file with a document.
@@ -54,22 +55,22 @@ func AllFormats() Formats {
 		{
 			Name: "json", Extension: ".json", Base: "results", MediaType: "application/json", Escapes: "control characters",
 			Kept:     true,
-			Document: JSON, Comparison: compareJSON, History: series.JSON,
+			Document: JSON, Comparison: compareJSON, History: series.JSON, Bisection: bisection.JSON,
 		},
 		{
 			Name: "markdown", Extension: ".md", MediaType: "text/markdown", Escapes: "markup, links, mentions, references to issues",
 			Kept: true, Warns: true,
-			Document: Markdown, Comparison: compareMarkdown, History: series.Markdown,
+			Document: Markdown, Comparison: compareMarkdown, History: series.Markdown, Bisection: bisection.Markdown,
 		},
 		{
 			Name: "text", Extension: ".txt", MediaType: "text/plain", Escapes: "control sequences of a terminal, commands of a GitHub runner",
 			Kept: true, Warns: true,
-			Document: Text, Comparison: compareText, History: series.Text,
+			Document: Text, Comparison: compareText, History: series.Text, Bisection: bisection.Text,
 		},
 		{
 			Name: "html", Extension: ".html", MediaType: "text/html", Escapes: "markup, scripts, anything from the network",
 			Kept: true, Warns: true,
-			Document: HTML, History: series.HTML,
+			Document: HTML, History: series.HTML, Bisection: bisection.HTML,
 		},
 		{
 			Name: "junit", Extension: ".junit.xml", MediaType: "application/xml", Escapes: "markup, control characters",
@@ -116,6 +117,11 @@ func (fs Formats) OfComparisons() Formats {
 // OfHistories are the formats that a history can be written in.
 func (fs Formats) OfHistories() Formats {
 	return fs.filter(func(f Format) bool { return f.History != nil })
+}
+
+// OfBisections are the formats that a search for a culprit can be written in.
+func (fs Formats) OfBisections() Formats {
+	return fs.filter(func(f Format) bool { return f.Bisection != nil })
 }
 
 func (fs Formats) filter(keep func(Format) bool) Formats {

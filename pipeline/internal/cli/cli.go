@@ -287,7 +287,7 @@ func (a *app) root() *cobra.Command {
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.schemaCommand(),
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
-		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(),
+		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
 		mockServerCommand(), a.loadWorkerCommand(),
 	)
 	return root

@@ -2,21 +2,16 @@ package history
 
 import (
 	"context"
-	"os"
 
+	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/steps"
 )
 
 // Checkout is what git says of the code in a folder. What it does not know stays empty.
 func Checkout(ctx context.Context, sp steps.Spawner, dir string) Source {
-	scratch, err := os.MkdirTemp("", "pipeline-checkout-")
-	if err != nil {
-		return Source{}
-	}
-	defer func() { _ = os.RemoveAll(scratch) }() // empty but for what git left
-	g := &gitStore{spawner: sp, dir: dir, scratch: scratch}
+	r := git.Repo{Spawner: sp, Dir: dir}
 	ask := func(args ...string) string {
-		answer, err := g.line(ctx, args...)
+		answer, err := r.Line(ctx, args...)
 		if err != nil {
 			return ""
 		}

@@ -3,6 +3,7 @@ package history
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -23,17 +25,13 @@ const (
 	pushes = 40
 	// maxRefusals in a row are taken for a lock that another pusher holds.
 	maxRefusals = 4
-	gitTimeout  = 5 * time.Minute
-	// maxOutput of a git command that is kept.
-	maxOutput = 1 << 30
 )
 
 // gitStore keeps records on a branch of a remote repository that shares nothing with the
 // code: an orphan, which a clone of the code does not bring. Objects are made in a local
 // repository without a checkout, and no branch of it is touched.
 type gitStore struct {
-	spawner        steps.Spawner
-	dir            string // of the local repository
+	repo           git.Repo // the local one
 	remote, branch string
 	scratch        string // of index files and the repository that is made where there is none
 }
@@ -42,10 +40,7 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 	if strings.HasPrefix(remote, "-") || strings.HasPrefix(branch, "-") {
 		return nil, fmt.Errorf("history git:%s#%s: a name cannot begin with a dash", remote, branch)
 	}
-	g := &gitStore{spawner: opt.Spawner, dir: opt.Dir, remote: remote, branch: branch}
-	if g.dir == "" {
-		g.dir = "."
-	}
+	g := &gitStore{remote: remote, branch: branch}
 	if g.scratch, err = os.MkdirTemp("", "pipeline-history-"); err != nil {
 		return nil, err
 	}
@@ -54,19 +49,20 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	if _, err := g.git(ctx, "check-ref-format", "--branch", branch); err != nil {
+	g.repo = repo(opt.Spawner, cmp.Or(opt.Dir, "."), g.scratch)
+	if _, err := g.repo.Run(ctx, "check-ref-format", "--branch", branch); err != nil {
 		return nil, fmt.Errorf("history: %q is no name of a branch: %w", branch, err)
 	}
-	if _, err := g.git(ctx, "remote", "get-url", remote); err == nil {
+	if _, err := g.repo.Run(ctx, "remote", "get-url", remote); err == nil {
 		return g, nil // a remote of the repository that we are in, with its credentials
 	}
 	if !filepath.IsAbs(remote) && !strings.Contains(remote, ":") {
-		if g.remote, err = filepath.Abs(filepath.Join(g.dir, remote)); err != nil {
+		if g.remote, err = filepath.Abs(filepath.Join(g.repo.Dir, remote)); err != nil {
 			return nil, err
 		}
 	}
-	g.dir = g.scratch
-	if _, err := g.git(ctx, "init", "--quiet", "--bare", g.scratch); err != nil {
+	g.repo.Dir = g.scratch
+	if _, err := g.repo.Run(ctx, "init", "--quiet", "--bare", g.scratch); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -91,7 +87,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		if err != nil {
 			return err
 		}
-		if _, pushed = g.git(ctx, "push", "--quiet", g.remote, commit+":refs/heads/"+g.branch); pushed == nil {
+		if _, pushed = g.repo.Run(ctx, "push", "--quiet", g.remote, commit+":refs/heads/"+g.branch); pushed == nil {
 			return nil
 		}
 		now, err := g.fetch(ctx)
@@ -127,12 +123,12 @@ func (g *gitStore) blob(ctx context.Context, content []byte) (string, error) {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return "", err
 	}
-	return g.line(ctx, "hash-object", "-w", "--no-filters", "--", file)
+	return g.repo.Line(ctx, "hash-object", "-w", "--no-filters", "--", file)
 }
 
 // fetch returns the newest commit of the branch, "" where there is no branch yet.
 func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
-	listed, err := g.line(ctx, "ls-remote", g.remote, "refs/heads/"+g.branch)
+	listed, err := g.repo.Line(ctx, "ls-remote", g.remote, "refs/heads/"+g.branch)
 	if err != nil {
 		return "", fmt.Errorf("history: %w", err)
 	}
@@ -142,14 +138,14 @@ func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
 	}
 	// Without a refmap the remote's tracking branch is left alone, which another writer in
 	// this clone may be moving.
-	_, err = g.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", g.remote, "refs/heads/"+g.branch)
+	_, err = g.repo.Run(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", g.remote, "refs/heads/"+g.branch)
 	return tip, err
 }
 
 // commit makes a commit of the tip's files and one more.
 func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, error) {
 	if tip != "" {
-		if there, err := g.line(ctx, "ls-tree", "--name-only", tip, "--", path.Join(folder, name)); err != nil || there != "" {
+		if there, err := g.repo.Line(ctx, "ls-tree", "--name-only", tip, "--", path.Join(folder, name)); err != nil || there != "" {
 			return "", errors.Join(err, fmt.Errorf("%s: %w", name, ErrExists))
 		}
 	}
@@ -157,13 +153,13 @@ func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, 
 	if tip != "" {
 		load = []string{"read-tree", tip}
 	}
-	if _, err := g.git(ctx, load...); err != nil {
+	if _, err := g.repo.Run(ctx, load...); err != nil {
 		return "", err
 	}
-	if _, err := g.git(ctx, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path.Join(folder, name)); err != nil {
+	if _, err := g.repo.Run(ctx, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+path.Join(folder, name)); err != nil {
 		return "", err
 	}
-	tree, err := g.line(ctx, "write-tree")
+	tree, err := g.repo.Line(ctx, "write-tree")
 	if err != nil {
 		return "", err
 	}
@@ -171,7 +167,7 @@ func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, 
 	if tip != "" {
 		args = append(args, "-p", tip)
 	}
-	return g.line(ctx, args...)
+	return g.repo.Line(ctx, args...)
 }
 
 // Read reads the records of the branch in one go.
@@ -180,10 +176,10 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	if there, err := g.line(ctx, "ls-tree", "--name-only", tip, "--", folder); err != nil || there == "" {
+	if there, err := g.repo.Line(ctx, "ls-tree", "--name-only", tip, "--", folder); err != nil || there == "" {
 		return nil, err
 	}
-	archive, err := g.git(ctx, "archive", "--format=tar", tip, "--", folder)
+	archive, err := g.repo.Run(ctx, "archive", "--format=tar", tip, "--", folder)
 	if err != nil {
 		return nil, err
 	}
@@ -213,54 +209,11 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 // Close removes what was made on this machine.
 func (g *gitStore) Close() error { return os.RemoveAll(g.scratch) }
 
-// line is git for commands that answer in one line.
-func (g *gitStore) line(ctx context.Context, args ...string) (string, error) {
-	out, err := g.git(ctx, args...)
-	return strings.TrimSpace(string(out)), err
-}
-
-// git runs a command, with an index of our own and without questions.
-func (g *gitStore) git(ctx context.Context, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	stdout, stderr := &buffer{most: maxOutput}, &buffer{most: 64 << 10}
-	child, err := g.spawner.Spawn(ctx, steps.Command{
-		Argv: append([]string{"git", "-C", g.dir}, args...), Stdout: stdout, Stderr: stderr,
-		Env: []steps.EnvVar{
-			{Name: "GIT_INDEX_FILE", Value: filepath.Join(g.scratch, "index")}, {Name: "GIT_TERMINAL_PROMPT", Value: "0"}, {Name: "LC_ALL", Value: "C"},
-			{Name: "GIT_AUTHOR_NAME", Value: "pipeline"}, {Name: "GIT_AUTHOR_EMAIL", Value: "pipeline@localhost"},
-			{Name: "GIT_COMMITTER_NAME", Value: "pipeline"}, {Name: "GIT_COMMITTER_EMAIL", Value: "pipeline@localhost"},
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("git is needed for a history on a branch: %w", err)
-	}
-	select {
-	case <-child.Done():
-	case <-ctx.Done():
-		err = child.Signal("KILL")
-		<-child.Done()
-		return nil, errors.Join(fmt.Errorf("git %s: %w", args[0], context.Cause(ctx)), err)
-	}
-	if err := child.Wait(); err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(stderr.kept)))
-	}
-	if stdout.cut {
-		return nil, fmt.Errorf("git %s: its answer has more than %d bytes", args[0], maxOutput)
-	}
-	return stdout.kept, nil
-}
-
-// buffer keeps the first bytes of an output.
-type buffer struct {
-	kept []byte
-	most int
-	cut  bool
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	room := min(b.most-len(b.kept), len(p))
-	b.cut = b.cut || room < len(p)
-	b.kept = append(b.kept, p[:room]...)
-	return len(p), nil
+// repo is a repository with an index of our own and an author that is nobody's.
+func repo(sp steps.Spawner, dir, scratch string) git.Repo {
+	return git.Repo{Spawner: sp, Dir: dir, Env: []steps.EnvVar{
+		{Name: "GIT_INDEX_FILE", Value: filepath.Join(scratch, "index")},
+		{Name: "GIT_AUTHOR_NAME", Value: "pipeline"}, {Name: "GIT_AUTHOR_EMAIL", Value: "pipeline@localhost"},
+		{Name: "GIT_COMMITTER_NAME", Value: "pipeline"}, {Name: "GIT_COMMITTER_EMAIL", Value: "pipeline@localhost"},
+	}}
 }

@@ -64,13 +64,12 @@ func open(tb testing.TB, location string) Store {
 	return s
 }
 
-// git runs a command of the test itself.
-func git(tb testing.TB, args ...string) string {
+// runGit runs a command of the test itself.
+func runGit(tb testing.TB, args ...string) string {
 	tb.Helper()
 	sp := spawn.New(spawn.Options{Environ: os.Environ()})
 	defer sp.Close()
-	g := &gitStore{spawner: sp, dir: ".", scratch: tb.TempDir()}
-	out, err := g.git(tb.Context(), args...)
+	out, err := repo(sp, ".", tb.TempDir()).Run(tb.Context(), args...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func git(tb testing.TB, args ...string) string {
 func bare(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "origin.git")
-	git(tb, "init", "--quiet", "--bare", path)
+	runGit(tb, "init", "--quiet", "--bare", path)
 	return path
 }
 
@@ -134,9 +133,9 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 func TestTheBranchIsAnOrphan(t *testing.T) {
 	path := bare(t)
 	work := t.TempDir()
-	git(t, "clone", "--quiet", path, work)
-	git(t, "-C", work, "commit", "--quiet", "--allow-empty", "-m", "code")
-	git(t, "-C", work, "push", "--quiet", "origin", "HEAD:refs/heads/main")
+	runGit(t, "clone", "--quiet", path, work)
+	runGit(t, "-C", work, "commit", "--quiet", "--allow-empty", "-m", "code")
+	runGit(t, "-C", work, "push", "--quiet", "origin", "HEAD:refs/heads/main")
 	sp := spawn.New(spawn.Options{Environ: os.Environ()})
 	defer sp.Close()
 	s, err := Open(t.Context(), "git:origin#h", Options{Spawner: sp, Dir: work})
@@ -144,12 +143,12 @@ func TestTheBranchIsAnOrphan(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	before := git(t, "-C", work, "for-each-ref", "refs/heads") + git(t, "-C", work, "status", "--porcelain")
+	before := runGit(t, "-C", work, "for-each-ref", "refs/heads") + runGit(t, "-C", work, "status", "--porcelain")
 	add(t, s, session(1, 0.1), session(2, 0.1))
-	if after := git(t, "-C", work, "for-each-ref", "refs/heads") + git(t, "-C", work, "status", "--porcelain"); after != before {
+	if after := runGit(t, "-C", work, "for-each-ref", "refs/heads") + runGit(t, "-C", work, "status", "--porcelain"); after != before {
 		t.Errorf("the local repository changed from\n%s to\n%s", before, after)
 	}
-	if n := strings.Count(git(t, "-C", path, "rev-list", "h"), "\n"); n != 2 {
+	if n := strings.Count(runGit(t, "-C", path, "rev-list", "h"), "\n"); n != 2 {
 		t.Errorf("the branch has %d commits, want the 2 of its records", n)
 	}
 }

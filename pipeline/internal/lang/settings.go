@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -50,7 +51,30 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
 		}
 	}
+	for _, inner := range o.Blocks["bisect"] {
+		var found []steps.Problem
+		s.Bisect, found = steps.ReadBisect(inner)
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"bisect"}, p.Path...)...), p.Summary, p.Detail))
+		}
+		e.checkBisectVariables(s.Bisect, o)
+	}
 	return s
+}
+
+// checkBisectVariables finds names of variables that the file does not declare.
+func (e *evaluator) checkBisectVariables(s *steps.BisectSpec, o object) {
+	var declared []string
+	for _, b := range e.prog.variables {
+		declared = append(declared, b.label())
+	}
+	check := func(argument, name string) {
+		if name != "" && !slices.Contains(declared, name) {
+			e.report(problem(codeReference, o.at("bisect", argument), fmt.Sprintf("there is no variable %q", name), didYouMean(name, declared, "variables")))
+		}
+	}
+	check("good", s.Good)
+	check("candidate", s.Candidate)
 }
 
 // checkVersion compares the file's required_version with the program's. It comes first:

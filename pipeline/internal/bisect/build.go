@@ -1,0 +1,265 @@
+package bisect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/exec"
+	"golang.org/x/sys/unix"
+)
+
+// UnbuildableError is why a candidate cannot be probed.
+type UnbuildableError struct{ Err error }
+
+func (e *UnbuildableError) Error() string { return e.Err.Error() }
+func (e *UnbuildableError) Unwrap() error { return e.Err }
+
+const (
+	// keptBuilds beside that of the good end: a search goes back and forth between few.
+	keptBuilds = 4
+	// weighEvery is the time between looks at the size of a checkout that is being built.
+	weighEvery = 2 * time.Second
+	// leastFree is what a disk must have left for a failed build to be the commit's own fault.
+	leastFree = 64 << 20
+)
+
+// Builder makes candidates in checkouts of its own.
+type Builder struct {
+	Repo   git.Repo
+	Spec   *steps.BisectBuild
+	Folder string // of the search
+	Redact *event.Redactor
+	// Action runs the command.
+	Action exec.Action
+}
+
+// made is what a build leaves beside its checkout.
+type made struct {
+	Outputs map[string]string `json:"outputs"`
+}
+
+func (b *Builder) builds() string             { return filepath.Join(b.Folder, "builds") }
+func (b *Builder) path(c Candidate) string    { return filepath.Join(b.builds(), c.Short()) }
+func (b *Builder) receipt(c Candidate) string { return b.path(c) + ".json" }
+
+// Values are what a candidate is for the file: its reference, and where there is something to
+// build the folder and the outputs of its build. What cannot be built is an UnbuildableError.
+func (b *Builder) Values(ctx context.Context, c Candidate, good Candidate) (map[string]string, error) {
+	values := map[string]string{"ref": c.Ref, "path": ""}
+	if b.Spec == nil {
+		return values, nil
+	}
+	values["path"] = b.path(c)
+	outputs, err := b.make(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(values, outputs)
+	now := time.Now()
+	_ = os.Chtimes(b.receipt(c), now, now) // it is used now: eviction takes others first
+	return values, b.evict(c, good)
+}
+
+func (b *Builder) make(ctx context.Context, c Candidate) (map[string]string, error) {
+	var m made
+	if text, err := os.ReadFile(b.receipt(c)); err == nil && json.Unmarshal(text, &m) == nil {
+		return m.Outputs, nil
+	}
+	if err := b.checkout(ctx, c); err != nil {
+		return nil, err
+	}
+	outputs, err := b.run(ctx, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if free(b.Folder) < leastFree {
+			return nil, fmt.Errorf("the disk of %s is full, so no commit can be built: %w", b.Folder, err)
+		}
+		return nil, errors.Join(&UnbuildableError{err}, remove(b.path(c)))
+	}
+	text, err := json.Marshal(made{outputs})
+	if err != nil {
+		return nil, err
+	}
+	return outputs, renameio.WriteFile(b.receipt(c), text, 0o600)
+}
+
+// checkout makes a clone that shares the objects of the repository. Other than a worktree it
+// leaves nothing in the repository, not even where the program is killed.
+func (b *Builder) checkout(ctx context.Context, c Candidate) error {
+	dir := b.path(c)
+	if err := errors.Join(remove(dir), os.MkdirAll(b.builds(), 0o700)); err != nil {
+		return err
+	}
+	from, err := b.Repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return err
+	}
+	if _, err := b.Repo.Run(ctx, "clone", "--shared", "--no-checkout", "--template=", "--quiet", "--", from, dir); err != nil {
+		return err
+	}
+	clone := b.Repo
+	clone.Dir = dir
+	if origin, err := b.Repo.Line(ctx, "remote", "get-url", "origin"); err == nil { // relative addresses of submodules
+		if _, err := clone.Run(ctx, "remote", "set-url", "origin", origin); err != nil {
+			return err
+		}
+	}
+	_, err = clone.Run(ctx, "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", c.Ref)
+	return err
+}
+
+// run runs the command in the checkout, within its bounds.
+func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, error) {
+	log, err := b.log(c)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "pipeline-build-")
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	bounded, cancel := context.WithCancelCause(ctx)
+	weighed := make(chan struct{})
+	go func() {
+		defer close(weighed)
+		b.weigh(bounded, c, cancel)
+	}()
+	outputs, err := b.Action.Run(bounded, steps.ActionEnv{Spawner: b.Repo.Spawner, Log: log, Dir: b.path(c), Temp: temp}, b.Spec.Command)
+	cancel(nil)
+	<-weighed
+	if err == nil {
+		if size := sizeOf(ctx, b.path(c)); size > b.Spec.Disk {
+			err = tooLarge(b.Spec.Disk)
+		}
+	}
+	err = errors.Join(err, log.Close(), os.RemoveAll(temp))
+	if err != nil {
+		err = fmt.Errorf("building %s: %w (%s)", c.Short(), err, log.name)
+	}
+	return outputs, err
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("the checkout with its build takes more than disk = %d bytes", limit)
+}
+
+// weigh cancels a build that takes too much of the disk.
+func (b *Builder) weigh(ctx context.Context, c Candidate, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(weighEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if sizeOf(ctx, b.path(c)) > b.Spec.Disk {
+				cancel(tooLarge(b.Spec.Disk))
+			}
+		}
+	}
+}
+
+// sizeOf is the size of the files in a folder.
+func sizeOf(ctx context.Context, dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return ctx.Err() // what vanishes while it is walked has no size
+	})
+	return size
+}
+
+// free is what the disk of a folder has left, in bytes.
+func free(dir string) uint64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return leastFree
+	}
+	return s.Bavail * uint64(s.Bsize) //nolint:gosec // a size of blocks is above zero
+}
+
+// logFile is the log of a build with secrets masked.
+type logFile struct {
+	io.WriteCloser
+	file *os.File
+	name string
+}
+
+func (b *Builder) log(c Candidate) (*logFile, error) {
+	name := filepath.Join(b.Folder, "logs", c.Short()+".log")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &logFile{b.Redact.Writer(f), f, name}, nil
+}
+
+func (l *logFile) Close() error { return errors.Join(l.WriteCloser.Close(), l.file.Close()) }
+
+// evict removes the builds that were not used for longest.
+func (b *Builder) evict(using ...Candidate) error {
+	entries, err := os.ReadDir(b.builds())
+	if err != nil {
+		return err
+	}
+	type build struct {
+		path string
+		used time.Time
+	}
+	var all []build
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || slices.ContainsFunc(using, func(c Candidate) bool { return c.Short() == name }) {
+			continue
+		}
+		if info, err := e.Info(); err == nil {
+			all = append(all, build{filepath.Join(b.builds(), name), info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(x, y build) int { return y.used.Compare(x.used) })
+	var errs []error
+	for _, old := range all[min(len(all), keptBuilds-1):] {
+		errs = append(errs, os.Remove(old.path+".json"), remove(old.path))
+	}
+	return errors.Join(errs...)
+}
+
+// Clear removes all builds.
+func (b *Builder) Clear() error { return remove(b.builds()) }
+
+// remove removes a folder that may have folders which cannot be written, as module caches do.
+func remove(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder that is about to go
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,138 @@
+package bisect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/culprit"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/bisection"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Document is what the search came to.
+func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Document {
+	d := &bisection.Document{
+		Schema: bisection.Schema, Tool: tool, File: s.State.File, Simulated: s.State.Simulated,
+		Reason: f.Ends.Reason, Confidence: s.State.Confidence, Launches: f.Launches, Notes: notes,
+	}
+	for _, c := range s.State.Candidates {
+		d.Candidates = append(d.Candidates, bisection.Candidate{Ref: c.Ref, Subject: c.Subject, Reverts: c.Reverts, ChangesFile: c.ChangesFile})
+	}
+	for _, u := range f.Unusable {
+		d.Candidates[u.Candidate].Unusable = u.Reason
+	}
+	if f.Posterior == nil {
+		d.Answer = endsAnswer(f.Ends)
+		if d.Answer == bisection.None && f.Ends.Improved {
+			d.Notes = append(d.Notes, "The bad end is better than the good one: to find what made it so, swap the values of the two sides in the file.")
+		}
+		return d
+	}
+	s.measured(d, f)
+	s.answer(d, f)
+	return d
+}
+
+// endsAnswer is the answer where nothing was searched.
+func endsAnswer(e *Ends) bisection.Answer {
+	switch e.Verdict {
+	case result.Pass, result.Improvement:
+		return bisection.None
+	case result.Regression:
+		return bisection.Unfit
+	}
+	return bisection.Undecided
+}
+
+// measured fills in the metric and the curve.
+func (s *Search) measured(d *bisection.Document, f *Found) {
+	m, _ := metric.Lookup(f.Ends.Followed.Metric)
+	of := func(x float64) float64 { value, _ := change(m, x); return value }
+	d.Gate, d.Metric, d.MetricLabel = f.Ends.Followed.Gate, m.ID, m.Label
+	d.Unit = string(m.Unit)
+	d.SD = f.Posterior.SD
+	if m.Scale == metric.Log {
+		d.Unit = "%"
+		d.SD *= 100
+	}
+	var cell []string
+	for _, v := range f.Ends.Followed.Values {
+		cell = append(cell, v.Name+"="+v.Value)
+	}
+	d.Cell = strings.Join(cell, " ")
+	d.NoStep, d.TwoSteps = f.Posterior.None, f.Posterior.Two
+	sums, last := make([]float64, len(d.Candidates)), len(d.Candidates)-1
+	for _, x := range f.Ends.D {
+		sums[last] += x
+	}
+	d.Candidates[last].Pairs = len(f.Ends.D)
+	for _, p := range f.Probes {
+		sums[p.Candidate] += p.D
+		d.Candidates[p.Candidate].Pairs++
+		d.Probes = append(d.Probes, bisection.Probe{Ref: d.Candidates[p.Candidate].Ref, Change: of(p.D), Run: p.Run})
+	}
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		c.Level, c.Probability = of(f.Posterior.Level[i]), min(1, f.Posterior.Step[i])
+		if c.Pairs > 0 {
+			mean := of(sums[i] / float64(c.Pairs))
+			c.Change = &mean
+		}
+	}
+}
+
+// answer fills in the steps: those that are known, or the range that is left.
+func (s *Search) answer(d *bisection.Document, f *Found) {
+	m, _ := metric.Lookup(f.Ends.Followed.Metric)
+	list := f.Answer.Steps
+	d.Answer = bisection.Found
+	switch {
+	case f.Answer.None:
+		d.Answer = bisection.None
+		d.Reason = "What the ends seemed to differ in was not there when they were measured again."
+		return
+	case len(list) == 0:
+		list = []culprit.Step{f.Posterior.Rest(s.State.Confidence)}
+	}
+	for _, x := range list {
+		value, _ := change(m, x.Change)
+		step := bisection.Step{
+			Good: d.Candidates[x.Good].Ref, Bad: d.Candidates[x.Bad].Ref, Candidates: x.Bad - x.Good,
+			Probability: x.Probability, Change: value, Worse: x.Change > 0,
+		}
+		if !x.Single() {
+			d.Answer = bisection.Range
+		}
+		d.Steps = append(d.Steps, step)
+		d.Notes = append(d.Notes, s.stepNotes(x.Range)...)
+	}
+	if !f.Answer.Done {
+		d.Notes = append(d.Notes, "The budget was spent before the answer was certain: a larger one goes on from here with --resume.")
+	}
+	if !f.Answer.Done && len(f.Answer.Steps) > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("A second change is probable (%.0f %%), and its place is not known yet.", 100*f.Posterior.Two))
+	}
+}
+
+// stepNotes are what is to be known of the candidates of a step.
+func (s *Search) stepNotes(r culprit.Range) []string {
+	var out []string
+	about := func(c Candidate) string { return cmp.Or(strings.TrimSpace(c.Short()+" "+c.Subject), c.Short()) }
+	for i := r.Good + 1; i <= r.Bad; i++ {
+		c := s.State.Candidates[i]
+		if c.Reverts != "" {
+			out = append(out, fmt.Sprintf("%s reverts %s.", about(c), short(c.Reverts)))
+		}
+		if c.ChangesFile {
+			out = append(out, fmt.Sprintf("%s changes the pipeline file, which was used as it is now for every candidate.", about(c)))
+		}
+		for _, later := range s.State.Candidates[i+1:] {
+			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
+				out = append(out, fmt.Sprintf("%s was reverted by %s, after which it is still slower: another change remains, or it was made again.", about(c), about(later)))
+			}
+		}
+	}
+	return out
+}

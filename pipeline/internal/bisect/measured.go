@@ -1,0 +1,196 @@
+package bisect
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Ends is what the gates say of the bad end against the good one.
+type Ends struct {
+	// Verdict of the gates, and why where they could not be told apart.
+	Verdict result.Verdict `json:"verdict"`
+	Reason  string         `json:"reason,omitempty"`
+	// Improved is set where the bad end is better in something.
+	Improved bool `json:"improved,omitempty"`
+	// Followed is what regressed most clearly, nil where nothing did. D are its pairs.
+	Followed *Followed `json:"followed,omitempty"`
+	D        []float64 `json:"d,omitempty"`
+	Launches int       `json:"launches"`
+	Run      string    `json:"run"`
+}
+
+// Followed is the comparison that a search goes by.
+type Followed struct {
+	Gate   string             `json:"gate"`
+	Metric string             `json:"metric"`
+	Values []result.AxisValue `json:"values"`
+}
+
+// endsOf reads what a session of both ends came to.
+func endsOf(doc *result.Document) (*Ends, error) {
+	e := &Ends{Verdict: doc.Verdict, Launches: len(doc.Launches)}
+	var best *result.Decision
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		for k := range g.Decisions {
+			d := &g.Decisions[k]
+			e.Improved = e.Improved || d.Verdict == result.Improvement
+			if d.Verdict != result.Regression || g.BaselineKind != result.BaselinePaired {
+				continue
+			}
+			e.Reason = d.Reason
+			if d.Kind != result.KindMetric || d.SuiteCells > 0 || d.P == nil {
+				continue
+			}
+			if best == nil || *d.P < *best.P {
+				best, e.Followed = d, &Followed{g.Addr, d.Metric, d.Values}
+			}
+		}
+	}
+	if best == nil {
+		return e, nil
+	}
+	e.Reason = best.Reason
+	var err error
+	e.D, err = differences(best)
+	return e, err
+}
+
+func differences(d *result.Decision) ([]float64, error) {
+	m, ok := metric.Lookup(d.Metric)
+	if !ok {
+		return nil, fmt.Errorf("there is no metric %q", d.Metric)
+	}
+	pairs := make([]gates.Pair, len(d.Pairs))
+	for i, p := range d.Pairs {
+		pairs[i] = gates.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head}
+	}
+	return gates.Differences(m, pairs)
+}
+
+// rounding is the least standard deviation of a difference: a share, or of values that are not
+// on the logarithm what is left of their digits.
+const rounding = 1e-9
+
+// errCandidate reports that the candidate does not serve, though the good end does.
+var errCandidate = errors.New("the candidate does not serve")
+
+// pairOf reads the difference of the only pair of a probe's session.
+func pairOf(doc *result.Document, f Followed) (float64, error) {
+	for _, g := range doc.Gates {
+		for i := range g.Decisions {
+			d := &g.Decisions[i]
+			if d.Metric != f.Metric || d.SuiteCells > 0 {
+				continue
+			}
+			all, err := differences(d)
+			if err != nil {
+				return 0, err
+			}
+			if len(all) > 0 {
+				return all[0], nil
+			}
+			base, head := statuses(doc, d.BaseCell), statuses(doc, d.Cell)
+			if slices.Contains(base, result.RunOK) && slices.Contains(head, result.RunFailed) {
+				return 0, fmt.Errorf("%w: %s", errCandidate, failure(doc, d.Cell, d.Reason))
+			}
+			return 0, fmt.Errorf("the pair could not be measured: %s", d.Reason)
+		}
+	}
+	return 0, fmt.Errorf("the session is %s: %s", doc.Status, doc.StatusReason)
+}
+
+// statuses of the runs of a cell.
+func statuses(doc *result.Document, cell string) []result.RunStatus {
+	var out []result.RunStatus
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			for _, r := range c.Runs {
+				if c.Hash == cell {
+					out = append(out, r.Status)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// failure says why a cell has no valid run.
+func failure(doc *result.Document, cell, unless string) string {
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			for _, r := range c.Runs {
+				if c.Hash == cell && r.Reason != "" {
+					return r.Reason
+				}
+			}
+		}
+	}
+	return unless
+}
+
+// ProbePlan cuts a plan down to the k-th pair of what a search follows: its two cells in one
+// repeat. Pairs come in mirrored order by turns, each with content of its own.
+func ProbePlan(p *plan.Plan, f Followed, k int) (*plan.Plan, error) {
+	out := *p
+	out.Gates, out.Benchmarks, out.Warnings = nil, nil, nil
+	for _, g := range p.Gates {
+		i := slices.IndexFunc(g.Comparisons, func(c plan.Comparison) bool { return slices.Equal(c.Values, f.Values) })
+		if g.Addr != f.Gate || i < 0 {
+			continue
+		}
+		pair := g.Comparisons[i]
+		g.Metrics, g.Comparisons, g.SuiteMargin, g.Power = []string{f.Metric}, []plan.Comparison{pair}, 0, nil
+		out.Gates = []plan.Gate{g}
+		for _, b := range p.Benchmarks {
+			b.Cells = slices.DeleteFunc(slices.Clone(b.Cells), func(c plan.Cell) bool { return c.Hash != pair.Base && c.Hash != pair.Head })
+			b.RepeatMin, b.RepeatMax = 1, k
+			if b.Addr == g.Benchmark {
+				out.Benchmarks = []plan.Benchmark{b}
+			}
+		}
+	}
+	if len(out.Gates) == 0 || len(out.Benchmarks) == 0 {
+		return nil, fmt.Errorf("the file has no %s of %s any more with this candidate", f.Metric, f.Gate)
+	}
+	out.Reschedule()
+	only := out.Repeats[k-1]
+	only.Index, only.Lane = 1, 0
+	for i, l := range only.Launches {
+		only.Launches[i].ID = fmt.Sprintf("r1-pair%d-%s", k, l.Target)
+	}
+	out.Benchmarks[0].RepeatMax = 1
+	out.Repeats, out.Looks = []plan.Repeat{only}, nil
+	out.FamilySize = 1
+	out.Seal()
+	return &out, nil
+}
+
+// changeText is a difference as people write a change.
+func changeText(id string, d float64) string {
+	m, _ := metric.Lookup(id)
+	value, percent := change(m, d)
+	if percent {
+		return fmt.Sprintf("%+.1f %%", value)
+	}
+	return fmt.Sprintf("%+.4g %s", value, m.Unit)
+}
+
+// change is a difference, worse positive, as a change of the value: in percent for what is
+// compared by ratios.
+func change(m metric.Metric, d float64) (value float64, percent bool) {
+	if m.Direction == metric.HigherIsBetter {
+		d = -d
+	}
+	if m.Scale == metric.Log {
+		return 100 * math.Expm1(d), true
+	}
+	return d, false
+}

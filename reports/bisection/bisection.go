@@ -1,0 +1,121 @@
+// Package bisection is what a search for the candidate that made a server slower came to: as a
+// document, a report and a page with the curve over the candidates.
+package bisection
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/text"
+)
+
+// Schema is the version of the JSON that JSON writes.
+const Schema = "pipeline/bisect/1.0"
+
+// Answer is what a search came to.
+type Answer string
+
+// The answers.
+const (
+	Found     Answer = "found"     // every step is at one candidate
+	Range     Answer = "range"     // a step is in a range of several
+	None      Answer = "none"      // there is no step between the ends
+	Undecided Answer = "undecided" // the ends could not be told apart
+	Unfit     Answer = "unfit"     // the ends differ in what cannot be searched for
+)
+
+// Document is a search.
+type Document struct {
+	Schema string `json:"schema"`
+	Tool   string `json:"tool,omitempty"`
+	File   string `json:"file"`
+	// Simulated says by what servers were replaced, as in results.json.
+	Simulated string `json:"simulated,omitempty"`
+	Answer    Answer `json:"answer"`
+	// Reason is what the gates said of the ends.
+	Reason string `json:"reason,omitempty"`
+	// Confidence that was asked for, and Launches that it took in all.
+	Confidence float64 `json:"confidence"`
+	Launches   int     `json:"launches"`
+	// Gate and Metric, in the cell with these values, that the search went by; absent where the
+	// ends were not told apart. Unit is "%" for what is compared by ratios.
+	Gate        string `json:"gate,omitempty"`
+	Metric      string `json:"metric,omitempty"`
+	MetricLabel string `json:"metric_label,omitempty"`
+	Cell        string `json:"cell,omitempty"`
+	Unit        string `json:"unit,omitempty"`
+	// SD of a pair.
+	SD float64 `json:"sd,omitempty"`
+	// NoStep is the probability that there is none, TwoSteps that there are two.
+	NoStep   float64 `json:"no_step,omitempty"`
+	TwoSteps float64 `json:"two_steps,omitempty"`
+	// Steps that were found, in order.
+	Steps []Step `json:"steps,omitempty"`
+	// Candidates from the good end to the bad one.
+	Candidates []Candidate `json:"candidates"`
+	Probes     []Probe     `json:"probes,omitempty"`
+	Notes      []string    `json:"notes,omitempty"`
+}
+
+// Step is where the metric changed: one of the candidates after Good, up to Bad, did it.
+type Step struct {
+	Good        string  `json:"good"`
+	Bad         string  `json:"bad"`
+	Candidates  int     `json:"candidates"` // how many it may be
+	Probability float64 `json:"probability"`
+	Change      float64 `json:"change"` // in Unit of the document
+	Worse       bool    `json:"worse"`
+}
+
+// Candidate is one of the list.
+type Candidate struct {
+	Ref     string `json:"ref"`
+	Subject string `json:"subject,omitempty"`
+	// Pairs in which it was measured, and their mean change against the good end.
+	Pairs  int      `json:"pairs"`
+	Change *float64 `json:"change,omitempty"`
+	// Level is the expected change against the good end, Probability that of a step here.
+	Level       float64 `json:"level"`
+	Probability float64 `json:"probability"`
+	// Unusable is why it could not be measured.
+	Unusable string `json:"unusable,omitempty"`
+	Reverts  string `json:"reverts,omitempty"`
+	// ChangesFile is set where it changes the pipeline file, which is nonetheless used as it is.
+	ChangesFile bool `json:"changes_file,omitempty"`
+}
+
+// Probe is one pair.
+type Probe struct {
+	Ref    string  `json:"ref"`
+	Change float64 `json:"change"`
+	Run    string  `json:"run"` // its run directory
+}
+
+// JSON writes d as indented JSON.
+func JSON(w io.Writer, d *Document, _ model.Options) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(d); err != nil {
+		return fmt.Errorf("write json: %w", err)
+	}
+	return nil
+}
+
+// Markdown writes d as GitHub-flavoured markdown, within Options.Budget.
+func Markdown(w io.Writer, d *Document, o model.Options) error {
+	o.Budget = cmp.Or(o.Budget, markdown.SummaryBudget)
+	return markdown.Write(w, d.report(), o)
+}
+
+// Text writes d for a terminal.
+func Text(w io.Writer, d *Document, o model.Options) error { return text.Write(w, d.report(), o) }
+
+// Summary is the answer in one line of markdown.
+func Summary(d *Document) string {
+	_, heading := d.heading()
+	return markdown.Line(heading)
+}

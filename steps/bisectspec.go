@@ -1,0 +1,96 @@
+package steps
+
+import (
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// BisectSpec says how the candidates of a search for the one that made a server slower become
+// servers of the file.
+type BisectSpec struct {
+	// Good and Candidate are the names of the variables that get the good end, and the candidate
+	// that is compared with it.
+	Good, Candidate string
+	// Candidates in order, the good end first; nil for the commits of Repository.
+	Candidates []string
+	// Repository is the folder of a git repository, meant from the pipeline file's.
+	Repository string
+	// Build makes a candidate in a checkout of its commit; nil where there is nothing to build.
+	Build *BisectBuild
+}
+
+// BisectBuild is the command that makes a candidate.
+type BisectBuild struct {
+	// Command, its environment, outputs and timeout, as those of a step "exec".
+	Command Object
+	// Disk bounds what one checkout with its build takes, in bytes.
+	Disk int64
+}
+
+const (
+	defaultBuildTime = time.Hour
+	defaultBuildDisk = 64 << 30
+)
+
+// BisectSchema describes the bisect block.
+func BisectSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "good", Type: cty.String, Required: true, Doc: "Name of the variable that gets the good end, which every candidate is compared with."},
+		{Name: "candidate", Type: cty.String, Required: true, Doc: "Name of the variable that gets the candidate. A variable of type string gets the folder in which build ran, without build the commit or list entry itself; a map or object gets both as path and ref, and the outputs of build by their names."},
+		{Name: "candidates", Type: cty.List(cty.String), Doc: "The candidates in order, oldest first, such as tags of images; the commits between --good and --bad unless set."},
+		{Name: "repository", Type: cty.String, Doc: "Folder of the git repository whose commits are the candidates, meant from the pipeline file's folder; the repository that the file lies in unless set."},
+	}, Blocks: []BlockSchema{{
+		Type: "build", Max: 1, Doc: "The command that makes a candidate, in a checkout of its commit that is not the user's own. A commit that cannot be built is skipped.",
+		Schema: Schema{Attrs: []Attr{
+			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each, run in the checkout. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
+			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command."},
+			{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
+			{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()), Doc: "Longest time of one build, after which it is ended and its commit skipped."},
+			{Name: "disk", Type: cty.Number, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk), Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds are kept, and all are removed in the end."},
+		}},
+	}}}
+}
+
+// ReadBisect reads a bisect block and finds what is wrong with it beyond types.
+func ReadBisect(o Object) (*BisectSpec, []Problem) {
+	s := &BisectSpec{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
+	var found []Problem
+	wrong := func(summary, detail string, path ...string) {
+		found = append(found, Problem{Path: path, Summary: summary, Detail: detail})
+	}
+	if s.Good == s.Candidate && s.Good != "" {
+		wrong("good and candidate are the same variable", "The two sides of a comparison need a variable each.", "candidate")
+	}
+	list, err := o.Texts("candidates")
+	if err != nil {
+		wrong(err.Error(), "", "candidates")
+	}
+	s.Candidates = list
+	seen := map[string]bool{}
+	for _, c := range list {
+		if seen[c] {
+			wrong("the candidate "+c+" is listed twice", "Each step of the list is one that can be the culprit.", "candidates")
+		}
+		seen[c] = true
+	}
+	if list != nil && len(list) < 2 {
+		wrong("a list of candidates has two ends", "Name the good one first and the bad one last.", "candidates")
+	}
+	if list != nil && s.Repository != "" {
+		wrong("repository is for commits", "Listed candidates need none. Remove one of the two.", "repository")
+	}
+	for _, b := range o.Blocks["build"] {
+		s.Build = &BisectBuild{Command: b, Disk: int64(b.Int("disk"))}
+		if words, err := b.Texts("command"); err != nil || len(words) == 0 || words[0] == "" {
+			wrong("command names no program", "Write the program and its arguments as a list: command = [\"make\", \"wheel\"].", "build")
+		}
+		if b.Duration("timeout") <= 0 || s.Build.Disk <= 0 {
+			wrong("the limits of a build must be above zero", "", "build")
+		}
+		if list != nil {
+			wrong("build is for commits", "Listed candidates have no checkout to build in. A step \"exec\" can make what they need.", "build")
+		}
+	}
+	return s, found
+}
