@@ -65,6 +65,9 @@ type stream struct {
 	last    time.Duration
 	input   int
 	queue   []token
+	// drop ends it at a token, nil for not at all.
+	drop   error
+	dropAt int
 	// ready holds one signal that queue has grown or the request has failed.
 	ready  chan struct{}
 	failed error
@@ -195,7 +198,7 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 // in order, from the caller's goroutine. It stops at the first error of each, at the end of
 // ctx, or as an injected failure says.
 func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *transfer.Exchange, each func(token) error) error {
-	id, st, dropAt, dropErr, err := d.submit(at, prompt, output, x)
+	id, st, err := d.submit(at, prompt, output, x)
 	if err != nil {
 		return err
 	}
@@ -216,8 +219,8 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 			return failed
 		}
 		for _, t := range tokens {
-			if dropErr != nil && t.Index == dropAt {
-				return dropErr
+			if st.drop != nil && t.Index == st.dropAt {
+				return st.drop
 			}
 			if t.Last {
 				t.at = max(t.at, st.waitStored(ctx))
@@ -234,7 +237,7 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 }
 
 // submit hands a request to the engine, and draws whether and where it will be dropped.
-func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.Exchange) (id int, st *stream, dropAt int, dropErr, err error) {
+func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.Exchange) (id int, st *stream, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id = d.accepted
@@ -243,7 +246,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.
 		request.Remote, request.Hold = x.From != nil, x.Hold
 	}
 	if err = d.engine.Submit(at, request); err != nil {
-		return 0, nil, 0, nil, err
+		return 0, nil, err
 	}
 	d.accepted++
 	if d.accepted == d.fail.CrashAfter {
@@ -252,19 +255,19 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.
 	if d.accepted == d.fail.NodeDies {
 		d.nodes.die()
 	}
-	if d.drops.Float64() < d.fail.Drop {
-		dropAt, dropErr = d.drops.IntN(output), errCut
-		if d.drops.IntN(2) == 0 {
-			dropErr = errInStream
-		}
-	}
 	if ready := at + d.frontend; ready <= d.begun {
 		d.late.Miss(d.clock.Now() - ready - d.patience)
 	}
 	st = &stream{arrived: at, input: len(prompt), ready: make(chan struct{}, 1), exchange: x}
+	if d.drops.Float64() < d.fail.Drop {
+		st.dropAt, st.drop = d.drops.IntN(output), errCut
+		if d.drops.IntN(2) == 0 {
+			st.drop = errInStream
+		}
+	}
 	d.streams[id] = st
 	d.signal()
-	return id, st, dropAt, dropErr, nil
+	return id, st, nil
 }
 
 // abandon drops a request whose handler has ended; complete ones are not known any more.

@@ -16,7 +16,6 @@ import (
 type logger struct {
 	mu  sync.Mutex
 	w   io.Writer
-	now func() time.Time
 	pid int
 	l   *launch
 
@@ -31,8 +30,8 @@ type logger struct {
 	kv         *transfer.Side // nil without a KV transfer
 }
 
-func newLogger(w io.Writer, l *launch, pid int, now func() time.Time, interval time.Duration) *logger {
-	return &logger{w: w, now: now, pid: pid, l: l, interval: interval, idle: true}
+func newLogger(w io.Writer, l *launch, pid int, interval time.Duration) *logger {
+	return &logger{w: w, pid: pid, l: l, interval: interval, idle: true}
 }
 
 // raw writes one line as it is.
@@ -58,7 +57,7 @@ func (g *logger) Engine(level, source, format string, args ...any) {
 }
 
 func (g *logger) Raw(line string) { g.raw("%s", line) }
-func (g *logger) Now() time.Time  { return g.now() }
+func (g *logger) Now() time.Time  { return time.Now() }
 func (g *logger) PID() int        { return g.pid }
 
 func (g *logger) line(process, level, source, format string, args ...any) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
@@ -32,7 +31,7 @@ func (p Simulator) Main(ctx context.Context, args []string, env func(string) str
 	if r, ok := rayOf(args); ok && !r.head {
 		ctx, stop := endOf(ctx, false)
 		defer stop()
-		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: vllm{}, version: "0.12"}, os.Getpid(), time.Now, 0))
+		return follow(ctx, r.address, 0, newLogger(stdout, &launch{engine: vllm{}, version: "0.12"}, os.Getpid(), 0))
 	}
 	l, err := p.read(args, env, stderr)
 	if failed, ok := errors.AsType[*StartError](err); ok {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
@@ -23,7 +24,7 @@ func (s *Server) routesOpenAI(mux *http.ServeMux) {
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	model := map[string]any{
-		"id": s.launch.served, "object": "model", "created": s.now().Unix(), "owned_by": s.launch.engine.name(),
+		"id": s.launch.served, "object": "model", "created": time.Now().Unix(), "owned_by": s.launch.engine.name(),
 		"root": s.launch.model, "parent": nil, "max_model_len": s.launch.config.MaxModelLen,
 	}
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
@@ -87,7 +88,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 		s.fail(w, err)
 		return
 	}
-	g.id, g.created = s.answerID(chat), s.now().Unix()
+	g.id, g.created = s.answerID(chat), time.Now().Unix()
 	if g.stream {
 		s.streamOpenAI(w, r, at, g)
 		return

@@ -28,7 +28,6 @@ type Server struct {
 	driver *driver
 	kv     *transfer.Side
 	nodes  *nodes
-	now    func() time.Time
 	pid    int
 }
 
@@ -41,8 +40,6 @@ type Options struct {
 	Log io.Writer
 	// Clock of the model; nil means a wall clock with the settings' time scale.
 	Clock clock.Clock
-	// Now is the wall time that log lines show; nil means time.Now.
-	Now func() time.Time
 	// PID that log lines show.
 	PID int
 }
@@ -64,9 +61,6 @@ func newServer(l *launch, opt Options) *Server {
 	if opt.Log == nil {
 		opt.Log = io.Discard
 	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	if opt.Clock == nil {
 		opt.Clock = clock.NewWall(l.settings.timeScale())
 	}
@@ -75,8 +69,8 @@ func newServer(l *launch, opt Options) *Server {
 		interval = v
 	}
 	return &Server{
-		launch: l, clock: opt.Clock, now: opt.Now, stats: newMetrics(),
-		log: newLogger(opt.Log, l, opt.PID, opt.Now, interval), pid: opt.PID,
+		launch: l, clock: opt.Clock, stats: newMetrics(),
+		log: newLogger(opt.Log, l, opt.PID, interval), pid: opt.PID,
 	}
 }
 

@@ -52,7 +52,7 @@ func (sglang) output(_, stderr io.Writer) io.Writer { return stderr }
 func (e sglang) line(g *logger, _, _, _, text string) string { return e.access(g, text) }
 
 func (sglang) access(g *logger, text string) string {
-	return fmt.Sprintf("[%s] %s", g.now().Format("2006-01-02 15:04:05"), text)
+	return fmt.Sprintf("[%s] %s", time.Now().Format("2006-01-02 15:04:05"), text)
 }
 
 // decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.

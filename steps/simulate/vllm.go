@@ -68,7 +68,7 @@ func (vllm) output(stdout, _ io.Writer) io.Writer { return stdout }
 // line is "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text" with V1, "INFO 09-02 13:08:10
 // file:line] text" before.
 func (vllm) line(g *logger, process, level, source, text string) string {
-	at := g.now().Format("01-02 15:04:05")
+	at := time.Now().Format("01-02 15:04:05")
 	if legacy(g.l) {
 		return fmt.Sprintf("%s %s %s] %s", level, at, source, text)
 	}

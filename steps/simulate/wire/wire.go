@@ -1,3 +1,4 @@
+// Package wire reads and writes the HTTP bodies of simulated servers.
 package wire
 
 import (

@@ -1,2 +1,0 @@
-// Package wire reads and writes the HTTP bodies of simulated servers.
-package wire
