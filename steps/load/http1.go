@@ -108,18 +108,8 @@ func (r *response) feedLine(b []byte) (rest []byte, err error) {
 // speaks something else is found out at its first bytes, not at a timeout.
 func plausible(have, more []byte) bool {
 	const want = "HTTP/1."
-	for i := 0; i < len(want) && i < len(have)+len(more); i++ {
-		var c byte
-		if i < len(have) {
-			c = have[i]
-		} else {
-			c = more[i-len(have)]
-		}
-		if c != want[i] {
-			return false
-		}
-	}
-	return true
+	got := string(have) + string(more)
+	return strings.HasPrefix(want, got[:min(len(got), len(want))])
 }
 
 func (r *response) endLine(line []byte) error {
@@ -215,36 +205,16 @@ func (r *response) endHead() error {
 
 func (r *response) chunkSize(line []byte) error {
 	hex, _, _ := bytes.Cut(line, []byte(";"))
-	n, ok := parseHex(bytes.TrimSpace(hex))
-	if !ok {
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(hex)), 16, 60)
+	if err != nil {
 		return fmt.Errorf("%w: chunk size %.40q", errProtocol, line)
 	}
 	r.head = 0
-	r.remaining, r.state = n, inChunk
+	r.remaining, r.state = int64(n), inChunk
 	if n == 0 {
 		r.state = inTrailer
 	}
 	return nil
-}
-
-// parseHex parses a chunk size without allocating.
-func parseHex(b []byte) (n int64, ok bool) {
-	if len(b) == 0 || len(b) > 15 {
-		return 0, false
-	}
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			n = n<<4 | int64(c-'0')
-		case c >= 'a' && c <= 'f':
-			n = n<<4 | int64(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			n = n<<4 | int64(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return n, true
 }
 
 // ended reports whether the response is complete if the connection ends now.

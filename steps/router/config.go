@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,13 +202,8 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 	return &member{Backend: b, role: role, base: u}, nil
 }
 
-// headerSafe reports whether s can stand in a header and a metric's label as it is.
-func headerSafe(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && !strings.ContainsRune(`._-[]":`, r)
-	})
-}
+// headerSafe reports whether s can stand in a header as it is.
+var headerSafe = regexp.MustCompile(`^[A-Za-z0-9._\-\[\]":]+$`).MatchString
 
 // Concurrent reports whether a protocol sends a request to both servers at once; the others
 // wait for the answer of the prefill server.
