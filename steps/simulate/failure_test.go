@@ -219,8 +219,10 @@ func TestFailuresWhileServing(t *testing.T) {
 		p := runMain(t, `{"fail":["ignore_sigterm","crash_after=1"],"startup_seconds":0}`, argv...)
 		url := p.url(t)
 		p.cancel()
-		if _, err := http.Get(url + "/health"); err != nil {
-			t.Errorf("it stopped although it was told to ignore that: %v", err)
+		if resp, err := http.Get(url + "/health"); err != nil {
+			t.Errorf("it stopped although it has to ignore that: %v", err)
+		} else {
+			resp.Body.Close()
 		}
 		_, _ = post(t, url+"/v1/completions", tokens8) // the crash is the way out of this test
 		<-p.exit
