@@ -1,11 +1,10 @@
 package docker
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
+	"strings"
 
 	dc "github.com/ory/dockertest/v3/docker"
 )
@@ -21,28 +20,19 @@ type Credentials struct {
 // helpers are programs of their own and are not started: pull such images beforehand.
 func CredentialsFrom(config io.Reader) (func(registry string) (Credentials, error), error) {
 	var file struct {
-		Auths map[string]map[string]any `json:"auths"`
+		Auths map[string]struct {
+			Auth          []byte
+			IdentityToken string
+		}
 	}
 	if err := json.NewDecoder(config).Decode(&file); err != nil {
 		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
 	}
-	// Helpers leave empty entries, and dockertest fails for those and for none at all.
-	maps.DeleteFunc(file.Auths, func(_ string, entry map[string]any) bool { return len(entry) == 0 })
-	if len(file.Auths) == 0 {
-		return func(string) (Credentials, error) { return Credentials{}, nil }, nil
-	}
-	text, err := json.Marshal(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
-	}
-	all, err := dc.NewAuthConfigurations(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("reading the credentials of registries: %w", err)
-	}
 	return func(registry string) (Credentials, error) {
 		for _, name := range []string{registry, "https://" + registry, "https://" + registry + "/v1/", dockerHub(registry)} {
-			if a, ok := all.Configs[name]; ok {
-				return Credentials{Username: a.Username, Password: a.Password, IdentityToken: a.IdentityToken}, nil
+			if a := file.Auths[name]; len(a.Auth) > 0 || a.IdentityToken != "" {
+				user, password, _ := strings.Cut(string(a.Auth), ":")
+				return Credentials{Username: user, Password: password, IdentityToken: a.IdentityToken}, nil
 			}
 		}
 		return Credentials{}, nil

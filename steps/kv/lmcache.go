@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"go.yaml.in/yaml/v3"
 )
 
 // lmcache sends from a prefill to a decode server, or keeps KV for whole servers.
@@ -57,7 +58,9 @@ func lmcacheConfig(w *Writer) {
 		}
 	}
 	if len(settings) > 0 {
-		w.file("lmcache.yaml", "LMCACHE_CONFIG_FILE", yaml(settings))
+		content, err := yaml.Marshal(settings)
+		w.err = cmp.Or(w.err, err)
+		w.file("lmcache.yaml", "LMCACHE_CONFIG_FILE", content)
 	}
 	hashSeed(w)
 	w.SetEnv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
@@ -86,7 +89,10 @@ var lmcachePlay = Play{
 			p.Exchange = NoExchange // LMCache keeps KV in this server's own memory: nothing moves
 			return err
 		}
-		y := flatYAML(string(content))
+		var y map[string]any
+		if err := yaml.Unmarshal(content, &y); err != nil {
+			return Refused{fmt.Sprintf("yaml.scanner.ScannerError: %v (%s)", err, path)}
+		}
 		role, host := firstOf(y, "nixl_role", "pd_role"), firstOf(y, "nixl_peer_host", "nixl_receiver_host", "pd_peer_host")
 		port := firstOf(y, "nixl_peer_port", "nixl_receiver_port", "pd_peer_init_port", "pd_peer_port")
 		p.Transport, p.Devices = ucxChoice(p)
@@ -110,23 +116,15 @@ var lmcachePlay = Play{
 	},
 }
 
-// flatYAML reads the scalar keys of a YAML mapping, which is all that LMCache's files hold.
-func flatYAML(text string) map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, " #")
-		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if ok && !strings.HasPrefix(key, "#") {
-			out[strings.Trim(key, `"'`)] = strings.Trim(strings.TrimSpace(value), `"'[]`)
-		}
-	}
-	return out
-}
-
-func firstOf(m map[string]string, keys ...string) string {
+// firstOf is the first of some settings that is there, or the first element of its list.
+func firstOf(settings map[string]any, keys ...string) string {
 	for _, k := range keys {
-		if v := m[k]; v != "" && v != "null" {
-			return v
+		v := settings[k]
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			v = list[0]
+		}
+		if t := text(v); t != "" {
+			return t
 		}
 	}
 	return ""

@@ -1,8 +1,8 @@
 package kv
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -48,9 +48,7 @@ func (w *Writer) file(name, variable string, content []byte) {
 
 func (w *Writer) jsonFile(name, variable string, fields map[string]any) {
 	content, err := json.MarshalIndent(fields, "", "  ")
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("%s: %w", name, err)
-	}
+	w.err = cmp.Or(w.err, err)
 	w.file(name, variable, append(content, '\n'))
 }
 

@@ -16,7 +16,6 @@ import (
 const (
 	firstPort = 20000
 	lastPort  = 31999
-	tries     = 200
 )
 
 // Ports hands out ports so that launches of this program at the same time get different
@@ -43,7 +42,7 @@ func (p *Ports) TakeRow(host string, count, room int) (first int, release func()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var held claims
-	first, err = choose(host, count, room, rand.IntN, func(port int) bool {
+	first, err = choose(host, count, room, firstPort+rand.IntN(lastPort-firstPort), func(port int) bool {
 		held.release() // of a port that turned out to be in use
 		if p.free(span{port, room}) {
 			held = claim(port, count)
@@ -93,39 +92,29 @@ func (p *Ports) free(s span) bool {
 	return true
 }
 
-// choose tries random ports of the range, then all from its beginning; pick is rand.IntN
-// except in tests.
-func choose(host string, count, room int, pick func(int) int, allowed func(int) bool) (int, error) {
-	highest := lastPort - room + 1
-	if highest < firstPort {
+// choose walks through the range, from a port on and at its end on from its beginning.
+func choose(host string, count, room, from int, allowed func(int) bool) (int, error) {
+	ports := lastPort - room + 2 - firstPort
+	if ports < 1 {
 		return 0, fmt.Errorf("%d ports in a row are more than the range %d to %d has", room, firstPort, lastPort)
 	}
 	var last error
-	try := func(port int) (bool, error) {
+	for i := range ports {
+		port := firstPort + (from-firstPort+i)%ports
 		if !allowed(port) {
-			return false, nil
+			continue
 		}
-		for n := range count {
-			if err := probe(host, port+n); err != nil {
-				last = err
-				if !errors.Is(err, syscall.EADDRINUSE) {
-					return false, fmt.Errorf("cannot listen on %s: %w", host, err)
-				}
-				return false, nil
-			}
+		err := error(nil)
+		for n := 0; n < count && err == nil; n++ {
+			err = probe(host, port+n)
 		}
-		return true, nil
-	}
-	for range tries {
-		port := firstPort + pick(highest-firstPort+1)
-		if found, err := try(port); found || err != nil {
-			return port, err
+		switch {
+		case err == nil:
+			return port, nil
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return 0, fmt.Errorf("cannot listen on %s: %w", host, err)
 		}
-	}
-	for port := firstPort; port <= highest; port++ {
-		if found, err := try(port); found || err != nil {
-			return port, err
-		}
+		last = err
 	}
 	if last == nil {
 		last = errors.New("all of it is reserved by our own servers")

@@ -104,25 +104,36 @@ func daemon(n Needs, f Facts) []Check {
 	}
 	out := []Check{{Name: "Docker", Status: OK, Found: "version " + f.Docker.Version}}
 	for _, image := range n.Images {
-		c := Check{Name: "image " + image.Name, Status: OK, Found: "is there"}
-		if has, asked := f.Docker.Images[image.Name]; !has {
-			c.Status, c.Found, c.Fix = Warn, "will be pulled", "docker pull "+image.Name+" beforehand, so that no launch waits for it"
-			if image.Never {
-				c.Status, c.Found, c.Fix = Missing, "is not there, and pull is \"never\"", "build or load it first"
-			}
-			if !asked {
-				c.Found = "could not be asked for"
-			}
+		has, asked := f.Docker.Images[image.Name]
+		c := CheckImage(image, has)
+		if !has && !asked {
+			c.Found = "could not be asked for"
 		}
 		out = append(out, c)
 	}
 	if n.Containers() && n.WantsGPUs() && !f.Docker.NVIDIA && vendor(f) != probe.AMD {
-		out = append(out, Check{
-			Name: "GPUs in containers", Status: Warn, Found: "the daemon names neither the runtime nvidia nor devices of nvidia.com/gpu",
-			Fix: "install the NVIDIA Container Toolkit, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
-		})
+		out = append(out, NoGPUsInContainers)
 	}
 	return out
+}
+
+// CheckImage reports on an image of a daemon that has it or not.
+func CheckImage(image Image, has bool) Check {
+	c := Check{Name: "image " + image.Name, Status: OK, Found: "is there"}
+	switch {
+	case has:
+	case image.Never:
+		c.Status, c.Found, c.Fix = Missing, "is not there, and pull is \"never\"", "build or load it first"
+	default:
+		c.Status, c.Found, c.Fix = Warn, "will be pulled", "docker pull "+image.Name+" beforehand, so that no launch waits for it"
+	}
+	return c
+}
+
+// NoGPUsInContainers is what is wrong with a daemon that cannot give GPUs to containers.
+var NoGPUsInContainers = Check{
+	Name: "GPUs in containers", Status: Warn, Found: "the daemon names neither the runtime nvidia nor devices of nvidia.com/gpu",
+	Fix: "install the NVIDIA Container Toolkit, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
 }
 
 func vendor(f Facts) string {

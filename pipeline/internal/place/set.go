@@ -62,6 +62,16 @@ func (s *Set) all() []Place {
 	return slices.DeleteFunc(slices.Clone(s.made), func(p Place) bool { return p == nil })
 }
 
+// each does something with the places that were needed, until it fails.
+func (s *Set) each(do func(Place) error) error {
+	for _, p := range s.all() {
+		if err := do(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Prepare makes the places that targets need, so that Open reaches them.
 func (s *Set) Prepare(targets []Target) error {
 	for _, t := range targets {
@@ -113,12 +123,7 @@ func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
 
 // CheckLoad reports why a workload cannot be measured in the places that were needed.
 func (s *Set) CheckLoad(w steps.Workload, delayed bool) error {
-	for _, p := range s.all() {
-		if err := p.CheckLoad(w, delayed); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(func(p Place) error { return p.CheckLoad(w, delayed) })
 }
 
 // gpus numbers the GPUs of a target's servers.
@@ -155,22 +160,12 @@ func (s *Set) Assign(t Target) ([]Slot, error) {
 
 // Open gets the places that were prepared, in the order of their kinds.
 func (s *Set) Open(ctx context.Context) error {
-	for _, p := range s.all() {
-		if err := p.Open(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(func(p Place) error { return p.Open(ctx) })
 }
 
 // Preflight sees whether the places have what the run needs.
 func (s *Set) Preflight(ctx context.Context) error {
-	for _, p := range s.all() {
-		if err := p.Preflight(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(func(p Place) error { return p.Preflight(ctx) })
 }
 
 // Close gives back what Open got, once: what cannot be given back is reported by the first

@@ -72,22 +72,17 @@ func (h *host) examine(ctx context.Context, number int, want wants, spawner step
 	out := []doctor.Check{first}
 	for _, image := range slices.Sorted(maps.Keys(want.images)) {
 		has, err := docker.HasImage(ctx, h.url, image)
-		c := doctor.Check{Name: first.Name + ": image " + image, Status: doctor.OK, Found: "is there"}
-		switch {
-		case err != nil:
+		c := doctor.CheckImage(doctor.Image{Name: image, Never: want.images[image]}, has)
+		if err != nil {
 			c.Status, c.Found, c.Fix = doctor.Warn, err.Error(), "look at the daemon"
-		case !has && want.images[image]:
-			c.Status, c.Found, c.Fix = doctor.Missing, "is not there, and pull is \"never\"", "build or load it there first"
-		case !has:
-			c.Status, c.Found, c.Fix = doctor.Warn, "will be pulled", "pull it there beforehand, so that no launch waits for it"
 		}
 		out = append(out, c)
 	}
 	if want.gpus && !info.NVIDIA {
-		out = append(out, doctor.Check{
-			Name: first.Name + ": GPUs in containers", Status: doctor.Warn, Found: "the daemon names neither the runtime nvidia nor devices of nvidia.com/gpu",
-			Fix: "install the NVIDIA Container Toolkit there, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
-		})
+		out = append(out, doctor.NoGPUsInContainers)
+	}
+	for i := range out[1:] {
+		out[1+i].Name = first.Name + ": " + out[1+i].Name
 	}
 	return out
 }
