@@ -18,10 +18,10 @@ func ReadContainer(o Object) (*ContainerSpec, []Problem) {
 	r := containerReader{o: o}
 	c := &ContainerSpec{
 		Entrypoint: r.texts("entrypoint"), Pull: o.Text("pull"), Platform: o.Text("platform"),
-		Workdir: r.absolute("workdir"), User: o.Text("user"),
+		Workdir: o.Text("workdir"), User: o.Text("user"),
 		Network: r.network(), IPC: o.Text("ipc"), PID: o.Text("pid"),
-		ShmSize: r.size("shm_size"), Memory: r.size("memory"),
-		CPUSet: r.cores("cpuset"), MemSet: r.cores("memset"),
+		ShmSize: int64(o.Int("shm_size")), Memory: int64(o.Int("memory")),
+		CPUSet: o.Text("cpuset"), MemSet: o.Text("memset"),
 		Ulimits: r.ulimits(), CapAdd: r.capabilities("cap_add"), CapDrop: r.capabilities("cap_drop"),
 		SecurityOpt: r.texts("security_opt"), GroupAdd: r.texts("group_add"),
 		Privileged: o.Text("privileged") == "true", NoInit: o.Text("init") == "false",
@@ -59,14 +59,6 @@ func (r *containerReader) pairs(name string) []EnvVar {
 	return pairs
 }
 
-func (r *containerReader) absolute(name string) string {
-	path := r.o.Text(name)
-	if path != "" && path[0] != '/' {
-		r.problem(name, "", "%s must be an absolute path of the container", name)
-	}
-	return path
-}
-
 var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 func (r *containerReader) network() string {
@@ -78,28 +70,6 @@ func (r *containerReader) network() string {
 		r.problem("network", "Use bridge, host, or the name of a network that exists.", "%q is not the name of a network", name)
 	}
 	return name
-}
-
-func (r *containerReader) size(name string) int64 {
-	f, ok := r.o.number(name)
-	if !ok {
-		return 0
-	}
-	i, _ := f.Int64()
-	if i <= 0 {
-		r.problem(name, "", "%s must be above zero", name)
-	}
-	return i
-}
-
-var coreList = regexp.MustCompile(`^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$`)
-
-func (r *containerReader) cores(name string) string {
-	list := r.o.Text(name)
-	if list != "" && !coreList.MatchString(list) {
-		r.problem(name, "For example 0-15,32-47.", "%s must be a list of numbers and ranges", name)
-	}
-	return list
 }
 
 var ulimitNames = []string{

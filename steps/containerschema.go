@@ -5,6 +5,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// coreList is a list of cores or memory nodes.
+var coreList = Matching("^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$", "must be a list of numbers and ranges", "For example 0-15,32-47.")
+
 // containerSchema lists the arguments of a server's container block.
 func containerSchema() Schema {
 	attrs := containerProgramAttrs()
@@ -20,7 +23,7 @@ func containerProgramAttrs() []Attr {
 		{Name: "entrypoint", Type: texts, Doc: "Words before the engine's arguments, instead of the engine's own program. Older vLLM images need [\"python3\", \"-m\", \"vllm.entrypoints.openai.api_server\"]. The image's entrypoint is replaced."},
 		{Name: "pull", Type: cty.String, Enum: enum.Values{{Name: PullMissing, Doc: "if the daemon does not have it; unless set"}, {Name: PullAlways, Doc: "once for each session"}, {Name: PullNever}}, Doc: "When to pull the image."},
 		{Name: "platform", Type: cty.String, Doc: "Platform of the image, for example linux/arm64; the daemon's own unless set."},
-		{Name: "workdir", Type: cty.String, Doc: "Working directory in the container; the image's own unless set."},
+		{Name: "workdir", Type: cty.String, Rule: Matching("^/", "must be an absolute path of the container", ""), Doc: "Working directory in the container; the image's own unless set."},
 		{Name: "user", Type: cty.String, Doc: "User, or user:group, that the server runs as; the image's own unless set."},
 		{Name: "init", Type: cty.Bool, Doc: "Run a small init as process 1 that forwards signals and reaps processes. It is on unless set to false."},
 		{Name: "labels", Type: cty.Map(cty.String), Doc: "Labels of the container. Names that begin with dev.pipeline. belong to this program."},
@@ -34,10 +37,10 @@ func containerResourceAttrs() []Attr {
 		{Name: "network", Type: cty.String, Doc: "bridge (the default: the port is published on 127.0.0.1), host, or the name of a network that exists. With bridge a proxy forwards every byte; host measures without it, and RDMA needs it."},
 		{Name: "ipc", Type: cty.String, Enum: enum.Of("host", "private", "shareable", "none"), Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
 		{Name: "pid", Type: cty.String, Enum: enum.Of("host"), Doc: "PID namespace; host needs the permission for privileged containers."},
-		{Name: "shm_size", Type: cty.Number, Unit: UnitBytes, Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
-		{Name: "memory", Type: cty.Number, Unit: UnitBytes, Doc: "Limit of the memory of the machine that the server may use."},
-		{Name: "cpuset", Type: cty.String, Doc: "Cores that the server may use, for example 0-15,32-47."},
-		{Name: "memset", Type: cty.String, Doc: "Memory nodes that the server may use, for example 0."},
+		{Name: "shm_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
+		{Name: "memory", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Doc: "Limit of the memory of the machine that the server may use."},
+		{Name: "cpuset", Type: cty.String, Rule: coreList, Doc: "Cores that the server may use, for example 0-15,32-47."},
+		{Name: "memset", Type: cty.String, Rule: coreList, Doc: "Memory nodes that the server may use, for example 0."},
 		{Name: "ulimits", Type: cty.Map(cty.String), Doc: "Limits by name: a number, soft:hard, or unlimited. RDMA needs memlock = \"unlimited\"."},
 		{Name: "cap_add", Type: texts, Doc: "Capabilities to add, for example IPC_LOCK for RDMA."},
 		{Name: "cap_drop", Type: texts, Doc: "Capabilities to drop."},

@@ -74,6 +74,9 @@ type Attr struct {
 	// Unit of a string or number: "" or one of the Unit constants. Values are
 	// converted: durations to nanoseconds, bytes to bytes, percent to a fraction (all numbers).
 	Unit Unit
+	// Rule is what a known value must be beyond its type, nil for anything. [Schema.Check] holds
+	// a block to it.
+	Rule *Rule
 	// Enum lists the allowed strings, those of the elements in a list.
 	Enum enum.Values
 	// Blank says that an empty text has a meaning of its own. All other arguments refuse

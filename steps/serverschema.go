@@ -40,23 +40,23 @@ func sourceAttrs() []Attr {
 // settingAttrs say how it is run.
 func settingAttrs() []Attr {
 	return []Attr{
-		{Name: "gpus", Type: cty.Number, Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which. A run locks the GPUs of the machine that it uses: all of them where only a number is given, those that container.gpus or CUDA_VISIBLE_DEVICES names otherwise."},
+		{Name: "gpus", Type: cty.Number, Rule: Whole(0, 1024), Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which. A run locks the GPUs of the machine that it uses: all of them where only a number is given, those that container.gpus or CUDA_VISIBLE_DEVICES names otherwise."},
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
-		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
-		{Name: "node", Type: cty.Number, Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
-		{Name: "nodes", Type: cty.Number, Doc: "Number of nodes that the server is spread over, from its node on: one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by --nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all processes run on this machine."},
+		{Name: "port", Type: cty.Number, Rule: PortRule, Doc: "Port to listen on; a free one is chosen unless set."},
+		{Name: "node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
+		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the server is spread over, from its node on: one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by --nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all processes run on this machine."},
 		{Name: "dir", Type: cty.String, Doc: "Working directory of the process; the pipeline file's folder unless set."},
 		{Name: "api_key", Type: cty.String, Sensitive: true, Late: true, Doc: "Key that is sent as a bearer token with every request."},
-		{Name: "stop_grace", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
+		{Name: "stop_grace", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
 	}
 }
 
 func readySchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "path", Type: cty.String, Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
-		{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed. A server given by its url is waited for a minute unless this is set."},
-		{Name: "interval", Type: cty.Number, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
+		{Name: "path", Type: cty.String, Rule: Matching("^/", "must begin with a slash", ""), Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
+		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed. A server given by its url is waited for a minute unless this is set."},
+		{Name: "interval", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
 	}}
 }
 
@@ -89,7 +89,10 @@ func durationVal(d time.Duration) cty.Value { return cty.NumberIntVal(d.Nanoseco
 func CheckServer(o Object) []Problem {
 	var found []Problem
 	found = append(found, checkSource(o)...)
-	found = append(found, checkNumbers(o)...)
+	found = append(found, ServerSchema().Check(o)...)
+	if p, ok := checkSpread(o); !ok {
+		found = append(found, p)
+	}
 	if p, ok := checkArgs(o); !ok {
 		found = append(found, p)
 	}
@@ -152,44 +155,6 @@ func checkSource(o Object) []Problem {
 // urlPattern accepts scheme://host[:port][/path]. It stands in for net/url, which would
 // accept far more than a base address.
 var urlPattern = regexp.MustCompile(`^https?://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`)
-
-func checkNumbers(o Object) []Problem {
-	var found []Problem
-	whole := func(name string, low, high int64) {
-		f, ok := o.number(name)
-		if !ok {
-			return
-		}
-		i, acc := f.Int64()
-		if acc != 0 || i < low || i > high {
-			found = append(found, Problem{
-				Path:    []string{name},
-				Summary: fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high),
-			})
-		}
-	}
-	whole("port", 1, 65535)
-	whole("gpus", 0, 1024)
-	whole("node", 0, maxNodes-1)
-	whole("nodes", 1, maxNodes)
-	if p, ok := checkSpread(o); !ok {
-		found = append(found, p)
-	}
-	if f, ok := o.number("stop_grace"); ok && f.Sign() < 0 {
-		found = append(found, Problem{Path: []string{"stop_grace"}, Summary: "stop_grace must not be negative"})
-	}
-	for _, r := range o.Blocks["ready"] {
-		for _, name := range []string{"timeout", "interval"} {
-			if f, ok := r.number(name); ok && f.Sign() <= 0 {
-				found = append(found, Problem{Path: []string{"ready", name}, Summary: name + " must be above zero"})
-			}
-		}
-		if p := r.Text("path"); p != "" && p[0] != '/' {
-			found = append(found, Problem{Path: []string{"ready", "path"}, Summary: "path must begin with a slash"})
-		}
-	}
-	return found
-}
 
 func checkArgs(o Object) (Problem, bool) {
 	if !o.Has("args") {

@@ -67,7 +67,7 @@ func TestCheckServer(t *testing.T) {
 			want:  `env.A-B: "A-B" is not the name of an environment variable`},
 		"ready": {
 			ready: map[string]cty.Value{"timeout": num(0), "interval": num(-1), "path": str("health")},
-			want:  "ready.timeout: timeout must be above zero\nready.interval: interval must be above zero\nready.path: path must begin with a slash"},
+			want:  "ready.path: path must begin with a slash\nready.timeout: timeout must be above zero\nready.interval: interval must be above zero"},
 		"args for a url": {
 			attrs: map[string]cty.Value{"url": str("http://h"), "gpus": num(1)},
 			want:  "gpus: gpus has no effect on a server that already runs"},

@@ -22,23 +22,26 @@ const OutputVar = "PIPELINE_OUTPUT"
 func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "step", Name: Name,
-		Doc: "Runs a command once before the first launch: builds an image, fetches a model.",
-		Schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "command", Type: cty.List(cty.String), Required: true, Late: true, Doc: "The program and its arguments, one word each. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "dir", Type: cty.String, Late: true, Doc: "Working directory; the pipeline file's folder unless set."},
-			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the command. Secrets belong here."},
-			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(DefaultTimeout.Nanoseconds()), Doc: "Longest time the command may take."},
-			{Name: "cache", Type: cty.String, Late: true, Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before, and its outputs are taken from then."},
-			{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
-		}},
-		Validate: validate,
+		Doc:    "Runs a command once before the first launch: builds an image, fetches a model.",
+		Schema: schema(), Validate: validate,
 	}
+}
+
+func schema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
+		{Name: "command", Type: cty.List(cty.String), Required: true, Late: true, Doc: "The program and its arguments, one word each. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
+		{Name: "dir", Type: cty.String, Late: true, Doc: "Working directory; the pipeline file's folder unless set."},
+		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the command. Secrets belong here."},
+		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration, Default: cty.NumberIntVal(DefaultTimeout.Nanoseconds()), Doc: "Longest time the command may take."},
+		{Name: "cache", Type: cty.String, Late: true, Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before, and its outputs are taken from then."},
+		{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
+	}}
 }
 
 var outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func validate(o steps.Object) []steps.Problem {
-	var found []steps.Problem
+	found := schema().Check(o)
 	if o.Known("command") {
 		words, err := o.Texts("command")
 		if err != nil || len(words) == 0 || words[0] == "" {
@@ -47,9 +50,6 @@ func validate(o steps.Object) []steps.Problem {
 				Detail: `Write the program and its arguments as a list: command = ["make", "image"].`,
 			})
 		}
-	}
-	if o.Known("timeout") && o.Duration("timeout") <= 0 {
-		found = append(found, steps.Problem{Path: []string{"timeout"}, Summary: "timeout must be above zero"})
 	}
 	names, err := o.Texts("outputs")
 	if err != nil {

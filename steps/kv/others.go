@@ -21,7 +21,7 @@ var example = Connector{
 	Name: "example", Doc: "vLLM's ExampleConnector (SharedStorageConnector before 0.13): files in a shared folder. For debugging.",
 	Through: "files in a shared folder",
 	Options: []steps.Attr{
-		{Name: "path", Type: cty.String, Doc: "Folder that all servers share; " + defaultSharedPath + " unless set."},
+		{Name: "path", Type: cty.String, Rule: steps.Matching("^/", "must begin with a slash", "Each server has a working directory of its own, so only an absolute path is the same folder for all."), Doc: "Folder that all servers share; " + defaultSharedPath + " unless set."},
 	},
 	Forms: []Form{
 		{Engine: VLLM, From: "0.8.5", To: "0.12", Class: "SharedStorageConnector", Protocols: []string{"v0", "round_robin"}, Shared: true, Store: true, NoParams: true, Config: exampleConfig, Play: examplePlay},

@@ -10,7 +10,7 @@ func Services() []steps.Kind {
 	return []steps.Kind{
 		serviceBlock("etcd", "An etcd server that holds the metadata of old Mooncake connectors."),
 		serviceBlock("mooncake_master", "Mooncake's master process, which a Mooncake store needs.",
-			steps.Attr{Name: "metrics_port", Type: cty.Number, Doc: "Port of its metrics; a free one unless set."}),
+			steps.Attr{Name: "metrics_port", Type: cty.Number, Rule: steps.PortRule, Doc: "Port of its metrics; a free one unless set."}),
 		serviceBlock("metadata", "Mooncake's HTTP metadata server, instead of etcd."),
 	}
 }
@@ -21,11 +21,12 @@ func serviceBlock(name, doc string, more ...steps.Attr) steps.Kind {
 		{Name: "executable", Type: cty.DynamicPseudoType, Late: true, Doc: "Program to run instead of an image: a string or a list of strings."},
 		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Further arguments of the service as a map, written as its flags."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the service. Secrets belong here."},
-		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
+		{Name: "port", Type: cty.Number, Rule: steps.PortRule, Doc: "Port to listen on; a free one is chosen unless set."},
 	}
+	schema := steps.Schema{Attrs: append(attrs, more...)}
 	return steps.Kind{
-		Block: "service", Name: name, Doc: doc,
-		Schema: steps.Schema{Attrs: append(attrs, more...)}, Validate: validateService,
+		Block: "service", Name: name, Doc: doc, Schema: schema,
+		Validate: func(o steps.Object) []steps.Problem { return append(schema.Check(o), validateService(o)...) },
 	}
 }
 
@@ -36,11 +37,6 @@ func validateService(o steps.Object) []steps.Problem {
 			Path: []string{"executable"}, Summary: "image and executable exclude each other",
 			Detail: "A service comes from one of them, or from the kind's own image if neither is set.",
 		})
-	}
-	for _, name := range []string{"port", "metrics_port"} {
-		if f := o.Float(name); o.Known(name) && (f < 1 || f > 65535 || f != float64(o.Int(name))) {
-			found = append(found, steps.Problem{Path: []string{name}, Summary: name + " must be a whole number from 1 to 65535"})
-		}
 	}
 	return found
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
@@ -38,10 +37,10 @@ func (t Table) Transfers() []steps.Kind {
 		if !c.listed() {
 			continue
 		}
+		schema := steps.Schema{Attrs: append(transferAttrs(), c.Options...)}
 		kinds = append(kinds, steps.Kind{
-			Block: "kv_transfer", Name: c.Name, Doc: c.Doc,
-			Schema:   steps.Schema{Attrs: append(transferAttrs(), c.Options...)},
-			Validate: func(o steps.Object) []steps.Problem { return validateTransfer(c, o) },
+			Block: "kv_transfer", Name: c.Name, Doc: c.Doc, Schema: schema,
+			Validate: func(o steps.Object) []steps.Problem { return append(validateTransfer(c, o), schema.Check(o)...) },
 		})
 	}
 	return kinds
@@ -51,7 +50,7 @@ func transferAttrs() []steps.Attr {
 	return []steps.Attr{
 		{Name: "transport", Type: cty.String, Enum: enum.Of(NCCL, TCP, RDMA, NVLink), Doc: "What carries the KV cache. It is checked against counters and logs; a run that used another one is invalid."},
 		{Name: "devices", Type: cty.List(cty.String), Doc: "Network devices to use, for example [\"mlx5_0\", \"mlx5_1\"]; the connector's own choice unless set."},
-		{Name: "buffer", Type: cty.Number, Unit: steps.UnitBytes, Doc: "Size of the transfer buffer, for connectors that have one."},
+		{Name: "buffer", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes, Doc: "Size of the transfer buffer, for connectors that have one."},
 		{Name: "role", Type: cty.String, Enum: enum.Of(steps.RoleProducer, steps.RoleConsumer, steps.RoleBoth), Doc: "Role of every server of the deployment, for connectors where it is the same; otherwise each server's role says it."},
 		{Name: "config", Type: cty.DynamicPseudoType, Doc: "Further settings of the connector, passed through as kv_connector_extra_config."},
 	}
@@ -89,9 +88,6 @@ func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 			Path: []string{"devices"}, Summary: "devices has no effect with " + c.Name, Detail: "It moves KV through " + c.Through + ".", Warning: true,
 		})
 	}
-	if o.Known("buffer") && o.Float("buffer") <= 0 {
-		found = append(found, steps.Problem{Path: []string{"buffer"}, Summary: "buffer must be above zero"})
-	}
 	if v := o.Value("config"); o.Known("config") && !v.Type().IsObjectType() && !v.Type().IsMapType() {
 		found = append(found, steps.Problem{
 			Path: []string{"config"}, Summary: "config must be an object", Detail: "For example config = { num_workers = 20 }.",
@@ -105,12 +101,6 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // validateOptions checks the arguments that only some kinds have.
 func validateOptions(o steps.Object) []steps.Problem {
 	var found []steps.Problem
-	if path := o.Text("path"); path != "" && !strings.HasPrefix(path, "/") {
-		found = append(found, steps.Problem{
-			Path: []string{"path"}, Summary: "path must begin with a slash",
-			Detail: "Each server has a working directory of its own, so only an absolute path is the same folder for all.",
-		})
-	}
 	env, err := o.Env("env")
 	if err != nil {
 		return found // not known yet, or the type says what is wrong

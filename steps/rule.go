@@ -1,0 +1,58 @@
+package steps
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+)
+
+// Rule is what a known value of an argument must be beyond its type.
+type Rule struct {
+	must, detail string // must ends a sentence that begins with the argument's name
+	number       func(*big.Float) bool
+	text         *regexp.Regexp
+}
+
+// Whole wants a whole number from low to high.
+func Whole(low, high int64) *Rule {
+	return &Rule{must: fmt.Sprintf("must be a whole number from %d to %d", low, high), number: func(f *big.Float) bool {
+		i, acc := f.Int64()
+		return acc == big.Exact && low <= i && i <= high
+	}}
+}
+
+// The rules of ports, and of quantities that are or may be nothing.
+var (
+	PortRule    = Whole(1, 65535)
+	AboveZero   = &Rule{must: "must be above zero", number: func(f *big.Float) bool { return f.Sign() > 0 }}
+	NotNegative = &Rule{must: "must not be negative", number: func(f *big.Float) bool { return f.Sign() >= 0 }}
+)
+
+// Matching wants a text, or a list of texts, that match an expression.
+func Matching(expression, must, detail string) *Rule {
+	return &Rule{must: must, detail: detail, text: regexp.MustCompile(expression)}
+}
+
+func (r *Rule) holds(o Object, name string) bool {
+	if r.number != nil {
+		f, ok := o.number(name)
+		return !ok || r.number(f)
+	}
+	return o.Text(name) == "" || r.text.MatchString(o.Text(name))
+}
+
+// Check holds the known arguments of a block to their rules. path leads to the block.
+func (s Schema) Check(o Object, path ...string) []Problem {
+	var found []Problem
+	for _, a := range s.Attrs {
+		if r := a.Rule; r != nil && !r.holds(o, a.Name) {
+			found = append(found, Problem{Path: append(path[:len(path):len(path)], a.Name), Summary: a.Name + " " + r.must, Detail: r.detail})
+		}
+	}
+	for _, b := range s.Blocks {
+		for _, inner := range o.Blocks[b.Type] {
+			found = append(found, b.Schema.Check(inner, append(path[:len(path):len(path)], b.Type)...)...)
+		}
+	}
+	return found
+}
