@@ -13,10 +13,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
-	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/reports/text"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -58,12 +56,9 @@ func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	return f.Comparison(w, sides, o)
 }
 
-func compareMarkdown(w io.Writer, sides []Side, o Options) error {
-	return markdown.Write(w, BuildComparison(sides, o), o)
-}
-
-func compareText(w io.Writer, sides []Side, o Options) error {
-	return text.Write(w, BuildComparison(sides, o), o)
+// drawn is a comparison in a format that draws reports.
+func drawn(write func(io.Writer, *model.Report, Options) error) func(io.Writer, []Side, Options) error {
+	return func(w io.Writer, sides []Side, o Options) error { return write(w, BuildComparison(sides, o), o) }
 }
 
 // BuildComparison lays the comparison of documents out, see Compare.

@@ -4,9 +4,16 @@ import (
 	"io"
 
 	"github.com/servegate/pipeline/reports/markdown"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/text"
 )
+
+// Options choose what a report shows. The zero value shows everything.
+type Options = model.Options
+
+// JSON writes the document itself, see result.Encode. It has no options.
+func JSON(w io.Writer, doc *result.Document, _ Options) error { return result.Encode(w, doc) }
 
 // Markdown writes doc as GitHub-flavoured markdown. With Options.Budget it leaves out
 // whole rows and sections until the text fits (see markdown.Render); it is an error if not

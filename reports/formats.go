@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/reports/bisection"
+	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/series"
+	"github.com/servegate/pipeline/reports/text"
 )
 
 // Format is a way to write what this package reports: one row of the table of formats.
@@ -60,12 +62,12 @@ func AllFormats() Formats {
 		{
 			Name: "markdown", Extension: ".md", MediaType: "text/markdown", Escapes: "markup, links, mentions, references to issues",
 			Kept: true, Warns: true,
-			Document: Markdown, Comparison: compareMarkdown, History: series.Markdown, Bisection: bisection.Markdown,
+			Document: Markdown, Comparison: drawn(markdown.Write), History: series.Markdown, Bisection: bisection.Markdown,
 		},
 		{
 			Name: "text", Extension: ".txt", MediaType: "text/plain", Escapes: "control sequences of a terminal, commands of a GitHub runner",
 			Kept: true, Warns: true,
-			Document: Text, Comparison: compareText, History: series.Text, Bisection: bisection.Text,
+			Document: Text, Comparison: drawn(text.Write), History: series.Text, Bisection: bisection.Text,
 		},
 		{
 			Name: "html", Extension: ".html", MediaType: "text/html", Escapes: "markup, scripts, anything from the network",

@@ -21,22 +21,20 @@ func Text(s string, limit int) string {
 // Line is Text for a line of a log: white space within it is kept as spaces.
 func Line(s string, limit int) string {
 	var b strings.Builder
-	n := 0
-	for s != "" && (limit <= 0 || n <= limit) {
+	for n := 0; s != "" && (limit <= 0 || n <= limit); {
 		r, size := next(s)
 		s = s[size:]
+		shown := string(r)
 		switch {
 		case r == dropped:
 			continue
 		case r == '\t':
-			b.WriteString("    ")
-			n += 4
-			continue
+			shown = "    "
 		case unicode.IsSpace(r):
-			r = ' '
+			shown = " "
 		}
-		b.WriteRune(r)
-		n++
+		b.WriteString(shown)
+		n += utf8.RuneCountInString(shown)
 	}
 	return cut(strings.TrimRight(b.String(), " "), limit)
 }

@@ -228,7 +228,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
 		Config: cfg, Plan: p, Dir: target.Folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Formats: a.formats, Allow: f.allow, Environ: a.Environ(),
+		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
 	}
 }

@@ -25,6 +25,8 @@ type Driver struct {
 	Dir string
 	// Keep makes a folder in the run directory for what is kept of a run.
 	Keep func(name string) (string, error)
+	// Tools whose results are read.
+	Tools convert.Tools
 	// Redact masks secrets in what is kept; nil masks nothing.
 	Redact *event.Redactor
 	// Grace is the time between the request to end and the kill; 5 s unless set.
@@ -64,7 +66,7 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	return read(kept, opt.Driver.Tool)
+	return d.read(kept, opt.Driver.Tool)
 }
 
 // execute runs the program to its end.
@@ -124,13 +126,13 @@ func (d Driver) copyMasked(path string, source io.Reader) error {
 }
 
 // read imports the one result of a run.
-func read(path, tool string) (result.Run, error) {
+func (d Driver) read(path, tool string) (result.Run, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return result.Run{}, err
 	}
 	defer func() { _ = file.Close() }() // opened for reading
-	runs, err := convert.Read(file, path, convert.ReadOptions{Tool: tool, Records: true})
+	runs, err := convert.Read(file, path, convert.ReadOptions{Tools: d.Tools, Tool: tool, Records: true})
 	if err != nil {
 		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
 	}

@@ -23,7 +23,7 @@ func handedOver(b *lang.Benchmark) bool {
 
 // drive has another load generator carry out one run.
 func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
-	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Redact: s.redact}
+	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Tools: s.opt.Tools, Redact: s.redact}
 	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
 	if source, ok := run.Audit["source"].(string); ok { // below the run directory, which may be moved
 		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/history"
@@ -53,6 +54,8 @@ type Options struct {
 	// Connectors of KV caches; nil means all.
 	Connectors kv.Table
 	Actions    map[string]steps.Action
+	// Tools are the load generators whose results drivers leave; nil means all.
+	Tools convert.Tools
 	// Formats are those that reports are written in.
 	Formats reports.Formats
 	// Places are the kinds of places that processes run in, in the order in which they are

@@ -1,6 +1,0 @@
-package reports
-
-import "github.com/servegate/pipeline/reports/model"
-
-// Options choose what a report shows. The zero value shows everything.
-type Options = model.Options
