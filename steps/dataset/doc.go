@@ -5,7 +5,7 @@
 //	src, err := files.Source(ctx, spec, dataset.Material{Corpus: dataset.Corpus{IDs: ids}})
 //	prompt := src.Prompt(17, dataset.Seeds{Lengths: 1, Content: 7})
 //
-// Prompts are token ids where the server's own tokenizer told us the ids of the
+// Prompts are token ids where the server's own tokenizer gave the ids of the
 // embedded text (Shakespeare's sonnets, public domain): their length is then exact and
 // no local tokenizer is needed. Otherwise they are text of about the wanted length,
 // and the server's usage says what it really was.

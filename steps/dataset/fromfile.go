@@ -20,7 +20,7 @@ type Material struct {
 	Corpus
 	Table *Table
 	// Tokenize returns the ids of texts as the server reads them, special tokens
-	// included; nil where the server does not tell.
+	// included; nil where the server has no tokenizer.
 	Tokenize func(ctx context.Context, texts []string) ([][]int, error)
 	// Need is the number of requests, 0 if it is not known.
 	Need int

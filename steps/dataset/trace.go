@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readTrace reads a trace of arrivals in one of two forms, told apart by the first byte:
+// readTrace reads a trace of arrivals in one of two forms, which the first byte distinguishes:
 // Mooncake's, a JSON object a line with timestamp in milliseconds, input_length,
 // output_length and hash_ids (https://github.com/kvcache-ai/Mooncake), and BurstGPT's, a
 // CSV with Timestamp in seconds, Request tokens and Response tokens

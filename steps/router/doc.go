@@ -22,7 +22,7 @@
 // # Pairs
 //
 // Requests go to the servers in turn. With P prefill and D decode servers, each of any P·D
-// requests in a row meets another pair, so that as many warm-up requests open every
+// requests in a row gets another pair, so that as many warm-up requests open every
 // connection. Answers name their pair in the headers X-Router-Prefill and X-Router-Decode.
 // A server that is dead keeps its turns: its share of the requests fails.
 //

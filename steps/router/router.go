@@ -117,7 +117,7 @@ func (r *Router) pair() (prefill, decode *member) {
 
 // Turn is which of so many servers get the k-th request, counted from 0; prefill is -1
 // where there are none. Both lists are walked in turn; after each round in which the walks
-// meet again, decode is one step further, so that any P·D requests in a row meet all pairs.
+// meet again, decode is one step further, so that any P·D requests in a row reach all pairs.
 func Turn(k uint64, prefill, decode int) (p, d int) {
 	n := uint64(decode)
 	if prefill == 0 {

@@ -115,7 +115,7 @@ type completed struct {
 }
 
 // handOver makes the KV of requests that were complete at the given time known before
-// their clients hear of them.
+// their clients learn of them.
 func (d *driver) handOver(at time.Duration, list []completed) {
 	for _, c := range list {
 		x := c.st.exchange

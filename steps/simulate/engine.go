@@ -47,7 +47,7 @@ type engine interface {
 	kvTooSmall(s *Server)
 	coreFailed(s *Server)
 	openFailed(s *Server, err error) bool
-	// loadFailed is the line for KV that does not come, loadError what the client hears.
+	// loadFailed is the line for KV that does not come, loadError what the client gets.
 	loadFailed(p *kv.Part) kv.Message
 	loadError(err error) string
 

@@ -87,7 +87,7 @@ func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 // answerParams is kv_transfer_params of an answer, nil for none.
 func (s *Server) answerParams(g *generation, last token) any {
 	switch {
-	case g.exchange == nil || !g.exchange.Tells:
+	case g.exchange == nil || !g.exchange.Answered:
 		return nil
 	case last.Blocks != nil:
 		return s.kv.Params(g.id, last.Blocks)

@@ -107,7 +107,7 @@ func wayOf(p *kv.Part) model.Way {
 	return model.Computed
 }
 
-// ReportsCached reports whether answers of an endpoint tell how many tokens were cached.
+// ReportsCached reports whether answers of an endpoint say how many tokens were cached.
 func (v *Virtual) ReportsCached(endpoint string) bool {
 	return endpoint == "generate" || v.launch.reportsCached()
 }

@@ -35,7 +35,7 @@ type answer struct {
 	// nanoseconds; nil if it did not begin. The clocks of two nodes differ, and a span does not.
 	After *int64 `json:"after,omitempty"`
 	// Fault is what [load.Run] says against it, "" for nothing, and Kind what the caller must
-	// tell apart.
+	// distinguish.
 	Fault string `json:"fault,omitempty"`
 	Kind  string `json:"kind,omitempty"`
 }
@@ -82,7 +82,7 @@ func (a answer) err() error {
 	return errors.New(a.Fault)
 }
 
-// result is the answer as [load.Run] returns it; begun is when the caller heard that the run
+// result is the answer as [load.Run] returns it; begun is when the caller learned that the run
 // had begun.
 func (a answer) result(begun time.Time) load.Result {
 	got := load.Result{Run: a.Run, Warmup: a.Warmup}

@@ -44,7 +44,7 @@ func (c *Free) SleepUntil(ctx context.Context, t time.Duration) error {
 // Span of model time.
 type Span struct{ Start, End time.Duration }
 
-// wallClock runs scale times faster than the wall. Deadlines are absolute, so that the
+// wall is a clock that runs scale times faster than the wall. Deadlines are absolute, so that the
 // lateness of one sleep does not add to the next.
 type wall struct {
 	start time.Time
@@ -53,7 +53,7 @@ type wall struct {
 	scale  float64
 }
 
-// NewWallClock returns a clock that starts now and runs scale times faster than the wall.
+// NewWall returns a clock that starts now and runs scale times faster than the wall.
 func NewWall(scale float64) Clock {
 	return wall{start: time.Now(), origin: stamp.Now(), scale: scale}
 }
@@ -75,7 +75,7 @@ func (c wall) SleepUntil(ctx context.Context, t time.Duration) error {
 // Format writes the model time t for other simulated servers of the same machine, "" where
 // the clock is none that they could read. All that crosses from one server to another
 // carries such a stamp, so that the receiver's model goes on from what happened and not
-// from when it heard of it. What happened at one time has one stamp.
+// from when it learned of it. What happened at one time has one stamp.
 func Format(c Clock, t time.Duration) string {
 	w, ok := c.(wall)
 	if !ok {

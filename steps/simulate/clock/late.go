@@ -11,7 +11,7 @@ import (
 
 // PatienceOf is how much later than a step begins in the model it is put together. What
 // happened before the step, and is still on its way between two processes, has come by
-// then. Nobody sees a step before its end, so this costs nothing as long as it is shorter
+// then. No one sees a step before its end, so this costs nothing as long as it is shorter
 // than any step.
 func PatienceOf(cfg model.Config, clock Clock) time.Duration {
 	if _, ok := clock.(wall); !ok {
@@ -41,6 +41,7 @@ const (
 	headNotch = 2 * time.Microsecond
 )
 
+// NewLateness returns a server's lateness by its clock.
 func NewLateness(clock Clock) *Lateness {
 	l := &Lateness{late: prom.NewHistogram(
 		0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07,

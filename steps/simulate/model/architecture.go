@@ -54,7 +54,7 @@ type WeightFormat struct {
 	ExpertsOnly bool `json:"experts_only,omitempty"`
 }
 
-// complete reports whether there is enough to tell the model's size.
+// complete reports whether there is enough to know the model's size.
 func (a Architecture) complete() bool {
 	return a.Layers > 0 && a.Hidden > 0 && a.Heads > 0 && a.Vocabulary > 0 && (a.Intermediate > 0 || a.Experts > 0 && a.ExpertIntermediate > 0)
 }

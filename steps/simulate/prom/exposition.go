@@ -30,7 +30,7 @@ func (h *Histogram) Add(v float64) {
 	}
 }
 
-// exposition writes the Prometheus text format.
+// Writer writes the Prometheus text format.
 type Writer struct {
 	W      io.Writer
 	Labels string

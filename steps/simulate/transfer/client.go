@@ -333,7 +333,7 @@ func doJSON(req *http.Request, into any) error {
 	return err
 }
 
-// kvHTTP keeps no connections: these are asked for once per request, by servers that come and go.
+// httpClient keeps no connections: these are asked for once per request, by servers that come and go.
 var httpClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 var errNoPeer = errors.New("no peer is known")

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/prom"
 )
 
-// kvCounters count a server's transfers, for /metrics and for the periodic line.
+// counters count a server's transfers, for /metrics and for the periodic line.
 type counters struct {
 	mu      sync.Mutex
 	seconds prom.Histogram
@@ -29,7 +29,7 @@ type Moved struct {
 	Took  time.Duration
 }
 
-// newKVCounters has the buckets of vLLM's nixl_connector.py.
+// newCounters has the buckets of vLLM's nixl_connector.py.
 func newCounters() *counters {
 	return &counters{
 		seconds: prom.NewHistogram(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 5),

@@ -15,7 +15,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// kvParams is kv_transfer_params, the part of a request and of an answer that the router
+// transferParams is kv_transfer_params, the part of a request and of an answer that the router
 // carries from the prefill server to the decode server.
 type transferParams struct {
 	DoRemotePrefill bool    `json:"do_remote_prefill"`
@@ -33,21 +33,21 @@ type transferParams struct {
 
 // Exchange is what one request does with KV beside computing.
 type Exchange struct {
-	// from where its KV comes, nil if it is computed here.
+	// From where its KV comes, nil if it is computed here.
 	From *source
-	// key under which its KV is held after the prompt, "" if it is not.
+	// Key under which its KV is held after the prompt, "" if it is not.
 	Key string
-	// byBlocks makes the key of the blocks that hold it.
+	// ByBlocks makes the key of the blocks that hold it.
 	ByBlocks bool
-	// pushTo is the address that gets it after the prompt, waited for with pushWait.
+	// PushTo is the address that gets it after the prompt, waited for with PushWait.
 	PushTo   string
 	PushWait bool
-	// save it in the shared folder.
+	// Save it in the shared folder.
 	Save bool
-	// hold the blocks until a peer has taken them.
+	// Hold the blocks until a peer has taken them.
 	Hold bool
-	// tells that the answer carries kv_transfer_params.
-	Tells bool
+	// Answered means that the answer carries kv_transfer_params.
+	Answered bool
 }
 
 // BootstrapFields are SGLang's, beside the request.
@@ -57,7 +57,7 @@ type BootstrapFields struct {
 	Room *uint64 `json:"bootstrap_room"`
 }
 
-// kvRequest is the part of a request that decides on its exchange.
+// Request is the part of a request that decides on its exchange.
 type Request struct {
 	Params    json.RawMessage
 	ID        string
@@ -102,7 +102,7 @@ func (k *Side) exchangeParams(r Request) (*Exchange, error) {
 	case p.DoRemoteDecode && mooncake:
 		return &Exchange{Key: p.TransferID, Hold: true}, nil
 	case p.DoRemoteDecode:
-		return &Exchange{ByBlocks: true, Hold: true, Tells: true}, nil
+		return &Exchange{ByBlocks: true, Hold: true, Answered: true}, nil
 	case !p.DoRemotePrefill:
 		return nil, nil
 	case mooncake && p.RemoteBootstrapAddr != "" && p.RemoteEngineID != "":
@@ -151,7 +151,7 @@ func (k *Side) exchangeByContent(r Request) (*Exchange, error) {
 		x.From = &source{address: k.plan.Peer, local: k.plan.Peer == "", key: key}
 	}
 	if k.plan.Produces {
-		x.Key, x.PushTo, x.PushWait, x.Tells = key, k.plan.Peer, true, true
+		x.Key, x.PushTo, x.PushWait, x.Answered = key, k.plan.Peer, true, true
 	}
 	return x, nil
 }

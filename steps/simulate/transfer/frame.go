@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// kvFrame is a message between two simulated servers about the KV of one request. It
+// frame is a message between two simulated servers about the KV of one request. It
 // stands for the side channels and data paths of all connectors, which differ in names
 // and not in what has to be said.
 type frame struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// sideOptions of a side.
+// Options of a side.
 type Options struct {
 	Part   *kv.Part
 	Config model.Config
@@ -37,7 +37,7 @@ type Options struct {
 	Die     func()
 }
 
-// kvSide moves the KV of a running server: it listens for peers, holds what they will
+// Side moves the KV of a running server: it listens for peers, holds what they will
 // take, and asks for what is held elsewhere. The model decides how long a transfer takes;
 // that it takes place at all is up to real connections.
 type Side struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// kvStore holds the KV of complete prompts under their keys until it is taken.
+// store holds the KV of complete prompts under their keys until it is taken.
 type store struct {
 	mu      sync.Mutex
 	entries map[string]*entry

@@ -32,7 +32,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone if this fails
 }
 
-// apiError is an error with the status and the type that the engine gives it.
+// Error is an error with the status and the type that the engine gives it.
 type Error struct {
 	Status  int
 	Kind    string
