@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,13 +224,7 @@ func outputsOf(dir string, code int, doc *result.Document, posted github.Posted)
 	report, verdict, regressions, gates := "", "", "", ""
 	if doc != nil {
 		report, verdict = filepath.Join(dir, store.ReportFile), string(doc.Verdict)
-		n := 0
-		for _, g := range doc.Gates {
-			if g.Verdict == result.Regression {
-				n++
-			}
-		}
-		regressions, gates = strconv.Itoa(n), summaryJSON(doc)
+		regressions, gates = strconv.Itoa(len(red(doc))), summaryJSON(doc)
 	}
 	return []output{
 		{"exit-code", strconv.Itoa(code)}, {"results", dir}, {"report-path", report}, {"verdict", verdict}, {"regressions", regressions},
@@ -273,18 +266,12 @@ func writeOutputs(path string, values []output, mask func(string) string) error 
 	}
 	for _, v := range values {
 		// The form with a random delimiter takes any text.
-		mark := delimiter()
+		mark := "EOF_" + rand.Text()
 		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v.name, mark, mask(v.value), mark); err != nil {
 			return errors.Join(err, f.Close())
 		}
 	}
 	return f.Close()
-}
-
-func delimiter() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "EOF_" + hex.EncodeToString(b[:])
 }
 
 // actionRespond carries out the command in the comment of the event. A command without

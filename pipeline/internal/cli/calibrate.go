@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	aa, err := calibrate.Plan(p, f.pairs, f.passesOf)
+	aa, err := calibrate.Plan(p, f.pairs, func(own int) int { return cmp.Or(f.passes, max(own, minPasses)) })
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -99,14 +100,6 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	})
 }
 
-// passesOf are those of a benchmark for which the file says own.
-func (f calibrateFlags) passesOf(own int) int {
-	if f.passes > 0 {
-		return f.passes
-	}
-	return max(own, minPasses)
-}
-
 // measure carries a plan out whose results the caller judges: nothing is reported or
 // posted. front is that of the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
@@ -134,7 +127,7 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tpass SD\tof that requests, at most")
 	for _, n := range r.Noise {
-		if !gated(p, n.Metric) {
+		if !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return slices.Contains(g.Metrics, n.Metric) }) {
 			continue
 		}
 		m, _ := metric.Lookup(n.Metric)
@@ -159,15 +152,6 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 		_, err = fmt.Fprintf(tw, "\nfalse alarms: not known; %d pairs make up one session of the file\n", r.PerFile)
 	}
 	return errors.Join(err, tw.Flush())
-}
-
-func gated(p *plan.Plan, id string) bool {
-	for _, g := range p.Gates {
-		if slices.Contains(g.Metrics, id) {
-			return true
-		}
-	}
-	return false
 }
 
 // adviceText is what could be changed, or that nothing needs to be.

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/steps/secret"
@@ -155,7 +154,10 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		return err
 	}
 	if !diags.HasErrors() {
-		_, refused := plan.Build(cfg, plan.Options{TimeScale: 1, RefuseIdentical: !allowIdentical, AnySimulation: true, Argv: a.argv(false), Launch: target.Launch(a.places, a.engines(), a.connectors, "", 1)})
+		_, refused, err := a.buildPlan(cfg, planFlags{timeScale: 1, allowIdentical: allowIdentical, anySimulation: true}, paths)
+		if err != nil {
+			return err
+		}
 		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines(), a.connectors)...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {

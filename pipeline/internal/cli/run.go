@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -69,24 +68,31 @@ func allowIdenticalFlag(cmd *cobra.Command, allow *bool) {
 
 // plan makes the plan of a configuration and prints its diagnostics.
 func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, error) {
-	if f.timeScale != 1 && f.simulate == "" {
-		return nil, exit(exitUsage, errors.New("--time-scale needs --simulate: real servers keep real time"))
+	p, diags, err := a.buildPlan(cfg, f, paths)
+	if err != nil {
+		return nil, exit(exitUsage, err)
 	}
-	if f.timeScale != 1 && f.simulate == plan.SimulateVirtual {
-		return nil, exit(exitUsage, errors.New("--time-scale is for simulated servers that keep a clock: virtual time needs none"))
+	return p, a.report(cfg, diags)
+}
+
+func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, hcl.Diagnostics, error) {
+	switch {
+	case f.timeScale != 1 && f.simulate == "":
+		return nil, nil, errors.New("--time-scale needs --simulate: real servers keep real time")
+	case f.timeScale != 1 && f.simulate == plan.SimulateVirtual:
+		return nil, nil, errors.New("--time-scale is for simulated servers that keep a clock: virtual time needs none")
+	case !(f.timeScale >= 1) || f.timeScale > 1000:
+		return nil, nil, errors.New("--time-scale must be from 1 to 1000")
 	}
-	if !(f.timeScale >= 1) || f.timeScale > 1000 {
-		return nil, exit(exitUsage, errors.New("--time-scale must be from 1 to 1000"))
-	}
-	opt := plan.Options{File: strings.Join(paths, " "), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...), Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale)}
-	if len(paths) == 0 {
-		opt.File = "."
-	}
-	p, diags := plan.Build(cfg, opt)
+	p, diags := plan.Build(cfg, plan.Options{
+		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime,
+		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...),
+		Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale),
+	})
 	if !diags.HasErrors() {
 		diags = append(diags, target.CheckSimulation(cfg, p, a.engines(), a.connectors)...)
 	}
-	return p, a.report(cfg, diags)
+	return p, diags, nil
 }
 
 // argv renders a server's command line for display.
@@ -324,7 +330,7 @@ func reproduction(f runFlags, paths []string) string {
 	words := []string{"pipeline", "run"}
 	flag := func(name string, values ...string) {
 		for _, v := range values {
-			words = append(words, "--"+name, quoted(v))
+			words = append(words, "--"+name, plan.Quote(v))
 		}
 	}
 	flag("var-file", f.config.varFiles...)
@@ -337,19 +343,9 @@ func reproduction(f runFlags, paths []string) string {
 		words = append(words, "--simulate="+f.plan.simulate)
 	}
 	for _, p := range paths {
-		words = append(words, quoted(cmp.Or(p, ".")))
+		words = append(words, plan.Quote(cmp.Or(p, ".")))
 	}
 	return strings.Join(words, " ")
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// quoted is a word as a POSIX shell reads it back.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // progress makes the view that shows how a run goes.

@@ -93,16 +93,10 @@ func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) ct
 
 // role evaluates the argument role of a server of a deployment.
 func (e *evaluator) role(b *block, s *scope) string {
-	src := b.attrs[metaRole]
-	if src == nil {
-		return ""
+	if v := s.meta(b, metaRole); !v.IsNull() {
+		return v.AsString()
 	}
-	a, _ := b.typ.schema.Attr(metaRole)
-	v, ok := s.attribute(src, a)
-	if !ok || v.IsNull() || !v.IsKnown() {
-		return ""
-	}
-	return v.AsString()
+	return ""
 }
 
 // part evaluates a service, a transfer or a router.
@@ -179,12 +173,8 @@ func (e *evaluator) serviceSpec(p Part, o object) steps.ServiceSpec {
 
 // transferSpec turns a kv_transfer block into what a layout is made of.
 func (e *evaluator) transferSpec(p Part, o object) *steps.TransferSpec {
-	devices, err := o.Texts("devices")
-	if err != nil {
-		devices = nil // the kind's check has said so
-	}
 	t := &steps.TransferSpec{
-		Connector: p.Kind.Name, Transport: o.Text("transport"), Devices: devices,
+		Connector: p.Kind.Name, Transport: o.Text("transport"), Devices: textsOf(o.Object, "devices"),
 		Buffer: int64(o.Float("buffer")), Role: o.Text("role"),
 	}
 	if v := o.Value("config"); v != cty.NilVal && v.IsKnown() && !v.IsNull() {

@@ -51,13 +51,9 @@ var undriven = []string{
 
 // drivenSchema is what a benchmark with a driver still says of a cell.
 func drivenSchema(kind string) steps.Schema {
-	for _, a := range benchmarkWorkload().Attrs {
-		if a.Name == "target" {
-			a.Required = kind != steps.DriverResults
-			return steps.Schema{Attrs: []steps.Attr{a}}
-		}
-	}
-	return steps.Schema{}
+	a, _ := benchmarkWorkload().Attr("target")
+	a.Required = kind != steps.DriverResults
+	return steps.Schema{Attrs: []steps.Attr{a}}
 }
 
 // driven evaluates a cell that a driver measures.

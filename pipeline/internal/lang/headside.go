@@ -104,17 +104,11 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 		taken[s.Addr] = head
 	}
 	if d, e := c.DeploymentAt(addr), head.DeploymentAt(addr); d != nil {
-		if e == nil || len(theirs) != len(ours) || !samePaths(d.Spec, e.Spec) {
+		if e == nil || len(theirs) != len(ours) || !reflect.DeepEqual(withoutMembers(d.Spec), withoutMembers(e.Spec)) {
 			return fmt.Errorf("%s has other parts than before the change: merge that first", addr)
 		}
 	}
 	return nil
-}
-
-// samePaths reports whether two deployments have the same services, transfer and router.
-func samePaths(a, b steps.DeploymentSpec) bool {
-	a.Members, b.Members = nil, nil
-	return reflect.DeepEqual(a, b)
 }
 
 // serversOf are the servers that targets consist of.
@@ -395,4 +389,9 @@ func (c *Config) writtenText(expr hclsyntax.Expression) string {
 		return strings.Trim(text, `"`)
 	}
 	return text
+}
+
+func withoutMembers(d steps.DeploymentSpec) steps.DeploymentSpec {
+	d.Members = nil
+	return d
 }

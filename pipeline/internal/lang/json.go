@@ -26,9 +26,6 @@ type jsonReader struct {
 	file syntax.File
 }
 
-// fileBody is the body of a whole file.
-func (r jsonReader) fileBody() *hclsyntax.Body { return r.body(r.file.JSON, r.root) }
-
 // body turns an object into the body of a block of type t. A property is a block where the
 // type has one of its name, else an argument.
 func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {

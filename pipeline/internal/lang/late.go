@@ -18,14 +18,6 @@ type lateSource struct {
 	at   hcl.Range
 }
 
-// advice says why the source is late and what to use instead.
-func (l lateSource) advice() string {
-	if l.step {
-		return fmt.Sprintf("%s exists only after %s has run.", l.text, l.addr)
-	}
-	return fmt.Sprintf("%s exists only after the server has started.", l.text)
-}
-
 // follow visits every reference of an expression to something of the file, through
 // locals. seen holds the locals that were visited.
 func (p *program) follow(expr hcl.Expression, seen map[string]bool, visit func(reference)) {
@@ -101,7 +93,11 @@ func (e *evaluator) notYet(expr hcl.Expression, what, purpose string) *hcl.Diagn
 		if detail.Len() > 0 {
 			detail.WriteString(" ")
 		}
-		detail.WriteString(strings.TrimSuffix(l.advice(), "."))
+		after := "the server has started"
+		if l.step {
+			after = l.addr + " has run"
+		}
+		fmt.Fprintf(&detail, "%s exists only after %s", l.text, after)
 		if purpose != "" {
 			detail.WriteString(", so " + purpose)
 		}

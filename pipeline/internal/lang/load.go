@@ -4,10 +4,10 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
@@ -54,7 +54,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	src, diags := syntax.Load(opt.Paths, opt.Stdin)
 	cfg := &Config{Sources: src, Tests: opt.Tests, Settings: Settings{Alpha: defaultAlpha}}
 	if diags.HasErrors() {
-		return cfg, sorted(diags)
+		return cfg, diag.Sorted(diags)
 	}
 	rep := &reporter{}
 	rep.report(diags...)
@@ -65,12 +65,12 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 		return cfg, hcl.Diagnostics{d}
 	}
 	if d := prog.empty(src); d != nil && !rep.diags.HasErrors() {
-		return cfg, sorted(append(rep.diags, d))
+		return cfg, diag.Sorted(append(rep.diags, d))
 	}
 	e.load(cfg, opt)
 	cfg.prog, cfg.values, cfg.secrets = prog, e.vars, secretList(e.secrets)
 	redact(e.diags, cfg.secrets)
-	return cfg, sorted(e.all())
+	return cfg, diag.Sorted(e.all())
 }
 
 // Declared lists the variables that a pipeline declares, whatever else is wrong with it.
@@ -115,7 +115,12 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	}
 	e.checkShares(cfg.Gates, cfg.Settings.Alpha)
 	e.fill(cfg)
-	axes := axisNames(cfg.Benchmarks)
+	var axes []string
+	for _, b := range cfg.Benchmarks {
+		for _, a := range b.Axes {
+			axes = append(axes, a.Name)
+		}
+	}
 	for _, ent := range e.prog.of("report") {
 		if r := e.reportBlock(ent, axes); r != nil {
 			cfg.Reports = append(cfg.Reports, r)
@@ -168,29 +173,4 @@ func (e *evaluator) fill(cfg *Config) {
 		}
 	}
 	cfg.Steps = inOrder(cfg.Steps)
-}
-
-func axisNames(benchmarks []*Benchmark) []string {
-	var names []string
-	for _, b := range benchmarks {
-		for _, a := range b.Axes {
-			names = append(names, a.Name)
-		}
-	}
-	return names
-}
-
-// sorted orders diagnostics by file and place, those without a place first.
-func sorted(diags hcl.Diagnostics) hcl.Diagnostics {
-	sort.SliceStable(diags, func(i, j int) bool {
-		a, b := diags[i].Subject, diags[j].Subject
-		switch {
-		case a == nil || b == nil:
-			return a == nil && b != nil
-		case a.Filename != b.Filename:
-			return a.Filename < b.Filename
-		}
-		return a.Start.Byte < b.Start.Byte
-	})
-	return diags
 }

@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -44,7 +45,7 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests), reporter: rep}
 	for _, f := range src.Files {
 		if f.JSON != nil {
-			f.HCL.Body = jsonReader{&d, f}.fileBody()
+			f.HCL.Body = jsonReader{&d, f}.body(f.JSON, d.root)
 		}
 		if body, ok := f.HCL.Body.(*hclsyntax.Body); ok {
 			root := &block{typ: d.root}
@@ -175,10 +176,6 @@ func describeRoot(root string) string {
 }
 
 func rootOf(addr string) string {
-	for i := range len(addr) {
-		if addr[i] == '.' {
-			return addr[:i]
-		}
-	}
-	return addr
+	root, _, _ := strings.Cut(addr, ".")
+	return root
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -93,14 +94,7 @@ func (c *Config) Secrets() []string {
 
 // secretList is a set of texts in order, without those too short to hide.
 func secretList(texts map[string]bool) []string {
-	var out []string
-	for text := range texts {
-		if len(text) >= leastSecret {
-			out = append(out, text)
-		}
-	}
-	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(text string) bool { return len(text) < leastSecret })
 }
 
 // warnOfShort says that a secret is too short to be masked in logs and reports.

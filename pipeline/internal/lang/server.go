@@ -26,13 +26,8 @@ func (e *evaluator) server(ent *entity) (cty.Value, bool) {
 
 // isAbstract evaluates the argument abstract, which must be known now.
 func (e *evaluator) isAbstract(b *block) bool {
-	src := b.attrs[metaAbstract]
-	if src == nil {
-		return false
-	}
-	a, _ := serverType().schema.Attr(metaAbstract)
-	v, ok := e.newScope().attribute(src, a)
-	return ok && v.IsKnown() && !v.IsNull() && v.True()
+	v := e.newScope().meta(b, metaAbstract)
+	return !v.IsNull() && v.True()
 }
 
 // serverInstance evaluates one server, files it under its address and returns its value.

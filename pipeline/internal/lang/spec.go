@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,11 +64,7 @@ func (e *evaluator) words(o object, name string) []string {
 	if o.Has(name) && !o.Known(name) {
 		return []string{e.knownAfter(o, name)}
 	}
-	out, err := o.Texts(name)
-	if err != nil {
-		return nil // the kind's check has said so
-	}
-	return out
+	return textsOf(o.Object, name)
 }
 
 func readiness(o object) steps.Readiness {
@@ -114,12 +111,7 @@ func (e *evaluator) args(o object) []steps.Arg {
 			e.keyOrder(src.Expr, map[string]bool{}, take)
 		}
 	}
-	rest := make([]string, 0, len(values))
-	for name := range values {
-		rest = append(rest, name)
-	}
-	slices.Sort(rest)
-	for _, name := range rest {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		take(name)
 	}
 	return out
@@ -164,19 +156,16 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 		if v.IsNull() {
 			continue
 		}
-		value := e.textOr(v, o, "env")
+		value := ""
+		if v.IsKnown() {
+			value = v.AsString()
+		} else {
+			value = e.knownAfter(o, "env")
+		}
 		hidden = hidden || slices.Contains(secret.Values(k.AsString(), value), value)
 		out = append(out, steps.EnvVar{Name: k.AsString(), Value: value, Secret: hidden})
 	}
 	return out
-}
-
-// textOr is a string, or what stands for one that waits for steps.
-func (e *evaluator) textOr(v cty.Value, o object, name string) string {
-	if !v.IsKnown() {
-		return e.knownAfter(o, name)
-	}
-	return v.AsString()
 }
 
 // plain turns a value into Go's own: string, bool, int64, float64, []any, map[string]any

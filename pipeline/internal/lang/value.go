@@ -42,6 +42,18 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 	return v, true
 }
 
+// meta evaluates an argument that belongs to the language; null if it is not set, or not
+// known now.
+func (s *scope) meta(b *block, name string) cty.Value {
+	if src := b.attrs[name]; src != nil {
+		a, _ := b.typ.schema.Attr(name)
+		if v, ok := s.attribute(src, a); ok && v.IsKnown() {
+			return v
+		}
+	}
+	return cty.NullVal(cty.DynamicPseudoType)
+}
+
 // contextOf is the context in which an expression was evaluated, for the values that a
 // diagnostic shows.
 func (s *scope) contextOf(expr hcl.Expression) *hcl.EvalContext {

@@ -28,7 +28,7 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 	w = steps.Workload{
 		Endpoint:       c.Text("endpoint"),
 		Dataset:        c.dataset(),
-		IgnoreEOS:      c.Known("ignore_eos") && c.Value("ignore_eos").True(),
+		IgnoreEOS:      isTrue(c.object, "ignore_eos"),
 		Temperature:    c.number(c.Object, "temperature", atLeastZero, "temperature"),
 		Body:           c.body(),
 		RequestTimeout: c.Duration("request_timeout"),
@@ -237,16 +237,13 @@ func (c cell) count(o steps.Object, name string, low int64, path ...string) int 
 	}
 	n, err := whole(o.Value(name), low, maxRequests)
 	if err != nil {
-		c.fail(fmt.Sprintf("%s is not a number of %s", name, countedThing(name)), diag.Sentence(err), path...)
+		of := "requests"
+		if name == prefixLen {
+			of = "tokens"
+		}
+		c.fail(fmt.Sprintf("%s is not a number of %s", name, of), diag.Sentence(err), path...)
 	}
 	return n
-}
-
-func countedThing(name string) string {
-	if name == prefixLen {
-		return "tokens"
-	}
-	return "requests"
 }
 
 // load reads when requests are sent.

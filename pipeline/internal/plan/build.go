@@ -1,18 +1,20 @@
 package plan
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // Options of a plan.
@@ -148,8 +150,11 @@ func (b *builder) benchmarks() []Benchmark {
 	for _, src := range b.cfg.Benchmarks {
 		bm := Benchmark{
 			Addr: src.Addr, Description: src.Description, Excluded: src.Excluded,
-			RepeatMin: src.RepeatMin, RepeatMax: src.RepeatMax, Passes: severalOf(src.Passes), Seed: src.Seed,
+			RepeatMin: src.RepeatMin, RepeatMax: src.RepeatMax, Passes: src.Passes, Seed: src.Seed,
 			Timeout: src.Timeout.Seconds(), Limits: src.Limits, Range: Range(src.Range),
+		}
+		if bm.Passes == 1 {
+			bm.Passes = 0 // the rule, which is not written
 		}
 		if b.opt.Repeat > 0 {
 			bm.RepeatMin, bm.RepeatMax = b.opt.Repeat, b.opt.Repeat
@@ -167,19 +172,11 @@ func (b *builder) benchmarks() []Benchmark {
 	if kept == 0 && len(b.opt.Only) > 0 {
 		b.diags = append(b.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "no cell is left",
-			Detail: fmt.Sprintf("No cell matches --only %s. A pattern is matched against the benchmark's address, a cell's label such as %q, and each of its axis=value pairs.",
-				strings.Join(b.opt.Only, ", "), b.exampleLabel()),
+			Detail: fmt.Sprintf("No cell matches --only %s. A pattern is matched against the benchmark's address, a cell's label such as \"rate=4 input_len=256\", and each of its axis=value pairs.",
+				strings.Join(b.opt.Only, ", ")),
 		})
 	}
 	return out
-}
-
-// severalOf is a number of passes as a plan has it: one is the rule, and not written.
-func severalOf(passes int) int {
-	if passes <= 1 {
-		return 0
-	}
-	return passes
 }
 
 // kept are the cells that --only leaves, and those that a gate compares them with.
@@ -203,15 +200,6 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 		}
 	}
 	return slices.DeleteFunc(all, func(c Cell) bool { return !keep[c.Hash] })
-}
-
-func (b *builder) exampleLabel() string {
-	for _, src := range b.cfg.Benchmarks {
-		for _, c := range src.Cells {
-			return Label(b.cell(src, c).Values)
-		}
-	}
-	return "rate=4 input_len=256"
 }
 
 func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
@@ -379,32 +367,26 @@ func hostsOf(s steps.ServerSpec, hosts *steps.DockerSpec) []string {
 }
 
 func source(s *lang.Server) string {
-	switch {
-	case s.Spec.URL != "":
-		return s.Spec.URL
-	case s.Spec.Image != "":
-		return s.Spec.Image
-	default:
-		return strings.Join(s.Spec.Executable, " ")
-	}
+	return cmp.Or(s.Spec.URL, s.Spec.Image, strings.Join(s.Spec.Executable, " "))
 }
 
+// variables are the values of the file's variables for people, secrets as such.
 func variables(vars []lang.Variable) map[string]string {
-	if len(vars) == 0 {
-		return nil
-	}
 	out := make(map[string]string, len(vars))
 	for _, v := range vars {
-		out[v.Name] = variableText(v)
+		switch value := v.Value; {
+		case v.Sensitive || value.ContainsMarked():
+			out[v.Name] = "(sensitive)"
+		case !value.IsWhollyKnown():
+			out[v.Name] = "(known at run time)"
+		case value.Type() == cty.String && !value.IsNull():
+			out[v.Name] = value.AsString()
+		default:
+			text, _ := json.Marshal(ctyjson.SimpleJSONValue{Value: value}) // what is known can be encoded
+			out[v.Name] = string(text)
+		}
 	}
 	return out
-}
-
-func variableText(v lang.Variable) string {
-	if v.Sensitive || v.Value.ContainsMarked() {
-		return "(sensitive)"
-	}
-	return valueText(v.Value)
 }
 
 // Range converts a place in a file.
@@ -419,17 +401,4 @@ func Label(values []result.AxisValue) string {
 		parts[i] = v.Name + "=" + v.Value
 	}
 	return strings.Join(parts, " ")
-}
-
-// valueText writes a known, unmarked value for people.
-func valueText(v cty.Value) string {
-	switch {
-	case !v.IsWhollyKnown():
-		return "(known at run time)"
-	case v.IsNull():
-		return "null"
-	case v.Type() == cty.String:
-		return v.AsString()
-	}
-	return jsonText(v)
 }

@@ -1,11 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/hashicorp/hcl/v2"
-
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -66,11 +66,7 @@ func (b *builder) decide(p *Plan) {
 func (p *Plan) Level(g Gate) float64 {
 	l := gates.Looks(p.Looks)
 	if !g.CanFail() {
-		alpha := p.Alpha
-		if g.Alpha > 0 {
-			alpha = g.Alpha
-		}
-		return l.Last(alpha, 1)
+		return l.Last(cmp.Or(g.Alpha, p.Alpha), 1)
 	}
 	size := max(1, p.families()[g.group()])
 	level := (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
@@ -152,10 +148,14 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 
 // prospect is how the strictest comparison of a gate is judged.
 func (p *Plan) prospect(g Gate) gates.Prospect {
-	in := p.familyProspect(g)
-	if in.Expect = g.Expect; g.Expect == gates.ExpectImprovement {
-		for k := range in.Levels {
-			in.Levels[k] *= p.PassAlpha() / p.Alpha
+	if !g.CanFail() {
+		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Strict)
+	}
+	in := gates.NewProspect(p.looksOf(g), p.share(g), p.PassAlpha(), max(1, p.families()[g.group()]), g.Strict)
+	for k := range in.Levels {
+		in.Levels[k] *= 1 - gates.LaunchShare
+		if p.Test(g).Joint() {
+			in.Levels[k] *= float64(p.joint(g.group()))
 		}
 	}
 	return in

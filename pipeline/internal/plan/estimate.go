@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
-
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
@@ -183,12 +180,4 @@ func fingerprint(p *Plan) string {
 		Gates     []Gate
 		Cluster   *Cluster `json:",omitempty"`
 	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster})[:16]
-}
-
-func jsonText(v cty.Value) string {
-	text, err := ctyjson.Marshal(v, v.Type())
-	if err != nil {
-		return v.GoString()
-	}
-	return string(text)
 }

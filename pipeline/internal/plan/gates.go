@@ -230,15 +230,18 @@ func (p *Plan) share(g Gate) float64 {
 	return rest
 }
 
-// Attached reports whether a target answers already.
-func (p *Plan) Attached(addr string) bool {
-	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Addr == addr && t.Attached })
+// target finds a planned target.
+func (p *Plan) target(addr string) Target {
+	for _, t := range p.Targets {
+		if t.Addr == addr {
+			return t
+		}
+	}
+	return Target{}
 }
 
+// Attached reports whether a target answers already.
+func (p *Plan) Attached(addr string) bool { return p.target(addr).Attached }
+
 // ModelOf is the model of a target, "" if it is unknown.
-func (p *Plan) ModelOf(addr string) string {
-	if i := slices.IndexFunc(p.Targets, func(t Target) bool { return t.Addr == addr }); i >= 0 {
-		return p.Targets[i].Model
-	}
-	return ""
-}
+func (p *Plan) ModelOf(addr string) string { return p.target(addr).Model }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +70,11 @@ func (p Process) write(w io.Writer, waits bool) {
 		}
 	}
 	fmt.Fprintf(w, "  %s (%s), %s\n", term.Escape(p.Name), p.Role, term.Escape(place))
-	fmt.Fprintf(w, "    %s\n", term.Escape(words(p.Argv)))
+	argv := make([]string, len(p.Argv))
+	for i, word := range p.Argv {
+		argv[i] = Quote(word)
+	}
+	fmt.Fprintf(w, "    %s\n", term.Escape(strings.Join(argv, " ")))
 	for _, e := range p.Env {
 		fmt.Fprintf(w, "    %s\n", term.Escape(e))
 	}
@@ -81,23 +86,15 @@ func (p Process) write(w io.Writer, waits bool) {
 	}
 }
 
-// words writes a command line so that a shell would read it as it is.
-func words(argv []string) string {
-	quoted := make([]string, len(argv))
-	for i, word := range argv {
-		quoted[i] = word
-		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$`(){}[]*?;&|<>~#!") && !isSymbol(word) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
+// plainWord is a word that a shell takes as it is; symbols of ports are none of its business.
+var plainWord = regexp.MustCompile(`^([A-Za-z0-9_@%+=:,./-]|PORT\([^)]*\))+$`)
 
-// isSymbol says that nothing but a port's symbol needs a quote in a word.
-func isSymbol(word string) bool {
-	before, rest, ok := strings.Cut(word, "PORT(")
-	_, after, closed := strings.Cut(rest, ")")
-	return ok && closed && !strings.ContainsAny(before+after, " \t\n\"'\\$`(){}[]*?;&|<>~#!")
+// Quote is a word as a POSIX shell reads it back.
+func Quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // deploymentTarget is a deployment as a target. Its settings are a hash of all that it is

@@ -119,15 +119,20 @@ func looks(benchmarks []Benchmark) []int {
 	return gates.LooksBetween(least, most)
 }
 
-// PassesOf is how often each cell of a benchmark is measured in a launch.
-func (p *Plan) PassesOf(benchmark string) int {
+// benchmark finds a planned benchmark.
+func (p *Plan) benchmark(addr string) Benchmark {
 	for _, b := range p.Benchmarks {
-		if b.Addr == benchmark {
-			return max(b.Passes, 1)
+		if b.Addr == addr {
+			return b
 		}
 	}
-	return 1
+	return Benchmark{}
 }
+
+func (p *Plan) repeatsOf(benchmark string) int { return p.benchmark(benchmark).RepeatMax }
+
+// PassesOf is how often each cell of a benchmark is measured in a launch.
+func (p *Plan) PassesOf(benchmark string) int { return max(p.benchmark(benchmark).Passes, 1) }
 
 // Cell finds a planned cell by its hash.
 func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -77,18 +78,11 @@ func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Side
 		}
 	}
 	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
-		s.Differences = append(s.Differences, result.SideDifference{What: "work: " + d.Label, Base: orNone(d.Base), Head: orNone(d.Head)})
+		s.Differences = append(s.Differences, result.SideDifference{What: "work: " + d.Label, Base: cmp.Or(d.Base, "none"), Head: cmp.Or(d.Head, "none")})
 	}
 	s.KnownAfterSteps = (lateBase || lateHead) && base.Target != head.Target
 	s.Identical = len(s.Differences) == 0 && !s.KnownAfterSteps && reflect.DeepEqual(base.Workload, head.Workload)
 	return s
-}
-
-func orNone(v string) string {
-	if v == "" {
-		return "none"
-	}
-	return v
 }
 
 // identical is the error for sides that are one thing.
@@ -219,10 +213,7 @@ func (p *Plan) LaunchLevel() float64 {
 	for _, g := range p.Gates {
 		name, alpha := g.group(), p.share(g)
 		if !g.CanFail() {
-			name, alpha = "alone "+g.Addr, p.Alpha
-			if g.Alpha > 0 {
-				alpha = g.Alpha
-			}
+			name, alpha = "alone "+g.Addr, cmp.Or(g.Alpha, p.Alpha)
 		}
 		for _, s := range p.sides(g) {
 			if !slices.Contains(groups[name], s) {
@@ -303,7 +294,11 @@ func (t traits) add(name string, v reflect.Value) {
 		return
 	case []steps.EnvVar:
 		for _, e := range x {
-			t.env(join(name, e.Name), e)
+			if e.Secret {
+				t[join(name, e.Name)] = trait{text: "(secret)", secret: e.Value}
+			} else {
+				t[join(name, e.Name)] = trait{text: e.Value}
+			}
 		}
 		return
 	case []steps.Member:
@@ -351,14 +346,6 @@ func (t traits) leaf(name, text string) {
 	if text != "" {
 		t[name] = trait{text: text}
 	}
-}
-
-func (t traits) env(name string, e steps.EnvVar) {
-	if e.Secret {
-		t[name] = trait{text: "(secret)", secret: e.Value}
-		return
-	}
-	t[name] = trait{text: e.Value}
 }
 
 func join(name, more string) string {

@@ -79,14 +79,6 @@ func (p *Plan) suiteAlpha() float64 {
 	return gates.SuiteShare * p.Alpha
 }
 
-// ratios is "3 ratios of geometric means".
-func ratios(n int) string {
-	if n == 1 {
-		return "1 ratio of geometric means"
-	}
-	return fmt.Sprintf("%d ratios of geometric means", n)
-}
-
 // suiteText describes the suites of a gate, "" for none.
 func (p *Plan) suiteText(g Gate) string {
 	suites := g.Suites()
@@ -101,7 +93,7 @@ func (p *Plan) suiteText(g Gate) string {
 	if g.CanFail() {
 		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
 	}
-	return fmt.Sprintf("%s over up to %s each, margin %.3g %%, %s", ratios(len(suites)), humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
+	return fmt.Sprintf("%s of geometric means over up to %s each, margin %.3g %%, %s", humanize.Count(len(suites), "ratio"), humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
 }
 
 // suiteSize is the size of the family of the suites of a gate.

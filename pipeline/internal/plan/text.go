@@ -34,7 +34,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 		fmt.Fprintf(tw, "simulated: every vLLM and SGLang server is replaced by a simulated one, time scale %g\n", p.TimeScale)
 	}
 	fmt.Fprintln(tw)
-	p.writeSteps(tw)
+	for i, s := range p.Steps {
+		fmt.Fprintf(tw, "step %d\t%s\n", i+1, term.Escape(s.Addr))
+	}
 	p.writeTargets(tw)
 	p.writeSides(tw)
 	for _, b := range p.Benchmarks {
@@ -56,12 +58,6 @@ func (p *Plan) cellCount() int {
 		n += len(b.Cells)
 	}
 	return n
-}
-
-func (p *Plan) writeSteps(w io.Writer) {
-	for i, s := range p.Steps {
-		fmt.Fprintf(w, "step %d\t%s\n", i+1, term.Escape(s.Addr))
-	}
 }
 
 func (p *Plan) writeTargets(w io.Writer) {
@@ -223,15 +219,6 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
 		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", humanize.Count(n, "repeat"), repeats)
 	}
-}
-
-func (p *Plan) repeatsOf(benchmark string) int {
-	for _, b := range p.Benchmarks {
-		if b.Addr == benchmark {
-			return b.RepeatMax
-		}
-	}
-	return 0
 }
 
 // Duration writes seconds for people, to about two digits: "45 s", "12 min", "3 h 10 min".

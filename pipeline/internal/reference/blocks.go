@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -85,7 +86,11 @@ func (p *page) block(parents []string, b lang.BlockDoc) {
 		p.line("", "| argument | type | default | meaning |", "|---|---|---|---|")
 	}
 	for _, a := range b.Arguments {
-		p.row(argument(a), typeOf(a), defaultOf(a), meaning(a))
+		name := code(a.Name)
+		if a.Required {
+			name = "**" + name + "**"
+		}
+		p.row(name, cmp.Or(a.Unit, code(a.Type)), defaultOf(a), meaning(a))
 	}
 	if b.AnyArgument != "" {
 		p.row("*any name*", "", "", b.AnyArgument)
@@ -126,20 +131,6 @@ func occurs(b lang.BlockDoc) string {
 	return ""
 }
 
-func argument(a lang.ArgumentDoc) string {
-	if a.Required {
-		return "**" + code(a.Name) + "**"
-	}
-	return code(a.Name)
-}
-
-func typeOf(a lang.ArgumentDoc) string {
-	if a.Unit != "" {
-		return a.Unit
-	}
-	return code(a.Type)
-}
-
 // defaultOf is a default as a file would write it.
 func defaultOf(a lang.ArgumentDoc) string {
 	if len(a.Default) == 0 {
@@ -161,13 +152,11 @@ func defaultOf(a lang.ArgumentDoc) string {
 // short writes a duration without its zero parts: "10m", not "10m0s".
 func short(d time.Duration) string {
 	text := d.String()
-	for _, unit := range []string{"m", "h"} {
-		if rest, ok := strings.CutSuffix(text, unit+"0s"); ok {
-			text = rest + unit
-		}
-		if rest, ok := strings.CutSuffix(text, unit+"0m"); ok {
-			text = rest + unit
-		}
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
 }

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,21 +71,13 @@ func span(seconds float64) string {
 
 // tally writes a count for each class, the most frequent first: "timeout 2, http_500 1".
 func tally(classes map[string]int) string {
-	names := make([]string, 0, len(classes))
-	for name := range classes {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool {
-		if a, b := classes[names[i]], classes[names[j]]; a != b {
-			return a > b
-		}
-		return names[i] < names[j]
+	names := slices.SortedFunc(maps.Keys(classes), func(a, b string) int {
+		return cmp.Or(classes[b]-classes[a], strings.Compare(a, b))
 	})
-	parts := make([]string, len(names))
 	for i, name := range names {
-		parts[i] = fmt.Sprintf("%s %d", name, classes[name])
+		names[i] = fmt.Sprintf("%s %d", name, classes[name])
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(names, ", ")
 }
 
 // bar draws done of total in width columns.
@@ -111,38 +105,23 @@ const (
 	sgrYellow = "\x1b[33m"
 )
 
+// colors of whole lines by their tone.
+var colors = map[tone]string{bad: sgrRed, caution: sgrYellow, logged: sgrFaint}
+
 // paint colours a whole line by its tone.
 func paint(color bool, t tone, s string) string {
-	if !color || s == "" {
-		return s
-	}
-	switch t {
-	case bad:
-		return sgrRed + s + sgrReset
-	case caution:
-		return sgrYellow + s + sgrReset
-	case logged:
-		return sgrFaint + s + sgrReset
+	if sgr := colors[t]; color && sgr != "" && s != "" {
+		return sgr + s + sgrReset
 	}
 	return s
 }
 
-// mark is the sign before a line on a terminal.
+// marks are the signs before a line on a terminal.
+var marks = map[tone]string{neutral: "·", good: "✓", caution: "!", bad: "✗", detail: " ", logged: "|"}
+
 func mark(color bool, t tone) string {
-	switch t {
-	case good:
-		if color {
-			return sgrGreen + "✓" + sgrReset
-		}
-		return "✓"
-	case caution:
-		return paint(color, t, "!")
-	case bad:
-		return paint(color, t, "✗")
-	case detail:
-		return " "
-	case logged:
-		return paint(color, t, "|")
+	if t == good && color {
+		return sgrGreen + marks[t] + sgrReset
 	}
-	return "·"
+	return paint(color, t, marks[t])
 }

@@ -59,7 +59,7 @@ func (s *state) standing() string {
 		verdict = "simulated, " + verdict
 	}
 	if s.failedLaunches > 0 {
-		verdict += ", " + launchCount(s.failedLaunches) + " failed"
+		verdict += ", " + humanize.Count(s.failedLaunches, "launch") + " failed"
 	}
 	if s.failedRuns > 0 {
 		verdict += ", " + humanize.Count(s.failedRuns, "run") + " failed"

@@ -51,7 +51,11 @@ func milestones(e event.Event) []line {
 	case event.LaunchReady:
 		return []line{{good, readyText(e)}}
 	case event.LaunchFail:
-		return launchFailed(e)
+		log := ""
+		if e.Started != nil {
+			log = e.Started.Log
+		}
+		return failed(name(e.Target)+" failed", e.Failure, log, e.Range)
 	case event.RunEnd:
 		return []line{runEnded(e)}
 	case event.Look:
@@ -76,7 +80,7 @@ func planned(e event.Event) []line {
 	}
 	lines = append(lines, line{detail, fmt.Sprintf("%s, %s, %s: %s, %s, %s",
 		humanize.Count(p.Benchmarks, "benchmark"), humanize.Count(p.Cells, "cell"), humanize.Count(p.Repeats, "repeat"),
-		launchCount(p.Launches), humanize.Count(p.Runs, "run"), about(p.Seconds))})
+		humanize.Count(p.Launches, "launch"), humanize.Count(p.Runs, "run"), about(p.Seconds))})
 	switch {
 	case p.Family > 0:
 		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", humanize.Count(p.Gates, "gate"), humanize.Count(p.Family, "comparison"))})
@@ -90,13 +94,6 @@ func planned(e event.Event) []line {
 		lines = append(lines, line{caution, "simulated: no figure of this run says anything about real hardware"})
 	}
 	return lines
-}
-
-func launchCount(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }
 
 func diagnosed(e event.Event) []line {
@@ -150,14 +147,6 @@ func readyText(e event.Event) string {
 		text += fmt.Sprintf(", at attempt %d", e.Started.Attempt)
 	}
 	return text
-}
-
-func launchFailed(e event.Event) []line {
-	log := ""
-	if e.Started != nil {
-		log = e.Started.Log
-	}
-	return failed(name(e.Target)+" failed", e.Failure, log, e.Range)
 }
 
 // failed is a failure with all that is known of it.
@@ -261,7 +250,10 @@ func runName(e event.Event) string {
 
 // repeatName is "repeat 2/6". Voided pairs are measured again beyond the last repeat.
 func repeatName(e event.Event) string {
-	if e.Repeats >= e.Repeat {
+	switch {
+	case e.Repeat == 0:
+		return ""
+	case e.Repeats >= e.Repeat:
 		return fmt.Sprintf("repeat %d/%d", e.Repeat, e.Repeats)
 	}
 	return fmt.Sprintf("repeat %d", e.Repeat)

@@ -40,7 +40,7 @@ func (v *plain) stage(e event.Event) []line {
 	case event.StepStart:
 		return []line{{neutral, name(e.Addr) + " started"}}
 	case event.LaunchStart:
-		return []line{{neutral, join(", ", name(e.Target)+" is starting", v.repeat(e))}}
+		return []line{{neutral, join(", ", name(e.Target)+" is starting", repeatName(e))}}
 	case event.LaunchState:
 		if e.State == steps.StateReady {
 			return nil // of a target with one member: that it is ready follows, with the time it took
@@ -56,13 +56,6 @@ func (v *plain) stage(e event.Event) []line {
 		return []line{{neutral, v.alive(e.Time)}}
 	}
 	return nil
-}
-
-func (v *plain) repeat(e event.Event) string {
-	if e.Repeat == 0 {
-		return ""
-	}
-	return repeatName(e)
 }
 
 // alive says what is going on, for those who wonder whether something is.

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -63,17 +65,13 @@ func (s *state) handle(e event.Event) {
 	case event.Interrupted:
 		s.interrupted = true
 	case event.GateResult:
-		s.verdict, s.judged = worse(s.judged, s.verdict, e.Verdict), true
+		if !s.judged {
+			s.verdict = e.Verdict
+		}
+		s.verdict, s.judged = result.Worst(s.verdict, e.Verdict), true
 	case event.Summary:
 		s.verdict, s.judged = e.Verdict, e.Verdict != ""
 	}
-}
-
-func worse(judged bool, a, b result.Verdict) result.Verdict {
-	if !judged {
-		return b
-	}
-	return result.Worst(a, b)
 }
 
 // schedule takes over what any event says about the schedule.
@@ -182,9 +180,7 @@ func (s *state) handleRun(e event.Event) {
 		s.run = &activity{since: e.Time}
 	}
 	s.run.name = cellName(e)
-	if e.Repeat > 0 {
-		s.run.state = repeatName(e)
-	}
+	s.run.state = cmp.Or(repeatName(e), s.run.state)
 	if e.Progress != nil {
 		p := *e.Progress
 		s.running = &p
@@ -215,5 +211,5 @@ func (s *state) sideBySide() string {
 	if len(s.beside) == 0 {
 		return ""
 	}
-	return launchCount(len(s.beside)+1) + " side by side"
+	return humanize.Count(len(s.beside)+1, "launch") + " side by side"
 }

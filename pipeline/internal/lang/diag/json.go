@@ -52,7 +52,7 @@ type Pos struct {
 // snippet.
 func New(files map[string]*hcl.File, diags hcl.Diagnostics) Output {
 	out := Output{FormatVersion: FormatVersion, Diagnostics: []Diagnostic{}}
-	for _, d := range sorted(diags) {
+	for _, d := range Sorted(diags) {
 		one := describe(files, d)
 		if one.Severity == "error" {
 			out.ErrorCount++
@@ -88,23 +88,15 @@ func describe(files map[string]*hcl.File, d *hcl.Diagnostic) Diagnostic {
 	if d.Subject == nil {
 		return one
 	}
-	one.Range = newRange(*d.Subject)
+	one.Range = &Range{Filename: valid(d.Subject.Filename), Start: Pos(d.Subject.Start), End: Pos(d.Subject.End)}
 	if file := files[d.Subject.Filename]; file != nil {
 		one.Snippet = newSnippet(file, d)
 	}
 	return one
 }
 
-func newRange(r hcl.Range) *Range {
-	return &Range{
-		Filename: valid(r.Filename),
-		Start:    Pos(r.Start),
-		End:      Pos(r.End),
-	}
-}
-
-// sorted is diags by file and offset; equal places keep their order.
-func sorted(diags hcl.Diagnostics) hcl.Diagnostics {
+// Sorted is diags by file and offset; equal places keep their order.
+func Sorted(diags hcl.Diagnostics) hcl.Diagnostics {
 	out := make(hcl.Diagnostics, 0, len(diags))
 	for _, d := range diags {
 		if d != nil {
