@@ -34,7 +34,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	if !ok {
 		return
 	}
-	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr, Range: a.header}
+	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr}
 	s := e.assertScope(g, cty.ObjectVal(selfValues(nil, nil)))
 	for n, i := range g.Cells {
 		cell := cellScope(s, bm.Cells[i].Values)

@@ -22,8 +22,6 @@ type block struct {
 	blocks []*block
 	// header is the range from the type to the last label.
 	header hcl.Range
-	// labelAt are the ranges of the labels.
-	labelAt []hcl.Range
 	// hasErrors says that problems make the evaluation of the block pointless.
 	hasErrors bool
 	// hasUnknown says that the block holds something unknown, perhaps what is missed elsewhere.
@@ -89,7 +87,7 @@ type decoder struct {
 
 // block decodes one block of type t, with everything in it.
 func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
-	b := &block{typ: t, labels: src.Labels, labelAt: src.LabelRanges, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
+	b := &block{typ: t, labels: src.Labels, header: headerOf(src), attrs: map[string]*hclsyntax.Attribute{}}
 	b.hasErrors = !d.labels(src, t)
 	if t.byKind && len(src.Labels) > 0 {
 		kind, ok := t.kind(d.registry, src.Labels[0])

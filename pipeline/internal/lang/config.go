@@ -48,16 +48,14 @@ type Sources = syntax.Sources
 
 // Settings is the pipeline block.
 type Settings struct {
-	Description     string
-	RequiredVersion string
-	Alpha           float64       // 0.05 unless set
-	Timeout         time.Duration // 0: none
-	Lock            string
-	Slurm           *steps.SlurmSpec  // nil: the servers run on this machine
-	Docker          *steps.DockerSpec // nil: containers run at the daemon of DOCKER_HOST
-	Bisect          *steps.BisectSpec // nil: the file cannot be searched
-	SlurmRange      hcl.Range
-	Range           hcl.Range
+	Description string
+	Alpha       float64       // 0.05 unless set
+	Timeout     time.Duration // 0: none
+	Lock        string
+	Slurm       *steps.SlurmSpec  // nil: the servers run on this machine
+	Docker      *steps.DockerSpec // nil: containers run at the daemon of DOCKER_HOST
+	Bisect      *steps.BisectSpec // nil: the file cannot be searched
+	SlurmRange  hcl.Range
 }
 
 // Variable as it was resolved.
@@ -66,7 +64,6 @@ type Variable struct {
 	Value     cty.Value // marked when sensitive
 	Origin    string    // "default", "--var", "--var-file NAME", "PIPELINE_VAR_n"
 	Sensitive bool
-	Range     hcl.Range
 }
 
 // Step is one one-shot action.
@@ -200,7 +197,6 @@ type Gate struct {
 	Assert                                                                  *Assert
 	Range                                                                   hcl.Range
 	MarginRange                                                             hcl.Range
-	MetricRange                                                             hcl.Range
 	instance                                                                instance // of the block, with its key and value
 }
 
@@ -208,7 +204,6 @@ type Gate struct {
 type Assert struct {
 	Condition    hcl.Expression
 	ErrorMessage hcl.Expression
-	Range        hcl.Range
 }
 
 // Report says who reads the result.
@@ -221,5 +216,4 @@ type Report struct {
 	Rows    []string
 	Cols    string
 	Options map[string]string
-	Range   hcl.Range
 }

@@ -15,7 +15,7 @@ import (
 
 // gate evaluates one gate of a block and checks it against its benchmark and baseline.
 func (e *evaluator) gate(inst instance, b *block) *Gate {
-	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), MetricRange: b.at("metrics"), instance: inst}
+	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), instance: inst}
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
 	g.Description, g.Test = o.Text("description"), o.Text("test")
 	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")

@@ -9,7 +9,7 @@ import (
 // reportBlock evaluates a report block.
 func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	b := ent.block
-	r := &Report{Addr: ent.addr, Kind: b.labels[0], Range: b.header}
+	r := &Report{Addr: ent.addr, Kind: b.labels[0]}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	r.Gates = e.reportGates(b)
 	r.Path = e.outputPath(o)

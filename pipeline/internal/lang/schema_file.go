@@ -2,6 +2,7 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -82,9 +83,6 @@ const (
 	summaryReport = "summary"
 )
 
-// commentModes say what becomes of the comments of earlier runs.
-var commentModes = enum.Values{{Name: "update", Doc: "one comment, kept up to date"}, {Name: "hide-and-new"}, {Name: "delete-and-new"}, {Name: "new"}, {Name: "never"}}
-
 func reportType(formats []string) *blockType {
 	return &blockType{
 		name: "report", labels: []string{"kind", "name"}, byKind: true,
@@ -96,7 +94,7 @@ func reportType(formats []string) *blockType {
 		}},
 		kinds: []steps.Kind{
 			{Name: githubReport, Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "comment", Type: cty.String, Enum: commentModes, Doc: "What becomes of the comments of earlier runs; update unless set."},
+				{Name: "comment", Type: cty.String, Enum: enum.Of(github.Modes()...), Doc: "What becomes of the comments of earlier runs; update (one comment, kept up to date) unless set."},
 				{Name: "key", Type: cty.String, Doc: "Tells several reports on one pull request apart; the block's name unless set."},
 				{Name: "check", Type: cty.String, Blank: true, Doc: "Name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
 				{Name: "status", Type: cty.String, Blank: true, Doc: "Context of a commit status; none unless set."},

@@ -18,8 +18,7 @@ func (e *evaluator) pipelineSettings() Settings {
 	}
 	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
 	s := Settings{
-		Description: o.Text("description"), RequiredVersion: o.Text("required_version"),
-		Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"), Range: b.header,
+		Description: o.Text("description"), Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"),
 	}
 	if o.Known("alpha") {
 		s.Alpha = o.Float("alpha")

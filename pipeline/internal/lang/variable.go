@@ -66,7 +66,7 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 			namedSecrets(d.name, v, e.secrets)
 		}
 		e.vars["var."+d.name] = v
-		out = append(out, Variable{Name: d.name, Value: v, Origin: origin, Sensitive: d.sensitive, Range: d.block.header})
+		out = append(out, Variable{Name: d.name, Value: v, Origin: origin, Sensitive: d.sensitive})
 	}
 	for _, d := range declared {
 		e.validate(d)

@@ -87,17 +87,8 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	out := slices.Clone(p.Notes)
-	if text := p.attempted(); text != "" {
-		out = append(out, text)
-	}
-	if text := p.extension(); text != "" {
-		out = append(out, text)
-	}
-	out = append(out, p.unpairedOnNodes()...)
-	if text := notSelectedText(p.NotSelected); text != "" {
-		out = append(out, text)
-	}
+	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
+	out = slices.DeleteFunc(out, func(text string) bool { return text == "" })
 	if addr := p.unguarded(); addr != "" {
 		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")
 	}
