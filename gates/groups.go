@@ -9,10 +9,7 @@ func (f Family) correct(l stage, entries []*entry) []Group {
 			e.alone(f.Alpha, l)
 			continue
 		}
-		name := ""
-		if e.share > 0 {
-			name = e.Gate
-		}
+		name := e.group()
 		if members[name] == nil && name != "" {
 			names = append(names, name)
 		}

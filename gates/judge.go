@@ -25,13 +25,15 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed, plan: plan}
 	once := set // for tests that all looks together carry out once
 	once.Alpha = f.passAlpha()
+	of := func(c Comparison) Settings {
+		if c.test().Design == Sessions {
+			return once
+		}
+		return set
+	}
 	entries := make([]*entry, 0, len(f.Comparisons)+len(f.Success))
 	for _, c := range f.Comparisons {
-		if c.test().Design == Sessions {
-			entries = append(entries, measure(c, once))
-		} else {
-			entries = append(entries, measure(c, set))
-		}
+		entries = append(entries, measure(c, of(c)))
 	}
 	for _, s := range f.Success {
 		entries = append(entries, count(s, set.Alpha))
@@ -51,11 +53,7 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 		if c.Expect == ExpectImprovement { // a further attempt has less of alpha, as for a pass
 			entries[i].PBetterHolm = min(1, entries[i].PBetterHolm*f.Alpha/f.passAlpha())
 		}
-		if c.test().Design == Sessions {
-			c.decide(entries[i], once)
-		} else {
-			c.decide(entries[i], set)
-		}
+		c.decide(entries[i], of(c))
 	}
 	for i, s := range f.Success {
 		s.decide(entries[len(f.Comparisons)+i])

@@ -83,50 +83,47 @@ func (s Success) sides() string { return cmp.Or(s.Sides, s.Gate) }
 // launches compares the launches behind the success comparisons of a family, by group of
 // levels and sides.
 func (f Family) launches(entries []*entry) {
+	entries = entries[len(f.Comparisons):]
 	type key struct{ group, sides string }
-	outcomes := map[key]*launched{}
-	sides := map[string]map[string]bool{} // of each group
-	of := func(i int) key {
-		s, e := f.Success[i], entries[len(f.Comparisons)+i]
-		switch {
-		case !e.inFamily:
-			return key{"alone " + s.Gate, s.sides()}
-		case e.share > 0:
-			return key{s.Gate, s.sides()}
-		}
-		return key{"", s.sides()}
-	}
+	shared := map[key]*launched{}
+	sides := map[string]int{} // of each group
 	for i, s := range f.Success {
-		at := of(i)
-		if outcomes[at] == nil {
-			outcomes[at] = newLaunched()
+		at := key{entries[i].group(), s.sides()}
+		if shared[at] == nil {
+			shared[at] = &launched{map[int]bool{}, map[int]bool{}}
+			sides[at.group]++
 		}
-		outcomes[at].add(s)
-		if sides[at.group] == nil {
-			sides[at.group] = map[string]bool{}
-		}
-		sides[at.group][at.sides] = true
+		shared[at].add(s)
+		entries[i].launched = shared[at]
 	}
-	for i := range f.Success {
-		at, e := of(i), entries[len(f.Comparisons)+i]
-		alpha := f.rest()
+	for _, e := range entries {
+		alpha := f.Alpha
 		switch {
 		case e.share > 0:
 			alpha = e.share
-		case !e.inFamily:
-			alpha = f.Alpha
+		case e.inFamily:
+			alpha = f.rest()
 		}
-		test := outcomes[at].test()
-		test.Level = LaunchShare * alpha / float64(len(sides[at.group]))
-		e.Requests.Launches = test
-		e.launched = outcomes[at]
+		e.Requests.Launches = e.launched.test()
+		e.Requests.Launches.Level = LaunchShare * alpha / float64(sides[e.group()])
 	}
+}
+
+// group names whom an entry shares its level with: the other comparisons of a gate with a share
+// of its own, "" those of all others, or where it is not part of the family those of its gate
+// that are not either.
+func (e *entry) group() string {
+	switch {
+	case !e.inFamily:
+		return "alone " + e.Gate
+	case e.share > 0:
+		return e.Gate
+	}
+	return ""
 }
 
 // launched are the repeats in which a side was launched, with whether its server failed.
 type launched struct{ base, head map[int]bool }
-
-func newLaunched() *launched { return &launched{map[int]bool{}, map[int]bool{}} }
 
 // add notes the launches of the runs of a cell. A second try within a repeat
 // meets the same conditions, so a repeat counts once.

@@ -48,7 +48,7 @@ type Kinds []Kind
 func All() Kinds {
 	return Kinds{
 		{
-			Name: "random", Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
+			Name: random, Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
 			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(false),
 		},
 		{
@@ -163,6 +163,18 @@ func checkSpan(what string, low, high int) error {
 		return invalid("%s lengths %d..%d: the minimum must be at least 1 and not above the maximum", what, low, high)
 	}
 	return nil
+}
+
+// random is the kind whose prompts have nothing in common but their prefix.
+const random = "random"
+
+// Repeated returns the largest share of prompt tokens that a dataset's own repetition lets a
+// prefix cache find, with the caches cleared before the run. It is not ok where that is not known.
+func Repeated(d steps.Dataset) (share float64, ok bool) {
+	if d.Kind != random || d.InputMax <= 0 {
+		return 0, false
+	}
+	return float64(d.PrefixLen) / (float64(d.InputMin+d.InputMax) / 2), true
 }
 
 // NeedsFile reports whether prompts of a dataset come from its file.

@@ -27,9 +27,8 @@ func phaseText(phase string) string {
 		return "the server could not be started"
 	case phaseReady:
 		return "the server did not become ready"
-	default:
-		return "the server failed during a run"
 	}
+	return "the server failed during a run"
 }
 
 var (
@@ -45,28 +44,28 @@ var (
 // startFailed is the class of a start that failed for a cause that nothing names.
 const startFailed = "start_failed"
 
-// classOf names a cause that the log says nothing about.
+// causes are the classes of what the log says nothing about.
+var causes = []struct {
+	err   error
+	class string
+}{
+	{errDied, "exited"},
+	{errNotReady, "not_ready"},
+	{errRefused, "refused"},
+	{errCanary, "canary_failed"},
+	{errHung, "hung"},
+	{errUnhealthy, "unhealthy"},
+	{steps.ErrWrongModel, "wrong_model"},
+	{process.ErrPortInUse, "port_in_use"},
+}
+
 func classOf(err error) string {
-	switch {
-	case errors.Is(err, errDied):
-		return "exited"
-	case errors.Is(err, errNotReady):
-		return "not_ready"
-	case errors.Is(err, errRefused):
-		return "refused"
-	case errors.Is(err, errCanary):
-		return "canary_failed"
-	case errors.Is(err, errHung):
-		return "hung"
-	case errors.Is(err, errUnhealthy):
-		return "unhealthy"
-	case errors.Is(err, steps.ErrWrongModel):
-		return "wrong_model"
-	case errors.Is(err, process.ErrPortInUse):
-		return "port_in_use"
-	default:
-		return startFailed
+	for _, c := range causes {
+		if errors.Is(err, c.err) {
+			return c.class
+		}
 	}
+	return startFailed
 }
 
 func newFault(phase string, err error) *fault {

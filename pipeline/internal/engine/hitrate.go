@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // hitMargin is how far the share of prefix cache hits may be from what the workload
@@ -12,24 +13,12 @@ import (
 // cache together.
 const hitMargin = 0.1
 
-// impliedHits is the largest share of prompt tokens that a workload's own repetition lets
-// a prefix cache find, with the caches cleared before the run. ok is false for datasets
-// whose repetition is not known.
-func impliedHits(w steps.Workload) (share float64, ok bool) {
-	d := w.Dataset
-	if d.Kind != "random" || d.InputMax <= 0 {
-		return 0, false
-	}
-	mean := float64(d.InputMin+d.InputMax) / 2
-	return float64(d.PrefixLen) / mean, true
-}
-
 // unexpectedHits says in what way a server's prefix cache found more than the workload
 // implies, "" if it did not: then prompts came back that were new, or a cache was not
 // cleared, and the run measured less prefill than it says. Finding less is no fault of the
 // measurement: the cache may be off, or too small.
 func unexpectedHits(w steps.Workload, run result.Run) string {
-	implied, ok := impliedHits(w)
+	implied, ok := dataset.Repeated(w.Dataset)
 	queries, asked := run.Server[steps.CounterPrefixQueries]
 	hits := run.Server[steps.CounterPrefixHits]
 	if !ok || !asked || queries <= 0 || hits/queries <= implied+hitMargin {

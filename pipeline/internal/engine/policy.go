@@ -52,18 +52,15 @@ func givenUp(p *plan.Plan, done []Launched, target string) bool {
 // outcomes are the repeats in which both targets were launched, in their order, with
 // whether each failed.
 func outcomes(done []Launched, base, head string) (b, h []bool) {
-	type repeat struct{ launched, failed map[string]bool }
-	repeats := map[int]repeat{}
+	failed := map[string]map[int]bool{base: {}, head: {}}
 	for _, l := range done {
-		if repeats[l.Repeat].launched == nil {
-			repeats[l.Repeat] = repeat{map[string]bool{}, map[string]bool{}}
+		if of := failed[l.Target]; of != nil {
+			of[l.Repeat] = of[l.Repeat] || l.failed() || l.refusal() != ""
 		}
-		repeats[l.Repeat].launched[l.Target] = true
-		repeats[l.Repeat].failed[l.Target] = repeats[l.Repeat].failed[l.Target] || l.failed() || l.refusal() != ""
 	}
-	for _, n := range slices.Sorted(maps.Keys(repeats)) {
-		if r := repeats[n]; r.launched[base] && r.launched[head] {
-			b, h = append(b, r.failed[base]), append(h, r.failed[head])
+	for _, n := range slices.Sorted(maps.Keys(failed[base])) {
+		if f, both := failed[head][n]; both {
+			b, h = append(b, failed[base][n]), append(h, f)
 		}
 	}
 	return b, h

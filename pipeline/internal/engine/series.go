@@ -52,10 +52,7 @@ func series(member, source string, points []point, at func(time.Time) float64, m
 
 // significant rounds to four digits: no chart shows more, and a document holds many.
 func significant(v float64) float64 {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	if err != nil {
-		return v
-	}
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // which it has just written
 	return short
 }
 

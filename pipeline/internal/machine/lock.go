@@ -37,7 +37,6 @@ type Locks struct {
 // it in common. A path is a file of its own, below dir unless it is absolute. The returned
 // function releases the lock.
 func (l Locks) Named(ctx context.Context, name, dir string) (func(), error) {
-	path := name
 	switch {
 	case name == "":
 		return func() {}, nil
@@ -46,14 +45,11 @@ func (l Locks) Named(ctx context.Context, name, dir string) (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		path = filepath.Join(locks, "named-"+name)
+		return l.hold(ctx, "the lock "+name, filepath.Join(locks, "named-"+name))
 	case !filepath.IsAbs(name):
-		path = filepath.Join(dir, name)
+		name = filepath.Join(dir, name)
 	}
-	if filepath.IsAbs(name) || !strings.ContainsRune(name, filepath.Separator) {
-		return l.hold(ctx, "the lock "+name, path)
-	}
-	return l.hold(ctx, "the lock "+path, path)
+	return l.hold(ctx, "the lock "+name, name)
 }
 
 // hold waits for a lock file and writes into it who has it. The system releases it when

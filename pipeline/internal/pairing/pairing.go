@@ -188,16 +188,16 @@ func apart(a, b Launch) float64 { return math.Abs(a.At.Sub(b.At).Seconds()) }
 
 // byClock are the indices of launches in the order of their times.
 func byClock(list []Launch) []int {
-	out := indices(len(list))
-	slices.SortStableFunc(out, func(a, b int) int { return list[a].At.Compare(list[b].At) })
-	return out
+	return sorted(len(list), func(a, b int) int { return list[a].At.Compare(list[b].At) })
 }
 
-func indices(n int) []int {
+// sorted are n indices in an order.
+func sorted(n int, compare func(a, b int) int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i
 	}
+	slices.SortStableFunc(out, compare)
 	return out
 }
 
@@ -271,9 +271,7 @@ func pieces(name string) []string { return piece.FindAllString(name, -1) }
 
 // order is the order of names, with numbers by their size: 2 before 10.
 func order(list []string) []int {
-	out := indices(len(list))
-	slices.SortStableFunc(out, func(a, b int) int { return Natural(list[a], list[b]) })
-	return out
+	return sorted(len(list), func(a, b int) int { return Natural(list[a], list[b]) })
 }
 
 // Natural compares names, with numbers by their size.

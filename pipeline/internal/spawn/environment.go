@@ -72,18 +72,10 @@ func (p Policy) inherits(name string) bool {
 }
 
 func matches(list []string, name string) bool {
-	for _, pattern := range list {
-		if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-			continue
-		}
-		if pattern == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		prefix, open := strings.CutSuffix(pattern, "*")
+		return name == pattern || open && strings.HasPrefix(name, prefix)
+	})
 }
 
 // Getenv finds variables of an environment; of several with one name the last counts.

@@ -24,7 +24,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
-	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
+	for _, folder := range filepath.SplitList(Getenv(env)("PATH")) {
 		if !filepath.IsAbs(folder) {
 			continue // a relative entry would make the result depend on the folder
 		}
@@ -47,13 +47,4 @@ func executable(path string) error {
 		return fmt.Errorf("%w: the file is not executable", fs.ErrPermission)
 	}
 	return nil
-}
-
-func variable(env []string, name string) string {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

@@ -19,15 +19,10 @@ func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error
 	if simulate {
 		spec = plain(spec)
 	}
-	argv, err := commonArgv(e, spec)
-	if spec.Spread() && err == nil {
-		argv = slices.Insert(argv, 0, fmt.Sprintf("%d nodes:", spec.Nodes))
-	}
-	return argv, err
-}
-
-func commonArgv(e steps.Engine, spec steps.ServerSpec) ([]string, error) {
 	p, err := e.Render(spec, spec.ListenHost(), shownPort(spec))
+	if spec.Spread() && err == nil {
+		p.Argv = slices.Insert(p.Argv, 0, fmt.Sprintf("%d nodes:", spec.Nodes))
+	}
 	return p.Argv, err
 }
 

@@ -2,10 +2,12 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // asserter evaluates the conditions of limits with the configuration's own expressions.
@@ -13,17 +15,10 @@ type asserter struct{ cfg *lang.Config }
 
 func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (judge.AssertResult, error) {
 	for _, g := range a.cfg.Gates {
-		if g.Addr != gate {
-			continue
-		}
 		for _, b := range a.cfg.Benchmarks {
-			if b.Addr != g.Benchmark {
-				continue
-			}
-			for _, c := range b.Cells {
-				if sameCell(c, cell) {
-					return a.evalCell(g, c, in)
-				}
+			i := slices.IndexFunc(b.Cells, func(c lang.Cell) bool { return sameCell(c, cell) })
+			if g.Addr == gate && b.Addr == g.Benchmark && i >= 0 {
+				return a.evalCell(g, b.Cells[i], in)
 			}
 		}
 	}
@@ -39,13 +34,7 @@ func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (jud
 }
 
 func sameCell(c lang.Cell, planned plan.Cell) bool {
-	if len(c.Values) != len(planned.Values) {
-		return false
-	}
-	for i, v := range c.Values {
-		if v.Axis != planned.Values[i].Name || v.Text != planned.Values[i].Value {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.Values, planned.Values, func(v lang.CellValue, p result.AxisValue) bool {
+		return v.Axis == p.Name && v.Text == p.Value
+	})
 }
