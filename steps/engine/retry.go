@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // ErrBusy says that a server refused to clear its caches because requests are running.
@@ -25,4 +28,29 @@ func Retry(ctx context.Context, attempts int, pause time.Duration, wait func(con
 			return err
 		}
 	}
+}
+
+// How often and how far apart a server that is busy is asked to clear its caches.
+const (
+	resetAttempts = 10
+	resetPause    = 200 * time.Millisecond
+)
+
+// Reset asks a server by POST to clear its caches, and again while it is busy with requests. The
+// error is [steps.ErrNoReset], with a hint behind it, where it has no such path.
+func (c *Client) Reset(ctx context.Context, ep steps.Endpoint, path, hint string, wait func(context.Context, time.Duration) error, busy func(Answer) bool) error {
+	return Retry(ctx, resetAttempts, resetPause, wait, func() error {
+		a, err := c.Post(ctx, ep, path, nil)
+		switch {
+		case err != nil:
+			return err
+		case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
+			return fmt.Errorf("POST %s: %w%s", path, steps.ErrNoReset, hint)
+		case busy(a):
+			return fmt.Errorf("POST %s: %w", path, ErrBusy)
+		case !a.OK():
+			return a.Err("POST " + path)
+		}
+		return nil
+	})
 }

@@ -47,29 +47,10 @@ func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness)
 	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
 }
 
-const (
-	resetAttempts = 10
-	resetPause    = 200 * time.Millisecond
-)
-
 // Reset clears the radix cache by POST /flush_cache, which answers 400 while requests are
 // running and is then asked again a few times.
 func (s sglang) Reset(ctx context.Context, ep steps.Endpoint) error {
-	return engine.Retry(ctx, resetAttempts, resetPause, s.wait, func() error {
-		const path = "/flush_cache"
-		a, err := s.client.Post(ctx, ep, path, nil)
-		switch {
-		case err != nil:
-			return err
-		case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
-			return fmt.Errorf("POST %s: %w", path, steps.ErrNoReset)
-		case a.Status == http.StatusBadRequest:
-			return fmt.Errorf("POST %s: %w", path, engine.ErrBusy)
-		case !a.OK():
-			return a.Err("POST " + path)
-		}
-		return nil
-	})
+	return s.client.Reset(ctx, ep, "/flush_cache", "", s.wait, func(a engine.Answer) bool { return a.Status == http.StatusBadRequest })
 }
 
 // Describe asks for the resolved arguments and the model. Keys: version, model,

@@ -132,7 +132,7 @@ func TestReset(t *testing.T) {
 	}{
 		"flushed":     {[]int{200}, 1, nil},
 		"busy first":  {[]int{400, 400, 200}, 3, nil},
-		"always busy": {[]int{400}, resetAttempts, engine.ErrBusy},
+		"always busy": {[]int{400}, 10, engine.ErrBusy},
 		"no endpoint": {[]int{404}, 1, steps.ErrNoReset},
 	} {
 		asked := 0

@@ -12,7 +12,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -46,39 +45,17 @@ func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (
 	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
 }
 
-const (
-	resetAttempts = 10
-	resetPause    = 200 * time.Millisecond
-)
-
 // Reset clears the prefix cache by POST /reset_prefix_cache, which exists with
 // VLLM_SERVER_DEV_MODE=1 (Render sets it). Without it the error is [steps.ErrNoReset].
 // vLLM refuses while blocks are in use, so it is asked again a few times.
 func (v vllm) Reset(ctx context.Context, ep steps.Endpoint) error {
-	return engine.Retry(ctx, resetAttempts, resetPause, v.wait, func() error {
-		return v.resetOnce(ctx, ep)
+	return v.client.Reset(ctx, ep, "/reset_prefix_cache", "; start vLLM with VLLM_SERVER_DEV_MODE=1", v.wait, func(a engine.Answer) bool {
+		// Older versions answer 200 without a body and do not say whether it worked.
+		var result struct {
+			Success *bool `json:"success"`
+		}
+		return a.OK() && json.Unmarshal(a.Body, &result) == nil && result.Success != nil && !*result.Success
 	})
-}
-
-func (v vllm) resetOnce(ctx context.Context, ep steps.Endpoint) error {
-	const path = "/reset_prefix_cache"
-	a, err := v.client.Post(ctx, ep, path, nil)
-	switch {
-	case err != nil:
-		return err
-	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("POST %s: %w; start vLLM with VLLM_SERVER_DEV_MODE=1", path, steps.ErrNoReset)
-	case !a.OK():
-		return a.Err("POST " + path)
-	}
-	// Older versions answer 200 without a body and do not say whether it worked.
-	var result struct {
-		Success *bool `json:"success"`
-	}
-	if json.Unmarshal(a.Body, &result) == nil && result.Success != nil && !*result.Success {
-		return fmt.Errorf("POST %s: %w", path, engine.ErrBusy)
-	}
-	return nil
 }
 
 // Describe asks for the version, the longest context and, in the development mode, the

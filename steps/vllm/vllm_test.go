@@ -39,7 +39,7 @@ func TestReset(t *testing.T) {
 		"no body":        {200, []string{""}, 1, nil},
 		"success":        {200, []string{`{"success":true}`}, 1, nil},
 		"busy at first":  {200, []string{`{"success":false}`, `{"success":false}`, `{"success":true}`}, 3, nil},
-		"always busy":    {200, []string{`{"success":false}`}, resetAttempts, engine.ErrBusy},
+		"always busy":    {200, []string{`{"success":false}`}, 10, engine.ErrBusy},
 		"no development": {404, []string{`{"detail":"Not Found"}`}, 1, steps.ErrNoReset},
 	}
 	for name, tt := range tests {
