@@ -7,7 +7,7 @@
 //
 // Read understands the printed blocks of vLLM and SGLang wherever they stand (logs,
 // markdown, shell scripts), markdown tables, CSV, the JSON of the tools in StandardTools,
-// Benchmark Reports of llm-d, and all that is written here. It is liberal in what surrounds
+// and Benchmark Reports of llm-d, its own CSV and JSON included. It is liberal in what surrounds
 // a result and strict inside it: a figure that cannot be read is an error with its line,
 // never a zero, and a figure without data is absent. Lines of an engine's log between results
 // become series of the run that they stand before.
