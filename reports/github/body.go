@@ -40,7 +40,9 @@ type surroundings struct {
 	baseJudges bool
 	checkURL   string
 	command    string
-	leg        Leg
+	// bisect is the command that finds the commit, without its ends; "" for none.
+	bisect string
+	leg    Leg
 }
 
 // render draws the section of a result within a budget, and the banner of the whole
@@ -202,6 +204,9 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 	}
 	if s.command != "" {
 		lines = append(lines, "**Reproduce:** "+escape.Code("git checkout "+short(s.event.SHA)+" && "+s.command, 1000))
+	}
+	if s.bisect != "" && s.base != "" && doc.Verdict == result.Regression {
+		lines = append(lines, "**Which commit it was:** "+escape.Code(s.bisect+" --good "+short(s.base)+" --bad "+short(s.event.SHA), 1000))
 	}
 	if s.event.Number > 0 || s.event.Name == "workflow_run" {
 		lines = append(lines, "**Measure again or accept:** anybody who can push comments `/pipeline run`, or `/pipeline accept REASON` "+

@@ -51,7 +51,18 @@ func (k *Tracker) issueBody(markers []issueMarker, h *series.History, all []*ser
 			return "", err
 		}
 	}
+	text.WriteString(bisectOffer(all))
 	return start + k.Mask.of(text.String()) + end, nil
+}
+
+// bisectOffer is the command that finds the commit of the worst series whose ends are known.
+func bisectOffer(all []*series.Trend) string {
+	for _, t := range all {
+		if _, _, ok := t.Ends(); ok && len(t.Regressed()) > 0 {
+			return "\n**Which commit it was:** `pipeline bisect FILE --from-history " + t.Key + "`\n"
+		}
+	}
+	return ""
 }
 
 // footer says how the issue lives, and where the evidence is.

@@ -38,6 +38,9 @@ type Settings struct {
 	Base string
 	// Command repeats the run at a shell, "" if it is not known.
 	Command string
+	// Bisect searches for the commit of a regression, without the ends; "" where the file does not
+	// say how.
+	Bisect string
 }
 
 // GateChange is a setting of a gate before and after a change; without values the setting
@@ -401,7 +404,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	}
 	around := surroundings{
 		event: p.Event, head: pr.HeadSHA, base: cmp.Or(p.Settings.Base, p.Event.BaseSHA), untrusted: p.Settings.Untrusted, checkURL: checkURL,
-		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, leg: p.Settings.Leg,
+		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, bisect: p.Settings.Bisect, leg: p.Settings.Leg,
 	}
 	// The banner is worth a request, and its lack no failure.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {

@@ -126,6 +126,32 @@ func (t *Trend) Regressed() []*Part {
 	return out
 }
 
+// Ends are the commits of sessions around the last change for the worse that was not accepted,
+// between which a culprit can be searched for: with a session of room on either side, since the
+// place of a change is known to about one. ok is false where the commits are not known.
+func (t *Trend) Ends() (good, bad string, ok bool) {
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		at := -1
+		for _, c := range p.Changes {
+			if c.Worse && !c.Accepted {
+				at = c.Index
+			}
+		}
+		if at < 0 && p.Condition == trend.Regressed {
+			at = p.Since
+		}
+		if p.Retired || at < 1 {
+			continue
+		}
+		good, bad = p.Points[max(0, at-2)].Commit, p.Points[min(at+1, len(p.Points)-1)].Commit
+		if good != "" && bad != "" && good != bad {
+			return good, bad, true
+		}
+	}
+	return "", "", false
+}
+
 // daysFailing counts the calendar days from the first session of a regression to the last
 // one, both included; 0 without a regression.
 func (p *Part) daysFailing() int {

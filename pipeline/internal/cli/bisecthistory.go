@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/series"
 )
 
 // fromSeries takes the ends from a series of the history.
 func (f *bisectFlags) fromSeries(ctx context.Context, a *app) error {
-	if f.fromHistory == "" {
+	if f.fromHistory == "" || f.run.resume {
 		return nil
 	}
 	if f.good != "" || f.bad != "" {
@@ -37,7 +40,7 @@ func endsOfSeries(doc *series.History, name string) (good, bad string, err error
 			continue
 		}
 		known = true
-		if good, bad, ok := changeOf(t); ok {
+		if good, bad, ok := t.Ends(); ok {
 			return good, bad, nil
 		}
 	}
@@ -47,27 +50,26 @@ func endsOfSeries(doc *series.History, name string) (good, bad string, err error
 	return "", "", fmt.Errorf("the history has no series %q: `pipeline history report --format json` lists their keys and cells", name)
 }
 
-// changeOf are the commits of the sessions around the last change for the worse of a series: that
-// which regressed, where one did.
-func changeOf(t *series.Trend) (good, bad string, ok bool) {
-	for i := range t.Parts {
-		p := &t.Parts[i]
-		at := -1
-		for _, c := range p.Changes {
-			if c.Worse && !c.Accepted {
-				at = c.Index
-			}
-		}
-		if p.Condition == trend.Regressed && p.Since > 0 && at < 0 {
-			at = p.Since
-		}
-		if p.Retired || at < 1 {
-			continue
-		}
-		good, bad := p.Points[at-1].Commit, p.Points[at].Commit
-		if good != "" && bad != "" && good != bad {
-			return good, bad, true
-		}
+// culpritFinder searches for the commit of a series, in markdown; nil without a file to search by.
+func (a *app) culpritFinder(ctx context.Context, history trendFlags, f bisectFlags, file string) func(key string) (string, error) {
+	if file == "" {
+		return nil
 	}
-	return "", "", false
+	f.run.history, f.run.plan.timeScale = history.history, 1
+	if history.simulated {
+		f.run.plan.simulate = plan.SimulateVirtual
+	}
+	return func(key string) (string, error) {
+		f.fromHistory = key
+		doc, err := a.bisect(ctx, f, []string{file})
+		if err != nil {
+			return "", err
+		}
+		var text strings.Builder
+		err = bisection.Markdown(&text, doc, reports.Options{Budget: issueAnswer, Full: "bisect.html of the run"})
+		return text.String(), err
+	}
 }
+
+// issueAnswer is the size of an answer in an issue, in bytes.
+const issueAnswer = 20_000

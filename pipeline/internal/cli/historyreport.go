@@ -149,6 +149,8 @@ func (a *app) historyIssues() *cobra.Command {
 	var f trendFlags
 	var labels []string
 	var dry bool
+	search := bisectFlags{confidence: defaultConfidence, launches: defaultLaunches}
+	var file string
 	cmd := &cobra.Command{
 		Use: "issues", Short: "Keep a GitHub issue on the series that regressed", Args: cobra.NoArgs,
 		Long: "Opens one issue for all series that have newly regressed as `history report` says, comments on it when there is news and not\n" +
@@ -156,15 +158,20 @@ func (a *app) historyIssues() *cobra.Command {
 			"regresses again.\n" +
 			"It runs in a workflow of the default branch with `permissions: issues: write`. Exit status 0 if everything was done, 4 if\n" +
 			"GitHub took not all of it.",
-		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.issues(ctx, f, labels, dry) }),
+		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			return a.issues(ctx, f, labels, dry, a.culpritFinder(ctx, f, search, file))
+		}),
 	}
 	f.register(cmd)
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`label` of new issues (repeatable)")
+	cmd.Flags().StringVar(&file, "bisect", "", "also search for the commit of the worst regression that has no answer yet, by this pipeline `file`, and write it into the issue")
+	cmd.Flags().Var(bounded{&search.launches, 4, 10_000}, "launches", "with --bisect: most `launches` to spend")
+	cmd.Flags().DurationVar(&search.time, "time", 0, "with --bisect: begin no more pairs after this `time`, such as 6h")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and write nothing")
 	return cmd
 }
 
-func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool) error {
+func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool, find func(key string) (string, error)) error {
 	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: a.redact.String}
 	if err := a.connect(ctx, k); err != nil {
 		return exit(exitUsage, err)
@@ -174,6 +181,10 @@ func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry boo
 		return err
 	}
 	did := k.Sync(ctx, doc)
+	if find != nil && len(did.Warnings) == 0 {
+		answer := k.Answer(ctx, doc, find)
+		did.Done, did.Warnings = append(did.Done, answer.Done...), answer.Warnings
+	}
 	for _, d := range did.Done {
 		what := d.Action
 		if dry {

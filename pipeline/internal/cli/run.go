@@ -203,6 +203,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	settings := f.post.settings(cfg.Reports)
 	for i := range settings {
 		settings[i].BaseJudges = f.gates.source == gatesOfBase
+		if b := cfg.Settings.Bisect; b != nil && b.Candidates == nil && len(paths) == 1 {
+			settings[i].Bisect = "pipeline bisect " + plan.Quote(paths[0])
+		}
 	}
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	opt := a.sessionOptions(f, cfg, p, view)

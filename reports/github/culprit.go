@@ -1,0 +1,56 @@
+package github
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servegate/pipeline/reports/series"
+)
+
+// Answer comments on which commit it was: on the issue of the worst series that has no such
+// comment for its state yet, and on no more than one, since a search takes hours. find is asked for the key of
+// that series and returns markdown.
+func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key string) (string, error)) Tracked {
+	k.out = Tracked{}
+	asking := withBudget(ctx, issuesBudget)
+	if err := k.list(asking); err != nil {
+		k.warn("no commit was searched for", err)
+		return k.out
+	}
+	for _, t := range k.sorted(h) {
+		is := k.on(t.Key)
+		stand, _ := wanted(t)
+		if _, _, known := t.Ends(); stand != worse || !known || is == nil || !is.Open {
+			continue
+		}
+		state := digest("culprit", stateOf(is.series))
+		if said, err := k.said(asking, is.Number, state); said {
+			continue
+		} else if err != nil {
+			k.warn("no commit was searched for", err)
+			return k.out
+		}
+		if !k.DryRun {
+			text, err := find(t.Key)
+			if err == nil {
+				err = k.comment(withBudget(ctx, issuesBudget), is.Number, state, k.culprit(state, t, text))
+			}
+			if err != nil {
+				k.warn(fmt.Sprintf("issue %d did not get the commit that it was", is.Number), err)
+				return k.out
+			}
+		}
+		k.done("searched", t.Key, is.Issue)
+		return k.out
+	}
+	return k.out
+}
+
+// culprit is the comment with an answer.
+func (k *Tracker) culprit(state string, t *series.Trend, answer string) string {
+	text := stateMarker(state) + "\n**Which commit it was:** " + k.Mask.of(series.News(t)) + "\n\n" + k.Mask.of(answer)
+	if k.RunURL != "" {
+		text += "\n<sub>[Run](" + k.RunURL + ")</sub>\n"
+	}
+	return text
+}
