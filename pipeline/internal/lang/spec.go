@@ -148,6 +148,7 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 	if !isMap(bare) {
 		return nil
 	}
+	late := e.knownAfter(o, "env")
 	var out []steps.EnvVar
 	for it := bare.ElementIterator(); it.Next(); { // maps iterate sorted by key
 		k, v := it.Element()
@@ -156,11 +157,9 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 		if v.IsNull() {
 			continue
 		}
-		value := ""
+		value := late
 		if v.IsKnown() {
 			value = v.AsString()
-		} else {
-			value = e.knownAfter(o, "env")
 		}
 		hidden = hidden || slices.Contains(secret.Values(k.AsString(), value), value)
 		out = append(out, steps.EnvVar{Name: k.AsString(), Value: value, Secret: hidden})

@@ -148,14 +148,10 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 
 // prospect is how the strictest comparison of a gate is judged.
 func (p *Plan) prospect(g Gate) gates.Prospect {
-	if !g.CanFail() {
-		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Strict)
-	}
-	in := gates.NewProspect(p.looksOf(g), p.share(g), p.PassAlpha(), max(1, p.families()[g.group()]), g.Strict)
-	for k := range in.Levels {
-		in.Levels[k] *= 1 - gates.LaunchShare
-		if p.Test(g).Joint() {
-			in.Levels[k] *= float64(p.joint(g.group()))
+	in := p.familyProspect(g)
+	if in.Expect = g.Expect; g.Expect == gates.ExpectImprovement {
+		for k := range in.Levels {
+			in.Levels[k] *= p.PassAlpha() / p.Alpha
 		}
 	}
 	return in
@@ -163,15 +159,10 @@ func (p *Plan) prospect(g Gate) gates.Prospect {
 
 // familyProspect is that with the levels of the gate's family.
 func (p *Plan) familyProspect(g Gate) gates.Prospect {
-	looks := p.looksOf(g)
-	alpha, size := p.share(g), max(1, p.families()[g.group()])
 	if !g.CanFail() {
-		if alpha, size = p.Alpha, 1; g.Alpha > 0 {
-			alpha = g.Alpha
-		}
-		return gates.NewProspect(looks, alpha, p.PassAlpha(), size, g.Strict)
+		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Strict)
 	}
-	in := gates.NewProspect(looks, alpha, p.PassAlpha(), size, g.Strict)
+	in := gates.NewProspect(p.looksOf(g), p.share(g), p.PassAlpha(), max(1, p.families()[g.group()]), g.Strict)
 	for k := range in.Levels {
 		in.Levels[k] *= 1 - gates.LaunchShare
 		if p.Test(g).Joint() {

@@ -155,7 +155,7 @@ func (m *Meter) copy(x hclsyntax.Expression) hclsyntax.Expression {
 	for i := range out.Elem().NumField() {
 		switch f := out.Elem().Field(i); f.Type() {
 		case reflect.TypeFor[hclsyntax.Expression]():
-			if part, ok := f.Interface().(hclsyntax.Expression); ok { // not nil
+			if part, ok := reflect.TypeAssert[hclsyntax.Expression](f); ok { // not nil
 				f.Set(reflect.ValueOf(m.node(part, paymentOf(x, out.Elem().Type().Field(i).Name))))
 			}
 		case reflect.TypeFor[[]hclsyntax.Expression]():
