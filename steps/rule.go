@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 )
 
 // Rule is what a known value of an argument must be beyond its type.
@@ -46,12 +47,12 @@ func (s Schema) Check(o Object, path ...string) []Problem {
 	var found []Problem
 	for _, a := range s.Attrs {
 		if r := a.Rule; r != nil && !r.holds(o, a.Name) {
-			found = append(found, Problem{Path: append(path[:len(path):len(path)], a.Name), Summary: a.Name + " " + r.must, Detail: r.detail})
+			found = append(found, Problem{Path: append(slices.Clip(path), a.Name), Summary: a.Name + " " + r.must, Detail: r.detail})
 		}
 	}
 	for _, b := range s.Blocks {
 		for _, inner := range o.Blocks[b.Type] {
-			found = append(found, b.Schema.Check(inner, append(path[:len(path):len(path)], b.Type)...)...)
+			found = append(found, b.Schema.Check(inner, append(slices.Clip(path), b.Type)...)...)
 		}
 	}
 	return found
