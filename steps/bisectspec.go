@@ -46,8 +46,8 @@ func BisectSchema() Schema {
 			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each, run in the checkout. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
 			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command."},
 			{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
-			{Name: "timeout", Type: cty.Number, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()), Doc: "Longest time of one build, after which it is ended and its commit skipped."},
-			{Name: "disk", Type: cty.Number, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk), Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds are kept, and all are removed in the end."},
+			{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()), Doc: "Longest time of one build, after which it is ended and its commit skipped."},
+			{Name: "disk", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk), Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds are kept, and all are removed in the end."},
 		}},
 	}}}
 }
@@ -55,7 +55,7 @@ func BisectSchema() Schema {
 // ReadBisect reads a bisect block and finds what is wrong with it beyond types.
 func ReadBisect(o Object) (*BisectSpec, []Problem) {
 	s := &BisectSpec{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
-	var found []Problem
+	found := BisectSchema().Check(o)
 	wrong := func(summary, detail string, path ...string) {
 		found = append(found, Problem{Path: path, Summary: summary, Detail: detail})
 	}
@@ -84,9 +84,6 @@ func ReadBisect(o Object) (*BisectSpec, []Problem) {
 		s.Build = &BisectBuild{Command: b, Disk: int64(b.Int("disk"))}
 		if words, err := b.Texts("command"); err != nil || len(words) == 0 || words[0] == "" {
 			wrong("command names no program", "Write the program and its arguments as a list: command = [\"make\", \"wheel\"].", "build")
-		}
-		if b.Duration("timeout") <= 0 || s.Build.Disk <= 0 {
-			wrong("the limits of a build must be above zero", "", "build")
 		}
 		if list != nil {
 			wrong("build is for commits", "Listed candidates have no checkout to build in. A step \"exec\" can make what they need.", "build")

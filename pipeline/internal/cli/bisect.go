@@ -128,7 +128,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	}
 	doc := s.Document(found, "pipeline "+Version(), a.bisectNotes(ctx, s))
 	a.redact.Value(doc)
-	if err := errors.Join(a.writeBisection(doc, s.Folder.Path()), a.clearBuilds(s, doc)); err != nil {
+	if err := errors.Join(a.writeBisection(doc, s.Folder.Path()), s.Builder.Clear()); err != nil {
 		return nil, exit(exitInfrastructure, err)
 	}
 	return doc, nil
@@ -144,15 +144,6 @@ func (a *app) searchError(ctx context.Context, s *bisect.Search, err error) erro
 		code = c
 	}
 	return exit(code, fmt.Errorf("%w; what was measured is kept: go on with --resume --out %s", err, s.Folder.Path()))
-}
-
-// clearBuilds removes the builds of a search that has ended. One that a larger budget can go
-// on with builds again what it needs.
-func (a *app) clearBuilds(s *bisect.Search, _ *bisection.Document) error {
-	if err := s.Builder.Clear(); err != nil {
-		return fmt.Errorf("removing the builds: %w", err)
-	}
-	return nil
 }
 
 // newSearch lists the candidates and opens the folder.
@@ -230,7 +221,12 @@ func digest(cfg *lang.Config, f bisectFlags) string {
 	for _, s := range cfg.Sources.Files {
 		fmt.Fprintf(h, "%d\n%s\n", len(s.Bytes), s.Bytes)
 	}
-	fmt.Fprintf(h, "%q %q %q %d %g %q\n", f.run.config.vars, f.run.plan.only, f.run.config.gates, f.run.plan.repeat, f.run.plan.timeScale, f.run.config.varFiles)
+	fmt.Fprintf(h, "%q %q %d %g\n", f.run.plan.only, f.run.config.gates, f.run.plan.repeat, f.run.plan.timeScale)
+	for _, v := range cfg.Variables {
+		if !v.Sensitive {
+			fmt.Fprintf(h, "%s = %#v\n", v.Name, v.Value)
+		}
+	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -314,7 +310,10 @@ func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []strin
 	}
 	config := f.run.config
 	config.vars = append(slices.Clone(config.vars), good, head)
-	cfg, err := a.load(config, paths)
+	cfg, diags, err := a.read(config, paths) // what it warns of has been said of the file once
+	if err == nil && diags.HasErrors() {
+		err = a.report(cfg, diags)
+	}
 	if err != nil {
 		return nil, err
 	}

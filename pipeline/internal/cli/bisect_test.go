@@ -18,7 +18,7 @@ import (
 const (
 	searchedCommits = 64
 	// searches of the whole program in virtual time, and with -full.
-	fewSearches, allSearches = 3, 500
+	fewSearches, allSearches = 1, 500
 )
 
 // searched is a file whose servers are slower from a commit on. The name of the server draws the

@@ -7,6 +7,7 @@ pipeline {
     build {
       command = []
       timeout = "0s"
+      disk    = "0GiB"
     }
   }
 }
