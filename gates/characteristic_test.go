@@ -14,7 +14,9 @@ import (
 
 // chart is a table of operating characteristics.
 type chart struct {
-	title   string
+	title string
+	// costly charts are checked by a quarter of the files.
+	costly  bool
 	columns []string // the first is that of the lines' labels
 	lines   []line
 }

@@ -93,7 +93,8 @@ const (
 	UnitDuration Unit = "duration" // "800ms", "10m"
 	UnitBytes    Unit = "bytes"    // "5GiB", "64MB"
 	UnitPercent  Unit = "percent"  // "5%"
-	// UnitMargin is a percentage as a fraction, or a time ("50ms") in seconds.
+	// UnitMargin is a percentage or percentage points ("1pp") as a fraction, a time ("50ms") in
+	// seconds, or a number of tokens or nats.
 	UnitMargin Unit = "margin"
 )
 

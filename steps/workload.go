@@ -29,6 +29,14 @@ type Workload struct {
 	RequestTimeout time.Duration `json:"request_timeout"`
 	// Goodput are the limits that a good request keeps; zero without.
 	Goodput Goodput `json:"goodput,omitzero"`
+	// Answers make a run collect what is answered, and not when; nil in a run that measures.
+	Answers *Answers `json:"answers,omitempty"`
+}
+
+// Answers say what of greedy answers is collected beside their text.
+type Answers struct {
+	// Logprobs asks for the log-probability of every token.
+	Logprobs bool `json:"logprobs"`
 }
 
 // Goodput are service level objectives of one request: a good one succeeds and is within

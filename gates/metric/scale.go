@@ -20,8 +20,13 @@ func (m Margin) On(s Scale) float64 {
 
 // Text returns a margin of a metric as a file writes it: "50 ms", or "5 %".
 func (m Margin) Text(of Metric) string {
-	if of.ByTime() {
+	switch {
+	case of.ByTime():
 		return fmt.Sprintf("%.4g ms", 1000*float64(m))
+	case of.Unit == Tokens || of.Unit == Nats:
+		return fmt.Sprintf("%.4g %s", float64(m), of.Unit)
+	case of.Mutual:
+		return fmt.Sprintf("%.4g pp", 100*float64(m))
 	}
 	return fmt.Sprintf("%.4g %%", 100*float64(m))
 }

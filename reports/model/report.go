@@ -46,6 +46,7 @@ const (
 	Passes      Kind = "passes"
 	Gates       Kind = "gates"
 	Measured    Kind = "measured"
+	Answers     Kind = "answers"    // where those of both sides part
 	Transports  Kind = "transports" // how KV cache moved
 	Client      Kind = "client"
 	Environment Kind = "environment"

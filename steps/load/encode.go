@@ -117,7 +117,7 @@ func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 		return nil, fmt.Errorf("load: request body: %w", err)
 	}
 	accept := "Accept: text/event-stream"
-	if e.endpoint == endpointEmbeddings {
+	if e.endpoint == endpointEmbeddings || e.workload.Answers != nil {
 		accept = "Accept: application/json"
 	}
 	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, accept), nil
@@ -130,6 +130,7 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 	switch e.endpoint {
 	case endpointGenerate:
 		e.generateBody(b, p)
+		e.askAnswer(b)
 		return b
 	case endpointEmbeddings:
 		return e.embeddingsBody(p)
@@ -156,6 +157,7 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 		b["prompt"], b["max_tokens"] = p.Text, p.Output
 	}
 	maps.Copy(b, w.Body)
+	e.askAnswer(b)
 	return b
 }
 

@@ -18,6 +18,8 @@ type Model interface {
 	// messages of a chat, a JSON array.
 	Tokenize(text string) []int
 	TokenizeChat(messages json.RawMessage) ([]int, error)
+	// Answer is what it answers to a prompt, in n tokens.
+	Answer(prompt []int, n int) record.Answer
 	// Serve answers all requests of a run and returns when the last answer is complete, in
 	// the model's time.
 	Serve(ctx context.Context, t ModelTraffic) ([]record.Request, error)
@@ -154,8 +156,37 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	if err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
 	}
+	if d.opt.Workload.Answers != nil {
+		if err := d.answers(requests, m); err != nil {
+			return record.Run{}, err
+		}
+	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
 	conclude(&run, d.schedule, d.prompts)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
+}
+
+// answers adds what was answered to requests.
+func (d *drawn) answers(requests []record.Request, m Model) error {
+	ask := d.request(d.seeds)
+	for i := range requests {
+		r := &requests[i]
+		if r.Failure != "" {
+			continue
+		}
+		made, err := ask(r.Index)
+		if err != nil {
+			return err
+		}
+		a := m.Answer(made.Prompt, r.OutputTokens)
+		if r.Index < len(d.prompts) {
+			a.Ask = asked(d.prompts[r.Index])
+		}
+		if !d.opt.Workload.Answers.Logprobs {
+			a.Tokens, a.Logprobs = nil, nil
+		}
+		r.Answer, r.Events = &a, []record.Event{{At: r.Done}} // it comes whole
+	}
+	return nil
 }

@@ -25,6 +25,10 @@ func (*metronome) TokenizeChat(messages json.RawMessage) ([]int, error) {
 	return simulate.EncodeChat(messages)
 }
 
+func (*metronome) Answer(prompt []int, n int) record.Answer {
+	return record.Answer{Text: model.Decode(model.VoiceOf("m").Say(prompt, n))}
+}
+
 func (m *metronome) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
 	m.got = append(m.got, t)
 	n := max(len(t.Times), t.Requests)

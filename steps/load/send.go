@@ -53,6 +53,9 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	} else {
 		r.perform(ctx, a, cn, reused, wire, sent)
 	}
+	if a.rec.Answer != nil {
+		a.rec.Answer.Ask = asked(prompt)
+	}
 	if r.talk != nil {
 		r.talk.end(i, a.said, r.t0.Add(r.wall(time.Duration(a.rec.Done))))
 	}
@@ -95,11 +98,16 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	}
 	var resp *response
 	var err error
-	if r.endpoint == endpointEmbeddings {
+	switch {
+	case r.endpoint == endpointEmbeddings:
 		out := &embedding{rec: &a.rec, scale: r.scale}
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
-	} else {
+	case r.opt.Workload.Answers != nil:
+		out := &said{embedding{rec: &a.rec, scale: r.scale}, r.opt.Workload}
+		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
+	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)

@@ -50,6 +50,7 @@ type line struct {
 	Finish   string  `json:"finish,omitempty"`
 	Failure  Failure `json:"failure,omitempty"`
 	ErrorMsg string  `json:"error,omitempty"`
+	Answer   *Answer `json:"answer,omitempty"`
 }
 
 // Write writes a run as a gzipped file of JSON lines: the header, then one request a
@@ -82,7 +83,7 @@ func pack(r *Request) line {
 	l := line{
 		Index: r.Index, Planned: r.Planned, Sent: r.Sent, Headers: r.Headers, Done: r.Done,
 		Prompt: r.PromptTokens, Want: r.WantTokens, Output: r.OutputTokens, Cached: r.CachedTokens,
-		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error,
+		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error, Answer: r.Answer,
 	}
 	if len(r.Events) == 0 {
 		return l
@@ -99,4 +100,28 @@ func pack(r *Request) line {
 		l.Counts = counts
 	}
 	return l
+}
+
+// ReadAnswers reads the answers of some requests from a file that Write wrote.
+func ReadAnswers(r io.Reader, requests map[int]bool) (map[int]Answer, error) {
+	zr, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the records: %w", err)
+	}
+	dec := json.NewDecoder(zr)
+	var h Header
+	if err := dec.Decode(&h); err != nil {
+		return nil, fmt.Errorf("read the header of the records: %w", err)
+	}
+	found := map[int]Answer{}
+	for range h.Requests {
+		var l line
+		if err := dec.Decode(&l); err != nil {
+			return found, fmt.Errorf("read the records: %w", err)
+		}
+		if requests[l.Index] && l.Answer != nil {
+			found[l.Index] = *l.Answer
+		}
+	}
+	return found, nil
 }

@@ -45,6 +45,19 @@ type Request struct {
 	Failure Failure `json:"failure,omitempty"`
 	// Error is a short text for people, bounded in length.
 	Error string `json:"error,omitempty"`
+	// Answer is what was answered, where that was collected.
+	Answer *Answer `json:"answer,omitempty"`
+}
+
+// Answer is what was answered to a request.
+type Answer struct {
+	// Ask is the end of the prompt, where it is a text.
+	Ask  string `json:"ask,omitempty"`
+	Text string `json:"text"`
+	// Tokens are the chosen tokens as the server names them, by their texts or ids, and Logprobs
+	// their log-probabilities; nil where it gives none.
+	Tokens   []string  `json:"tokens,omitempty"`
+	Logprobs []float64 `json:"logprobs,omitempty"`
 }
 
 // Event is one stream event that carried tokens.

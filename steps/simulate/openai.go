@@ -41,6 +41,7 @@ type openaiRequest struct {
 	N                   *int            `json:"n"`
 	IgnoreEOS           bool            `json:"ignore_eos"`
 	Stream              bool            `json:"stream"`
+	Logprobs            json.RawMessage `json:"logprobs"`
 	StreamOptions       struct {
 		IncludeUsage         bool `json:"include_usage"`
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
@@ -65,6 +66,9 @@ type generation struct {
 	finish string
 
 	stream, usage, continuous bool
+	// logprobs are wanted; said are the tokens so far, with them.
+	logprobs bool
+	said     []int
 	// exchange of KV with another server, nil for none.
 	exchange *transfer.Exchange
 }
@@ -117,6 +121,9 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 		return nil, wire.BadRequest("the simulated server makes one answer for each request; send n=1")
 	}
 	g := &generation{chat: chat, stream: req.Stream, usage: req.StreamOptions.IncludeUsage, continuous: req.StreamOptions.IncludeUsage && req.StreamOptions.ContinuousUsageStats}
+	if wanted := string(req.Logprobs); wanted != "" && wanted != "null" && wanted != "false" {
+		g.logprobs = true
+	}
 	var err error
 	if chat {
 		g.prompt, err = chatPrompt(req.Messages)

@@ -75,11 +75,11 @@ func answerOf[C any](s *Server, g *generation, object string, usage *usageBody, 
 func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 	text, usage := model.Decode(ids), s.usageOf(g, len(ids), last.Cached)
 	if g.chat {
-		a := answerOf(s, g, "chat.completion", usage, chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, FinishReason: &g.finish})
+		a := answerOf(s, g, "chat.completion", usage, chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, Logprobs: s.logprobs(g, ids), FinishReason: &g.finish})
 		a.KV = s.answerParams(g, last)
 		return a
 	}
-	a := answerOf(s, g, "text_completion", usage, completionChoice{Text: text, FinishReason: &g.finish})
+	a := answerOf(s, g, "text_completion", usage, completionChoice{Text: text, Logprobs: s.logprobs(g, ids), FinishReason: &g.finish})
 	a.KV = s.answerParams(g, last)
 	return a
 }
@@ -102,7 +102,7 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Du
 	err := s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
 		produced, cached = t.Index+1, t.Cached
 		if g.chat && t.Index == 0 {
-			if err := ev.Send(s.chunk(g, chatMsg{Role: "assistant", Content: new(string)}, nil, 0, cached)); err != nil {
+			if err := ev.Send(s.chunk(g, chatMsg{Role: "assistant", Content: new(string)}, nil, nil, 0, cached)); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Du
 		if t.Last {
 			finish = &g.finish
 		}
-		return ev.Send(s.chunk(g, chatMsg{Content: &text}, finish, produced, cached))
+		return ev.Send(s.chunk(g, chatMsg{Content: &text}, s.logprobs(g, []int{t.Token}), finish, produced, cached))
 	})
 	if err != nil {
 		s.interrupted(w, ev, err)
@@ -128,15 +128,15 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Du
 }
 
 // chunk is one event of a stream, after n tokens.
-func (s *Server) chunk(g *generation, delta chatMsg, finish *string, n, cached int) any {
+func (s *Server) chunk(g *generation, delta chatMsg, logprobs any, finish *string, n, cached int) any {
 	var usage *usageBody
 	if g.continuous {
 		usage = s.usageOf(g, n, cached)
 	}
 	if g.chat {
-		return answerOf(s, g, "chat.completion.chunk", usage, chatChoice{Delta: &delta, FinishReason: finish})
+		return answerOf(s, g, "chat.completion.chunk", usage, chatChoice{Delta: &delta, Logprobs: logprobs, FinishReason: finish})
 	}
-	return answerOf(s, g, "text_completion", usage, completionChoice{Text: *delta.Content, FinishReason: finish})
+	return answerOf(s, g, "text_completion", usage, completionChoice{Text: *delta.Content, Logprobs: logprobs, FinishReason: finish})
 }
 
 // answerID is unique within a launch and the same in every launch with the same requests.

@@ -68,6 +68,7 @@ func newServer(l *launch, opt Options) *Server {
 	if v, err := time.ParseDuration(opt.Env("VLLM_LOG_STATS_INTERVAL") + "s"); err == nil && v > 0 {
 		interval = v
 	}
+	l.config.Voice = l.settings.voice(l.model)
 	return &Server{
 		launch: l, clock: opt.Clock, stats: newMetrics(),
 		log: newLogger(opt.Log, l, opt.PID, interval), pid: opt.PID,

@@ -36,9 +36,13 @@ type Settings struct {
 	// Slowdown multiplies step times: 1.05 plants a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown,omitempty"`
 	// Drift is the relative change of step times per hour of model time.
-	Drift         float64 `json:"drift,omitempty"`
-	OutlierRate   float64 `json:"outlier_rate,omitempty"`
-	OutlierFactor float64 `json:"outlier_factor,omitempty"`
+	Drift float64 `json:"drift,omitempty"`
+	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
+	// launch answers in a way of its own, nil means 0.005.
+	Corrupt       float64  `json:"corrupt,omitempty"`
+	Divergence    *float64 `json:"divergence,omitempty"`
+	OutlierRate   float64  `json:"outlier_rate,omitempty"`
+	OutlierFactor float64  `json:"outlier_factor,omitempty"`
 	// StartupSeconds of model time from start to ready; nil means 0.3.
 	StartupSeconds *float64 `json:"startup_seconds,omitempty"`
 	// Nodes that the server is spread over, where its command line does not say so.
@@ -70,8 +74,8 @@ func ParseSettings(text string) (Settings, error) {
 }
 
 func (s Settings) check() error {
-	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor}
-	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "startup_seconds": s.StartupSeconds} {
+	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt}
+	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
 		}
@@ -79,6 +83,11 @@ func (s Settings) check() error {
 	for name, v := range values {
 		if v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 			return fmt.Errorf("%s: %s is %v; it must be a number from 0 on", SettingsEnv, name, v)
+		}
+	}
+	for name, share := range map[string]float64{"corrupt": s.Corrupt, "divergence": s.divergence()} {
+		if share > 1 {
+			return fmt.Errorf("%s: %s is %v; it must be a share from 0 to 1", SettingsEnv, name, share)
 		}
 	}
 	if s.Model != nil {
@@ -105,6 +114,29 @@ func (s Settings) startup() time.Duration {
 		return 300 * time.Millisecond
 	}
 	return time.Duration(*s.StartupSeconds * float64(time.Second))
+}
+
+// What launches of one server answer otherwise, unless settings say another divergence.
+const (
+	usualDivergence = 0.005
+	usualJitter     = 0.002 // nats
+)
+
+func (s Settings) divergence() float64 {
+	if s.Divergence == nil {
+		return usualDivergence
+	}
+	return *s.Divergence
+}
+
+// voice of a model in this launch. Without divergence launches answer alike to the last digit.
+func (s Settings) voice(name string) model.Voice {
+	v := model.VoiceOf(name)
+	v.Launch, v.Diverge, v.Corrupt = s.LaunchSeed, s.divergence(), s.Corrupt
+	if v.Diverge > 0 {
+		v.Jitter = usualJitter
+	}
+	return v
 }
 
 func (s Settings) noise() model.Noise {

@@ -20,7 +20,8 @@ type generateRequest struct {
 		MinNewTokens int  `json:"min_new_tokens"`
 		IgnoreEOS    bool `json:"ignore_eos"`
 	} `json:"sampling_params"`
-	Stream bool `json:"stream"`
+	Stream        bool `json:"stream"`
+	ReturnLogprob bool `json:"return_logprob"`
 	transfer.BootstrapFields
 }
 
@@ -39,6 +40,8 @@ type metaInfo struct {
 	CompletionTokens int           `json:"completion_tokens"`
 	CachedTokens     int           `json:"cached_tokens"`
 	E2ELatency       *float64      `json:"e2e_latency,omitempty"`
+	// Logprobs are lists of a log-probability, a token's id and its text, which is null.
+	Logprobs [][3]any `json:"output_token_logprobs,omitempty"`
 }
 
 type finishReason struct {
@@ -64,6 +67,10 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	}
 	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
 	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
+		if g.logprobs {
+			p := s.logprobsOf(g, []int{t.Token})
+			body.Meta.Logprobs = append(body.Meta.Logprobs, [3]any{p[0], t.Token, nil})
+		}
 		body.add(g, t, arrived)
 		if ev == nil {
 			return nil
@@ -117,7 +124,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	if err := s.checkLengths(len(prompt), want); err != nil {
 		return nil, err
 	}
-	g := &generation{prompt: prompt, stream: req.Stream}
+	g := &generation{prompt: prompt, stream: req.Stream, logprobs: req.ReturnLogprob}
 	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
 	return g, s.addExchange(g, transfer.Request{Bootstrap: req.BootstrapFields, Prompt: prompt})
 }

@@ -120,3 +120,15 @@ func EncodeChat(messages json.RawMessage) ([]int, error) {
 	}
 	return chatPrompt(list)
 }
+
+// Say is the server's answer to a prompt, in n tokens, with the log-probability of each.
+func (v *Virtual) Say(prompt []int, n int) (ids []int, logprobs []float64) {
+	voice := v.launch.config.Voice
+	ids = voice.Say(prompt, n)
+	context := append(make([]int, 0, len(prompt)+n), prompt...)
+	for _, id := range ids {
+		logprobs = append(logprobs, voice.Logprob(context))
+		context = append(context, id)
+	}
+	return ids, logprobs
+}

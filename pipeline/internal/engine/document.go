@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/answers"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -54,7 +55,42 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	for _, b := range p.Benchmarks {
 		doc.Benchmarks = append(doc.Benchmarks, benchmark(b, runs))
 	}
+	doc.Answers = compareAnswers(p, doc)
 	return doc
+}
+
+// compareAnswers sets the answers of the cells that gates compare against each other. Their
+// digests have done their work then, and stay in the journal.
+func compareAnswers(p *plan.Plan, doc *result.Document) []result.Answers {
+	cells := map[string]*result.Cell{}
+	for i := range doc.Benchmarks {
+		for k := range doc.Benchmarks[i].Cells {
+			cells[doc.Benchmarks[i].Cells[k].Hash] = &doc.Benchmarks[i].Cells[k]
+		}
+	}
+	var out []result.Answers
+	seen := map[[2]string]bool{}
+	for _, g := range p.Gates {
+		for _, c := range g.Comparisons {
+			_, head, ok := p.Cell(c.Head)
+			pair := [2]string{c.Base, c.Head}
+			if !ok || head.Workload.Answers == nil || cells[c.Base] == nil || seen[pair] {
+				continue
+			}
+			seen[pair] = true
+			out = append(out, answers.Compare(g.Benchmark, cells[c.Base], cells[c.Head]))
+		}
+	}
+	for _, cell := range cells {
+		for i := range cell.Runs {
+			if a := cell.Runs[i].Answers; a != nil {
+				kept := *a
+				kept.Digest = ""
+				cell.Runs[i].Answers = &kept
+			}
+		}
+	}
+	return out
 }
 
 func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark {
@@ -77,6 +113,9 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 // workloadText is a workload in one line for people: "poisson 4/s, 200 requests, random
 // 256→16".
 func workloadText(w steps.Workload) string {
+	if w.Answers != nil {
+		return fmt.Sprintf("answers to %d prompts of %s, %s tokens each, %d at once", w.Load.Requests, w.Dataset.Kind, span(w.Dataset.OutputMin, w.Dataset.OutputMax), w.Load.MaxConcurrency)
+	}
 	if w.Driver != nil {
 		return driverText(w.Driver)
 	}

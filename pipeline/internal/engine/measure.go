@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/answers"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -18,9 +20,12 @@ import (
 // the server failed; void, if the load generator was lost, which says nothing of the server;
 // failed, if the load could not be carried out, or no request succeeded; void, if the client
 // was the limit; ok otherwise, also with failed requests in it.
-func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) result.Run {
+func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, cause, err error) result.Run {
 	out := reduce(run)
 	limit, void := limits(bm.Limits).Void(run.Audit)
+	if w.Answers != nil {
+		limit, void = "", "" // what is answered does not depend on when it was asked
+	}
 	lost, isLost := errors.AsType[*load.LostError](err)
 	switch {
 	case cause != nil:
@@ -37,7 +42,12 @@ func (r *runner) measure(bm plan.Benchmark, run record.Run, cause, err error) re
 	default:
 		out.Status = result.RunOK
 	}
-	if out.Status != result.RunFailed {
+	switch {
+	case out.Status == result.RunFailed:
+	case w.Answers != nil:
+		out.Answers = answers.Collect(run.Requests)
+		out.Metrics = map[string]float64{"success.rate": float64(out.Sent-out.Failed) / float64(out.Sent)}
+	default:
 		// A failed run has records, but no metrics: what it would show is the part that
 		// the failure left.
 		out.Metrics, out.Histograms = record.Reduce(run), r.histograms(run)

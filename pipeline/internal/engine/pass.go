@@ -45,7 +45,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
 		measured.Transport = r.prove(s, w, got)
 	}
-	if len(got.records.Requests) > 0 && !r.o.Bare {
+	if len(got.records.Requests) > 0 && !r.o.Bare && cell.Workload.Answers == nil {
 		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	}
 	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
@@ -174,9 +174,22 @@ func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell, run plan
 	}
 }
 
+// redactAnswer masks secrets in an answer. Where one was there its tokens go, in which it could
+// still be read.
+func (r *runner) redactAnswer(a *record.Answer) {
+	if a == nil {
+		return
+	}
+	a.Ask = r.o.Redact.String(a.Ask)
+	if text := r.o.Redact.String(a.Text); text != a.Text {
+		a.Text, a.Tokens, a.Logprobs = text, nil, nil
+	}
+}
+
 func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, got record.Run) (string, error) {
 	for i := range got.Requests {
 		got.Requests[i].Error = r.o.Redact.String(got.Requests[i].Error)
+		r.redactAnswer(got.Requests[i].Answer)
 	}
 	header := record.Header{Meta: map[string]string{
 		"benchmark": bm.Addr, "cell": cell.Hash, "label": plan.Label(cell.Values), "target": cell.Target,

@@ -27,8 +27,8 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		m, _ := metric.Lookup(id)
 		comparison := c.plan.Comparison(g, cmp.Head, m)
 		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
-		comparison.Pairs, comparison.Blocks = pairs(m, base, head), blocks(head.Current())
-		comparison.Voided = voided(m, base, head)
+		comparison.Blocks = blocks(head.Current())
+		measured(&comparison, c.doc, g.Benchmark, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
@@ -68,7 +68,7 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)})
+	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g.Benchmark, m, base, head))
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}

@@ -177,7 +177,8 @@ func (v *verifier) paired(d judged) {
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
 	c.Test = v.tests.Named(d.gate.Test)
-	c.Pairs, c.Blocks, c.Voided = pairs(m, base, head), blocks(head.Current()), voided(m, base, head)
+	c.Blocks = blocks(head.Current())
+	measured(&c, v.doc, d.gate.Benchmark, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}

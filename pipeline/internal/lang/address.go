@@ -45,6 +45,7 @@ var roots = []root{
 	{"deployment", 1, RefDoc{"deployment.NAME, deployment.NAME[KEY]", "A deployment, with the same parts as a server."}, ""},
 	{"dataset", 2, RefDoc{"dataset.KIND.NAME", "A dataset."}, ""},
 	{"benchmark", 1, RefDoc{"benchmark.NAME", "A benchmark."}, ""},
+	{"answers", 1, RefDoc{"answers.NAME", "An answers block."}, ""},
 	{"baseline", 2, RefDoc{"baseline.KIND.NAME", "A baseline."}, ""},
 	{"gate", 1, RefDoc{"gate.NAME, gate.NAME[KEY]", "A gate."}, ""},
 	{"metric", 1, RefDoc{"metric.GROUP.STAT", "A metric."}, ""},

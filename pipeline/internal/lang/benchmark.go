@@ -21,6 +21,10 @@ func (e *evaluator) benchmark(ent *entity) {
 	e.settings(bm, b)
 	axes, ok := e.matrix(b)
 	measure := e.workload
+	if isAnswers(b) {
+		measure = e.answers
+		e.repeatLikeOthers(bm, b)
+	}
 	if b.one("driver") != nil {
 		ok = e.checkDriver(b) && ok
 		measure = e.driven

@@ -25,7 +25,7 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	}
 	g.OnMissing, g.OnInvalid = result.Action(o.Text("on_missing")), result.Action(o.Text("on_invalid"))
 	g.OnUnprovenTransport = result.Action(o.Text("on_unproven_transport"))
-	g.Benchmark = e.named(o, "benchmark")
+	g.Benchmark = e.named(o, "benchmark", answersRoot)
 	g.Baseline = e.named(o, "baseline")
 	complete := e.checkForm(b)
 	if b.one("assert") == nil {
@@ -72,13 +72,13 @@ func isTrue(o object, name string) bool {
 }
 
 // named is the address that an argument refers to, which must be a block of the type
-// that the argument is named after.
-func (e *evaluator) named(o object, name string) string {
+// that the argument is named after, or of another that may stand for it.
+func (e *evaluator) named(o object, name string, also ...string) string {
 	if !o.Has(name) || !o.Value(name).IsKnown() {
 		return ""
 	}
 	id, ok := e.refID(o.Value(name))
-	if !ok || rootOf(id) != name {
+	if !ok || rootOf(id) != name && !slices.Contains(also, rootOf(id)) {
 		e.report(problem(codeReference, o.at(name), fmt.Sprintf("%s must name a %s block", name, name), e.listEntities(name)))
 		return ""
 	}
@@ -168,6 +168,7 @@ func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchma
 	e.expectation(g, b, base)
 	e.refuse(g, b, base, bm)
 	e.checkLaunchMetrics(g, b, base, bm)
+	e.checkAnswers(g, b, base, bm)
 }
 
 // share reads a fraction above 0, or from 0 on, and up to most; 0 if it is not set.

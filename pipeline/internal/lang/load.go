@@ -99,6 +99,9 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	for _, ent := range e.prog.of("benchmark") {
 		e.benchmark(ent)
 	}
+	for _, ent := range e.prog.of(answersRoot) {
+		e.benchmark(ent)
+	}
 	for _, ent := range e.prog.of("baseline") {
 		e.baseline(ent)
 	}
@@ -108,7 +111,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 			cfg.Gates = append(cfg.Gates, e.gate(inst, ent.block))
 		}
 	}
-	for _, ent := range e.prog.of("benchmark") {
+	for _, ent := range slices.Concat(e.prog.of("benchmark"), e.prog.of(answersRoot)) {
 		if bm := e.benchmarks[ent.addr]; bm != nil {
 			e.warnOfUnusedAxes(bm, ent.block)
 		}

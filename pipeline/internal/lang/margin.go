@@ -2,52 +2,109 @@ package lang
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// marginOf reads the margin of a gate: a ratio less one, or seconds for metrics that are
-// times and can be zero, of which there is no ratio.
+// marginForm is how a margin is written, which says what it is a margin of.
+type marginForm int
+
+const (
+	ratioForm  marginForm = iota // "5%", or 0.05
+	timeForm                     // "50ms"
+	pointsForm                   // "1pp"
+	tokensForm                   // "0.5 tokens"
+	natsForm                     // "0.01 nats"
+)
+
+// absoluteForms are the units of margins that are differences, and what one of them is.
+var absoluteForms = []struct {
+	suffix string
+	form   marginForm
+	size   float64
+}{{"pp", pointsForm, 0.01}, {"tokens", tokensForm, 1}, {"token", tokensForm, 1}, {"nats", natsForm, 1}, {"nat", natsForm, 1}}
+
+// absolute reads a margin with a unit of its own.
+func absolute(text string) (x float64, form marginForm, ok bool) {
+	for _, f := range absoluteForms {
+		number, has := strings.CutSuffix(strings.TrimSpace(text), f.suffix)
+		if !has {
+			continue
+		}
+		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		return x * f.size, f.form, err == nil
+	}
+	return 0, ratioForm, false
+}
+
+// formOf is how margins of a metric are written, and an example.
+func formOf(m metric.Metric) (forms []marginForm, example string) {
+	switch {
+	case m.ByTime():
+		return []marginForm{timeForm}, "50ms"
+	case m.Unit == metric.Tokens:
+		return []marginForm{tokensForm}, "0.5 tokens"
+	case m.Unit == metric.Nats:
+		return []marginForm{natsForm}, "0.01 nats"
+	case m.Mutual || m.Scale == metric.Difference:
+		return []marginForm{ratioForm, pointsForm}, "1pp"
+	}
+	return []marginForm{ratioForm}, "5%"
+}
+
+// marginOf reads the margin of a gate: a ratio less one, or a difference in the unit of metrics
+// that can be zero, of which there is no ratio.
 func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	if !o.Known("margin") {
 		return
 	}
-	zero := g.Expect == Improvement
-	if !e.isTime(g, b) {
+	zero, form := g.Expect == Improvement, e.marginForm(g, b)
+	if form == ratioForm || form == pointsForm {
 		g.Margin = metric.Margin(e.share(o, "margin", zero, 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
-		e.checkMargin(g, b, false)
-		return
+	} else if g.Margin = metric.Margin(o.Float("margin")); g.Margin < 0 || g.Margin == 0 && !zero {
+		e.report(problem(codeValue, o.at("margin"), "margin must be above zero", fmt.Sprintf("It is %g.", g.Margin)))
 	}
-	if g.Margin = metric.Margin(o.Float("margin")); g.Margin < 0 || g.Margin == 0 && !zero {
-		e.report(problem(codeValue, o.at("margin"), "margin must be above zero", fmt.Sprintf("It is %g seconds.", g.Margin)))
-	}
-	e.checkMargin(g, b, true)
+	e.checkMargin(g, b, form)
 }
 
-// isTime reports whether the margin is written as a time.
-func (e *evaluator) isTime(g *Gate, b *block) bool {
+// marginForm is how the margin is written.
+func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
 	v, ok := e.scopeOf(g.instance).value(b.attrs["margin"].Expr)
 	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
-		return false
+		return ratioForm
 	}
-	_, err := function.Duration(v.AsString())
-	return err == nil
+	if _, err := function.Duration(v.AsString()); err == nil {
+		return timeForm
+	}
+	_, form, _ := absolute(v.AsString())
+	return form
 }
 
 // checkMargin refuses a margin that is none of the gate's metrics.
-func (e *evaluator) checkMargin(g *Gate, b *block, isTime bool) {
+func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 	for _, m := range g.Metrics {
-		switch at := b.at("margin"); {
-		case isTime && !m.ByTime():
+		forms, example := formOf(m)
+		at := b.at("margin")
+		switch {
+		case slices.Contains(forms, form):
+			continue
+		case form == ratioForm && g.Margin == 0:
+			continue // 0 is 0 in any unit
+		case form == timeForm && forms[0] == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by ratio, and the margin is a time", m.ID),
 				"Write a percentage such as \"5%\". A time is for metrics that can be zero, such as metric.queue.p99, in a gate of their own."))
-			return
-		case !isTime && m.ByTime() && g.Margin > 0:
+		case m.ByTime() && form == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so there is no percentage of it", m.ID),
 				"Write a time such as margin = \"50ms\", in a gate of its own."))
-			return
+		default:
+			e.report(problem(codeGate, at, fmt.Sprintf("the margin is in another unit than metric.%s", m.ID),
+				fmt.Sprintf("Write it as in margin = %q, in a gate of its own.", example)))
 		}
+		return
 	}
 }

@@ -53,11 +53,11 @@ func gateType(tests gates.Tests) *blockType {
 			Attrs: []steps.Attr{
 				forEachAttr(),
 				{Name: "description", Type: cty.String, Blank: true, Doc: "What the gate protects."},
-				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true, Doc: "The benchmark, such as benchmark.serving."},
+				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true, Doc: "The benchmark, such as benchmark.serving, or the answers, such as answers.check."},
 				{Name: "baseline", Type: cty.DynamicPseudoType, Doc: "What its cells are compared with, such as baseline.paired.merge_base."},
 				expr("metrics", false, "List of the metrics that are compared, such as [metric.ttft.p99, metric.itl.p99]."),
 				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
-				{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own."},
+				{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own, and those of answers percentage points (\"1pp\"), tokens (\"0.5 tokens\") or nats (\"0.01 nats\")."},
 				{Name: "expect", Type: cty.String, Enum: enum.Of(NoRegression, Improvement), Default: cty.StringVal(string(NoRegression)), Doc: "What the head has to show. improvement: that it is better by more than the margin, which may be 0, at the file's error rate; on_inconclusive is then fail unless set. Paired baselines only."},
 				{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
 				{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},

@@ -197,6 +197,9 @@ var units = map[steps.Unit]struct {
 		if d, err := function.Duration(text); err == nil {
 			return cty.NumberFloatVal(d.Seconds()), nil
 		}
+		if x, _, ok := absolute(text); ok {
+			return cty.NumberFloatVal(x), nil
+		}
 		return percentage(text)
 	}},
 }

@@ -29,6 +29,8 @@ type Power struct {
 	Metric string  `json:"metric"` // id, or "" for all
 	SD     float64 `json:"sd"`
 	Basis  string  `json:"basis"`
+	// Points is set where the change is a difference of shares.
+	Points bool `json:"points,omitempty"`
 	// AtMin and AtMax repeats.
 	AtMin float64 `json:"at_min"`
 	AtMax float64 `json:"at_max"`
@@ -112,6 +114,9 @@ func (p *Plan) undecidable(g Gate, level float64) string {
 // power of a gate by metric where the noise is known for all of them, else for assumed
 // spreads.
 func (b *builder) power(p *Plan, g Gate) []Power {
+	if answers, _ := g.ofAnswers(); answers {
+		return p.powerOfAnswers(g)
+	}
 	var out []Power
 	for _, id := range g.Metrics {
 		noise, ok := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
@@ -227,11 +232,15 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang
 
 // text is "7.8 % after 4 repeats and 6.1 % after 12", or "6.1 %" where there is one look.
 func (w Power) text(least, most int) string {
+	unit := "%"
+	if w.Points {
+		unit = "pp"
+	}
 	switch {
 	case w.AtMax == 0:
 		return ""
 	case least >= most || w.AtMin == 0:
-		return fmt.Sprintf("%.1f %%", 100*w.AtMax)
+		return fmt.Sprintf("%.1f %s", 100*w.AtMax, unit)
 	}
-	return fmt.Sprintf("%.1f %% after %s and %.1f %% after %d", 100*w.AtMin, humanize.Count(least, "repeat"), 100*w.AtMax, most)
+	return fmt.Sprintf("%.1f %s after %s and %.1f %s after %d", 100*w.AtMin, unit, humanize.Count(least, "repeat"), 100*w.AtMax, unit, most)
 }

@@ -37,9 +37,14 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	return span.Seconds() + drainAssumed
 }
 
+// answerAssumed is how long one greedy answer takes.
+const answerAssumed = 1.0
+
 // runSeconds estimates one pass of a workload from its schedule.
 func runSeconds(w steps.Workload) float64 {
 	switch {
+	case w.Answers != nil:
+		return math.Ceil(float64(w.Load.Requests)/float64(max(w.Load.MaxConcurrency, 1))) * answerAssumed
 	case w.Load.Duration > 0:
 		return w.Load.Duration.Seconds() + drainAssumed
 	case w.Load.Rate > 0:

@@ -86,7 +86,7 @@ func passOf(items []item, repeat, pass int) []Run {
 		run := Run{
 			Benchmark: it.benchmark.Addr,
 			Cell:      it.cell.Hash,
-			Seed:      runSeed(it.benchmark.Seed, repeat, keys[i]),
+			Seed:      runSeed(it.benchmark.Seed, content(it.cell, repeat), keys[i]),
 			ShapeSeed: runSeed(it.benchmark.Seed, 0, it.cell.WorkKey),
 		}
 		if it.benchmark.Passes > 1 {
@@ -95,6 +95,15 @@ func passOf(items []item, repeat, pass int) []Run {
 		runs = append(runs, run)
 	}
 	return runs
+}
+
+// content is the repeat whose prompts a cell is sent: its own, or what all repeats share where
+// the answers of launches are compared.
+func content(c Cell, repeat int) int {
+	if c.Workload.Answers != nil {
+		return 0
+	}
+	return repeat
 }
 
 // handedOver says that nothing is launched or run for a cell: its results come from

@@ -188,7 +188,7 @@ func absoluteMargins(g Gate) []string {
 	var lines []string
 	for _, id := range g.Metrics {
 		m, ok := metric.Lookup(id)
-		if ok && m.Scale == metric.Difference && !m.ByTime() {
+		if ok && m.Scale == metric.Difference && !m.ByTime() && !m.Mutual {
 			lines = append(lines, fmt.Sprintf("%s can be zero and has no ratio: its margin is a difference of %.3g percentage points", id, 100*g.Margin))
 		}
 	}

@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/answers"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -255,6 +257,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 		return nil, err
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
+	answers.Quote(doc, func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(s.dir.Path(), path)) })
 	if s.opt.Plan.Simulated != "" {
 		notes = append(notes, s.targets.SizeNotes()...)
 	}

@@ -129,6 +129,10 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.Version = text
 	case name == "slowdown" && isNumber:
 		s.Slowdown = 1 + number
+	case name == "corrupt" && isNumber:
+		s.Corrupt = number
+	case name == "divergence" && isNumber:
+		s.Divergence = &number
 	case name == "launch_noise" && isNumber:
 		s.NoiseSD = &number
 	case name == "noise" && isNumber:

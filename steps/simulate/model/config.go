@@ -9,6 +9,8 @@ import (
 type Config struct {
 	Profile Profile
 	Shape   ModelShape
+	// Voice of the answers.
+	Voice Voice
 	// GPUs that one replica is spread over.
 	GPUs int
 	// Stages of a pipeline that the layers are divided into; 0 means 1. The GPUs of a stage

@@ -119,6 +119,7 @@ type sequence struct {
 	// computed tokens have their KV in blocks.
 	computed int
 	produced int
+	turns    turns // of ids
 	// cached prompt tokens at the first admission, -1 before it.
 	cached  int
 	planned bool
@@ -289,7 +290,10 @@ func (e *Engine) emit(s *sequence) Event {
 	}
 	ev := Event{ID: s.req.ID, Index: s.produced, Cached: s.cached}
 	if s.ids != nil {
-		ev.Token = nextToken(s.ids)
+		if s.produced == 0 {
+			s.turns = e.cfg.Voice.turnsOf(s.ids, s.req.Output)
+		}
+		ev.Token = e.cfg.Voice.next(s.ids, s.produced, s.turns)
 		s.ids = append(s.ids, ev.Token)
 		if e.cfg.PrefixCache && len(s.ids)%e.cfg.BlockSize == 0 {
 			s.hashes = append(s.hashes, Hash(lastOf(s.hashes), s.ids[len(s.ids)-e.cfg.BlockSize:]))

@@ -104,10 +104,10 @@ func pow26(n int) int {
 }
 
 // nextToken is the model: a word of three letters with a space before it, drawn from a
-// hash of the last tokens and the position. It never ends a text by itself.
-func nextToken(ids []int) int {
+// hash of the last tokens, the position and a salt. It never ends a text by itself.
+func nextToken(salt uint64, ids []int) int {
 	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
-	h := Hash(uint64(len(ids)), ids[max(0, len(ids)-8):])
+	h := Hash(salt^uint64(len(ids)), ids[max(0, len(ids)-8):])
 	pick := func(letters string) byte {
 		c := letters[h%uint64(len(letters))]
 		h /= uint64(len(letters))

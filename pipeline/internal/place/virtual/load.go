@@ -69,6 +69,16 @@ func (client) TokenizeChat(messages json.RawMessage) ([]int, error) {
 	return simulate.EncodeChat(messages)
 }
 
+// Answer implements load.Model.
+func (m client) Answer(prompt []int, n int) record.Answer {
+	ids, logprobs := m.fleet.front.Say(prompt, n)
+	a := record.Answer{Text: model.Decode(ids), Logprobs: logprobs}
+	for _, id := range ids {
+		a.Tokens = append(a.Tokens, model.Decode([]int{id}))
+	}
+	return a
+}
+
 // asked is what a client wanted of an answer, and how it ends.
 type asked struct {
 	want   int

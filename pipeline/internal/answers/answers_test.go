@@ -1,0 +1,102 @@
+package answers_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/answers"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// answered is a request with an answer of some tokens.
+func answered(index int, logprob float64, tokens ...string) record.Request {
+	a := &record.Answer{Text: strings.Join(tokens, ""), Tokens: tokens}
+	for range tokens {
+		a.Logprobs = append(a.Logprobs, logprob)
+	}
+	return record.Request{Index: index, Answer: a}
+}
+
+// cell is one whose launches answered so, from repeat 1 on.
+func cell(hash string, launches ...[]record.Request) *result.Cell {
+	c := &result.Cell{Hash: hash}
+	for i, requests := range launches {
+		c.Runs = append(c.Runs, result.Run{Repeat: i + 1, Status: result.RunOK, Answers: answers.Collect(requests), Records: fmt.Sprintf("%s-%d", hash, i+1)})
+	}
+	return c
+}
+
+func prompts(second ...string) []record.Request {
+	return []record.Request{answered(0, -0.5, "a", "b", "c"), answered(1, -0.25, second...)}
+}
+
+// TestCompare: an answer that one of the base's launches gives is no difference, one that none
+// gives is, from its first other token on, and a difference of log-probabilities is found beside
+// equal words.
+func TestCompare(t *testing.T) {
+	base := cell("base", prompts("x", "y"), prompts("x", "z"), prompts("x", "y"))
+	head := cell("head", prompts("x", "z"), prompts("x", "q"), []record.Request{answered(0, -0.6, "a", "b", "c"), answered(1, -0.25, "x", "y")})
+	got := answers.Compare("answers.same", base, head)
+	if got.Prompts != 2 || got.Reason != "" {
+		t.Errorf("%+v", got)
+	}
+	all := answers.Relative(&got, answers.Agreement).All()
+	want := []result.Pair{{Repeat: 1, Base: 1, Head: 1}, {Repeat: 2, Base: 0.5, Head: 0.5}, {Repeat: 3, Base: 1, Head: 1}}
+	for i, p := range all.Pairs {
+		if w := want[i]; p.Repeat != w.Repeat || p.Base != w.Base || p.Head != w.Head {
+			t.Errorf("agreement %+v, want %+v", p, w)
+		}
+	}
+	tokens := answers.Relative(&got, answers.FirstDivergence).All().Pairs
+	if tokens[1].Head != 2 || tokens[0].Head != 2.5 {
+		t.Errorf("first divergence %+v", tokens)
+	}
+	if nats := answers.Relative(&got, answers.LogprobDifference).All().Pairs; nats[2].Head < 0.0499 || nats[2].Head > 0.0501 || nats[2].Base != 0 {
+		t.Errorf("difference of log-probabilities %+v", nats)
+	}
+	if len(got.Divergences) != 0 { // one launch of each side differs
+		t.Errorf("divergences %+v", got.Divergences)
+	}
+}
+
+// TestWithoutLogprobs: texts alone agree or do not, and nothing is said of what is not there.
+func TestWithoutLogprobs(t *testing.T) {
+	texts := func(second string) []record.Request {
+		return []record.Request{{Index: 0, Answer: &record.Answer{Text: "same"}}, {Index: 1, Answer: &record.Answer{Text: second}}, {Index: 2, Failure: record.FailShort}}
+	}
+	got := answers.Compare("answers.same", cell("base", texts("x"), texts("x")), cell("head", texts("y"), texts("y")))
+	if got.Reason == "" || answers.Relative(&got, answers.LogprobDifference) != nil {
+		t.Errorf("%+v", got)
+	}
+	if pairs := answers.Relative(&got, answers.Agreement).All().Pairs; len(pairs) != 2 || pairs[0].Base != 1 || pairs[0].Head != 0.5 {
+		t.Errorf("%+v", pairs)
+	}
+}
+
+// TestQuote: what is shown of a divergence comes from the records of both launches, from shortly
+// before the place.
+func TestQuote(t *testing.T) {
+	long := strings.Repeat("w ", 100)
+	base, head := cell("base", prompts(long, "y"), prompts(long, "y")), cell("head", prompts(long, "n"), prompts(long, "n"))
+	doc := &result.Document{
+		Benchmarks: []result.Benchmark{{Addr: "answers.same", Cells: []result.Cell{*base, *head}}},
+		Answers:    []result.Answers{answers.Compare("answers.same", base, head)},
+	}
+	texts := map[string][]record.Request{"base-1": prompts(long, "y"), "base-2": prompts(long, "y"), "head-1": prompts(long, "n"), "head-2": prompts(long, "n")}
+	answers.Quote(doc, func(path string) (io.ReadCloser, error) {
+		var b bytes.Buffer
+		err := record.Write(&b, record.Header{}, record.Run{Requests: texts[path]})
+		return io.NopCloser(&b), err
+	})
+	if len(doc.Answers[0].Divergences) != 1 {
+		t.Fatalf("%+v", doc.Answers[0])
+	}
+	d := doc.Answers[0].Divergences[0]
+	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") || !strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 90 {
+		t.Errorf("%+v", d)
+	}
+}

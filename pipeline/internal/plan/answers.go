@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// assumedFloors are shares of prompts that a launch answers in a way of its own.
+var assumedFloors = []float64{0.01, 0.05}
+
+// ofAnswers reports whether a gate compares what launches answer, and whether that is by the
+// share of answers that agree.
+func (g Gate) ofAnswers() (answers, share bool) {
+	for _, id := range g.Metrics {
+		if m, _ := metric.Lookup(id); m.Mutual {
+			return true, m.Unit == metric.Fraction && len(g.Metrics) == 1
+		}
+	}
+	return false, false
+}
+
+// powerOfAnswers is what a gate of agreement finds if launches of one server differ by themselves:
+// of so many prompts, a share has a spread.
+func (p *Plan) powerOfAnswers(g Gate) []Power {
+	_, cell, ok := p.Cell(g.Comparisons[0].Head)
+	if _, share := g.ofAnswers(); !ok || !share {
+		return nil
+	}
+	var out []Power
+	for _, floor := range assumedFloors {
+		sd := math.Sqrt(2 * floor * (1 - floor) / float64(cell.Workload.Load.Requests))
+		w := Power{SD: sd, Points: true, Basis: fmt.Sprintf("if launches of one server differ in %.0f %% of prompts", 100*floor)}
+		at := func(in gates.Prospect) float64 {
+			change := in.Detectable(sd, float64(g.Margin), gates.Power)
+			if math.IsInf(change, 0) {
+				return 0
+			}
+			return change
+		}
+		in := p.prospect(g)
+		w.AtMin, w.AtMax = at(in.First()), at(in)
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/vllm"
+)
+
+// TestAnswersInVirtualTime rehearses examples/answers: equal sides do not regress, wrong answers
+// do, and a document is judged again from what it holds.
+func TestAnswersInVirtualTime(t *testing.T) {
+	files := 2
+	if *full {
+		files = 40
+	}
+	for _, tt := range []struct {
+		corrupt string
+		want    func(result.Verdict) bool
+	}{
+		{"0%", func(v result.Verdict) bool { return v != result.Regression }},
+		{"4%", func(v result.Verdict) bool { return v == result.Regression }},
+	} {
+		r := answersExample(t, tt.corrupt, 400)
+		for seed := range files {
+			doc, err := r.Run(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(doc.Gates, func(g result.Gate) bool { return g.Addr == "gate.same_answers" })
+			if g := doc.Gates[i]; !tt.want(g.Verdict) {
+				t.Errorf("%s corrupted, seed %d: %s is %s: %s", tt.corrupt, seed, g.Addr, g.Verdict, g.Decisions[0].Reason)
+			}
+			if doc.Answers == nil || len(doc.Answers[0].Compared) == 0 {
+				t.Fatal("no answers in the document")
+			}
+			for _, r := range doc.Benchmarks[1].Cells[0].Runs {
+				if r.Answers == nil || r.Answers.Prompts != 400 || !r.Answers.Logprobs || r.Answers.Digest != "" {
+					t.Errorf("answers of a run: %+v", r.Answers)
+				}
+			}
+			if err := judge.Verify(doc, nil); err != nil {
+				t.Errorf("judged again: %v", err)
+			}
+		}
+	}
+}
+
+// answersExample is the example with fewer prompts and repeats.
+func answersExample(t *testing.T, corrupt string, prompts int) *Rehearsal {
+	t.Helper()
+	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, diags := lang.Load(lang.Options{
+		Paths: []string{"../../../examples/answers/answers.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil },
+		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "repeats", Text: "5", Origin: "test"}},
+	})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, b := range cfg.Benchmarks {
+		for i := range b.Cells {
+			w := &b.Cells[i].Workload
+			if w.Load.Requests = prompts; w.Answers == nil {
+				w.Load.Requests = 20
+			}
+			w.Dataset.OutputMin, w.Dataset.OutputMax = 24, 24
+		}
+	}
+	p, diags := plan.Build(cfg, plan.Options{File: "answers", Simulated: "process", TimeScale: 1})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

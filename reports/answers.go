@@ -1,0 +1,87 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// answers are the prompts at which the head's answers part from the base's earliest, side by
+// side.
+func (v *view) answers() *model.Section {
+	s := &model.Section{Kind: model.Answers, Folded: true}
+	shown := 0
+	for i := range v.doc.Answers {
+		a := &v.doc.Answers[i]
+		if note := v.answersNote(a); note != nil {
+			s.Notes = append(s.Notes, note)
+		}
+		if len(a.Divergences) == 0 {
+			continue
+		}
+		shown += len(a.Divergences)
+		s.Tables = append(s.Tables, divergenceTable(a))
+	}
+	if len(s.Notes) == 0 {
+		return nil
+	}
+	s.Title = model.Plain("Answers: no prompt has another one on the head alone")
+	if shown > 0 {
+		s.Title = model.Plain(fmt.Sprintf("Answers: the earliest divergences, %s", humanize.Count(shown, "prompt")))
+	}
+	return s
+}
+
+// answersNote says how often launches of both sides answer as the base's other launches do.
+func (v *view) answersNote(a *result.Answers) model.Line {
+	last := slices.IndexFunc(a.Compared, func(c result.ComparedAnswers) bool { return c.Metric == "agreement.share" })
+	for i := range a.Compared {
+		if c := &a.Compared[i]; c.Metric == "agreement.share" && c.Until > a.Compared[last].Until {
+			last = i
+		}
+	}
+	name := model.Code(a.Benchmark)
+	if at, ok := v.cell(a.Benchmark, a.Head); ok && len(at.cell.Values) > 0 {
+		name = model.Join(" ", name, model.Plain(v.valuesName(at.cell.Values)))
+	}
+	if last < 0 || len(a.Compared[last].Pairs) == 0 {
+		return model.Join(": ", name, model.Plain("nothing was compared"), nonEmpty(a.Reason))
+	}
+	var base, head float64
+	pairs := a.Compared[last].Pairs
+	for _, p := range pairs {
+		base, head = base+p.Base/float64(len(pairs)), head+p.Head/float64(len(pairs))
+	}
+	share := humanize.ScaleFor("fraction")
+	return model.Join(": ", name, model.Plain(fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
+		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head))), nonEmpty(a.Reason))
+}
+
+// divergenceTable shows prompts with what both sides answered. Prompts of token ids have no text.
+func divergenceTable(a *result.Answers) model.Table {
+	asked := slices.ContainsFunc(a.Divergences, func(d result.Divergence) bool { return d.Ask != "" })
+	t := model.Table{Columns: []model.Column{{Title: "prompt", Align: model.Right}, {Title: "first other token", Align: model.Right}, {Title: "launches of the head", Align: model.Right}}}
+	if asked {
+		t.Columns = append(t.Columns, model.Column{Title: "asked", Wrap: true})
+	}
+	t.Columns = append(t.Columns, model.Column{Title: "base answers", Wrap: true}, model.Column{Title: "head answers", Wrap: true})
+	for _, d := range a.Divergences {
+		cells := []model.Line{model.Plain(fmt.Sprint(d.Prompt + 1)), model.Plain(fmt.Sprint(d.Token + 1)), model.Plain(fmt.Sprint(d.Heads))}
+		if asked {
+			cells = append(cells, nonEmpty(d.Ask))
+		}
+		t.Rows = append(t.Rows, model.Row{Cells: append(cells, quoted(d.BaseText), quoted(d.HeadText))})
+	}
+	return t
+}
+
+// quoted is what was answered, as it is.
+func quoted(text string) model.Line {
+	if text == "" {
+		return model.Plain(humanize.None)
+	}
+	return model.Code(text)
+}

@@ -1,0 +1,88 @@
+package model
+
+import "math"
+
+// Voice is what decides the words of a model's answers: the same in every launch, but for the
+// noise that real engines have, and for answers that are corrupted on purpose. The zero value
+// has neither.
+type Voice struct {
+	// Model whose words these are, and Launch whose noise is drawn.
+	Model, Launch uint64
+	// Diverge is the share of prompts to whose answers a launch gives another token somewhere.
+	// What follows is another text, as it is where two tokens are equally likely.
+	Diverge float64
+	// Jitter is the standard deviation of log-probabilities between launches, in nats.
+	Jitter float64
+	// Corrupt is the share of prompts that are answered wrongly, the same ones in each launch.
+	Corrupt float64
+}
+
+// VoiceOf is the voice of a model by its name.
+func VoiceOf(name string) Voice {
+	ids := make([]int, len(name))
+	for i := range len(name) {
+		ids[i] = int(name[i])
+	}
+	return Voice{Model: Hash(0, ids)}
+}
+
+// turns are what becomes of one answer: what its prompt adds to the draw of every token, and the
+// tokens that are others than those that the model would choose, -1 for none.
+type turns struct {
+	prompt           uint64
+	diverge, corrupt int
+}
+
+// corruption tells what is drawn for a corrupted answer from what is drawn for the noise.
+const corruption = 0x636f7272
+
+// turnsOf draws what becomes of the answer to a prompt, of a length.
+func (v Voice) turnsOf(prompt []int, length int) turns {
+	draw := func(seed uint64, share float64) int {
+		if share <= 0 || length < 1 {
+			return -1
+		}
+		h := Hash(seed, prompt) >> 1
+		if float64(h%1e6)/1e6 >= share {
+			return -1
+		}
+		return int(h / 1e6 % uint64(length))
+	}
+	return turns{Hash(v.Model, prompt), draw(v.Launch, v.Diverge), draw(v.Model^corruption, v.Corrupt)}
+}
+
+// next is the token after ids, the i-th of an answer.
+func (v Voice) next(ids []int, i int, t turns) int {
+	salt := t.prompt
+	if i == t.corrupt {
+		salt ^= corruption
+	}
+	if i == t.diverge {
+		salt ^= v.Launch | 1
+	}
+	return nextToken(salt, ids)
+}
+
+// Say is the answer to a prompt, in n tokens.
+func (v Voice) Say(prompt []int, n int) []int {
+	ids := append(make([]int, 0, len(prompt)+n), prompt...)
+	t := v.turnsOf(prompt, n)
+	for i := range n {
+		ids = append(ids, v.next(ids, i, t))
+	}
+	return ids[len(prompt):]
+}
+
+// Logprob is the log-probability of the token after a context.
+func (v Voice) Logprob(context []int) float64 {
+	near := context[max(0, len(context)-8):]
+	p := -1.5 * unit(Hash(v.Model^uint64(len(context)), near))
+	if v.Jitter > 0 {
+		h := Hash(v.Launch^uint64(len(context)), near)
+		p += v.Jitter * math.Sqrt(-2*math.Log(unit(h))) * math.Cos(2*math.Pi*unit(Hash(h, nil)))
+	}
+	return min(p, -1e-6)
+}
+
+// unit is a number in (0, 1] from a hash, whose lowest bit is always set.
+func unit(h uint64) float64 { return (float64(h>>12) + 1) / (1 << 52) }
