@@ -101,7 +101,8 @@ func Commits(ctx context.Context, repo git.Repo, good, bad string, files []strin
 	if err := checkNumber(list); err != nil {
 		return nil, err
 	}
-	return list, noteChanges(ctx, repo, list, from+".."+to, files)
+	noteChanges(ctx, repo, list, from+".."+to, files)
+	return list, nil
 }
 
 // commit is the hash of the commit that a reference names.
@@ -148,21 +149,21 @@ func parseLog(text string) []Candidate {
 	return out
 }
 
-// noteChanges marks the commits that change the pipeline's files.
-func noteChanges(ctx context.Context, repo git.Repo, list []Candidate, between string, files []string) error {
+// noteChanges marks the commits that change the pipeline's files. One outside of the repository
+// is changed by none.
+func noteChanges(ctx context.Context, repo git.Repo, list []Candidate, between string, files []string) {
 	if len(files) == 0 {
-		return nil
+		return
 	}
 	changed, err := repo.Run(ctx, append([]string{"log", "--first-parent", "-m", "--format=%H", between, "--"}, files...)...)
 	if err != nil {
-		return nil //nolint:nilerr // a file outside of the repository, which no commit changes
+		return
 	}
 	for hash := range strings.FieldsSeq(string(changed)) {
 		if i := slices.IndexFunc(list, func(c Candidate) bool { return c.Ref == hash }); i >= 0 {
 			list[i].ChangesFile = true
 		}
 	}
-	return nil
 }
 
 // Dirty reports whether the work tree has changes that no commit has.

@@ -36,7 +36,7 @@ type Search struct {
 }
 
 // ErrInterrupted reports a search that did not come to its end, and can be gone on with.
-var ErrInterrupted = errors.New("interrupted")
+var ErrInterrupted = errors.New("the search did not end")
 
 // Found is what a search came to.
 type Found struct {

@@ -22,10 +22,7 @@ type world struct {
 	dead   []int
 	calls  int
 	fail   map[int]error // by call
-	status result.Status
 }
-
-func ptr(x float64) *float64 { return &x }
 
 // measure answers as a session of the file would: four pairs of the ends first, then one of each
 // candidate, with differences about its level that are far smaller than its steps.
@@ -42,9 +39,9 @@ func (w *world) measure(_ context.Context, s Session) (*result.Document, error) 
 	if w.calls == 1 {
 		n = 4
 	}
-	d := result.Decision{Kind: result.KindMetric, Metric: "ttft.p50", Verdict: result.Pass, P: ptr(0.5), Cell: "head", BaseCell: "base"}
+	d := result.Decision{Kind: result.KindMetric, Metric: "ttft.p50", Verdict: result.Pass, P: new(0.5), Cell: "head", BaseCell: "base"}
 	if w.levels[at] > 0.05 {
-		d.Verdict, d.P = result.Regression, ptr(0.001)
+		d.Verdict, d.P = result.Regression, new(0.001)
 	}
 	doc := &result.Document{Status: result.StatusComplete, Verdict: d.Verdict}
 	cells := []result.Cell{{Hash: "base", Runs: []result.Run{{Status: result.RunOK}}}, {Hash: "head", Runs: []result.Run{{Status: result.RunOK}}}}

@@ -1,0 +1,70 @@
+package bisect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The builds that were used last are kept, with those of the two sides.
+func TestEviction(t *testing.T) {
+	b := &Builder{Folder: t.TempDir()}
+	var list []Candidate
+	for i := range 8 {
+		c := Candidate{Ref: fmt.Sprintf("c%d", i)}
+		list = append(list, c)
+		deep := filepath.Join(b.path(c), "cache")
+		if err := os.MkdirAll(deep, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{filepath.Join(deep, "module"), b.receipt(c)} {
+			if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		used := time.Unix(int64(1000+i), 0)
+		if err := os.Chtimes(b.receipt(c), used, used); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(deep, 0o500); err != nil { // as a module cache is
+			t.Fatal(err)
+		}
+	}
+	if err := b.evict(list[0], list[2]); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, c := range list {
+		_, err := os.Stat(b.path(c))
+		_, receipt := os.Stat(b.receipt(c))
+		if (err == nil) != (receipt == nil) {
+			t.Errorf("%s: %v, %v", c.Ref, err, receipt)
+		}
+		if err == nil {
+			left = append(left, c.Ref)
+		}
+	}
+	if diff := cmp.Diff([]string{"c0", "c2", "c5", "c6", "c7"}, left); diff != "" {
+		t.Error(diff)
+	}
+	if err := b.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(b.Folder); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestParseLog(t *testing.T) {
+	a, b := fmt.Sprintf("%040x", 1), fmt.Sprintf("%040x", 2)
+	got := parseLog(a + "\x1fOne\x1f\x1e\n" + b + "\x1fRevert \"One\"\x1fThis reverts commit " + a + ".\n\x1e\n")
+	want := []Candidate{{Ref: a, Subject: "One"}, {Ref: b, Subject: `Revert "One"`, Reverts: a}}
+	if !slices.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
