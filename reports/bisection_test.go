@@ -63,8 +63,9 @@ func TestGoldenBisection(t *testing.T) {
 	}
 	for answer, want := range map[bisection.Answer]string{bisection.Undecided: "cannot be told apart", bisection.Unfit: "in what cannot be searched for"} {
 		none.Answer = answer
-		if got := bisection.Summary(none); !strings.Contains(got, want) {
-			t.Errorf("%s: %q", answer, got)
+		var out bytes.Buffer
+		if err := bisection.Text(&out, none, reports.Options{}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, %s", answer, err, &out)
 		}
 	}
 }

@@ -113,9 +113,3 @@ func Markdown(w io.Writer, d *Document, o model.Options) error {
 
 // Text writes d for a terminal.
 func Text(w io.Writer, d *Document, o model.Options) error { return text.Write(w, d.report(), o) }
-
-// Summary is the answer in one line of markdown.
-func Summary(d *Document) string {
-	_, heading := d.heading()
-	return markdown.Line(heading)
-}

@@ -180,7 +180,7 @@ func TestSearchFails(t *testing.T) {
 		call int
 		want string
 	}{
-		"the ends were interrupted": {func(d *result.Document) { d.Status = result.StatusInterrupted }, 1, "interrupted"},
+		"the ends were interrupted": {func(d *result.Document) { d.Status = result.StatusInterrupted }, 1, "did not end"},
 		"the ends failed":           {func(d *result.Document) { d.Status, d.StatusReason = result.StatusFailed, "no GPU" }, 1, "could not be compared: the session is failed: no GPU"},
 		"the good end does not serve": {func(d *result.Document) {
 			d.Gates[0].Decisions[0].Pairs, d.Benchmarks[0].Cells[0].Runs[0].Status = nil, result.RunFailed
