@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +15,7 @@ import (
 
 // Ends is what the gates say of the bad end against the good one.
 type Ends struct {
-	// Verdict of the gates, and why where they could not be told apart.
+	// Verdict of the gates with paired baselines, and why where the ends could not be told apart.
 	Verdict result.Verdict `json:"verdict"`
 	Reason  string         `json:"reason,omitempty"`
 	// Improved is set where the bad end is better in something.
@@ -35,14 +36,18 @@ type Followed struct {
 
 // endsOf reads what a session of both ends came to.
 func endsOf(doc *result.Document) (*Ends, error) {
-	e := &Ends{Verdict: doc.Verdict, Launches: len(doc.Launches)}
+	e := &Ends{Launches: len(doc.Launches)}
 	var best *result.Decision
 	for i := range doc.Gates {
 		g := &doc.Gates[i]
+		if g.BaselineKind != result.BaselinePaired {
+			continue // it compares with another session than that of the good end
+		}
 		for k := range g.Decisions {
 			d := &g.Decisions[k]
+			e.Verdict = result.Worst(cmp.Or(e.Verdict, d.Verdict), d.Verdict)
 			e.Improved = e.Improved || d.Verdict == result.Improvement
-			if d.Verdict != result.Regression || g.BaselineKind != result.BaselinePaired {
+			if d.Verdict != result.Regression {
 				continue
 			}
 			e.Reason = d.Reason
@@ -134,6 +139,14 @@ func failure(doc *result.Document, cell, unless string) string {
 		}
 	}
 	return unless
+}
+
+// endsPlan is the file's own plan, whose gates must compare the two sides.
+func endsPlan(p *plan.Plan) (*plan.Plan, error) {
+	if !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return g.BaselineKind == result.BaselinePaired }) {
+		return nil, fmt.Errorf("%s has no gate with a paired baseline, so nothing compares the two sides", p.File)
+	}
+	return p, nil
 }
 
 // ProbePlan cuts a plan down to the k-th pair of what a search follows: its two cells in one

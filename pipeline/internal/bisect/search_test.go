@@ -43,7 +43,7 @@ func (w *world) measure(_ context.Context, s Session) (*result.Document, error) 
 	if w.levels[at] > 0.05 {
 		d.Verdict, d.P = result.Regression, new(0.001)
 	}
-	doc := &result.Document{Status: result.StatusComplete, Verdict: d.Verdict}
+	doc := &result.Document{Status: result.StatusComplete}
 	cells := []result.Cell{{Hash: "base", Runs: []result.Run{{Status: result.RunOK}}}, {Hash: "head", Runs: []result.Run{{Status: result.RunOK}}}}
 	for i := range n {
 		doc.Launches = append(doc.Launches, result.Launch{}, result.Launch{})
@@ -220,9 +220,12 @@ func TestSearchOfOtherEnds(t *testing.T) {
 		want bisection.Answer
 	}{
 		"failures alone": {func(d *result.Document) { d.Gates[0].Decisions[0].Kind = result.KindSuccess }, bisection.Unfit},
-		"undecided": {func(d *result.Document) {
-			d.Verdict, d.Gates[0].Decisions[0].Verdict = result.Inconclusive, result.Inconclusive
-		}, bisection.Undecided},
+		"undecided":      {func(d *result.Document) { d.Gates[0].Decisions[0].Verdict = result.Inconclusive }, bisection.Undecided},
+		"a stored baseline is another matter": {func(d *result.Document) {
+			stored := result.Gate{BaselineKind: result.BaselineStored, Decisions: []result.Decision{{Verdict: result.Regression, Kind: result.KindMetric, Metric: "ttft.p50", P: new(0.001)}}}
+			d.Gates = append(d.Gates, stored)
+			d.Gates[0].Decisions[0].Verdict = result.Pass
+		}, bisection.None},
 	} {
 		w := &world{levels: stairs(20, map[int]float64{13: 0.1})}
 		s, err := search(t, w, t.TempDir(), false)
