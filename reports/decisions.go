@@ -304,6 +304,9 @@ func marginText(d *result.Decision, s humanize.Scale) string {
 	case d.Margin == 0 || d.Kind == result.KindAssert:
 		return humanize.None
 	case d.Scale == "difference":
+		if s.Unit == "%" {
+			s.Unit = "pp"
+		}
 		return s.With(humanize.Exact(float64(d.Margin) * s.Factor))
 	case d.Scale == "proportion":
 		return strings.TrimPrefix(humanize.Scale{Factor: 100, Unit: "%"}.Difference(float64(d.Margin)), "+")

@@ -24,6 +24,7 @@ func fixtures() map[string]*result.Document {
 		"simulated":      simulated(),
 		"no-gates":       noGates(),
 		"sides":          severalSides(),
+		"answers":        answersDiffer(),
 		"hostile":        hostile(),
 	}
 }

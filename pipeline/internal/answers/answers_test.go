@@ -96,7 +96,7 @@ func TestQuote(t *testing.T) {
 		t.Fatalf("%+v", doc.Answers[0])
 	}
 	d := doc.Answers[0].Divergences[0]
-	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") || !strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 90 {
+	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") || !strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 50 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // Bounds of what is quoted, in bytes.
 const (
-	quoteBefore = 80
-	quoteAfter  = 160
+	quoteBefore = 40
+	quoteAfter  = 110
 	quoteAsk    = 160
 )
 

@@ -1,0 +1,24 @@
+package reports_test
+
+import "github.com/servegate/pipeline/reports/result"
+
+// answersDiffer is a document whose head answers two prompts otherwise.
+func answersDiffer() *result.Document {
+	doc := passing()
+	compared := func(metric string, base, head float64) result.ComparedAnswers {
+		return result.ComparedAnswers{Metric: metric, Until: 2, Pairs: []result.Pair{{Repeat: 1, Base: base, Head: head}, {Repeat: 2, Base: base, Head: head}}}
+	}
+	doc.Answers = []result.Answers{
+		{
+			Benchmark: "answers.same", Base: "b", Head: "h", Prompts: 200,
+			Compared: []result.ComparedAnswers{compared("agreement.share", 0.995, 0.985), compared("first_divergence.mean", 63.8, 63.1)},
+			Reason:   "answers of the head came without a log-probability for each token",
+			Divergences: []result.Divergence{
+				{Prompt: 16, Repeat: 1, Against: 2, Token: 3, Heads: 2, Ask: "What is the capital of France?", BaseText: "The capital of France is Paris.", HeadText: "The capital of Lyon <b>is</b>"},
+				{Prompt: 90, Repeat: 2, Against: 1, Token: 11, Heads: 1, Bases: 0, BaseText: "…and so on", HeadText: "…and so\nforth"},
+			},
+		},
+		{Benchmark: "answers.none", Base: "b", Head: "h", Prompts: 200},
+	}
+	return doc
+}
