@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/gates/culprit"
 )
 
 // The builds that were used last are kept, with those of the two sides.
@@ -66,5 +68,14 @@ func TestParseLog(t *testing.T) {
 	want := []Candidate{{Ref: a, Subject: "One"}, {Ref: b, Subject: `Revert "One"`, Reverts: a}}
 	if !slices.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// A note keeps its point behind a subject of any length.
+func TestStepNotes(t *testing.T) {
+	s := &Search{State: State{Candidates: []Candidate{{Ref: "c0"}, {Ref: "c1", Subject: strings.Repeat("ö", 3000), ChangesFile: true}}}}
+	want := []string{"c1 " + strings.Repeat("ö", 72) + "… changes the pipeline file, which was used as it is now for every candidate."}
+	if diff := cmp.Diff(want, s.stepNotes(culprit.Range{Good: 0, Bad: 1})); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -107,11 +107,20 @@ func Commits(ctx context.Context, repo git.Repo, good, bad string, files []strin
 
 // commit is the hash of the commit that a reference names.
 func commit(ctx context.Context, repo git.Repo, ref string) (string, error) {
-	hash, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	shallow, err := repo.Line(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
-		return "", fmt.Errorf("there is no commit %q in %s (a shallow clone has few: fetch the rest, with fetch-depth: 0 on GitHub): %w", ref, repo.Dir, err)
+		return "", fmt.Errorf("candidates are commits, and %s is in no repository that git can read: %w", repo.Dir, err)
 	}
-	return hash, nil
+	hash, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	switch {
+	case err == nil:
+		return hash, nil
+	case ctx.Err() != nil:
+		return "", err
+	case shallow == "true":
+		return "", fmt.Errorf("there is no commit %q in %s, a shallow clone: fetch the rest (git fetch --unshallow; fetch-depth: 0 on GitHub)", ref, repo.Dir)
+	}
+	return "", fmt.Errorf("there is no commit %q in %s", ref, repo.Dir)
 }
 
 // related reports ends between which there is no way from good to bad.

@@ -1,7 +1,6 @@
 package bisect
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -119,7 +118,7 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 // stepNotes are what is to be known of the candidates of a step.
 func (s *Search) stepNotes(r culprit.Range) []string {
 	var out []string
-	about := func(c Candidate) string { return cmp.Or(strings.TrimSpace(c.Short()+" "+c.Subject), c.Short()) }
+	about := func(c Candidate) string { return strings.TrimSpace(c.Short() + " " + firstRunes(c.Subject, 72)) }
 	for i := r.Good + 1; i <= r.Bad; i++ {
 		c := s.State.Candidates[i]
 		if c.Reverts != "" {
@@ -135,4 +134,12 @@ func (s *Search) stepNotes(r culprit.Range) []string {
 		}
 	}
 	return out
+}
+
+// firstRunes is the begin of a text, so that what a note says after it stays within its line.
+func firstRunes(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n]) + "…"
+	}
+	return text
 }

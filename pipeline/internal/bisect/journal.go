@@ -67,6 +67,9 @@ var ErrNotSearch = errors.New("not the folder of such a search")
 // OpenFolder begins a search in a new or empty folder, or goes on with the one in it: *s is then
 // what that one is about, as far as s leaves it open.
 func OpenFolder(path string, s *State, resume bool) (*Folder, error) {
+	if _, err := os.Stat(path); resume && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it does not exist", path, ErrNotSearch)
+	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/culprit"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -120,7 +121,7 @@ func (s *Search) spent(f *Found) bool {
 // ends sets the ends against each other as the file says.
 func (s *Search) ends(ctx context.Context) error {
 	last := len(s.State.Candidates) - 1
-	s.Say(fmt.Sprintf("%d candidates; first the ends: %s against %s", last, s.State.Candidates[last].Short(), s.State.Candidates[0].Short()))
+	s.Say(fmt.Sprintf("%s; first the ends: %s against %s", humanize.Count(last, "candidate"), s.State.Candidates[last].Short(), s.State.Candidates[0].Short()))
 	doc, out, err := s.measure(ctx, last, endsPlan)
 	if err != nil {
 		if unbuildable, ok := errors.AsType[*UnbuildableError](err); ok {

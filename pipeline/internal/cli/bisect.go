@@ -106,6 +106,9 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	if !(f.confidence > 0.5 && f.confidence < 1) {
 		return nil, exit(exitUsage, errors.New("--confidence must be above 0.5 and below 1"))
 	}
+	if f.time < 0 {
+		return nil, exit(exitUsage, errors.New("--time must be above zero; leave it out for no limit"))
+	}
 	cfg, err := a.load(f.run.config, paths)
 	if err != nil {
 		return nil, err
