@@ -68,8 +68,8 @@ func (c Comparison) check() error {
 	case t.Design == Sessions && len(c.Pairs) > 0:
 		refuse("%s sets sessions against sessions; give their values unpaired", t)
 	}
-	if t := c.test(); c.Metric.Mutual && t != PairedTTest {
-		refuse("%s cannot judge what launches have together; use %q", t, PairedTTest)
+	if t := c.test(); c.Metric.Quality && t != PairedTTest {
+		refuse("%s cannot judge what is answered; use %q", t, PairedTTest)
 	}
 	expects := c.Expect == ExpectImprovement
 	if expects && (c.test().Design == Sessions || c.Metric.Mutual) {

@@ -192,6 +192,10 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 		}
 		return
 	}
+	if c.Clusters.Drawn {
+		e.Reason += "; more questions would decide it, more repeats hardly"
+		return
+	}
 	if e.stat.Rounded {
 		return // more of the same rounding decides nothing
 	}

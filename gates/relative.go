@@ -25,7 +25,14 @@ type Related struct {
 // the base has given, and the luck is the same for all pairs. A test of the pairs alone
 // would call up to 19 % of equal sides worse at 5 %. The clusters see that, and do not see what
 // a launch does to all prompts, which the pairs do. So a test demands both.
-type Clusters struct{ SE, DF float64 }
+//
+// Where all launches answer the same questions, as in an evaluation, Drawn is set: pairs know
+// nothing of what other questions would have shown, and clusters nothing of what launches differ
+// by, so that the squares of both errors add up.
+type Clusters struct {
+	SE, DF float64
+	Drawn  bool
+}
 
 // upTo returns what is known at the last of some repeats that has anything.
 func (r Relative) upTo(repeats []int) Related {
@@ -49,6 +56,10 @@ func (r Relative) All() Related {
 // cluster demands of the test of n pairs what the clusters say, too: the larger p value of
 // both, and the bounds that are further out.
 func (s *Statistic) cluster(c Clusters, n int, set Settings) {
+	if c.Drawn {
+		s.drawn(c, n, set)
+		return
+	}
 	t, width := s.Shift/c.SE, set.Critical(c.DF)*c.SE
 	s.Greater, s.Less = max(s.Greater, tSurvival(t, c.DF)), max(s.Less, tSurvival(-t, c.DF))
 	s.Lower, s.Upper = min(s.Lower, s.Shift-width), max(s.Upper, s.Shift+width)

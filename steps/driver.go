@@ -4,8 +4,9 @@ import "strings"
 
 // Driver is what measures the cells of a benchmark in the place of our own load generator.
 type Driver struct {
-	// Kind is DriverExec for a program that is run once for each run, or DriverResults for
-	// results that were measured elsewhere and are only judged.
+	// Kind is DriverExec for a program that is run once for each run, DriverEvaluation for one
+	// that asks questions and scores the answers, or DriverResults for results that were
+	// measured elsewhere and are only judged.
 	Kind string `json:"kind"`
 	// Command is the program and its arguments. It may hold the placeholders of DriverVars.
 	Command []string `json:"command,omitempty"`
@@ -16,12 +17,28 @@ type Driver struct {
 	Output string `json:"output,omitempty"`
 	// Tool whose definitions hold where the results do not say it.
 	Tool string `json:"tool,omitempty"`
+	// Evaluation is what a program asks that scores answers; nil of any other.
+	Evaluation *Evaluation `json:"evaluation,omitempty"`
+}
+
+// Evaluation is a set of questions that a program asks a server, each with a score.
+type Evaluation struct {
+	// Questions that each run has to score.
+	Questions int `json:"questions"`
+	// Score and Filter name what counts of a question with several scores, or of answers that
+	// were read in several ways; empty where there is one.
+	Score  string `json:"score,omitempty"`
+	Filter string `json:"filter,omitempty"`
+	// Accuracy is the share of questions that the model of virtual time answers, where no
+	// program is run. It is not part of the cell's identity, because sides may have others.
+	Accuracy float64 `json:"-"`
 }
 
 // The kinds of drivers.
 const (
-	DriverExec    = "exec"
-	DriverResults = "results"
+	DriverExec       = "exec"
+	DriverEvaluation = "evaluation"
+	DriverResults    = "results"
 )
 
 // DriverVars are the values that a command is given when it is run, by the name that
@@ -48,3 +65,6 @@ func ExpandDriver(text string, values map[string]string) string {
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+// Runs reports whether a program is run in the place of our own load generator.
+func (d *Driver) Runs() bool { return d != nil && d.Kind != DriverResults }

@@ -47,6 +47,7 @@
 //	startup.time         start of the launch to readiness         ours
 //	kv_cache.tokens      capacity of the servers' KV caches       ours
 //	gpu_memory.used      memory that the launch took of its GPUs  ours
+//	evaluation.score     mean score of the questions              ours
 //	agreement.share      prompts with equal answers / prompts     ours
 //	first_divergence.mean
 //	                     tokens before the first other one        ours

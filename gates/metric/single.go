@@ -39,6 +39,12 @@ func singles() []Group {
 			Definition: "tokens that fit into the KV caches of all servers of a launch, as they say at their start"},
 		{ID: "gpu_memory.used", Label: "GPU memory", Unit: Bytes, Direction: down, Scale: Log, Level: LaunchLevel, Source: ours,
 			Definition: "memory in use on the GPUs of a launch once it is ready, less what was in use before it"},
+		{
+			ID: "evaluation.score", Label: "Evaluation score",
+			Unit: Fraction, Direction: HigherIsBetter, Scale: Difference, MinRequests: 1, Quality: true,
+			Definition: "score of a question, 0 to 1, as the program of a driver \"evaluation\" gives it; arithmetic mean over questions",
+			Source:     ours,
+		},
 		ofAnswers("agreement.share", "Agreement", Fraction, up,
 			"prompts to which two launches give the same answer, token by token over the whole length / prompts that both answered"),
 		ofAnswers("first_divergence.mean", "First divergence", Tokens, up,

@@ -297,6 +297,8 @@ type Run struct {
 	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Scores of an evaluation's questions by id, 0 to 1.
+	Scores map[string]float64 `json:"scores,omitempty"`
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
 	Histograms map[string]string `json:"histograms,omitempty"`
 	// Audit of the client: numbers in seconds or as named, and texts.

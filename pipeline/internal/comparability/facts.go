@@ -71,7 +71,7 @@ func OfWorkload(w steps.Workload) Facts {
 	out := Facts{}
 	if w.Driver != nil {
 		out.Set("driver", strings.Join(w.Driver.Command, " "))
-		if w.Driver.Kind == steps.DriverExec {
+		if w.Driver.Runs() {
 			return out
 		}
 		return Facts{}

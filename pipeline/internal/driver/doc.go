@@ -10,6 +10,9 @@
 // one result must be there. A program that fails or leaves nothing is an error, so that the
 // caller can tell a run that was not measured from one in which the server failed.
 //
+// The program of an evaluation scores answers instead: a line for each question, of our own format
+// or of lm-eval's samples, becomes the run's Scores. Model stands for it in virtual time.
+//
 // Only the output file is kept, with secrets masked. The package does not judge, and it
 // does not know whether the server lives.
 package driver

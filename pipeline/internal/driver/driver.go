@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	if err := d.execute(ctx, opt, work, output, printed); err != nil {
 		return result.Run{}, err
 	}
+	if opt.Driver.Evaluation != nil {
+		return d.scores(opt, work, output)
+	}
 	kept, err := d.keep(opt.Name, output, printed.Bytes())
 	if err != nil {
 		return result.Run{}, err
@@ -81,14 +85,26 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 		argv[0] = filepath.Join(d.Dir, argv[0])
 	}
 	both := io.MultiWriter(opt.Log, printed) // one writer for both, so that nothing is written at once
-	child, err := d.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: opt.Driver.Env, Dir: d.Dir, Stdout: both, Stderr: both})
+	env := slices.Clone(opt.Driver.Env)
+	for i := range env {
+		env[i].Value = steps.ExpandDriver(env[i].Value, values)
+	}
+	child, err := d.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: env, Dir: d.Dir, Stdout: both, Stderr: both})
 	if err != nil {
-		return fmt.Errorf("the load generator could not be started: %w", err)
+		return fmt.Errorf("%s could not be started: %w", subject(opt.Driver), err)
 	}
 	if err := steps.AwaitChild(ctx, child, d.Grace); err != nil {
-		return fmt.Errorf("the load generator %s failed: %w", filepath.Base(argv[0]), err)
+		return fmt.Errorf("%s %s failed: %w", subject(opt.Driver), filepath.Base(argv[0]), err)
 	}
 	return nil
+}
+
+// subject is what a program is called.
+func subject(d *steps.Driver) string {
+	if d.Evaluation != nil {
+		return "the evaluation"
+	}
+	return "the load generator"
 }
 
 // keep copies the output file, or what was printed where there is none, into the run

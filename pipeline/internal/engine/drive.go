@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
@@ -127,6 +128,9 @@ func driverValues(s *server, run plan.Run) (map[string]string, error) {
 // such as "driven by vllm bench serve".
 func driverText(d *steps.Driver) string {
 	words := []string{"driven by"}
+	if d.Evaluation != nil {
+		words = []string{humanize.Count(d.Evaluation.Questions, "question") + ", asked by"}
+	}
 	for i, word := range d.Command {
 		if strings.HasPrefix(word, "-") || strings.Contains(word, "${") || i > 2 {
 			break

@@ -29,7 +29,9 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
 		comparison.Blocks = blocks(head.Current())
 		measured(&comparison, c.doc, g.Benchmark, base, head)
+		otherQuestions := relate(&comparison, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
+		out = earliest(out, exclusion{reason: otherQuestions}, c.nothingToLose(comparison))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)

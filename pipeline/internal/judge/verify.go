@@ -179,6 +179,7 @@ func (v *verifier) paired(d judged) {
 	c.Test = v.tests.Named(d.gate.Test)
 	c.Blocks = blocks(head.Current())
 	measured(&c, v.doc, d.gate.Benchmark, base, head)
+	relate(&c, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}

@@ -110,6 +110,15 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	e.adviseRepeats(g, b, base, bm)
 	for _, m := range g.Metrics {
 		at := rangeOfMetric(b, m)
+		switch {
+		case !m.Quality || m.Mutual: // those of answers have words of their own
+		case base.Kind != result.BaselinePaired:
+			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
+				fmt.Sprintf("What is answered is compared question by question, and %s of kind %s has no questions.", base.Addr, base.Kind)))
+		case b.has("test") && g.Test != gates.PairedTTest.Name:
+			e.report(problem(codeRefused, b.at("test"), fmt.Sprintf("metric.%s is judged by %s alone", m.ID, gates.PairedTTest),
+				"Its error is that of the questions as well as that of the launches, which other tests know nothing of. Leave test out."))
+		}
 		for _, i := range g.Cells {
 			if d := refusal(m, bm, bm.Cells[i].Workload, at); d != nil {
 				e.report(d)
@@ -131,10 +140,20 @@ func rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 	return found
 }
 
+// evaluationScore is the metric of an evaluation.
+const evaluationScore = "evaluation.score"
+
 // refusal is why a metric cannot be judged under a workload, nil if it can.
 func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
 	l := w.Load
+	evaluated := w.Driver != nil && w.Driver.Evaluation != nil
 	switch {
+	case m.ID == evaluationScore && !evaluated:
+		return problem(codeRefused, at, "metric.evaluation.score is of questions that are scored",
+			fmt.Sprintf("%s asks none, so it would always be missing. Make a benchmark with driver \"evaluation\" for it, and a gate of its own.", bm.Addr))
+	case m.ID != evaluationScore && evaluated:
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is not measured by an evaluation", m.ID),
+			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a benchmark with a load.", bm.Addr))
 	case m.Tool != "" && w.Driver == nil:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
 			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", bm.Addr))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/humanize"
-	"github.com/servegate/pipeline/steps"
 )
 
 // Cluster is what of the slurm block changes what is measured, and so belongs to what a
@@ -89,7 +88,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 func (b *builder) loadOnNode() {
 	for _, bm := range b.cfg.Benchmarks {
 		for _, c := range bm.Cells {
-			if d := c.Workload.Driver; d != nil && d.Kind == steps.DriverExec {
+			if c.Workload.Driver.Runs() {
 				b.fail(bm.Range, "load_node is for this program's own load generator",
 					fmt.Sprintf("%s has a driver, which runs on the machine that the command runs on. Leave load_node of the slurm block out.", bm.Addr))
 				break

@@ -54,6 +54,10 @@ func (b *builder) decide(p *Plan) {
 			b.fail(src.Range, "gate has no suite", "suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
 			continue
 		}
+		if questions := p.questions(*g); questions > 0 {
+			b.decideEvaluation(p, g, questions, src)
+			continue
+		}
 		g.Power = b.power(p, *g)
 		for _, w := range g.Power {
 			if w.Metric != "" && g.Expect == gates.NoRegression {

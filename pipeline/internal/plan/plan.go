@@ -158,6 +158,8 @@ type Gate struct {
 	Assert              bool          `json:"assert,omitempty"`
 	// Comparisons as pairs of cell hashes; for an assert only Head is set.
 	Comparisons []Comparison `json:"comparisons"`
+	// Losses are what it can find that compares the scores of questions.
+	Losses []Loss `json:"losses,omitempty"`
 	// Power is what it can find.
 	Power []Power      `json:"power,omitempty"`
 	Range result.Range `json:"range"`

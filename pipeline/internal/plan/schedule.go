@@ -64,13 +64,29 @@ func repeat(benchmarks []Benchmark, r, lanes int) Repeat {
 	rep := Repeat{Index: r, Lane: lane}
 	for _, target := range targets {
 		launch := Launch{ID: fmt.Sprintf("r%d-%s", r, target), Target: target}
-		for left, pass := byTarget[target], 1; len(left) > 0; pass++ {
-			launch.Runs = append(launch.Runs, passOf(left, r, pass)...)
-			left = slices.DeleteFunc(left, func(it item) bool { return pass >= it.benchmark.Passes })
+		for _, left := range [][]item{itemsOf(byTarget[target], false), itemsOf(byTarget[target], true)} {
+			for pass := 1; len(left) > 0; pass++ {
+				launch.Runs = append(launch.Runs, passOf(left, r, pass)...)
+				left = slices.DeleteFunc(left, func(it item) bool { return pass >= it.benchmark.Passes })
+			}
 		}
 		rep.Launches = append(rep.Launches, launch)
 	}
 	return rep
+}
+
+// itemsOf are the cells that are evaluations, or those that are not: evaluations come last, so
+// that what they leave in a server's caches is in no measurement.
+func itemsOf(items []item, evaluations bool) []item {
+	return slices.DeleteFunc(slices.Clone(items), func(it item) bool { return (it.cell.evaluation() != nil) != evaluations })
+}
+
+// evaluation is what a cell asks that is an evaluation, nil of any other.
+func (c *Cell) evaluation() *steps.Evaluation {
+	if c.Workload.Driver == nil {
+		return nil
+	}
+	return c.Workload.Driver.Evaluation
 }
 
 // passOf are the runs of one pass through the cells of a launch.

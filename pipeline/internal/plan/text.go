@@ -162,6 +162,9 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if text := p.suiteText(g); text != "" {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
+	for _, loss := range g.Losses {
+		fmt.Fprintf(w, "  \t%s\n", loss.text(g.Expect))
+	}
 	for _, power := range g.Power {
 		if text := power.text(p.least(), repeats); text != "" {
 			found := "a change of %s is found"

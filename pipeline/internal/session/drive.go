@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +30,13 @@ func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Ru
 		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))
 	}
 	return run, err
+}
+
+// modelled is an evaluation in virtual time, in one of several sessions.
+func modelled(session int) func(context.Context, engine.DriveOptions) (result.Run, error) {
+	return func(_ context.Context, opt engine.DriveOptions) (result.Run, error) {
+		return driver.Model(*opt.Driver.Evaluation, fmt.Sprintf("%s of session %d", opt.Name, session)), nil
+	}
 }
 
 // base is the absolute path of the run directory.

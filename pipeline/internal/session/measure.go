@@ -25,7 +25,7 @@ func (s *session) measure(ctx context.Context) (*engine.Outcome, []string, error
 		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	}
 	if m := s.targets.Places.Model(); m != nil {
-		opt.Ports, opt.Load = m.Ports, m.Load
+		opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelled(0)
 		outcome, err := engine.Run(ctx, opt)
 		if err != nil {
 			return outcome, nil, err

@@ -151,6 +151,7 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 	m, planned := on.Places.Model(), r.planned()
 	out, err := engine.Run(context.Background(), engine.Options{
 		Plan: planned.plan, Store: store.Discard{}, Bus: event.NewBus(m.Now, 0), Ports: m.Ports, Now: m.Now, Bare: true,
+		Drive: modelled(seed),
 		Target: func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
 			side := planned.sides[addr]
 			on.Slowdown = side.slowdown

@@ -69,7 +69,7 @@ func replaceable(s *lang.Server) error {
 // confined reports why the command of a driver may reach past the simulated server: it
 // names an address of its own, or none that is the server's.
 func confined(d *steps.Driver) error {
-	if d == nil || d.Kind != steps.DriverExec {
+	if !d.Runs() {
 		return nil
 	}
 	words := slices.Clone(d.Command)

@@ -73,6 +73,10 @@ func (v *Machine) Assign(_ place.Target, p place.Process, gpus []string) (place.
 // CheckLoad implements place.Place by what the model does not know.
 func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 	switch {
+	case w.Driver != nil && w.Driver.Evaluation != nil:
+		if w.Driver.Evaluation.Accuracy == 0 {
+			return errors.New("its questions are asked by a program, which virtual time does not run: say by accuracy how many are answered there, or use --simulate")
+		}
 	case w.Driver != nil:
 		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
 	case w.Endpoint == "embeddings":

@@ -1,0 +1,90 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// scored are the scores of a cell's questions by repeat, over the passes of a launch their means.
+func scored(cell *result.Cell) map[int]map[string]float64 {
+	out, passes := map[int]map[string]float64{}, map[int]float64{}
+	for r := range sound(cell) {
+		at := r.Pair()
+		if len(r.Scores) == 0 {
+			continue
+		}
+		if out[at] == nil {
+			out[at] = map[string]float64{}
+		}
+		passes[at]++
+		for id, score := range r.Scores {
+			out[at][id] += (score - out[at][id]) / passes[at]
+		}
+	}
+	return out
+}
+
+// evaluate pairs the scores of two cells question by question, in the repeats that both have. The
+// problem is why they cannot be compared, "" if they can.
+func evaluate(base, head *result.Cell) (values gates.Relative, problem string) {
+	b, h := scored(base), scored(head)
+	var s gates.Scores
+	var questions []string
+	for _, repeat := range slices.Sorted(maps.Keys(h)) {
+		if b[repeat] == nil {
+			continue
+		}
+		for side, scores := range map[string]map[string]float64{"base": b[repeat], "head": h[repeat]} {
+			ids := slices.Sorted(maps.Keys(scores))
+			if questions == nil {
+				questions = ids
+			}
+			if !slices.Equal(ids, questions) {
+				return nil, fmt.Sprintf("not all runs were asked the same questions (repeat %d of the %s): have the program ask all of them each time, by the same ids", repeat, side)
+			}
+		}
+		s.Repeats = append(s.Repeats, repeat)
+	}
+	s.Questions = len(questions)
+	s.Of = func(head bool, repeat, question int) float64 {
+		if head {
+			return h[repeat][questions[question]]
+		}
+		return b[repeat][questions[question]]
+	}
+	return s.Relate(), ""
+}
+
+// relate gives a comparison of scores what its questions say. The problem is that of evaluate.
+func relate(c *gates.Comparison, base, head *result.Cell) (problem string) {
+	if c.Metric.ID != evaluationScore {
+		return ""
+	}
+	values, problem := evaluate(base, head)
+	if problem != "" {
+		return problem
+	}
+	all := values.All()
+	c.Relative, c.Pairs, c.Clusters = values, all.Pairs, all.Clusters
+	return ""
+}
+
+// nothingToLose is set where the base scores less than the margin, so that no loss of it would be
+// possible. Simulated servers have no right answers, and are let off.
+func (c *collector) nothingToLose(of gates.Comparison) exclusion {
+	best := 0.0
+	for _, p := range of.Pairs {
+		best = max(best, p.Base)
+	}
+	if of.Metric.ID != evaluationScore || c.doc.Simulated != "" || len(of.Pairs) == 0 || best >= float64(of.Margin) {
+		return exclusion{}
+	}
+	return exclusion{reason: fmt.Sprintf("the base scores %.3g at most, so that a loss of the margin is not possible: see what the program writes, and whether it reads the answers as they are meant", best)}
+}
+
+// evaluationScore is the metric whose values are means over questions.
+const evaluationScore = "evaluation.score"
