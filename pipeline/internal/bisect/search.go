@@ -32,7 +32,7 @@ type Search struct {
 	MaxLaunches int
 	Until       time.Time
 	Now         func() time.Time
-	// Say is told how it goes.
+	// Say reports progress, a line at a time.
 	Say func(string)
 }
 
@@ -171,7 +171,7 @@ func (s *Search) probe(ctx context.Context, f *Found) error {
 	return nil
 }
 
-// say tells how far the search has come after a probe.
+// say reports how far the search has come after a probe.
 func (s *Search) say(before *Found, c Candidate, d float64) {
 	f, err := s.found()
 	if err != nil {

@@ -78,7 +78,7 @@ func (a *app) bisectCommand() *cobra.Command {
 	fl.StringVar(&f.bad, "bad", "", "the `ref` that is too slow (the last of the file's candidates unless set)")
 	fl.StringVar(&f.fromHistory, "from-history", "", "take the ends from the last change for the worse of a `SERIES` of the history: its key in `history report --format json`, or its cell's label or hash")
 	fl.Float64Var(&f.confidence, "confidence", f.confidence, "`probability` at which a candidate is named")
-	fl.Var(bounded{&f.launches, 4, 10_000}, "launches", "most `launches` to spend")
+	fl.Var(bounded{&f.launches, 4, 10_000}, "launches", "most `launches` to spend; the ends are compared in any case")
 	fl.DurationVar(&f.time, "time", 0, "begin no more pairs after this `time`, such as 6h")
 	outFlag(fl, &f.run.out, "folder of the search (a new one below .pipeline/bisect unless set)")
 	fl.BoolVar(&f.run.resume, "resume", false, "go on with the search in --out (the latest unless set)")
