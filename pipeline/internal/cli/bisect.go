@@ -116,6 +116,9 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	if cfg.Settings.Bisect == nil {
 		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers", paths[0]))
 	}
+	if err := a.checkSearch(f, cfg, paths); err != nil {
+		return nil, err
+	}
 	// Builds get what every step gets of the environment: no secrets.
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
@@ -135,6 +138,23 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 		return nil, exit(exitInfrastructure, err)
 	}
 	return doc, nil
+}
+
+// checkSearch plans the file with the defaults of its variables: what no candidate changes, such as
+// a pattern that matches nothing, is found before anything is built.
+func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) error {
+	f.run.plan.ignoreNoise, f.run.plan.allowIdentical = true, true
+	p, diags, err := a.buildPlan(cfg, f.run.plan, paths)
+	switch {
+	case err != nil:
+		return exit(exitUsage, err)
+	case diags.HasErrors():
+		return a.report(cfg, diags)
+	}
+	if err := bisect.CheckPlan(p); err != nil {
+		return exit(exitUsage, err)
+	}
+	return nil
 }
 
 // searchError is how a search ends that has no answer.
