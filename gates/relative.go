@@ -1,6 +1,9 @@
 package gates
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Relative are the pairs of a metric that no launch has by itself, such as the share of its
 // answers that are as those of the base: they are against the base's other launches, so that
@@ -36,8 +39,8 @@ type Clusters struct {
 
 // upTo returns what is known at the last of some repeats that has anything.
 func (r Relative) upTo(repeats []int) Related {
-	for i := len(repeats) - 1; i >= 0; i-- {
-		if found, ok := r[repeats[i]]; ok {
+	for _, last := range slices.Backward(repeats) {
+		if found, ok := r[last]; ok {
 			return found
 		}
 	}

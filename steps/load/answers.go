@@ -158,17 +158,25 @@ func (c *completed) answer(rec *record.Request) (a record.Answer) {
 }
 
 func bounded(text *string) string {
-	if text == nil {
+	switch {
+	case text == nil:
 		return ""
+	case len(*text) <= maxAnswer:
+		return strings.ToValidUTF8(*text, "")
 	}
-	return strings.ToValidUTF8((*text)[:min(len(*text), maxAnswer)], "")
+	return clip(*text, maxAnswer)
 }
 
-// asked is the end of a prompt, "" of one that is made of token ids.
+// asked is the end of a prompt, "" of one that is made of token ids. It is cut between words, as
+// clip does: the rest of a secret that the cut went through could not be masked any more.
 func asked(p dataset.Prompt) string {
 	text := p.Text
 	if p.Messages != nil {
 		text = string(p.Messages)
 	}
-	return strings.ToValidUTF8(text[max(0, len(text)-maxAsk):], "")
+	if len(text) > maxAsk {
+		text = text[len(text)-maxAsk:]
+		text = text[strings.IndexAny(text, " \t\r\n")+1:]
+	}
+	return strings.ToValidUTF8(text, "")
 }

@@ -22,6 +22,8 @@ const (
 	defaultAnswers = 200
 	// maxAnswerTokens of a launch: each is compared with those of every other launch.
 	maxAnswerTokens = 400_000
+	// answersWarmup are requests before those that are kept.
+	answersWarmup = 4
 	// leastAnswerRepeats leave two other launches of the base to compare each launch with.
 	leastAnswerRepeats = 3
 )
@@ -102,6 +104,7 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 	requests, users := c.count(c.Object, "requests", 1, "requests"), c.count(c.Object, "concurrency", 1, "concurrency")
 	w = steps.Workload{
 		Endpoint: c.Text("endpoint"), Dataset: c.dataset(), IgnoreEOS: true, Body: c.body(), RequestTimeout: c.Duration("request_timeout"),
+		Warmup:  answersWarmup,
 		Load:    steps.Load{Arrival: load.Closed, Requests: requests, MaxConcurrency: users},
 		Answers: &steps.Answers{Logprobs: c.Known("logprobs") && c.Value("logprobs").True()},
 	}

@@ -88,3 +88,36 @@ func answersExample(t *testing.T, corrupt string, prompts int) *Rehearsal {
 	}
 	return r
 }
+
+// TestAnswersWithoutLogprobs: a server that gives no log-probabilities makes what is judged by
+// them invalid, and nothing else; and figures of answers that do not follow are noticed.
+func TestAnswersWithoutLogprobs(t *testing.T) {
+	r := answersExample(t, "0%", 200)
+	doc, err := r.Run(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &doc.Answers[0]
+	a.Compared = slices.DeleteFunc(a.Compared, func(c result.ComparedAnswers) bool { return c.Metric == "logprob_difference.mean" })
+	a.Reason = "answers of the head came without a log-probability for each token"
+	if err := judge.Judge(r.plan, doc, judge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]result.Verdict{"gate.same_answers": result.Pass, "gate.same_probabilities": result.Invalid}
+	for _, g := range doc.Gates {
+		if v, ok := want[g.Addr]; ok && g.Decisions[0].Verdict != v && !(v == result.Pass && g.Decisions[0].Verdict == result.Inconclusive) {
+			t.Errorf("%s is %s: %s", g.Addr, g.Decisions[0].Verdict, g.Decisions[0].Reason)
+		}
+	}
+	if doc.ExitCode != result.ExitUndecided {
+		t.Errorf("exit status %d", doc.ExitCode)
+	}
+	if err := judge.Verify(doc, nil); err != nil {
+		t.Errorf("judged again: %v", err)
+	}
+	last := &a.Compared[len(a.Compared)/2-1] // of agreement
+	last.Pairs[0].Head -= 0.5
+	if judge.Verify(doc, nil) == nil {
+		t.Error("another figure of answers is not noticed")
+	}
+}
