@@ -79,8 +79,8 @@ func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 
 // advise says what the noise means for the metrics of a gate.
 func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate {
-	if g.Expect != gates.NoRegression {
-		return nil // its margin is not what the noise has to stay below
+	if g.Expect != gates.NoRegression || g.OfQuality() {
+		return nil // no margin that the noise of launches has to stay below
 	}
 	var out []Gate
 	level := p.Level(g)

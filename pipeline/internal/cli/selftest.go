@@ -152,7 +152,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
-		if g.BaselineKind == result.BaselinePaired && g.Expect == gates.NoRegression && !byTime(g) {
+		if g.BaselineKind == result.BaselinePaired && g.Expect == gates.NoRegression && !byTime(g) && !g.OfQuality() {
 			margin = max(margin, float64(g.Margin))
 		}
 	}

@@ -127,7 +127,7 @@ func (r *scoreReader) line(data []byte, file string) error {
 	}
 	id, ours := q["id"]
 	doc, sampled := q["doc_id"]
-	name, field := "", ""
+	var name, field string
 	switch {
 	case ours:
 		name, field = text(id), "score"

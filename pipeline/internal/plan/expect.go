@@ -10,7 +10,7 @@ import (
 // unguarded is the first gate that expects an improvement of a file without a gate of what is
 // answered, "" if there is none.
 func (p *Plan) unguarded() string {
-	if slices.ContainsFunc(p.Gates, Gate.ofQuality) {
+	if slices.ContainsFunc(p.Gates, Gate.OfQuality) {
 		return ""
 	}
 	i := slices.IndexFunc(p.Gates, func(g Gate) bool { return g.Expect == gates.ExpectImprovement })
@@ -20,8 +20,8 @@ func (p *Plan) unguarded() string {
 	return p.Gates[i].Addr
 }
 
-// ofQuality reports whether a gate compares what is answered.
-func (g Gate) ofQuality() bool {
+// OfQuality reports whether a gate compares what is answered.
+func (g Gate) OfQuality() bool {
 	return slices.ContainsFunc(g.Metrics, func(id string) bool {
 		m, ok := metric.Lookup(id)
 		return ok && m.Quality
