@@ -17,7 +17,7 @@ import (
 // node and not another. The test is then about the mean over the blocks that were there,
 // and errs on the safe side, since the spread between blocks counts as noise. A warning names it.
 
-// blockLevel is the p value below which the change is taken to depend on the block. It is small
+// blockLevel is the p value below which the change is assumed to depend on the block. It is small
 // because every comparison of a file is tested.
 const blockLevel = 0.001
 

@@ -126,7 +126,7 @@ func (e *entry) group() string {
 type launched struct{ base, head map[int]bool }
 
 // add notes the launches of the runs of a cell. A second try within a repeat
-// meets the same conditions, so a repeat counts once.
+// has the same conditions, so a repeat counts once.
 func (o *launched) add(s Success) {
 	for _, r := range s.Base {
 		o.base[r.Repeat] = o.base[r.Repeat] || r.ServerFailed

@@ -9,7 +9,7 @@ import (
 
 // Values that were rounded before they came here may show no spread at all, where the truth
 // has one: +3 % on a grid of 5 % is +5 % in every repeat. What a clock measures does not
-// repeat to the last digit, so values that do are taken for rounded, by the smallest step
+// repeat to the last digit, so values that do count as rounded, by the smallest step
 // between any two of them. What is the same in all repeats of both sides shows no other step
 // than the difference itself.
 

@@ -39,7 +39,7 @@ func (s Scores) Relate() Relative {
 	return out
 }
 
-// unseen is how many more questions are taken to differ than do: of a thousand of which none
+// unseen is how many more questions are assumed to differ than do: of a thousand of which none
 // does, not all of those that could have been asked are alike. Bounds are then those of Poisson's
 // distribution, or further out, for small counts.
 const unseen = 2

@@ -12,7 +12,7 @@ import (
 )
 
 // transports says how the KV cache of each deployment moved, from what was seen during
-// its runs. Nobody should have to believe a label.
+// its runs. No reader should have to believe a label.
 func (v *view) transports() *model.Section {
 	byTarget := map[string]*transported{}
 	var all transported

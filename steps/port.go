@@ -2,14 +2,14 @@ package steps
 
 import "strconv"
 
-// Port is a port in a command line: a number, or where none is taken yet the symbol that a
+// Port is a port in a command line: a number, or where none is chosen yet the symbol that a
 // plan shows in its place.
 type Port struct {
 	number int
 	symbol string
 }
 
-// PortNumber returns a port that was taken.
+// PortNumber returns a port that was chosen.
 func PortNumber(n int) Port { return Port{number: n} }
 
 // PortSymbol returns what stands for a port that is chosen at launch.

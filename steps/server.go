@@ -143,7 +143,7 @@ type Engine interface {
 	Ready(ctx context.Context, ep Endpoint, r Readiness) (state string, ready bool, err error)
 	// Reset clears caches between runs, as far as the engine can; ErrNoReset says that it cannot.
 	Reset(ctx context.Context, ep Endpoint) error
-	// Describe asks the server for its version, resolved arguments and the like, as far as it tells.
+	// Describe asks the server for its version, resolved arguments and the like, as far as it reports them.
 	Describe(ctx context.Context, ep Endpoint) (map[string]string, error)
 	// Classify finds the cause of a failure in the last log lines. Class is "unknown" if none matches.
 	Classify(logTail []string) (class, evidence string)

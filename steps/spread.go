@@ -15,7 +15,7 @@ type NodePlace struct {
 	Rank int
 	// Host is the address at which the other nodes reach this one, Head that of the first.
 	Host, Head string
-	// Rendezvous is the port of the first node at which all meet.
+	// Rendezvous is the port of the first node to which all connect.
 	Rendezvous Port
 	// Listen and Port are what the process listens on. Of the others than the first that is
 	// at most a port for their own health.

@@ -12,7 +12,7 @@ import (
 // tagVersion is how the projects tag their images: v0.11.0, v0.5.5-cu129, v0.6.4.post1.
 var tagVersion = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(-.*)?$`)
 
-// ImageVersion is the engine's version that the name of an image tells: 0.11.0 for
+// ImageVersion is the engine's version in the name of an image: 0.11.0 for
 // vllm/vllm-openai:v0.11.0, from any registry. It is "" for images that are not the
 // engine's own, whose tags may count anything, and for tags such as latest. own are the
 // names of the engine's own images, without registry and tag, as patterns of [path.Match].
@@ -31,7 +31,7 @@ func ImageVersion(image string, own []string) string {
 }
 
 // EngineVersion is the version that a server's arguments are written for: the stated
-// one, else the one that its image tells, else "".
+// one, else the one in the name of its image, else "".
 func (s ServerSpec) EngineVersion() string {
 	if s.Version != "" {
 		return s.Version

@@ -159,7 +159,7 @@ func (s *search) add(at int, significance float64, reaches func() bool) bool {
 // maxEpisodes bounds the cuts that are tried together.
 const maxEpisodes = 4
 
-// episodes adds to cuts those without which an episode would be taken for correlation: a
+// episodes adds to cuts those without which an episode would pass for correlation: a
 // series that became slower and then as fast as before has neighbours that are alike, for
 // one cut, in both of its parts. Cuts each of which halves the squares, on an average of a
 // few, are no chance, whatever the correlation is.

@@ -79,7 +79,7 @@ type Terms struct {
 // quarter of nights.
 const falseFindings = 0.05
 
-// leastCorrelation is what neighbours are taken to have where a finding has to be
+// leastCorrelation is what neighbours are assumed to have where a finding has to be
 // significant, if they do not show more: a series of some nights, cut where it looks as if
 // it had changed, shows less than there is.
 const leastCorrelation = 0.35

@@ -56,7 +56,7 @@ type commenter struct {
 	// seen are the sections of other legs that some poll has shown: what was there once and
 	// was not replaced is never lost, whoever writes over it.
 	seen []section
-	// mine is this leg's section, of which at first only what tells it apart is known.
+	// mine is this leg's section, of which at first only its identity is known.
 	mine section
 	// unsure reports that a comment may be there which no poll has shown yet.
 	unsure bool

@@ -63,7 +63,7 @@ func stateOf(series []issueMarker) string {
 // stateMarker is the first line of a comment on a state.
 func stateMarker(state string) string { return "<!-- pipeline:issue-state v1 state=" + state + " -->" }
 
-// digest is what tells states, machines and the like apart.
+// digest is what distinguishes states, machines and the like.
 func digest(parts ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:issue\x00%q", parts))
 	return hex.EncodeToString(sum[:8])

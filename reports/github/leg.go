@@ -47,7 +47,7 @@ func NewLeg(job, matrix string) (Leg, error) {
 	return l, nil
 }
 
-// id tells legs apart, "" for the only one.
+// id identifies a leg, "" for the only one.
 func (l Leg) id() string {
 	if l.Job == "" && l.Matrix == "" {
 		return ""

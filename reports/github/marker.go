@@ -20,7 +20,7 @@ type marker struct {
 
 var markerLine = regexp.MustCompile(`^<!-- pipeline:report v1 key=([0-9a-f]{16}) run=([0-9]{1,18})\.([0-9]{1,9}) sha=([0-9a-f]{40,64})( single)? -->(?:\r?\n|$)`)
 
-// keyOf turns the name of a report into what tells its comments from those of others.
+// keyOf turns the name of a report into what distinguishes its comments from those of others.
 func keyOf(name string) string {
 	sum := sha256.Sum256([]byte("pipeline:report\x00" + name))
 	return hex.EncodeToString(sum[:8])

@@ -19,7 +19,7 @@ import (
 type Settings struct {
 	// Comment is the mode of the comment; "" and Never write none.
 	Comment Mode
-	// Key tells several reports on one pull request apart.
+	// Key distinguishes several reports on one pull request.
 	Key string
 	// Check is the name of the check run, Status that of the commit status; "" for none.
 	Check  string
@@ -72,7 +72,7 @@ type Publisher struct {
 	Mask Mask
 	// Clock is the system's if nil.
 	Clock Clock
-	// ID tells this program from another one that reports in the same job, "" for the only one.
+	// ID distinguishes this program from another one that reports in the same job, "" for the only one.
 	ID string
 
 	mu sync.Mutex

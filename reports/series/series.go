@@ -91,7 +91,7 @@ type Change struct {
 	Accepted bool `json:"accepted,omitempty"`
 }
 
-// Acceptance is somebody's word that the level from a session on is the one that counts.
+// Acceptance is a person's word that the level from a session on is the one that counts.
 type Acceptance struct {
 	ID     string    `json:"id"`
 	Index  int       `json:"index"`

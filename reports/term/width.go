@@ -79,7 +79,7 @@ func ExpandTabs(s string, size int) string {
 }
 
 // Wrap breaks s into lines of at most columns columns. Line feeds in s are kept, and so
-// are lines that begin with a space, which are taken as laid out by their writer. A word
+// are lines that begin with a space, which are kept as their writer laid them out. A word
 // longer than a line keeps a line of its own: a path is only useful whole.
 func Wrap(s string, columns int) []string {
 	var lines []string

@@ -10,7 +10,7 @@ import (
 // The lengths of ShareGPT's first two turns after the filter of `vllm bench serve`, for
 // rehearsals without the file. A published run of 4,762 of them with the tokenizer of
 // facebook/opt-6.7b had 1,083,600 input and 1,108,608 output tokens, 227.5 and 232.8 a
-// request. Lengths are taken as log-normal, cut off where vLLM's filter cuts; the medians
+// request. Lengths are assumed log-normal, cut off where vLLM's filter cuts; the medians
 // are those that give these means after the cut, and the spreads are an assumption.
 const (
 	shareInputMedian, shareInputSigma   = 172.0, 1.5

@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// ErrRefused says that a container would get rights over the machine that nobody allowed.
+// ErrRefused reports that a container would get rights over the machine that were not allowed.
 // A pipeline file can come from a pull request; the command line cannot.
 var ErrRefused = errors.New("refused")
 

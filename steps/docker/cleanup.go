@@ -148,7 +148,7 @@ func (i labelled) leftover(kind string) Leftover {
 	return l
 }
 
-// removePoll is the time between two looks at a container that somebody else removes.
+// removePoll is the time between two looks at a container that another client removes.
 const removePoll = 100 * time.Millisecond
 
 func (d *daemon) removeLeftover(ctx context.Context, l Leftover) error {

@@ -15,7 +15,7 @@ type Info struct {
 	Local bool
 	// NVIDIA says that it knows how to give containers NVIDIA's GPUs: by a runtime of that
 	// name or by the Container Device Interface. A daemon that knows neither may still do
-	// so by a hook, which it does not tell.
+	// so by a hook, which it does not report.
 	NVIDIA bool
 }
 

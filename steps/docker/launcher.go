@@ -41,7 +41,7 @@ type Options struct {
 	Allow Allow
 	// Credentials returns those of a registry, zero for none.
 	Credentials func(registry string) (Credentials, error)
-	// Log is told what is pulled and what goes wrong in the background.
+	// Log receives what is pulled and what goes wrong in the background.
 	Log *slog.Logger
 
 	// KillWait is how long a killed container may take to vanish; 30 s: a driver that
@@ -154,7 +154,7 @@ const removeWait = 30 * time.Second
 const createWait = 2 * time.Minute
 
 // Start runs p's container; its output goes to log from the first byte. It pulls the
-// image if needed, and fails if somebody already listens on the port. Whatever it made is
+// image if needed, and fails if another process already listens on the port. Whatever it made is
 // removed again if it fails or ctx ends.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	server, err := l.start(ctx, p, log)
@@ -202,7 +202,7 @@ func (l *Launcher) checkProcess(p steps.Process) error {
 	case !l.daemon.local && p.Container.Network == steps.NetworkHost && isLoopback(p.Host):
 		return fmt.Errorf("it would listen on %s of the machine at %s, which is unreachable from this machine; leave out network = %q", p.Host, l.daemon.address, steps.NetworkHost)
 	case p.Container.Network != steps.NetworkHost && isLoopback(p.Host):
-		return fmt.Errorf("it would listen on %s of its own network, where nobody reaches it; render it for ServerSpec.ListenHost", p.Host)
+		return fmt.Errorf("it would listen on %s of its own network, where it cannot be reached; render it for ServerSpec.ListenHost", p.Host)
 	}
 	return l.Check(p.Container)
 }
@@ -213,7 +213,7 @@ func isLoopback(host string) bool {
 }
 
 // create makes the container. The request does not end with ctx: the daemon could make
-// the container all the same, and nobody would know its ID.
+// the container all the same, and its ID would be unknown.
 func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (string, error) {
 	request, err := l.createRequest(p, image)
 	if err != nil {
@@ -253,7 +253,7 @@ func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) erro
 		switch status(err) {
 		case http.StatusNotFound:
 			return nil
-		case http.StatusConflict: // somebody else removes it
+		case http.StatusConflict: // another client removes it
 		default:
 			if err != nil {
 				return err
@@ -266,7 +266,7 @@ func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) erro
 }
 
 // portFree fails if somebody listens where the server is to be reached: its answers would
-// be taken for the server's.
+// pass for the server's.
 func (l *Launcher) portFree(ctx context.Context, port int) error {
 	taken, err := l.listening(ctx, port)
 	if taken {
@@ -275,7 +275,7 @@ func (l *Launcher) portFree(ctx context.Context, port int) error {
 	return err
 }
 
-// listening reports whether somebody has the port. On this machine that is seen by
+// listening reports whether the port is in use. On this machine that is seen by
 // binding it, on another by an answer.
 func (l *Launcher) listening(ctx context.Context, port int) (bool, error) {
 	if l.daemon.local {

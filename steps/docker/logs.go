@@ -13,7 +13,7 @@ import (
 // logStream copies a container's output to a writer, from the first byte to the last.
 //
 // The daemon keeps the output and hands it out in one order, so a stream that broke is
-// taken up again by skipping what was written. A last look after the end fetches what a
+// resumed by skipping what was written. A last look after the end fetches what a
 // followed stream can leave out.
 type logStream struct {
 	launcher *Launcher
@@ -36,7 +36,7 @@ func newLogStream(l *Launcher, id string, out io.Writer) *logStream {
 	return &logStream{launcher: l, id: id, out: out, ended: make(chan struct{}), followed: make(chan struct{})}
 }
 
-// logPause is the time before a stream that broke is taken up again.
+// logPause is the time before a stream that broke is resumed.
 const logPause = time.Second
 
 // logWait is how long a stream may take to end after the container has.

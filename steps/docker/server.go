@@ -198,7 +198,7 @@ func (s *Server) within(ctx context.Context, d time.Duration) bool {
 	return steps.EndedWithin(ctx, s.done, d)
 }
 
-// awaitPort returns when nobody has the port any longer.
+// awaitPort returns when the port is no longer in use.
 func (s *Server) awaitPort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.launcher.opt.PortWait)
 	defer cancel()

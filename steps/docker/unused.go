@@ -12,7 +12,7 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// errInUse keeps an image of which somebody made a container since we looked.
+// errInUse keeps an image of which a container was made since we looked.
 var errInUse = errors.New("the image is in use")
 
 // removeImage removes the name of an image, and with its last name the image.
@@ -34,7 +34,7 @@ func (d *daemon) markUsed(ctx context.Context, ref string) error {
 	return d.pool.Client.TagImage(ref, dc.TagImageOptions{Repo: name.repository, Tag: name.tag, Context: ctx})
 }
 
-// unusedSimulators lists the images of the simulator that nobody has wanted since a time
+// unusedSimulators lists the images of the simulator that were not used since a time
 // and of which there is no container.
 func (d *daemon) unusedSimulators(ctx context.Context, since time.Time) ([]Leftover, error) {
 	filters, err := json.Marshal(map[string][]string{"label": {LabelSimulator}})

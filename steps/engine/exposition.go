@@ -23,7 +23,7 @@ type Sample struct {
 // values that are no finite numbers, are left out.
 //
 // It is a reader of its own for three reasons: a broken line costs that line and not all
-// that follow, only wanted lines are taken apart, and each read is over before the load
+// that follow, only wanted lines are parsed, and each read is over before the load
 // generator would notice.
 func samples(exposition []byte, wanted map[string]bool) (map[string][]Sample, error) {
 	out, kept := map[string][]Sample{}, 0
@@ -93,7 +93,7 @@ func parseLabels(text string) (labels map[string]string, rest string, ok bool) {
 	}
 }
 
-// firstRank leaves out the workers of one engine beside its first: SGLang can be told to
+// firstRank leaves out the workers of one engine beside its first: SGLang can be configured to
 // let each of them report what is the same batch.
 func (s Sample) firstRank() bool {
 	for _, name := range []string{"tp_rank", "pp_rank"} {

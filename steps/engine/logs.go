@@ -54,8 +54,8 @@ func Point(line, mark string, patterns []Pattern) (map[string]float64, bool) {
 	return out, len(out) > 0
 }
 
-// StartFacts reads the figures of a start: each is the largest that any line tells, since the workers of
-// an engine tell theirs one by one and the start waits for the last.
+// StartFacts reads the figures of a start: each is the largest in any line, since the workers of
+// an engine report theirs one by one and the start waits for the last.
 func StartFacts(log []string, patterns []Pattern) map[string]float64 {
 	out := map[string]float64{}
 	for _, line := range log {

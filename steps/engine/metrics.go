@@ -26,7 +26,7 @@ type Metric struct {
 	Mean bool
 }
 
-// Metrics are all figures that an engine tells.
+// Metrics are all figures that an engine reports.
 type Metrics struct {
 	Gauges, Counters []Metric
 }

@@ -9,7 +9,7 @@
 //
 // A connector is one value of a [Table]: its block, what each engine wants of it in each
 // release, its library, the lines of a log that prove it, and how the simulator plays it.
-// A deployment becomes processes in two steps, because ports are taken in between:
+// A deployment becomes processes in two steps, because ports are chosen in between:
 //
 //	layout, err := kv.Connectors().NewLayout(spec) // checked against the engines' versions
 //	rendered, err := layout.Render(kv.Assigned{Ports: ports})

@@ -108,7 +108,7 @@ func (l *Layout) checkNames() error {
 // Order lists the processes in waves: those of a wave start together, the next wave
 // starts when they are ready. Members at an address are not started and are left out.
 //
-// Services come first. Members of one wave do not depend on each other, or meet while
+// Services come first. Members of one wave do not depend on each other, or connect while
 // they start. LMCache's decode servers listen for the prefill servers and start before
 // them. The router is last: it needs nothing but its members.
 func (l *Layout) Order() [][]string {

@@ -14,7 +14,7 @@ import (
 // back for the V1 engine with vllm-project/vllm#24718 (0.13) and spoke NIXL's protocol until
 // #31034 (0.16) brought the bootstrap server. SGLang's mooncake_tcp is
 // sgl-project/sglang#26346; it sets MC_FORCE_TCP=1 and drops the device, which is how earlier
-// releases are told.
+// releases are distinguished.
 var mooncake = Connector{
 	Name: "mooncake", Doc: "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs service etcd or metadata.",
 	Transports: []string{TCP, RDMA, NVLink},

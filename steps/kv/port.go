@@ -14,7 +14,7 @@ type Port struct {
 	Purpose string
 }
 
-// String is the symbol under which plans print a port that is not taken yet.
+// String is the symbol under which plans print a port that is not chosen yet.
 func (p Port) String() string { return "PORT(" + p.Process + "." + p.Purpose + ")" }
 
 // The purposes of ports.
@@ -46,7 +46,7 @@ type PortNeed struct {
 
 // Assigned says which ports and addresses the processes of a deployment got.
 type Assigned struct {
-	// Ports that were taken: the first of each need.
+	// Ports that were chosen: the first of each need.
 	Ports map[Port]int
 	// Hosts is the address at which others reach a process, 127.0.0.1 where it has none.
 	Hosts map[string]string
@@ -66,7 +66,7 @@ func (l *Layout) Symbolic() Assigned {
 	return in
 }
 
-// at is a port in a rendering: a number once it is taken, its symbol before.
+// at is a port in a rendering: a number once it is chosen, its symbol before.
 func (in Assigned) at(process, purpose string) steps.Port {
 	p := Port{process, purpose}
 	if n := in.Ports[p]; n != 0 {

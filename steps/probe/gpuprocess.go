@@ -10,7 +10,7 @@ import (
 
 // Process computes on a GPU.
 type Process struct {
-	// GPU is the UUID of its GPU, "" where that is not told.
+	// GPU is the UUID of its GPU, "" if that is not reported.
 	GPU string `json:"gpu"`
 	// PID is 0 where the driver knows no number for it in our PID namespace.
 	PID int `json:"pid"`

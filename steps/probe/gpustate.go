@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Unknown is a figure that a driver does not tell.
+// Unknown is a figure that a driver does not report.
 const Unknown = -1
 
 // The makers of GPUs.
@@ -21,7 +21,7 @@ const (
 	AMD    = "amd"
 )
 
-// GPU is the state of one GPU at one moment. Figures that are not told are Unknown, texts
+// GPU is the state of one GPU at one moment. Figures that are not reported are Unknown, texts
 // empty.
 type GPU struct {
 	Index  int    `json:"index"`
@@ -45,7 +45,7 @@ type GPU struct {
 	MIG         string  `json:"mig"`
 	// Errors are uncorrected memory errors since the driver was loaded.
 	Errors int64 `json:"errors"`
-	// Slowdown says what holds the clocks down; SlowdownKnown whether the driver told.
+	// Slowdown says what holds the clocks down; SlowdownKnown whether the driver reports it.
 	Slowdown      Slowdown `json:"slowdown"`
 	SlowdownKnown bool     `json:"slowdown_known"`
 }

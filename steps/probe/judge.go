@@ -34,7 +34,7 @@ type Watched struct {
 }
 
 // Judge says why a run is void: because of throttling, of memory errors, or because
-// somebody else used its GPUs. It is "" if nothing speaks against the run, which it also
+// another process used its GPUs. It is "" if nothing speaks against the run, which it also
 // is where nothing is known.
 func Judge(w Watched) string {
 	for _, reason := range []string{w.foreign(), w.errors(), w.throttled()} {
@@ -49,7 +49,7 @@ func (w Watched) uses(gpu string) bool {
 	return len(w.GPUs) == 0 || gpu == "" || slices.Contains(w.GPUs, gpu)
 }
 
-// foreign names the first process of somebody else.
+// foreign names the first process that is not ours.
 func (w Watched) foreign() string {
 	for _, s := range w.Snapshots {
 		for _, p := range s.Processes {

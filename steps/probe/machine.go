@@ -22,7 +22,7 @@ const maxFact = 200
 
 // Machine describes this machine. The keys are:
 //
-//	os, kernel, arch, host          host is a hash of the name, to tell machines apart
+//	os, kernel, arch, host          host is a hash of the name, to distinguish machines
 //	cpu_model, cpus, cpu_sockets    cpus as this process may use them
 //	cpu_governor, cpu_limit, smt    limit as the control group's "quota period", "max" for none
 //	memory_gib, numa_nodes

@@ -38,7 +38,7 @@ func remoteScript() string {
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
 // Remote describes the machine on which sp starts programs, by the keys of [Machine]. It
-// needs a shell there and nothing of ours. Network devices and NUMA nodes are not told.
+// needs a shell there and nothing of ours. Network devices and NUMA nodes are not reported.
 func Remote(ctx context.Context, sp steps.Spawner) (map[string]string, error) {
 	out, err := run(ctx, sp, "sh", "-c", remoteScript())
 	if err != nil {

@@ -12,7 +12,7 @@ type Slowdown uint64
 // The reasons.
 const (
 	Idle              Slowdown = 1 << iota // nothing runs
-	ApplicationClocks                      // somebody has set lower clocks
+	ApplicationClocks                      // lower clocks are set
 	PowerCap                               // the power limit
 	HardwareSlowdown                       // heat or power, said by the hardware
 	SyncBoost                              // another GPU of its group is slower
@@ -34,7 +34,7 @@ var slowdownNames = map[Slowdown]string{
 // Throttling is the part of the reasons that says something about the machine and not
 // about the load: heat and the power brake. An idle GPU has nothing to do. The power cap
 // is where a GPU under full load normally runs, so it is part of what is measured, alike
-// on both sides. Clocks that somebody has set are a setting of the machine.
+// on both sides. Clocks that were set are a setting of the machine.
 func (s Slowdown) Throttling() Slowdown { return s & throttling }
 
 // String lists the reasons.

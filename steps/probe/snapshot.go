@@ -55,7 +55,7 @@ func (p *Prober) Snapshot(ctx context.Context) Snapshot {
 }
 
 // GPUs lists the GPUs of the machine, NVIDIA's if there are any, else AMD's. An error
-// means that neither vendor's program can tell: there may be none, or no driver.
+// means that neither vendor's program reports them: there may be none, or no driver.
 func (p *Prober) GPUs(ctx context.Context) ([]GPU, error) {
 	var nvidiaErr error
 	if p.seen() != AMD {

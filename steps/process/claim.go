@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// claims tell other runs of this program that ports are taken, from their choice until a
+// claims show other runs of this program that ports are in use, from their choice until a
 // server listens on them and beyond. Each is a socket in Linux's abstract namespace, one
 // for each network namespace as the ports are: the kernel lets go of it however this
 // program ends.

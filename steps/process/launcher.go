@@ -47,11 +47,11 @@ func New(spawner steps.Spawner, opt Options) *Launcher {
 // Name is "process".
 func (l *Launcher) Name() string { return "process" }
 
-// ErrPortInUse says that somebody listens on the port that a server was to have. Its
+// ErrPortInUse reports that another process listens on the port that a server was to have. Its
 // answers would be taken for the server's, so nothing is started.
 var ErrPortInUse = errors.New("the port is in use by another program")
 
-// Start starts p; both its outputs go to log. It fails if somebody already listens on
+// Start starts p; both its outputs go to log. It fails if another process already listens on
 // the port.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	if p.Port <= 0 || p.Port > 65535 {

@@ -22,7 +22,7 @@ const (
 // ones. The zero value is ready; it is safe for concurrent use.
 //
 // Other runs of this program on the machine get different ones as well, on Linux. Other
-// programs are seen only when they listen: a server that finds its port taken in the
+// programs are seen only when they listen: a server that finds its port in use in the
 // meantime fails with class port_in_use.
 type Ports struct {
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type span struct{ first, count int }
 func (s span) meets(t span) bool { return s.first < t.first+t.count && t.first < s.first+s.count }
 
 // TakeRow reserves count free ports of host in a row until release is called. The next
-// room ports from the first on are given to nobody else; they may be in use.
+// room ports from the first on are not given out again; they may be in use.
 func (p *Ports) TakeRow(host string, count, room int) (first int, release func(), err error) {
 	count = max(count, 1)
 	room = max(room, count)

@@ -19,7 +19,7 @@ const minOverloadArrivals = 20
 //     variation of the gaps (at least 1). A server exactly at its capacity drifts by
 //     about √m of its own accord, so this is three of its standard deviations;
 //   - the least-squares slope over the second half predicts at least that growth too,
-//     so that a burst at the very end is not taken for a trend;
+//     so that a burst at the very end does not pass for a trend;
 //   - the backlog at the end is at least 1.5 times that in the middle;
 //   - the last quarter of the requests took longer (median, from the plan) than the
 //     third, so that a run too short to reach its steady state is not called overloaded.

@@ -46,7 +46,7 @@ func (m *member) bootstrapURL() string {
 }
 
 // idleTimeout of kept connections. uvicorn, before both engines, closes them after 5 s; a
-// request that meets such a close would fail through no fault of the server.
+// request that runs into such a close would fail through no fault of the server.
 const idleTimeout = 2 * time.Second
 
 // maxIdle connections to one server are kept: as many as streams can end at once.

@@ -32,7 +32,7 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 }
 
 // RenderNode renders the process of one node: the same command line on all of them, with
-// the node's rank and the address at which they meet. Only the first serves requests; the
+// the node's rank and the address to which they connect. Only the first serves requests; the
 // others have a port for their own health.
 func (sglang) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
 	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {

@@ -12,7 +12,7 @@
 //
 // It works from a login node and inside an allocation, whose job is then used and left as
 // it is. What Slurm says is asked of squeue and scontrol: the exit status of srun does not
-// tell a server that ended from one that was cancelled or lost with its node. That the job
+// distinguish a server that ended from one that was cancelled or lost with its node. That the job
 // or a node was lost, and that the job does not start, are [steps.EvictionError]s.
 //
 // It needs a file system that the nodes share with this machine for programs and for the

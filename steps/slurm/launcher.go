@@ -161,7 +161,7 @@ func (e *refusedError) transient() bool {
 	return says(e.said, "Required node not available", "Memory required by task is not available", "Requested nodes are busy", "Unable to contact slurm controller", "Socket timed out")
 }
 
-// dialWait bounds the look whether a port is taken.
+// dialWait bounds the check whether a port is in use.
 const dialWait = 2 * time.Second
 
 // listening reports whether somebody answers at an address.

@@ -24,7 +24,7 @@ type Options struct {
 	Folder func(name string) (string, error)
 	// Need is how much time of the job a launch must find left.
 	Need time.Duration
-	// Tell is told of the wait in the queue.
+	// Tell is called with news of the wait in the queue.
 	Tell func(text string)
 
 	// CallWait bounds one command of Slurm; 30 s.

@@ -20,7 +20,7 @@ type Server struct {
 	child    steps.Child
 	out      *output
 
-	// asked says that we have told the step to end.
+	// asked reports whether we have asked the step to end.
 	asked   atomic.Bool
 	stop    sync.Once
 	stopErr error
@@ -56,7 +56,7 @@ func (s *Server) Describe() map[string]string {
 	return about
 }
 
-// Evicted reports whether the job or the node was lost, or the step was cancelled by somebody
+// Evicted reports whether the job or the node was lost, or the step was cancelled by someone
 // else.
 func (s *Server) Evicted(ctx context.Context) error {
 	job := s.launcher.job
@@ -171,7 +171,7 @@ func (s *Server) awaitUnlisted(ctx context.Context) error {
 // unlistedWait bounds the wait for the list.
 const unlistedWait = 3 * time.Second
 
-// hurriedWait bounds the wait for a kill when the program was told to end.
+// hurriedWait bounds the wait for a kill when the program was asked to end.
 const hurriedWait = 3 * time.Second
 
 // placeLost says that the job or the node is known to be gone.
@@ -215,7 +215,7 @@ func (s *Server) signal(ctx context.Context, name string) error {
 	return s.launcher.job.signalStep(ctx, id, name)
 }
 
-// signalStep signals a step. What scancel complains of is not told: nodes of the job on which
+// signalStep signals a step. What scancel complains of is not reported: nodes of the job on which
 // the step does not run refuse the signal, and it says so of a step that got it.
 func (j *Job) signalStep(ctx context.Context, id, name string) error {
 	_, err := j.opt.call(ctx, "scancel", "--signal="+name, id)

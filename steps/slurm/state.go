@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// state of a job as squeue tells it.
+// state of a job as squeue reports it.
 type state struct {
 	name   string // PENDING, RUNNING, …; "" for a job that the controller has forgotten
 	reason string // why it waits or has ended
@@ -120,7 +120,7 @@ func (j *Job) lost(s state) error {
 	return evicted(ClassJobEnded, "Slurm job "+j.id+" has ended ("+s.name+why+")")
 }
 
-// settled is the state of the job once it is not about to end. A job that ends tells how
+// settled is the state of the job once it is not about to end. A job that ends shows how
 // only when its nodes are free.
 func (j *Job) settled(ctx context.Context) (state, error) {
 	deadline := time.Now().Add(j.opt.KillWait)

@@ -9,9 +9,9 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tasks starts programs that serve nobody as steps at a place of the job. What they print is
+// Tasks starts programs that are not servers as steps at a place of the job. What they print is
 // kept apart from what Slurm says, which goes to their standard error, and signals reach the
-// program. Each is a [steps.Evictable]: a step that somebody cancelled has not lost its place.
+// program. Each is a [steps.Evictable]: a step that was cancelled has not lost its place.
 func (j *Job) Tasks(name string, at Place) steps.Spawner {
 	return taskSpawner{name, j.Launcher(at)}
 }
@@ -51,7 +51,7 @@ func (t task) Wait() error { return t.server.child.Wait() }
 // How long a signal to a task may take.
 const (
 	endTaskWait  = 2 * time.Second // to end it, of which a run that is interrupted has little
-	tellTaskWait = time.Minute     // to tell it something: a controller may be restarting
+	tellTaskWait = time.Minute     // to send it something: a controller may be restarting
 )
 
 // Signal signals the step. Of one that cannot be killed srun is ended, and the end of the job

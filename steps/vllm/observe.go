@@ -83,7 +83,7 @@ func (vllm) LogPoint(line string) (map[string]float64, bool) {
 	return engine.Point(line, "Avg prompt throughput: ", statistics)
 }
 
-// StartFacts reads the lines of a start. Versions that tell blocks instead of tokens have
+// StartFacts reads the lines of a start. Versions that report blocks instead of tokens have
 // their capacity from the concurrency, which has two digits behind the point.
 func (vllm) StartFacts(log []string) map[string]float64 {
 	facts := engine.StartFacts(log, startLines)

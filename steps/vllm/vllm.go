@@ -76,7 +76,7 @@ func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]strin
 		}
 	}
 	if a, ierr := v.client.GetSlow(ctx, ep, "/server_info?config_format=json"); ierr == nil && a.OK() {
-		// A body that is not JSON tells nothing; the other facts stand. Its environment
+		// A body that is not JSON says nothing; the other facts stand. Its environment
 		// part holds the machine's variables, which are not the server's business.
 		_ = facts.JSON("server_info", a.Body, "vllm_env", "system_env")
 	}

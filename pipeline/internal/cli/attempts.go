@@ -24,7 +24,7 @@ type tries struct {
 }
 
 // tries of a plan's change. They are counted where a pass lets a change in: in workflows of
-// pull requests and merge queues. Somebody at a machine of their own may try as often as
+// pull requests and merge queues. At a machine of their own people may try as often as
 // they like, a nightly job measures the same commit again on purpose, and a rehearsal
 // shows nothing of the change.
 func (a *app) tries(p *plan.Plan, f runFlags) tries {

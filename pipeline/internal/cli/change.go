@@ -13,7 +13,7 @@ import (
 type rights int
 
 const (
-	// rightsUnknown are those of events that this program does not know. They are taken for
+	// rightsUnknown are those of events that this program does not know. They count as
 	// the most dangerous ones.
 	rightsUnknown rights = iota
 	// rightsOfMembers: only who may write to the repository starts the event, or its job runs

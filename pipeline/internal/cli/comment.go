@@ -108,7 +108,7 @@ func (a *app) github() (github.Event, *github.Client, error) {
 // needs that this program writes.
 const verifyTime = 2 * time.Minute
 
-// verify judges a result again, for a bounded time: somebody could make one that takes days.
+// verify judges a result again, for a bounded time: a result can be made that takes days.
 func (a *app) verify(ctx context.Context, doc *result.Document) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyTime, errors.New("it takes too long to judge it again"))
 	defer cancel()

@@ -233,7 +233,7 @@ func declaredBy(sides []side) comparability.Declared {
 	return comparability.Declare(names...)
 }
 
-// separatesSides reports whether a parameter tells the sides apart and not the cells: it was used to
+// separatesSides reports whether a parameter distinguishes the sides and not the cells: it was used to
 // select one, or each side has one value of it and it is nothing of the load.
 func separatesSides(key string, sides []side) bool {
 	for _, s := range sides {
@@ -257,7 +257,7 @@ func separatesSides(key string, sides []side) bool {
 	return true
 }
 
-// documents makes a document of each side. Cells are told apart by the same parameters on
+// documents makes a document of each side. Cells are distinguished by the same parameters on
 // both: those asked for, or those that differ anywhere.
 func documents(f importFlags, sides []side) error {
 	var all [][]convert.Run

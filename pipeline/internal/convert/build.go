@@ -51,7 +51,7 @@ func (r *Run) add(e entry) error {
 	return r.addMetric(f, e)
 }
 
-// addOther keeps what no rule knows. It is not lost, and not taken for a figure.
+// addOther keeps what no rule knows. It is kept, but not as a figure.
 func (r *Run) addOther(e entry) error {
 	const limit = 100
 	if e.value == "" {

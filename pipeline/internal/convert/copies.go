@@ -8,7 +8,7 @@ import (
 )
 
 // markRepetitions finds the rows of tables and the summaries that repeat a block of the
-// same text, so that they are not taken for a second measurement.
+// same text, so that they do not count as a second measurement.
 func markRepetitions(runs []Run) {
 	for i := range runs {
 		r := &runs[i]

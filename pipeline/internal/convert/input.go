@@ -15,7 +15,7 @@ import (
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-	// xz and bzip2 are named, so that the file is not taken for a damaged one.
+	// xz and bzip2 are named, so that the file is not reported as damaged.
 	otherMagic = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bzip2", "PK\x03\x04": "zip", string(zstdMagic): "zstd"}
 )
 

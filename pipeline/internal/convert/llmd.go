@@ -122,7 +122,7 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 	return nil
 }
 
-// countIn reads a count of an object; told is false where it is not there.
+// countIn reads a count of an object; told is false if it is absent.
 func (r *Run) countIn(n *value, key string) (count int64, reported bool, err error) {
 	c := n.at(key)
 	if c == nil || c.is('n') {

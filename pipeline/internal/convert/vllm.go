@@ -129,7 +129,7 @@ func (r *Run) recount(rec *record.Run) {
 // --append-result, so that programs made for those files read them. A run with records has
 // the arrays of --save-detailed, as load.VLLMJSON writes them; of others the aggregates
 // are written. Figures of other definitions than vLLM's are left out: under its keys they
-// would be taken for vLLM's.
+// would pass for vLLM's.
 func WriteVLLM(w io.Writer, runs []Run) error {
 	for i := range runs {
 		line, err := vllmObject(&runs[i])

@@ -8,7 +8,7 @@
 // (steps.DriverVars). It runs from the pipeline file's folder. What it leaves in its output
 // file is read as `pipeline import` reads it; without the file, what it printed is. Exactly
 // one result must be there. A program that fails or leaves nothing is an error, so that the
-// caller can tell a run that was not measured from one in which the server failed.
+// caller can distinguish a run that was not measured from one in which the server failed.
 //
 // The program of an evaluation scores answers instead: a line for each question, of our own format
 // or of lm-eval's samples, becomes the run's Scores. Model stands for it in virtual time.

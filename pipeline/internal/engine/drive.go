@@ -18,7 +18,7 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// DriveOptions tell a driver what to measure.
+// DriveOptions are what a driver measures.
 type DriveOptions struct {
 	Driver *steps.Driver
 	// Values of steps.DriverVars that depend on the run; the driver adds those of its folder.

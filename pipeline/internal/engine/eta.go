@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// eta tells how much of the schedule is done and how long the rest will take: the plan's
+// eta estimates how much of the schedule is done and how long the rest will take: the plan's
 // estimate of what is left, times how much slower than estimated it went so far. It is
 // safe for concurrent use.
 type eta struct {

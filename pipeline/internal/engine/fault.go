@@ -10,7 +10,7 @@ import (
 // fault is why a target cannot be measured, or not any longer: an outcome.
 type fault struct {
 	phase string // of result.Failure
-	class string // where the log does not tell
+	class string // where the log does not say
 	err   error
 }
 

@@ -15,7 +15,7 @@ const (
 	metricGPUMemory = "gpu_memory.used"
 )
 
-// recordGPUMemory notes how much memory a launch that is ready has taken of its GPUs.
+// recordGPUMemory notes how much of its GPUs' memory a launch that is ready has allocated.
 func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	if s.front.Spec.URL != "" { // it was there before us
 		return
@@ -56,7 +56,7 @@ func (s *server) ofLaunch(run *result.Run, scale float64) {
 	}
 }
 
-// kvTokens is the capacity of all servers, 0 if one of them does not tell its own: the
+// kvTokens is the capacity of all servers, 0 if one of them does not report its own: the
 // others' would be compared with all of another launch.
 func (s *server) kvTokens() float64 {
 	sum := 0.0

@@ -9,7 +9,7 @@ import (
 )
 
 // hitMargin is how far the share of prefix cache hits may be from what the workload
-// implies: engines count whole blocks, and the first requests of a run meet an empty
+// implies: engines count whole blocks, and the first requests of a run find an empty
 // cache together.
 const hitMargin = 0.1
 

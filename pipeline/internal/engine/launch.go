@@ -51,7 +51,7 @@ func (r *runner) launch(ctx context.Context, j job) error {
 		last := attempt == attempts
 		runs = end.left
 		if once && !last {
-			// Nobody tries this target again in a later repeat, so it is tried here, with
+			// No later repeat tries this target again, so it is tried here, with
 			// the cell in which it died.
 			if !end.ready {
 				r.notMeasured(j, attempt, runs, end.failure)

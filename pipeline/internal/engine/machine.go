@@ -12,7 +12,7 @@ import (
 type Machine interface {
 	// Before notes what is in use before a target is launched.
 	Before(ctx context.Context, target string)
-	// Memory is what a target that is ready has taken of its GPUs' memory since Before, in
+	// Memory is what a target that is ready has allocated of its GPUs' memory since Before, in
 	// bytes; not ok where it has none or that is not known.
 	Memory(ctx context.Context, target string) (bytes float64, ok bool)
 	// Watch looks at the machine while a run lasts, until the returned function is called,

@@ -225,7 +225,7 @@ func (r *runner) poll(ctx context.Context, m *member, ready steps.Readiness) (st
 	return m.Engine.Ready(ctx, m.endpoint, ready)
 }
 
-// describe asks the launcher and the member what it is. That it does not tell is no
+// describe asks the launcher and the member what it is. That it does not say is no
 // failure.
 func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)

@@ -47,7 +47,7 @@ type watch struct {
 	nicsBefore, nicsAfter []probe.NIC
 }
 
-// view is what one server tells during a run. Once the watch has ended it is complete.
+// view is what one server reports during a run. Once the watch has ended it is complete.
 type view struct {
 	member        *member
 	observer      steps.Observer
@@ -123,7 +123,7 @@ func each[T any](list []T, do func(T)) {
 	wait.Wait()
 }
 
-// scrape takes what the server tells now.
+// scrape reads what the server reports now.
 func (v *view) scrape(ctx context.Context) (steps.Observation, bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()

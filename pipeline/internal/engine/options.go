@@ -51,7 +51,7 @@ type Options struct {
 	// Look judges what was measured so far, after the repeats that the plan names; nil means
 	// that the run takes all repeats.
 	Look func(*Outcome) (judge.Look, error)
-	// Machine looks after the hardware that targets use; nil means that nobody does.
+	// Machine looks after the hardware that targets use; nil means that nothing does.
 	Machine Machine
 	// Front gives the address that the load of a planned repeat is sent to in place of a
 	// server's own, and what ends it; nil means the server's own.
@@ -111,7 +111,7 @@ const (
 	pollTimeout     = 60 * time.Second // one look at readiness; a canary on a slow machine included
 	healthTimeout   = 10 * time.Second // for a server that failed requests to show that it lives
 	stopMargin      = 30 * time.Second // beyond the grace, for the kill and what follows it
-	interruptGrace  = 4 * time.Second  // grace of all servers once we were told to end: 7 s is all there is
+	interruptGrace  = 4 * time.Second  // grace of all servers once we were asked to end: 7 s is all there is
 	heartbeat       = 60 * time.Second
 )
 

@@ -36,7 +36,7 @@ type output struct {
 	traces  []trace
 }
 
-// point is what an engine told at one moment.
+// point is what an engine reported at one moment.
 type point struct {
 	at     time.Time
 	values map[string]float64
@@ -94,7 +94,7 @@ func (o *output) last() []string {
 	return append([]string(nil), recent[max(0, len(recent)-maxRecentLines):]...)
 }
 
-// figures of the start, nil if the engine tells none.
+// figures of the start, nil if the engine reports none.
 func (o *output) figures() map[string]float64 {
 	if o.observer == nil {
 		return nil

@@ -17,7 +17,7 @@ const patience = 2
 
 // failures counts how often a target has failed: the repeats in which any of its
 // launches did, or in which none of its requests succeeded, since a second try within a
-// repeat meets the same conditions. A plan of one repeat has nothing else to count than the
+// repeat has the same conditions. A plan of one repeat has nothing else to count than the
 // tries.
 func failures(p *plan.Plan, done []Launched, target string) int {
 	n := 0

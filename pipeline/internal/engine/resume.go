@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// State is what a run has done so far, as its journal tells.
+// State is what a run has done so far, according to its journal.
 type State struct {
 	RunID   string
 	Started time.Time

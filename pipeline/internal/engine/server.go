@@ -218,7 +218,7 @@ func (s *server) canary(ctx context.Context, n int) error {
 	}
 }
 
-// statePairs is the state of a deployment whose servers are ready and meet each other.
+// statePairs is the state of a deployment whose servers are ready and connected.
 const statePairs = "pairs"
 
 // while returns a context that ends when a member that was started does.
@@ -442,7 +442,7 @@ func (s *server) stopGroup(ctx context.Context, group []*member) []error {
 	return errs
 }
 
-// stopContext returns a context for stopping. It ends a few seconds after we are told to end
+// stopContext returns a context for stopping. It ends a few seconds after we are asked to end
 // ourselves, be it before or during the stop. A launcher kills when it ends.
 func stopContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	stopping, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -23,7 +23,7 @@ const (
 	// pushes that are tried while others push, too. Each that fails means that another
 	// writer succeeded.
 	pushes = 40
-	// maxRefusals in a row are taken for a lock that another pusher holds.
+	// maxRefusals in a row count as a lock that another pusher holds.
 	maxRefusals = 4
 )
 
@@ -209,7 +209,7 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 // Close removes what was made on this machine.
 func (g *gitStore) Close() error { return os.RemoveAll(g.scratch) }
 
-// repo is a repository with an index of our own and an author that is nobody's.
+// repo is a repository with an index of our own and a made-up author.
 func repo(sp steps.Spawner, dir, scratch string) git.Repo {
 	return git.Repo{Spawner: sp, Dir: dir, Env: []steps.EnvVar{
 		{Name: "GIT_INDEX_FILE", Value: filepath.Join(scratch, "index")},

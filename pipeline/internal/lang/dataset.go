@@ -96,7 +96,7 @@ func fileAccess(dir string, opt Options) *datasets.Files {
 	return files
 }
 
-// maxTokens is the longest length that is taken for one, in tokens.
+// maxTokens is the longest length that is accepted, in tokens.
 const maxTokens = 100_000_000
 
 // lengths reads a length in tokens: a number, or { min, max }. It is 0, 0 where nothing

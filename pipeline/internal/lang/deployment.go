@@ -48,7 +48,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		}
 	}
 	e.checkDuplicateParts(d)
-	if e.problems() == before { // what has errors already would only be told twice
+	if e.problems() == before { // what has errors already would only be reported twice
 		e.checkLayout(d)
 		e.checkTransport(d, b)
 	}

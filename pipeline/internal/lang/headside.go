@@ -366,7 +366,7 @@ func (c *Config) written() map[string]map[string]string {
 }
 
 // writtenIn adds the arguments of a block and of those in it. Blocks of one type and name are
-// told apart by their number.
+// distinguished by their number.
 func (c *Config) writtenIn(b *block, path string, into map[string]string) {
 	for name, a := range b.attrs {
 		into[path+name] = c.writtenText(a.Expr)

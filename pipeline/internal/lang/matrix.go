@@ -64,7 +64,7 @@ func (e *evaluator) axis(src *hclsyntax.Attribute, s *scope) (axis, bool) {
 		text, d := e.cellText(src, elem)
 		if d == nil && seen[text] {
 			d = problem(codeMatrix, elementRange(src.Expr, i), fmt.Sprintf("axis %s has the value %s twice", src.Name, text),
-				"Each value makes cells of its own, and two equal ones could not be told apart. To measure more often, raise repeat.")
+				"Each value makes cells of its own, and two equal ones could not be distinguished. To measure more often, raise repeat.")
 		}
 		if d != nil {
 			e.report(d)
@@ -213,7 +213,7 @@ func (e *evaluator) holds(s *scope, expr hcl.Expression, name string) (yes, ok b
 	var d *hcl.Diagnostic
 	switch {
 	case len(marks) > 0:
-		d = problem(codeSensitive, expr.Range(), fmt.Sprintf("secret in %s", name), "Which cells there are is shown in every report, and would tell the secret.")
+		d = problem(codeSensitive, expr.Range(), fmt.Sprintf("secret in %s", name), "Which cells there are is shown in every report, and would reveal the secret.")
 	case !bare.IsKnown():
 		d = e.notYet(expr, name, "the cells cannot be planned")
 	case bare.IsNull() || bare.Type() != cty.Bool:

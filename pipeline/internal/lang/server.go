@@ -76,7 +76,7 @@ func (e *evaluator) checkSource(o object) bool {
 	return false
 }
 
-// aboutSource finds problems that checkSource has told already.
+// aboutSource finds problems that checkSource has reported already.
 func aboutSource(p steps.Problem) bool {
 	if len(p.Path) == 0 {
 		return true

@@ -265,7 +265,7 @@ func (e *evaluator) refused(s *scope, d declaration, cond, message hcl.Expressio
 
 // collectGiven gathers the values from outside by name, in the order of their
 // precedence: the environment, then files, then arguments. A name that no variable has
-// is an error where somebody wrote it for this pipeline, and nothing in the environment,
+// is an error where it was written for this pipeline, and nothing in the environment,
 // which other pipelines share.
 func (e *evaluator) collectGiven(opt Options, declared []declaration) map[string][]given {
 	out := map[string][]given{}

@@ -16,7 +16,7 @@ func Facts(ctx context.Context, spawner steps.Spawner) map[string]string {
 	AddHeadings(facts)
 	for key, value := range facts {
 		if value == probe.Unavailable {
-			delete(facts, key) // a fact that this machine does not tell is no row of a report
+			delete(facts, key) // a fact that this machine does not have is no row of a report
 		}
 	}
 	return facts

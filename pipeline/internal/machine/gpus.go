@@ -100,7 +100,7 @@ func (g *gpus) Before(ctx context.Context, target string) {
 	}
 }
 
-// Memory implements engine.Machine. What others have taken meanwhile cannot be told apart
+// Memory implements engine.Machine. What others have allocated meanwhile cannot be distinguished
 // from what the launch took where the driver lists no processes.
 func (g *gpus) Memory(ctx context.Context, target string) (float64, bool) {
 	if len(g.before.GPUs) == 0 || len(g.requests[target]) == 0 {
@@ -207,7 +207,7 @@ func (g *gpus) After(ctx context.Context, target string) error {
 
 // held says what a launch still holds of its GPUs, "" if nothing: memory beyond what was
 // in use before it, or a process that was not there and is not known to be somebody
-// else's. What others have taken meanwhile is not held by us.
+// else's. What others have allocated meanwhile is not held by us.
 func (g *gpus) held(now probe.Snapshot, used []probe.GPU, owner func(int) probe.Owner) string {
 	if now.Err != nil && len(now.GPUs) == 0 {
 		return fmt.Sprintf("the GPUs do not answer any longer (%v)", now.Err)

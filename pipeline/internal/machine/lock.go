@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// lockPoll is how often a lock that somebody else holds is tried again.
+	// lockPoll is how often a lock that another run holds is tried again.
 	lockPoll = time.Second
 	// lockRemind is how often a run that waits says so again.
 	lockRemind = time.Minute
@@ -25,7 +25,7 @@ const (
 // Locks keep what a run uses for itself while it lasts.
 type Locks struct {
 	Getenv func(string) string
-	// RunID and File of the run, and its clock, tell those who wait who has a lock.
+	// RunID and File of the run, and its clock, show runs that wait who has a lock.
 	RunID, File string
 	Now         func() time.Time
 	// Warn is given whom the run waits for, at once and again each minute.
@@ -100,7 +100,7 @@ func (l Locks) await(ctx context.Context, lock *flock.Flock, what string) error 
 }
 
 // createLock makes a lock file that every user can open. One that is there is left: in a
-// folder that all may write to, Linux refuses to open the file of somebody else as if it
+// folder that all may write to, Linux refuses to open another user's file as if it
 // were to be made.
 func createLock(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)

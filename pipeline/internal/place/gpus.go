@@ -14,7 +14,7 @@ const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
 // GPUs is what is known of a server's GPUs before it has any.
 type GPUs struct {
-	// Host tells machines apart: two servers of one must not have the same GPU.
+	// Host identifies the machine: two servers of one must not have the same GPU.
 	Host string
 	// Named are those that the file names.
 	Named []string

@@ -68,7 +68,7 @@ type Options struct {
 	// Allow says which rights over the machine containers may get.
 	Allow   docker.Allow
 	Environ []string
-	// Views are told every event, with secrets masked.
+	// Views receive every event, with secrets masked.
 	Views   []event.Handler
 	Version string // of this program
 	Now     func() time.Time
@@ -271,7 +271,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	return doc, s.finish(ctx, doc)
 }
 
-// finish writes results and reports and tells the views.
+// finish writes results and reports and informs the views.
 func (s *session) finish(ctx context.Context, doc *result.Document) error {
 	// Before anything is rendered: a report escapes texts in ways of its own.
 	s.redact.Value(doc)

@@ -66,7 +66,7 @@ func (c *child) awaitGroup() {
 }
 
 // groupAlive reports whether any process of the group besides zombies, such as its ended
-// leader, is left. In a container whose first process reaps nobody zombies stay.
+// leader, is left. In a container whose first process does not reap, zombies stay.
 func groupAlive(pgid int) bool {
 	if err := syscall.Kill(-pgid, 0); errors.Is(err, syscall.ESRCH) {
 		return false

@@ -29,7 +29,7 @@ func Gone(owner string) bool {
 	return ok && !isAlive(pid, start)
 }
 
-// ownerPlace tells apart the machines, boots and PID namespaces in which process ids mean
+// ownerPlace identifies the machines, boots and PID namespaces in which process ids mean
 // different things.
 func ownerPlace() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -122,7 +122,7 @@ func (d *deployment) order() [][]string {
 		if p.Rank == 0 {
 			continue
 		}
-		// Beside the first process of the server: they meet while they start.
+		// Beside the first process of the server: they connect while they start.
 		wave := slices.IndexFunc(order, func(names []string) bool { return slices.Contains(names, d.spec.Members[p.Server].Name) })
 		order[wave] = append(order[wave], p.Name)
 	}
@@ -184,7 +184,7 @@ func (d *deployment) router() engine.Member {
 	})
 }
 
-// render renders all processes with the ports that were taken for them.
+// render renders all processes with the ports that were chosen for them.
 func (d *deployment) render(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
 	return d.renderAt(launch, kv.Assigned{Ports: ports, Hosts: hostsOf(d.slots)})
 }

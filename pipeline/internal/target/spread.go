@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// rendezvousPort is the purpose of the port at which the processes of a server meet.
+// rendezvousPort is the purpose of the port to which the processes of a server connect.
 const rendezvousPort = "rendezvous"
 
 // portsOf are the ports that the processes of servers on several nodes need beside those
@@ -38,7 +38,7 @@ const (
 	rendezvousSpacing = 20
 )
 
-// follower is the engine of a process beside the first of a server. Nobody asks it
+// follower is the engine of a process beside the first of a server. Nothing asks it
 // anything: the first is ready when all are.
 type follower struct{ steps.Engine }
 
@@ -50,13 +50,13 @@ func (follower) Ready(context.Context, steps.Endpoint, steps.Readiness) (string,
 // Reset does nothing: the first process does it for all.
 func (follower) Reset(context.Context, steps.Endpoint) error { return nil }
 
-// Describe tells nothing: the first process describes the server.
+// Describe returns nothing: the first process describes the server.
 func (follower) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
 // stateJoined is the only state of a follower.
 const stateJoined = "running"
 
-// renderNode renders the process of a part, at the ports that were taken, or with their
+// renderNode renders the process of a part, at the ports that were chosen, or with their
 // symbols.
 func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (steps.Process, error) {
 	spreader, ok := e.(steps.Spreader)
@@ -75,7 +75,7 @@ func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (step
 	return rendered, err
 }
 
-// portAt is a port that was taken, or its symbol.
+// portAt is a port that was chosen, or its symbol.
 func portAt(ports map[kv.Port]int, at kv.Port) steps.Port {
 	if n := ports[at]; n != 0 {
 		return steps.PortNumber(n)

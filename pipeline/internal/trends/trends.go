@@ -121,7 +121,7 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 	return runs
 }
 
-// trendKey tells the series of a cell and metric from all others, on whatever machine.
+// trendKey identifies the series of a cell and metric, on whatever machine.
 func trendKey(c history.Cell, metric, simulated string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", c.Hash, metric, c.Model, simulated))
 	return hex.EncodeToString(sum[:8])

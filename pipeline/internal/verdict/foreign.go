@@ -149,7 +149,7 @@ func mostRuns(doc *result.Document) int {
 func undecidable(opt convert.Options, repeats int) string {
 	switch {
 	case opt.LaunchBy == "" && !opt.OneLaunchPerFile:
-		return "n = 1, since nothing tells launches apart: say --launch-by KEY or --one-launch-per-file"
+		return "n = 1, since nothing distinguishes launches: say --launch-by KEY or --one-launch-per-file"
 	case repeats < 2:
 		return "n = 1 allows no test: measure each side in 5 launches of the server, or 2 at least"
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // pairLaunches numbers the runs of imported results so that those of two sides which belong
-// together have one number, and notes by which rule. keyed says that a parameter tells
+// together have one number, and notes by which rule. keyed reports that a parameter distinguishes
 // launches apart.
 func pairLaunches(p *plan.Plan, doc *result.Document, keyed bool) {
 	done := map[string]bool{}
@@ -239,9 +239,9 @@ func pairingNotes(p result.Pairing) []string {
 	}
 	switch p.Order {
 	case result.OrderNotAlternated:
-		out = append(out, sides+" were not alternated: what changed on the machine between them is taken for a difference of the sides")
+		out = append(out, sides+" were not alternated: what changed on the machine between them counts as a difference of the sides")
 	case "":
-		out = append(out, fmt.Sprintf("%s are paired %s; their results tell no times, so whether they were alternated is not known", sides, p.How))
+		out = append(out, fmt.Sprintf("%s are paired %s; their results have no times, so whether they were alternated is not known", sides, p.How))
 	}
 	return out
 }

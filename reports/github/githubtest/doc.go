@@ -1,6 +1,6 @@
 // Package githubtest is GitHub as far as package github needs it, for tests: it keeps
 // comments with their authors, check runs and commit statuses, splits lists into pages,
-// holds bodies to GitHub's limits, and fails in the ways that GitHub does when it is told
+// holds bodies to GitHub's limits, and fails in the ways that GitHub does when it is asked
 // to.
 //
 //	s := githubtest.New()

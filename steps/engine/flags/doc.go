@@ -1,5 +1,5 @@
 // Package flags knows the command lines of released engines: which flags a version has
-// and what values they take. The lists beside this file are taken from the published
+// and what values they take. The lists beside this file come from the published
 // wheels by extract.py; both the engines, which check and render arguments, and the
 // simulated servers, which parse them, read the same ones.
 //

@@ -48,7 +48,7 @@ func (m ModelShape) HiddenBytes() float64 {
 }
 
 // streamed is what a step of so many tokens reads of the weights: the dense part, and the
-// experts that at least one of its tokens is routed to. Tokens are taken to choose their
+// experts that at least one of its tokens is routed to. Tokens are assumed to choose their
 // experts evenly and independently.
 func (m ModelShape) streamed(tokens int) float64 {
 	dense := m.StreamBytes

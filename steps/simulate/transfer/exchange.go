@@ -44,7 +44,7 @@ type Exchange struct {
 	PushWait bool
 	// Save it in the shared folder.
 	Save bool
-	// Hold the blocks until a peer has taken them.
+	// Hold the blocks until a peer has fetched them.
 	Hold bool
 	// Answered means that the answer carries kv_transfer_params.
 	Answered bool

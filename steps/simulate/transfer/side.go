@@ -297,7 +297,7 @@ func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	}
 }
 
-// expire gives up KV that was not taken in time.
+// expire gives up KV that was not fetched in time.
 func (k *Side) expire() {
 	if k.plan.Exchange == kv.LookupBuffer {
 		return // a lookup buffer keeps what it has

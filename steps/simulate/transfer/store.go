@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// store holds the KV of complete prompts under their keys until it is taken.
+// store holds the KV of complete prompts under their keys until it is fetched.
 type store struct {
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -91,7 +91,7 @@ func (s *store) waitRoom(ctx context.Context, limit int) (waited bool) {
 	return waited
 }
 
-// expire removes entries that were not taken since the given time and returns them.
+// expire removes entries that were not fetched since the given time and returns them.
 func (s *store) expire(before time.Duration) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
