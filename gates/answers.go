@@ -114,8 +114,8 @@ func (a Answers) related(closest [2][][]best, figure func(Alike) float64) Relate
 }
 
 // clustersOf is the error of a mean of clusters by their spread: the standard error, and as
-// many degrees of freedom as clusters of equal size would have that are not zero. Of a
-// thousand prompts of which three differ, three say how far chance goes.
+// many degrees of freedom as clusters of one size that are not zero. Of a thousand prompts of
+// which three differ, three say how far chance goes; where all differ by much the same, all do.
 func clustersOf(sums, counts []float64) Clusters {
 	n, total := 0, 0.0
 	for p, c := range counts {
@@ -125,16 +125,16 @@ func clustersOf(sums, counts []float64) Clusters {
 			n++
 		}
 	}
-	mean, squares, fourth := total/float64(max(n, 1)), 0.0, 0.0
+	mean, spread, squares, fourth := total/float64(max(n, 1)), 0.0, 0.0, 0.0
 	for p, c := range counts {
 		if c > 0 {
-			square := (sums[p] - mean) * (sums[p] - mean)
-			squares += square
-			fourth += sums[p] * sums[p] * sums[p] * sums[p]
+			spread += (sums[p] - mean) * (sums[p] - mean)
+			square := sums[p] * sums[p]
+			squares, fourth = squares+square, fourth+square*square
 		}
 	}
 	if n < 2 || fourth == 0 {
 		return Clusters{}
 	}
-	return Clusters{SE: math.Sqrt(squares) / float64(n), DF: max(1, squares*squares/fourth)}
+	return Clusters{SE: math.Sqrt(spread) / float64(n), DF: max(1, min(squares*squares/fourth, float64(n-1)))}
 }

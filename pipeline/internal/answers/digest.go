@@ -24,12 +24,11 @@ type answer struct {
 	// other token on.
 	chain []uint32
 	// nats are log-probabilities in units of natUnit, without their sign; nil for none.
-	nats []uint16
+	nats []uint32
 }
 
-// natUnit is the rounding of a log-probability. A chosen token of a greedy answer has never less
-// than −ln of the vocabulary, which is far above the 16 nats that fit.
-const natUnit = 1.0 / 4000
+// natUnit is the rounding of a log-probability: launches of one engine can be a few of it apart.
+const natUnit = 1e-6
 
 // MaxTokens is the largest number of tokens of a run whose digest is kept.
 const MaxTokens = 400_000
@@ -66,7 +65,7 @@ func Collect(requests []record.Request) *result.RunAnswers {
 			digest = binary.BigEndian.AppendUint32(digest, h.Sum32())
 			if has {
 				nats := math.Round(-r.Answer.Logprobs[k] / natUnit)
-				digest = binary.BigEndian.AppendUint16(digest, uint16(max(0, min(nats, math.MaxUint16))))
+				digest = binary.BigEndian.AppendUint32(digest, uint32(max(0, min(nats, math.MaxUint32))))
 			}
 		}
 	}
@@ -99,7 +98,7 @@ func read(a *result.RunAnswers) []answer {
 		tokens, has := head&(1<<40-1)/2, head>>40 != 0
 		width := uint64(4)
 		if has {
-			width = 6
+			width = 8
 		}
 		if uint64(len(data)) < tokens*width {
 			return out
@@ -107,8 +106,8 @@ func read(a *result.RunAnswers) []answer {
 		for range tokens {
 			one.chain = append(one.chain, binary.BigEndian.Uint32(data))
 			if data = data[4:]; has {
-				one.nats = append(one.nats, binary.BigEndian.Uint16(data))
-				data = data[2:]
+				one.nats = append(one.nats, binary.BigEndian.Uint32(data))
+				data = data[4:]
 			}
 		}
 		out = append(out, one)
