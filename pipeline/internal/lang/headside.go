@@ -19,8 +19,8 @@ import (
 // say what work it does, on what machine, or how it is watched.
 var headSays = []string{"Version", "Image", "Executable", "Args", "Env", "Dir"}
 
-// slowdownSetting of a simulate block is the one that a change can plant, and not remove.
-const slowdownSetting = "slowdown"
+// plantable are the settings of a simulate block that a change can plant, and not remove.
+var plantable = []string{"slowdown", "corrupt"}
 
 // TakeHead lets the servers on the head's side be what another file says of them, as far as
 // a change may say it: their image or executable, arguments and environment. c is the file
@@ -197,16 +197,17 @@ func argumentOf(field string) string {
 	return strings.ToLower(field)
 }
 
-// planted are the settings of a simulated server, with the larger of both slow-downs: a
-// change can show in a rehearsal what it would cost, and cannot make its server faster.
+// planted are the settings of a simulated server, with the larger of both slow-downs and of
+// both shares of wrong answers: a change can show in a rehearsal what it would cost, and cannot
+// make its server better.
 func planted(base, head map[string]any) map[string]any {
-	if number(head[slowdownSetting]) <= number(base[slowdownSetting]) {
-		return base
-	}
-	out := map[string]any{slowdownSetting: head[slowdownSetting]}
-	for name, value := range base {
-		if name != slowdownSetting {
-			out[name] = value
+	out := base
+	for _, name := range plantable {
+		if number(head[name]) > number(base[name]) {
+			if out = maps.Clone(out); out == nil {
+				out = map[string]any{}
+			}
+			out[name] = head[name]
 		}
 	}
 	return out
