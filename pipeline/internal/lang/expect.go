@@ -23,7 +23,7 @@ func (e *evaluator) expectation(g *Gate, b *block, base *Baseline) {
 		}
 	}
 	for _, m := range g.Metrics {
-		why := ""
+		var why string
 		switch {
 		case m.Scale == metric.Proportion:
 			why = "A share of requests that succeed says whether the head fails, not how fast it is. Every gate compares it anyway."
