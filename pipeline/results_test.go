@@ -194,7 +194,7 @@ func TestResultsArePairedByTheirLaunches(t *testing.T) {
 		"heads are missing":       {usual("base"), without("head", 3, 5), 6, 5, []string{"4 of 6 repeats", "base3.json, base5.json", "missing"}, []string{"1 gate passed"}},
 		"missing under drift":     {drift("base", usual("base")), drift("head", without("head", 2)), 6, 5, []string{"5 of 6 repeats", "base2.json"}, []string{"regression (fails)", "+4"}},
 		"a half is missing":       {usual("base"), without("head", 9, 10, 11, 12, 13, 14, 15, 16), 16, 5, []string{"8 of 16 repeats", "8 launches have no partner"}, nil},
-		"untimed, all there":      {untimed(usual("base")), untimed(usual("head")), 12, 0, []string{"12 of 12 repeats", "tell no times", "by the number in their name"}, nil},
+		"untimed, all there":      {untimed(usual("base")), untimed(usual("head")), 12, 0, []string{"12 of 12 repeats", "have no times", "by the number in their name"}, nil},
 		"untimed, drift":          {untimed(drift("base", usual("base"))), untimed(drift("head", usual("head"))), 12, 0, []string{"1 gate passed"}, nil},
 		"untimed, one missing":    {untimed(drift("base", usual("base"))), untimed(drift("head", without("head", 2))), 6, 5, []string{"5 of 6 repeats", "base2.json"}, nil},
 		"one side after another":  {usual("base"), later, 6, 0, []string{"not alternated"}, nil},

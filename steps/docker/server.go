@@ -86,7 +86,7 @@ func (s *Server) await(ctx context.Context) string {
 			return s.exitState(ctx)
 		}
 		if status(err) == http.StatusNotFound {
-			return "removed by somebody else"
+			return "removed by someone else"
 		}
 		if ctx.Err() != nil {
 			return "unknown: it could not be stopped"

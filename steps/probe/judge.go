@@ -10,7 +10,7 @@ import (
 type Owner int
 
 // The owners of a process on a GPU. Between containers process ids differ, so that not
-// every process can be told.
+// every process can be identified.
 const (
 	OwnerUnknown Owner = iota
 	OwnerUs

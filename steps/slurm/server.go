@@ -80,7 +80,7 @@ func (s *Server) Evicted(ctx context.Context) error {
 		}
 	}
 	if line := s.out.find("CANCELLED AT"); line != "" {
-		return evicted(ClassStepCancelled, fmt.Sprintf("the step of %s was cancelled by somebody else: %s", s.process.Name, line))
+		return evicted(ClassStepCancelled, fmt.Sprintf("the step of %s was cancelled by someone else: %s", s.process.Name, line))
 	}
 	return nil
 }

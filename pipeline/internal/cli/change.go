@@ -135,7 +135,7 @@ func (c change) refusal(runner string) error {
 			"measure in a pull_request job, or set allow-untrusted: true", c.event)
 	case c.fork() && runner != "github-hosted":
 		return fmt.Errorf("the change (event %s) comes from %s, and a runner that is not GitHub's own lives on after it: "+
-			"let somebody approve such jobs (an environment with reviewers), and set allow-untrusted: true", c.event, c.origin())
+			"let someone approve such jobs (an environment with reviewers), and set allow-untrusted: true", c.event, c.origin())
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (a *app) gateCommand() *cobra.Command {
 			"  pipeline gate gates.hcl --one-launch-per-file --results 'side=base:main/*.json' 'side=head:branch/*.json'\n\n" +
 			"Repeats are results of one cell from different launches of the server. Without a word on launches all results\n" +
 			"of a cell are one, and nothing is decided.\n\n" +
-			"Launches of both sides are paired by their name, by the time that results tell, by the number in their names, or in order.\n" +
+			"Launches of both sides are paired by their name, by the time in the results, by the number in their names, or in order.\n" +
 			"Sides that did other work are invalid, unless the baseline lists in differ what they may differ in.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {

@@ -25,8 +25,8 @@ type importFlags struct {
 
 func (f *importFlags) register(cmd *cobra.Command, tools convert.Tools) {
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.by, "by", nil, "parameters that tell cells apart, for example qps,input_len (chosen by what differs unless set)")
-	fl.StringVar(&f.launchBy, "launch-by", "", "`parameter` that tells launches of the server apart")
+	fl.StringSliceVar(&f.by, "by", nil, "parameters that distinguish cells, for example qps,input_len (chosen by what differs unless set)")
+	fl.StringVar(&f.launchBy, "launch-by", "", "`parameter` that distinguishes launches of the server")
 	fl.BoolVar(&f.launchFiles, "one-launch-per-file", false, "each file holds the results of one launch")
 	enumFlag(cmd, &f.tool, "tool", "", words(tools.Names()...), "`tool` that wrote the files, where they do not say")
 }

@@ -44,7 +44,7 @@ type postFlags struct {
 func (f *postFlags) register(cmd *cobra.Command) {
 	enumFlag(cmd, &f.comment, "comment", "", words(github.Modes()...), "comment on the pull request in this `way`")
 	fl := cmd.Flags()
-	fl.StringVar(&f.key, "comment-key", "", "`name` that tells several reports on one pull request apart")
+	fl.StringVar(&f.key, "comment-key", "", "`name` that distinguishes several reports on one pull request")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
 	fl.StringVar(&f.base, "base-commit", "", "`commit` that the head is measured against, such as the merge base, for the comment (the tip of the base branch unless set)")
 	fl.StringVar(&f.status, "status", "", "write a commit status of this `context`; none writes no status")
@@ -159,7 +159,7 @@ func (a *app) publishers(settings []github.Settings, changed []github.GateChange
 func (a *app) leg() github.Leg {
 	leg, err := github.NewLeg(a.Getenv("GITHUB_JOB"), a.input("MATRIX"))
 	if err != nil {
-		a.warn("the comment does not tell the legs of the matrix apart: " + err.Error())
+		a.warn("the comment does not distinguish the legs of the matrix: " + err.Error())
 	}
 	return leg
 }

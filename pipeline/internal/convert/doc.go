@@ -22,7 +22,7 @@
 //
 // # A further tool
 //
-//  1. Its Tool goes into a file of its name: the keys that tell its objects from others, and
+//  1. Its Tool goes into a file of its name: the keys that distinguish its objects from others, and
 //     the paths of its parameters and figures. What a table cannot say is a function there.
 //  2. StandardTools lists it. Then import, compare, gate and drivers read its files.
 //  3. What it defines otherwise than the registry is listed in gates/metric/foreign.go, so

@@ -65,7 +65,7 @@ func (d *document) refuse(c *cell, keys []string) error {
 		same = []string{"tool"}
 	}
 	by := strings.Join(append(slices.Clone(d.by), keys[0]), ",")
-	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that distinguishes cells apart, --launch-by %s if it tells launches of the server apart, or --by %s to take them together",
+	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that distinguishes cells, --launch-by %s if it distinguishes launches of the server, or --by %s to take them together",
 		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(same, ","))}
 }
 

@@ -19,7 +19,7 @@ func TestUndeclaredKeys(t *testing.T) {
 		warn      string
 	}{
 		{"a column of people", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n4,1,10,60\n4,2,10,45\n", convert.Options{}, 0,
-			`x.csv:3: it would be one cell with x.csv:2, but they differ in tp ("1", "2"): say --by request_rate,tp if that distinguishes cells apart, --launch-by tp if it tells launches of the server apart, or --by request_rate to take them together`, ""},
+			`x.csv:3: it would be one cell with x.csv:2, but they differ in tp ("1", "2"): say --by request_rate,tp if that distinguishes cells, --launch-by tp if it distinguishes launches of the server, or --by request_rate to take them together`, ""},
 		{"declared", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{By: []string{"qps", "tp"}}, 2, "", ""},
 		{"taken together", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{By: []string{"qps"}}, 1, "", `results of the cell qps=2 differ in tp ("1", "2"), which --by does not name`},
 		{"launches", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{LaunchBy: "tp"}, 1, "", ""},

@@ -168,7 +168,7 @@ func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Ben
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs logprobs", m.ID),
 				fmt.Sprintf("%s does not ask for them, so that its answers are texts without tokens. Set logprobs = true, or gate metric.agreement.share.", bm.Addr)))
 			return
-		case m.Unit == metric.Fraction && g.Margin > 0 && float64(g.Margin)*n < 2:
+		case m.Unit == metric.Fraction && n > 0 && g.Margin > 0 && float64(g.Margin)*n < 2:
 			e.report(problem(codeRefused, b.at("margin"), "margin is less than two answers",
 				fmt.Sprintf("Of %.0f answers one is %.3g percentage points, so a difference of %.3g points would be decided by a single one. Ask at least %.0f.", n, 100/n, 100*float64(g.Margin), 2/float64(g.Margin)+0.5)))
 			return

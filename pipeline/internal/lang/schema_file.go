@@ -95,7 +95,7 @@ func reportType(formats []string) *blockType {
 		kinds: []steps.Kind{
 			{Name: githubReport, Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "comment", Type: cty.String, Enum: enum.Of(github.Modes()...), Doc: "What becomes of the comments of earlier runs; update (one comment, kept up to date) unless set."},
-				{Name: "key", Type: cty.String, Doc: "Tells several reports on one pull request apart; the block's name unless set."},
+				{Name: "key", Type: cty.String, Doc: "Distinguishes several reports on one pull request; the block's name unless set."},
 				{Name: "check", Type: cty.String, Blank: true, Doc: "Name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
 				{Name: "status", Type: cty.String, Blank: true, Doc: "Context of a commit status; none unless set."},
 			}}},
