@@ -79,7 +79,7 @@ func TestEnginesAndLaunchersAreApart(t *testing.T) {
 // placement finds code that behaves differently for a kind of place that it knows.
 var placement = regexp.MustCompile(`Settings\.(Slurm|Docker)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(`)
 
-// knowPlaces may tell kinds of places apart, and why.
+// knowPlaces may distinguish kinds of places, and why.
 var knowPlaces = map[string]string{
 	"pipeline/internal/place/dockerhost": "it is one",
 	"pipeline/internal/place/slurmjob":   "it is one",

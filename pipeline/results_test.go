@@ -140,7 +140,7 @@ type pairingTest struct {
 	want, not  []string // in results
 }
 
-// Files of launches are paired by time where they tell it, by their numbers or by their
+// Files of launches are paired by time where they state it, by their numbers or by their
 // order; what is lost on the way is said, and is no pass.
 func TestResultsArePairedByTheirLaunches(t *testing.T) {
 	timeless := func(r map[string]any) map[string]any { delete(r, "date"); return r }

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestCompareTellsOfFailures: a side that loses requests is told of, whatever the figures of
+// TestCompareTellsOfFailures: a side that loses requests is reported, whatever the figures of
 // those that came through.
 func TestCompareTellsOfFailures(t *testing.T) {
 	side := func(sent, failed int, name string) reports.Side {

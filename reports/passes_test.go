@@ -30,7 +30,7 @@ func TestPassesAreOneSample(t *testing.T) {
 	}
 }
 
-// Readers are told that a value of a repeat is a mean.
+// Reports say that a value of a repeat is a mean.
 func TestPassesAreNamed(t *testing.T) {
 	doc := &result.Document{RepeatsDone: 4, RepeatsPlanned: 4, Benchmarks: []result.Benchmark{{Cells: []result.Cell{{Runs: []result.Run{{Pass: 1}, {Pass: 3}}}}}}}
 	doc.Gates = []result.Gate{{Addr: "gate.g", Decisions: []result.Decision{{Metric: "ttft.p50"}}}}

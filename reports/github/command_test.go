@@ -40,7 +40,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-// respond lets somebody comment, and carries the command out.
+// respond lets a user comment, and carries the command out.
 func respond(t *testing.T, s *githubtest.Server, author, body string, change func(*github.Event)) github.Response {
 	t.Helper()
 	e := github.Event{
@@ -117,7 +117,7 @@ func TestWhoMayCommand(t *testing.T) {
 }
 
 // TestRunOfAFork: what runs again is what ran without rights, and only the commit that
-// somebody has named.
+// a user has named.
 func TestRunOfAFork(t *testing.T) {
 	s := hub(t, "stranger/r")
 	if got := respond(t, s, "wim", "/pipeline run", nil); !strings.Contains(got.Refused, "/pipeline run 1a2b3c4") {

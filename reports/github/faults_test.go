@@ -178,7 +178,7 @@ func TestDeletedComment(t *testing.T) {
 		return publisher(t, s, newClock(), e, github.Settings{Comment: github.Update}).Finish(t.Context(), document(result.Regression, 1)).Warnings
 	}
 	run(1)
-	// Somebody deletes it between the list and the edit.
+	// A user deletes it between the list and the edit.
 	s.Fail("PATCH comment", githubtest.NotFound)
 	before := one(t, s).ID
 	if w := run(2); len(w) > 0 {
@@ -208,7 +208,7 @@ func TestLockedConversation(t *testing.T) {
 	}
 }
 
-// TestSpoofedMarkers: a marker of somebody else is not ours, and their comment is left
+// TestSpoofedMarkers: a marker of another user is not ours, and their comment is left
 // alone; nor is a marker ours that stands anywhere but at the beginning.
 func TestSpoofedMarkers(t *testing.T) {
 	s := fake(t)

@@ -167,7 +167,7 @@ func TestIssueOfOthers(t *testing.T) {
 			t.Errorf("touched: %+v", i)
 		}
 	}
-	// Nor does a stranger's comment keep the news from being told.
+	// Nor does a stranger's comment keep the news back.
 	recovered := nights(t, -1, slices.Concat(times(0.4, 20), times(0.5, 5), times(0.4, 4))...)
 	sync1(t, s, recovered)
 	told := s.Comments()[0].Body
@@ -243,7 +243,7 @@ func TestIssueFaults(t *testing.T) {
 	}
 }
 
-// News are told once, whatever becomes of replies, and the issue is right in the end.
+// News is posted once, whatever becomes of replies, and the issue is right in the end.
 func TestIssueNewsOnce(t *testing.T) {
 	recovered := nights(t, -1, slices.Concat(times(0.4, 20), times(0.5, 5), times(0.4, 4))...)
 	for name, faults := range map[string]map[string][]githubtest.Fault{
@@ -376,7 +376,7 @@ func TestOneIssueForOneCommit(t *testing.T) {
 	if all := s.Issues(); len(all) != 2 || !strings.Contains(all[1].Title, "rate=99") {
 		t.Fatalf("%+v", all)
 	}
-	// Some recover: it is told, and the issue stays. All recover: it is closed.
+	// Some recover: a comment says so, and the issue stays. All recover: it is closed.
 	back := many(t, 14, slices.Concat(slow, times(0.4, 6))...)
 	some := many(t, 14, slices.Concat(slow, times(0.5, 6))...)
 	copy(some.Trends[3:6], back.Trends[3:6])
@@ -439,7 +439,7 @@ func TestIssueOfHostileHistory(t *testing.T) {
 }
 
 // Whatever the nights and the faults, there is one issue at most for a series, no state is
-// told of twice, and after a night without faults an issue on a regressed series is open.
+// announced twice, and after a night without faults an issue on a regressed series is open.
 func TestIssueProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := githubtest.New()

@@ -9,7 +9,7 @@ import (
 )
 
 // TestARedCheckIsNotHidden: jobs and steps of one run that report under one name, without a
-// matrix that tells them apart, have a check run and a status each, in whatever order they
+// matrix that distinguishes them, have a check run and a status each, in whatever order they
 // begin and end; a later attempt takes the names of the earlier one again.
 func TestARedCheckIsNotHidden(t *testing.T) {
 	for name, legs := range map[string][2]github.Leg{

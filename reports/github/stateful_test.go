@@ -214,7 +214,7 @@ func TestThousandsOfComments(t *testing.T) {
 }
 
 // TestWithoutGraphQL: a user and an app find their own comment and their own issue, and take
-// nobody else's.
+// no other's.
 func TestWithoutGraphQL(t *testing.T) {
 	for _, viewer := range []string{githubtest.Bot, "perf-user", "perf-app[bot]"} {
 		s := fake(t)

@@ -32,7 +32,7 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		pulls []githubtest.PullRequest
-		want  int // number of the pull request that is told, 0 for none
+		want  int // number of the pull request that is commented on, 0 for none
 	}{
 		"the one":          {[]githubtest.PullRequest{right}, 7},
 		"moved on":         {[]githubtest.PullRequest{with(func(p *githubtest.PullRequest) { p.HeadSHA = later })}, 0},

@@ -379,7 +379,7 @@ func (r *rig) makeNetworkAndVolume(t *testing.T, name string) {
 }
 
 // TestSimulatorImageIsWanted: an image that is asked for again counts as used now, and one
-// that nobody asked for goes, unless a container has it.
+// that was not asked for goes, unless a container has it.
 func TestSimulatorImageIsWanted(t *testing.T) {
 	host := daemonHost(t)
 	ref, err := testImage()

@@ -144,7 +144,7 @@ func TestProve(t *testing.T) {
 		"failures without hits":  {sglangRun(0, 1e9).with(func(e *Evidence) { e.Members[0].Log = lines(logTCP, "KVTransferError(bootstrap_room=1): x") }), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
 		"failures in a log only": {run("mooncake", TCP, tokens, 0, lines(logTCP), lines("pulling kv_caches for ['a'] failed: timeout")).silent(), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
 
-		// Not enough to tell.
+		// Not enough to decide.
 		"only an echo":       {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven, "nothing shows that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
 		"silent libraries":   {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven, "nothing shows that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
 		"silent nccl":        {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing shows that NCCL carried it; NCCL_DEBUG=INFO"},

@@ -54,7 +54,7 @@ func chatWorkload(l steps.Load) steps.Workload {
 	}
 }
 
-// sentMessages are the messages of a request by its user messages, which nobody else has.
+// sentMessages are the messages of a request by its user messages, which no other has.
 func sentMessages(t *testing.T, body map[string]any) (roles, texts []string) {
 	t.Helper()
 	for _, m := range body["messages"].([]any) {

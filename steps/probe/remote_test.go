@@ -25,7 +25,7 @@ func (s shell) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) 
 	return ended{done, err}, nil
 }
 
-// TestRemoteIsMachineFromAfar: what is told of another machine is what this one would tell
+// TestRemoteIsMachineFromAfar: what is reported of another machine is what this one would report
 // of itself, by the same keys.
 func TestRemoteIsMachineFromAfar(t *testing.T) {
 	if _, err := exec.LookPath("nproc"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// freePort returns a port of host on which nobody listens.
+// freePort returns a port of host on which no process listens.
 func freePort(host string) (int, error) {
 	return choose(host, 1, 1, firstPort+rand.IntN(lastPort-firstPort), func(int) bool { return true })
 }
@@ -25,7 +25,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A port on which somebody listens is passed over.
+// A port on which a process listens is passed over.
 func TestChooseSkipsTaken(t *testing.T) {
 	taken, err := freePort("127.0.0.1")
 	if err != nil {

@@ -179,7 +179,7 @@ func errorOf(tb testing.TB, body string) (class, message string) {
 	return v.Error.Code, v.Error.Message
 }
 
-// deadURL is an address where nobody listens.
+// deadURL is an address where no server listens.
 func deadURL(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

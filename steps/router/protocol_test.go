@@ -217,8 +217,8 @@ func TestHeadersPass(t *testing.T) {
 	}
 }
 
-// TestSimulatedServersAreToldTheTime: with Simulated, prefill hears when the request came
-// and decode when prefill was done; without it, nobody hears anything.
+// TestSimulatedServersAreToldTheTime: with Simulated, prefill learns when the request came
+// and decode when prefill was done; without it, neither learns anything.
 func TestSimulatedServersAreToldTheTime(t *testing.T) {
 	for _, simulated := range []bool{true, false} {
 		prefill := newFake(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -79,7 +79,7 @@ func TestModelThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestSizeThatIsNotKnown is said, and arguments tell it.
+// TestSizeThatIsNotKnown: the report says so, and arguments can state the size.
 func TestSizeThatIsNotKnown(t *testing.T) {
 	say := func(s Settings, model string) (string, bool) {
 		l := launched(t, s, "vllm", "serve", model)

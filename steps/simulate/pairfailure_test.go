@@ -64,7 +64,7 @@ func sourceMetric(t *testing.T, m *member, source string) float64 {
 	return v
 }
 
-// TestPairEvidence reads what honest pairs tell of their transfers.
+// TestPairEvidence reads what honest pairs report of their transfers.
 func TestPairEvidence(t *testing.T) {
 	prompt := randomPrompt(7, 320)
 	bytes := 320 * fastNetworkKV(t)

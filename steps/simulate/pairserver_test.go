@@ -40,7 +40,7 @@ type memberSpec struct {
 // lastPort that freePorts gave, so that none is given twice.
 var lastPort atomic.Int64
 
-// freePorts returns ports that nobody listens on. They lie below the range that systems
+// freePorts returns ports that no process listens on. They lie below the range that systems
 // take ports of outgoing connections from, or one of those could take them meanwhile.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
@@ -214,7 +214,7 @@ type pairCase struct {
 	name   string
 	p, d   memberSpec
 	router testRouter
-	// line that the start of a member tells of the transport.
+	// line about the transport at the start of a member.
 	line string
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // TestFork: a job runs code that is not merged only where it is known that it takes
-// nothing with it. What an event does not tell counts against it.
+// nothing with it. What an event does not say counts against it.
 func TestFork(t *testing.T) {
 	const (
 		own     = `{"number":7,"pull_request":{"number":7,"base":{"ref":"main"},"head":{"repo":{"full_name":"o/r"}}}}`

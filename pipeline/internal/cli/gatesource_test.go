@@ -306,7 +306,7 @@ var sameGate = []string{
 
 // TestChangeCannotJudgeItself: whatever a change does to its own file, a head that is 25 %
 // slower stays red, or is refused, where the file of the base judges. Whatever it does
-// without effect is told.
+// without effect is reported.
 func TestChangeCannotJudgeItself(t *testing.T) {
 	j := newBaseJudge(t, judgedFile)
 	if code, out := j.judge(judgedFile); code != exitRegression {

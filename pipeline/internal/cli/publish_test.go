@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/github/githubtest"
 )
 
-// TestStartIsPostedLater: a GitHub that has a fault when the run begins is told while the run
+// TestStartIsPostedLater: a GitHub that has a fault when the run begins is informed while the run
 // measures, and a run that ends before does not wait for that.
 func TestStartIsPostedLater(t *testing.T) {
 	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"

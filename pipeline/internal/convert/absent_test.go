@@ -189,8 +189,8 @@ func TestForeignReport(t *testing.T) {
 	}
 }
 
-// TestServerMetricsAreNoResult: what aiperf collects of servers is told from what it measures,
-// and nothing fails that nobody counted.
+// TestServerMetricsAreNoResult: what aiperf collects of servers is kept apart from what it measures,
+// and nothing fails that was not counted.
 func TestServerMetricsAreNoResult(t *testing.T) {
 	const file = `{"schema_version": "1.0", "aiperf_version": "0.13.0", "input_config": {"loadgen": {"request_count": 50}, "phases": [{"kind": "profiling", "requests": 50}]},
  "summary": {"endpoints_configured": ["localhost:8000"]}, "metrics": {"vllm:num_requests_running": {"type": "gauge", "unit": "count", "series": [{"endpoint_url": "x", "stats": {"avg": 3}}]}}}`

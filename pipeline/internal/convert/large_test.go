@@ -55,10 +55,10 @@ func detailedFile(w io.Writer, n, tokens int) error {
 }
 
 // largeImport makes the test binary an importer of its standard input, so that the memory
-// of an import can be told from that of the tests: the limit of events is its value.
+// of an import can be distinguished from that of the tests: the limit of events is its value.
 const largeImport = "CONVERT_TEST_IMPORT"
 
-// imported is what the importer tells of the one run that it read.
+// imported is what the importer reports of the one run that it read.
 type imported struct {
 	Metrics  map[string]float64
 	Warnings []string

@@ -18,7 +18,7 @@ import (
 )
 
 // TestRealFiles: what the tools of today write is read as it is, with the parameters that
-// tell cells apart, and without a doubt in any of them.
+// distinguish cells, and without a warning in any of them.
 func TestRealFiles(t *testing.T) {
 	load := func(rate string, more ...string) map[string]string {
 		m := map[string]string{"request_rate": rate, "num_prompts": "40"}

@@ -58,7 +58,7 @@ func sh(script string, args ...string) []string {
 	return append([]string{"sh", "-ec", script, "sh"}, args...)
 }
 
-// The program is told where to write and what to measure, and what it writes becomes the run.
+// The program learns where to write and what to measure, and what it writes becomes the run.
 func TestRun(t *testing.T) {
 	var log bytes.Buffer
 	command := sh(`test "$1" = http://127.0.0.1:8000; test "$2" = --seed=42; test "$TOKEN" = top-secret; echo measuring; printf '%s' "$DOC" > "$3"; test -d "$4"`,
@@ -122,7 +122,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// A program that goes on is ended with everything it started, and the cause is told.
+// A program that goes on is ended with everything it started, and the cause is reported.
 func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("the server has ended")

@@ -22,7 +22,7 @@ func (a answering) Ready(context.Context, steps.Endpoint, steps.Readiness) (stri
 	return steps.StateListening, false, a.err
 }
 
-// TestAttachedServerIsNotWaitedFor: who says that a server runs is told quickly, and in the
+// TestAttachedServerIsNotWaitedFor: who says that a server runs is answered quickly, and in the
 // server's own words, that it does not serve.
 func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -642,7 +642,7 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 1)
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
-		// Two servers that somebody else has started.
+		// Two servers that are already running.
 		launcher := map[string]steps.Server{}
 		for i, addr := range []string{base, head} {
 			server, err := fakeLauncher{s.w, addr}.Start(t.Context(), steps.Process{Port: 100 + i}, new(bytes.Buffer))

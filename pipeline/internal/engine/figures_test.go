@@ -34,7 +34,7 @@ func TestMetricsOfTheLaunch(t *testing.T) {
 	}
 }
 
-// A server that tells no figures has no metrics of them.
+// A server that reports no figures has no metrics of them.
 func TestMetricsThatNobodyTells(t *testing.T) {
 	p := makePlan(t, []string{base}, []float64{4}, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestCapacityOfADeployment(t *testing.T) {
 	}
 }
 
-// fakeRelay adds what it is told to.
+// fakeRelay adds what its fields say.
 type fakeRelay struct {
 	steps.Engine
 	added map[string]float64
@@ -120,7 +120,7 @@ func TestAddedByTheRouter(t *testing.T) {
 	}
 }
 
-// What a token takes of the KV cache is told where the servers tell their caches' memory.
+// What a token takes of the KV cache is reported where the servers report their caches' memory.
 func TestKVBytesPerToken(t *testing.T) {
 	of := func(gpus int, tokens, bytes float64) *member {
 		m := &member{Member: &Member{Role: steps.RoleConsumer, Spec: steps.ServerSpec{GPUs: gpus}}}

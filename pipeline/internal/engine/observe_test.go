@@ -19,7 +19,7 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// watched is a fake engine whose servers tell what they do: 100 tokens a second, always.
+// watched is a fake engine whose servers report what they do: 100 tokens a second, always.
 type watched struct {
 	fakeEngine
 	scrapes *int

@@ -91,7 +91,7 @@ func quote(s string) string {
 	return string(text)
 }
 
-// TestRedactWithin: what nobody sees does not hide a secret.
+// TestRedactWithin: what is invisible does not hide a secret.
 func TestRedactWithin(t *testing.T) {
 	for _, secret := range []string{"correcthorse", "/9j4AAQ+kZJRg==", `p<&"w+x'y`, "pässwörd", "ghp_" + strings.Repeat("aB3", 12)} {
 		r := NewRedactor([]string{secret})

@@ -24,7 +24,7 @@ func stored(now time.Time) Query {
 	return Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10, Now: now, Margin: 0.05}
 }
 
-// A baseline is what was accepted: neither a step that nobody accepted, nor a creep, nor the
+// A baseline is what was accepted: neither a step that was not accepted, nor a creep, nor the
 // red nights themselves become what the next night is held against.
 func TestBaselinesDoNotDrift(t *testing.T) {
 	for name, tt := range map[string]struct {

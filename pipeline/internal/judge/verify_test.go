@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stored is a document as somebody else reads it.
+// stored is a document as another program reads it.
 func stored(tb testing.TB, doc *result.Document) *result.Document {
 	tb.Helper()
 	text, err := json.Marshal(doc)

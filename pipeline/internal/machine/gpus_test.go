@@ -28,7 +28,7 @@ type bench struct {
 }
 
 // gpus returns what looks after the GPUs of a target with some requests. Processes below
-// 100 are ours, those below 200 somebody else's, of others it is not known.
+// 100 are ours, those below 200 foreign, of others it is not known.
 func (b *bench) gpus(requests ...doctor.Request) *gpus {
 	b.started = time.Now()
 	return &gpus{

@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// What a launch depends on tells plans apart: the Docker hosts that a server runs on, and no
+// What a launch depends on distinguishes plans: the Docker hosts that a server runs on, and no
 // others, wherever the certificates for them lie.
 func TestSettingsKnowHosts(t *testing.T) {
 	at := func(urls ...string) *steps.DockerSpec {

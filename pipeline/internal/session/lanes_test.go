@@ -219,7 +219,7 @@ func TestEqualSidesSideBySide(t *testing.T) {
 }
 
 // TestSidesOnDifferentNodes: what the schedule avoids would be called a regression all the
-// time, and is refused by the judge who is told of it.
+// time, and is refused by the judge that knows of it.
 func TestSidesOnDifferentNodes(t *testing.T) {
 	cfg, p := planSideBySide(t, 2, "5%")
 	apart := func(_ plan.Repeat, target string) int {

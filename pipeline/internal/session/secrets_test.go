@@ -43,7 +43,7 @@ var plantedSecrets = []string{
 	`back\slash\nword`, "one two  three", "`$(id)`-secret!", `{"k":["x"]}`, "Zm9v+/8qqq==", "日本語のパスワード", "*bold*_under_[a](b)", "@team#12 GH-3 www.x", "84926173",
 }
 
-// hidden is what nobody sees within a text.
+// hidden is what is invisible within a text.
 var hidden = []string{
 	"", "\x1b[31m", "\x1b]0;t\a", "\x1b", "\u200b", "\u200c", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u0301", "\r", "\b", "x\b", "\x00", "\u009b", "\ufe0f", "\U000e0041", "\x7f", "\u2060",
 }
@@ -310,7 +310,7 @@ func (r *recording) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-// stopped is a clock that nobody waits for.
+// stopped is a clock that does not run.
 type stopped struct{ at time.Duration }
 
 func (s *stopped) Now() time.Time {
@@ -342,7 +342,7 @@ var (
 	literals  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
 
-// readers are the ways in which somebody, or a browser, reads a line.
+// readers are the ways in which a person, or a browser, reads a line.
 func readers(line string) []string {
 	out := []string{line, visible(line), html.UnescapeString(line), visible(html.UnescapeString(line)), visible(html.UnescapeString(visible(line)))}
 	for _, literal := range literals.FindAllString(line, -1) {

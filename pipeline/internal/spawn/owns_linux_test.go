@@ -43,7 +43,7 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// firstWrite tells of the first write.
+// firstWrite signals the first write.
 type firstWrite struct{ told chan struct{} }
 
 func (w *firstWrite) Write(p []byte) (int, error) {

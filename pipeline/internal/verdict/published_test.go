@@ -18,7 +18,7 @@ import (
 
 var updatePublished = flag.Bool("update", false, "rewrite golden files")
 
-// What others have published is judged by gates as it stands: by what it tells of launches
+// What others have published is judged by gates as it stands: by what it states of launches
 // nothing can be decided, other work is refused, and a file beside itself does not differ.
 func TestPublishedResultsAreJudged(t *testing.T) {
 	published, err := filepath.Abs(filepath.Join("..", "convert", "testdata", "published"))

@@ -219,7 +219,7 @@ func TestSameWork(t *testing.T) {
 }
 
 // TestBegin: the measured requests wait for what is to be done before them, and times are
-// told by the clock of this side.
+// stated by the clock of this side.
 func TestBegin(t *testing.T) {
 	r := newRig(t)
 	var mu sync.Mutex
@@ -268,7 +268,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestEnds: each end is told apart from that of a server.
+// TestEnds: each end is distinguished from that of a server.
 func TestEnds(t *testing.T) {
 	stopped := errors.New("stopped by the test")
 	evicted := &steps.EvictionError{Class: "node_lost", Reason: "node n2 is down"}

@@ -12,7 +12,7 @@ import (
 const ms = time.Millisecond
 
 // TestStagedSteps: transfers of connectors before V1 and the steps of the prefill server
-// put each other off, also where the server hears of a transfer after it began.
+// put each other off, also where the server learns of a transfer after it began.
 func TestStagedSteps(t *testing.T) {
 	type step struct{ start, end time.Duration }
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestStagedStepIsPutOffWhileItRuns(t *testing.T) {
 	}
 }
 
-// interruptedClock does something once when it is told to sleep until a time.
+// interruptedClock does something once when it is asked to sleep until a time.
 type interruptedClock struct {
 	clock.Free
 	at   time.Duration
