@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -16,7 +17,7 @@ func TestCommentIsShort(t *testing.T) {
 	s.MoveHead(7, later)
 	doc := document(result.Regression, 375)
 	doc.Simulated = "process"
-	set := github.Settings{Comment: github.Update, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl", Bisect: "pipeline bisect perf/gate.hcl", Base: later}
+	set := github.Settings{Comment: mode.Update, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl", Bisect: "pipeline bisect perf/gate.hcl", Base: later}
 	publisher(t, s, newClock(), pullRequest(), set).Finish(t.Context(), doc)
 	var seen []string // what a reader sees, without what is folded
 	depth := 0

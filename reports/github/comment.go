@@ -9,22 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/servegate/pipeline/reports/github/mode"
 )
-
-// Mode is what becomes of the comments of earlier runs.
-type Mode string
-
-// The modes.
-const (
-	Update       Mode = "update"         // one comment, edited
-	HideAndNew   Mode = "hide-and-new"   // a new one, the earlier are folded as outdated
-	DeleteAndNew Mode = "delete-and-new" // a new one, the earlier are deleted
-	New          Mode = "new"            // a new one, the earlier stay
-	Never        Mode = "never"
-)
-
-// Modes lists them.
-func Modes() []Mode { return []Mode{Update, HideAndNew, DeleteAndNew, New, Never} }
 
 // errSuperseded reports that a newer run has reported already.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
@@ -45,7 +31,7 @@ type commenter struct {
 	api    *Client
 	clock  Clock
 	number int
-	mode   Mode
+	mode   mode.Comment
 	mark   marker
 	author string
 	file   string // for the overview of several legs
@@ -193,7 +179,7 @@ func newest(a, b owned) int {
 // target is the comment to edit, nil to create one.
 func (c *commenter) target(own []owned) *owned {
 	for i := range own {
-		if c.mode == Update || own[i].run == c.mark.run {
+		if c.mode == mode.Update || own[i].run == c.mark.run {
 			return &own[i]
 		}
 	}
@@ -301,11 +287,11 @@ func (c *commenter) remove(ctx context.Context, own []owned) error {
 	for _, one := range own[1:] {
 		same := one.run == own[0].run
 		switch {
-		case same || c.mode == Update || c.mode == DeleteAndNew:
+		case same || c.mode == mode.Update || c.mode == mode.DeleteAndNew:
 			if err := c.api.DeleteComment(ctx, one.ID); !gone(err) {
 				errs = append(errs, err)
 			}
-		case c.mode == HideAndNew && hidden < maxHidden:
+		case c.mode == mode.HideAndNew && hidden < maxHidden:
 			hidden++
 			errs = append(errs, c.api.HideComment(ctx, one.NodeID))
 		}

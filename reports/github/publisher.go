@@ -12,13 +12,14 @@ import (
 
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/github/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Settings say what is posted.
 type Settings struct {
 	// Comment is the mode of the comment; "" and Never write none.
-	Comment Mode
+	Comment mode.Comment
 	// Key distinguishes several reports on one pull request.
 	Key string
 	// Check is the name of the check run, Status that of the commit status; "" for none.
@@ -49,7 +50,7 @@ type GateChange struct{ Gate, Setting, Old, New string }
 
 // Nothing reports whether nothing is to be posted.
 func (s Settings) Nothing() bool {
-	return (s.Comment == "" || s.Comment == Never) && s.Check == "" && s.Status == ""
+	return (s.Comment == "" || s.Comment == mode.Never) && s.Check == "" && s.Status == ""
 }
 
 // Mask hides secrets in what is posted; nil hides nothing.
@@ -267,7 +268,7 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
 	}
 	// An interrupted run has seconds left, and no verdict to comment on.
-	if m := p.Settings.Comment; m != "" && m != Never && doc.Status != result.StatusInterrupted {
+	if m := p.Settings.Comment; m != "" && m != mode.Never && doc.Status != result.StatusInterrupted {
 		url, err := p.comment(withBudget(ctx, commentBudget), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
 		switch untidy, ok := errors.AsType[*untidyError](err); {
@@ -410,10 +411,10 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {
 		around.judges = judging(files, doc)
 	}
-	mode := p.Settings.Comment
+	chosen := p.Settings.Comment
 	c := &commenter{
-		api: p.API, clock: clockOr(p.Clock), number: pr.Number, mode: mode, author: p.author(ctx),
-		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: mode == New},
+		api: p.API, clock: clockOr(p.Clock), number: pr.Number, mode: chosen, author: p.author(ctx),
+		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: chosen == mode.New},
 	}
 	c.file, c.full, c.mine = p.Mask.of(doc.File), "the run's summary", around.section(doc)
 	c.render = func(budget int) (section, string, error) {

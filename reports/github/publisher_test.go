@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/github/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -148,8 +149,8 @@ func TestPathsOutOfTheRepository(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	for mode, want := range map[github.Mode]struct{ comments, hidden int }{
-		github.Update: {1, 0}, github.DeleteAndNew: {1, 0}, github.HideAndNew: {3, 2}, github.New: {3, 0}, github.Never: {0, 0},
+	for mode, want := range map[mode.Comment]struct{ comments, hidden int }{
+		mode.Update: {1, 0}, mode.DeleteAndNew: {1, 0}, mode.HideAndNew: {3, 2}, mode.New: {3, 0}, mode.Never: {0, 0},
 	} {
 		s := fake(t)
 		for id := int64(1); id <= 3; id++ {
@@ -178,11 +179,11 @@ func TestModes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	s := fake(t)
 	for _, key := range []string{"h100", "h200", "h100"} {
-		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: github.Update, Key: key}).Finish(t.Context(), document(result.Pass, 1))
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update, Key: key}).Finish(t.Context(), document(result.Pass, 1))
 	}
 	other := document(result.Pass, 1)
 	other.File = "perf/other.hcl"
-	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: github.Update, Key: "h100"}).Finish(t.Context(), other)
+	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update, Key: "h100"}).Finish(t.Context(), other)
 	if n := len(mine(s)); n != 3 {
 		t.Errorf("%d comments, want 3", n)
 	}

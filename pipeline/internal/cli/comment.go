@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/mode"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -63,7 +64,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
-		f.post.comment = github.Update
+		f.post.comment = mode.Update
 	}
 	ev, api, err := a.github()
 	if err != nil {

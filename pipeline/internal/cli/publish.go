@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/mode"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -31,7 +32,7 @@ const (
 
 // postFlags say what is posted, instead of what the file's report blocks say.
 type postFlags struct {
-	comment github.Mode
+	comment mode.Comment
 	key     string
 	check   string
 	status  string
@@ -42,7 +43,7 @@ type postFlags struct {
 }
 
 func (f *postFlags) register(cmd *cobra.Command) {
-	enumFlag(cmd, &f.comment, "comment", "", words(github.Modes()...), "comment on the pull request in this `way`")
+	enumFlag(cmd, &f.comment, "comment", "", words(mode.All()...), "comment on the pull request in this `way`")
 	fl := cmd.Flags()
 	fl.StringVar(&f.key, "comment-key", "", "`name` that distinguishes several reports on one pull request")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
@@ -59,14 +60,14 @@ func (f postFlags) settings(blocks []*lang.Report) []github.Settings {
 			continue
 		}
 		name := strings.TrimPrefix(r.Addr, "report.github.")
-		s := github.Settings{Comment: github.Update, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r)}
+		s := github.Settings{Comment: mode.Update, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r)}
 		for option, into := range map[string]*string{"key": &s.Key, "check": &s.Check, "status": &s.Status} {
 			if v, ok := r.Options[option]; ok {
 				*into = v
 			}
 		}
 		if v, ok := r.Options["comment"]; ok {
-			s.Comment = github.Mode(v)
+			s.Comment = mode.Comment(v)
 		}
 		out = append(out, s)
 	}
@@ -184,7 +185,7 @@ func (p *publishers) add(a *app, event github.Event, settings []github.Settings,
 	}
 	for _, s := range settings {
 		if !event.PullRequest() {
-			s.Comment = github.Never // a push or a nightly run has no pull request
+			s.Comment = mode.Never // a push or a nightly run has no pull request
 		}
 		if !s.Nothing() {
 			p.list = append(p.list, &github.Publisher{API: api, Event: event, Settings: s, Mask: mask, ID: rand.Text()})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/mode"
 )
 
 var updateReference = flag.Bool("update", false, "rewrite the pages of docs/reference")
@@ -56,7 +56,7 @@ func TestCommentModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range github.Modes() {
+	for _, m := range mode.All() {
 		if !bytes.Contains(doc, fmt.Appendf(nil, `{"name":%q`, m)) {
 			t.Errorf("the schema does not list the mode %s", m)
 		}
