@@ -28,6 +28,7 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -240,7 +241,10 @@ type app struct {
 // interrupt is the cause of a context that a signal ended.
 type interrupt struct{ signal os.Signal }
 
-func (i interrupt) Error() string { return "interrupted by " + i.signal.String() }
+func (i interrupt) Error() string {
+	number, _ := i.signal.(syscall.Signal)
+	return "interrupted by " + unix.SignalName(number)
+}
 
 // exitCode of a run that the signal ended.
 func (i interrupt) exitCode() int {
