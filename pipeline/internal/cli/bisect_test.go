@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +19,7 @@ import (
 const (
 	searchedCommits = 64
 	// searches of the whole program in virtual time, and with -full.
-	fewSearches, allSearches = 1, 500
+	fewSearches, fullSearches = 1, 100
 )
 
 // searched is a file whose servers are slower from a commit on. The name of the server draws the
@@ -142,14 +143,16 @@ func find(t *testing.T, dir string, seed int, slow, list []string) *bisection.Do
 	return &doc
 }
 
-// TestSearches: over 500 searches of 64 commits (with -full) the whole program, its judge and its
+var ofSearches = flag.Int("searches", fewSearches, "searches of 64 commits that are simulated; what is promised was tried with 500")
+
+// TestSearches: over many searches of 64 commits the whole program, its judge and its
 // models name the commit that made a server 8 % slower, and none where there is none.
 func TestSearches(t *testing.T) {
 	dir := t.TempDir()
 	list := commits(t, dir, searchedCommits)
-	searches := fewSearches
+	searches := *ofSearches
 	if *full {
-		searches = allSearches
+		searches = max(searches, fullSearches)
 	}
 	right, wrong, launches := 0, 0, 0
 	for seed := range searches {
