@@ -34,7 +34,8 @@ demo demo-live: build
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
-# Packages two at a time for each processor, since many wait for sockets and processes; vet is
+# Packages two at a time for each processor, since many wait for sockets and processes. A flag is
+# known to the packages that define it alone, so that each set of flags is a command; vet is
 # for make lint. The last one runs the whole program: alone, and its tests many at a time, but not those with
 # daemons.
 JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
@@ -44,10 +45,10 @@ CHECKS   := 25
 # A test lives for seconds: memory is cheaper than collecting it.
 test: export GOGC ?= 400
 test:
-	$(GO) test $(JOBS) $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(LONG))")
-	$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL)
-	$(GO) test $(JOBS) $(filter-out $(LONG),$(PROPERTIES)) $(RAPID)
-	$(GO) test $(JOBS) $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL)
+	$(GO) test $(JOBS) $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(if $(FULL),$(LONG)))")
+	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL))
+	$(GO) test $(JOBS) $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
+	$(if $(FULL),$(GO) test $(JOBS) $(filter $(LONG),$(PROPERTIES)) $(RAPID) -timeout 60m $(FULL))
 	$(GO) test -vet=off -timeout 75m -parallel $(PARALLEL) ./pipeline $(FULL)
 
 # The same with every long simulation whole: error rates at the number of files that they are
