@@ -110,7 +110,7 @@ func TestLargeFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), largeImport+"="+strconv.Itoa(tt.events))
+			cmd.Env = append(os.Environ(), largeImport+"="+strconv.Itoa(tt.events), "GOGC=100") // as users have it
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			in, err := cmd.StdinPipe()
