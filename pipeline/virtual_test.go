@@ -20,6 +20,7 @@ var virtualExamples = map[string]struct {
 }{
 	"quickstart":    {exit: 1, quick: []string{}}, // a regression of the median token is what it shows
 	"vllm-cpu":      {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
+	"bisect":        {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
 	"drivers":       {exit: 3},                    // other generators than ours have no model
 	"ray-two-nodes": {args: []string{"--var", "quick=true"}},
 	"length-sweep":  {quick: []string{"--var", "quick=true", "--repeat", "2"}},
