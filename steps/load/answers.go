@@ -39,9 +39,9 @@ const (
 	maxAsk    = 400      // bytes of the prompt's end
 )
 
-// said is a whole answer as a sink of an exchange.
+// said is a whole answer in text.
 type said struct {
-	embedding
+	document
 	workload steps.Workload
 }
 
@@ -85,14 +85,8 @@ type message struct {
 
 // classify judges the answer and takes from it what counts.
 func (s *said) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
-	if f, text := classifyHTTP(resp, err, cancelled, s.b, "a part of the answer"); f != "" {
+	if f, text := s.arrived(resp, err, cancelled); f != "" {
 		return f, text
-	}
-	switch {
-	case broken(err):
-		return record.FailGarbage, clip(err.Error(), maxError)
-	case err != nil:
-		return record.FailCut, cutText(err, "the answer broke off")
 	}
 	var got completed
 	if err := json.Unmarshal(s.b, &got); err != nil {

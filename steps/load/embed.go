@@ -7,28 +7,39 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// embedding is the answer of the embeddings endpoint as a sink of an exchange: one JSON
-// document, which is judged once it is whole. Its end is its one event.
-type embedding struct {
+// document is an answer that is one JSON document, as a sink of an exchange. It is judged once it
+// is whole, and its end is its one event.
+type document struct {
 	page
 	rec   *record.Request
 	scale float64
 }
 
-func (e *embedding) onHead(resp *response, at int64) {
-	e.rec.Status, e.rec.Headers = resp.status, toModel(at, e.scale)
+func (d *document) onHead(resp *response, at int64) {
+	d.rec.Status, d.rec.Headers = resp.status, toModel(at, d.scale)
 }
 
-// classify judges the answer and takes from it what counts.
-func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
-	if f, text := classifyHTTP(resp, err, cancelled, e.b, "a part of the answer"); f != "" {
-		return f, text
-	}
+// arrived judges how the document came, before its content is looked at: "" if nothing is wrong.
+func (d *document) arrived(resp *response, err error, cancelled bool) (record.Failure, string) {
+	f, text := classifyHTTP(resp, err, cancelled, d.b, "a part of the answer")
 	switch {
+	case f != "":
+		return f, text
 	case broken(err):
 		return record.FailGarbage, clip(err.Error(), maxError)
 	case err != nil:
 		return record.FailCut, cutText(err, "the answer broke off")
+	}
+	return "", ""
+}
+
+// embedding is the answer of the embeddings endpoint.
+type embedding struct{ document }
+
+// classify judges the answer and takes from it what counts.
+func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+	if f, text := e.arrived(resp, err, cancelled); f != "" {
+		return f, text
 	}
 	a, ok := scanEmbeddings(e.b)
 	switch {

@@ -100,11 +100,11 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	var err error
 	switch {
 	case r.endpoint == endpointEmbeddings:
-		out := &embedding{rec: &a.rec, scale: r.scale}
+		out := &embedding{document{rec: &a.rec, scale: r.scale}}
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	case r.opt.Workload.Answers != nil:
-		out := &said{embedding{rec: &a.rec, scale: r.scale}, r.opt.Workload}
+		out := &said{document{rec: &a.rec, scale: r.scale}, r.opt.Workload}
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	default:
