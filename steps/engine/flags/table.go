@@ -56,15 +56,6 @@ func (t *Table) Lookup(name string) (Def, bool) {
 // Names lists the flags by their first names.
 func (t *Table) Names() []string { return slices.Clone(t.names) }
 
-// All calls yield for every name that there is, aliases and negations included.
-func (t *Table) All(yield func(name string, def Def) bool) {
-	for name, def := range t.defs {
-		if !yield(name, def) {
-			return
-		}
-	}
-}
-
 // Nearest is the newest known table that is not newer than version, or the oldest one.
 // An empty version means the newest. ok is false for an engine without lists.
 func Nearest(engine, version string) (table *Table, ok bool) {
