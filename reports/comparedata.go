@@ -1,13 +1,12 @@
 package reports
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -119,12 +118,7 @@ func finiteOrNil(x float64) *float64 {
 }
 
 func compareJSON(w io.Writer, sides []Side, o Options) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(comparisonData(sides, o)); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
-	}
-	return nil
+	return model.JSON(w, comparisonData(sides, o))
 }
 
 // compareCSV writes one row for each metric of each cell and side.

@@ -4,8 +4,6 @@ package bisection
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/servegate/pipeline/reports/markdown"
@@ -96,14 +94,7 @@ type Probe struct {
 }
 
 // JSON writes d as indented JSON.
-func JSON(w io.Writer, d *Document, _ model.Options) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(d); err != nil {
-		return fmt.Errorf("write json: %w", err)
-	}
-	return nil
-}
+func JSON(w io.Writer, d *Document, _ model.Options) error { return model.JSON(w, d) }
 
 // Markdown writes d as GitHub-flavoured markdown, within Options.Budget.
 func Markdown(w io.Writer, d *Document, o model.Options) error {

@@ -72,11 +72,14 @@ func Short(ref string) string {
 	return ref
 }
 
-func (d *Document) change(x float64) string {
-	if d.Unit == "%" {
+func (d *Document) change(x float64) string { return Change(x, d.Unit) }
+
+// Change is a change as people write it, in a unit of [Document.Unit].
+func Change(x float64, unit string) string {
+	if unit == "%" {
 		return fmt.Sprintf("%+.1f %%", x)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%+.4g %s", x, d.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%+.4g %s", x, unit))
 }
 
 func (d *Document) lead() []model.Line {

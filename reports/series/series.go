@@ -4,8 +4,6 @@ package series
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -163,14 +161,7 @@ func (p *Part) daysFailing() int {
 }
 
 // JSON writes h as JSON. It has no options.
-func JSON(w io.Writer, h *History, _ model.Options) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(h); err != nil {
-		return fmt.Errorf("write json: %w", err)
-	}
-	return nil
-}
+func JSON(w io.Writer, h *History, _ model.Options) error { return model.JSON(w, h) }
 
 // Markdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
 // does, or within markdown.SummaryBudget if that is 0. Of the other options only Full has a meaning.

@@ -31,8 +31,8 @@ func (e *UnbuildableError) Unwrap() error { return e.Err }
 const (
 	// keptBuilds beside that of the good end: a search goes back and forth between few.
 	keptBuilds = 4
-	// weighEvery is the time between looks at the size of a checkout that is being built.
-	weighEvery = 2 * time.Second
+	// diskEvery is the time between looks at the size of a checkout that is being built.
+	diskEvery = 2 * time.Second
 	// leastFree is what a disk must have left for a failed build to be the commit's own fault.
 	leastFree = 64 << 20
 )
@@ -135,14 +135,14 @@ func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, erro
 		return nil, errors.Join(err, log.Close())
 	}
 	bounded, cancel := context.WithCancelCause(ctx)
-	weighed := make(chan struct{})
+	watched := make(chan struct{})
 	go func() {
-		defer close(weighed)
-		b.weigh(bounded, c, cancel)
+		defer close(watched)
+		b.watchDisk(bounded, c, cancel)
 	}()
 	outputs, err := b.Action.Run(bounded, steps.ActionEnv{Spawner: b.Repo.Spawner, Log: log, Dir: b.path(c), Temp: temp}, b.Spec.Command)
 	cancel(nil)
-	<-weighed
+	<-watched
 	if err == nil {
 		if size := sizeOf(ctx, b.path(c)); size > b.Spec.Disk {
 			err = tooLarge(b.Spec.Disk)
@@ -159,9 +159,9 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("the checkout with its build takes more than disk = %d bytes", limit)
 }
 
-// weigh cancels a build that takes too much of the disk.
-func (b *Builder) weigh(ctx context.Context, c Candidate, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(weighEvery)
+// watchDisk cancels a build that takes too much of the disk.
+func (b *Builder) watchDisk(ctx context.Context, c Candidate, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()
 	for {
 		select {

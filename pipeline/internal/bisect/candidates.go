@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/culprit"
 	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/reports/bisection"
 )
 
 // Candidate is one of an ordered list.
@@ -23,17 +24,9 @@ type Candidate struct {
 }
 
 // Short is the reference as people write it.
-func (c Candidate) Short() string {
-	if commitHash.MatchString(c.Ref) {
-		return c.Ref[:10]
-	}
-	return c.Ref
-}
+func (c Candidate) Short() string { return bisection.Short(c.Ref) }
 
-var (
-	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-	reverts    = regexp.MustCompile(`\bThis reverts commit ([0-9a-f]{7,64})\b`)
-)
+var reverts = regexp.MustCompile(`\bThis reverts commit ([0-9a-f]{7,64})\b`)
 
 // Entries are the candidates of a list between two of them, its ends unless named.
 func Entries(list []string, good, bad string) ([]Candidate, error) {

@@ -48,19 +48,14 @@ func endsAnswer(e *Ends) bisection.Answer {
 // measured fills in the metric and the curve.
 func (s *Search) measured(d *bisection.Document, f *Found) {
 	m, _ := metric.Lookup(f.Ends.Followed.Metric)
-	of := func(x float64) float64 { value, _ := change(m, x); return value }
+	of := func(x float64) float64 { return change(m, x) }
 	d.Gate, d.Metric, d.MetricLabel = f.Ends.Followed.Gate, m.ID, m.Label
-	d.Unit = string(m.Unit)
+	d.Unit = unitOf(m)
 	d.SD = f.Posterior.SD
 	if m.Scale == metric.Log {
-		d.Unit = "%"
 		d.SD *= 100
 	}
-	var cell []string
-	for _, v := range f.Ends.Followed.Values {
-		cell = append(cell, v.Name+"="+v.Value)
-	}
-	d.Cell = strings.Join(cell, " ")
+	d.Cell = result.Coordinates(f.Ends.Followed.Values, " ")
 	d.NoStep, d.TwoSteps = f.Posterior.None, f.Posterior.Two
 	sums, last := make([]float64, len(d.Candidates)), len(d.Candidates)-1
 	for _, x := range f.Ends.D {
@@ -96,7 +91,7 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 		list = []culprit.Step{f.Posterior.Rest(s.State.Confidence)}
 	}
 	for _, x := range list {
-		value, _ := change(m, x.Change)
+		value := change(m, x.Change)
 		step := bisection.Step{
 			Good: d.Candidates[x.Good].Ref, Bad: d.Candidates[x.Bad].Ref, Candidates: x.Bad - x.Good,
 			Probability: x.Probability, Change: value, Worse: x.Change > 0,

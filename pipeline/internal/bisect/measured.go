@@ -102,9 +102,12 @@ func pairOf(doc *result.Document, f Followed) (float64, error) {
 			if len(all) > 0 {
 				return all[0], nil
 			}
-			base, head := statuses(doc, d.BaseCell), statuses(doc, d.Cell)
-			if slices.Contains(base, result.RunOK) && slices.Contains(head, result.RunFailed) {
-				return 0, fmt.Errorf("%w: %s", errCandidate, failure(doc, d.Cell, d.Reason))
+			with := func(s result.RunStatus) func(result.Run) bool {
+				return func(r result.Run) bool { return r.Status == s }
+			}
+			head := runsOf(doc, d.Cell)
+			if slices.ContainsFunc(runsOf(doc, d.BaseCell), with(result.RunOK)) && slices.ContainsFunc(head, with(result.RunFailed)) {
+				return 0, fmt.Errorf("%w: %s", errCandidate, failure(head, d.Reason))
 			}
 			return 0, fmt.Errorf("the pair could not be measured: %s", d.Reason)
 		}
@@ -112,30 +115,23 @@ func pairOf(doc *result.Document, f Followed) (float64, error) {
 	return 0, fmt.Errorf("the session is %s: %s", doc.Status, doc.StatusReason)
 }
 
-// statuses of the runs of a cell.
-func statuses(doc *result.Document, cell string) []result.RunStatus {
-	var out []result.RunStatus
+// runsOf are the runs of a cell.
+func runsOf(doc *result.Document, cell string) []result.Run {
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
-			for _, r := range c.Runs {
-				if c.Hash == cell {
-					out = append(out, r.Status)
-				}
+			if c.Hash == cell {
+				return c.Runs
 			}
 		}
 	}
-	return out
+	return nil
 }
 
-// failure says why a cell has no valid run.
-func failure(doc *result.Document, cell, unless string) string {
-	for _, b := range doc.Benchmarks {
-		for _, c := range b.Cells {
-			for _, r := range c.Runs {
-				if c.Hash == cell && r.Reason != "" {
-					return r.Reason
-				}
-			}
+// failure says why none of some runs is valid.
+func failure(runs []result.Run, unless string) string {
+	for _, r := range runs {
+		if r.Reason != "" {
+			return r.Reason
 		}
 	}
 	return unless
@@ -186,24 +182,21 @@ func ProbePlan(p *plan.Plan, f Followed, k int) (*plan.Plan, error) {
 	return &out, nil
 }
 
-// changeText is a difference as people write a change.
-func changeText(id string, d float64) string {
-	m, _ := metric.Lookup(id)
-	value, percent := change(m, d)
-	if percent {
-		return fmt.Sprintf("%+.1f %%", value)
+// unitOf is the unit of a change: percent for what is compared by ratios.
+func unitOf(m metric.Metric) string {
+	if m.Scale == metric.Log {
+		return "%"
 	}
-	return fmt.Sprintf("%+.4g %s", value, m.Unit)
+	return string(m.Unit)
 }
 
-// change is a difference, worse positive, as a change of the value: in percent for what is
-// compared by ratios.
-func change(m metric.Metric, d float64) (value float64, percent bool) {
+// change is a difference, worse positive, as a change of the value, in the metric's unitOf.
+func change(m metric.Metric, d float64) float64 {
 	if m.Direction == metric.HigherIsBetter {
 		d = -d
 	}
 	if m.Scale == metric.Log {
-		return 100 * math.Expm1(d), true
+		return 100 * math.Expm1(d)
 	}
-	return d, false
+	return d
 }

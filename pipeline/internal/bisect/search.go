@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/culprit"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -52,11 +54,15 @@ type Found struct {
 
 // Run searches.
 func (s *Search) Run(ctx context.Context) (*Found, error) {
-	for {
+	for before := (*Found)(nil); ; {
 		f, err := s.found()
 		if err != nil {
 			return nil, err
 		}
+		if before != nil && len(f.Probes) > len(before.Probes) {
+			s.say(f)
+		}
+		before = f
 		switch {
 		case f.Ends == nil:
 			err = s.ends(ctx)
@@ -164,22 +170,17 @@ func (s *Search) probe(ctx context.Context, f *Found) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Short(), err)
 	}
-	if err := s.Folder.add(entry{Probe: &Probe{Candidate: at, D: d, Launches: len(doc.Launches), Run: out}}); err != nil {
-		return err
-	}
-	s.say(f, c, d)
-	return nil
+	return s.Folder.add(entry{Probe: &Probe{Candidate: at, D: d, Launches: len(doc.Launches), Run: out}})
 }
 
-// say reports how far the search has come after a probe.
-func (s *Search) say(before *Found, c Candidate, d float64) {
-	f, err := s.found()
-	if err != nil {
-		return
-	}
+// say reports how far the search has come with its last probe.
+func (s *Search) say(f *Found) {
+	n := len(f.Probes)
+	last := f.Probes[n-1]
+	m, _ := metric.Lookup(f.Ends.Followed.Metric)
 	r := f.Posterior.Rest(s.State.Confidence)
-	s.Say(fmt.Sprintf("pair %d at %s: %s; left with %.0f %%: %d of %d candidates", len(before.Probes)+1, c.Short(), changeText(before.Ends.Followed.Metric, d),
-		100*s.State.Confidence, r.Bad-r.Good, len(s.State.Candidates)-1))
+	s.Say(fmt.Sprintf("pair %d at %s: %s; left with %.0f %%: %d of %d candidates", n, s.State.Candidates[last.Candidate].Short(),
+		bisection.Change(change(m, last.D), unitOf(m)), 100*s.State.Confidence, r.Bad-r.Good, len(s.State.Candidates)-1))
 }
 
 // measure makes both sides and carries a session out.
