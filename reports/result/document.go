@@ -316,7 +316,9 @@ type Run struct {
 	Transport *Transport `json:"transport,omitempty"`
 	// Answers that were collected; absent in a run that measures.
 	Answers *RunAnswers `json:"answers,omitempty"`
-	Records string      `json:"records,omitempty"` // path below the run directory
+	// Search is how the run found the load that the target carries; absent in a run at one load.
+	Search  *Search `json:"search,omitempty"`
+	Records string  `json:"records,omitempty"` // path below the run directory
 }
 
 // Series is a figure over the time of a run.

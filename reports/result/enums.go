@@ -20,6 +20,8 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[TransportStatus]():  texts(TransportProved, TransportContradicted, TransportUnproven),
 	reflect.TypeFor[Order]():            texts(OrderAlternated, OrderNotAlternated),
 	reflect.TypeFor[StepStatus]():       texts(StepDone, StepCached, StepSkipped, StepFailed),
+	reflect.TypeFor[LoadKind]():         texts(LoadRate, LoadConcurrency),
+	reflect.TypeFor[Bound]():            texts(AtLeast, AtMost),
 	reflect.TypeFor[Operator]():         {"<", "<=", ">", ">=", "==", "!="},
 	reflect.TypeFor[metric.Direction](): texts(metric.LowerIsBetter, metric.HigherIsBetter),
 	reflect.TypeFor[metric.Scale]():     texts(metric.Log, metric.Difference, metric.Proportion),

@@ -1,0 +1,80 @@
+package result
+
+// Search is how a run found the load that its target carries within a service level objective
+// (SLO): the loads that were tried, and what the fit to all of them says.
+type Search struct {
+	Over LoadKind `json:"over"` // what was searched
+	// Min and Max are the ends of the range.
+	Min float64 `json:"min" bounds:"0,"`
+	Max float64 `json:"max" bounds:"0,"`
+	// Capacity is the highest load at which the SLO holds, by the fit; where Bound is there it is
+	// the end of the range that the capacity is beyond. Absent where nothing was found.
+	Capacity *float64 `json:"capacity,omitempty" bounds:"0,"`
+	Bound    Bound    `json:"bound,omitempty"`
+	// Lower to Upper is the 95 % interval of the capacity of this launch. A bound that is absent
+	// is beyond the range.
+	Lower *float64 `json:"lower,omitempty" bounds:"0,"`
+	Upper *float64 `json:"upper,omitempty" bounds:"0,"`
+	// Stopped is why no further load was tried, in one sentence.
+	Stopped string  `json:"stopped,omitempty"`
+	Probes  []Probe `json:"probes"` // in the order in which they were made
+}
+
+// Probe is a load that a search tried.
+type Probe struct {
+	Kind LoadKind `json:"kind"`
+	Load float64  `json:"load" bounds:"0,"` // offered: requests per second, or users
+	// Reason is why this load was tried, in one sentence.
+	Reason string `json:"reason"`
+	// Launch is the id of the launch that was probed, where it is not that of the run: of a run
+	// that was interrupted and resumed.
+	Launch string `json:"launch,omitempty"`
+	// Held is whether every objective was within its limit.
+	Held       bool        `json:"held"`
+	Objectives []Objective `json:"objectives"`
+	// Headroom is the least of the objectives.
+	Headroom float64 `json:"headroom"`
+	// Void is why the probe says nothing of the server; it has no part in the fit then.
+	Void      string    `json:"void,omitempty"`
+	VoidCause VoidCause `json:"void_cause,omitempty"`
+	// Duration in seconds; requests sent and failed.
+	Duration   float64        `json:"duration_s" bounds:"0,"`
+	Sent       int            `json:"sent"`
+	Failed     int            `json:"failed"`
+	Failures   map[string]int `json:"failures,omitempty"`   // by class
+	Overloaded bool           `json:"overloaded,omitempty"` // the backlog grew
+	// Metrics by id, as of a run at this load.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Audit   map[string]any     `json:"audit,omitempty"`   // of the client, as of a run
+	Records string             `json:"records,omitempty"` // path below the run directory
+}
+
+// Objective is one limit of an SLO at one load.
+type Objective struct {
+	Metric string  `json:"metric"` // id
+	Limit  float64 `json:"limit"`  // in the metric's unit
+	// Value that was measured; absent where no request had one, which is beyond the limit.
+	Value *float64 `json:"value,omitempty"`
+	Held  bool     `json:"held"`
+	// Headroom is ln(limit / value), of shares ln((1 − limit) / (1 − value)): above 0 within the
+	// limit, and no further from 0 than 2.
+	Headroom float64 `json:"headroom" bounds:"-2,2"`
+}
+
+// LoadKind is the quantity that a load is a number of.
+type LoadKind string
+
+// The kinds of load.
+const (
+	LoadRate        LoadKind = "rate"        // requests per second, an open loop
+	LoadConcurrency LoadKind = "concurrency" // users who wait for their answers, a closed loop
+)
+
+// Bound says on which side of a figure the true value is.
+type Bound string
+
+// The bounds.
+const (
+	AtLeast Bound = "at_least"
+	AtMost  Bound = "at_most"
+)
