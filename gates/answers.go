@@ -7,7 +7,8 @@ import (
 
 // Alike is what two answers to one prompt have in common.
 type Alike struct {
-	// Tokens before the first in which they differ, all of them if Equal.
+	// Tokens before the first in which they differ, all of them if Equal, and the end that both
+	// have.
 	Tokens int
 	Equal  bool
 	// Nats is the mean absolute difference of the log-probabilities of these tokens, NaN where
@@ -15,8 +16,11 @@ type Alike struct {
 	Nats float64
 }
 
-// closer reports whether an answer is closer to another one by x than by y.
-func (x Alike) closer(y Alike) bool {
+// Closer reports whether an answer is closer to another one by x than by y.
+func (x Alike) Closer(y Alike) bool {
+	if x.Equal != y.Equal {
+		return x.Equal
+	}
 	if c := cmp.Compare(x.Tokens, y.Tokens); c != 0 {
 		return c > 0
 	}
@@ -81,7 +85,7 @@ type best struct {
 // improve takes a further launch of the base among those that a launch is compared with.
 func (a Answers) improve(closest []best, head bool, repeat, against int) {
 	for p := range closest {
-		if x, ok := a.Alike(head, repeat, against, p); ok && (!closest[p].known || x.closer(closest[p].Alike)) {
+		if x, ok := a.Alike(head, repeat, against, p); ok && (!closest[p].known || x.Closer(closest[p].Alike)) {
 			closest[p] = best{x, true}
 		}
 	}

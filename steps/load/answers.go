@@ -3,7 +3,9 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
@@ -33,16 +35,14 @@ func (e *encoder) askAnswer(body map[string]any) {
 	}
 }
 
-// Bounds of what is kept of an answer.
-const (
-	maxAnswer = 64 << 10 // bytes of its text
-	maxAsk    = 400      // bytes of the prompt's end
-)
+// maxAsk bounds what is kept of a prompt, in bytes.
+const maxAsk = 400
 
 // said is a whole answer in text.
 type said struct {
 	document
 	workload steps.Workload
+	stop     string // the string that cut it
 }
 
 // completed is an answer of the completions, chat or generate endpoint.
@@ -54,11 +54,14 @@ type completed struct {
 			Tokens  []string   `json:"tokens"`
 			Of      []*float64 `json:"token_logprobs"`
 			Content []struct {
-				Token   string  `json:"token"`
-				Logprob float64 `json:"logprob"`
+				Token   string   `json:"token"`
+				Logprob *float64 `json:"logprob"`
+				Bytes   []int    `json:"bytes"`
 			} `json:"content"`
 		} `json:"logprobs"`
 		Finish string `json:"finish_reason"`
+		// Stop is the string that ended the answer, or the id of the token that did.
+		Stop any `json:"stop_reason"`
 	} `json:"choices"`
 	Usage struct {
 		Prompt     int `json:"prompt_tokens"`
@@ -72,15 +75,42 @@ type completed struct {
 		Prompt     int `json:"prompt_tokens"`
 		Completion int `json:"completion_tokens"`
 		Finish     *struct {
-			Type string `json:"type"`
+			Type    string `json:"type"`
+			Matched any    `json:"matched"` // as Stop
 		} `json:"finish_reason"`
 		Logprobs [][]any `json:"output_token_logprobs"` // log-probability, id, text
 	} `json:"meta_info"`
 }
 
 type message struct {
-	Content   *string `json:"content"`
-	Reasoning *string `json:"reasoning_content"`
+	Content *string `json:"content"`
+	// Reasoning has two names, of which the second is vLLM's since 0.11.1.
+	ReasoningContent *string `json:"reasoning_content"`
+	Reasoning        *string `json:"reasoning"`
+	ToolCalls        []struct {
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// text is all that a message says. Its parts are apart: text that moved from one into another is
+// another answer. Ids of tool calls are random and left out.
+func (m *message) text() string {
+	reasoning := m.ReasoningContent
+	if reasoning == nil {
+		reasoning = m.Reasoning
+	}
+	var parts []string
+	if r := value(reasoning); r != "" {
+		parts = append(parts, "<think>"+r+"</think>")
+	}
+	parts = append(parts, value(m.Content))
+	for _, call := range m.ToolCalls {
+		parts = append(parts, call.Function.Name+"("+call.Function.Arguments+")")
+	}
+	return strings.Join(parts, "")
 }
 
 // classify judges the answer and takes from it what counts.
@@ -95,70 +125,114 @@ func (s *said) classify(resp *response, err error, cancelled bool) (record.Failu
 	if len(got.Error) > 0 && string(got.Error) != "null" {
 		return record.FailStreamError, errorText(got.Error)
 	}
-	a := got.answer(s.rec)
-	if s.rec.OutputTokens == 0 {
-		s.rec.OutputTokens = len(a.Tokens)
-	}
+	a := s.answer(&got)
 	s.rec.Events = []record.Event{{At: toModel(resp.last, s.scale)}}
-	switch {
-	case s.rec.Finish == "abort":
-		return record.FailAborted, "finish reason abort"
-	case s.rec.Finish == "":
-		return record.FailCut, "an answer without a finish reason"
-	case a.Text == "" && s.rec.OutputTokens == 0:
-		return record.FailEmpty, "an answer without a token"
-	case s.workload.IgnoreEOS && s.rec.OutputTokens < s.rec.WantTokens:
-		return record.FailShort, fmt.Sprintf("%d of %d tokens, finish reason %s", s.rec.OutputTokens, s.rec.WantTokens, s.rec.Finish)
+	if f, text := s.ended(&a); f != "" {
+		return f, text
 	}
 	s.rec.Answer = &a
 	return "", ""
 }
 
-// answer is what was answered, and notes in the record how long it is and why it ended.
-func (c *completed) answer(rec *record.Request) (a record.Answer) {
+// naturalEnds are the finish reasons of an answer that the model ended itself.
+var naturalEnds = []string{"stop", "eos", "eos_token", "tool_calls", "function_call"}
+
+// ended judges why an answer ended: what something else than the model or the limit of its
+// length has cut is no answer.
+func (s *said) ended(a *record.Answer) (record.Failure, string) {
+	r := s.rec
+	natural := slices.Contains(naturalEnds, r.Finish)
+	switch {
+	case r.Finish == "abort":
+		return record.FailAborted, "finish reason abort"
+	case r.Finish == "error":
+		return record.FailStreamError, "finish reason error"
+	case r.Finish == "":
+		return record.FailCut, "an answer without a finish reason"
+	case s.stop != "":
+		return record.FailShort, clip(fmt.Sprintf("cut after %d tokens by the stop string %q, which the server has by default", r.OutputTokens, s.stop), maxError)
+	case !natural && r.Finish != "length":
+		return record.FailShort, "finish reason " + r.Finish + ", which is neither the model's end nor the limit"
+	case a.Text == "" && r.OutputTokens == 0 && !natural:
+		return record.FailEmpty, "an answer without a token"
+	case s.workload.IgnoreEOS && r.OutputTokens < r.WantTokens:
+		return record.FailShort, fmt.Sprintf("%d of %d tokens in spite of ignore_eos, finish reason %s", r.OutputTokens, r.WantTokens, r.Finish)
+	}
+	a.Ended = natural
+	return "", ""
+}
+
+// answer is what was answered. It notes in the record how long it is and why it ended.
+func (s *said) answer(c *completed) (a record.Answer) {
+	var of []float64
 	if len(c.Choices) == 0 {
-		rec.PromptTokens, rec.OutputTokens = max(rec.PromptTokens, c.Meta.Prompt), c.Meta.Completion
+		s.ends(c.Meta.Prompt, c.Meta.Completion, "", nil)
 		if c.Meta.Finish != nil {
-			rec.Finish = clip(c.Meta.Finish.Type, 40)
+			s.ends(c.Meta.Prompt, c.Meta.Completion, c.Meta.Finish.Type, c.Meta.Finish.Matched)
 		}
-		a.Text = bounded(c.Text)
-		for _, of := range c.Meta.Logprobs {
-			if len(of) > 1 {
-				if p, ok := of[0].(float64); ok {
-					a.Tokens, a.Logprobs = append(a.Tokens, fmt.Sprint(of[1])), append(a.Logprobs, p)
+		a.SetText(value(c.Text))
+		for _, token := range c.Meta.Logprobs {
+			if len(token) > 1 {
+				a.Tokens = append(a.Tokens, fmt.Sprint(token[1]))
+				if p, ok := token[0].(float64); ok {
+					of = append(of, p)
 				}
 			}
 		}
-		return a
-	}
-	choice := c.Choices[0]
-	rec.PromptTokens, rec.OutputTokens = max(rec.PromptTokens, c.Usage.Prompt), c.Usage.Completion
-	rec.Finish = clip(choice.Finish, 40)
-	a.Text = bounded(choice.Text)
-	if m := choice.Message; m != nil {
-		a.Text = bounded(m.Reasoning) + bounded(m.Content)
-	}
-	if l := choice.Logprobs; l != nil {
-		for i, p := range l.Of {
-			if p != nil && i < len(l.Tokens) {
-				a.Tokens, a.Logprobs = append(a.Tokens, l.Tokens[i]), append(a.Logprobs, *p)
+	} else {
+		choice := c.Choices[0]
+		s.ends(c.Usage.Prompt, c.Usage.Completion, choice.Finish, choice.Stop)
+		a.SetText(value(choice.Text))
+		if m := choice.Message; m != nil {
+			a.SetText(m.text())
+		}
+		if l := choice.Logprobs; l != nil {
+			a.Tokens = l.Tokens
+			for _, p := range l.Of {
+				if p != nil {
+					of = append(of, *p)
+				}
+			}
+			for _, t := range l.Content {
+				a.Tokens = append(a.Tokens, tokenName(t.Token, t.Bytes))
+				if t.Logprob != nil {
+					of = append(of, *t.Logprob)
+				}
 			}
 		}
-		for _, t := range l.Content {
-			a.Tokens, a.Logprobs = append(a.Tokens, t.Token), append(a.Logprobs, t.Logprob)
-		}
 	}
+	if s.rec.OutputTokens == 0 {
+		s.rec.OutputTokens = len(a.Tokens)
+	}
+	// The token that ends an answer is counted by some servers and listed by none, or the other way.
+	if len(of) != len(a.Tokens) || len(a.Tokens)+1 < s.rec.OutputTokens {
+		a.Tokens = nil
+		return a
+	}
+	a.Logprobs = of
 	return a
 }
 
-func bounded(text *string) string {
-	switch {
-	case text == nil:
-		return ""
-	case len(*text) <= maxAnswer:
-		return strings.ToValidUTF8(*text, "")
+// ends notes how long an answer is and why it ended.
+func (s *said) ends(prompt, output int, finish string, stop any) {
+	s.rec.PromptTokens, s.rec.OutputTokens = max(s.rec.PromptTokens, prompt), output
+	s.rec.Finish = clip(finish, 40)
+	s.stop, _ = stop.(string) // a number is the id of a token that ends what the model says
+}
+
+// tokenName tells tokens apart that are parts of a character, which all have one text.
+func tokenName(text string, bytes []int) string {
+	if !strings.ContainsRune(text, utf8.RuneError) || len(bytes) == 0 {
+		return text
 	}
-	return clip(*text, maxAnswer)
+	return fmt.Sprint(bytes)
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // asked is the end of a prompt, "" of one that is made of token ids. It is cut between words, as

@@ -95,3 +95,93 @@ func TestAnswersThatAreNone(t *testing.T) {
 		})
 	}
 }
+
+// answering is a server that gives every request one answer.
+func answering(t *testing.T, body string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/tokenize") {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestEndsOfAnswers: without ignore_eos an answer ends where the model ends it or at the limit, and
+// what else has cut it is no answer.
+func TestEndsOfAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body  string
+		want  record.Failure
+		error string
+		ended bool
+		text  string
+	}{
+		"the model's end":    {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":null}],"usage":{"completion_tokens":3}}`, ended: true, text: "a b"},
+		"a second end token": {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":151643}],"usage":{"completion_tokens":3}}`, ended: true, text: "a b"},
+		"at once":            {body: `{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}}`, ended: true},
+		"the limit":          {body: `{"choices":[{"text":"a b","finish_reason":"length"}],"usage":{"completion_tokens":12}}`, text: "a b"},
+		"a stop string":      {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":"\n\n"}],"usage":{"completion_tokens":3}}`, want: record.FailShort, error: `stop string "\n\n"`},
+		"SGLang's end":       {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":2}}}`, ended: true, text: "a b"},
+		"SGLang's stop":      {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":"###"}}}`, want: record.FailShort, error: `stop string "###"`},
+		"a filter":           {body: `{"choices":[{"text":"a b","finish_reason":"content_filter"}],"usage":{"completion_tokens":3}}`, want: record.FailShort, error: "content_filter"},
+		"an abort":           {body: `{"choices":[{"text":"a b","finish_reason":"abort"}],"usage":{"completion_tokens":3}}`, want: record.FailAborted},
+		"an error":           {body: `{"choices":[{"text":"a b","finish_reason":"error"}],"usage":{"completion_tokens":3}}`, want: record.FailStreamError},
+		"reasoning":          {body: `{"choices":[{"message":{"reasoning_content":"r","content":"c"},"finish_reason":"stop"}]}`, ended: true, text: "<think>r</think>c"},
+		"reasoning of later": {body: `{"choices":[{"message":{"reasoning":"r","content":null},"finish_reason":"length"}],"usage":{"completion_tokens":12}}`, text: "<think>r</think>"},
+		"a tool":             {body: `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"x1","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, ended: true, text: "f({})"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := asking("chat")
+			w.IgnoreEOS, w.Load.Requests = false, 1
+			res, err := load.Run(t.Context(), load.Options{BaseURL: answering(t, tt.body), Model: "m", Workload: w, Seed: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := res.Run.Requests[0]
+			switch {
+			case r.Failure != tt.want || !strings.Contains(r.Error, tt.error):
+				t.Errorf("%s: %s", r.Failure, r.Error)
+			case tt.want != "":
+				if r.Answer != nil {
+					t.Errorf("an answer: %+v", r.Answer)
+				}
+			case r.Answer == nil || r.Answer.Ended != tt.ended || r.Answer.Text != tt.text:
+				t.Errorf("%+v", r.Answer)
+			}
+		})
+	}
+}
+
+// TestTokensOfAnswers: tokens have log-probabilities all, or none; those that are a part of a character are
+// told apart by their bytes; and of a text that is too long to keep, a hash tells it from others.
+func TestTokensOfAnswers(t *testing.T) {
+	ask := func(body string) *record.Answer {
+		w := asking("chat")
+		w.IgnoreEOS, w.Load.Requests = false, 1
+		res, err := load.Run(t.Context(), load.Options{BaseURL: answering(t, body), Model: "m", Workload: w, Seed: 3})
+		if err != nil || res.Run.Requests[0].Answer == nil {
+			t.Fatalf("%v: %+v", err, res.Run.Requests)
+		}
+		return res.Run.Requests[0].Answer
+	}
+	parts := ask(`{"choices":[{"message":{"content":"é"},"finish_reason":"stop","logprobs":{"content":[{"token":"\ufffd","logprob":-1,"bytes":[195]},{"token":"\ufffd","logprob":-2,"bytes":[169]}]}}]}`)
+	if !slices.Equal(parts.Tokens, []string{"[195]", "[169]"}) || len(parts.Logprobs) != 2 {
+		t.Errorf("%+v", parts)
+	}
+	for name, body := range map[string]string{
+		"one without": `{"choices":[{"text":"a b c","finish_reason":"stop","logprobs":{"tokens":["a"," b"," c"],"token_logprobs":[null,-1,-2]}}]}`,
+		"too few":     `{"choices":[{"text":"a b c d","finish_reason":"stop","logprobs":{"tokens":["a"," b"],"token_logprobs":[-1,-2]}}],"usage":{"completion_tokens":4}}`,
+	} {
+		if a := ask(body); a.Tokens != nil || a.Logprobs != nil {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	long := strings.Repeat("w ", 50_000)
+	one, other := ask(`{"choices":[{"text":"`+long+`a","finish_reason":"stop"}]}`), ask(`{"choices":[{"text":"`+long+`b","finish_reason":"stop"}]}`)
+	if one.Text != other.Text || one.Sum == "" || one.Sum == other.Sum || len(one.Text) > 1<<17 {
+		t.Errorf("%d bytes, %q and %q", len(one.Text), one.Sum, other.Sum)
+	}
+}

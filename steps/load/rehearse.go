@@ -180,6 +180,7 @@ func (d *drawn) answers(requests []record.Request, m Model) error {
 			return err
 		}
 		a := m.Answer(made.Prompt, r.OutputTokens)
+		a.Ended = r.Finish == "stop"
 		if r.Index < len(d.prompts) {
 			a.Ask = asked(d.prompts[r.Index])
 		}

@@ -104,7 +104,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	case r.opt.Workload.Answers != nil:
-		out := &said{document{rec: &a.rec, scale: r.scale}, r.opt.Workload}
+		out := &said{document: document{rec: &a.rec, scale: r.scale}, workload: r.opt.Workload}
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	default:

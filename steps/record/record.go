@@ -54,6 +54,10 @@ type Answer struct {
 	// Ask is the end of the prompt, where it is a text.
 	Ask  string `json:"ask,omitempty"`
 	Text string `json:"text"`
+	// Sum is a hash of a text of which Text is only the beginning.
+	Sum string `json:"sum,omitempty"`
+	// Ended is whether the model ended the answer itself, before the limit of its length.
+	Ended bool `json:"ended,omitempty"`
 	// Tokens are the chosen tokens as the server names them, by their texts or ids, and Logprobs
 	// their log-probabilities; nil where it gives none.
 	Tokens   []string  `json:"tokens,omitempty"`

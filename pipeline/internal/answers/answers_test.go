@@ -77,6 +77,40 @@ func TestWithoutLogprobs(t *testing.T) {
 	}
 }
 
+// TestEnds: an answer that goes on where another ends parts from it there, and one that the limit cut is
+// not one that ended, whatever tokens they have in common.
+func TestEnds(t *testing.T) {
+	ended := func(r record.Request) record.Request {
+		r.Answer.Ended = true
+		return r
+	}
+	abc, abcd := answered(0, -1, "a", "b", "c"), answered(0, -1, "a", "b", "c", "d")
+	for name, tt := range map[string]struct {
+		head      record.Request
+		agreement float64
+		tokens    float64
+	}{
+		"ends alike":  {ended(answered(0, -1, "a", "b", "c")), 1, 4}, // the end is one more
+		"goes on":     {abcd, 0, 3},
+		"is cut":      {abc, 0, 3},
+		"ends early":  {ended(answered(0, -1, "a")), 0, 1},
+		"other text":  {record.Request{Answer: &record.Answer{Text: "abC", Tokens: []string{"a", "b", "c"}, Logprobs: []float64{-1, -1, -1}, Ended: true}}, 0, 3},
+		"text alone":  {record.Request{Answer: &record.Answer{Text: "abc", Ended: true}}, 1, 4},
+		"other alone": {record.Request{Answer: &record.Answer{Text: "abd", Ended: true}}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := []record.Request{ended(answered(0, -1, "a", "b", "c"))}
+			got := answers.Compare("answers.same", cell("base", of, of, of), cell("head", []record.Request{tt.head}, []record.Request{tt.head}, []record.Request{tt.head}))
+			if p := answers.Relative(&got, answers.Agreement).All().Pairs[0]; p.Base != 1 || p.Head != tt.agreement {
+				t.Errorf("agreement %+v", p)
+			}
+			if p := answers.Relative(&got, answers.FirstDivergence).All().Pairs[0]; p.Base != 4 || p.Head != tt.tokens {
+				t.Errorf("first divergence %+v", p)
+			}
+		})
+	}
+}
+
 // TestQuote: what is shown of a divergence comes from the records of both launches, from shortly
 // before the place.
 func TestQuote(t *testing.T) {

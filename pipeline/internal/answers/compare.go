@@ -131,13 +131,23 @@ func (c comparison) alike(head bool, repeat, against, prompt int) (gates.Alike, 
 	for x.Tokens < min(len(a.chain), len(b.chain)) && a.chain[x.Tokens] == b.chain[x.Tokens] {
 		x.Tokens++
 	}
-	x.Equal = x.Tokens == len(a.chain) && x.Tokens == len(b.chain)
+	whole := x.Tokens == len(a.chain) && x.Tokens == len(b.chain)
+	if (a.nats == nil) != (b.nats == nil) { // tokens of one side only
+		x.Tokens, whole = 0, true
+	}
+	x.Equal = whole && a.ended == b.ended && a.text == b.text
+	if x.Equal {
+		x.Tokens = max(len(a.chain), len(b.chain))
+	}
 	if n := min(x.Tokens, len(a.nats), len(b.nats)); n > 0 {
 		sum := 0.0
 		for i := range n {
 			sum += math.Abs(float64(a.nats[i]) - float64(b.nats[i]))
 		}
 		x.Nats = sum * natUnit / float64(n)
+	}
+	if x.Equal && a.ended {
+		x.Tokens++ // they end alike: one that goes on parts from them here
 	}
 	return x, true
 }
@@ -192,7 +202,7 @@ func (c comparison) closest(head bool, repeat, prompt int) (best gates.Alike, ag
 		if other == repeat {
 			continue
 		}
-		if x, ok := c.alike(head, repeat, other, prompt); ok && (!known || x.Tokens > best.Tokens) {
+		if x, ok := c.alike(head, repeat, other, prompt); ok && (!known || x.Closer(best)) {
 			best, against, known = x, other, true
 		}
 	}

@@ -25,7 +25,18 @@ type answer struct {
 	chain []uint32
 	// nats are log-probabilities in units of natUnit, without their sign; nil for none.
 	nats []uint32
+	// ended is whether the model ended it itself, and text a hash of it as a whole: tokens that
+	// are a part of a character can have one name, and a server can list fewer than it sends.
+	ended bool
+	text  uint32
 }
+
+// Flags of an answer in a digest, beside its number of tokens.
+const (
+	flagGiven, flagLogprobs, flagEnded = 1, 1 << 1, 1 << 2
+
+	flagBits = 3
+)
 
 // natUnit is the rounding of a log-probability: launches of one engine can be a few of it apart.
 const natUnit = 1e-6
@@ -53,13 +64,16 @@ func Collect(requests []record.Request) *result.RunAnswers {
 		tokens := r.Answer.Tokens
 		has := len(tokens) > 0 && len(r.Answer.Logprobs) == len(tokens)
 		if len(tokens) == 0 {
-			tokens = []string{r.Answer.Text}
+			tokens = []string{r.Answer.Text + "\x00" + r.Answer.Sum}
 		}
 		out.Prompts++
 		out.Tokens += len(tokens)
 		out.Logprobs = out.Logprobs && has
-		digest = binary.AppendUvarint(digest, 2*uint64(len(tokens))+1+boolean(has)<<40)
+		digest = binary.AppendUvarint(digest, uint64(len(tokens))<<flagBits|flagGiven|flag(flagLogprobs, has)|flag(flagEnded, r.Answer.Ended))
 		h := fnv.New32a()
+		_, _ = h.Write([]byte(r.Answer.Text + "\x00" + r.Answer.Sum)) // it never fails
+		digest = binary.BigEndian.AppendUint32(digest, h.Sum32())
+		h.Reset()
 		for k, token := range tokens {
 			_, _ = h.Write([]byte(token + "\x00")) // it never fails
 			digest = binary.BigEndian.AppendUint32(digest, h.Sum32())
@@ -74,9 +88,9 @@ func Collect(requests []record.Request) *result.RunAnswers {
 	return out
 }
 
-func boolean(b bool) uint64 {
-	if b {
-		return 1
+func flag(bit uint64, set bool) uint64 {
+	if set {
+		return bit
 	}
 	return 0
 }
@@ -94,15 +108,21 @@ func read(a *result.RunAnswers) []answer {
 			return out
 		}
 		data = data[n:]
-		one := answer{given: head != 0}
-		tokens, has := head&(1<<40-1)/2, head>>40 != 0
+		if head == 0 {
+			out = append(out, answer{})
+			continue
+		}
+		one := answer{given: true, ended: head&flagEnded != 0}
+		tokens, has := head>>flagBits, head&flagLogprobs != 0
 		width := uint64(4)
 		if has {
 			width = 8
 		}
-		if uint64(len(data)) < tokens*width {
+		if len(data) < 4 || uint64(len(data)-4)/width < tokens {
 			return out
 		}
+		one.text = binary.BigEndian.Uint32(data)
+		data = data[4:]
 		for range tokens {
 			one.chain = append(one.chain, binary.BigEndian.Uint32(data))
 			if data = data[4:]; has {

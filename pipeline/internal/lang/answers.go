@@ -60,8 +60,10 @@ func answersWorkload() steps.Schema {
 	var attrs []steps.Attr
 	for _, a := range benchmarkWorkload().Attrs {
 		switch a.Name {
-		case "ignore_eos", "temperature":
-			continue // always, and always 0
+		case "temperature":
+			continue // always 0
+		case "ignore_eos":
+			a.Default, a.Doc = cty.False, "Generate the full length whatever the model says. Without it answers end where the model ends them, as in use, and the end is compared like a token."
 		case "endpoint":
 			a.Enum = enum.Of("completions", "chat", "generate")
 		case "target":
@@ -92,8 +94,8 @@ func (e *evaluator) repeatLikeOthers(bm *Benchmark, b *block) {
 	}
 }
 
-// decidedByAnswers are the fields of a request that would make answers other than greedy ones of full
-// length.
+// decidedByAnswers are the fields of a request that would make answers other than greedy ones, or
+// end them elsewhere than the model does.
 var decidedByAnswers = []string{"stop", "stop_token_ids", "min_tokens", "logprobs", "top_logprobs", "return_logprob", "seed", "top_p", "top_k", "min_p"}
 
 // answers evaluates one cell of an answers block.
@@ -103,14 +105,14 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 	target = c.target()
 	requests, users := c.count(c.Object, "requests", 1, "requests"), c.count(c.Object, "concurrency", 1, "concurrency")
 	w = steps.Workload{
-		Endpoint: c.Text("endpoint"), Dataset: c.dataset(), IgnoreEOS: true, Body: c.body(), RequestTimeout: c.Duration("request_timeout"),
+		Endpoint: c.Text("endpoint"), Dataset: c.dataset(), IgnoreEOS: isTrue(c.object, "ignore_eos"), Body: c.body(), RequestTimeout: c.Duration("request_timeout"),
 		Warmup:  answersWarmup,
 		Load:    steps.Load{Arrival: load.Closed, Requests: requests, MaxConcurrency: users},
 		Answers: &steps.Answers{Logprobs: c.Known("logprobs") && c.Value("logprobs").True()},
 	}
 	for name := range w.Body {
 		if slices.Contains(decidedByAnswers, name) {
-			c.fail(fmt.Sprintf("body of answers has no %s", name), "Answers are greedy and of full length, so that every token of one launch has its like in the others. A stop would cut them where there is still something to compare.", "body")
+			c.fail(fmt.Sprintf("body of answers has no %s", name), "Answers are greedy, and end where the model ends them or at output_len. A stop would cut them where there is still something to compare.", "body")
 		}
 	}
 	if tokens := requests * w.Dataset.OutputMax; c.ok && tokens > maxAnswerTokens {
