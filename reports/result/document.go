@@ -163,8 +163,11 @@ type Target struct {
 	// Describe holds what the server said of itself: version, resolved arguments.
 	Describe map[string]string `json:"describe,omitempty"`
 	Model    string            `json:"model,omitempty"` // name or path
-	Argv     []string          `json:"argv,omitempty"`  // command line
-	Range    Range             `json:"range,omitzero"`  // in the file
+	// GPUs is how many it holds while it is launched, all its servers together; absent where the file
+	// does not say.
+	GPUs  int      `json:"gpus,omitempty" bounds:"0,"`
+	Argv  []string `json:"argv,omitempty"` // command line
+	Range Range    `json:"range,omitzero"` // in the file
 }
 
 // Launch is one start of a target.

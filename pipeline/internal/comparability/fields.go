@@ -58,6 +58,7 @@ const (
 	Seed           = "seed"
 	MaxConcurrency = "max_concurrency"
 	Engine         = "engine"
+	GPUs           = "gpus"
 	Simulated      = "simulated"
 	Nodes          = "nodes"
 	Transport      = "transport"
@@ -127,6 +128,7 @@ var Fields = []Field{
 	{Name: "output_tokens", Label: "output tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
 
 	// Of what, where and over what.
+	{Name: GPUs, Label: "GPUs", Rule: Shown, Also: []string{"num_gpus", "gpu_count"}},
 	{Name: Engine, Label: "engine", Session: true},
 	{Name: Nodes, Label: "nodes", Session: true, Absent: "this machine", PerRepeat: true},
 	{Name: Transport, Label: "KV transport", Session: true},

@@ -67,7 +67,8 @@ var secretKey = regexp.MustCompile(`(?:^|_)(?:api_?key|secret|password|passwd|au
 
 // Param finds a parameter under any of its names. "input_len" and "output_len" are
 // those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the
-// file, "tool" the tool and "format" the format of the result.
+// file, "tool" the tool and "format" the format of the result. "gpus" is computed from how a
+// server was parallelised where nothing says it.
 func (r *Run) Param(key string) (string, bool) {
 	key = canonicalKey(key)
 	switch key {
@@ -91,6 +92,9 @@ func (r *Run) Param(key string) (string, bool) {
 	}
 	if isDatasetKey(key) {
 		return r.onlyDatasetParam(key)
+	}
+	if key == comparability.GPUs {
+		return r.gpus()
 	}
 	return "", false
 }
