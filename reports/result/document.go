@@ -165,7 +165,7 @@ type Target struct {
 	Model    string            `json:"model,omitempty"` // name or path
 	// GPUs is how many it holds while it is launched, all its servers together; absent where the file
 	// does not say.
-	GPUs  int      `json:"gpus,omitempty" bounds:"0,"`
+	GPUs  int      `json:"gpus,omitempty"`
 	Argv  []string `json:"argv,omitempty"` // command line
 	Range Range    `json:"range,omitzero"` // in the file
 }

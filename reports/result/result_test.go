@@ -27,7 +27,7 @@ func small() *result.Document {
 		Schema: result.Schema, Tool: "pipeline 0.1.0", RunID: "r", File: "gate.hcl", Started: start, Ended: start.Add(time.Minute),
 		Status: result.StatusComplete, Verdict: result.Regression, ExitCode: 1, Alpha: 0.05, FamilySize: 1, Seed: 1, RepeatsPlanned: 4, RepeatsDone: 4,
 		Machine:  map[string]string{"gpu": "NVIDIA H200", "cpu": "AMD EPYC 9654"},
-		Targets:  []result.Target{{Addr: "server.vllm.on", Engine: "vllm", Range: at}},
+		Targets:  []result.Target{{Addr: "server.vllm.on", Engine: "vllm", GPUs: 8, Range: at}},
 		Launches: []result.Launch{{ID: "r1-on", Repeat: 1, Target: "server.vllm.on", Startup: 41.5}},
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.chat", Axes: []string{"chunked", "rate"}, Range: at, Cells: []result.Cell{
 			{Hash: "base"},
