@@ -298,10 +298,10 @@ func intervalText(d *result.Decision, s humanize.Scale) string {
 	return strings.TrimSpace(lower + " … " + upper + " " + unit)
 }
 
-// marginText is the margin as the file states it.
+// marginText is the margin as the file states it. Limits and success rates have none.
 func marginText(d *result.Decision, s humanize.Scale) string {
 	switch {
-	case d.Margin == 0 || d.Kind == result.KindAssert:
+	case d.Kind != result.KindMetric:
 		return humanize.None
 	case d.Scale == "difference":
 		if s.Unit == "%" {
@@ -317,7 +317,7 @@ func marginText(d *result.Decision, s humanize.Scale) string {
 // verdictText is the verdict in words, with the reason and what the gate does about it.
 func verdictText(r verdictRow) model.Line {
 	d := r.d
-	line := model.Plain(string(d.Verdict))
+	line := model.Plain(d.VerdictText())
 	if !r.passed() {
 		switch r.gate.On(d.Verdict) {
 		case result.Warn:
@@ -325,7 +325,7 @@ func verdictText(r verdictRow) model.Line {
 				line = model.Plain(string(d.Verdict) + " (warns only)")
 			}
 		case result.Ignore:
-			line = model.Plain(string(d.Verdict) + " (ignored)")
+			line = model.Plain(d.VerdictText() + " (ignored)")
 		}
 	}
 	if d.Infrastructure {

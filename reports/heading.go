@@ -25,10 +25,20 @@ func (v *view) banner() model.Line {
 	return model.Line{{Text: "Simulated run:", Style: model.Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
 
-// tally counts gates by verdict.
-type tally map[result.Verdict]int
+// tally counts gates by verdict, and of those that are inconclusive the refuted ones.
+type tally struct {
+	of      map[result.Verdict]int
+	refuted int
+}
 
-func (t tally) passed() int { return t[result.Pass] + t[result.Improvement] }
+func (t *tally) count(g *result.Gate) {
+	t.of[g.Verdict]++
+	if g.Refuted() {
+		t.refuted++
+	}
+}
+
+func (t tally) passed() int { return t.of[result.Pass] + t.of[result.Improvement] }
 
 // heading is the verdict of the whole file.
 func (v *view) heading() (model.Icon, model.Line) {
@@ -41,9 +51,9 @@ func (v *view) heading() (model.Icon, model.Line) {
 }
 
 func (v *view) verdict() (model.Icon, string) {
-	t := tally{}
+	t := tally{of: map[result.Verdict]int{}}
 	for _, g := range v.gates {
-		t[g.Verdict]++
+		t.count(g)
 	}
 	doc := &result.Document{Status: v.doc.Status}
 	for _, g := range v.gates {
@@ -65,13 +75,13 @@ func verdictIcon(exit int, t tally) model.Icon {
 	switch {
 	case exit == result.ExitRegression:
 		return model.IconRegression
-	case exit == result.ExitUndecided && t[result.Missing]+t[result.Invalid] > 0:
+	case exit == result.ExitUndecided && t.of[result.Missing]+t.of[result.Invalid] > 0:
 		return model.IconInvalid
 	case exit == result.ExitUndecided:
 		return model.IconInconclusive
-	case t[result.Regression]+t[result.Missing]+t[result.Invalid] > 0:
+	case t.of[result.Regression]+t.of[result.Missing]+t.of[result.Invalid] > 0:
 		return model.IconWarning
-	case t[result.Inconclusive] > 0:
+	case t.of[result.Inconclusive] > 0:
 		return model.IconInconclusive
 	}
 	return model.IconPass
@@ -88,10 +98,11 @@ func (t tally) text(gates int) string {
 		n    int
 		what string
 	}{
-		{t[result.Regression], "regressed"},
-		{t[result.Invalid], "invalid"},
-		{t[result.Missing], "missing"},
-		{t[result.Inconclusive], "inconclusive"},
+		{t.of[result.Regression], "regressed"},
+		{t.of[result.Invalid], "invalid"},
+		{t.of[result.Missing], "missing"},
+		{t.refuted, "refuted"},
+		{t.of[result.Inconclusive] - t.refuted, "inconclusive"},
 	} {
 		switch {
 		case p.n == 0:
@@ -104,7 +115,7 @@ func (t tally) text(gates int) string {
 	if len(parts) == 0 {
 		parts = append(parts, fmt.Sprintf("%d%s passed", t.passed(), of))
 	}
-	if n := t[result.Improvement]; n > 0 {
+	if n := t.of[result.Improvement]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d improved", n))
 	}
 	return strings.Join(parts, ", ")

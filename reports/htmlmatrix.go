@@ -142,7 +142,7 @@ func (h heatMatrix) chart(id, benchmark string) svg.Heat {
 
 func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	d := r.d
-	text := string(d.Verdict)
+	text := d.VerdictText()
 	if d.N > 0 && d.Kind != result.KindAssert {
 		text = changeText(d, scaleOf(d))
 	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != humanize.None {

@@ -165,7 +165,7 @@ func inOrder(pairs []result.Pair) []result.Pair {
 func (v *view) verdictSentence(r verdictRow) model.Line {
 	d := r.d
 	s := scaleOf(d)
-	line := model.Line{{Text: string(d.Verdict), Style: model.Strong}}
+	line := model.Line{{Text: d.VerdictText(), Style: model.Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
 		line = append(line, model.Span{Text: fmt.Sprintf(": %s → %s, %s", s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s))})
 	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {

@@ -227,7 +227,7 @@ func (v *view) expectNote() string {
 		return ""
 	}
 	return " In a gate with expect = \"improvement\" it is that “better by the margin at most” is rejected, in the same family and at the same α, and nothing else passes; " +
-		"a regression is there that “nothing got worse” is rejected, whatever the margin."
+		"a regression is there that “nothing got worse” is rejected, whatever the margin. Refuted is that the interval excludes it, which for programs is inconclusive."
 }
 
 // footer identifies the run.

@@ -67,19 +67,19 @@ func (v *view) gateList() *model.Section {
 
 func gateVerdict(g *result.Gate) string {
 	if g.Verdict == result.Pass || g.Verdict == result.Improvement {
-		return string(g.Verdict)
+		return g.VerdictText()
 	}
 	switch g.On(g.Verdict) {
 	case result.Warn:
-		return string(g.Verdict) + " (warns)"
+		return g.VerdictText() + " (warns)"
 	case result.Ignore:
-		return string(g.Verdict) + " (ignored)"
+		return g.VerdictText() + " (ignored)"
 	}
-	return string(g.Verdict) + " (fails)"
+	return g.VerdictText() + " (fails)"
 }
 
 func gateCounts(g *result.Gate) string {
-	t := tally{}
+	t := map[result.Verdict]int{}
 	for _, d := range g.Decisions {
 		t[d.Verdict]++
 	}

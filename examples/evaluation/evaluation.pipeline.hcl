@@ -96,5 +96,5 @@ gate "as_right" {
   benchmark   = benchmark.sums
   baseline    = baseline.paired.off
   metrics     = [metric.evaluation.score]
-  margin      = "2%"
+  margin      = "2pp"
 }

@@ -25,7 +25,7 @@ func (m Margin) Text(of Metric) string {
 		return fmt.Sprintf("%.4g ms", 1000*float64(m))
 	case of.Unit == Tokens || of.Unit == Nats:
 		return fmt.Sprintf("%.4g %s", float64(m), of.Unit)
-	case of.Mutual:
+	case of.Unit == Fraction:
 		return fmt.Sprintf("%.4g pp", 100*float64(m))
 	}
 	return fmt.Sprintf("%.4g %%", 100*float64(m))

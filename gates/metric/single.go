@@ -49,7 +49,7 @@ func singles() []Group {
 			"prompts to which two launches give the same answer, token by token over the whole length / prompts that both answered"),
 		ofAnswers("first_divergence.mean", "First divergence", Tokens, up,
 			"tokens of an answer before the first in which two launches differ, all of them where the answers are equal; arithmetic mean over prompts"),
-		ofAnswers("logprob_difference.mean", "Difference of log-probabilities", Nats, down,
+		ofAnswers("logprob_difference.mean", "Logprob difference", Nats, down,
 			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; arithmetic mean over these tokens of all prompts"),
 	} {
 		m.Group, m.Stat, _ = strings.Cut(m.ID, ".")

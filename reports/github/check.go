@@ -78,7 +78,7 @@ func annotations(doc *result.Document, o reports.Options) []Annotation {
 		}
 		out = append(out, Annotation{
 			Path: file, StartLine: g.Range.Line, EndLine: max(g.Range.Line, g.Range.EndLine), Level: level(g),
-			Title: escape.Text(fmt.Sprintf("%s: %s", g.Addr, g.Verdict), maxTitle), Message: message(g),
+			Title: escape.Text(fmt.Sprintf("%s: %s", g.Addr, g.VerdictText()), maxTitle), Message: message(g),
 		})
 	}
 	return out
@@ -112,13 +112,13 @@ func message(g *result.Gate) string {
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		lines = append(lines, string(g.Verdict))
+		lines = append(lines, g.VerdictText())
 	}
 	return strings.Join(lines, "\n")
 }
 
 func decision(d *result.Decision) string {
-	text := string(d.Verdict) + ": " + cmp.Or(d.Label, d.Metric)
+	text := d.VerdictText() + ": " + cmp.Or(d.Label, d.Metric)
 	if d.Kind == result.KindMetric && d.Change != nil && d.Scale == metric.Log {
 		text += fmt.Sprintf(" %+.1f %% (margin %g %%)", 100**d.Change, 100*d.Margin)
 	}

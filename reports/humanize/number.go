@@ -38,6 +38,15 @@ func ScaleFor(unit string, values ...float64) Scale {
 		default:
 			return Scale{1e6, "µs"}
 		}
+	case "nats":
+		switch {
+		case largest == 0 || largest >= 1:
+			return Scale{1, "nats"}
+		case largest >= 0.9995e-3:
+			return Scale{1e3, "mnat"}
+		default:
+			return Scale{1e6, "µnat"}
+		}
 	case "fraction":
 		return Scale{100, "%"}
 	case "count":

@@ -29,6 +29,32 @@ func Worst(verdicts ...Verdict) Verdict {
 	return slices.MinFunc(verdicts, CompareVerdicts)
 }
 
+// refuted names what is inconclusive for whoever reads enums, and settled for people.
+const refuted = "refuted"
+
+// VerdictText returns the verdict in a word: an improvement that was expected and that the interval
+// excludes is refuted.
+func (d *Decision) VerdictText() string {
+	if d.Verdict == Inconclusive && d.Refuted {
+		return refuted
+	}
+	return string(d.Verdict)
+}
+
+// Refuted reports whether a gate is inconclusive because the improvement that it expects is
+// excluded.
+func (g *Gate) Refuted() bool {
+	return g.Verdict == Inconclusive && slices.ContainsFunc(g.Decisions, func(d Decision) bool { return d.VerdictText() == refuted })
+}
+
+// VerdictText returns the verdict in a word.
+func (g *Gate) VerdictText() string {
+	if g.Refuted() {
+		return refuted
+	}
+	return string(g.Verdict)
+}
+
 // Overall is the worst verdict over all gates, whatever each of them does about it; ""
 // when there are none.
 func Overall(gates []Gate) Verdict {

@@ -27,7 +27,15 @@ var absoluteForms = []struct {
 	suffix string
 	form   marginForm
 	size   float64
-}{{"pp", pointsForm, 0.01}, {"tokens", tokensForm, 1}, {"token", tokensForm, 1}, {"nats", natsForm, 1}, {"nat", natsForm, 1}}
+}{
+	{"pp", pointsForm, 0.01},
+	{"tokens", tokensForm, 1},
+	{"token", tokensForm, 1},
+	{"mnat", natsForm, 1e-3},
+	{"µnat", natsForm, 1e-6},
+	{"nats", natsForm, 1},
+	{"nat", natsForm, 1},
+}
 
 // absolute reads a margin with a unit of its own.
 func absolute(text string) (x float64, form marginForm, ok bool) {
@@ -51,8 +59,10 @@ func formOf(m metric.Metric) (forms []marginForm, example string) {
 		return []marginForm{tokensForm}, "0.5 tokens"
 	case m.Unit == metric.Nats:
 		return []marginForm{natsForm}, "0.01 nats"
-	case m.Mutual || m.Scale == metric.Difference:
-		return []marginForm{ratioForm, pointsForm}, "1pp"
+	case m.Scale == metric.Proportion:
+		return []marginForm{ratioForm, pointsForm}, "5%" // success rates have no margin of their own
+	case m.Unit == metric.Fraction:
+		return []marginForm{pointsForm}, "1pp"
 	}
 	return []marginForm{ratioForm}, "5%"
 }
@@ -101,6 +111,9 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 		case m.ByTime() && form == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so there is no percentage of it", m.ID),
 				"Write a time such as margin = \"50ms\", in a gate of its own."))
+		case form == ratioForm && forms[0] == pointsForm:
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is a share, and the margin is a ratio", m.ID),
+				fmt.Sprintf("1 %% of a share could be 1 %% of its value or one percentage point. Write percentage points, such as margin = %q, in a gate of its own.", example)))
 		default:
 			e.report(problem(codeGate, at, fmt.Sprintf("the margin is in another unit than metric.%s", m.ID),
 				fmt.Sprintf("Write it as in margin = %q, in a gate of its own.", example)))

@@ -143,9 +143,6 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", term.Escape(g.Addr), strings.Join(g.Metrics, ", "),
 		humanize.Count(len(g.Comparisons), "comparison"), g.marginText())
-	for _, text := range absoluteMargins(g) {
-		fmt.Fprintf(w, "  \t%s\n", text)
-	}
 	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
@@ -183,19 +180,6 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 func (g Gate) marginText() string {
 	m, _ := metric.Lookup(g.Metrics[0])
 	return g.Margin.Text(m)
-}
-
-// absoluteMargins say what the margin of a gate is of shares that can be zero, and so have
-// no ratio: that many percentage points.
-func absoluteMargins(g Gate) []string {
-	var lines []string
-	for _, id := range g.Metrics {
-		m, ok := metric.Lookup(id)
-		if ok && m.Scale == metric.Difference && !m.ByTime() && !m.Mutual {
-			lines = append(lines, fmt.Sprintf("%s can be zero and has no ratio: its margin is a difference of %.3g percentage points", id, 100*g.Margin))
-		}
-	}
-	return lines
 }
 
 // what says what a power is of.

@@ -121,6 +121,14 @@ gate "ratio" {
   margin    = "1pp"
 }
 
+# A share has no percentage: it could be of its value, or percentage points.
+gate "percentage" {
+  benchmark = answers.texts
+  baseline  = baseline.paired.base
+  metrics   = [metric.agreement.share]
+  margin    = "2%"
+}
+
 # Times of answers, and answers of times.
 gate "timed" {
   benchmark = answers.texts

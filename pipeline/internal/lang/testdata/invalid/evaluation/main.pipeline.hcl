@@ -74,20 +74,20 @@ gate "speed_of_questions" {
   benchmark = benchmark.questions
   baseline  = baseline.paired.base
   metrics   = [metric.evaluation.score, metric.ttft.p50]
-  margin    = "2%"
+  margin    = "2pp"
 }
 
 gate "score_of_a_load" {
   benchmark = benchmark.serving
   baseline  = baseline.paired.base
   metrics   = [metric.evaluation.score]
-  margin    = "2%"
+  margin    = "2pp"
 }
 
 gate "ranks" {
   benchmark = benchmark.questions
   baseline  = baseline.paired.base
   metrics   = [metric.evaluation.score]
-  margin    = "2%"
+  margin    = "2pp"
   test      = "mann_whitney"
 }
