@@ -49,6 +49,9 @@ func (v *view) gateList() *model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true}, {Title: "place", Wrap: true, Aside: true},
 	}}
+	if v.doc.Bill != nil {
+		t.Columns = append(t.Columns, model.Column{Title: "decided after", Align: model.Right}, model.Column{Title: "cost until then", Align: model.Right})
+	}
 	for _, g := range v.gates {
 		gate := model.Code(g.Addr)
 		if g.Description != "" {
@@ -61,6 +64,10 @@ func (v *view) gateList() *model.Section {
 		t.Rows = append(t.Rows, model.Row{Icon: iconOf(g, g.Verdict), Cells: []model.Line{
 			gate, model.Plain(gateVerdict(g)), model.Plain(gateCounts(g)), baseline, place(g.Range),
 		}})
+		if v.doc.Bill != nil {
+			row := &t.Rows[len(t.Rows)-1]
+			row.Cells = append(row.Cells, v.gateCost(g)...)
+		}
 	}
 	return &model.Section{Kind: model.Gates, Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []model.Table{t}}
 }

@@ -94,9 +94,13 @@ type Document struct {
 	Launches   []Launch    `json:"launches"`   // in the order in which they were made
 	Gates      []Gate      `json:"gates"`      // with what was decided
 	// Answers of the heads against those of their bases.
-	Answers  []Answers `json:"answers,omitempty"`
-	Steps    []Step    `json:"steps,omitempty"`    // that came before the launches
-	Warnings []string  `json:"warnings,omitempty"` // in sentences
+	Answers []Answers `json:"answers,omitempty"`
+	// Price is what machines cost, and Bill what the session held them for; the bill is absent
+	// where nothing was launched, or servers were replaced by simulated processes.
+	Price    *Price   `json:"price,omitempty"`
+	Bill     *Bill    `json:"bill,omitempty"`
+	Steps    []Step   `json:"steps,omitempty"`    // that came before the launches
+	Warnings []string `json:"warnings,omitempty"` // in sentences
 }
 
 // NotSelected is a gate of which comparisons were left out on purpose.
@@ -165,9 +169,11 @@ type Target struct {
 	Model    string            `json:"model,omitempty"` // name or path
 	// GPUs is how many it holds while it is launched, all its servers together; absent where the file
 	// does not say.
-	GPUs  int      `json:"gpus,omitempty"`
-	Argv  []string `json:"argv,omitempty"` // command line
-	Range Range    `json:"range,omitzero"` // in the file
+	GPUs int `json:"gpus,omitempty"`
+	// Machines that its servers are placed on, absent where it is one.
+	Machines int      `json:"machines,omitempty"`
+	Argv     []string `json:"argv,omitempty"` // command line
+	Range    Range    `json:"range,omitzero"` // in the file
 }
 
 // Launch is one start of a target.
@@ -180,7 +186,9 @@ type Launch struct {
 	Attempt int    `json:"attempt,omitempty"` // from 1, where a start was tried again
 	// Startup is the time from the start until the target was ready, in seconds.
 	Startup float64 `json:"startup_s,omitempty" bounds:"0,"`
-	Log     string  `json:"log,omitempty"` // path below the run directory
+	// Held is the time from the start until all of its processes had ended, in seconds.
+	Held float64 `json:"held_s,omitempty" bounds:"0,"`
+	Log  string  `json:"log,omitempty"` // path below the run directory
 	// States that the start went through, in order.
 	States []State `json:"states,omitempty"`
 	// Figures of the start as the engine reported them, in the units of their names

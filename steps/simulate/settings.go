@@ -109,7 +109,8 @@ func (s Settings) timeScale() float64 {
 	return s.TimeScale
 }
 
-func (s Settings) startup() time.Duration {
+// Startup is the model time from start to ready.
+func (s Settings) Startup() time.Duration {
 	if s.StartupSeconds == nil {
 		return 300 * time.Millisecond
 	}

@@ -34,7 +34,7 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	if err := s.gather(ctx); err != nil {
 		return err
 	}
-	startup := l.settings.startup()
+	startup := l.settings.Startup()
 	if err := s.clock.SleepUntil(ctx, startup/2); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	return a.withHistory(ctx, f.run.history, func(s history.Store, sp *spawn.Spawner) error {
 		name, err := history.Add(ctx, s, history.Record{
 			ID: doc.RunID, Kind: history.Calibration, Time: doc.Started, Tool: doc.Tool, File: doc.File,
-			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise,
+			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise, Cells: history.CellsOf(doc),
 		})
 		if err == nil && f.run.json {
 			return nil

@@ -156,10 +156,10 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	}
 }
 
-// launchTime is how long the sessions of this machine took to launch what measured a plan's
-// cells.
+// launchTime is how long the sessions and calibrations of this machine took to launch what
+// measured a plan's cells.
 func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
-	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Session && r.Simulated == "" }) {
+	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return len(r.Cells) > 0 && r.Simulated == "" }) {
 		return nil
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})

@@ -30,7 +30,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,
 		Sides: p.Sides, NotSelected: p.NotSelected,
-		Machine: o.Machine, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
+		Price: p.Price, Machine: o.Machine, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
 	}
 	for _, w := range slices.Concat(p.Warnings, o.Warnings) {
 		if !slices.Contains(doc.Warnings, w) {
@@ -42,7 +42,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	}
 	for _, t := range p.Targets {
 		doc.Targets = append(doc.Targets, result.Target{
-			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
+			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Machines: t.Machines, Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
 		})
 	}
 	runs := map[string][]result.Run{}

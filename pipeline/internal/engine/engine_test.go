@@ -66,6 +66,9 @@ func TestAllGood(t *testing.T) {
 				if a.Startup < 5 || a.Startup > 7 {
 					t.Errorf("start-up of %v s for a server that takes 5", a.Startup)
 				}
+				if a.Held < a.Startup+20 || a.Held > a.Startup+200 {
+					t.Errorf("held for %v s after a start of %v", a.Held, a.Startup)
+				}
 				if text, err := os.ReadFile(filepath.Join(s.dir.Path(), a.Log)); err != nil || !bytes.Contains(text, []byte("fake m")) {
 					t.Errorf("log %s: %q, %v", a.Log, text, err)
 				}
@@ -664,8 +667,8 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 		if err != nil || out.Status != result.StatusComplete || len(s.w.launched) != 0 || len(s.w.living) != 2 {
 			t.Errorf("%+v, %v; %d servers were started, %d live", out, err, len(s.w.launched), len(s.w.living))
 		}
-		if a := out.Launched[0].Attempts[0]; a.Startup != 0 {
-			t.Errorf("a start-up of %v s is claimed", a.Startup)
+		if a := out.Launched[0].Attempts[0]; a.Startup != 0 || a.Held != 0 {
+			t.Errorf("a start-up of %v s is claimed, and a bill for %v s", a.Startup, a.Held)
 		}
 	})
 }

@@ -274,6 +274,7 @@ func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
 // end stops a server that has done its work.
 func (r *runner) end(ctx context.Context, s *server) error {
 	err := r.stop(ctx, s)
+	r.held(s)
 	r.keep(s)
 	text := s.Target + " is stopped"
 	if s.front.Spec.URL != "" {
@@ -306,6 +307,7 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	}
 	exits := s.exits()
 	err := r.stop(ctx, s)
+	r.held(s)
 	s.launch.Failure = r.failure(s, f, exits)
 	r.keep(s)
 	r.emit(s, event.Event{
@@ -377,6 +379,14 @@ func (s *server) cause(f *fault) (m *member, class, evidence string) {
 }
 
 func unknown(class string) bool { return class == "" || class == "unknown" }
+
+// held notes for how long a launch that is over has had its machines. One that was never begun,
+// or that was there before us, has held none.
+func (r *runner) held(s *server) {
+	if !s.began.IsZero() && s.front.Spec.URL == "" {
+		s.launch.Held = r.o.Now().Sub(s.began).Seconds()
+	}
+}
 
 // keep adds the attempt to the launch it belongs to.
 func (r *runner) keep(s *server) {

@@ -53,7 +53,7 @@ type Source struct {
 	Repository string `json:"repository,omitempty"`
 }
 
-// Cell is what a session measured of a cell.
+// Cell is what a session or a calibration measured of a cell.
 type Cell struct {
 	Benchmark string `json:"benchmark"`
 	Hash      string `json:"hash"`

@@ -20,21 +20,27 @@ func FromDocument(doc *result.Document, src Source) (Record, error) {
 		ID: doc.RunID, Kind: Session, Time: doc.Started, Tool: doc.Tool, File: doc.File, Source: src,
 		Simulated: SimulatedAs(doc), Machine: doc.Machine,
 	}
+	if r.Cells = CellsOf(doc); len(r.Cells) == 0 {
+		return Record{}, fmt.Errorf("run %s has no cell with a valid run", doc.RunID)
+	}
+	return r, nil
+}
+
+// CellsOf are the cells of a document that have a valid run.
+func CellsOf(doc *result.Document) []Cell {
 	targets := map[string]result.Target{}
 	for _, t := range doc.Targets {
 		targets[t.Addr] = t
 	}
+	var out []Cell
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
 			if cell := cellOf(b, c, targets[c.Target]); cell.Runs > 0 {
-				r.Cells = append(r.Cells, cell)
+				out = append(out, cell)
 			}
 		}
 	}
-	if len(r.Cells) == 0 {
-		return Record{}, fmt.Errorf("run %s has no cell with a valid run", doc.RunID)
-	}
-	return r, nil
+	return out
 }
 
 func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {

@@ -230,12 +230,12 @@ func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
 // startupMetric is the time from the start of a launch to its readiness.
 const startupMetric = "startup.time"
 
-// LaunchTime is how long launches took in the newest sessions on machines like this one that
-// measured one of the cells: their median in seconds, and how many sessions it is of.
+// LaunchTime is how long launches took in the newest sessions and calibrations on machines like
+// this one that measured one of the cells: their median in seconds, and how many it is of.
 func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions int) {
 	var found []float64
 	for _, r := range slices.Backward(h.Records) {
-		if r.Kind != Session || len(found) == launchSessions {
+		if r.Kind != Session && r.Kind != Calibration || len(found) == launchSessions {
 			continue
 		}
 		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return slices.Contains(cells, c.Hash) && c.Metrics[startupMetric] > 0 })

@@ -62,6 +62,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	}
 	doc.Verdict = result.Overall(doc.Gates)
 	doc.ExitCode = result.Exit(doc)
+	doc.Bill = result.NewBill(doc)
 	return nil
 }
 

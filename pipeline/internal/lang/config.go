@@ -55,6 +55,7 @@ type Settings struct {
 	Slurm       *steps.SlurmSpec  // nil: the servers run on this machine
 	Docker      *steps.DockerSpec // nil: containers run at the daemon of DOCKER_HOST
 	Bisect      *steps.BisectSpec // nil: the file cannot be searched
+	Price       *steps.PriceSpec  // nil: nobody says what machines cost
 	SlurmRange  hcl.Range
 }
 

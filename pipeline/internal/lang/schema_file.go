@@ -38,6 +38,7 @@ func pipelineType() *blockType {
 		}, Blocks: []steps.BlockSchema{
 			{Type: "slurm", Max: 1, Schema: steps.SlurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, with a step for each server. The router and the load generator run where the command runs, on a login node or inside an allocation, which is then used, unless load_node gives them a node. --simulate ignores it."},
 			{Type: "docker", Max: 1, Schema: steps.DockerSchema(), Doc: "The Docker daemons that servers with an image run on, where there are several: the argument node of servers places them. Without it all run at the daemon that DOCKER_HOST names. The router and the load generator run where the command runs. --simulate ignores it, --simulate=container does not."},
+			{Type: "price", Max: 1, Schema: steps.PriceSchema(), Doc: "What machines cost. plan and reports state money beside GPU-hours then; it decides nothing."},
 			{Type: "bisect", Max: 1, Schema: steps.BisectSchema(), Doc: "How the candidates of `pipeline bisect` become servers of this file: which variables get them, and how commits are built. Other commands ignore it."},
 		}},
 	}

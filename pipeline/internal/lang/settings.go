@@ -50,6 +50,13 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
 		}
 	}
+	for _, inner := range o.Blocks["price"] {
+		var found []steps.Problem
+		s.Price, found = steps.ReadPrice(inner)
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"price"}, p.Path...)...), p.Summary, p.Detail))
+		}
+	}
 	for _, inner := range o.Blocks["bisect"] {
 		var found []steps.Problem
 		s.Bisect, found = steps.ReadBisect(inner)

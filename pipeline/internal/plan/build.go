@@ -31,7 +31,7 @@ type Options struct {
 	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
 	Noise func(cell, metric string) (Noise, bool)
 	// LaunchTime is how long launches of a target took that measured these cells (hashes), in
-	// seconds; 0 where nothing is known. It may be nil.
+	// seconds; 0 where nothing is known. It may be nil, and is not asked about simulated ones.
 	LaunchTime func(cells []string) float64
 	// Attempt counts the tries of the same change; see Plan.Attempt.
 	Attempt int
@@ -78,6 +78,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Looks = looks(p.Benchmarks)
 	b.decide(p)
 	b.launchTimes(p)
+	p.Price = b.price()
 	p.Estimate = estimate(p)
 	p.Attempt, p.Notes = opt.Attempt, opt.Notes
 	p.Warnings = warnings(p)
@@ -87,7 +88,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
+	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
 	out = slices.DeleteFunc(out, func(text string) bool { return text == "" })
 	if addr := p.unguarded(); addr != "" {
 		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")
@@ -260,7 +261,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 		if t.Attached {
 			return t
 		}
-		t.GPUs = s.Spec.GPUs
+		t.GPUs, t.Machines = s.Spec.GPUs, machines(s.Spec)
 		if b.opt.Argv == nil {
 			return t
 		}
@@ -290,12 +291,17 @@ func images(names ...string) []string {
 	return out
 }
 
-// launchTimes notes how long the launches of each target took before.
+// launchTimes notes how long the launches of each target took before, or take in the model of
+// simulated ones.
 func (b *builder) launchTimes(p *Plan) {
-	if b.opt.LaunchTime == nil {
-		return
-	}
 	for i := range p.Targets {
+		if p.Simulated != "" {
+			p.Targets[i].StartSeconds = modelledStart(p.Targets[i].Launch) / p.TimeScale
+			continue
+		}
+		if b.opt.LaunchTime == nil {
+			continue
+		}
 		var cells []string
 		for _, bm := range p.Benchmarks {
 			for _, c := range bm.Cells {

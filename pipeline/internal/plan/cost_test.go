@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // costPlan has two targets that are launched four times each, with two runs of 90 s in a
@@ -25,33 +27,66 @@ func costPlan() *Plan {
 	return p
 }
 
-func TestEstimateCountsGPUHours(t *testing.T) {
+func TestEstimateCountsWhatMachinesAreHeldFor(t *testing.T) {
+	starts := func(base, head float64) func(*Plan) {
+		return func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = base, head }
+	}
 	for name, tt := range map[string]struct {
-		change      func(*Plan)
-		seconds     float64
-		hours, part float64
-		basis       string
+		change               func(*Plan)
+		seconds              float64
+		gpus, machines, part float64
+		unknown              int
+		basis                string
 	}{
-		"assumed launches":        {func(*Plan) {}, 8 * 240, 8 * 2 * 240 / 3600., 0.25, "assumed 60 s a launch"},
-		"known launches":          {func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270 }, 8 * 450, 2.0, 0.6, "launches of 270 s as in stored sessions"},
-		"launches that differ":    {func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 100, 120 }, 4 * (280 + 300), 4 * 2 * 580 / 3600., 220 / 580., "launches of 100 to 120 s as in stored sessions"},
-		"one side known":          {func(p *Plan) { p.Targets[0].StartSeconds = 100 }, 4 * (280 + 240), 4 * 2 * 520 / 3600., 160 / 520., "others assumed at 60 s"},
-		"simulated, nothing held": {func(p *Plan) { p.Simulated = "virtual" }, 8 * 181, 0, 0, "simulated launches"},
-		"GPUs that nobody stated": {func(p *Plan) { p.Targets[0].GPUs, p.Targets[1].GPUs = 0, 0 }, 8 * 240, 0, 0, "assumed 60 s a launch"},
+		"unknown starts":       {starts(0, 0), 8 * 180, 8 * 2 * 180 / 3600., 8 * 180 / 3600., 0, 8, "no stored session or calibration"},
+		"known starts":         {starts(270, 270), 8 * 450, 2.0, 1.0, 0.6, 0, "starts of 270 s as stored before"},
+		"starts that differ":   {starts(100, 120), 4 * (280 + 300), 4 * 2 * 580 / 3600., 4 * 580 / 3600., 220 / 580., 0, "starts of 100 to 120 s as stored before"},
+		"one side known":       {starts(100, 0), 4 * (280 + 180), 4 * 2 * 460 / 3600., 4 * 460 / 3600., 100 / 460., 4, "nothing is stored of those of 1 other target"},
+		"simulated processes":  {func(p *Plan) { starts(0.3, 0.3)(p); p.Simulated = SimulateProcess }, 8 * 180.3, 0, 0, 0, 0, "starts of 0.3 s as in their model"},
+		"in virtual time":      {func(p *Plan) { starts(90, 90)(p); p.Simulated = SimulateVirtual }, 8 * 270, 8 * 2 * 270 / 3600., 8 * 270 / 3600., 1 / 3., 0, "starts of 90 s as in their model"},
+		"GPUs nobody stated":   {func(p *Plan) { starts(60, 60)(p); p.Targets[0].GPUs, p.Targets[1].GPUs = 0, 0 }, 8 * 240, 0, 8 * 240 / 3600., 0.25, 0, "starts of 60 s"},
+		"servers on two nodes": {func(p *Plan) { starts(60, 60)(p); p.Targets[0].Machines, p.Targets[1].Machines = 2, 2 }, 8 * 240, 8 * 2 * 240 / 3600., 2 * 8 * 240 / 3600., 0.25, 0, "starts of 60 s"},
+		"nothing launched":     {func(p *Plan) { p.Targets[0].Attached, p.Targets[1].Attached = true, true }, 8 * 180, 0, 0, 0, 0, "nothing is launched"},
 	} {
 		p := costPlan()
 		tt.change(p)
 		e := estimate(p)
-		if e.Seconds != tt.seconds || math.Abs(e.GPUHours-tt.hours) > 1e-9 || tt.hours > 0 && math.Abs(e.StartHours/e.GPUHours-tt.part) > 1e-9 || !strings.Contains(e.Basis, tt.basis) {
-			t.Errorf("%s: %+v, want %g s, %g GPU-hours, %g of them to start, %q", name, e, tt.seconds, tt.hours, tt.part, tt.basis)
+		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+		if !near(e.Seconds, tt.seconds) || !near(e.GPUHours, tt.gpus) || !near(e.MachineHours, tt.machines) || !near(e.StartShare, tt.part) || e.UnknownStarts != tt.unknown || !strings.Contains(e.Basis, tt.basis) {
+			t.Errorf("%s: %+v, want %+v", name, e, tt)
 		}
 	}
 }
 
-func TestGPUHours(t *testing.T) {
-	for hours, want := range map[float64]string{27.3: "27 GPU-hours", 2.84: "2.8 GPU-hours", 0.851: "0.85 GPU-hours", 0.0123: "0.012 GPU-hours"} {
-		if got := gpuHours(hours); got != want {
-			t.Errorf("%g is %q, want %q", hours, got, want)
+// The bill of a plan names what is known, and what is not.
+func TestBillOfAPlan(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Plan)
+		want   string
+	}{
+		"no price":       {func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270 }, "2.0 GPU-hours; 60 % of it until servers are ready and warm"},
+		"unknown starts": {func(*Plan) {}, "0.80 GPU-hours, without the start of 8 launches"},
+		"with looks": {func(p *Plan) {
+			p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270
+			p.Price, p.Looks = &result.Price{GPUHour: 2.5, Currency: "USD"}, []int{2, 4}
+		}, "2.0 GPU-hours at most, 1.0 if all is decided after 2 repeats; 60 % of it until servers are ready and warm; 5.00 USD at most, 2.50 USD then"},
+		"without GPUs": {func(p *Plan) {
+			p.Targets = []Target{{Addr: "base", StartSeconds: 270}, {Addr: "head", StartSeconds: 270}}
+			p.Price = &result.Price{MachineHour: 0.8, Currency: "EUR"}
+		}, "1.0 machine-hours; 60 % of it until servers are ready and warm; 0.80 EUR"},
+	} {
+		p := costPlan()
+		tt.change(p)
+		p.Estimate = estimate(p)
+		if got := p.billText(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+	p := costPlan()
+	p.Targets = []Target{{Addr: "base"}, {Addr: "head"}}
+	p.Price = &result.Price{GPUHour: 2.5, Currency: "USD"}
+	p.Estimate = estimate(p)
+	if text := p.unpriced(); !strings.Contains(text, "nothing is charged") {
+		t.Errorf("a price of GPU-hours without GPUs is not warned of: %q", text)
 	}
 }

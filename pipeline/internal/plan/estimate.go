@@ -8,14 +8,13 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
-// Assumptions of the estimate, in seconds, used until a history says better.
+// Assumptions of the estimate on runs whose length no schedule says, in seconds.
 const (
-	launchAssumed    = 60 // vLLM and SGLang with a model of a few GB, compiled graphs cached
-	simulatedLaunch  = 1
 	unlimitedAssumed = 30 // a burst or a closed loop whose end is not known beforehand
 	drainAssumed     = 3  // the last answers, the reset of caches, the warm-up
 )
@@ -67,20 +66,25 @@ func runTimeout(cells []Cell) float64 {
 	return max(600, 10*longest)
 }
 
-// estimate is what a plan costs. Launches take as long as they did before, or as assumed.
+// warmupSeconds is how long the warm-up of one pass takes, 0 where its requests have no rate.
+func warmupSeconds(w steps.Workload) float64 {
+	if w.Load.Rate <= 0 {
+		return 0
+	}
+	return float64(w.Warmup) / w.Load.Rate
+}
+
+// estimate is what a plan costs. Launches take as long as they did before, or as their model
+// does; the start of those of which nothing is known is left out and counted.
 func estimate(p *Plan) Estimate {
 	e := Estimate{Basis: launchBasis(p)}
-	seconds := map[string]float64{}
+	seconds, warmups := map[string]float64{}, map[string]float64{}
 	for _, bm := range p.Benchmarks {
 		for _, c := range bm.Cells {
-			seconds[c.Hash] = c.Seconds / p.TimeScale
+			seconds[c.Hash], warmups[c.Hash] = c.Seconds/p.TimeScale, warmupSeconds(c.Workload)/p.TimeScale
 		}
 	}
-	targets := map[string]Target{}
-	for _, t := range p.Targets {
-		targets[t.Addr] = t
-	}
-	all := 0.0
+	all, held, starting, warming := 0.0, 0.0, 0.0, 0.0
 	for _, round := range p.Rounds() {
 		longest := 0.0
 		for _, r := range round {
@@ -88,22 +92,34 @@ func estimate(p *Plan) Estimate {
 			for _, l := range r.Launches {
 				e.Launches++
 				e.Runs += len(l.Runs)
-				start, runs := p.startSeconds(targets[l.Target], l.Target), 0.0
+				t := p.target(l.Target)
+				start, runs, warmup := t.StartSeconds, 0.0, 0.0
 				for _, run := range l.Runs {
 					runs += seconds[run.Cell]
+					warmup += min(warmups[run.Cell], seconds[run.Cell])
 				}
 				long += start + runs
-				gpus := float64(targets[l.Target].GPUs)
-				e.GPUHours += gpus * (start + runs) / 3600
-				e.StartHours += gpus * start / 3600
+				if t.Attached {
+					continue
+				}
+				if start == 0 {
+					e.UnknownStarts++
+				}
+				weight := float64(max(t.GPUs, 1))
+				held, starting, warming = held+weight*(start+runs), starting+weight*start, warming+weight*warmup
+				e.MachineHours += float64(max(t.Machines, 1)) * (start + runs) / 3600
+				e.GPUHours += float64(t.GPUs) * (start + runs) / 3600
 			}
 			longest = max(longest, long)
 			all += long
 		}
 		e.Seconds += longest
 	}
-	if p.Simulated != "" { // which holds none
-		e.GPUHours, e.StartHours = 0, 0
+	if held > 0 {
+		e.StartShare, e.WarmupShare = starting/held, warming/held
+	}
+	if p.Simulated != "" && p.Simulated != SimulateVirtual { // which holds no machine of its own
+		e.MachineHours, e.GPUHours, e.StartShare, e.WarmupShare = 0, 0, 0, 0
 	}
 	if p.lanes() > 1 {
 		e.Sequential = all
@@ -111,28 +127,12 @@ func estimate(p *Plan) Estimate {
 	return e
 }
 
-// startSeconds is how long a launch of a target takes.
-func (p *Plan) startSeconds(t Target, addr string) float64 {
-	switch {
-	case p.Attached(addr):
-		return 0
-	case p.Simulated != "":
-		return simulatedLaunch
-	case t.StartSeconds > 0:
-		return t.StartSeconds
-	}
-	return launchAssumed
-}
-
 // launchBasis says where the time of launches comes from.
 func launchBasis(p *Plan) string {
-	if p.Simulated != "" {
-		return "simulated launches, runs from their schedules"
-	}
 	var known []float64
 	launched := 0
 	for _, t := range p.Targets {
-		if p.Attached(t.Addr) {
+		if t.Attached {
 			continue
 		}
 		launched++
@@ -140,25 +140,32 @@ func launchBasis(p *Plan) string {
 			known = append(known, t.StartSeconds)
 		}
 	}
-	assumed := fmt.Sprintf("assumed %d s a launch", launchAssumed)
+	source := "as stored before"
+	if p.Simulated != "" {
+		source = "as in their model"
+	}
+	basis := "no stored session or calibration says how long a start takes"
 	switch {
 	case launched == 0:
-		assumed = "nothing is launched"
+		basis = "nothing is launched"
 	case len(known) == launched:
-		assumed = fmt.Sprintf("launches of %s as in stored sessions", secondsRange(known))
+		basis = fmt.Sprintf("starts of %s %s", secondsRange(known), source)
 	case len(known) > 0:
-		assumed = fmt.Sprintf("launches of %s as in stored sessions, others assumed at %d s", secondsRange(known), launchAssumed)
+		basis = fmt.Sprintf("starts of %s %s, nothing is stored of those of %s", secondsRange(known), source, humanize.Count(launched-len(known), "other target"))
 	}
-	return assumed + ", runs from their schedules"
+	return basis + "; runs from their schedules"
 }
 
 // secondsRange is "60 s", or "60 to 90 s" of several.
 func secondsRange(list []float64) string {
 	low, high := slices.Min(list), slices.Max(list)
-	if text := fmt.Sprintf("%.0f s", high); fmt.Sprintf("%.0f s", low) == text {
+	if text := fmt.Sprintf("%.2g s", high); high < 10 && fmt.Sprintf("%.2g s", low) == text {
 		return text
 	}
-	return fmt.Sprintf("%.0f to %.0f s", low, high)
+	if text := fmt.Sprintf("%.0f s", high); high >= 10 && fmt.Sprintf("%.0f s", low) == text {
+		return text
+	}
+	return fmt.Sprintf("%.3g to %.3g s", low, high)
 }
 
 // fingerprint is a hash of everything that a resumed run must find unchanged: what is

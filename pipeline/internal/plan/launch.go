@@ -28,6 +28,35 @@ type Process struct {
 	// Env that is set, as NAME=VALUE; secret values are "(secret)".
 	Env   []string     `json:"env,omitempty"`
 	Files []LaunchFile `json:"files,omitempty"`
+	// Start is how long the model of a simulated server takes until it serves, in its own seconds.
+	Start float64 `json:"start_s,omitempty"`
+}
+
+// modelledStart is how long simulated processes take to be ready, wave after wave.
+func modelledStart(processes []Process) float64 {
+	waves := map[int]float64{}
+	for _, p := range processes {
+		waves[p.Wave] = max(waves[p.Wave], p.Start)
+	}
+	sum := 0.0
+	for _, longest := range waves {
+		sum += longest
+	}
+	return sum
+}
+
+// machines is how many nodes the servers of a target are placed on, 0 where that is one.
+func machines(servers ...steps.ServerSpec) int {
+	used := map[int]bool{}
+	for _, s := range servers {
+		for n := range max(s.Nodes, 1) {
+			used[s.Node+n] = true
+		}
+	}
+	if len(used) < 2 {
+		return 0
+	}
+	return len(used)
 }
 
 // LaunchFile is a file that a process is given.
@@ -104,12 +133,15 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
+	var launched []steps.ServerSpec
 	for _, s := range d.Servers {
 		t.Images = images(append(t.Images, s.Spec.Image)...)
 		if s.Spec.URL == "" {
 			t.GPUs += s.Spec.GPUs
+			launched = append(launched, s.Spec)
 		}
 	}
+	t.Machines = machines(launched...)
 	for _, s := range d.Spec.Services {
 		t.Images = images(append(t.Images, s.Image)...)
 	}

@@ -37,8 +37,10 @@ type Plan struct {
 	Only        []string             `json:"only,omitempty"`
 	NotSelected []result.NotSelected `json:"not_selected,omitempty"`
 	// Sides say how the sides of paired baselines differ.
-	Sides   []result.Sides `json:"sides,omitempty"`
-	Repeats []Repeat       `json:"repeats"`
+	Sides []result.Sides `json:"sides,omitempty"`
+	// Price of machines, nil where the file has none.
+	Price   *result.Price `json:"price,omitempty"`
+	Repeats []Repeat      `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
 	Looks []int `json:"looks,omitempty"`
@@ -84,7 +86,10 @@ type Target struct {
 	Images []string `json:"images,omitempty"`
 	// GPUs that it holds while it is launched, 0 where the file does not say.
 	GPUs int `json:"gpus,omitempty"`
-	// StartSeconds is how long a launch of it takes, as stored sessions say; 0 if none does.
+	// Machines that it is spread over, absent where it is one.
+	Machines int `json:"machines,omitempty"`
+	// StartSeconds is how long a launch of it takes, as stored sessions and calibrations say, or
+	// the model of a simulated one; 0 if nothing does.
 	StartSeconds float64 `json:"start_s,omitempty"`
 	// Launch lists the processes in the order of their start; empty for a server that
 	// answers already.
@@ -220,9 +225,15 @@ type Estimate struct {
 	// Sequential is what it would take one repeat after another, where several run side by
 	// side; else 0.
 	Sequential float64 `json:"sequential_s,omitempty"`
-	// GPUHours that launches hold, of which StartHours go by until servers are ready.
-	GPUHours   float64 `json:"gpu_hours,omitempty"`
-	StartHours float64 `json:"start_gpu_hours,omitempty"`
+	// MachineHours and GPUHours that launches hold, of which StartShare goes by until servers are
+	// ready and WarmupShare until their warm-up is over.
+	MachineHours float64 `json:"machine_hours,omitempty"`
+	GPUHours     float64 `json:"gpu_hours,omitempty"`
+	StartShare   float64 `json:"start_share,omitempty"`
+	WarmupShare  float64 `json:"warmup_share,omitempty"`
+	// UnknownStarts are launches of whose start nothing says how long it takes. The figures are
+	// without it.
+	UnknownStarts int `json:"unknown_starts,omitempty"`
 	// Basis says where the figure comes from.
 	Basis string `json:"basis"`
 }

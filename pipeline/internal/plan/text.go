@@ -114,9 +114,12 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
 		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), humanize.Count(least, "repeat"))
 	}
+	if p.Estimate.UnknownStarts > 0 {
+		long += ", without the start of servers"
+	}
 	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", humanize.Count(p.Estimate.Launches, "launch"), humanize.Count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
-	if hours := p.Estimate.GPUHours; hours > 0 {
-		fmt.Fprintf(w, "GPUs\t%s, %.0f %% of them until servers are ready\n", gpuHours(hours), 100*p.Estimate.StartHours/hours)
+	if text := p.billText(); text != "" {
+		fmt.Fprintf(w, "bill\t%s\n", text)
 	}
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
@@ -125,15 +128,6 @@ func (p *Plan) writeSchedule(w io.Writer) {
 		fmt.Fprintf(w, "load\t%s\n", text)
 	}
 	fmt.Fprintln(w)
-}
-
-// gpuHours is "0.42 GPU-hours", with two digits.
-func gpuHours(hours float64) string {
-	digits := 0
-	for limit := 10.0; hours < limit && digits < 3; limit /= 10 {
-		digits++
-	}
-	return fmt.Sprintf("%.*f GPU-hours", digits, hours)
 }
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate"
 )
 
 // Argv is the command line of a server for display, with PORT in place of the port. Of one
@@ -133,6 +134,13 @@ func show(name, role string, wave int, slot place.Slot, p steps.Process) (plan.P
 		out.GPUs = gpuNames(c.GPUs)
 	}
 	for _, e := range p.Env {
+		if e.Name == simulate.SettingsEnv {
+			s, err := simulate.ParseSettings(e.Value)
+			if err != nil {
+				return plan.Process{}, err
+			}
+			out.Start = s.Startup().Seconds()
+		}
 		value := e.Value
 		if e.Secret {
 			value = "(secret)"

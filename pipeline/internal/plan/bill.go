@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// price is that of the file.
+func (b *builder) price() *result.Price {
+	p := b.cfg.Settings.Price
+	if p == nil {
+		return nil
+	}
+	return &result.Price{GPUHour: p.GPUHour, MachineHour: p.MachineHour, Currency: p.Currency}
+}
+
+// billText is what the plan holds machines for: "5.6 GPU-hours at most, 1.9 if all is decided
+// after 4 repeats; 61 % until servers are ready and warm; 14.00 USD at most, 4.67 USD after 4
+// repeats". "" where nothing is launched on machines.
+func (p *Plan) billText() string {
+	e := p.Estimate
+	if e.MachineHours == 0 {
+		return ""
+	}
+	hours, unit := e.GPUHours, "GPU-hours"
+	if hours == 0 {
+		hours, unit = e.MachineHours, "machine-hours"
+	}
+	text := humanize.Hours(hours) + " " + unit
+	part, least := 1.0, p.least()
+	if len(p.Looks) > 1 && least < len(p.Repeats) {
+		part = float64(least) / float64(len(p.Repeats))
+		text += fmt.Sprintf(" at most, %s if all is decided after %s", humanize.Hours(part*hours), humanize.Count(least, "repeat"))
+	}
+	switch {
+	case e.UnknownStarts > 0:
+		text += ", without the start of " + humanize.Count(e.UnknownStarts, "launch")
+	case e.StartShare > 0:
+		text += fmt.Sprintf("; %.0f %% of it until servers are ready and warm", 100*(e.StartShare+e.WarmupShare))
+	}
+	if p.Price == nil {
+		return text
+	}
+	amount := p.Price.Of(e.MachineHours, e.GPUHours)
+	text += "; " + humanize.Money(amount, p.Price.Currency)
+	if part < 1 {
+		text += " at most, " + humanize.Money(part*amount, p.Price.Currency) + " then"
+	}
+	return text
+}
+
+// unpriced warns of a price that charges for nothing of the plan; "" where there is none.
+func (p *Plan) unpriced() string {
+	if p.Price == nil || p.Estimate.MachineHours == 0 || p.Price.Of(p.Estimate.MachineHours, p.Estimate.GPUHours) > 0 {
+		return ""
+	}
+	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
+}

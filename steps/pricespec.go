@@ -1,0 +1,83 @@
+package steps
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// PriceSpec is what machines cost, in one currency.
+type PriceSpec struct {
+	// GPUHour and MachineHour are the prices of an hour of one GPU and of one machine; 0 where
+	// nothing is charged for it.
+	GPUHour, MachineHour float64
+	// Currency is the code of ISO 4217, such as "USD".
+	Currency string
+}
+
+// PriceSchema describes the price block.
+func PriceSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "gpu_hour", Type: cty.String, Doc: "Price of one GPU for an hour, with its currency: \"2.50 USD\"."},
+		{Name: "machine_hour", Type: cty.String, Doc: "Price of one machine for an hour, with its currency, such as a machine without GPUs. Where both are set both are charged."},
+	}}
+}
+
+// ReadPrice reads a price block and finds what is wrong with it beyond types.
+func ReadPrice(o Object) (*PriceSpec, []Problem) {
+	p := new(PriceSpec)
+	found := PriceSchema().Check(o)
+	declared := false
+	for _, a := range []struct {
+		name string
+		into *float64
+	}{{"gpu_hour", &p.GPUHour}, {"machine_hour", &p.MachineHour}} {
+		text := o.Text(a.name)
+		if !o.Known(a.name) {
+			continue
+		}
+		declared = true
+		amount, err := ParseMoney(text)
+		switch {
+		case err != nil:
+			found = append(found, Problem{Path: []string{a.name}, Summary: a.name + " is no price", Detail: err.Error()})
+			continue
+		case p.Currency != "" && p.Currency != amount.Currency:
+			found = append(found, Problem{Path: []string{a.name}, Summary: "the prices have two currencies",
+				Detail: fmt.Sprintf("gpu_hour is in %s and machine_hour in %s, and what they add up to would have none. Write both in one.", p.Currency, amount.Currency)})
+		}
+		*a.into, p.Currency = amount.Value, amount.Currency
+	}
+	if !declared {
+		found = append(found, Problem{Summary: "the price block has no price", Detail: "Say what an hour costs: gpu_hour = \"2.50 USD\", or machine_hour for machines without GPUs."})
+	}
+	return p, found
+}
+
+// Money is an amount in a currency.
+type Money struct {
+	Value    float64
+	Currency string
+}
+
+// moneyForm is a number and a currency, with or without a space between.
+var moneyForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`)
+
+// ParseMoney reads an amount with its currency: "2.50 USD".
+func ParseMoney(text string) (Money, error) {
+	parts := moneyForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Money{}, fmt.Errorf("%q is no amount of money. Write a number and the three letters of its currency: \"2.50 USD\"", text)
+	}
+	if parts[2] == "" {
+		return Money{}, fmt.Errorf("%q has no currency. Write its three letters behind the number: \"%s USD\"", text, parts[1])
+	}
+	value, err := strconv.ParseFloat(parts[1], 64)
+	if err != nil || math.IsInf(value, 0) {
+		return Money{}, fmt.Errorf("%q is too large", text)
+	}
+	return Money{value, parts[2]}, nil
+}
