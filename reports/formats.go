@@ -82,6 +82,10 @@ func AllFormats() Formats {
 			Name: "csv", Extension: ".csv", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
 			Document: CSV, Comparison: compareCSV,
 		},
+		{
+			Name: "curves", Extension: ".csv", Base: "curves", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
+			Document: CurvesCSV,
+		},
 	}
 }
 

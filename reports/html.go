@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 
+	"github.com/servegate/pipeline/reports/curves"
 	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -16,9 +17,10 @@ import (
 //
 // Equal documents and options give equal pages.
 func HTML(w io.Writer, doc *result.Document, o Options) error {
+	drawn := curves.Of(doc)
 	return page.Write(w, cmp.Or(o.Budget, page.Budget), "gates", func(yield func(*page.Page) bool) {
 		for _, size := range sizes(o) {
-			if !yield(newPage(doc, o, size)) {
+			if !yield(newPage(doc, o, drawn, size)) {
 				return
 			}
 		}
@@ -26,14 +28,14 @@ func HTML(w io.Writer, doc *result.Document, o Options) error {
 }
 
 // pageSize bounds what grows with a document.
-type pageSize struct{ comparisons, rows, logs int }
+type pageSize struct{ comparisons, rows, logs, curves int }
 
 // sizes are those to try, the largest first.
 func sizes(o Options) []pageSize {
-	full := pageSize{comparisons: max(0, cmp.Or(o.Comparisons, 40)), rows: max(1, cmp.Or(o.TableRows, 1500)), logs: 30}
+	full := pageSize{comparisons: max(0, cmp.Or(o.Comparisons, 40)), rows: max(1, cmp.Or(o.TableRows, 1500)), logs: 30, curves: 12}
 	all := []pageSize{full}
-	for _, s := range []pageSize{{20, 1000, 20}, {10, 500, 10}, {4, 200, 5}, {1, 50, 2}, {0, 10, 0}} {
-		all = append(all, pageSize{min(s.comparisons, full.comparisons), min(s.rows, full.rows), s.logs})
+	for _, s := range []pageSize{{20, 1000, 20, 8}, {10, 500, 10, 4}, {4, 200, 5, 2}, {1, 50, 2, 1}, {0, 10, 0, 0}} {
+		all = append(all, pageSize{min(s.comparisons, full.comparisons), min(s.rows, full.rows), s.logs, s.curves})
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/curves"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/page"
@@ -11,8 +12,8 @@ import (
 )
 
 // newPage lays doc out within a size.
-func newPage(doc *result.Document, o Options, size pageSize) *page.Page {
-	b := &pageBuilder{v: newView(doc, o), size: size}
+func newPage(doc *result.Document, o Options, drawn []curves.Chart, size pageSize) *page.Page {
+	b := &pageBuilder{v: newView(doc, o), size: size, curves: drawn}
 	b.comparisons, b.withoutCharts = b.choose()
 	r := b.v.report()
 	out := page.New(r, o.Source())
@@ -28,6 +29,7 @@ type pageBuilder struct {
 	comparisons []*comparison
 	// withoutCharts is the number of comparisons that were left out.
 	withoutCharts int
+	curves        []curves.Chart
 }
 
 // choose decides which comparisons have charts, and gives their decisions an anchor.
@@ -68,6 +70,7 @@ func (b *pageBuilder) sections(r *model.Report) []page.Section {
 		add(page.SectionOf(byKind[kind], b.size.rows, b.size.logs))
 	}
 	add(b.matrix())
+	add(curvesSection(b.curves, b.size.curves))
 	add(b.charts())
 	for _, kind := range []model.Kind{model.Answers, model.Passes, model.Measured, model.Transports, model.Client} {
 		add(page.SectionOf(byKind[kind], b.size.rows, b.size.logs))

@@ -17,6 +17,9 @@ func TestLimitsInEveryFormat(t *testing.T) {
 	g.Decisions[0].Limit, g.Decisions[0].Verdict, g.Decisions[0].HeadValue = &limit, result.Regression, new(0.5)
 	g.Verdict = result.Regression
 	for _, f := range reports.AllFormats() {
+		if f.Name == "curves" { // of points, which this document has not
+			continue
+		}
 		wanted := []string{"500 ms", "400 ms", "25.0"}
 		if f.Name == "json" || f.Name == "csv" {
 			wanted = []string{"0.4", "0.5"}

@@ -175,6 +175,7 @@ type Comparison struct {
 	// Distributions have the charts of each group of metrics, Quantiles their figures.
 	Distributions []Distribution
 	Quantiles     []Table
+	Points        []Table // of curves
 	Notes         []Line
 }
 

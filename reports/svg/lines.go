@@ -1,12 +1,33 @@
 package svg
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
 
 // Lines is a chart of series over two axes.
 type Lines struct {
 	ID, Title, Desc string
 	X, Y            Axis
 	Series          []Series
+	Zones           []Zone
+	Segments        []Segment
+}
+
+// Zone is a range of the x axis over the whole height, such as the interval of an estimate.
+type Zone struct {
+	From, To float64
+	Class    string
+}
+
+// Segment is a straight line beside the series: an interval, a limit. An end that is infinite is
+// at the edge of the chart.
+type Segment struct {
+	X1, Y1, X2, Y2 float64
+	Class, Tip     string
+	Label          string // above its right end
 }
 
 // Series of a chart: a line through points, or the points alone.
@@ -24,6 +45,10 @@ type Point struct {
 	X, Y      float64
 	Low, High float64
 	BandX     bool
+	// Tip is for those who point at the dot; the value of Y unless set.
+	Tip string
+	// Mark is a class of the dot beside that of the series.
+	Mark string
 }
 
 // SVG draws the chart.
@@ -41,10 +66,22 @@ func (l Lines) SVG() string {
 			}
 		}
 	}
+	for _, s := range l.Segments {
+		xs, ys = append(xs, s.X1, s.X2), append(ys, s.Y1, s.Y2)
+	}
+	for _, z := range l.Zones {
+		xs = append(xs, z.From, z.To)
+	}
 	c := &canvas{}
 	c.open("chart", "img", l.ID, l.Title, l.Desc, Width, Height)
 	f := newFrame(l.X, l.Y, xs, ys)
+	for _, z := range l.Zones {
+		f.zone(c, z)
+	}
 	f.grid(c)
+	for _, s := range l.Segments {
+		f.segment(c, s)
+	}
 	var names []legendEntry
 	for _, s := range l.Series {
 		f.band(c, s)
@@ -68,7 +105,7 @@ func (f frame) series(c *canvas, s Series) {
 	if s.Dots {
 		for i := range xs {
 			if finite(xs[i]) && finite(ys[i]) {
-				marker(c, s.Class, xs[i], ys[i], f.tip(s.Name, s.Points[i].Y))
+				marker(c, strings.TrimSpace(s.Class+" "+s.Points[i].Mark), xs[i], ys[i], cmp.Or(s.Points[i].Tip, f.tip(s.Name, s.Points[i].Y)))
 			}
 		}
 	}
@@ -100,4 +137,32 @@ func (f frame) band(c *canvas, s Series) {
 		add(p, p.High)
 	}
 	c.polyline("band "+s.Class, xs, ys)
+}
+
+// zone draws the part of a zone that is within the chart.
+func (f frame) zone(c *canvas, z Zone) {
+	from, to := f.x.edge(z.From), f.x.edge(z.To)
+	if finite(from) && finite(to) && to > from {
+		c.shape("rect", "class", "zone "+z.Class, "x", from, "y", f.top, "width", to-from, "height", f.bottom-f.top)
+	}
+}
+
+// segment draws a segment all of whose ends have a place.
+func (f frame) segment(c *canvas, s Segment) {
+	x1, y1, x2, y2 := f.x.edge(s.X1), f.y.edge(s.Y1), f.x.edge(s.X2), f.y.edge(s.Y2)
+	if finite(x1) && finite(y1) && finite(x2) && finite(y2) {
+		c.tipped("line", s.Tip, "class", s.Class, "x1", x1, "y1", y1, "x2", x2, "y2", y2)
+		c.text("label", "end", max(x1, x2), min(y1, y2)-4, s.Label, maxName)
+	}
+}
+
+// edge is at, at the ends of the axis for infinite values.
+func (s scale) edge(v float64) float64 {
+	switch {
+	case math.IsInf(v, -1):
+		return s.from
+	case math.IsInf(v, 1):
+		return s.to
+	}
+	return s.at(v)
 }

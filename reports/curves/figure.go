@@ -1,0 +1,173 @@
+package curves
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// Figure is something that a point has a value of.
+type Figure struct {
+	ID    string // of a metric, or one of the package's
+	Label string // "TTFT p99"
+	Unit  string // of stored values: "s", "tok/s"
+	// of is the metric that it is computed from, inverse where it is one over it, perGPU where it
+	// is divided by the GPUs of the point.
+	of              metric.Metric
+	inverse, perGPU bool
+}
+
+// Quantity is the label without the statistic: "TTFT".
+func (f Figure) Quantity() string {
+	return strings.Join(strings.Fields(strings.Replace(f.Label, f.of.Stat, "", 1)), " ")
+}
+
+// The figures that are no metric of a run.
+const (
+	PerUserID = "tokens_per_s_per_user"
+	PerGPUID  = "output_tokens_per_s_per_gpu"
+)
+
+// latencies are what is drawn over the load, the first statistic of each that there is.
+var latencies = []struct {
+	quantities []string
+	stats      []string
+}{
+	{[]string{"ttft"}, []string{"p50", "mean"}},
+	{[]string{"ttft"}, []string{"p99", "p95", "p90"}},
+	{[]string{"tpot", "itl"}, []string{"p50", "mean"}},
+	{[]string{"tpot", "itl"}, []string{"p99", "p95", "p90"}},
+}
+
+// typicalToken is the time per output token that tokens per second of a user are one over.
+var typicalToken = 2
+
+// figures chooses what the chart's points have.
+func (c *Chart) figures() {
+	for i, l := range latencies {
+		m, ok := c.first(l.quantities, l.stats)
+		if !ok {
+			continue
+		}
+		c.Latencies = append(c.Latencies, plain(m))
+		if i == typicalToken {
+			c.PerUser = &Figure{ID: PerUserID, Label: "Tokens per second of a user, 1 / " + m.Label, Unit: string(metric.TokensPerSecond), of: m, inverse: true}
+		}
+	}
+	for _, l := range c.Limits { // what has a limit is drawn, if it is a time
+		if m, ok := metric.Lookup(l.Metric); ok && m.Unit == metric.Seconds && c.has(m.ID) {
+			c.addLatency(m)
+		}
+	}
+	m, ok := c.first([]string{"output_throughput"}, []string{"mean"})
+	if !ok {
+		return
+	}
+	total := plain(m)
+	c.Throughput = &total
+	for _, l := range c.Lines {
+		if slices.ContainsFunc(l.Points, func(p Point) bool { return p.GPUs <= 0 }) {
+			c.WithoutGPUs = append(c.WithoutGPUs, l.Name)
+		}
+	}
+	if len(c.WithoutGPUs) == 0 {
+		c.PerGPU = &Figure{ID: PerGPUID, Label: "Output tokens per second and GPU", Unit: string(metric.TokensPerSecond), of: m, perGPU: true}
+	}
+}
+
+func plain(m metric.Metric) Figure {
+	return Figure{ID: m.ID, Label: m.Label, Unit: string(m.Unit), of: m}
+}
+
+func (c *Chart) addLatency(m metric.Metric) {
+	if !slices.ContainsFunc(c.Latencies, func(f Figure) bool { return f.ID == m.ID }) {
+		c.Latencies = append(c.Latencies, plain(m))
+	}
+}
+
+// first is the first statistic of the first quantity that a point has, of the registry or, where a
+// load generator defines it otherwise, of that one.
+func (c *Chart) first(quantities, stats []string) (metric.Metric, bool) {
+	for _, q := range quantities {
+		for _, stat := range stats {
+			for _, id := range idsOf(q, stat) {
+				if m, ok := metric.Lookup(id); ok && c.has(id) {
+					return m, true
+				}
+			}
+		}
+	}
+	return metric.Metric{}, false
+}
+
+func idsOf(quantity, stat string) []string {
+	ids := []string{quantity + "." + stat}
+	for _, g := range metric.Foreign() {
+		if g.Quantity == quantity {
+			ids = append(ids, g.Name+"."+stat)
+		}
+	}
+	return ids
+}
+
+// has reports whether a point has a value of a metric.
+func (c *Chart) has(id string) bool {
+	f := Figure{of: metric.Metric{ID: id}}
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			if slices.ContainsFunc(p.Launches, func(l Launch) bool { _, ok := f.value(l, p.GPUs); return ok }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// value is the figure of one launch, the mean over its passes.
+func (f Figure) value(l Launch, gpus int) (float64, bool) {
+	var values []float64
+	for _, metrics := range l.passes {
+		if v, ok := metrics[f.of.ID]; ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0, false
+	}
+	v := meanOf(values)
+	switch {
+	case f.inverse && v > 0:
+		v = 1 / v
+	case f.inverse || f.perGPU && gpus <= 0:
+		return 0, false
+	case f.perGPU:
+		v /= float64(gpus)
+	}
+	return v, !math.IsInf(v, 0)
+}
+
+// All are the figures that a table of the chart has: every metric of a run that its points have,
+// and those that are computed.
+func (c *Chart) All() []Figure {
+	var out []Figure
+	for _, m := range metric.All() {
+		if m.Level == metric.RunLevel && !m.Informational && c.has(m.ID) {
+			out = append(out, plain(m))
+		}
+	}
+	for _, g := range metric.Foreign() {
+		for _, m := range g.Metrics {
+			if !m.Informational && c.has(m.ID) {
+				out = append(out, plain(m))
+			}
+		}
+	}
+	for _, f := range []*Figure{c.PerUser, c.PerGPU} {
+		if f != nil {
+			out = append(out, *f)
+		}
+	}
+	return out
+}
