@@ -92,4 +92,6 @@ type Load struct {
 	RampFrom float64       `json:"ramp_from,omitempty"`
 	// ThinkTime is how long a user of a closed loop waits after an answer.
 	ThinkTime time.Duration `json:"think_time,omitempty"`
+	// Search varies Rate, or the users of a closed loop, instead of a fixed load; nil without.
+	Search *Search `json:"search,omitempty"`
 }

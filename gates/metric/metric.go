@@ -41,6 +41,8 @@
 //	goodput.rate         successes with ttft, tpot and e2el within
 //	                     their limits (tpot 0 where n = 1) / D    vLLM
 //	goodput.share        the same / sent requests                 SGLang: SLO attainment
+//	capacity.rate        highest rate at which an SLO holds       ours
+//	capacity.concurrency most users with whom it holds            ours
 //	success              successful requests / sent requests      ours
 //	concurrency.mean     sum of (tk − sent) / D                   SGLang
 //	concurrency.peak     largest number in flight, by a sweep     ours

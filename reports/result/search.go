@@ -26,9 +26,9 @@ type Probe struct {
 	Load float64  `json:"load" bounds:"0,"` // offered: requests per second, or users
 	// Reason is why this load was tried, in one sentence.
 	Reason string `json:"reason"`
-	// Launch is the id of the launch that was probed, where it is not that of the run: of a run
-	// that was interrupted and resumed.
-	Launch string `json:"launch,omitempty"`
+	// Resumed is whether an earlier start of the target was probed, before the session was
+	// interrupted.
+	Resumed bool `json:"resumed,omitempty"`
 	// Held is whether every objective was within its limit.
 	Held       bool        `json:"held"`
 	Objectives []Objective `json:"objectives"`

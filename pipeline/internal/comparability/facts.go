@@ -99,6 +99,9 @@ func OfWorkload(w steps.Workload) Facts {
 	if w.Load.Ramp > 0 {
 		out.Set("ramp", fmt.Sprintf("%s from %g/s", w.Load.Ramp, w.Load.RampFrom))
 	}
+	if w.Load.Search != nil {
+		out.Set("search", searchText(w.Load))
+	}
 	out.Set("think_time", number(w.Load.ThinkTime.Seconds()))
 	out.Set("ignore_eos", strconv.FormatBool(w.IgnoreEOS))
 	out.Set("temperature", strconv.FormatFloat(w.Temperature, 'g', -1, 64))
@@ -109,6 +112,16 @@ func OfWorkload(w steps.Workload) Facts {
 		out.Set("goodput_slo", fmt.Sprintf("ttft %s, tpot %s, e2el %s", w.Goodput.TTFT, w.Goodput.TPOT, w.Goodput.E2EL))
 	}
 	return out
+}
+
+// searchText is what a search varies, how far, and within which limits.
+func searchText(l steps.Load) string {
+	in := l.Search
+	text := fmt.Sprintf("%s from %g to %g within %g by %d probes", l.Searches(), in.Min, in.Max, in.Resolution, in.Probes)
+	for _, o := range in.SLO {
+		text += fmt.Sprintf(", %s %g", o.Metric, o.Limit)
+	}
+	return text
 }
 
 // number writes a number that is 0 where it is not set.
@@ -174,7 +187,7 @@ func OfRun(cell *result.Cell, r result.Run) Facts {
 			hashed = true
 		}
 	}
-	if !hashed {
+	if !hashed && r.Search == nil { // whose number of probes is an outcome
 		out.amounts(r)
 	}
 	return out

@@ -96,6 +96,7 @@ var Fields = []Field{
 	{Name: "ramp_up_start_rps", Label: "rate at the start of the ramp-up"},
 	{Name: "ramp_up_end_rps", Label: "rate at the end of the ramp-up"},
 	{Name: "ramp", Label: "ramp-up"},
+	{Name: "search", Label: "search"},
 	{Name: "think_time", Label: "think time"},
 	{Name: "warmup", Label: "warm-up requests", Rule: Shown, From: []string{"num_warmups", "warmup_requests"}},
 	{Name: "request_timeout", Label: "request timeout"},

@@ -121,6 +121,9 @@ func workloadText(w steps.Workload) string {
 	}
 	var parts []string
 	arrival := w.Load.Arrival
+	if search := w.Load.Search; search != nil {
+		arrival += fmt.Sprintf(", %s searched from %g to %g", w.Load.Searches(), search.Min, search.Max)
+	}
 	if w.Load.Rate > 0 {
 		arrival += fmt.Sprintf(" %g/s", w.Load.Rate)
 	}

@@ -150,6 +150,9 @@ func (r *runner) runName(s *server, run plan.Run) string {
 	if run.Pass > 0 {
 		name += fmt.Sprintf("-pass%d", run.Pass)
 	}
+	if s.probe > 0 {
+		name += fmt.Sprintf("-probe%d", s.probe)
+	}
 	if s.attempt > 1 {
 		name += fmt.Sprintf("-try%d", s.attempt)
 	}

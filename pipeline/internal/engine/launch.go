@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -134,6 +136,9 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 func runText(label string, run result.Run) string {
 	if run.Status != result.RunOK {
 		return fmt.Sprintf("%s: %s: %s", label, run.Status, run.Reason)
+	}
+	if run.Search != nil {
+		return fmt.Sprintf("%s: %s by %s", label, capacity.FoundText(run.Search), humanize.Count(len(run.Search.Probes), "probe"))
 	}
 	parts := []string{fmt.Sprintf("%s: %d requests", label, run.Sent)}
 	if run.Failed > 0 {

@@ -77,6 +77,9 @@ func (r *runner) newWatch(s *server) *watch {
 // begin takes the counters before the first measured request and goes on until end. It
 // is called between the warm-up and the run, and returns within the time of one scrape.
 func (w *watch) begin(ctx context.Context) {
+	if w.stop != nil { // a search, at a further probe
+		return
+	}
 	each(w.views, func(v *view) {
 		if o, ok := v.scrape(ctx); ok {
 			v.before = &o

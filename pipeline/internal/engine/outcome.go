@@ -47,11 +47,12 @@ type CellRun struct {
 func (l Launched) failed() bool { return l.failures() > 0 }
 
 // refusal is why none of the launch's requests succeeded, in any of its runs, though the
-// server ran: "" if one did.
+// server ran, or none of its searches found a load at which the SLO holds: "" if one did.
 func (l Launched) refusal() string {
 	reason := ""
 	for _, r := range l.Runs {
-		if r.Run.Sent == 0 || r.Run.Failed < r.Run.Sent || r.Run.Status != result.RunFailed {
+		refused := r.Run.Sent > 0 && r.Run.Failed == r.Run.Sent || r.Run.Search != nil
+		if !refused || r.Run.Status != result.RunFailed {
 			return ""
 		}
 		reason = r.Run.Reason

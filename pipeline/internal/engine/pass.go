@@ -30,8 +30,11 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
 	take := r.runOwnLoad
-	if cell.Workload.Driver != nil {
+	switch {
+	case cell.Workload.Driver != nil:
 		take = r.driven
+	case cell.Workload.Load.Search != nil:
+		take = r.searched
 	}
 	got, err := take(ctx, s, bm, cell, run, w)
 	w.end(ctx)

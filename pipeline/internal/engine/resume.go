@@ -28,6 +28,8 @@ type State struct {
 	// Processes that were started; most have ended.
 	Processes []event.Process
 	Warnings  []string
+
+	probes map[searchOf][]result.Probe // of searches that had not ended
 }
 
 // StepDone is a step that is done, with its outputs.
@@ -39,7 +41,7 @@ type StepDone struct {
 // LoadState reads the plan and the journal of a run directory. A torn last line is left
 // out.
 func LoadState(dir *store.Dir) (*State, error) {
-	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}}
+	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}, probes: map[searchOf][]result.Probe{}}
 	if err := dir.ReadJSON(store.PlanFile, s.Plan); err != nil {
 		return nil, fmt.Errorf("resume: %w", err)
 	}
@@ -108,7 +110,12 @@ func (b *builder) add(e event.Event) error {
 		}
 	case event.LaunchStop, event.LaunchFail:
 		b.attempt(e)
+	case event.ProbeEnd:
+		if at := (searchOf{planned(e.Launch), e.Cell, e.Pass}); e.Probe != nil {
+			s.probes[at] = append(s.probes[at], *e.Probe)
+		}
 	case event.RunEnd:
+		delete(s.probes, searchOf{planned(e.Launch), e.Cell, e.Pass})
 		if l := b.open[planned(e.Launch)]; l != nil && e.Run != nil {
 			l.Runs = append(l.Runs, CellRun{e.Cell, *e.Run})
 		}

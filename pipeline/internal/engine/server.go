@@ -25,6 +25,7 @@ type server struct {
 	front    *member   // that clients talk to
 	releases []func()  // give the ports back
 	began    time.Time // when the first member was started
+	probe    int       // of the search that goes on, from 1
 	launch   result.Launch
 }
 

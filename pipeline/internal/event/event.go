@@ -35,6 +35,7 @@ const (
 	RunStart     Type = "run_start"
 	RunProgress  Type = "run_progress"
 	RunEnd       Type = "run_end"
+	ProbeEnd     Type = "probe_end"
 	RepeatEnd    Type = "repeat_end"
 	Look         Type = "look"
 	GateResult   Type = "gate_result"
@@ -82,6 +83,7 @@ type Event struct {
 
 	Progress *Progress         `json:"progress,omitempty"`
 	Run      *result.Run       `json:"run,omitempty"`
+	Probe    *result.Probe     `json:"probe,omitempty"`
 	Started  *result.Launch    `json:"launched,omitempty"`
 	Step     *result.Step      `json:"step,omitempty"`
 	Gate     *result.Gate      `json:"gate,omitempty"`

@@ -154,6 +154,15 @@ func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hc
 	case m.ID != evaluationScore && evaluated:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is not measured by an evaluation", m.ID),
 			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a benchmark with a load.", bm.Addr))
+	case m.Group == capacityGroup && (w.Load.Search == nil || m.ID != l.Searches().Metric()):
+		detail := fmt.Sprintf("%s is measured at one load, so it would always be missing. Give its load a search block with the limits that have to hold.", bm.Addr)
+		if w.Load.Search != nil {
+			detail = fmt.Sprintf("%s searches another quantity, so it would always be missing. Gate metric.%s.", bm.Addr, l.Searches().Metric())
+		}
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of a search", m.ID), detail)
+	case w.Load.Search != nil && m.Group != capacityGroup && m.Group != "goodput" && m.Group != "success" && m.Level == metric.RunLevel:
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of one load", m.ID),
+			fmt.Sprintf("%s tries several, so it would always be missing. Gate metric.%s, or measure it in a benchmark at one load.", bm.Addr, l.Searches().Metric()))
 	case m.Tool != "" && w.Driver == nil:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
 			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", bm.Addr))

@@ -93,7 +93,7 @@ func loadSchema() steps.Schema {
 		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.", Schema: steps.Schema{Attrs: []steps.Attr{
 			{Name: "from", Type: cty.Number, Default: cty.Zero, Doc: "Rate at the start."},
 			{Name: "over", Type: cty.Number, Unit: steps.UnitDuration, Required: true, Doc: "Time until the full rate."},
-		}}}},
+		}}}, searchBlock()},
 	}
 }
 

@@ -43,6 +43,7 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 		w.Goodput = c.goodput(g, w.Endpoint)
 	}
 	c.checkTimes(w)
+	c.checkObjectives(w)
 	if c.ok {
 		c.checkSense(target, w)
 	}
@@ -264,6 +265,9 @@ func (c cell) load(o steps.Object) steps.Load {
 	if l.Arrival == "gamma" && !o.Has("burstiness") {
 		l.Burstiness = 1
 	}
+	for _, s := range o.Blocks["search"] {
+		return c.searching(o, s, l)
+	}
 	if c.ok {
 		c.checkLoad(o, l)
 	}
@@ -277,7 +281,7 @@ func arrival(o steps.Object) string {
 		return o.Text("arrival")
 	case o.Has("burstiness"):
 		return "gamma"
-	case o.Has("rate"):
+	case o.Has("rate") || len(o.Blocks["search"]) > 0:
 		return "poisson"
 	}
 	return "unlimited"
@@ -321,6 +325,8 @@ func expected(l steps.Load) float64 {
 	switch {
 	case l.Requests > 0:
 		return float64(l.Requests)
+	case l.Search != nil && l.Searches() == steps.SearchRate:
+		return expected(l.At(l.Search.Min)) // the fewest of any probe
 	case l.Rate <= 0:
 		return math.NaN()
 	}

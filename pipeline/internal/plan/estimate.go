@@ -44,6 +44,8 @@ func runSeconds(w steps.Workload) float64 {
 	switch {
 	case w.Answers != nil:
 		return math.Ceil(float64(w.Load.Requests)/float64(max(w.Load.MaxConcurrency, 1))) * answerAssumed
+	case w.Load.Search != nil:
+		return searchSeconds(w)
 	case w.Load.Duration > 0:
 		return w.Load.Duration.Seconds() + drainAssumed
 	case w.Load.Rate > 0:

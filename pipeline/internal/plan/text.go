@@ -92,6 +92,16 @@ func writeBenchmark(w io.Writer, b Benchmark) {
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", term.Escape(a.Name), term.Escape(strings.Join(a.Values, "  ")))
 	}
+	searches := map[string]bool{}
+	for _, c := range b.Cells {
+		if c.Workload.Load.Search == nil {
+			continue
+		}
+		if text := searchText(c.Workload.Load); !searches[text] {
+			searches[text] = true
+			fmt.Fprintf(w, "  search\t%s\n", text)
+		}
+	}
 	if b.Excluded > 0 {
 		fmt.Fprintf(w, "  excluded\t%s\n", humanize.Count(b.Excluded, "cell"))
 	}

@@ -1,0 +1,254 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Range of loads to search, and when to stop.
+type Range struct {
+	Min, Max float64
+	// Whole loads are numbers of users.
+	Whole bool
+	// Resolution is the half-width of the 95 % interval, as a share, at which a search ends.
+	Resolution float64
+	// Probes are the most that are made.
+	Probes int
+}
+
+// Probe is a load that was tried.
+type Probe struct {
+	Load     float64
+	Headroom float64
+	Held     bool
+}
+
+// Bounds of what a search takes.
+const (
+	// Clip is the headroom beyond which a probe says no more than which side it is on.
+	Clip = 2
+	// Growth is the most by which a probe is above what has held.
+	Growth = 4
+	// LeastProbes are made before an interval is believed.
+	LeastProbes = 4
+	// MaxRatio of the ends of a range.
+	MaxRatio = 1e4
+)
+
+// The grid of the posterior. Slopes are those of latencies over load: half a percent of latency
+// for a percent of load, to a cliff.
+const (
+	slopes, leastSlope, slopeRatio = 16, 0.4, 1.38
+	noises, leastNoise, noiseRatio = 9, 0.012, 1.62
+	// beyond is how far the capacity may be outside of the range, in logarithms.
+	beyond = 0.4
+	// curvature is by how much a line is wrong, as a share of the headroom that it says.
+	curvature = 0.4
+	// The slope is most likely usualSlope, and the noise usualNoise, within factors.
+	usualSlope, slopeSpread = 4.0, 1.3
+	usualNoise, noiseSpread = 0.08, 1.0
+	maxGrid                 = 4000
+	// negligible is the probability of a capacity that no further probe brings back.
+	negligible = 1e-9
+)
+
+// Search is what is known of a capacity.
+type Search struct {
+	in     Range
+	probes []Probe
+
+	from, step float64   // of the logarithms of capacity on the grid
+	weights    []float64 // by capacity, slope and noise
+	density    []float64 // by capacity, of sum 1
+	slope      [slopes]float64
+	variance   [noises]float64
+}
+
+// New returns a search that knows nothing.
+func New(in Range) (*Search, error) {
+	switch {
+	case !(in.Min > 0) || !(in.Max > in.Min) || in.Max/in.Min > MaxRatio:
+		return nil, fmt.Errorf("loads from %g to %g cannot be searched: they must rise, by at most %g times", in.Min, in.Max, float64(MaxRatio))
+	case !(in.Resolution > 0) || in.Resolution >= 1 || in.Probes < 1:
+		return nil, fmt.Errorf("a search needs a resolution between 0 and 1 and at least one probe, not %g and %d", in.Resolution, in.Probes)
+	}
+	s := &Search{in: in, from: math.Log(in.Min) - beyond}
+	length := math.Log(in.Max/in.Min) + 2*beyond
+	s.step = max(in.Resolution/4, length/maxGrid)
+	n := int(length/s.step) + 1
+	s.weights, s.density = make([]float64, n*slopes*noises), make([]float64, n)
+	for i := range s.slope {
+		s.slope[i] = leastSlope * math.Pow(slopeRatio, float64(i))
+	}
+	for i := range s.variance {
+		s.variance[i] = math.Pow(leastNoise*math.Pow(noiseRatio, float64(i)), 2)
+	}
+	at := 0
+	for range n {
+		for _, b := range s.slope {
+			for _, v := range s.variance {
+				s.weights[at] = bell(math.Log(b/usualSlope)/slopeSpread) * bell(math.Log(math.Sqrt(v)/usualNoise)/noiseSpread)
+				at++
+			}
+		}
+	}
+	s.normalise()
+	return s, nil
+}
+
+func bell(z float64) float64 { return math.Exp(-z * z / 2) }
+
+// Add takes a probe into account.
+func (s *Search) Add(p Probe) {
+	s.probes = append(s.probes, p)
+	x, h := math.Log(p.Load), clip(p.Headroom)
+	at := 0
+	for i := range s.density {
+		if s.density[i] < negligible {
+			at += slopes * noises
+			continue
+		}
+		away := s.from + float64(i)*s.step - x
+		for _, b := range s.slope {
+			line := clip(b * away)
+			r, wrong := (h-line)*(h-line), curvature*curvature*line*line
+			for _, v := range s.variance {
+				v += wrong
+				// Student's t with 4 degrees of freedom: a draw may be far off.
+				q := 1 + r/(4*v)
+				s.weights[at] /= math.Sqrt(v*q*q*q*q) * math.Sqrt(q)
+				at++
+			}
+		}
+	}
+	s.normalise()
+}
+
+func clip(h float64) float64 { return min(max(h, -Clip), Clip) }
+
+func (s *Search) normalise() {
+	total, at := 0.0, 0
+	for i := range s.density {
+		sum := 0.0
+		for range slopes * noises {
+			sum += s.weights[at]
+			at++
+		}
+		s.density[i], total = sum, total+sum
+	}
+	for i := range s.weights {
+		s.weights[i] /= total
+	}
+	for i := range s.density {
+		s.density[i] /= total
+	}
+}
+
+// quantile of the capacity.
+func (s *Search) quantile(p float64) float64 {
+	sum := 0.0
+	for i, d := range s.density {
+		if sum+d >= p {
+			part := 0.5
+			if d > 0 {
+				part = (p - sum) / d
+			}
+			return math.Exp(s.from + (float64(i)+part-0.5)*s.step)
+		}
+		sum += d
+	}
+	return math.Exp(s.from + float64(len(s.density))*s.step)
+}
+
+// Confidence of the interval of a capacity.
+const Confidence = 0.95
+
+// Estimate is a capacity with its interval.
+type Estimate struct {
+	Capacity, Lower, Upper float64
+	// AtLeast and AtMost are set where the capacity is an end of the range, and the true one
+	// beyond it.
+	AtLeast, AtMost bool
+}
+
+// Estimate returns what is known so far.
+func (s *Search) Estimate() Estimate {
+	e := Estimate{Capacity: s.quantile(0.5), Lower: s.quantile((1 - Confidence) / 2), Upper: s.quantile((1 + Confidence) / 2)}
+	switch {
+	case e.Capacity >= s.in.Max:
+		e.Capacity, e.AtLeast = s.in.Max, true
+	case e.Capacity <= s.in.Min:
+		e.Capacity, e.AtMost = s.in.Min, true
+	}
+	return e
+}
+
+// Step is what to do next.
+type Step struct {
+	// Load to try, 0 at the end.
+	Load float64
+	// Why it is tried, or why the search ends: a part of a sentence.
+	Why string
+}
+
+// Next returns the next load to try.
+func (s *Search) Next() Step {
+	if done := s.done(); done != "" {
+		return Step{Why: done}
+	}
+	load, why := s.quantile(0.5), "the median of what the probes so far leave"
+	if len(s.probes) == 0 {
+		load, why = math.Sqrt(s.in.Min*s.in.Max), "the middle of the range"
+	}
+	if most := Growth * s.highestHeld(); load > most {
+		load, why = most, fmt.Sprintf("%d times what has held: a server is not driven further into overload", Growth)
+		if len(s.probes) == 0 {
+			why = fmt.Sprintf("%d times the least load: a server is not driven further into overload", Growth)
+		}
+	}
+	switch {
+	case load >= s.in.Max:
+		load, why = s.in.Max, "the end of the range"
+	case load <= s.in.Min:
+		load, why = s.in.Min, "the least load of the range"
+	}
+	if s.in.Whole {
+		load = math.Round(load)
+	}
+	return Step{Load: load, Why: why}
+}
+
+// highestHeld is the highest load at which the SLO held, or the least of the range.
+func (s *Search) highestHeld() float64 {
+	held := s.in.Min
+	for _, p := range s.probes {
+		if p.Held {
+			held = max(held, p.Load)
+		}
+	}
+	return held
+}
+
+// done is why no further load is tried, "" if one is.
+func (s *Search) done() string {
+	if len(s.probes) == 0 {
+		return ""
+	}
+	lower, upper := s.quantile((1-Confidence)/2), s.quantile((1+Confidence)/2)
+	switch {
+	case lower > s.in.Max && s.tried(s.in.Max, true):
+		return "the SLO holds at the end of the range"
+	case upper < s.in.Min && s.tried(s.in.Min, false):
+		return "the SLO does not hold at the least load of the range"
+	case len(s.probes) >= LeastProbes && math.Log(upper/lower) <= 2*math.Log1p(s.in.Resolution):
+		return fmt.Sprintf("the interval is within ±%.3g %%", 100*s.in.Resolution)
+	case len(s.probes) >= s.in.Probes:
+		return fmt.Sprintf("%d probes were made", len(s.probes))
+	}
+	return ""
+}
+
+func (s *Search) tried(load float64, held bool) bool {
+	return slices.ContainsFunc(s.probes, func(p Probe) bool { return p.Load == load && p.Held == held })
+}

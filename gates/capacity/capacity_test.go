@@ -1,0 +1,79 @@
+package capacity
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// search runs a search on a server whose headroom is a function of the load.
+func search(t testing.TB, in Range, headroom func(load float64) float64) (*Search, Step) {
+	s, err := New(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		step := s.Next()
+		if step.Load == 0 {
+			return s, step
+		}
+		h := headroom(step.Load)
+		s.Add(Probe{Load: step.Load, Headroom: h, Held: h >= 0})
+	}
+}
+
+// TestErrors: errors and coverage on lines, queues and cliffs.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		noise float64
+		// the largest median error and the least coverage, percent
+		most, least float64
+		h           func(u float64) float64 // of ln(load/capacity)
+	}{
+		{"flat", 0.01, 2, 93, func(u float64) float64 { return -0.7 * u }},
+		{"line", 0.05, 2, 93, func(u float64) float64 { return -3 * u }},
+		{"queue", 0.10, 2, 93, func(u float64) float64 { // 1/(1-rho) with capacity at rho 0.85
+			rho := 0.85 * math.Exp(u)
+			if rho >= 0.99 {
+				return -2
+			}
+			return math.Log((1 - rho) / 0.15)
+		}},
+		{"knee", 0.05, 3, 75, func(u float64) float64 {
+			if u < 0 {
+				return -2 * u
+			}
+			return -20 * u
+		}},
+		{"cliff", 0.02, 6, 90, func(u float64) float64 {
+			if u < 0 {
+				return 0.7 - 0.3*u
+			}
+			return -2
+		}},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		var errs []float64
+		covered, probes := 0, 0
+		const n = 40
+		for range n {
+			c := math.Exp(math.Log(6) + rng.Float64()*math.Log(8))
+			s, _ := search(t, Range{Min: 4, Max: 64, Resolution: 0.02, Probes: 8}, func(load float64) float64 {
+				return tt.h(math.Log(load/c)) + tt.noise*rng.NormFloat64()
+			})
+			e := s.Estimate()
+			errs = append(errs, math.Abs(e.Capacity/c-1))
+			if e.Lower <= c && c <= e.Upper {
+				covered++
+			}
+			probes += len(s.probes)
+		}
+		slices.Sort(errs)
+		median, share := 100*errs[n/2], 100*float64(covered)/n
+		if median > tt.most || share < tt.least || probes > 8*n {
+			t.Errorf("%s: median error %.2f %%, covered %.1f %%, %d probes in %d searches", tt.name, median, share, probes, n)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Text is a load for people: "12.4 req/s", "16 users".
+func Text(kind result.LoadKind, load float64) string {
+	if kind == result.LoadConcurrency {
+		return fmt.Sprintf("%.4g users", load)
+	}
+	return fmt.Sprintf("%.4g req/s", load)
+}
+
+// Missed lists the objectives of a probe that did not hold: "TTFT p99 512 ms, limit 300 ms".
+func Missed(p result.Probe) string {
+	var parts []string
+	for _, o := range p.Objectives {
+		if !o.Held {
+			parts = append(parts, ObjectiveText(o))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ObjectiveText is an objective with its value and limit.
+func ObjectiveText(o result.Objective) string {
+	m, _ := metric.Lookup(o.Metric)
+	value := "without a value"
+	if o.Value != nil {
+		value = valueText(m, *o.Value)
+	}
+	return fmt.Sprintf("%s %s, limit %s", m.Label, value, valueText(m, o.Limit))
+}
+
+func valueText(m metric.Metric, v float64) string {
+	if m.Unit == metric.Seconds {
+		return fmt.Sprintf("%.4g ms", 1000*v)
+	}
+	return fmt.Sprintf("%.4g %%", 100*v)
+}
+
+// ProbeText is a probe in one line.
+func ProbeText(p result.Probe) string {
+	text := Text(p.Kind, p.Load) + ": "
+	switch {
+	case p.Void != "":
+		return text + "void: " + p.Void
+	case p.Held:
+		text += "held"
+	default:
+		text += "not held"
+	}
+	if worst := Worst(p); worst != nil {
+		text += " (" + ObjectiveText(*worst) + ")"
+	}
+	return text + ", " + p.Reason
+}
+
+// Worst is the objective with the least headroom.
+func Worst(p result.Probe) *result.Objective {
+	var worst *result.Objective
+	for i := range p.Objectives {
+		if o := &p.Objectives[i]; worst == nil || o.Headroom < worst.Headroom {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// FoundText is what a search has found, in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s".
+func FoundText(s *result.Search) string {
+	if s.Capacity == nil {
+		return "nothing"
+	}
+	text := Text(s.Over, *s.Capacity)
+	switch {
+	case s.Bound == result.AtLeast:
+		return "at least " + text
+	case s.Bound == result.AtMost:
+		return "at most " + text
+	case s.Lower != nil && s.Upper != nil:
+		text += fmt.Sprintf(" (%.4g to %.4g)", *s.Lower, *s.Upper)
+	}
+	return text
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// searched measures a cell by a search: a run of many probes, each at a load of its own.
+func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (out measurement, err error) {
+	search, err := capacity.New(cell.Workload.Load)
+	if err != nil {
+		return out, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+	}
+	defer func() { s.probe = 0 }()
+	goesOn := true
+	for _, p := range r.probed(s, run) {
+		goesOn = search.Add(p) && goesOn
+	}
+	out.run = result.Run{Status: result.RunOK, Audit: map[string]any{}}
+	for step := search.Next(); step != nil && goesOn; step = search.Next() {
+		if s.probe = step.Number; step.Number > 1 {
+			r.reset(ctx, s)
+			r.drain(ctx, s)
+		}
+		got, err := r.probe(ctx, s, bm, cell, run, w, step)
+		if err != nil {
+			return out, err
+		}
+		if out.start.IsZero() {
+			out.start = got.start
+		}
+		p := search.Probe(step, got.run)
+		goesOn = search.Add(p)
+		if ctx.Err() == nil {
+			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Pass: run.Pass, Probe: &p, Text: plan.Label(cell.Values) + ": " + capacity.ProbeText(p)})
+		}
+		if ctx.Err() != nil || got.cause != nil || !carriedOut(got.run) {
+			out.cause, out.run.Status, out.run.Reason, out.run.VoidCause = got.cause, got.run.Status, fmt.Sprintf("%s, at %s", got.run.Reason, capacity.Text(p.Kind, p.Load)), got.run.VoidCause
+			break
+		}
+	}
+	r.conclude(&out.run, search, goesOn)
+	return out, nil
+}
+
+// carriedOut reports whether a run says what its server does with a load: that all requests fail is
+// an answer, too.
+func carriedOut(run result.Run) bool {
+	return run.Status != result.RunFailed || run.Sent > 0 && run.Failed == run.Sent || run.Status == result.RunVoid && run.VoidCause != result.VoidGeneratorLost
+}
+
+// probe measures one load of a search.
+func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch, step *capacity.Step) (measurement, error) {
+	cell.Workload.Load = step.Load
+	run.Seed = capacity.Seed(run.Seed, step.Number)
+	run.ShapeSeed = 0 // a draw of arrivals for each probe and repeat
+	got, err := r.runOwnLoad(ctx, s, bm, cell, run, w)
+	if err != nil || len(got.records.Requests) == 0 {
+		return got, err
+	}
+	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
+	got.run.Records, err = r.writeRecords(s, bm, cell, run, got.records)
+	return got, err
+}
+
+// conclude writes what a search has found into its run.
+func (r *runner) conclude(run *result.Run, search *capacity.Search, goesOn bool) {
+	run.Search = search.Found()
+	run.Sent, run.Failed = search.Carried()
+	for _, p := range run.Search.Probes {
+		run.Duration += p.Duration
+	}
+	if run.Status != result.RunOK {
+		return
+	}
+	if !goesOn {
+		last := run.Search.Probes[len(run.Search.Probes)-1]
+		run.Status, run.VoidCause = result.RunVoid, last.VoidCause
+		run.Reason = fmt.Sprintf("at %s, twice: %s", capacity.Text(last.Kind, last.Load), last.Void)
+		return
+	}
+	if why := search.Nowhere(); why != "" {
+		run.Status, run.Reason = result.RunFailed, why
+		return
+	}
+	run.Metrics = search.Metrics()
+}
+
+// probed are the probes of a run that an interrupted session has made.
+func (r *runner) probed(s *server, run plan.Run) []result.Probe {
+	if r.o.Resume == nil {
+		return nil
+	}
+	at := searchOf{planned(s.launch.ID), run.Cell, run.Pass}
+	probes := r.o.Resume.probes[at]
+	delete(r.o.Resume.probes, at)
+	for i := range probes {
+		probes[i].Resumed = true
+	}
+	return probes
+}
+
+// searchOf names a search of the plan.
+type searchOf struct {
+	launch, cell string
+	pass         int
+}
+
+// drainTimeout bounds the wait for a server to finish what its client has given up.
+const drainTimeout = time.Minute
+
+// drain waits until no server of a target has a request left: those that ran into their timeout
+// are not those of the next probe.
+func (r *runner) drain(ctx context.Context, s *server) {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	for _, m := range s.servers() {
+		observer, ok := m.Engine.(steps.Observer)
+		if !ok {
+			continue
+		}
+		for tick := time.NewTicker(time.Second); ; {
+			o, err := observer.Observe(ctx, m.endpoint)
+			if err != nil || o.Gauges[steps.SeriesRunning]+o.Gauges[steps.SeriesWaiting] == 0 {
+				tick.Stop()
+				break
+			}
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				r.warn(fmt.Sprintf("%s: requests of a probe were still running %v after it, when the next began", m.label(s.Target), drainTimeout))
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}

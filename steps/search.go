@@ -1,0 +1,52 @@
+package steps
+
+// Search varies a load to find the highest at which a service level objective (SLO) holds. What it
+// varies follows from the arrival: the number of users of a closed loop, or else the rate.
+type Search struct {
+	// Min and Max are the ends of the range.
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+	// Resolution is the half-width of the 95 % interval, as a share, at which the search ends,
+	// and Probes the most loads that are tried.
+	Resolution float64 `json:"resolution"`
+	Probes     int     `json:"probes"`
+	// SLO are the limits that have to hold together.
+	SLO []Objective `json:"slo"`
+}
+
+// Objective is a limit on a metric of a run, in the metric's unit.
+type Objective struct {
+	Metric string  `json:"metric"` // id
+	Limit  float64 `json:"limit"`
+}
+
+// At is the load with the searched quantity set: the load of one probe.
+func (l Load) At(x float64) Load {
+	l.Search = nil
+	if l.Searches() == SearchConcurrency {
+		l.MaxConcurrency = int(x + 0.5)
+	} else {
+		l.Rate = x
+	}
+	return l
+}
+
+// Searched is the quantity that a search varies.
+type Searched string
+
+// The quantities that can be searched, with the names of their metrics.
+const (
+	SearchRate        Searched = "rate"
+	SearchConcurrency Searched = "concurrency"
+)
+
+// Metric is the id of the metric that a search measures.
+func (s Searched) Metric() string { return "capacity." + string(s) }
+
+// Searches is the quantity that a search of the load varies.
+func (l Load) Searches() Searched {
+	if l.Arrival == "closed" {
+		return SearchConcurrency
+	}
+	return SearchRate
+}
