@@ -39,6 +39,15 @@ func (s Scores) Relate() Relative {
 	return out
 }
 
+// Mean is the mean score of a side's launches in a question.
+func (s Scores) Mean(head bool, question int) float64 {
+	sum := 0.0
+	for _, repeat := range s.Repeats {
+		sum += s.Of(head, repeat, question)
+	}
+	return sum / float64(len(s.Repeats))
+}
+
 // unseen is how many more questions are assumed to differ than do: of a thousand of which none
 // does, not all of those that could have been asked are alike. Bounds are then those of Poisson's
 // distribution, or further out, for small counts.

@@ -43,10 +43,7 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 			last = i
 		}
 	}
-	name := model.Code(a.Benchmark)
-	if at, ok := v.cell(a.Benchmark, a.Head); ok && len(at.cell.Values) > 0 {
-		name = model.Join(" ", name, model.Plain(v.valuesName(at.cell.Values)))
-	}
+	name := v.comparedName(a.Benchmark, a.Head)
 	if last < 0 || len(a.Compared[last].Pairs) == 0 {
 		return model.Join(": ", name, model.Plain("nothing was compared"), nonEmpty(a.Reason))
 	}
@@ -58,6 +55,15 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 	share := humanize.ScaleFor("fraction")
 	return model.Join(": ", name, model.Plain(fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
 		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head))), nonEmpty(a.Reason))
+}
+
+// comparedName names a benchmark and the cell of a head.
+func (v *view) comparedName(benchmark, head string) model.Line {
+	name := model.Code(benchmark)
+	if at, ok := v.cell(benchmark, head); ok && len(at.cell.Values) > 0 {
+		name = model.Join(" ", name, model.Plain(v.valuesName(at.cell.Values)))
+	}
+	return name
 }
 
 // divergenceTable shows prompts with what both sides answered. Prompts of token ids have no text.

@@ -20,5 +20,12 @@ func answersDiffer() *result.Document {
 		},
 		{Benchmark: "answers.none", Base: "b", Head: "h", Prompts: 200},
 	}
+	doc.Evaluations = []result.Evaluation{
+		{Benchmark: "benchmark.sums", Base: "b", Head: "h", Questions: 1000, Repeats: 6, Worse: 3, Better: 1, Lost: []result.LostQuestion{
+			{ID: "gsm8k/17", BaseScore: 1}, {ID: "<b>|`$(x)` \u202e", BaseScore: 5.0 / 6, HeadScore: 0.5}, {ID: "f1/3", BaseScore: 0.75, HeadScore: 0.71},
+		}},
+		{Benchmark: "benchmark.none", Base: "b", Head: "h", Questions: 10, Repeats: 6},
+		{Benchmark: "benchmark.many", Base: "b", Head: "h", Questions: 1000, Repeats: 2, Worse: 30, Lost: []result.LostQuestion{{ID: "q1", BaseScore: 1, HeadScore: 0.5}}},
+	}
 	return doc
 }

@@ -24,7 +24,7 @@ func hostile() *result.Document {
 	doc := regression()
 	doc.Launches[0].Failure = &result.Failure{Phase: "ready", LogTail: []string{"````", "~~~", "</details>"}}
 	doc.Steps = []result.Step{{Status: "done", Failure: &result.Failure{Phase: "step"}}}
-	doc.Answers = answersDiffer().Answers
+	doc.Answers, doc.Evaluations = answersDiffer().Answers, answersDiffer().Evaluations
 	n := 0
 	poison(reflect.ValueOf(doc).Elem(), &n)
 	doc.Schema = result.Schema

@@ -72,7 +72,7 @@ func (b *pageBuilder) sections(r *model.Report) []page.Section {
 	add(b.matrix())
 	add(curvesSection(b.curves, b.size.curves))
 	add(b.charts())
-	for _, kind := range []model.Kind{model.Answers, model.Passes, model.Measured, model.Transports, model.Client} {
+	for _, kind := range []model.Kind{model.Questions, model.Answers, model.Passes, model.Measured, model.Transports, model.Client} {
 		add(page.SectionOf(byKind[kind], b.size.rows, b.size.logs))
 	}
 	add(b.timelines())

@@ -46,6 +46,7 @@ const (
 	Passes      Kind = "passes"
 	Gates       Kind = "gates"
 	Measured    Kind = "measured"
+	Questions   Kind = "questions"  // that the head of an evaluation loses
 	Answers     Kind = "answers"    // where those of both sides part
 	Transports  Kind = "transports" // how KV cache moved
 	Client      Kind = "client"

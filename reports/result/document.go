@@ -95,6 +95,8 @@ type Document struct {
 	Gates      []Gate      `json:"gates"`      // with what was decided
 	// Answers of the heads against those of their bases.
 	Answers []Answers `json:"answers,omitempty"`
+	// Evaluations of the heads against those of their bases.
+	Evaluations []Evaluation `json:"evaluations,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
 	// where nothing was launched, or servers were replaced by simulated processes.
 	Price    *Price   `json:"price,omitempty"`

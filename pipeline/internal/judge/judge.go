@@ -104,6 +104,7 @@ type position struct{ gate, decision int }
 
 func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
+	doc.Evaluations = nil
 	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
 	return &collector{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[cellPair]likeness{},

@@ -30,6 +30,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		comparison.Blocks = blocks(head.Current())
 		measured(&comparison, c.doc, g.Benchmark, base, head)
 		otherQuestions := relate(&comparison, base, head)
+		c.loseQuestions(comparison, g.Benchmark, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
 		out = earliest(out, exclusion{reason: otherQuestions}, c.nothingToLose(comparison))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from

@@ -28,23 +28,24 @@ func scored(cell *result.Cell) map[int]map[string]float64 {
 	return out
 }
 
-// evaluate pairs the scores of two cells question by question, in the repeats that both have. The
-// problem is why they cannot be compared, "" if they can.
-func evaluate(base, head *result.Cell) (values gates.Relative, problem string) {
+// evaluations pairs the scores of two cells question by question, in the repeats that both have.
+// The problem is why they cannot be compared, "" if they can.
+func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, problem string) {
 	b, h := scored(base), scored(head)
-	var s gates.Scores
-	var questions []string
 	for _, repeat := range slices.Sorted(maps.Keys(h)) {
 		if b[repeat] == nil {
 			continue
 		}
-		for side, scores := range map[string]map[string]float64{"base": b[repeat], "head": h[repeat]} {
-			ids := slices.Sorted(maps.Keys(scores))
+		for _, side := range []struct {
+			name   string
+			scores map[string]float64
+		}{{"base", b[repeat]}, {"head", h[repeat]}} {
+			ids := slices.Sorted(maps.Keys(side.scores))
 			if questions == nil {
 				questions = ids
 			}
 			if !slices.Equal(ids, questions) {
-				return nil, fmt.Sprintf("not all runs were asked the same questions (repeat %d of the %s): have the program ask all of them each time, by the same ids", repeat, side)
+				return s, nil, fmt.Sprintf("not all runs were asked the same questions (repeat %d of the %s): have the program ask all of them each time, by the same ids", repeat, side.name)
 			}
 		}
 		s.Repeats = append(s.Repeats, repeat)
@@ -56,18 +57,19 @@ func evaluate(base, head *result.Cell) (values gates.Relative, problem string) {
 		}
 		return b[repeat][questions[question]]
 	}
-	return s.Relate(), ""
+	return s, questions, ""
 }
 
-// relate gives a comparison of scores what its questions say. The problem is that of evaluate.
+// relate gives a comparison of scores what its questions say. The problem is that of evaluations.
 func relate(c *gates.Comparison, base, head *result.Cell) (problem string) {
 	if c.Metric.ID != evaluationScore {
 		return ""
 	}
-	values, problem := evaluate(base, head)
+	s, _, problem := evaluations(base, head)
 	if problem != "" {
 		return problem
 	}
+	values := s.Relate()
 	all := values.All()
 	c.Relative, c.Pairs, c.Clusters = values, all.Pairs, all.Clusters
 	return ""

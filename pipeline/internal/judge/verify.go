@@ -27,6 +27,7 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	}}
 	v.totals()
 	v.summaries()
+	v.evaluations()
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i])
 	}
@@ -91,6 +92,26 @@ func (v *verifier) summaries() {
 					v.addf("%s of a cell of %s is %g in the summary, and its runs have %g", id, b.Addr, value, mean)
 				}
 			}
+		}
+	}
+}
+
+// evaluations checks which questions are said to be lost.
+func (v *verifier) evaluations() {
+	for i := range v.doc.Evaluations {
+		e := &v.doc.Evaluations[i]
+		base, head := v.cells[key(e.Benchmark, e.Base)], v.cells[key(e.Benchmark, e.Head)]
+		if base == nil || head == nil {
+			v.addf("an evaluation of %s is of cells that are not there", e.Benchmark)
+			continue
+		}
+		want, _ := lost(base, head)
+		want.Benchmark, want.Base, want.Head = e.Benchmark, e.Base, e.Head
+		same := slices.EqualFunc(e.Lost, want.Lost, func(a, b result.LostQuestion) bool {
+			return a.ID == b.ID && near(a.BaseScore, b.BaseScore) && near(a.HeadScore, b.HeadScore)
+		})
+		if !same || e.Questions != want.Questions || e.Repeats != want.Repeats || e.Worse != want.Worse || e.Better != want.Better {
+			v.addf("%s lists other questions as lost than its runs give", e.Benchmark)
 		}
 	}
 }
