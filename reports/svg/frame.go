@@ -3,6 +3,8 @@ package svg
 import (
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
 )
 
 // The size of charts with axes, in units of the drawing; a page scales them to its
@@ -15,6 +17,10 @@ const (
 	marginRight  = 18.0
 	marginTop    = 30.0
 	marginBottom = 40.0
+
+	// The bounds of the title of the y axis, and of names below a chart, in runes.
+	maxAxisTitle = 24
+	maxBelow     = 48
 )
 
 // frame is the rectangle of a chart between two axes.
@@ -51,7 +57,7 @@ func (f frame) grid(c *canvas) {
 	}
 	c.line("axis", f.left, f.bottom, f.right, f.bottom)
 	c.text("label", "middle", (f.left+f.right)/2, Height-7, f.x.axis.Title, 60)
-	c.text("label", "start", 2, 12, f.y.axis.Title, 24)
+	c.text("label", "start", 2, 12, f.y.axis.Title, maxAxisTitle)
 }
 
 // legend draws the names of the series in the upper right corner, from the right.
@@ -70,6 +76,37 @@ func (f frame) legend(c *canvas, series []legendEntry) {
 			marker(c, s.class, x, 8.5, "")
 		}
 		x -= 12
+	}
+}
+
+// legendRow is the height of a name below a chart.
+const legendRow = 15.0
+
+// fitsAbove reports whether all names are whole beside the title of the y axis.
+func fitsAbove(title string, series []legendEntry) bool {
+	const signs, between = 28.0, 12.0
+	width := between + textWidth(escape.Text(title, maxAxisTitle))
+	for _, s := range series {
+		name := escape.Text(s.name, maxName)
+		if name != cutName(s.name, len(series)) && len(series) > 2 {
+			return false
+		}
+		width += signs + textWidth(cutName(s.name, len(series)))
+	}
+	return width <= Width-marginRight || len(series) < 2
+}
+
+// legendBelow draws the names of the series below the chart, one a row.
+func (f frame) legendBelow(c *canvas, series []legendEntry) {
+	for i, s := range series {
+		y := Height + legendRow*(float64(i)+0.5)
+		if s.line {
+			c.line("line "+s.class, f.left, y-3.5, f.left+18, y-3.5)
+		}
+		if s.dot {
+			marker(c, s.class, f.left+9, y-3.5, "")
+		}
+		c.text("label", "start", f.left+25, y, s.name, maxBelow)
 	}
 }
 

@@ -72,8 +72,16 @@ func (l Lines) SVG() string {
 	for _, z := range l.Zones {
 		xs = append(xs, z.From, z.To)
 	}
+	var names []legendEntry
+	for _, s := range l.Series {
+		names = append(names, legendEntry{s.Name, s.Class, true, s.Dots})
+	}
+	below := 0.0
+	if !fitsAbove(l.Y.Title, names) {
+		below = legendRow * float64(len(names))
+	}
 	c := &canvas{}
-	c.open("chart", "img", l.ID, l.Title, l.Desc, Width, Height)
+	c.open("chart", "img", l.ID, l.Title, l.Desc, Width, Height+below)
 	f := newFrame(l.X, l.Y, xs, ys)
 	for _, z := range l.Zones {
 		f.zone(c, z)
@@ -82,16 +90,18 @@ func (l Lines) SVG() string {
 	for _, s := range l.Segments {
 		f.segment(c, s)
 	}
-	var names []legendEntry
 	for _, s := range l.Series {
 		f.band(c, s)
-		names = append(names, legendEntry{s.Name, s.Class, true, s.Dots})
 	}
 	// The first one last: a dashed line on a solid one shows both where they coincide.
 	for _, s := range slices.Backward(l.Series) {
 		f.series(c, s)
 	}
-	f.legend(c, names)
+	if below > 0 {
+		f.legendBelow(c, names)
+	} else {
+		f.legend(c, names)
+	}
 	return c.close()
 }
 

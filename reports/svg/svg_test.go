@@ -45,6 +45,18 @@ func charts() map[string]chart {
 			{X: 1, Y: 2}, {X: 2, Y: 3}, {X: 3, Y: nan}, {X: 4, Y: 1}, {X: 5, Y: 2},
 		}}}},
 		"nothing": svg.Lines{Title: "nothing"},
+		"segments": svg.Lines{
+			Title: "TTFT over the load", X: svg.Axis{Kind: svg.Log, Ticks: []float64{1, 4, 16}}, Y: svg.Axis{Title: "TTFT p99, ms", Zero: true},
+			Zones: []svg.Zone{{From: 3, To: 6, Class: "s1"}, {From: nan, To: 2, Class: "s2"}},
+			Segments: []svg.Segment{
+				{X1: math.Inf(-1), Y1: 40, X2: math.Inf(1), Y2: 40, Class: "margin", Tip: "limit 40 ms", Label: "limit 40 ms"},
+				{X1: 4, Y1: math.Inf(-1), X2: 4, Y2: math.Inf(1), Class: "capacity s1"}, {X1: nan, Y1: 1, X2: 2, Y2: 2},
+			},
+			Series: []svg.Series{
+				{Name: "tensor_parallel_size=8 hw=h200", Class: "s1", Dots: true, Points: []svg.Point{{X: 1, Y: 20}, {X: 16, Y: 60, Tip: "overloaded", Mark: "overloaded"}}},
+				{Name: "tensor_parallel_size=4 hw=<b>", Class: "s2", Dots: true, Points: []svg.Point{{X: 1, Y: 25}}},
+			},
+		},
 		"pairs": svg.Pairs{
 			ID: "p", Title: "TTFT p99 of each repeat", Desc: "on is worse than off in 1 of 2 repeats.", Base: "off", Head: "on", Y: svg.Axis{Title: "ms"},
 			Points: []svg.Pair{{Label: "1", Base: 411, Head: 447, Worse: true}, {Label: "2", Base: 420, Head: 418}},
@@ -166,6 +178,8 @@ func TestAnyNumbers(t *testing.T) {
 		}
 		s.Dots = true
 		lines.Series = []svg.Series{s}
+		lines.Zones = []svg.Zone{{From: number().Draw(t, "from"), To: number().Draw(t, "to")}}
+		lines.Segments = []svg.Segment{{X1: number().Draw(t, "x1"), Y1: number().Draw(t, "y1"), X2: number().Draw(t, "x2"), Y2: number().Draw(t, "y2"), Label: "limit"}}
 		for _, c := range []chart{lines, pairs, forest} {
 			wellFormed(t, c.SVG())
 		}

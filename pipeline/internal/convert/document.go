@@ -78,6 +78,9 @@ func newDocument(runs []Run, opt Options) (*document, error) {
 	if d.distinct(runs); len(d.runs) == 0 {
 		return nil, ErrNoResult
 	}
+	if opt.LaunchBy != "" && slices.ContainsFunc(d.runs, func(r *Run) bool { key, ok := r.Param(opt.LaunchBy); return ok && key == "0" }) {
+		d.zeroBased = 1
+	}
 	return d, nil
 }
 
@@ -89,7 +92,9 @@ type document struct {
 	by       []string
 	cells    []*cell
 	launches map[string]int // index in doc.Launches by key
-	notes    []note
+	// zeroBased is 1 where launches are numbered from 0, which repeats are not.
+	zeroBased int64
+	notes     []note
 }
 
 // cell is a combination of parameters with its results.
@@ -207,8 +212,8 @@ func (d *document) units(c *cell) ([]*unit, error) {
 		if u == nil {
 			u = &unit{repeat: len(units) + 1, points: seriesPoints(len(d.runs))}
 			if d.opt.LaunchBy != "" {
-				if n, err := parseCount(key); err == nil && n > 0 && n < 1<<31 {
-					u.repeat = int(n) // both sides of a comparison count alike
+				if n, err := parseCount(key); err == nil && n+d.zeroBased > 0 && n < 1<<31 {
+					u.repeat = int(n + d.zeroBased) // both sides of a comparison count alike
 				}
 			}
 			if d.known() {

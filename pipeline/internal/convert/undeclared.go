@@ -12,7 +12,7 @@ import (
 // where it was made, and what it was called.
 var volatile = regexp.MustCompile(`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
 	`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
-	`launch|repeat|run|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
+	`launch|repeat|run|run_number|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
 
 // launchLike are parameters that may number the starts of a server.
 var launchLike = regexp.MustCompile(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)

@@ -23,7 +23,7 @@ var vllm = Tool{
 	Name: "vllm", Releases: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
 	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
 	Bulk:    []string{"generated_texts", "latencies"},
-	Shapes:  []Shape{{fallback: isVLLM, Flat: true}},
+	Shapes:  append(slices.Clone(inferenceX), Shape{fallback: isVLLM, Flat: true}),
 	Engine:  engine.New,
 }
 

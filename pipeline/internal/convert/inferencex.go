@@ -1,0 +1,80 @@
+package convert
+
+import (
+	"errors"
+	"strconv"
+)
+
+// The rows that InferenceX (InferenceMAX before) makes of results of its copy of vLLM's client, one
+// for each configuration and concurrency: times in seconds, and throughput divided by the GPUs. Its
+// collected file is a list of them. Read from utils/process_result.py of August 2026.
+var inferenceX = []Shape{
+	{
+		Keys:    []string{"hw conc scenario_type"},
+		Instead: "a row of InferenceX of agentic sessions, which aiperf measured and defines otherwise: import profile_export_aiperf.json of the run",
+	},
+	{
+		Keys: []string{"hw conc tput_per_gpu framework"},
+		Params: []Field{
+			{"conc", "max_concurrency"}, {"model", "model"}, {"isl", "input_len"}, {"osl", "output_len"}, {"hw", "hw"},
+			{"framework", "framework"}, {"precision", "precision"}, {"spec_decoding", "spec_decoding"}, {"disagg", "disagg"}, {"image", "image"},
+			{"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"pcp_size", "pcp_size"}, {"dp_attention", "dp_attention"},
+			{"prefill_tp", "prefill_tp"}, {"prefill_ep", "prefill_ep"}, {"prefill_num_workers", "prefill_num_workers"}, {"num_prefill_gpu", "num_prefill_gpu"},
+			{"decode_tp", "decode_tp"}, {"decode_ep", "decode_ep"}, {"decode_num_workers", "decode_num_workers"}, {"num_decode_gpu", "num_decode_gpu"},
+		},
+		also: inferenceXRow,
+	},
+}
+
+// inferenceXRow reads the times, and multiplies the throughput with the GPUs that the row was
+// divided by. Interactivity is one over the time per output token, and not read.
+func inferenceXRow(_, item *value, r *Run, e *entryList) error {
+	for i, key := range item.keys {
+		f, ok := figureOf(key + " (s)")
+		if ok && f.kind == latency && (f.group == "ttft" || f.group == "tpot" || f.group == "itl" || f.group == "e2el") {
+			e.add(key+" (s)", item.items[i])
+		}
+	}
+	g, ok := inferenceXGPUs(item)
+	if !ok {
+		r.seriousf("the row does not say how many GPUs its throughput was divided by: it is left out")
+		return nil
+	}
+	if g.input < 0 || g.output < 0 || g.all <= 0 || g.all > 1<<20 {
+		return &Error{r.Source, item.line, errors.New("the number of GPUs of the row is none")}
+	}
+	r.setParam("gpus", number(g.all))
+	for _, rate := range []struct {
+		key, label string
+		gpus       float64
+	}{{"tput_per_gpu", "total throughput", g.all}, {"output_tput_per_gpu", "output throughput", g.output}, {"input_tput_per_gpu", "input throughput", g.input}} {
+		if v, ok := item.at(rate.key).number(); ok {
+			e.text(rate.label, strconv.FormatFloat(v*rate.gpus, 'g', -1, 64), item.at(rate.key).line)
+		}
+	}
+	return nil
+}
+
+// gpuCounts are the GPUs that the throughput of a row was divided by.
+type gpuCounts struct{ all, input, output float64 }
+
+// inferenceXGPUs counts the GPUs of a row: of servers that share the work of prefill and decode
+// those of each, of one server those that its parallelism takes.
+func inferenceXGPUs(item *value) (gpuCounts, bool) {
+	prefill, okPrefill := item.at("num_prefill_gpu").number()
+	decode, okDecode := item.at("num_decode_gpu").number()
+	if okPrefill && okDecode {
+		g := gpuCounts{prefill + decode, prefill, decode}
+		if decode == 0 {
+			g.output = g.all
+		}
+		return g, true
+	}
+	tp, ok := item.at("tp").number()
+	for _, key := range []string{"pp", "pcp_size"} {
+		if n, given := item.at(key).number(); given {
+			tp *= n
+		}
+	}
+	return gpuCounts{tp, tp, tp}, ok && item.at("is_multinode").str() != "true"
+}
