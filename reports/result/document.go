@@ -427,6 +427,10 @@ type Decision struct {
 	// limit is set against.
 	BaseValue *float64 `json:"base_value,omitempty"`
 	HeadValue *float64 `json:"head_value,omitempty"`
+	// BaseBound and HeadBound are there where a capacity is beyond the range that was searched: the
+	// value is then an end of the range.
+	BaseBound Bound `json:"base_bound,omitempty"`
+	HeadBound Bound `json:"head_bound,omitempty"`
 	// Change is head/base − 1 (log scale) or head − base (other scales); Lower to Upper is the
 	// interval that decides: two one-sided bounds at 1 − alpha each. A bound that is absent
 	// beside the other one is infinite.

@@ -55,6 +55,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	if err := c.decide(); err != nil {
 		return err
 	}
+	c.boundAll()
 	withholdAll(doc.Gates)
 	c.warnOfTransport()
 	for i := range doc.Gates {

@@ -340,7 +340,12 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		return
 	}
 	want := result.Decision{Kind: d.Kind, Metric: d.Metric, Margin: d.Margin, Pairs: slices.Clone(d.Pairs)}
+	want.Sessions = d.Sessions
 	fill(&want, from, v.doc.Alpha, d.gate.Expect)
+	bound(&want, v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)])
+	if d.BaseBound != want.BaseBound || d.HeadBound != want.HeadBound {
+		v.addf("%s has the bounds %q and %q, and its runs give %q and %q", d.name(), d.BaseBound, d.HeadBound, want.BaseBound, want.HeadBound)
+	}
 	withhold(&want, d.gate.Expect, withholders(v.doc.Gates))
 	if !slices.Equal(d.WithheldBy, want.WithheldBy) {
 		v.addf("%s is withheld by %q, and the gates withhold it by %q", d.name(), d.WithheldBy, want.WithheldBy)
@@ -360,13 +365,13 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		got, want float64
 	}{
 		{"n", float64(d.N), float64(want.N)},
-		{"base", bound(d.BaseValue), bound(want.BaseValue)},
-		{"head", bound(d.HeadValue), bound(want.HeadValue)},
-		{"change", bound(d.Change), bound(want.Change)},
-		{"lower bound", bound(d.Lower), bound(want.Lower)},
-		{"upper bound", bound(d.Upper), bound(want.Upper)},
-		{"p", bound(d.P), bound(want.P)},
-		{"adjusted p", bound(d.PHolm), bound(want.PHolm)},
+		{"base", figure(d.BaseValue), figure(want.BaseValue)},
+		{"head", figure(d.HeadValue), figure(want.HeadValue)},
+		{"change", figure(d.Change), figure(want.Change)},
+		{"lower bound", figure(d.Lower), figure(want.Lower)},
+		{"upper bound", figure(d.Upper), figure(want.Upper)},
+		{"p", figure(d.P), figure(want.P)},
+		{"adjusted p", figure(d.PHolm), figure(want.PHolm)},
 		{"level", d.Level, want.Level},
 		{"level of Holm", d.HolmLevel, want.HolmLevel},
 		{"look", float64(d.Look), float64(want.Look)},
@@ -378,8 +383,8 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	}
 }
 
-// bound is a number that may not be there.
-func bound(x *float64) float64 {
+// figure is a number that may not be there.
+func figure(x *float64) float64 {
 	if x == nil {
 		return math.Inf(-1)
 	}

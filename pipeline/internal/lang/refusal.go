@@ -111,6 +111,9 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	for _, m := range g.Metrics {
 		at := rangeOfMetric(b, m)
 		switch {
+		case m.Group == capacityGroup && g.SuiteMargin > 0:
+			e.report(problem(codeRefused, b.at("suite_margin"), fmt.Sprintf("metric.%s has no suite", m.ID),
+				"A capacity beyond the range of one cell would be hidden in the mean over all of them. Remove suite_margin."))
 		case !m.Quality || m.Mutual: // those of answers have words of their own
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),

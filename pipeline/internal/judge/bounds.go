@@ -1,0 +1,70 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// A capacity beyond the searched range has the end of the range as its value, on both sides alike.
+// That makes a difference smaller and never turns it around, so a regression that is found is one.
+// What it hides is a head that is worse, where the base is beyond the upper end or the head beyond
+// the lower one: then there is no pass.
+
+// bound notes in a decision which of its values are bounds, and takes back a verdict in favour of
+// the head that rests on one.
+func bound(d *result.Decision, base, head *result.Cell) {
+	m, ok := metric.Lookup(d.Metric)
+	if !ok || m.Group != "capacity" || d.Kind != result.KindMetric {
+		return
+	}
+	var of *result.Search
+	d.BaseBound, _ = boundOf(base)
+	d.HeadBound, of = boundOf(head)
+	if of != nil && d.BaseBound == "" && slices.ContainsFunc(d.Sessions, func(x float64) bool { return near(x, of.Max) || x > of.Max }) {
+		d.BaseBound = result.AtLeast
+	}
+	hidden := d.BaseBound == result.AtLeast || d.HeadBound == result.AtMost
+	if of == nil || !hidden || d.Verdict != result.Pass && d.Verdict != result.Improvement && d.Verdict != result.Inconclusive {
+		return
+	}
+	d.Verdict, d.Refuted, d.NeedPairs = result.Inconclusive, false, 0
+	switch {
+	case d.HeadBound == result.AtMost:
+		d.Reason = fmt.Sprintf("the head carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
+	case d.HeadBound == result.AtLeast:
+		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max", capacity.Text(of.Over, of.Max))
+	default:
+		d.Reason = fmt.Sprintf("the base carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
+	}
+}
+
+// boundOf is the bound that any run of a cell has, and the search of one of its runs.
+func boundOf(cell *result.Cell) (b result.Bound, of *result.Search) {
+	if cell == nil {
+		return "", nil
+	}
+	for r := range sound(cell) {
+		if r.Search == nil {
+			continue
+		}
+		if of = r.Search; of.Bound != "" {
+			b = of.Bound
+		}
+	}
+	return b, of
+}
+
+// boundAll notes the bounds of all decisions of a document.
+func (c *collector) boundAll() {
+	for i := range c.doc.Gates {
+		g := &c.doc.Gates[i]
+		for k := range g.Decisions {
+			d := &g.Decisions[k]
+			bound(d, c.cells[key(g.Benchmark, d.BaseCell)], c.cells[key(g.Benchmark, d.Cell)])
+		}
+	}
+}
