@@ -20,7 +20,7 @@ const alike = 1e-9
 // has one value twice; 0 if none has, or if all are the same. Counts are not rounded, and
 // neither are shares of the same prompts.
 func stepOf(m metric.Metric, sides ...[]float64) float64 {
-	if m.Unit == metric.Count || m.Unit == metric.Bytes || m.Quality {
+	if m.Unit == metric.Count || m.Unit == metric.Bytes || m.Quality || m.Counted {
 		return 0
 	}
 	s := m.Scale

@@ -103,6 +103,11 @@ const (
 	CounterPreemptions      = "preemptions"
 	CounterPrefixQueries    = "prefix_queries" // tokens
 	CounterPrefixHits       = "prefix_hits"    // tokens
+	CounterQueueSeconds     = "queue_seconds"  // that requests waited before their first step
+	CounterQueued           = "queued"         // requests that have been through the queue
+	CounterDrafts           = "drafts"         // steps of a request that verified drafted tokens
+	CounterDraftTokens      = "draft_tokens"
+	CounterAcceptedTokens   = "accepted_draft_tokens"
 	CounterExternalQueries  = "external_prefix_queries"
 	CounterExternalHits     = "external_prefix_hits" // tokens whose KV came from another server
 	CounterTransferBytes    = "kv_transfer_bytes"

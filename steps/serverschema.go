@@ -75,6 +75,7 @@ func simulateSchema() Schema {
 		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
 		{Name: "corrupt", Type: cty.Number, Unit: UnitPercent, Doc: "Plants wrong answers: \"2%\" of prompts are answered with another text, the same ones in each launch."},
 		{Name: "divergence", Type: cty.Number, Unit: UnitPercent, Doc: "Share of prompts that each launch answers otherwise than the next, at some token; 0.5 % unless set. With 0 launches answer alike, log-probabilities included."},
+		{Name: "acceptance", Type: cty.Number, Unit: UnitPercent, Doc: "Chance that a token of speculative decoding is accepted where those drafted before it are, \"70%\" unless set. It is used where the server's arguments ask for speculation."},
 		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
 		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},
 		{Name: "drift", Type: cty.Number, Unit: UnitPercent, Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},

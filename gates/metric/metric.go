@@ -50,6 +50,13 @@
 //	kv_cache.tokens      capacity of the servers' KV caches       ours
 //	gpu_memory.used      memory that the launch took of its GPUs  ours
 //	evaluation.score     mean score of the questions              ours
+//	acceptance.length    1 + accepted / drafts                    vLLM
+//	acceptance.rate      accepted / drafted tokens                vLLM
+//	prefix_cache.hit_rate
+//	                     tokens found / looked up                 vLLM, SGLang
+//	preemptions.per_request
+//	                     preemptions / sent requests              vLLM, SGLang
+//	server_queue.mean    wait in the server's queue               vLLM, SGLang
 //	agreement.share      prompts with equal answers / prompts     ours
 //	first_divergence.mean
 //	                     tokens before the first other one        ours
@@ -145,6 +152,12 @@ type Metric struct {
 	// launch of the base against its other launches is the noise floor of the session, and that
 	// of a launch of the head against the same ones is compared with it.
 	Mutual bool
+	// Counted metrics are made of what a server counts, not of what the client times: they are
+	// there only where it does, and their values can repeat to the last digit.
+	Counted bool
+	// Work is true of Counted metrics that say how much the servers had to compute: sides that differ in
+	// one did not do the same work for the same requests.
+	Work bool
 	// Quality is true of metrics of what was answered, not of how fast. Where one of them is not
 	// shown to hold, nothing of the file is an improvement.
 	Quality bool

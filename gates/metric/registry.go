@@ -55,10 +55,10 @@ func Lookup(id string) (Metric, bool) {
 	return foreignOf(canonical(id))
 }
 
-// The registry is built once from the tables in latency.go and single.go and is never
+// The registry is built once from the tables in latency.go, single.go and counted.go and is never
 // written to afterwards.
 var (
-	registry = slices.Concat(latencies(), singles())
+	registry = slices.Concat(latencies(), singles(), counted())
 	byID     = index(registry)
 )
 

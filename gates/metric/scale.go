@@ -23,8 +23,10 @@ func (m Margin) Text(of Metric) string {
 	switch {
 	case of.ByTime():
 		return fmt.Sprintf("%.4g ms", 1000*float64(m))
-	case of.Unit == Tokens || of.Unit == Nats:
+	case of.Scale == Difference && (of.Unit == Tokens || of.Unit == Nats):
 		return fmt.Sprintf("%.4g %s", float64(m), of.Unit)
+	case of.Scale == Difference && of.Unit == Count:
+		return fmt.Sprintf("%.4g", float64(m))
 	case of.Unit == Fraction:
 		return fmt.Sprintf("%.4g pp", 100*float64(m))
 	}

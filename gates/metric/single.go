@@ -13,8 +13,7 @@ func singles() []Group {
 	const limited = "requests that succeed within the limits of the benchmark's goodput block"
 	both := vllm + "; " + sglang
 	up, down := HigherIsBetter, LowerIsBetter
-	var groups []Group
-	for _, m := range []Metric{
+	return grouped([]Metric{
 		throughput("request_throughput", "Request throughput", RequestsPerSec, "successful requests"+duration, both),
 		throughput("input_throughput", "Input throughput", TokensPerSecond, "prompt tokens of successful requests"+duration, sglang),
 		throughput("output_throughput", "Output throughput", TokensPerSecond, "output tokens of successful requests"+duration, both),
@@ -55,7 +54,14 @@ func singles() []Group {
 			"tokens of an answer before the first in which two launches differ, all of them where the answers are equal; arithmetic mean over prompts"),
 		ofAnswers("logprob_difference.mean", "Logprob difference", Nats, down,
 			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; arithmetic mean over these tokens of all prompts"),
-	} {
+	}, func(*Metric) {})
+}
+
+// grouped completes metrics and puts them into their groups.
+func grouped(list []Metric, complete func(*Metric)) []Group {
+	var groups []Group
+	for _, m := range list {
+		complete(&m)
 		m.Group, m.Stat, _ = strings.Cut(m.ID, ".")
 		m.Level, m.MinRequests = cmp.Or(m.Level, RunLevel), max(m.MinRequests, 1)
 		if n := len(groups); n > 0 && groups[n-1].Name == m.Group {

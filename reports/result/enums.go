@@ -14,7 +14,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Expectation]():      texts(ExpectImprovement),
 	reflect.TypeFor[Action]():           texts(Fail, Warn, Ignore),
 	reflect.TypeFor[RunStatus]():        texts(RunOK, RunFailed, RunVoid, RunCancelled),
-	reflect.TypeFor[VoidCause]():        texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidIncomplete),
+	reflect.TypeFor[VoidCause]():        texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete),
 	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
 	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
 	reflect.TypeFor[TransportStatus]():  texts(TransportProved, TransportContradicted, TransportUnproven),
@@ -84,6 +84,7 @@ const (
 	VoidClient        VoidCause = "client"              // the load generator could not keep up, or failed
 	VoidGeneratorLost VoidCause = "load_generator_lost" // its process went away
 	VoidMachine       VoidCause = "machine"             // what else the servers' machine did
+	VoidCounters      VoidCause = "counters"            // what a gate needs of the servers' counters is not known
 	VoidIncomplete    VoidCause = "incomplete"          // an imported result holds a part of the run
 )
 

@@ -37,6 +37,9 @@ type Kind struct {
 	StandIn func(steps.Dataset, Material) Source
 	// Origin says where the file comes from, for messages; "" for a file of the user's.
 	Origin string
+	// Repeated is the largest share of prompt tokens that the prompts' own repetition lets a prefix
+	// cache find which was empty before; nil where that is not known.
+	Repeated func(steps.Dataset) float64
 	// OwnLengths says that the file holds the lengths of answers.
 	OwnLengths bool
 }
@@ -48,8 +51,8 @@ type Kinds []Kind
 func All() Kinds {
 	return Kinds{
 		{
-			Name: random, Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
-			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(false),
+			Name: "random", Doc: "Prompts of exact token lengths whose tokens are drawn from an embedded text, in no order.",
+			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(false), Repeated: repeatedPrefix,
 		},
 		{
 			Name: "sonnet", Doc: "Prompts of lines of Shakespeare's sonnets, like the sonnet dataset that vLLM had.",
@@ -61,7 +64,7 @@ func All() Kinds {
 				numPrefixes, withDoc(prefixLen, "Tokens of each shared prefix; 256 unless set."), suffixLen,
 				withDoc(outputLen, "Tokens to generate, a number or { min = 16, max = 128 }; 128 unless set."),
 			},
-			Check: checkOutput, Source: prefixed,
+			Check: checkOutput, Source: prefixed, Repeated: repeatedPrefixes,
 		},
 		{
 			Name: "chat", Doc: "Turns of made-up conversations, each request with all that was said before it.",
@@ -165,16 +168,20 @@ func checkSpan(what string, low, high int) error {
 	return nil
 }
 
-// random is the kind whose prompts have nothing in common but their prefix.
-const random = "random"
-
 // Repeated returns the largest share of prompt tokens that a dataset's own repetition lets a
 // prefix cache find, with the caches cleared before the run. It is not ok where that is not known.
 func Repeated(d steps.Dataset) (share float64, ok bool) {
-	if d.Kind != random || d.InputMax <= 0 {
+	kind, err := All().Lookup(d.Kind)
+	if err != nil || kind.Repeated == nil {
 		return 0, false
 	}
-	return float64(d.PrefixLen) / (float64(d.InputMin+d.InputMax) / 2), true
+	share = kind.Repeated(d)
+	return share, share >= 0 && share <= 1
+}
+
+// repeatedPrefix is the share of a prefix that all prompts have in common.
+func repeatedPrefix(d steps.Dataset) float64 {
+	return 2 * float64(d.PrefixLen) / float64(d.InputMin+d.InputMax)
 }
 
 // NeedsFile reports whether prompts of a dataset come from its file.

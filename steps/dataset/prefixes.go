@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 
@@ -41,6 +42,12 @@ func (s prefixes) Prompt(i int, seeds Seeds) Prompt {
 	p := Prompt{Input: s.prefix + s.suffix, Output: between(r, s.out[0], s.out[1])}
 	which := stream(seeds.Lengths, streamOrder, i/s.count).Perm(s.count)[i%s.count]
 	return s.fill(p, s.prefix, stream(seeds.Content, streamPrefix, 1+which), stream(seeds.Content, streamContent, i))
+}
+
+// repeatedPrefixes is the share of the shared prefixes.
+func repeatedPrefixes(d steps.Dataset) float64 {
+	prefix := float64(cmp.Or(d.PrefixLen, defaultPrefix))
+	return prefix / (prefix + float64(option(d, "suffix_len")))
 }
 
 // fill makes the content of a prompt, the first tokens of it from a generator of their own.

@@ -53,10 +53,26 @@ var (
 	errInStream = errors.New("the stream ends with an error object")
 )
 
-// token is one output token on its way to a client.
+// token is what a step adds to an answer, on its way to a client: one token, and with speculation
+// those before it.
 type token struct {
 	model.Event
-	at time.Duration
+	before []int
+	at     time.Duration
+}
+
+// ids are all tokens of the step.
+func (t token) ids() []int { return append(t.before[:len(t.before):len(t.before)], t.Token) }
+
+// push adds an output token to what the client will get. Those of one step are one event.
+func (st *stream) push(ev model.Event, at time.Duration) {
+	if n := len(st.queue) - 1; n >= 0 && st.queue[n].at == at {
+		last := &st.queue[n]
+		last.before = append(last.before, last.Token)
+		last.Event = ev
+		return
+	}
+	st.queue = append(st.queue, token{Event: ev, at: at})
 }
 
 // stream collects the tokens of one request until its handler takes them.
@@ -184,7 +200,7 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 		}
 		d.stats.observe(ev, st, step.End)
 		st.last = step.End
-		st.queue = append(st.queue, token{Event: ev, at: step.End})
+		st.push(ev, step.End)
 		if ev.Last {
 			delete(d.streams, ev.ID)
 		}
@@ -219,7 +235,7 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 			return failed
 		}
 		for _, t := range tokens {
-			if st.drop != nil && t.Index == st.dropAt {
+			if st.drop != nil && t.Index >= st.dropAt {
 				return st.drop
 			}
 			if t.Last {

@@ -14,15 +14,20 @@ type metrics struct {
 	mu        sync.Mutex
 	ttft, itl prom.Histogram
 	e2e       prom.Histogram
+	queue     prom.Histogram
 	finished  map[string]int // by finish reason
 }
+
+// requestBuckets are the bounds of vLLM's histograms of times of a request.
+var requestBuckets = []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 
 // newMetrics returns histograms with the buckets of vllm/v1/metrics/loggers.py (0.11).
 func newMetrics() *metrics {
 	return &metrics{
 		ttft:     prom.NewHistogram(0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560),
 		itl:      prom.NewHistogram(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80),
-		e2e:      prom.NewHistogram(0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680),
+		e2e:      prom.NewHistogram(requestBuckets...),
+		queue:    prom.NewHistogram(requestBuckets...),
 		finished: map[string]int{},
 	}
 }
@@ -33,7 +38,8 @@ func (m *metrics) observe(ev model.Event, st *stream, now time.Duration) {
 	defer m.mu.Unlock()
 	if ev.Index == 0 {
 		m.ttft.Add((now - st.arrived).Seconds())
-	} else {
+		m.queue.Add(ev.Waited.Seconds())
+	} else if now > st.last { // one value for each step
 		m.itl.Add((now - st.last).Seconds())
 	}
 	if ev.Last {

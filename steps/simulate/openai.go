@@ -100,7 +100,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	var ids []int
 	var last token
 	err = s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
-		ids, last = append(ids, t.Token), t
+		ids, last = append(ids, t.ids()...), t
 		return nil
 	})
 	if err != nil {

@@ -95,23 +95,25 @@ func (s *Server) answerParams(g *generation, last token) any {
 	return map[string]any{"first_tok": last.Token} // LMCache's
 }
 
-// streamOpenAI streams one event for each token, then the usage if it was asked for.
+// streamOpenAI streams one event for each step, then the usage if it was asked for.
 func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Duration, g *generation) {
 	ev := wire.NewEvents(w)
 	produced, cached := 0, 0
 	err := s.driver.generate(r.Context(), at, g.prompt, g.output, g.exchange, func(t token) error {
+		first := produced == 0
 		produced, cached = t.Index+1, t.Cached
-		if g.chat && t.Index == 0 {
+		if g.chat && first {
 			if err := ev.Send(s.chunk(g, chatMsg{Role: "assistant", Content: new(string)}, nil, nil, 0, cached)); err != nil {
 				return err
 			}
 		}
-		text := model.Decode([]int{t.Token})
+		ids := t.ids()
+		text := model.Decode(ids)
 		var finish *string
 		if t.Last {
 			finish = &g.finish
 		}
-		return ev.Send(s.chunk(g, chatMsg{Content: &text}, s.logprobs(g, []int{t.Token}), finish, produced, cached))
+		return ev.Send(s.chunk(g, chatMsg{Content: &text}, s.logprobs(g, ids), finish, produced, cached))
 	})
 	if err != nil {
 		s.interrupted(w, ev, err)

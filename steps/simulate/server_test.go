@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -232,6 +233,36 @@ func TestVLLMMetrics(t *testing.T) {
 	}
 	if strings.Contains(text, "vllm:prefix_cache_hits_total"+labels+" 0.0") {
 		t.Error("the same prompt twice made no prefix cache hit")
+	}
+}
+
+// TestVLLMSpeculation: a step's tokens are one event, and the counters of drafts add up.
+func TestVLLMSpeculation(t *testing.T) {
+	ts := vllmServer(t, "--speculative-config", `{"method":"ngram","num_speculative_tokens":3}`)
+	_, text := request(t, ts, "POST", "/v1/completions", `{"prompt":"so long as men can breathe","max_tokens":64,"ignore_eos":true,"stream":true}`)
+	whole := len(sse(t, text))
+	_, text = request(t, ts, "GET", "/metrics", "")
+	count := func(name string) (n float64) {
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, name+"{"); ok {
+				v, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndex(rest, " ")+1:]), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += v
+			}
+		}
+		return n
+	}
+	drafts, accepted := count("vllm:spec_decode_num_drafts_total"), count("vllm:spec_decode_num_accepted_tokens_total")
+	if drafts == 0 || float64(whole) != 1+drafts+1 { // the first token, the steps, [DONE]
+		t.Errorf("%d events, %g drafts", whole, drafts)
+	}
+	if count("vllm:spec_decode_num_draft_tokens_total") != 3*drafts || count("vllm:spec_decode_num_accepted_tokens_per_pos_total") != accepted || 1+drafts+accepted < 64 {
+		t.Errorf("counters do not add up:\n%s", text)
+	}
+	if got := count("vllm:request_queue_time_seconds_count"); got != 1 {
+		t.Errorf("%g requests were queued", got)
 	}
 }
 

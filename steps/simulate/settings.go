@@ -39,8 +39,11 @@ type Settings struct {
 	Drift float64 `json:"drift,omitempty"`
 	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
 	// launch answers in a way of its own, nil means 0.005.
-	Corrupt       float64  `json:"corrupt,omitempty"`
-	Divergence    *float64 `json:"divergence,omitempty"`
+	Corrupt    float64  `json:"corrupt,omitempty"`
+	Divergence *float64 `json:"divergence,omitempty"`
+	// Acceptance is the chance that a drafted token is accepted where those before it are; nil
+	// means 0.7.
+	Acceptance    *float64 `json:"acceptance,omitempty"`
 	OutlierRate   float64  `json:"outlier_rate,omitempty"`
 	OutlierFactor float64  `json:"outlier_factor,omitempty"`
 	// StartupSeconds of model time from start to ready; nil means 0.3.
@@ -75,7 +78,7 @@ func ParseSettings(text string) (Settings, error) {
 
 func (s Settings) check() error {
 	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt}
-	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "startup_seconds": s.StartupSeconds} {
+	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
 		}
@@ -85,7 +88,7 @@ func (s Settings) check() error {
 			return fmt.Errorf("%s: %s is %v; it must be a number from 0 on", SettingsEnv, name, v)
 		}
 	}
-	for name, share := range map[string]float64{"corrupt": s.Corrupt, "divergence": s.divergence()} {
+	for name, share := range map[string]float64{"corrupt": s.Corrupt, "divergence": s.divergence(), "acceptance": s.acceptance()} {
 		if share > 1 {
 			return fmt.Errorf("%s: %s is %v; it must be a share from 0 to 1", SettingsEnv, name, share)
 		}
@@ -122,6 +125,16 @@ const (
 	usualDivergence = 0.005
 	usualJitter     = 0.002 // nats
 )
+
+// usualAcceptance of drafts, unless settings say another.
+const usualAcceptance = 0.7
+
+func (s Settings) acceptance() float64 {
+	if s.Acceptance == nil {
+		return usualAcceptance
+	}
+	return *s.Acceptance
+}
 
 func (s Settings) divergence() float64 {
 	if s.Divergence == nil {

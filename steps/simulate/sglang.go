@@ -168,7 +168,7 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (sglang) resolve(l *launch, _ func(string) string) error {
+func (e sglang) resolve(l *launch, _ func(string) string) error {
 	a := l.args
 	if len(a.positional) > 0 {
 		return usageError{"unrecognized arguments: " + strings.Join(a.positional, " ")}
@@ -194,6 +194,7 @@ func (sglang) resolve(l *launch, _ func(string) string) error {
 	c.PrefixCache = !a.bool("--disable-radix-cache", false)
 	c.Mixed = a.bool("--enable-mixed-chunk", false)
 	c.MaxSeqs = a.int("--max-running-requests", 2048)
+	c.Speculation = e.speculation(l)
 	chunk := 2048
 	switch gib := p.MemBytes / (1 << 30); {
 	case gib >= 60:
@@ -265,10 +266,15 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput
 	x.Labels = fmt.Sprintf("model_name=%q", l.served)
 	x.Value("sglang:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
 	x.Value("sglang:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
+	x.Value("sglang:cached_tokens_total", "Number of cached prompt tokens.", "counter", float64(st.PrefixHits))
+	if l.config.Speculation.Tokens > 0 {
+		x.Value("sglang:spec_verify_calls_total", "Number of verify calls of speculative decoding.", "counter", float64(st.Drafts.Steps))
+	}
 	x.Value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.N))
 	x.Histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
 	x.Histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	x.Histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
+	x.Histogram("sglang:queue_time_seconds", "Histogram of queueing time in seconds.", m.queue)
 	if kv != nil {
 		writeTransfersSGLang(x, kv)
 	}

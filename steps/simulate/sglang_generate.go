@@ -68,8 +68,10 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	body := generateBody{Meta: metaInfo{ID: g.id, PromptTokens: len(g.prompt), WeightVersion: "default"}}
 	err = s.driver.generate(r.Context(), arrived, g.prompt, g.output, g.exchange, func(t token) error {
 		if g.logprobs {
-			p := s.logprobsOf(g, []int{t.Token})
-			body.Meta.Logprobs = append(body.Meta.Logprobs, [3]any{p[0], t.Token, nil})
+			ids := t.ids()
+			for i, p := range s.logprobsOf(g, ids) {
+				body.Meta.Logprobs = append(body.Meta.Logprobs, [3]any{p, ids[i], nil})
+			}
 		}
 		body.add(g, t, arrived)
 		if ev == nil {
@@ -89,10 +91,11 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add a token to the cumulative answer.
+// add a step's tokens to the cumulative answer.
 func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
-	b.Text += model.Decode([]int{t.Token})
-	b.OutputIDs = append(b.OutputIDs, t.Token)
+	ids := t.ids()
+	b.Text += model.Decode(ids)
+	b.OutputIDs = append(b.OutputIDs, ids...)
 	b.Meta.CompletionTokens, b.Meta.CachedTokens = t.Index+1, t.Cached
 	if t.Last {
 		latency := (t.at - arrived).Seconds()

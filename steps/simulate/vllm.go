@@ -234,6 +234,9 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	stages := max(a.int("--pipeline-parallel-size", 1), 1)
 	c := model.Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--max-model-len", shape.MaxModelLen)
+	if c.Speculation, err = e.speculation(l); err != nil {
+		return err
+	}
 	e.scheduler(l, &c)
 	e.memory(l, &c)
 	l.config = c
@@ -309,6 +312,7 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 		x.Value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
 	}
 	x.Value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
+	writeDraftsVLLM(x, l, st.Drafts)
 	x.Value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
 	x.Value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
 	x.Head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
@@ -322,6 +326,7 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 		x.Histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	}
 	x.Histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", m.e2e)
+	x.Histogram("vllm:request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", m.queue)
 	if steps.CompareReleases(l.version, "0.15") >= 0 {
 		writeSources(x, st)
 	}

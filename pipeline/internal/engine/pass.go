@@ -51,9 +51,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if len(got.records.Requests) > 0 && !r.o.Bare && cell.Workload.Answers == nil {
 		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	}
-	if unexpected := unexpectedHits(cell.Workload, measured); unexpected != "" {
-		r.warn(fmt.Sprintf("%s, %s: %s", s.Target, plan.Label(cell.Values), unexpected))
-	}
+	uncounted := r.countRun(s, bm, cell, w.tally(), &measured)
 	r.warnLate(s.Target, plan.Label(cell.Values), measured, w.scale)
 	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
@@ -68,6 +66,9 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.record(s.job, run, measured)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if uncounted != nil {
+		return nil, uncounted
 	}
 	if got.cause != nil {
 		return newFault(phaseRun, got.cause), r.bus.Err()

@@ -37,7 +37,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
-		d.Warnings = c.likeness(g, cmp, base, head).warnings()
+		d.Warnings = append(c.likeness(g, cmp, base, head).warnings(), otherWork(id, base, head)...)
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
 		c.shortages[at] = c.shortage(g, m, base, head)

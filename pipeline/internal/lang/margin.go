@@ -55,7 +55,7 @@ func formOf(m metric.Metric) (forms []marginForm, example string) {
 	switch {
 	case m.ByTime():
 		return []marginForm{timeForm}, "50ms"
-	case m.Unit == metric.Tokens:
+	case m.Scale == metric.Difference && m.Unit == metric.Tokens:
 		return []marginForm{tokensForm}, "0.5 tokens"
 	case m.Unit == metric.Nats:
 		return []marginForm{natsForm}, "0.01 nats"

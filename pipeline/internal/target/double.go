@@ -133,6 +133,8 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.Corrupt = number
 	case name == "divergence" && isNumber:
 		s.Divergence = &number
+	case name == "acceptance" && isNumber:
+		s.Acceptance = &number
 	case name == "launch_noise" && isNumber:
 		s.NoiseSD = &number
 	case name == "noise" && isNumber:

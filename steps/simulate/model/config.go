@@ -36,6 +36,8 @@ type Config struct {
 	PrefixCache bool
 	// MaxModelLen bounds prompt and output of one request together.
 	MaxModelLen int
+	// Speculation of the decoding steps; zero for none.
+	Speculation Speculation
 	// Watermark is the share of blocks that the admission of a request leaves free.
 	Watermark float64
 	// BlockingTransfer makes a step wait for KV from another server, as the connectors of

@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -15,6 +16,7 @@ type Engine struct {
 	cfg   Config
 	noise *noiseSource
 	pool  *blockPool
+	draws *rand.Rand // of what becomes of drafts
 	// now is the start of the last step, or of the attempt to begin one.
 	now time.Duration
 	// pending requests are on their way through the front end, in order of readiness.
@@ -61,6 +63,8 @@ type Event struct {
 	Token int
 	// Cached prompt tokens of the request that came from the prefix cache.
 	Cached int
+	// Waited is the time from the request's arrival at the scheduler to its first step.
+	Waited time.Duration
 	// Last token of the request.
 	Last bool
 	// Blocks that hold the KV of a complete request with Hold, before they are released.
@@ -102,10 +106,14 @@ type Stats struct {
 	Preemptions  int
 	// PrefixQueries and PrefixHits count prompt tokens at admission.
 	PrefixQueries, PrefixHits int
+	// Queued requests have been admitted for the first time, QueueTime after they had come.
+	Queued    int
+	QueueTime time.Duration
 	// ExternalQueries and ExternalHits count prompt tokens that were looked for at, and
 	// came from, another server.
 	ExternalQueries, ExternalHits int
 	Steps                         int
+	Drafts                        Drafts
 }
 
 // sequence is a request with its state.
@@ -122,6 +130,7 @@ type sequence struct {
 	turns    turns // of ids
 	// cached prompt tokens at the first admission, -1 before it.
 	cached  int
+	waited  time.Duration
 	planned bool
 	aborted bool
 }
@@ -135,6 +144,8 @@ func (s *sequence) decoding() bool { return s.produced > 0 && s.computed == s.to
 type slice struct {
 	seq    *sequence
 	tokens int
+	// drafts are tokens behind them that the step verifies.
+	drafts int
 	// prefill distinguishes a prompt's chunk from a decode, also where the prefix cache left one token of it.
 	prefill bool
 	// fetch is a prompt whose KV comes from another server within the step.
@@ -149,7 +160,7 @@ func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("simulated engine: %w", err)
 	}
-	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache)}, nil
+	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache), draws: newDraws(launchSeed)}, nil
 }
 
 // Submit hands over a request that arrives at the given time. It reaches the scheduler
@@ -233,13 +244,13 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 		case sl.prefill:
 			w.addPrefill(sl.seq.computed, sl.tokens)
 		default:
-			w.addDecode(sl.seq.computed)
+			w.addDecode(sl.seq.computed, sl.tokens+sl.drafts)
 		}
 	}
 	// Where all KV comes from elsewhere the model is not run: what is left is the host's share.
 	d := e.cfg.Profile.KernelOverhead + time.Duration(len(e.plan))*e.cfg.Profile.SequenceOverhead
 	if w.sequences > 0 {
-		d = e.cfg.stepTime(w)
+		d = e.cfg.stepTime(w) + e.cfg.draftTime(e.plan)
 	}
 	d = time.Duration(float64(d) * e.noise.factor(now))
 	e.stats.Steps++
@@ -263,6 +274,7 @@ func (e *Engine) End(events []Event) []Event {
 			continue // a chunk in the middle of a prompt
 		}
 		events = append(events, e.emit(s))
+		events = e.verify(s, sl.drafts, events)
 		finished = finished || s.produced == s.req.Output
 	}
 	e.plan = e.plan[:0]
@@ -288,7 +300,7 @@ func (e *Engine) emit(s *sequence) Event {
 	if s.produced == 0 {
 		e.stats.PromptTokens += s.req.Input
 	}
-	ev := Event{ID: s.req.ID, Index: s.produced, Cached: s.cached}
+	ev := Event{ID: s.req.ID, Index: s.produced, Cached: s.cached, Waited: s.waited}
 	if s.ids != nil {
 		if s.produced == 0 {
 			s.turns = e.cfg.Voice.turnsOf(s.ids, s.req.Output)
@@ -348,6 +360,7 @@ func (e *Engine) ResetPrefixCache() bool { return e.pool.reset() }
 // Stats returns the counters.
 func (e *Engine) Stats() Stats {
 	st := e.stats
+	st.Drafts.Positions = slices.Clone(st.Drafts.Positions)
 	st.Running, st.Held, st.KVUsage = len(e.running), len(e.held), e.pool.usage()
 	st.Waiting = len(e.waiting) + len(e.fetching) + len(e.fetched)
 	return st

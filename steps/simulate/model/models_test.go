@@ -155,7 +155,7 @@ func TestSizesAreMonotonic(t *testing.T) {
 		gpus := 1 << rapid.IntRange(0, 3).Draw(t, "GPUs")
 		var w work
 		for range rapid.IntRange(1, 50).Draw(t, "sequences") {
-			w.addDecode(rapid.IntRange(0, 4000).Draw(t, "context"))
+			w.addDecode(rapid.IntRange(0, 4000).Draw(t, "context"), 1)
 		}
 		if n := rapid.IntRange(0, 4000).Draw(t, "prompt"); n > 0 {
 			w.addPrefill(0, n)
@@ -194,7 +194,7 @@ func TestModelSizeDecides(t *testing.T) {
 		return c
 	}
 	var decode, prefill work
-	decode.addDecode(1000)
+	decode.addDecode(1000, 1)
 	prefill.addPrefill(0, 4096)
 	small, large := config("Qwen/Qwen3-0.6B"), config("Qwen/Qwen3-32B")
 	if r := large.stepTime(decode).Seconds() / small.stepTime(decode).Seconds(); r < 4 || r > 55 {

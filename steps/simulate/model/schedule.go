@@ -13,7 +13,7 @@ func (e *Engine) schedule() {
 		budget -= e.continuePrefills(budget)
 		e.admit(budget)
 		if len(e.plan) == 0 {
-			e.continueDecodes(e.cfg.MaxSeqs)
+			e.continueDecodes(e.cfg.MaxSeqs * (1 + e.cfg.Speculation.Tokens))
 		}
 		if len(e.plan) == 0 { // see below
 			e.admit(budget)
@@ -30,7 +30,8 @@ func (e *Engine) schedule() {
 	}
 }
 
-// continueDecodes plans one token for every decoding sequence and returns their number.
+// continueDecodes plans one token and the drafts behind it for every decoding sequence, and returns
+// their number.
 func (e *Engine) continueDecodes(budget int) int {
 	used := 0
 	for i := 0; i < len(e.running) && used < budget; i++ {
@@ -38,11 +39,12 @@ func (e *Engine) continueDecodes(budget int) int {
 		if !s.decoding() {
 			continue
 		}
-		if !e.reserve(s, 1) {
+		drafts := e.drafts(s, budget-used-1)
+		if !e.reserve(s, 1+drafts) {
 			break // s was the last in line and had to go itself
 		}
-		e.add(slice{seq: s, tokens: 1})
-		used++
+		e.add(slice{seq: s, tokens: 1, drafts: drafts})
+		used += 1 + drafts
 	}
 	return used
 }
@@ -124,6 +126,9 @@ func (e *Engine) allot(s *sequence, hits []int32, fresh int) {
 		s.cached = s.computed
 		e.stats.PrefixQueries += s.req.Input
 		e.stats.PrefixHits += s.cached
+		s.waited = max(e.now-s.ready, 0)
+		e.stats.Queued++
+		e.stats.QueueTime += s.waited
 	}
 }
 

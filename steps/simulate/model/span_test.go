@@ -30,7 +30,7 @@ func TestTwoNodesAreSlowerByTheirLink(t *testing.T) {
 	}{{10, 2, 2.5}, {50, 2.4, 3}, {100, 2.7, 3.4}} {
 		var w work
 		for range tt.sequences {
-			w.addDecode(1536)
+			w.addDecode(1536, 1)
 		}
 		one := Config{Profile: p, Shape: shape, GPUs: 2}
 		two := one

@@ -30,10 +30,11 @@ func (w *work) addPrefill(done, n int) {
 	}
 }
 
-// addDecode adds one decoded token of a sequence with context tokens before it.
-func (w *work) addDecode(context int) {
+// addDecode adds decoded tokens of a sequence with context tokens before them: one, and the drafts
+// that are verified with it.
+func (w *work) addDecode(context, tokens int) {
 	w.sequences++
-	w.decodeTokens++
+	w.decodeTokens += tokens
 	w.contextTokens += context
 	if w.window > 0 {
 		w.windowTokens += min(context, w.window)
@@ -76,7 +77,7 @@ func (c Config) stepTime(w work) time.Duration {
 // ShortestStep is the time of the least step that there is, one decoded token without context.
 func (c Config) ShortestStep() time.Duration {
 	var least work
-	least.addDecode(0)
+	least.addDecode(0, 1)
 	t := c.stepTime(least)
 	if f := c.Noise.Slowdown; f > 0 && f < 1 {
 		t = time.Duration(float64(t) * f)

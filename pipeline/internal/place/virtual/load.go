@@ -119,10 +119,14 @@ func (m client) record(i int, s model.Served, a asked) record.Request {
 	q := record.Request{
 		Index: i, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
 		WantTokens: a.want, OutputTokens: len(s.Tokens), CachedTokens: -1, Status: 200, Finish: a.finish,
-		Events: make([]record.Event, len(s.Tokens)),
+		Events: make([]record.Event, 0, len(s.Tokens)),
 	}
 	for j, at := range s.Tokens {
-		q.Events[j] = record.Event{At: int64(at), Tokens: j + 1}
+		if j > 0 && at == s.Tokens[j-1] { // the step that verified drafts gave several
+			q.Events[len(q.Events)-1].Tokens = j + 1
+			continue
+		}
+		q.Events = append(q.Events, record.Event{At: int64(at), Tokens: j + 1})
 	}
 	if len(s.Tokens) > 0 {
 		q.Headers = int64(s.Tokens[0])

@@ -382,7 +382,7 @@ func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Obser
 
 func observation(at time.Time, n model.Note) steps.Observation {
 	s := n.Stats
-	return steps.Observation{
+	o := steps.Observation{
 		At: at,
 		Gauges: map[string]float64{
 			steps.SeriesRunning: float64(s.Running), steps.SeriesWaiting: float64(s.Waiting), steps.SeriesKVUsage: s.KVUsage,
@@ -391,7 +391,13 @@ func observation(at time.Time, n model.Note) steps.Observation {
 			steps.CounterPromptTokens: float64(s.PromptTokens), steps.CounterGenerationTokens: float64(s.OutputTokens),
 			steps.CounterPreemptions: float64(s.Preemptions), steps.CounterPrefixQueries: float64(s.PrefixQueries), steps.CounterPrefixHits: float64(s.PrefixHits),
 			steps.CounterExternalQueries: float64(s.ExternalQueries), steps.CounterExternalHits: float64(s.ExternalHits),
+			steps.CounterQueueSeconds: s.QueueTime.Seconds(), steps.CounterQueued: float64(s.Queued),
 			steps.CounterTransferBytes: n.Moved.Bytes, steps.CounterTransferSeconds: n.Moved.Time.Seconds(),
 		},
 	}
+	if d := s.Drafts; d.Steps > 0 {
+		o.Counters[steps.CounterDrafts], o.Counters[steps.CounterDraftTokens] = float64(d.Steps), float64(d.Tokens)
+		o.Counters[steps.CounterAcceptedTokens] = float64(d.Accepted)
+	}
+	return o
 }

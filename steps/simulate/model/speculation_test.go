@@ -1,0 +1,50 @@
+package model
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+)
+
+// TestSpeculation: as many drafted tokens are accepted as the chance says, answers are no longer
+// than asked for, and steps take fewer than tokens.
+func TestSpeculation(t *testing.T) {
+	for _, want := range []Speculation{{Tokens: 4, Accept: 0.7}, {Tokens: 1, Accept: 0.9, Layers: 1}, {Tokens: 7, Accept: 0.3}} {
+		p, err := ProfileByName("fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Config{Profile: p, Shape: p.Model, GPUs: 1, BlockSize: 16, KVBlocks: 4000, MaxSeqs: 64, Budget: 2048, Chunked: true, Mixed: true, MaxModelLen: 1024}
+		c.Speculation = want
+		times := make([]time.Duration, 400)
+		for i := range times {
+			times[i] = time.Duration(i) * 20 * time.Millisecond
+		}
+		f, err := NewFleet(FleetSpec{Decode: []Node{{Config: c, Seed: 7}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := f.Serve(context.Background(), Traffic{Times: times, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := f.Note(0).Stats.Drafts
+		for _, s := range served {
+			if len(s.Tokens) != 61 {
+				t.Fatalf("%d tokens, want 61", len(s.Tokens))
+			}
+		}
+		positions := 0
+		for _, n := range d.Positions {
+			positions += n
+		}
+		if positions != d.Accepted || d.Tokens != d.Steps*want.Tokens {
+			t.Errorf("%+v", d)
+		}
+		got := 1 + float64(d.Accepted)/float64(d.Steps)
+		if limit := 4 * want.Length() / math.Sqrt(float64(d.Steps)); math.Abs(got-want.Length()) > limit {
+			t.Errorf("%+v: acceptance length %.4f of %d steps, want %.4f ± %.4f", want, got, d.Steps, want.Length(), limit)
+		}
+	}
+}
