@@ -18,7 +18,8 @@ import (
 
 // The bounds of curves.
 const (
-	maxCurvePoints = 60 // of a line
+	maxCurvePoints = 200 // of a line
+	maxCurveRows   = 100 // of the table
 	maxCurveLines  = 6
 	maxLimits      = 4 // of a figure
 )
@@ -45,7 +46,7 @@ func curveView(c *curves.Chart, id string, open bool) page.Comparison {
 	if charts := d.throughput(); len(charts) > 0 {
 		p.Distributions = append(p.Distributions, page.Distribution{Label: "Throughput", Charts: charts})
 	}
-	p.Points = []page.Table{page.TableOf(curveTable(c), maxCurvePoints)}
+	p.Points = []page.Table{page.TableOf(curveTable(c), maxCurveRows)}
 	for _, note := range curveNotes(c) {
 		p.Notes = append(p.Notes, page.Spans(model.Plain(note), model.MaxLine))
 	}
@@ -80,6 +81,10 @@ func curveNotes(c *curves.Chart) []string {
 	} else {
 		notes[0] += fmt.Sprintf(" There is no band: it takes %d launches.", curves.Fewest)
 	}
+	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return l.Searched && l.Launches() > 1 }) {
+		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their geometric mean. Lines: mean over launches of each launch's own curve, straight between its loads on log scales, where %d launches or more reach. Bands: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), at each load by itself.",
+			curves.Fewest, 100*curves.Confidence)
+	}
 	if k := capacityWords(c); k != "" {
 		notes = append(notes, k)
 	}
@@ -88,6 +93,9 @@ func curveNotes(c *curves.Chart) []string {
 	}
 	if n := len(c.WithoutGPUs); n > 0 && c.Throughput != nil {
 		notes = append(notes, "Tokens per second and GPU are not drawn: nothing says how many GPUs served "+humanize.List(c.WithoutGPUs[:min(n, maxCurveLines)])+".")
+	}
+	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return len(l.Points) > maxCurvePoints }) {
+		notes = append(notes, fmt.Sprintf("Of each line %d points are drawn, evenly spread; report --format curves has all.", maxCurvePoints))
 	}
 	if c.Unplaced > 0 {
 		notes = append(notes, humanize.Count(c.Unplaced, "cell")+" without a bound on the load cannot be placed, and left out.")
@@ -144,9 +152,21 @@ func (d *curveDrawing) lines(draw func(class string, l curves.Line)) {
 		if l.Role != curves.Other {
 			class = l.Role.String()
 		}
-		l.Points = l.Points[:min(len(l.Points), maxCurvePoints)]
+		l.Points = thinned(l.Points)
 		draw(class, l)
 	}
+}
+
+// thinned are as many points as are drawn, evenly spread, the first and the last among them.
+func thinned(points []curves.Point) []curves.Point {
+	if len(points) <= maxCurvePoints {
+		return points
+	}
+	out := make([]curves.Point, maxCurvePoints)
+	for i := range out {
+		out[i] = points[i*(len(points)-1)/(maxCurvePoints-1)]
+	}
+	return out
 }
 
 // latencies are the charts over the load, those of one quantity together.
@@ -206,9 +226,7 @@ func (d *curveDrawing) overLoad(f curves.Figure) svg.Lines {
 				X: p.Load, Y: e.Value * s.Factor, Low: low * s.Factor, High: high * s.Factor, Tip: d.tip(l, p, s.Value(e.Value), e), Mark: markOf(p),
 			})
 		}
-		if len(series.Points) > 0 {
-			chart.Series = append(chart.Series, series)
-		}
+		chart.Series = append(chart.Series, withTrend(series, l, overTrend(l, f, s.Factor))...)
 		d.capacity(&chart, class, l)
 	})
 	chart.Y.Kind = tallAxis(values)
@@ -241,11 +259,57 @@ func (d *curveDrawing) against(x, y curves.Figure, title string) svg.Lines {
 				chart.Segments = append(chart.Segments, svg.Segment{X1: ex.Value, Y1: ey.Lower, X2: ex.Value, Y2: ey.Upper, Class: "whisker " + class})
 			}
 		}
-		if len(series.Points) > 0 {
-			chart.Series = append(chart.Series, series)
-		}
+		chart.Series = append(chart.Series, withTrend(series, l, againstTrend(l, x, y))...)
 	})
 	return chart
+}
+
+// withTrend is a line as it is drawn: through its dots, and of searches of several launches beside
+// them, where there is one. The dots of launches at loads of their own make no line.
+func withTrend(dots svg.Series, l curves.Line, trend []svg.Point) []svg.Series {
+	switch {
+	case len(dots.Points) == 0:
+		return nil
+	case !l.Searched || l.Launches() < 2:
+		return []svg.Series{dots}
+	}
+	named := svg.Series{Name: dots.Name, Class: dots.Class, Points: trend}
+	dots.Bare = true
+	return []svg.Series{named, dots}
+}
+
+// overTrend is the trend of a figure over the load.
+func overTrend(l curves.Line, f curves.Figure, factor float64) []svg.Point {
+	if !l.Searched {
+		return nil
+	}
+	var out []svg.Point
+	for _, t := range l.Trend(f) {
+		low, high := t.Value, t.Value
+		if t.Interval() {
+			low, high = t.Lower, t.Upper
+		}
+		out = append(out, svg.Point{X: t.Load, Y: t.Value * factor, Low: low * factor, High: high * factor})
+	}
+	return out
+}
+
+// againstTrend is the trend of one figure over that of another, at the loads that both have.
+func againstTrend(l curves.Line, x, y curves.Figure) []svg.Point {
+	if !l.Searched {
+		return nil
+	}
+	at := map[float64]float64{}
+	for _, t := range l.Trend(x) {
+		at[t.Load] = t.Value
+	}
+	var out []svg.Point
+	for _, t := range l.Trend(y) {
+		if v, ok := at[t.Load]; ok {
+			out = append(out, svg.Point{X: v, Y: t.Value, Low: t.Value, High: t.Value})
+		}
+	}
+	return out
 }
 
 // markOf is the class of a dot whose server fell behind.

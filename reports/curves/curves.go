@@ -33,6 +33,8 @@ type Line struct {
 	Role     Role
 	Points   []Point // by load
 	Capacity *Capacity
+	// Searched lines have the loads that searches tried, most of them in one launch.
+	Searched bool
 }
 
 // Role of a line in the comparison that the document makes.
@@ -174,6 +176,7 @@ func chartOf(samples []sample, name func(sample) string) Chart {
 		}
 		slices.SortStableFunc(line.Points, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
 		line.Capacity = capacityOf(group)
+		line.Searched = group[0].searched
 		chart.Lines = append(chart.Lines, line)
 	}
 	return chart

@@ -221,6 +221,28 @@ func TestSearches(t *testing.T) {
 	}
 }
 
+// TestTrend: launches that tried loads of their own on one straight line have it as their mean
+// curve, without spread, at loads that four of them reach.
+func TestTrend(t *testing.T) {
+	c := curves.Of(search(10, 11, 12, 13))[0]
+	if !c.Lines[0].Searched || c.Lines[0].Launches() != 4 {
+		t.Errorf("%+v", c.Lines[0])
+	}
+	i := slices.IndexFunc(c.Latencies, func(f curves.Figure) bool { return f.ID == "ttft.p99" })
+	trend := c.Lines[0].Trend(c.Latencies[i])
+	if len(trend) < 10 || trend[0].Load != 4 || math.Abs(trend[len(trend)-1].Load-16) > 1e-9 {
+		t.Fatalf("%+v", trend)
+	}
+	for _, p := range trend {
+		if want := 0.01 * p.Load; math.Abs(p.Value-want) > 1e-9 || !p.Interval() || p.Upper-p.Lower > 1e-9 || p.N != 4 {
+			t.Errorf("%+v, want %g", p, want)
+		}
+	}
+	if trend := curves.Of(search(10, 11, 12))[0].Lines[0].Trend(c.Latencies[i]); trend != nil {
+		t.Errorf("three launches have the trend %+v", trend)
+	}
+}
+
 // TestNoEstimateIsNoNumber: whatever a document has, what is estimated is a number, within its
 // interval where it has one.
 func TestNoEstimateIsNoNumber(t *testing.T) {

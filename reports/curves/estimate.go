@@ -40,6 +40,17 @@ func (p Point) Overloaded() bool {
 	return false
 }
 
+// Launches is how many launches the points of a line are of.
+func (l Line) Launches() int {
+	repeats := map[int]bool{}
+	for _, p := range l.Points {
+		for _, launch := range p.Launches {
+			repeats[launch.Repeat] = true
+		}
+	}
+	return len(repeats)
+}
+
 // Estimate is a figure at a load: its mean over launches and, of enough of them, the interval of
 // that mean.
 type Estimate struct {

@@ -1,6 +1,7 @@
 package curves
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -47,12 +48,12 @@ var typicalToken = 2
 // figures chooses what the chart's points have.
 func (c *Chart) figures() {
 	for i, l := range latencies {
-		m, ok := c.first(l.quantities, l.stats)
+		m, ok := c.first(l.quantities, c.limitedFirst(l.quantities, l.stats))
 		if !ok {
 			continue
 		}
 		c.Latencies = append(c.Latencies, plain(m))
-		if i == typicalToken {
+		if m, ok := c.first(l.quantities, l.stats); ok && i == typicalToken {
 			c.PerUser = &Figure{ID: PerUserID, Label: "Tokens per second of a user, 1 / " + m.Label, Unit: string(metric.TokensPerSecond), of: m, inverse: true}
 		}
 	}
@@ -75,6 +76,23 @@ func (c *Chart) figures() {
 	if len(c.WithoutGPUs) == 0 {
 		c.PerGPU = &Figure{ID: PerGPUID, Label: "Output tokens per second and GPU", Unit: string(metric.TokensPerSecond), of: m, perGPU: true}
 	}
+}
+
+// limitedFirst are the statistics of some quantities with those first that have a limit.
+func (c *Chart) limitedFirst(quantities, stats []string) []string {
+	out := slices.Clone(stats)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(c.unlimited(quantities, a), c.unlimited(quantities, b)) })
+	return out
+}
+
+// unlimited is 0 where a statistic has a limit, else 1.
+func (c *Chart) unlimited(quantities []string, stat string) int {
+	for _, q := range quantities {
+		if slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Metric == q+"."+stat }) {
+			return 0
+		}
+	}
+	return 1
 }
 
 func plain(m metric.Metric) Figure {

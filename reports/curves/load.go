@@ -30,6 +30,8 @@ type sample struct {
 	shape string // of the requests: what other loads of the same work share
 	point Point
 	cell  *result.Cell
+	// searched points are probes of a search.
+	searched bool
 }
 
 // shapeOf are the facts that say what one request is like. Points that differ in one are of
@@ -173,7 +175,7 @@ func probesOf(cell *result.Cell, gpus int) []sample {
 			if !ok {
 				i = len(out)
 				at[p.Load] = i
-				out = append(out, sample{load: kinds[p.Kind], cell: cell, point: Point{Load: p.Load, GPUs: gpus, cell: cell}})
+				out = append(out, sample{load: kinds[p.Kind], cell: cell, searched: true, point: Point{Load: p.Load, GPUs: gpus, cell: cell}})
 			}
 			point := &out[i].point
 			point.launch(r.Pair()).add(p.Sent, p.Failed, p.Overloaded, p.Metrics)

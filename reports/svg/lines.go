@@ -37,6 +37,7 @@ type Series struct {
 	Class  string
 	Points []Point
 	Dots   bool // marks each point
+	Bare   bool // no line between the points, and no name
 }
 
 // Point of a series. Band is drawn from Low to High on the y axis where both differ, or
@@ -74,7 +75,9 @@ func (l Lines) SVG() string {
 	}
 	var names []legendEntry
 	for _, s := range l.Series {
-		names = append(names, legendEntry{s.Name, s.Class, true, s.Dots})
+		if !s.Bare {
+			names = append(names, legendEntry{s.Name, s.Class, true, s.Dots})
+		}
 	}
 	below := 0.0
 	if !fitsAbove(l.Y.Title, names) {
@@ -111,7 +114,9 @@ func (f frame) series(c *canvas, s Series) {
 	for i, p := range s.Points {
 		xs[i], ys[i] = f.x.at(p.X), f.y.at(p.Y)
 	}
-	c.polyline("line "+s.Class, xs, ys)
+	if !s.Bare {
+		c.polyline("line "+s.Class, xs, ys)
+	}
 	if s.Dots {
 		for i := range xs {
 			if finite(xs[i]) && finite(ys[i]) {
