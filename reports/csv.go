@@ -10,7 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// CSV writes one row for each decision, in the order of the document. Values are in the
+// CSV writes one row for each decision, in the order of the document, and after them one of kind
+// "objective" for each limit of a search, with the mean at the highest load that held. Values are in the
 // stored units (seconds, not milliseconds); a change on the log scale is a ratio − 1.
 // Text that a spreadsheet would take for a formula has an apostrophe before it. It has no options.
 func CSV(w io.Writer, doc *result.Document, _ Options) error {
@@ -32,6 +33,11 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 					strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
 					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason))
 			}
+		}
+		for _, o := range newView(doc, Options{}).objectives() {
+			row("", escape.CSV(o.at.benchmark.Addr), "objective", escape.CSV(o.at.cell.Hash), escape.CSV(result.Coordinates(o.at.cell.Values, " ")),
+				"", "", escape.CSV(o.metric.ID), string(o.metric.Unit), string(o.metric.Direction), string(o.metric.Scale),
+				strconv.Itoa(o.held), "", optional(o.value), "", "", "", "", "", "", string(o.op), float(o.limit), "", "", "", "")
 		}
 	})
 }

@@ -69,6 +69,7 @@ func (b *pageBuilder) sections(r *model.Report) []page.Section {
 	for _, kind := range []model.Kind{model.Gates, model.Findings, model.Failures, model.Warnings} {
 		add(page.SectionOf(byKind[kind], b.size.rows, b.size.logs))
 	}
+	add(page.SectionOf(byKind[model.Objectives], b.size.rows, b.size.logs))
 	add(b.matrix())
 	add(curvesSection(b.curves, b.size.curves))
 	add(b.charts())

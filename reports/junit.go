@@ -123,6 +123,15 @@ func (v *view) junitGate(g *result.Gate) junitSuite {
 	if v.doc.Simulated != "" {
 		s.Properties = append(s.Properties, junitProperty{"simulated", escape.Text(v.doc.Simulated, model.MaxCell)})
 	}
+	for _, o := range v.objectives() {
+		if o.at.benchmark.Addr == g.Benchmark {
+			load, value, limit, headroom := o.texts()
+			s.Properties = append(s.Properties, junitProperty{
+				escape.Text("slo "+o.metric.ID+" "+result.Coordinates(o.at.cell.Values, " "), model.MaxCell),
+				fmt.Sprintf("value %s, limit %s, headroom %s, at %s", value, limit, headroom, load),
+			})
+		}
+	}
 	for i := range g.Decisions {
 		s.Cases = append(s.Cases, v.junitDecision(verdictRow{g, &g.Decisions[i]}))
 	}

@@ -20,28 +20,32 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	}
 	s := humanize.ScaleFor(d.Unit, *d.Limit)
 	limit = operatorSign(d.LimitOp) + " " + s.With(humanize.Exact(*d.Limit*s.Factor))
-	if d.HeadValue == nil {
-		return value, limit, headroom
+	if d.HeadValue != nil {
+		headroom = headroomText(s, *d.HeadValue, *d.Limit, d.LimitOp)
 	}
-	room := *d.Limit - *d.HeadValue
-	if d.LimitOp == ">" || d.LimitOp == ">=" {
+	return value, limit, headroom
+}
+
+// headroomText is how far a value is from its limit.
+func headroomText(s humanize.Scale, value, limit float64, op result.Operator) string {
+	room := limit - value
+	if op == ">" || op == ">=" {
 		room = -room
 	}
 	switch {
-	case d.LimitOp == "==" || d.LimitOp == "!=":
-		if room != 0 {
-			headroom = s.Difference(*d.HeadValue - *d.Limit)
+	case op == "==" || op == "!=":
+		if room == 0 {
+			return humanize.None
 		}
-	case *d.Limit == 0 && room < 0:
-		headroom = s.Value(-room) + " beyond"
-	case *d.Limit == 0:
-		headroom = s.Value(room) + " left"
+		return s.Difference(value - limit)
+	case limit == 0 && room < 0:
+		return s.Value(-room) + " beyond"
+	case limit == 0:
+		return s.Value(room) + " left"
 	case room < 0:
-		headroom = humanize.Number(-100*room/math.Abs(*d.Limit)) + " % beyond"
-	default:
-		headroom = humanize.Number(100*room/math.Abs(*d.Limit)) + " % left"
+		return humanize.Number(-100*room/math.Abs(limit)) + " % beyond"
 	}
-	return value, limit, headroom
+	return humanize.Number(100*room/math.Abs(limit)) + " % left"
 }
 
 // operatorSign is an operator as people write it.

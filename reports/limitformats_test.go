@@ -1,6 +1,7 @@
 package reports_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,5 +31,40 @@ func TestLimitsInEveryFormat(t *testing.T) {
 				t.Errorf("%s lacks %q", f.Name, want)
 			}
 		}
+	}
+}
+
+// TestObjectivesInEveryFormat: the limits of a search are shown with what was measured at the highest
+// load that held, and how far that is from them.
+func TestObjectivesInEveryFormat(t *testing.T) {
+	doc := searched(6)
+	doc.Gates = []result.Gate{{Addr: "gate.capacity", Benchmark: "benchmark.sweep", Verdict: result.Pass, Decisions: []result.Decision{}}}
+	for _, f := range reports.AllFormats() {
+		wanted := []string{"382 ms", "500 ms", "23.6"} // of the base, at 16 req/s
+		if f.Name == "json" || f.Name == "csv" || f.Name == "curves" {
+			wanted = []string{"0.38", "0.5"}
+		}
+		out := string(written(t, f.Name, doc, reports.Options{}))
+		for _, want := range wanted {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s lacks %q", f.Name, want)
+			}
+		}
+	}
+}
+
+// TestObjectivesThatNeverHeld: a side whose SLO holds nowhere has no value and no headroom.
+func TestObjectivesThatNeverHeld(t *testing.T) {
+	doc := searched(4)
+	for i := range doc.Benchmarks[0].Cells[0].Runs {
+		s := doc.Benchmarks[0].Cells[0].Runs[i].Search
+		s.Capacity, s.Lower, s.Upper = nil, nil, nil
+		for k := range s.Probes {
+			s.Probes[k].Held, s.Probes[k].Objectives[0].Held = false, false
+		}
+	}
+	out := string(written(t, "text", doc, reports.Options{}))
+	if !regexp.MustCompile(`side=base +TTFT p99 +— +— +≤ 500 ms +— +4 of 4 launches`).MatchString(out) {
+		t.Error(out)
 	}
 }

@@ -260,7 +260,7 @@ func (c *Chart) limits(doc *result.Document) {
 		for _, p := range l.Points {
 			cells[p.cell.Hash] = true
 			for _, o := range p.objectives {
-				c.addLimit(Limit{o.Metric, operatorOf(o.Metric), o.Limit})
+				c.addLimit(Limit{o.Metric, OperatorOf(o.Metric), o.Limit})
 			}
 		}
 	}

@@ -191,8 +191,8 @@ func capacityOf(samples []sample) *Capacity {
 	return c
 }
 
-// operatorOf is how a limit on a metric reads.
-func operatorOf(id string) result.Operator {
+// OperatorOf is how a limit on a metric reads.
+func OperatorOf(id string) result.Operator {
 	if m, ok := metric.Lookup(id); ok && m.Direction == metric.HigherIsBetter {
 		return ">="
 	}

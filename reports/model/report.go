@@ -45,6 +45,7 @@ const (
 	Warnings    Kind = "warnings"
 	Passes      Kind = "passes"
 	Gates       Kind = "gates"
+	Objectives  Kind = "objectives" // limits that searches kept
 	Measured    Kind = "measured"
 	Questions   Kind = "questions"  // that the head of an evaluation loses
 	Answers     Kind = "answers"    // where those of both sides part

@@ -1,0 +1,144 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/curves"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// objective is one limit of an SLO in the searches of a cell: what was measured of it at the highest
+// load of each launch at which all limits held.
+type objective struct {
+	at     cellAt
+	metric metric.Metric
+	over   result.LoadKind
+	limit  float64
+	op     result.Operator
+	// load and value are means over launches, nil where none held at any load.
+	load, value *float64
+	// launches that were searched, held those that held at some load, and broken those in which the
+	// objective was beyond its limit at the next higher load that was tried.
+	launches, held, broken int
+}
+
+// objectives are those of all searches, by cell and in the order of the SLO.
+func (v *view) objectives() []objective {
+	var out []objective
+	for _, at := range allCells(v.doc) {
+		out = append(out, objectivesOf(at)...)
+	}
+	return out
+}
+
+func objectivesOf(at cellAt) []objective {
+	type values struct{ loads, values []float64 }
+	var out []objective
+	var means []values
+	index := map[[2]any]int{}
+	for _, r := range at.cell.Current() {
+		if r.Search == nil || r.Status != result.RunOK {
+			continue
+		}
+		held, next := endsOf(r.Search)
+		for _, p := range []*result.Probe{held, next} {
+			if p == nil {
+				continue
+			}
+			for _, o := range p.Objectives {
+				key := [2]any{o.Metric, o.Limit}
+				i, ok := index[key]
+				if !ok {
+					i = len(out)
+					index[key] = i
+					m := describe(o.Metric)
+					out = append(out, objective{at: at, metric: m, over: r.Search.Over, limit: o.Limit, op: curves.OperatorOf(o.Metric)})
+					means = append(means, values{})
+				}
+				switch {
+				case p == held:
+					out[i].held++
+					if o.Value != nil {
+						means[i].loads, means[i].values = append(means[i].loads, p.Load), append(means[i].values, *o.Value)
+					}
+				case !o.Held:
+					out[i].broken++
+				}
+			}
+		}
+		for i := range out {
+			out[i].launches++
+		}
+	}
+	for i := range out {
+		if m := means[i]; len(m.values) > 0 {
+			out[i].load, out[i].value = new(center(metric.Metric{}, m.loads)), new(center(out[i].metric, m.values))
+		}
+	}
+	return out
+}
+
+// endsOf are the highest load that held and the lowest above it that did not; nil for none.
+func endsOf(s *result.Search) (held, next *result.Probe) {
+	for i := range s.Probes {
+		p := &s.Probes[i]
+		if p.Void == "" && p.Kind == s.Over && p.Held && (held == nil || p.Load > held.Load) {
+			held = p
+		}
+	}
+	for i := range s.Probes {
+		p := &s.Probes[i]
+		if p.Void == "" && p.Kind == s.Over && !p.Held && (held == nil || p.Load > held.Load) && (next == nil || p.Load < next.Load) {
+			next = p
+		}
+	}
+	return held, next
+}
+
+// texts are the load, the value, the limit and how much room is left.
+func (o objective) texts() (load, value, limit, headroom string) {
+	s := humanize.ScaleFor(string(o.metric.Unit), o.limit)
+	load, value, headroom = humanize.None, humanize.None, humanize.None
+	limit = operatorSign(o.op) + " " + s.With(humanize.Exact(o.limit*s.Factor))
+	if o.value != nil {
+		load = humanize.Number(*o.load) + " " + loadUnit(o.over)
+		value = s.Value(*o.value)
+		headroom = headroomText(s, *o.value, o.limit, o.op)
+	}
+	return load, value, limit, headroom
+}
+
+func loadUnit(k result.LoadKind) string {
+	if k == result.LoadConcurrency {
+		return "at once"
+	}
+	return "req/s"
+}
+
+// objectiveSection is the table of the limits of all searches.
+func (v *view) objectiveSection() *model.Section {
+	rows := v.objectives()
+	if len(rows) == 0 {
+		return nil
+	}
+	t := model.Table{Columns: []model.Column{
+		{Title: "cell", Wrap: true}, {Title: "limit on", Wrap: true}, {Title: "load", Align: model.Right, Aside: true}, {Title: "value", Align: model.Right},
+		{Title: "limit", Align: model.Right}, {Title: "headroom", Align: model.Right}, {Title: "broken next in", Align: model.Right, Aside: true},
+	}}
+	for _, o := range rows {
+		load, value, limit, headroom := o.texts()
+		name := cmp.Or(v.valuesName(o.at.cell.Values), model.ShortAddr(o.at.benchmark.Addr))
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
+			model.Code(name), model.Plain(o.metric.Label), model.Plain(load), model.Plain(value), model.Plain(limit), model.Plain(headroom),
+			model.Plain(fmt.Sprintf("%d of %s", o.broken, humanize.Count(o.launches, "launch"))),
+		}})
+	}
+	return &model.Section{
+		Kind: model.Objectives, Title: model.Plain("Limits at the highest load that held (means over launches)"), Tables: []model.Table{t},
+		Notes: []model.Line{model.Plain("Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},
+	}
+}
