@@ -22,6 +22,7 @@ var virtualExamples = map[string]struct {
 	"vllm-cpu":         {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
 	"vllm-cpu-answers": {exit: 1, quick: []string{}}, // its head answers otherwise
 	"bisect":           {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
+	"profile":          {exit: 1, quick: []string{}}, // and of a regression it shows a profile
 	"drivers":          {exit: 3},                    // other generators than ours have no model
 	"ray-two-nodes":    {args: []string{"--var", "quick=true"}},
 	"length-sweep":     {quick: []string{"--var", "quick=true", "--repeat", "2"}},

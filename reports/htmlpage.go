@@ -66,7 +66,7 @@ func (b *pageBuilder) sections(r *model.Report) []page.Section {
 			out = append(out, s)
 		}
 	}
-	for _, kind := range []model.Kind{model.Gates, model.Findings, model.Failures, model.Warnings} {
+	for _, kind := range []model.Kind{model.Gates, model.Findings, model.Profile, model.Failures, model.Warnings} {
 		add(page.SectionOf(byKind[kind], b.size.rows, b.size.logs))
 	}
 	add(page.SectionOf(byKind[model.Objectives], b.size.rows, b.size.logs))

@@ -41,6 +41,7 @@ type Kind string
 const (
 	Findings    Kind = "findings"      // regressions and what could not be decided
 	MoreFound   Kind = "more findings" // folded, where there are many
+	Profile     Kind = "profile"       // of the clearest regression
 	Failures    Kind = "failures"      // servers and steps that failed
 	Warnings    Kind = "warnings"
 	Passes      Kind = "passes"

@@ -99,8 +99,10 @@ type Document struct {
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
 	// where nothing was launched, or servers were replaced by simulated processes.
-	Price    *Price   `json:"price,omitempty"`
-	Bill     *Bill    `json:"bill,omitempty"`
+	Price *Price `json:"price,omitempty"`
+	Bill  *Bill  `json:"bill,omitempty"`
+	// Profile of the clearest regression, where the file asks for one.
+	Profile  *Profile `json:"profile,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`    // that came before the launches
 	Warnings []string `json:"warnings,omitempty"` // in sentences
 }

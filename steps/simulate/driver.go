@@ -30,6 +30,7 @@ type driver struct {
 	drops    *rand.Rand
 	// made is when the engine was, begun the start of its newest step.
 	made, begun time.Duration
+	profiling   bool
 
 	// patience with what is still on its way when a step begins, and what was late all the same.
 	patience time.Duration

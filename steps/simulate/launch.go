@@ -32,6 +32,8 @@ type launch struct {
 	// metrics are served (SGLang needs --enable-metrics).
 	metrics bool
 	devMode bool
+	// profiler that the launch has; its dir is "" where it has none.
+	profiler profiler
 	// kv is the server's part in a KV transfer, nil without one.
 	kv *kv.Part
 	// part of this process in a server that is spread over nodes.

@@ -35,6 +35,8 @@ type Settings struct {
 	StepSD  *float64 `json:"step_sd,omitempty"`
 	// Slowdown multiplies step times: 1.05 plants a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown,omitempty"`
+	// SlowOp is the operation that takes the time which Slowdown adds; "" for all in proportion.
+	SlowOp string `json:"slow_op,omitempty"`
 	// Drift is the relative change of step times per hour of model time.
 	Drift float64 `json:"drift,omitempty"`
 	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
@@ -92,6 +94,9 @@ func (s Settings) check() error {
 		if share > 1 {
 			return fmt.Errorf("%s: %s is %v; it must be a share from 0 to 1", SettingsEnv, name, share)
 		}
+	}
+	if names := model.OperationNames(); s.SlowOp != "" && !slices.Contains(names, s.SlowOp) {
+		return fmt.Errorf("%s: slow_op is %q; it must be one of %s", SettingsEnv, s.SlowOp, strings.Join(names, ", "))
 	}
 	if s.Model != nil {
 		if err := s.Model.Check(); err != nil {
@@ -161,6 +166,7 @@ func (s Settings) noise() model.Noise {
 	if s.StepSD != nil {
 		n.StepSD = *s.StepSD
 	}
+	n.SlowOp = s.SlowOp
 	n.Slowdown, n.Drift, n.OutlierRate, n.OutlierFactor = s.Slowdown, s.Drift, s.OutlierRate, s.OutlierFactor
 	return n
 }

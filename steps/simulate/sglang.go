@@ -139,6 +139,9 @@ func (sglang) routes(s *Server, mux *http.ServeMux) {
 		mux.HandleFunc(path, s.serverInfo)
 	}
 	mux.HandleFunc("/flush_cache", s.flushCache)
+	if s.launch.profiler.dir != "" {
+		s.routesProfile(mux)
+	}
 	if s.launch.metrics {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 			st := s.driver.snapshot()
@@ -168,7 +171,7 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (e sglang) resolve(l *launch, _ func(string) string) error {
+func (e sglang) resolve(l *launch, env func(string) string) error {
 	a := l.args
 	if len(a.positional) > 0 {
 		return usageError{"unrecognized arguments: " + strings.Join(a.positional, " ")}
@@ -181,6 +184,9 @@ func (e sglang) resolve(l *launch, _ func(string) string) error {
 	l.eager = a.bool("--disable-cuda-graph", false)
 	l.logStats = true
 	l.metrics = a.bool("--enable-metrics", false)
+	l.profiler = profiler{dir: env("SGLANG_TORCH_PROFILER_DIR"), name: func(rank int, at time.Duration) string {
+		return fmt.Sprintf("%.6f-TP-%d.trace.json.gz", at.Seconds(), rank)
+	}}
 	p, shape, err := l.hardware()
 	if err != nil {
 		return err

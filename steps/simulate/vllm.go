@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -186,6 +187,9 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_ = s.stats.writeVLLM(w, s.launch, st, s.driver.late, s.kv) // the client is gone if this fails
 	})
+	if s.launch.profiler.dir != "" {
+		s.routesProfile(mux)
+	}
 	if !s.launch.devMode {
 		return
 	}
@@ -227,6 +231,7 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	l.logStats = !a.bool("--disable-log-stats", false)
 	l.metrics = true
 	l.devMode = env("VLLM_SERVER_DEV_MODE") == "1"
+	l.profiler = vllmProfiler(l, env)
 	p, shape, err := l.hardware()
 	if err != nil {
 		return err
@@ -241,6 +246,23 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	e.memory(l, &c)
 	l.config = c
 	return nil
+}
+
+// vllmProfiler is configured by a flag since 0.13 and by variables until 0.15.
+func vllmProfiler(l *launch, env func(string) string) profiler {
+	p := profiler{name: func(rank int, at time.Duration) string {
+		return fmt.Sprintf("dp0_pp0_tp%d_dcp0_ep0_rank%[1]d.%d.pt.trace.json.gz", rank, at.Nanoseconds())
+	}}
+	var config struct {
+		Profiler string `json:"profiler"`
+		Dir      string `json:"torch_profiler_dir"`
+	}
+	if text := l.args.str("--profiler-config", ""); text != "" && json.Unmarshal([]byte(text), &config) == nil && config.Profiler == "torch" {
+		p.dir = config.Dir
+	} else if steps.CompareReleases(l.version, "0.16") < 0 {
+		p.dir = env("VLLM_TORCH_PROFILER_DIR")
+	}
+	return p
 }
 
 // scheduler resolves the scheduler's defaults: EngineArgs of 0.6.4 (chunked prefill

@@ -43,6 +43,9 @@ type watch struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
+	attend func(context.Context) (end func(context.Context)) // nil where nothing attends
+	leave  func(context.Context)                             // that it returned
+
 	nics                  func() []probe.NIC // of the machine, where a transfer has to be proved
 	nicsBefore, nicsAfter []probe.NIC
 }
@@ -95,6 +98,9 @@ func (w *watch) begin(ctx context.Context) {
 		}
 		w.done.Go(func() { v.during(ctx, max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)) })
 	}
+	if w.attend != nil {
+		w.leave = w.attend(ctx)
+	}
 }
 
 // end stops the observation and takes the counters after the last request.
@@ -102,6 +108,9 @@ func (w *watch) end(ctx context.Context) {
 	if w.stop == nil { // the run ended before its first request
 		w.views, w.relays = nil, nil
 		return
+	}
+	if w.leave != nil {
+		w.leave(ctx)
 	}
 	w.stop()
 	w.nicsAfter = w.nics()

@@ -62,6 +62,10 @@ type Options struct {
 	// What the run directory keeps of it is named in the run. An error is why there is no
 	// result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
+	// Attend is called when the first measured request of a run is about to be sent, with the
+	// servers; what it returns is called after the last one, before anything is stopped. nil
+	// means that nothing does.
+	Attend func(context.Context, []Attended) (end func(context.Context))
 	// KillOrphan ends a process that a killed run has left, if it is still the same
 	// one, and reports whether it did; nil means that none is looked for.
 	KillOrphan func(pid int, start uint64) (bool, error)

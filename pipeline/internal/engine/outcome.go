@@ -21,6 +21,7 @@ type Outcome struct {
 	Machine  map[string]string
 	Describe map[string]map[string]string // by target
 	Steps    []result.Step
+	Outputs  Outputs // of the steps
 	// Launched holds the planned launches in the order of their execution; an
 	// interrupted one, with what it had finished, is the last.
 	Launched    []Launched

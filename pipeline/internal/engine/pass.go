@@ -29,6 +29,9 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
+	if r.o.Attend != nil {
+		w.attend = func(ctx context.Context) func(context.Context) { return r.o.Attend(ctx, s.attended()) }
+	}
 	take := r.runOwnLoad
 	switch {
 	case cell.Workload.Driver != nil:

@@ -189,7 +189,7 @@ func (r *runner) stopAtTheEnd() error {
 // finish turns the way a run ended into its status.
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	out := r.out
-	out.Ended = r.o.Now()
+	out.Ended, out.Outputs = r.o.Now(), r.outputs
 	config, isConfig := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:

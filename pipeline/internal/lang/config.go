@@ -52,10 +52,11 @@ type Settings struct {
 	Alpha       float64       // 0.05 unless set
 	Timeout     time.Duration // 0: none
 	Lock        string
-	Slurm       *steps.SlurmSpec  // nil: the servers run on this machine
-	Docker      *steps.DockerSpec // nil: containers run at the daemon of DOCKER_HOST
-	Bisect      *steps.BisectSpec // nil: the file cannot be searched
-	Price       *steps.PriceSpec  // nil: nobody says what machines cost
+	Slurm       *steps.SlurmSpec   // nil: the servers run on this machine
+	Docker      *steps.DockerSpec  // nil: containers run at the daemon of DOCKER_HOST
+	Bisect      *steps.BisectSpec  // nil: the file cannot be searched
+	Price       *steps.PriceSpec   // nil: nobody says what machines cost
+	Profile     *steps.ProfileSpec // nil: nothing is profiled
 	SlurmRange  hcl.Range
 }
 

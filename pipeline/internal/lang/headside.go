@@ -208,6 +208,9 @@ func planted(base, head map[string]any) map[string]any {
 				out = map[string]any{}
 			}
 			out[name] = head[name]
+			if name == "slowdown" {
+				out["slow_op"] = head["slow_op"] // which says where that time goes
+			}
 		}
 	}
 	return out

@@ -40,6 +40,7 @@ func pipelineType() *blockType {
 			{Type: "docker", Max: 1, Schema: steps.DockerSchema(), Doc: "The Docker daemons that servers with an image run on, where there are several: the argument node of servers places them. Without it all run at the daemon that DOCKER_HOST names. The router and the load generator run where the command runs. --simulate ignores it, --simulate=container does not."},
 			{Type: "price", Max: 1, Schema: steps.PriceSchema(), Doc: "What machines cost. plan and reports state money beside GPU-hours then; it decides nothing."},
 			{Type: "bisect", Max: 1, Schema: steps.BisectSchema(), Doc: "How the candidates of `pipeline bisect` become servers of this file: which variables get them, and how commits are built. Other commands ignore it."},
+			{Type: "profile", Max: 1, Schema: steps.ProfileSchema(), Doc: "Profiles one more pair of launches where a gate has regressed, after the verdict, and reports the operations whose time changed most. It is never a sample."},
 		}},
 	}
 }

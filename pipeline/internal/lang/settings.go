@@ -65,6 +65,13 @@ func (e *evaluator) pipelineSettings() Settings {
 		}
 		e.checkBisectVariables(s.Bisect, o)
 	}
+	for _, inner := range o.Blocks["profile"] {
+		var found []steps.Problem
+		s.Profile, found = steps.ReadProfile(inner)
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"profile"}, p.Path...)...), p.Summary, p.Detail))
+		}
+	}
 	return s
 }
 

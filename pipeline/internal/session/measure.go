@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
@@ -30,6 +31,7 @@ func (s *session) measure(ctx context.Context) (*engine.Outcome, []string, error
 		if err != nil {
 			return outcome, nil, err
 		}
+		s.profile(ctx, opt, outcome)
 		return outcome, m.Notes(outcome), nil
 	}
 	return s.measureForReal(ctx, opt)
@@ -46,13 +48,16 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	if err := places.Open(ctx); err != nil {
 		return nil, nil, err
 	}
-	opt.Ports, opt.Load, opt.Lane = new(process.Ports), s.load, s.lanes()
+	opt.Ports, opt.Load, opt.Lane = new(process.Ports), s.load, s.lanes(s.targets)
 	opt.Env = steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir}
 	opt.Cache, opt.Front, opt.Drive = s.cache(), s.opt.Front, s.drive
 	opt.Probe = func(ctx context.Context) map[string]string { return places.Facts(machine.Facts(ctx, s.spawner)) }
 	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
 	opt.KillOrphan = spawn.KillOrphan
 	outcome, err := engine.Run(ctx, opt)
+	if err == nil {
+		s.profile(ctx, opt, outcome)
+	}
 	if err := places.Close(ctx); err != nil { // before what is left counts as astray
 		s.warn(err.Error())
 	}
@@ -74,14 +79,15 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 	return func() { gpus(); named() }, nil
 }
 
-// lanes are where the repeats of a plan are carried out, nil where its places have none.
-func (s *session) lanes() func(lane int) engine.Lane {
+// lanes are where the repeats of a plan are carried out, with the targets there; nil where its
+// places have none.
+func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 	if !s.targets.Places.Lanes() {
 		return nil
 	}
 	return func(lane int) engine.Lane {
 		places, on := s.targets.Places.Lane(lane)
-		return engine.Lane{Target: s.targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode}
+		return engine.Lane{Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode}
 	}
 }
 

@@ -130,6 +130,8 @@ type session struct {
 	spawner *spawn.Spawner
 	machine hardware
 	targets target.Resolver
+	// profiled is the profile of a regression, nil where none was made.
+	profiled *result.Profile
 	// now is the clock of the run: that of the model where it is carried out in one.
 	now func() time.Time
 }
@@ -265,6 +267,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err
 	}
+	doc.Profile = s.profiled
 	if s.opt.InterruptCode != nil && doc.Status == result.StatusInterrupted {
 		doc.ExitCode = cmp.Or(s.opt.InterruptCode(outcome.Cause), doc.ExitCode)
 	}

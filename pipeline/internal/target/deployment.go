@@ -82,6 +82,16 @@ func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (en
 		}
 		spec = resolved
 	}
+	if r.Change != nil {
+		spec.Members = slices.Clone(spec.Members)
+	}
+	for i := range spec.Members {
+		changed, err := r.changed(spec.Members[i].Spec)
+		if err != nil {
+			return engine.TargetSpec{}, err
+		}
+		spec.Members[i].Spec = changed
+	}
 	d, err := r.newDeployment(block, spec)
 	if err != nil {
 		return engine.TargetSpec{}, err

@@ -129,6 +129,8 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.Version = text
 	case name == "slowdown" && isNumber:
 		s.Slowdown = 1 + number
+	case name == "slow_op" && isText:
+		s.SlowOp = text
 	case name == "corrupt" && isNumber:
 		s.Corrupt = number
 	case name == "divergence" && isNumber:

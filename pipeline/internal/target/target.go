@@ -31,6 +31,9 @@ type Resolver struct {
 	Places *place.Set
 	// Slowdown makes every double slower by a share: what a self-test plants.
 	Slowdown float64
+	// Change changes what a server is started with, of which the file says nothing: such as that
+	// it is to be profiled. contained says that it is started in a container. nil changes nothing.
+	Change func(spec steps.ServerSpec, contained bool) (steps.ServerSpec, error)
 	// Folder makes a folder of a launch; nil where nothing is launched.
 	Folder func(name string) (string, error)
 }
@@ -59,11 +62,23 @@ func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpe
 		}
 		spec = resolved
 	}
+	spec, err := r.changed(spec)
+	if err != nil {
+		return engine.TargetSpec{}, err
+	}
 	s, err := r.newServer(server, spec)
 	if err != nil {
 		return engine.TargetSpec{}, err
 	}
 	return s.target(), nil
+}
+
+// changed is the spec of a server with what Change makes of it.
+func (r Resolver) changed(spec steps.ServerSpec) (steps.ServerSpec, error) {
+	if r.Change == nil || spec.URL != "" {
+		return spec, nil
+	}
+	return r.Change(spec, r.contained(spec))
 }
 
 func notATarget(addr string) error {

@@ -37,6 +37,8 @@ type Engine struct {
 	// plan of the step in progress, nil between steps.
 	plan  []slice
 	stats Stats
+	// record of the steps in a span of time, nil where none is kept.
+	record *record
 }
 
 // Request to serve.
@@ -255,6 +257,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	d = time.Duration(float64(d) * e.noise.factor(now))
 	e.stats.Steps++
 	step.End, step.PrefillTokens, step.DecodeTokens = now+d, w.prefillTokens, w.decodeTokens
+	e.record.add(e.cfg, step, w)
 	return step, true
 }
 

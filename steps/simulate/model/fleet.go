@@ -128,6 +128,12 @@ func (f *Fleet) Note(server int) Note { return f.servers[server].note(f.now) }
 // Notes is what a server held in the course of the last run.
 func (f *Fleet) Notes(server int) []Note { return f.servers[server].notes }
 
+// Record keeps the steps of a server that begin in a span of the fleet's time, for Recorded.
+func (f *Fleet) Record(server int, from, to time.Duration) { f.servers[server].Record(from, to) }
+
+// Recorded takes the steps of a server that were recorded.
+func (f *Fleet) Recorded(server int) []RecordedStep { return f.servers[server].Recorded() }
+
 func (n *fleetNode) note(now time.Duration) Note { return Note{now, n.Stats(), n.moved} }
 
 // ResetPrefixCaches forgets what the servers have cached.

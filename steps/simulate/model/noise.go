@@ -23,6 +23,9 @@ type Noise struct {
 	OutlierFactor float64 `json:"outlier_factor"`
 	// Slowdown multiplies all step times; 1.05 plants a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown"`
+	// SlowOp is the operation that takes the time which Slowdown adds, as a profile shows it; ""
+	// for all of them in proportion.
+	SlowOp string `json:"slow_op,omitempty"`
 }
 
 // DefaultNoise is a quiet machine: 0.7 % from launch to launch, 1 % from step to step.

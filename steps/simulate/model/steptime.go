@@ -52,7 +52,10 @@ func (w *work) addDecode(context, tokens int) {
 //
 // Pipeline stages work at the same time on different sequences, as many as there are: each
 // of these batches reads the weights of all stages, one after the other.
-func (c Config) stepTime(w work) time.Duration {
+func (c Config) stepTime(w work) time.Duration { return c.stepParts(w).total() }
+
+// stepParts is the same by what takes the time.
+func (c Config) stepParts(w work) Parts {
 	p, m, n := c.Profile, c.Shape, float64(max(c.GPUs, 1))
 	tensor := c.tensorParallel()
 	idle := 1.0 // how many times as long it takes because stages wait for work
@@ -67,11 +70,22 @@ func (c Config) stepTime(w work) time.Duration {
 	if m.WindowLayers > 0 {
 		attention += 4 * float64(m.WindowLayers) * float64(m.Hidden) * w.windowPairs / (p.AttentionFLOPs * n) * idle
 	}
-	t := p.KernelOverhead + time.Duration(w.sequences)*p.SequenceOverhead
+	host := p.KernelOverhead + time.Duration(w.sequences)*p.SequenceOverhead
 	if w.prefillTokens > 0 {
-		t += p.PrefillOverhead
+		host += p.PrefillOverhead
 	}
-	return t + seconds(max(memory, compute)+attention) + c.reduceTime(tokens) + c.Span.time(m, c.GPUs, w)
+	products := max(memory, compute)
+	return Parts{
+		Host: host, Products: seconds(products + attention), Attention: seconds(attention + products*share(kv*idle, m.streamed(tokens)*n/float64(tensor)+kv*idle)),
+		Reduce: c.reduceTime(tokens), Span: c.Span.time(m, c.GPUs, w),
+	}
+}
+
+func share(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part / whole
 }
 
 // ShortestStep is the time of the least step that there is, one decoded token without context.

@@ -380,6 +380,37 @@ func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Obser
 	return out
 }
 
+// Profiled implements steps.Profiler, as far as the engine does.
+func (s askedServer) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSpec, error) {
+	p, ok := s.Engine.(steps.Profiler)
+	if !ok {
+		return spec, steps.Unsupported(spec.Addr, "its engine has no profiler that is known here")
+	}
+	return p.Profiled(spec, dir, version)
+}
+
+// Profile implements steps.Profiler: the model records the steps of the window, and writes what
+// a profiler would have left of them.
+func (s askedServer) Profile(_ context.Context, ep steps.Endpoint, w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
+	p := s.machine.processAt(ep.BaseURL)
+	if p == nil || p.fleet == nil {
+		return nil, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
+	}
+	from := p.fleet.Now() + w.Delay
+	p.fleet.Record(p.number, from, from+w.Window)
+	return func(context.Context) (steps.Profiled, error) {
+		recorded := p.fleet.Recorded(p.number)
+		if len(recorded) == 0 {
+			return steps.Profiled{}, errors.New("it had nothing to do in the time that was to be profiled; shorten delay, or measure longer")
+		}
+		tokens := 0.0
+		for _, step := range recorded {
+			tokens += float64(step.DecodeTokens + len(step.Prompts))
+		}
+		return steps.Profiled{Time: recorded[len(recorded)-1].End - recorded[0].Start, Tokens: &tokens}, p.server.WriteTraces(recorded)
+	}, nil
+}
+
 func observation(at time.Time, n model.Note) steps.Observation {
 	s := n.Stats
 	o := steps.Observation{

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Attended is a server of a launch that is being measured.
+type Attended struct {
+	// Addr of its block, and its Name in the target.
+	Addr, Name string
+	Engine     steps.Engine
+	Endpoint   steps.Endpoint
+	// Running is what its launcher started.
+	Running steps.Server
+}
+
+// attended are the servers of a launch.
+func (s *server) attended() []Attended {
+	var out []Attended
+	for _, m := range s.servers() {
+		out = append(out, Attended{m.Spec.Addr, m.Name, m.Engine, m.endpoint, m.running})
+	}
+	return out
+}
+
+// Extra launches a target once more and measures one cell in it, beside the run of the plan and
+// without a trace in it: no event, no sample, no verdict. o are the options of the run, with
+// a store and a bus of the launch's own; outputs are those of the run's steps. It returns why
+// the cell could not be measured.
+func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Launch) error {
+	p := *o.Plan
+	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil
+	o.Plan, o.Resume, o.Look, o.Bare = &p, nil, nil, true
+	r := newRunner(o.withDefaults())
+	r.outputs = outputs
+	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0]), got: &Launched{ID: l.ID, Repeat: 1, Target: l.Target}}
+	end, err := r.attempt(ctx, j, 1, l.Runs)
+	switch {
+	case err != nil:
+		return err
+	case end.failure != nil:
+		return fmt.Errorf("%s (%s): %s", phaseText(end.failure.Phase), end.failure.Class, end.failure.Evidence)
+	}
+	for _, run := range j.got.Runs {
+		if s := run.Run.Status; s == result.RunFailed || s == result.RunCancelled {
+			return errors.New(run.Run.Reason)
+		}
+	}
+	return nil
+}

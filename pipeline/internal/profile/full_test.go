@@ -1,0 +1,5 @@
+package profile
+
+import "flag"
+
+var full = flag.Bool("full", false, "read a trace of more than a gigabyte")

@@ -1,0 +1,483 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/profile"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// profile profiles the clearest regression of a run that is over, if the file asks for it, while
+// its places are still there. Nothing that goes wrong with it changes the run.
+func (s *session) profile(ctx context.Context, opt engine.Options, outcome *engine.Outcome) {
+	spec := s.opt.Config.Settings.Profile
+	if spec == nil || ctx.Err() != nil || outcome.Status != result.StatusComplete {
+		return
+	}
+	doc := engine.Document(s.opt.Plan, outcome, s.about())
+	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
+		return // the session judges it again, and says so
+	}
+	d := clearest(doc)
+	if d == nil {
+		return
+	}
+	p := &profiling{session: s, spec: *spec, doc: doc, opt: opt, outputs: outcome.Outputs, of: *d}
+	s.profiled = p.run(ctx)
+	if s.profiled.Reason != "" {
+		s.warn("no profile of the regression: " + s.profiled.Reason)
+	}
+}
+
+// regressed is a comparison that has regressed.
+type regressed struct {
+	gate      string
+	benchmark string
+	decision  *result.Decision
+}
+
+// clearest is the regression with the smallest p value, nil where there is none. Those of one
+// cell, both sides of which were measured in the session, come before all others.
+func clearest(doc *result.Document) *regressed {
+	var all []regressed
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		for k := range g.Decisions {
+			if d := &g.Decisions[k]; d.Verdict == result.Regression && d.Kind == result.KindMetric && d.P != nil {
+				all = append(all, regressed{g.Addr, g.Benchmark, d})
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	whole := func(r regressed) int {
+		if r.decision.BaseCell == "" || r.decision.SuiteCells > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := slices.MinFunc(all, func(a, b regressed) int {
+		return cmp.Or(cmp.Compare(whole(a), whole(b)), cmp.Compare(*a.decision.P, *b.decision.P))
+	})
+	return &best
+}
+
+// profiling is one pair in the course of being profiled.
+type profiling struct {
+	*session
+	spec    steps.ProfileSpec
+	doc     *result.Document
+	opt     engine.Options
+	outputs engine.Outputs
+	of      regressed
+	notes   []string
+}
+
+// side is what came of one side.
+type side struct {
+	result.ProfileSide
+	summary profile.Summary
+	dirs    map[string]traceDir // by server
+	got     []steps.Profiled
+}
+
+// traceDir is where the traces of a server are: in the run directory, and as the server finds it.
+type traceDir struct{ here, there string }
+
+func (p *profiling) run(ctx context.Context) *result.Profile {
+	d := p.of.decision
+	out := &result.Profile{
+		Profiler: p.spec.Profiler, Gate: p.of.gate, Metric: d.Metric, Benchmark: p.of.benchmark,
+		Base: d.BaseCell, Head: d.Cell, Values: d.Values,
+	}
+	launches, err := p.launches()
+	var sides []*side
+	for i := 0; err == nil && i < len(launches); i++ {
+		one := &side{ProfileSide: result.ProfileSide{Side: []string{"base", "head"}[i], Target: launches[i].Target}, dirs: map[string]traceDir{}}
+		p.info(fmt.Sprintf("%s regressed: %s starts once more to be profiled", p.of.gate, launches[i].Target))
+		if err = p.launch(ctx, launches[i], one); err != nil {
+			err = fmt.Errorf("%s: %w", one.Side, err)
+		}
+		sides = append(sides, one)
+	}
+	if err == nil {
+		err = p.compare(out, sides)
+	}
+	if err != nil {
+		out.Reason = p.redact.String(err.Error())
+	}
+	p.keep(out, sides)
+	for _, s := range sides {
+		out.Sides = append(out.Sides, s.ProfileSide)
+	}
+	if out.Reason != "" {
+		out.Sides = nil
+	}
+	out.Notes = p.notes
+	return out
+}
+
+// launches are one of each side, with the first run of its cell in the plan.
+func (p *profiling) launches() ([]plan.Launch, error) {
+	d := p.of.decision
+	switch {
+	case d.SuiteCells > 0:
+		return nil, errors.New("it is of all cells of the benchmark together, and no cell regressed by itself more clearly")
+	case d.BaseCell == "":
+		return nil, errors.New("its baseline is another session, and both sides have to be profiled on the same machine")
+	}
+	var out []plan.Launch
+	for _, hash := range []string{d.BaseCell, d.Cell} {
+		_, cell, ok := p.opt.Plan.Cell(hash)
+		if !ok || cell.Workload.Answers != nil || cell.Workload.Driver != nil && cell.Workload.Driver.Evaluation != nil {
+			return nil, errors.New("it is no regression of speed")
+		}
+		l, ok := firstOf(p.opt.Plan, hash)
+		if !ok {
+			return nil, errors.New("the plan does not measure both of its sides")
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// firstOf is the first launch that measures a cell, with that run alone.
+func firstOf(p *plan.Plan, cell string) (plan.Launch, bool) {
+	for _, rep := range p.Repeats {
+		for _, l := range rep.Launches {
+			for _, run := range l.Runs {
+				if run.Cell == cell {
+					run.Pass = 0
+					return plan.Launch{ID: "profile-" + l.Target, Target: l.Target, Runs: []plan.Run{run}}, true
+				}
+			}
+		}
+	}
+	return plan.Launch{}, false
+}
+
+// launch starts a side to be profiled, and reads what its profilers leave.
+func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
+	l.ID = "profile-" + s.Side + "-" + l.Target
+	targets := p.targets
+	targets.Change = func(spec steps.ServerSpec, contained bool) (steps.ServerSpec, error) {
+		return p.profiled(l, s, spec, contained)
+	}
+	var failed error
+	opt := p.opt
+	opt.Store, opt.Bus, opt.Target = apart{p.dir}, event.NewBus(p.now, 0), targets.Resolve
+	opt.Lane = p.lanes(targets)
+	opt.Attend = func(ctx context.Context, servers []engine.Attended) func(context.Context) {
+		stops := p.start(ctx, l, s, servers)
+		return func(ctx context.Context) { failed = p.stop(ctx, s, servers, stops) }
+	}
+	if err := engine.Extra(ctx, opt, p.outputs, 0, l); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	return p.read(s)
+}
+
+// containerDir is where profilers in containers leave their traces.
+const containerDir = "/tmp/pipeline-profile"
+
+// profiled makes a server one that can be profiled.
+func (p *profiling) profiled(l plan.Launch, s *side, spec steps.ServerSpec, contained bool) (steps.ServerSpec, error) {
+	profiler, ok := p.session.opt.Engines[spec.Engine].(steps.Profiler)
+	if !ok {
+		return spec, steps.Unsupported(spec.Addr, "its engine has no profiler that is known here")
+	}
+	here, err := p.dir.Folder("profile-" + s.Side + "-" + spec.Addr)
+	if err != nil {
+		return spec, err
+	}
+	dir := traceDir{here, here}
+	if contained {
+		dir.there = containerDir
+	}
+	s.dirs[spec.Addr] = dir
+	return profiler.Profiled(spec, dir.there, p.version(l.Target, spec))
+}
+
+// version of the engine as the file or the measured server gives it, "" where neither does.
+func (p *profiling) version(target string, spec steps.ServerSpec) string {
+	if v := spec.EngineVersion(); v != "" {
+		return v
+	}
+	for _, t := range p.doc.Targets {
+		if t.Addr != target {
+			continue
+		}
+		for name, text := range t.Describe {
+			if name == "version" || strings.HasSuffix(name, "/version") {
+				return text // the servers of a deployment are of one engine
+			}
+		}
+	}
+	return ""
+}
+
+// stopping ends the profile of a server.
+type stopping func(context.Context) (steps.Profiled, error)
+
+// window is when the servers of a launch are profiled: as the file says, but in the middle of
+// runs that are not long enough for it.
+func (p *profiling) window(cell string) steps.ProfileWindow {
+	w := steps.ProfileWindow{Delay: p.spec.Delay, Window: p.spec.Window}
+	if lasts := p.lasts(cell); lasts > 0 && w.Delay+w.Window > lasts {
+		w.Delay, w.Window = min(w.Delay, lasts/4), min(w.Window, lasts/2)
+		p.note(fmt.Sprintf("A run lasts %s, so %s of it are profiled.", humanize.Duration(lasts), humanize.Duration(w.Window)))
+	}
+	scale := p.scale()
+	w.Delay, w.Window = time.Duration(float64(w.Delay)/scale), time.Duration(float64(w.Window)/scale)
+	return w
+}
+
+// scale is how many times faster than its own time a run is; 1 in virtual time, which is its own.
+func (p *profiling) scale() float64 {
+	if p.targets.Places.Model() != nil {
+		return 1
+	}
+	return max(p.opt.Plan.TimeScale, 1)
+}
+
+// lasts is the shortest valid run of a cell.
+func (p *profiling) lasts(cell string) time.Duration {
+	shortest := 0.0
+	for _, b := range p.doc.Benchmarks {
+		for _, c := range b.Cells {
+			for _, r := range c.Runs {
+				if c.Hash == cell && r.Status == result.RunOK && (shortest == 0 || r.Duration < shortest) {
+					shortest = r.Duration
+				}
+			}
+		}
+	}
+	return time.Duration(shortest * float64(time.Second))
+}
+
+func (p *profiling) note(text string) {
+	if !slices.Contains(p.notes, text) {
+		p.notes = append(p.notes, text)
+	}
+}
+
+// start has all servers of a launch profile themselves.
+func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers []engine.Attended) []stopping {
+	stops := make([]stopping, len(servers))
+	w := p.window(l.Runs[0].Cell)
+	for i, server := range servers {
+		at := w
+		at.Dir = s.dirs[server.Addr].there
+		profiler, ok := server.Engine.(steps.Profiler)
+		if !ok || at.Dir == "" {
+			continue
+		}
+		stop, err := profiler.Profile(ctx, server.Endpoint, at)
+		if err != nil {
+			stop = func(context.Context) (steps.Profiled, error) { return steps.Profiled{}, err }
+		}
+		stops[i] = stop
+	}
+	return stops
+}
+
+// stop ends the profiles of all servers, and fetches what they leave elsewhere.
+func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended, stops []stopping) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.spec.Timeout, fmt.Errorf("%s have passed (timeout)", p.spec.Timeout))
+	defer cancel()
+	errs := make([]error, len(servers))
+	got := make([]*steps.Profiled, len(servers))
+	var all sync.WaitGroup
+	for i, stop := range stops {
+		if stop == nil {
+			continue
+		}
+		all.Go(func() {
+			one, err := stop(ctx)
+			if dir := s.dirs[servers[i].Addr]; err == nil && dir.here != dir.there {
+				err = fetch(ctx, servers[i].Running, dir)
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("%s: %w", servers[i].Addr, err)
+			} else {
+				got[i] = &one
+			}
+		})
+	}
+	all.Wait()
+	for _, one := range got {
+		if one != nil {
+			s.got = append(s.got, *one)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if len(s.got) == 0 {
+		return errors.New("no server of it is started here, and only those can be profiled")
+	}
+	return nil
+}
+
+// fetch gets the traces of a server from where it runs.
+func fetch(ctx context.Context, running steps.Server, dir traceDir) error {
+	f, ok := running.(steps.Fetcher)
+	if !ok {
+		return errors.New("its traces are in a container that nothing can be fetched from")
+	}
+	return f.Fetch(ctx, dir.there, dir.here)
+}
+
+// traces are the files of traces in a folder, by their names.
+func traces(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && (strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".json.gz")) {
+			out = append(out, path)
+		}
+		return err
+	})
+	return out, err
+}
+
+// read adds up the traces of a side.
+func (p *profiling) read(s *side) error {
+	for _, addr := range slices.Sorted(maps.Keys(s.dirs)) {
+		files, err := traces(s.dirs[addr].here)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := readTrace(&s.summary, file); err != nil {
+				p.note(fmt.Sprintf("The trace %s of %s counts as far as it could be read: %v.", filepath.Base(file), addr, err))
+			}
+			s.Files = append(s.Files, file)
+		}
+	}
+	s.Traces = s.summary.Traces
+	s.CPU, s.GPU = s.summary.Totals()
+	if len(s.Files) == 0 {
+		return errors.New("its profiler left no traces")
+	}
+	if s.CPU+s.GPU == 0 {
+		return errors.New("its traces have no operation")
+	}
+	if s.summary.Late > 0 {
+		p.note(fmt.Sprintf("Of %d events of the %s %d came too far out of order, so that what is inside them may count twice.", s.summary.Events, s.Side, s.summary.Late))
+	}
+	return nil
+}
+
+func readTrace(into *profile.Summary, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	return into.ReadTrace(f, profile.Bounds{})
+}
+
+// compare sets the sides against each other by their output tokens, or by their time where
+// one of them does not count tokens.
+func (p *profiling) compare(out *result.Profile, sides []*side) error {
+	work := make([]float64, len(sides))
+	out.Per = "token"
+	for i, s := range sides {
+		for _, g := range s.got {
+			s.Seconds = max(s.Seconds, g.Time.Seconds()*p.scale())
+			if g.Tokens != nil {
+				s.Tokens += *g.Tokens
+			}
+		}
+		work[i] = s.Tokens
+	}
+	if work[0] == 0 || work[1] == 0 {
+		out.Per = "second"
+		work[0], work[1] = sides[0].Seconds, sides[1].Seconds
+		p.note("The servers do not count their tokens, so times are by the second of the profile, and the work of both sides may differ.")
+	}
+	if work[0] == 0 || work[1] == 0 {
+		return errors.New("nothing was done in the time of the profile")
+	}
+	if sides[0].Traces != sides[1].Traces {
+		p.note(fmt.Sprintf("The base left %s, the head %d.", humanize.Count(sides[0].Traces, "trace"), sides[1].Traces))
+	}
+	out.Rows, out.Operations = profile.Compare(&sides[0].summary, &sides[1].summary, work[0], work[1])
+	return nil
+}
+
+// keep removes traces that the run directory has no room for, the largest first, and names
+// the others by their paths in it.
+func (p *profiling) keep(out *result.Profile, sides []*side) {
+	type trace struct {
+		of   *side
+		path string
+		size int64
+	}
+	var all []trace
+	total := int64(0)
+	for _, s := range sides {
+		files := s.Files
+		if files == nil { // which could not be read
+			for _, dir := range s.dirs {
+				found, _ := traces(dir.here) // as many as there are
+				files = append(files, found...)
+			}
+		}
+		for _, path := range files {
+			if info, err := os.Lstat(path); err == nil {
+				all, total = append(all, trace{s, path, info.Size()}), total+info.Size()
+			}
+		}
+		s.Files = nil
+	}
+	slices.SortStableFunc(all, func(a, b trace) int { return cmp.Compare(b.size, a.size) })
+	removed := 0
+	for len(all) > 0 && total > p.spec.MaxSize {
+		if err := os.Remove(all[0].path); err != nil {
+			p.note(fmt.Sprintf("A trace cannot be removed: %v.", err))
+		}
+		total -= all[0].size
+		all, removed = all[1:], removed+1
+	}
+	if removed > 0 {
+		p.note(fmt.Sprintf("Of the traces the largest are not kept, %d of %d: together they are larger than max_size, %s.", removed, removed+len(all), humanize.ScaleFor("B").Value(float64(p.spec.MaxSize))))
+	}
+	for _, t := range all {
+		t.of.Files = append(t.of.Files, strings.TrimPrefix(t.path, p.base()+string(filepath.Separator)))
+	}
+	for _, s := range sides {
+		slices.Sort(s.Files)
+	}
+}
+
+// apart keeps the logs of a launch, and nothing of what it measures.
+type apart struct{ engine.Store }
+
+// WriteRecords implements engine.Store.
+func (apart) WriteRecords(string, func(io.Writer) error) (string, error) { return "", nil }
+
+// WriteJSON implements engine.Store.
+func (apart) WriteJSON(string, any) error { return nil }

@@ -1,0 +1,54 @@
+package steps
+
+import (
+	"time"
+
+	"github.com/servegate/pipeline/steps/enum"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ProfileSpec says how a pair of launches is profiled after a gate has regressed.
+type ProfileSpec struct {
+	Profiler string // one of the Profiler constants
+	// Delay is the time from the first measured request until the profiler starts, and Window how
+	// long it is on.
+	Delay, Window time.Duration
+	// Timeout bounds how long a profiler may take to write what it has.
+	Timeout time.Duration
+	// MaxSize is the most that the traces of both sides may take in the run directory, in bytes.
+	MaxSize int64
+}
+
+// The profilers.
+const (
+	ProfilerTorch = "torch"
+	ProfilerNsys  = "nsys"
+)
+
+const (
+	defaultProfileDelay   = 2 * time.Second
+	defaultProfileWindow  = 3 * time.Second
+	defaultProfileTimeout = 10 * time.Minute
+	defaultProfileSize    = 256 << 20
+)
+
+// ProfileSchema describes the profile block.
+func ProfileSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
+			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
+		}},
+		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay), Doc: "Time from the first measured request until the profiler starts."},
+		{Name: "window", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileWindow), Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
+		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileTimeout), Doc: "Longest time that the profiler may take to write its traces."},
+		{Name: "max_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultProfileSize), Doc: "Most that the traces of both sides may take in the run directory, packed. They are read in any case, and those beyond it are not kept."},
+	}}
+}
+
+// ReadProfile reads a profile block and finds what is wrong with it beyond types.
+func ReadProfile(o Object) (*ProfileSpec, []Problem) {
+	return &ProfileSpec{
+		Profiler: o.Text("profiler"), Delay: o.Duration("delay"), Window: o.Duration("window"),
+		Timeout: o.Duration("timeout"), MaxSize: int64(o.Float("max_size")),
+	}, ProfileSchema().Check(o)
+}
