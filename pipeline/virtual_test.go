@@ -21,6 +21,7 @@ var virtualExamples = map[string]struct {
 	"quickstart":       {exit: 1, quick: []string{}}, // a regression of the median token is what it shows
 	"vllm-cpu":         {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
 	"vllm-cpu-answers": {exit: 1, quick: []string{}}, // its head answers otherwise
+	"vllm-cpu-bisect":  {exit: 1, quick: []string{}}, // as for bisect
 	"bisect":           {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
 	"profile":          {exit: 1, quick: []string{}}, // and of a regression it shows a profile
 	"drivers":          {exit: 3},                    // other generators than ours have no model
