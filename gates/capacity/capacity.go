@@ -39,12 +39,17 @@ const (
 // The grid of the posterior. Slopes are those of latencies over load: half a percent of latency
 // for a percent of load, to a cliff.
 const (
-	slopes, leastSlope, slopeRatio = 16, 0.4, 1.38
-	noises, leastNoise, noiseRatio = 9, 0.012, 1.62
+	slopes, leastSlope, slopeRatio = 12, 0.4, 1.5
+	noises, leastNoise, noiseRatio = 8, 0.012, 1.75
+	// knees are how many times steeper the line is beyond the capacity, where a queue grows.
+	knees, kneeRatio = 3, 3.0
+	hypotheses       = slopes * knees * noises
 	// beyond is how far the capacity may be outside of the range, in logarithms.
 	beyond = 0.4
 	// curvature is by how much a line is wrong, as a share of the headroom that it says.
-	curvature = 0.4
+	curvature = 0.36
+	// freedom of the noise, of which the exponents in Add are made.
+	freedom = 8
 	// The slope is most likely usualSlope, and the noise usualNoise, within factors.
 	usualSlope, slopeSpread = 4.0, 1.3
 	usualNoise, noiseSpread = 0.08, 1.0
@@ -77,21 +82,23 @@ func New(in Range) (*Search, error) {
 	length := math.Log(in.Max/in.Min) + 2*beyond
 	s.step = max(in.Resolution/4, length/maxGrid)
 	n := int(length/s.step) + 1
-	s.weights, s.density = make([]float64, n*slopes*noises), make([]float64, n)
+	s.weights, s.density = make([]float64, n*hypotheses), make([]float64, n)
 	for i := range s.slope {
 		s.slope[i] = leastSlope * math.Pow(slopeRatio, float64(i))
 	}
 	for i := range s.variance {
 		s.variance[i] = math.Pow(leastNoise*math.Pow(noiseRatio, float64(i)), 2)
 	}
-	at := 0
-	for range n {
-		for _, b := range s.slope {
+	prior := s.weights[:0]
+	for _, b := range s.slope {
+		for range knees {
 			for _, v := range s.variance {
-				s.weights[at] = bell(math.Log(b/usualSlope)/slopeSpread) * bell(math.Log(math.Sqrt(v)/usualNoise)/noiseSpread)
-				at++
+				prior = append(prior, bell(math.Log(b/usualSlope)/slopeSpread)*bell(math.Log(math.Sqrt(v)/usualNoise)/noiseSpread))
 			}
 		}
+	}
+	for at := len(prior); at < len(s.weights); at += len(prior) {
+		copy(s.weights[at:], prior)
 	}
 	s.normalise()
 	return s, nil
@@ -106,19 +113,25 @@ func (s *Search) Add(p Probe) {
 	at := 0
 	for i := range s.density {
 		if s.density[i] < negligible {
-			at += slopes * noises
+			at += hypotheses
 			continue
 		}
 		away := s.from + float64(i)*s.step - x
 		for _, b := range s.slope {
-			line := clip(b * away)
-			r, wrong := (h-line)*(h-line), curvature*curvature*line*line
-			for _, v := range s.variance {
-				v += wrong
-				// Student's t with 4 degrees of freedom: a draw may be far off.
-				q := 1 + r/(4*v)
-				s.weights[at] /= math.Sqrt(v*q*q*q*q) * math.Sqrt(q)
-				at++
+			for range knees {
+				line := clip(b * away)
+				r, wrong := (h-line)*(h-line), curvature*curvature*line*line
+				for _, v := range s.variance {
+					v += wrong
+					// Student's t with freedom degrees of freedom: a draw may be far off.
+					q := 1 + r/(freedom*v)
+					q2 := q * q
+					s.weights[at] /= math.Sqrt(v*q) * q2 * q2
+					at++
+				}
+				if away < 0 {
+					b *= kneeRatio
+				}
 			}
 		}
 	}
@@ -131,7 +144,7 @@ func (s *Search) normalise() {
 	total, at := 0.0, 0
 	for i := range s.density {
 		sum := 0.0
-		for range slopes * noises {
+		for range hypotheses {
 			sum += s.weights[at]
 			at++
 		}

@@ -2,9 +2,9 @@
 // at single loads, each with its headroom: the logarithm of how far the worst objective is from
 // its limit, positive within it.
 //
-// Around the capacity the headroom is a falling line in the logarithm of the load, with
-// noise: percentiles of so many requests vary from draw to draw. Capacity, slope and noise are
-// unknown; their joint posterior is kept on a grid. It is monotone by construction, since slopes
+// Around the capacity the headroom is a falling line in the logarithm of the load, as steep
+// beyond it or steeper, with noise: percentiles of so many requests vary from draw to draw.
+// Capacity, slope, knee and noise are unknown; their joint posterior is kept on a grid. It is monotone by construction, since slopes
 // are falling alone. How far a line is wrong grows with the distance from the capacity, so a probe
 // counts the less the further its headroom is from 0, and beyond Clip it says no more than on which
 // side the capacity is: a server that is overloaded has latencies that measure the length of the

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// TestResumeInASearch: the probes of a launch that was cut off are taken over, those of a search
+// that has ended are not.
+func TestResumeInASearch(t *testing.T) {
+	b := builder{state: &State{probes: map[searchOf][]result.Probe{}}, open: map[string]*Launched{}}
+	probe := func(launch, cell string, load, headroom float64) event.Event {
+		return event.Event{Type: event.ProbeEnd, Launch: launch, Cell: cell, Probe: &result.Probe{Kind: result.LoadRate, Load: load, Headroom: headroom, Held: headroom >= 0}}
+	}
+	for _, e := range []event.Event{
+		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"},
+		probe("r1-a", "done", 8, 1),
+		{Type: event.RunEnd, Launch: "r1-a", Cell: "done", Run: &result.Run{Repeat: 1, Status: result.RunOK}},
+		probe("r1-a", "cut", 8, 1),
+		probe("r1-a", "cut", 20, -1),
+		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"}, // resumed, and cut off again
+	} {
+		if err := b.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &runner{o: Options{Resume: b.state}}
+	s := &server{launch: result.Launch{ID: "r1-a"}}
+	if got := r.probed(s, plan.Run{Cell: "done"}); len(got) != 0 {
+		t.Errorf("a search that has ended goes on after %+v", got)
+	}
+	got := r.probed(s, plan.Run{Cell: "cut"})
+	if len(got) != 2 || !got[0].Resumed || got[1].Load != 20 {
+		t.Fatalf("probes that are taken over: %+v", got)
+	}
+	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32, Resolution: 0.02, Probes: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range got {
+		search.Add(p)
+	}
+	if step := search.Next(); step == nil || step.Number != 3 || step.Offer <= 8 || step.Offer >= 20 {
+		t.Errorf("the search goes on with %+v", step)
+	}
+	if again := r.probed(s, plan.Run{Cell: "cut"}); len(again) != 0 {
+		t.Error("a second try of the run takes the probes over again")
+	}
+}
+
+// TestSearchOfAClientThatIsLate: a void probe is made again, and a second one ends the search.
+func TestSearchOfAClientThatIsLate(t *testing.T) {
+	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32, Resolution: 0.02, Probes: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	void := result.Run{Status: result.RunVoid, Reason: "the client was late", VoidCause: result.VoidClient}
+	first := search.Next()
+	if !search.Add(search.Probe(first, void)) {
+		t.Fatal("one void probe ends the search")
+	}
+	second := search.Next()
+	if second.Offer != first.Offer || second.Number != 2 {
+		t.Errorf("after a void probe: %+v", second)
+	}
+	goesOn := search.Add(search.Probe(second, void))
+	var run = result.Run{Status: result.RunOK}
+	(&runner{}).conclude(&run, search, goesOn)
+	if goesOn || run.Status != result.RunVoid || run.VoidCause != result.VoidClient || run.Search.Capacity != nil {
+		t.Errorf("after two void probes: %+v", run)
+	}
+}
