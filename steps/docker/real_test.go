@@ -211,6 +211,31 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
+// What a process in a container leaves in a folder is copied out of it while it runs.
+func TestRealFetch(t *testing.T) {
+	r := newRig(t)
+	p := r.process(t, "")
+	p.Files = []steps.File{{Name: "trace.json", Content: []byte("abc")}}
+	s, err := r.Start(context.Background(), p, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := s.(steps.Fetcher).Fetch(context.Background(), filesDir, dir); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "trace.json")); err != nil || string(text) != "abc" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := s.(steps.Fetcher).Fetch(context.Background(), "/not/there", t.TempDir()); err == nil {
+		t.Error("a folder that is not there is copied")
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	r.nothingLeft(t)
+}
+
 // What the daemon made of the request, and what it says of the container.
 func TestRealSettings(t *testing.T) {
 	r := newRig(t)
