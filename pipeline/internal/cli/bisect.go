@@ -135,7 +135,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	doc := s.Document(found, "pipeline "+Version(), a.bisectNotes(ctx, s))
 	a.redact.Value(doc)
 	if err := errors.Join(a.writeBisection(doc, s.Folder.Path()), s.Builder.Clear()); err != nil {
-		return nil, exit(exitInfrastructure, err)
+		return nil, a.searchError(ctx, s, err)
 	}
 	return doc, nil
 }
@@ -157,9 +157,10 @@ func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) error
 	return nil
 }
 
-// searchError is how a search ends that has no answer.
+// searchError is how a search ends that has no answer, or could not write it. What a file is at
+// fault for is there again after --resume; a full disk need not be.
 func (a *app) searchError(ctx context.Context, s *bisect.Search, err error) error {
-	if _, said := errors.AsType[*exitError](err); said && !errors.Is(err, bisect.ErrInterrupted) {
+	if said, ok := errors.AsType[*exitError](err); ok && said.code != exitInfrastructure && !errors.Is(err, bisect.ErrInterrupted) {
 		return err
 	}
 	code := exitInfrastructure

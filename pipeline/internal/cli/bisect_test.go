@@ -3,14 +3,17 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/bisect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/series"
@@ -196,6 +199,32 @@ func TestEndsOfASeries(t *testing.T) {
 	for name, want := range map[string]string{"rate=4": "no change for the worse", "rate=2": "has no series"} {
 		if _, _, err := endsOfSeries(h, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A search that a full disk ends offers to go on; one that its file is at fault for does not.
+func TestSearchErrorOffersToGoOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "search")
+	folder, err := bisect.OpenFolder(path, &bisect.State{File: "f"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	full := fmt.Errorf("writing results.json: %w", syscall.ENOSPC)
+	for name, tt := range map[string]struct {
+		err   error
+		offer bool
+		code  int
+	}{
+		"a full disk":              {full, true, exitInfrastructure},
+		"a full disk in a session": {exit(exitInfrastructure, full), true, exitInfrastructure},
+		"a fault of the file":      {exit(exitUsage, errors.New("no such metric")), false, exitUsage},
+	} {
+		got := (&app{}).searchError(t.Context(), &bisect.Search{Folder: folder}, tt.err)
+		said, ok := errors.AsType[*exitError](got)
+		if !ok || said.code != tt.code || strings.Contains(got.Error(), "--resume --out "+path) != tt.offer {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
