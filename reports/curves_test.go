@@ -192,3 +192,42 @@ func TestManyCurves(t *testing.T) {
 		t.Errorf("%d bytes", len(small))
 	}
 }
+
+// TestCompareCurves: documents that are set beside each other are the lines of one chart, on a page
+// with what keeps them from being like.
+func TestCompareCurves(t *testing.T) {
+	one, two := loads(4, 1, 2, 4), loads(4, 2, 4, 8)
+	for _, doc := range []*result.Document{one, two} {
+		doc.Sides, doc.Gates = nil, []result.Gate{}
+		doc.Benchmarks[0].Cells = doc.Benchmarks[0].Cells[:3]
+		doc.Benchmarks[0].Axes = []string{"rate"}
+		for i := range doc.Benchmarks[0].Cells {
+			c := &doc.Benchmarks[0].Cells[i]
+			c.Values = c.Values[1:]
+		}
+	}
+	two.Targets[0].GPUs = 0
+	sides := []reports.Side{{Doc: one, Name: "H<b>200"}, {Doc: two, Name: "MI355X"}}
+	page, csv := comparedAs(t, sides, "html"), comparedAs(t, sides, "curves")
+	inspect(t, page)
+	for _, want := range []string{"H&lt;b&gt;200", "not like for like: &lt;i&gt;", "nothing says how many GPUs served MI355X", "TTFT over the load", `id="part1"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	for _, want := range []string{"benchmark.sweep,,H<b>200,base,request_rate,4,2,ttft.p99,s,4,", "benchmark.sweep,,MI355X,head,request_rate,8,,ttft.p99,s,4,"} {
+		if !strings.Contains(csv, want) {
+			t.Errorf("the table has no %s", want)
+		}
+	}
+}
+
+func comparedAs(t *testing.T, sides []reports.Side, name string) string {
+	t.Helper()
+	f, _ := reports.AllFormats().Lookup(name)
+	var out strings.Builder
+	if err := reports.Compare(&out, sides, f, reports.Options{Notes: []string{"not like for like: <i>"}}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

@@ -32,6 +32,8 @@ type Format struct {
 	// Warns reports whether a document's warnings are part of what is written; those of other
 	// formats are printed beside it.
 	Warns bool
+	// Page formats are whole: nothing can be printed below.
+	Page bool
 
 	Document   func(io.Writer, *result.Document, Options) error
 	Comparison func(io.Writer, []Side, Options) error
@@ -71,8 +73,8 @@ func AllFormats() Formats {
 		},
 		{
 			Name: "html", Extension: ".html", MediaType: "text/html", Escapes: "markup, scripts, anything from the network",
-			Kept: true, Warns: true,
-			Document: HTML, History: series.HTML, Bisection: bisection.HTML,
+			Kept: true, Warns: true, Page: true,
+			Document: HTML, Comparison: compareHTML, History: series.HTML, Bisection: bisection.HTML,
 		},
 		{
 			Name: "junit", Extension: ".junit.xml", MediaType: "application/xml", Escapes: "markup, control characters",
@@ -84,7 +86,7 @@ func AllFormats() Formats {
 		},
 		{
 			Name: "curves", Extension: ".csv", Base: "curves", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
-			Document: CurvesCSV,
+			Document: CurvesCSV, Comparison: compareCurves,
 		},
 	}
 }

@@ -70,7 +70,7 @@ func curveNotes(c *curves.Chart) []string {
 	}
 	notes := []string{"Dots: geometric means over launches, " + launches + " behind each."}
 	if largest == 1 {
-		notes[0] = "Dots: one launch each, so that nothing says how much they vary."
+		notes[0] = "Dots: one launch each, or results of which nothing says what launch they are of, so that nothing says how much they vary."
 	}
 	if intervals {
 		notes[0] += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), for each dot by itself, where there are %d launches or more.",

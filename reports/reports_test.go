@@ -246,7 +246,14 @@ func TestCompareNamed(t *testing.T) {
 		if err := reports.Compare(&out, sides, f, reports.Options{Metrics: []string{"ttft.p50"}}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "compare-named"+f.Extension, out.Bytes())
+		switch {
+		case f.Page:
+			golden(t, "compare-named.page.txt", []byte(outline(t, out.String())))
+		case f.Name == "curves":
+			golden(t, "compare-named-"+f.File(), out.Bytes())
+		default:
+			golden(t, "compare-named"+f.Extension, out.Bytes())
+		}
 	}
 	for _, against := range []int{-1, 2, 4} {
 		bad := slices.Clone(sides)

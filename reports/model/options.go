@@ -30,6 +30,9 @@ type Options struct {
 	Comparisons int
 	// TableRows bounds the rows of each table of a page; 1,500 if 0.
 	TableRows int
+	// Notes are what keeps the sides of a comparison from being like, for a page, below which
+	// nothing can be printed.
+	Notes []string
 	// Brief leaves the legend out of text, and the sections that markdown folds except
 	// what was decided and measured.
 	Brief bool

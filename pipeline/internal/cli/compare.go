@@ -138,13 +138,31 @@ func hasMetric(doc *result.Document, id string) bool {
 	return false
 }
 
-// printComparison prints the table, and below it what keeps the sides from being like;
-// beside it, on the standard error, where a program reads the table.
+// printComparison prints the table, and below it what keeps the sides from being like; in it
+// where it is a page, and beside it, on the standard error, where a program reads it.
 func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string, declared comparability.Declared) error {
+	notes := a.unlike(sides, declared)
 	options := reports.Options{Metrics: metrics, Color: a.outColor(), Width: a.OutWidth()}
+	if format.Page {
+		options.Notes = notes
+	}
 	if err := reports.Compare(a.Out, sides, format, options); err != nil {
 		return exit(exitUsage, err)
 	}
+	for _, note := range notes {
+		switch {
+		case format.Page:
+		case format.Warns:
+			fmt.Fprintf(a.Out, "\nnote: %s\n", note)
+		default:
+			fmt.Fprintf(a.Err, "note: %s\n", note)
+		}
+	}
+	return nil
+}
+
+// unlike is what keeps the sides from being like, and what their results warn of, each once.
+func (a *app) unlike(sides []reports.Side, declared comparability.Declared) []string {
 	var notes []string
 	for i, s := range sides {
 		if i > 0 {
@@ -154,19 +172,13 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 	for _, s := range sides {
 		notes = append(notes, s.Doc.Warnings...)
 	}
-	seen := map[string]bool{}
+	var out []string
 	for _, note := range notes {
-		if note = escape.Line(note, 1000); seen[note] {
-			continue
-		}
-		seen[note] = true
-		if format.Warns {
-			fmt.Fprintf(a.Out, "\nnote: %s\n", note)
-		} else {
-			fmt.Fprintf(a.Err, "note: %s\n", note)
+		if note = escape.Line(note, 1000); !slices.Contains(out, note) {
+			out = append(out, note)
 		}
 	}
-	return nil
+	return out
 }
 
 // side is one side of `compare`: a document of ours, or results of another tool.

@@ -128,7 +128,7 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
 		t.Error("the schema does not list the format")
 	}
-	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "must be one of json, markdown, text, csv,") {
+	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "must be one of json, markdown, text, html, csv, curves,") {
 		t.Errorf("a format without comparisons: %s", got)
 	}
 }
