@@ -220,14 +220,14 @@ func (s *Search) Next() Step {
 			why = fmt.Sprintf("%d times the least load: a server is not driven further into overload", Growth)
 		}
 	}
+	if s.in.Whole {
+		load = math.Round(load)
+	}
 	switch {
 	case load >= s.in.Max:
 		load, why = s.in.Max, "the end of the range"
 	case load <= s.in.Min:
 		load, why = s.in.Min, "the least load of the range"
-	}
-	if s.in.Whole {
-		load = math.Round(load)
 	}
 	return Step{Load: load, Why: why}
 }

@@ -10,7 +10,10 @@ import (
 
 // Text is a load for people: "12.4 req/s", "16 users".
 func Text(kind result.LoadKind, load float64) string {
-	if kind == result.LoadConcurrency {
+	switch {
+	case kind == result.LoadConcurrency && load == 1:
+		return "1 user"
+	case kind == result.LoadConcurrency:
 		return fmt.Sprintf("%.4g users", load)
 	}
 	return fmt.Sprintf("%.4g req/s", load)
@@ -38,7 +41,10 @@ func ObjectiveText(o result.Objective) string {
 }
 
 func valueText(m metric.Metric, v float64) string {
-	if m.Unit == metric.Seconds {
+	switch {
+	case m.Unit == metric.Seconds && v >= 10:
+		return fmt.Sprintf("%.0f ms", 1000*v)
+	case m.Unit == metric.Seconds:
 		return fmt.Sprintf("%.4g ms", 1000*v)
 	}
 	return fmt.Sprintf("%.4g %%", 100*v)

@@ -44,6 +44,8 @@ type loadFlags struct {
 	body                          string
 	format                        blockWriter
 	realAnswers                   bool
+	search                        string
+	slo                           []string
 }
 
 func (a *app) loadCommand() *cobra.Command {
@@ -99,6 +101,8 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.BoolVar(&f.noIgnoreEOS, "no-ignore-eos", false, "let answers end before their full length")
 	fl.StringVar(&f.apiKeyEnv, "api-key-env", "OPENAI_API_KEY", "environment variable that holds the bearer token")
 	fl.StringArrayVar(&f.headers, "header", nil, "extra request header, `name: value` (repeatable)")
+	fl.StringVar(&f.search, "search", "", "search the highest load within --slo in place of a fixed one: `rate=4:64`, or concurrency=1:128")
+	fl.StringSliceVar(&f.slo, "slo", nil, "limits of --search, in milliseconds or percent, such as `ttft.p95:500,success.rate:99.9`")
 	fl.BoolVar(&f.asJSON, "json", false, "print the metrics as JSON")
 	fl.BoolVar(&f.vllmJSON, "vllm-json", false, "print JSON in the shape of vllm bench serve --save-result --save-detailed")
 	fl.StringVar(&f.records, "records", "", "write every request and token time to this file (JSON lines, gzip)")
@@ -109,6 +113,12 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 	opt, err := a.loadOptions(f)
 	if err != nil {
 		return exit(exitUsage, err)
+	}
+	switch {
+	case f.search != "":
+		return a.searchLoad(ctx, f, opt)
+	case len(f.slo) > 0:
+		return exit(exitUsage, errors.New("--slo is for --search"))
 	}
 	res, err := load.Run(ctx, opt)
 	if err != nil {

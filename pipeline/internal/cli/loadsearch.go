@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	capacities "github.com/servegate/pipeline/gates/capacity"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Defaults of `load --search`, those of a search block.
+const (
+	searchProbes     = 8
+	searchResolution = 0.02
+	searchSuccess    = 0.99
+)
+
+// searchLoad searches the highest load within the limits of --slo.
+func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) error {
+	l, err := f.searched(opt.Workload)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	search, err := capacity.New(l)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	goesOn := true
+	for step := search.Next(); step != nil && goesOn; step = search.Next() {
+		probe := opt
+		probe.Workload.Load, probe.Seed = step.Load, capacity.Seed(opt.Seed, step.Number)
+		res, err := load.Run(ctx, probe)
+		if err != nil {
+			if cause, ok := errors.AsType[interrupt](context.Cause(ctx)); ok {
+				return exit(cause.exitCode(), err)
+			}
+			return exit(exitInfrastructure, err)
+		}
+		p := search.Probe(step, probedRun(res.Run))
+		goesOn = search.Add(p)
+		if !f.asJSON {
+			fmt.Fprintln(a.Out, capacity.ProbeText(p))
+		}
+	}
+	found := search.Found()
+	if f.asJSON {
+		if err := a.writeJSON(found); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+	} else {
+		fmt.Fprintf(a.Out, "capacity: %s, %s\n", capacity.FoundText(found), found.Stopped)
+	}
+	switch why := search.Nowhere(); {
+	case !goesOn:
+		return exit(exitInfrastructure, errors.New("the client was the limit, twice in a row: the figures say nothing of the server"))
+	case why != "":
+		return exit(exitRegression, errors.New(why))
+	}
+	return nil
+}
+
+// probedRun is a run of the load generator alone as that of a search.
+func probedRun(run record.Run) result.Run {
+	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded, Metrics: record.Reduce(run)}
+	out.Failed, out.Failures = record.Failures(run)
+	if cause, reason := (load.Limits{}).Void(run.Audit); reason != "" {
+		out.Status, out.Reason, out.VoidCause = result.RunVoid, reason, result.VoidCause(cause)
+	}
+	return out
+}
+
+// searched is the load of --search.
+func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
+	l := w.Load
+	over, ends, ok := strings.Cut(f.search, "=")
+	low, high, both := strings.Cut(ends, ":")
+	from, errLow := strconv.ParseFloat(low, 64)
+	to, errHigh := strconv.ParseFloat(high, 64)
+	switch {
+	case !ok || !both || errLow != nil || errHigh != nil || over != "rate" && over != "concurrency":
+		return l, fmt.Errorf("--search %q must be of the form rate=4:64 or concurrency=1:128", f.search)
+	case l.Rate > 0 || l.MaxConcurrency > 0 && over == "concurrency" || l.Arrival == load.Trace:
+		return l, errors.New("--search varies what --rate, --max-concurrency and --trace-times would fix: leave them out")
+	case to <= from:
+		return l, fmt.Errorf("--search %s: the second end must be above the first", f.search)
+	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
+		return l, fmt.Errorf("--search %s: numbers of users are whole", f.search)
+	}
+	switch {
+	case over == "concurrency":
+		l.Arrival = load.Closed
+	case math.IsInf(f.burstiness, 1):
+		l.Arrival = load.Constant
+	case f.burstiness != 1:
+		l.Arrival, l.Burstiness = load.Gamma, f.burstiness
+	default:
+		l.Arrival = load.Poisson
+	}
+	l.Search = &steps.Search{Min: from, Max: to, Resolution: searchResolution, Probes: searchProbes}
+	for _, text := range f.slo {
+		o, err := objectiveOf(text)
+		if err != nil {
+			return l, err
+		}
+		if m, _ := metric.Lookup(o.Metric); l.Requests > 0 && l.Requests < m.MinRequests {
+			return l, fmt.Errorf("--slo %s needs at least %d requests, and a probe has %d", text, m.MinRequests, l.Requests)
+		}
+		if strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}) {
+			return l, fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)
+		}
+		l.Search.SLO = append(l.Search.SLO, o)
+	}
+	if len(l.Search.SLO) == 0 {
+		return l, errors.New("--search needs --slo, such as --slo ttft.p95:500,tpot.mean:40")
+	}
+	if !slices.ContainsFunc(l.Search.SLO, func(o steps.Objective) bool { return o.Metric == "success.rate" }) {
+		l.Search.SLO = append(l.Search.SLO, steps.Objective{Metric: "success.rate", Limit: searchSuccess})
+	}
+	if from*capacities.MaxRatio < to {
+		return l, fmt.Errorf("--search %s spans more than a factor of %g", f.search, float64(capacities.MaxRatio))
+	}
+	return l, load.CheckLoad(l.At(from))
+}
+
+// objectiveOf reads a limit of --slo: milliseconds of a time, percent of a share.
+func objectiveOf(text string) (steps.Objective, error) {
+	id, number, ok := strings.Cut(text, ":")
+	m, known := metric.Lookup(id)
+	x, err := strconv.ParseFloat(number, 64)
+	switch {
+	case !ok || err != nil || !(x > 0):
+		return steps.Objective{}, fmt.Errorf("--slo %q must be of the form ttft.p95:500 (milliseconds) or success.rate:99.9 (percent)", text)
+	case !known || m.Tool != "" || m.Level != metric.RunLevel || m.Mutual || m.Quality || m.Informational || m.Unit != metric.Seconds && m.Unit != metric.Fraction:
+		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share of a run", text, id)
+	case m.Unit == metric.Seconds:
+		return steps.Objective{Metric: m.ID, Limit: x / 1000}, nil
+	case x > 100:
+		return steps.Objective{}, fmt.Errorf("--slo %q: a share is at most 100 %%", text)
+	}
+	return steps.Objective{Metric: m.ID, Limit: x / 100}, nil
+}
