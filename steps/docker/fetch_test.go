@@ -33,7 +33,6 @@ func TestExtract(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cut := b.Len() - 1200
 	whole := b.Bytes()
 	dir := filepath.Join(t.TempDir(), "into")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -54,7 +53,7 @@ func TestExtract(t *testing.T) {
 	if err := extract(bytes.NewReader(whole), dir); err == nil {
 		t.Error("a file that is there already is written over")
 	}
-	if err := extract(bytes.NewReader(whole[:len(whole)-len(whole)+cut%512+512]), t.TempDir()); err == nil {
+	if err := extract(bytes.NewReader(whole[:1026]), t.TempDir()); err == nil {
 		t.Error("an archive that is cut is whole")
 	}
 }

@@ -2,4 +2,4 @@ package profile
 
 import "flag"
 
-var full = flag.Bool("full", false, "read a trace of more than a gigabyte")
+var full = flag.Bool("full", false, "read a trace of a gigabyte")

@@ -143,7 +143,7 @@ func endless(events int) io.Reader {
 func TestLargeTrace(t *testing.T) {
 	events := 300_000
 	if *full {
-		events = 10_000_000 // 1.2 GB
+		events = 8_000_000 // a gigabyte
 	}
 	s := &Summary{}
 	if err := s.ReadTrace(endless(events), Bounds{}); err != nil {

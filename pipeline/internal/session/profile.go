@@ -125,7 +125,7 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 	if err != nil {
 		out.Reason = p.redact.String(err.Error())
 	}
-	p.keep(out, sides)
+	p.keep(sides)
 	for _, s := range sides {
 		out.Sides = append(out.Sides, s.ProfileSide)
 	}
@@ -430,7 +430,7 @@ func (p *profiling) compare(out *result.Profile, sides []*side) error {
 
 // keep removes traces that the run directory has no room for, the largest first, and names
 // the others by their paths in it.
-func (p *profiling) keep(out *result.Profile, sides []*side) {
+func (p *profiling) keep(sides []*side) {
 	type trace struct {
 		of   *side
 		path string
