@@ -1,6 +1,7 @@
 package gates_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -16,7 +17,9 @@ import (
 type chart struct {
 	title string
 	// costly charts are checked by a quarter of the files.
-	costly  bool
+	costly bool
+	// files behind each of its numbers, where those are fewer than fullFiles.
+	files   int
 	columns []string // the first is that of the lines' labels
 	lines   []line
 }
@@ -63,6 +66,9 @@ func (b bound) String() string {
 	}
 	return ""
 }
+
+// stated are the files behind each number of the chart on the page.
+func (c chart) stated() int { return cmp.Or(c.files, fullFiles) }
 
 // scenario is one kind of file. Each of its files is drawn with a seed of its own, so that
 // results depend neither on the number of files nor on that of processors.

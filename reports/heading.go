@@ -144,7 +144,15 @@ func (v *view) status() model.Line {
 	case result.StatusFailed:
 		return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(reason))
 	}
+	if v.doc.StoppedBy != "" {
+		return model.Join(": ", model.Line{{Text: stopped[v.doc.StoppedBy], Style: model.Strong}}, nonEmpty(reason))
+	}
 	return nil
+}
+
+// stopped says in two words why a session with a budget took fewer repeats than planned.
+var stopped = map[result.StoppedBy]string{
+	result.StoppedBudget: "Budget spent", result.StoppedSettled: "Verdict settled", result.StoppedHopeless: "Given up",
 }
 
 func nonEmpty(s string) model.Line {

@@ -2,6 +2,7 @@
 # start-up, and machines have a price.
 #
 #   pipeline plan budget.pipeline.hcl --simulate=virtual                    # what it may cost, and what that buys
+#   pipeline plan budget.pipeline.hcl --simulate=virtual --var "budget=9 USD" # refused: the smallest that decides
 #   pipeline run budget.pipeline.hcl --simulate=virtual                     # equal sides
 #   pipeline run budget.pipeline.hcl --simulate=virtual --var change=10%    # a slower head
 
@@ -11,6 +12,16 @@ pipeline {
   price {
     gpu_hour = "2.50 USD"
   }
+
+  budget {
+    cost = var.budget
+  }
+}
+
+variable "budget" {
+  type        = string
+  description = "What a run may cost."
+  default     = "36 USD"
 }
 
 variable "change" {

@@ -45,6 +45,10 @@ type Document struct {
 	Status  Status    `json:"status"`
 	// StatusReason says why a run is not complete.
 	StatusReason string `json:"status_reason,omitempty"`
+	// StoppedBy is why a complete session with a budget took fewer repeats than were planned though
+	// comparisons were left: "budget" where the next repeat would have exceeded it, "settled" where
+	// every gate had its verdict, "hopeless" where what was left was not likely to be decided.
+	StoppedBy StoppedBy `json:"stopped_by,omitempty"`
 	// Simulated says by what servers were replaced: "process", "container", or "virtual" for
 	// their model alone, in virtual time.
 	Simulated string `json:"simulated,omitempty"`

@@ -10,6 +10,7 @@ import (
 // order of verdicts read this table.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Status]():           texts(StatusComplete, StatusInterrupted, StatusFailed),
+	reflect.TypeFor[StoppedBy]():        texts(StoppedBudget, StoppedSettled, StoppedHopeless),
 	reflect.TypeFor[Verdict]():          texts(severity...),
 	reflect.TypeFor[Expectation]():      texts(ExpectImprovement),
 	reflect.TypeFor[Action]():           texts(Fail, Warn, Ignore),
@@ -43,6 +44,16 @@ const (
 	StatusComplete    Status = "complete"
 	StatusInterrupted Status = "interrupted"
 	StatusFailed      Status = "failed" // of the infrastructure
+)
+
+// StoppedBy is why a session with a budget took fewer repeats than were planned.
+type StoppedBy string
+
+// The causes of an early end.
+const (
+	StoppedBudget   StoppedBy = "budget"
+	StoppedSettled  StoppedBy = "settled"
+	StoppedHopeless StoppedBy = "hopeless"
 )
 
 // Verdict of a comparison, a gate or a whole document.

@@ -26,7 +26,7 @@ type About struct {
 func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	doc := &result.Document{
 		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, File: p.File, Title: p.Title,
-		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason,
+		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason, StoppedBy: o.StoppedBy,
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,
 		Sides: p.Sides, NotSelected: p.NotSelected,

@@ -15,6 +15,8 @@ type Outcome struct {
 	// because one side does not work is complete: that is a finding.
 	Status result.Status
 	Reason string
+	// StoppedBy is why a run with a budget took fewer repeats than it had planned.
+	StoppedBy result.StoppedBy
 	// Cause of an interruption: context.Cause of the context that Run was given.
 	Cause error
 

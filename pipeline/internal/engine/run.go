@@ -52,13 +52,15 @@ type runner struct {
 	unseen  map[string]bool // servers whose metrics cannot be read
 	late    map[string]bool // targets whose simulated servers fell behind
 	early   string          // why a complete run ended early
+	began   time.Time       // of this part of the run, and the seconds that launches had taken before
+	before  float64
 }
 
 func newRunner(o Options) *runner {
 	r := &runner{
 		o: o, plan: o.Plan, bus: o.Bus,
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
-		outputs: Outputs{},
+		outputs: Outputs{}, began: o.Now(),
 		resumed: map[string]Launched{},
 		warned:  map[string]bool{}, unseen: map[string]bool{}, late: map[string]bool{},
 	}
@@ -70,6 +72,9 @@ func newRunner(o Options) *runner {
 		maps.Copy(r.out.Describe, s.Describe)
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l
+			for _, a := range l.Attempts {
+				r.before += a.Held
+			}
 		}
 		for _, w := range s.Warnings {
 			r.warned[w] = true
@@ -87,6 +92,9 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	for _, round := range r.plan.Rounds() {
+		if r.outOfBudget(round) {
+			return r.stopAtTheEnd()
+		}
 		if over, err := r.round(ctx, round); err != nil || over {
 			return err
 		}
@@ -112,7 +120,7 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	for {
 		rep, replaces, ok := replacement(r.plan, r.out.Launched)
-		if !ok {
+		if !ok || r.plan.Exceeded(r.spending().Plus(r.expected([]plan.Repeat{rep}))) != "" {
 			return false, nil
 		}
 		if over, err := r.repeat(ctx, rep, replaces); err != nil || over {

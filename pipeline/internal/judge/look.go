@@ -15,6 +15,10 @@ type Look struct {
 	// Open are the comparisons that wait for more repeats, of All; Next is the number of
 	// repeats at the next look.
 	Open, All, Next int
+	// Settled is set where no further repeat changes the verdict of a gate, and Hopeless where
+	// none of the comparisons that matter is likely to be decided by the repeats that are left.
+	// They count where a run has a budget.
+	Settled, Hopeless bool
 }
 
 // TakeLook judges what a document holds so far, and returns whether to go on. It is a function
@@ -34,7 +38,11 @@ func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 	if err != nil {
 		return Look{}, fmt.Errorf("looking at the repeats so far: %w", err)
 	}
-	return Look{Stop: progress.Stop, Open: len(progress.Open), All: all, Next: progress.Next}, nil
+	look := Look{Stop: progress.Stop, Open: len(progress.Open), All: all, Next: progress.Next}
+	if p.Budget != nil {
+		look.Settled, look.Hopeless = progress.Settled(), c.sequence(false).Hopeless(progress)
+	}
+	return look, nil
 }
 
 // sequence is the family with its looks.

@@ -57,7 +57,9 @@ type Settings struct {
 	Bisect      *steps.BisectSpec  // nil: the file cannot be searched
 	Price       *steps.PriceSpec   // nil: nobody says what machines cost
 	Profile     *steps.ProfileSpec // nil: nothing is profiled
+	Budget      *steps.BudgetSpec  // nil: a run spends what its repeats take
 	SlurmRange  hcl.Range
+	BudgetRange hcl.Range
 }
 
 // Variable as it was resolved.

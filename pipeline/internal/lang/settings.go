@@ -57,6 +57,14 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at(append([]string{"price"}, p.Path...)...), p.Summary, p.Detail))
 		}
 	}
+	for _, inner := range o.Blocks["budget"] {
+		var found []steps.Problem
+		s.Budget, found = steps.ReadBudget(inner, s.Price)
+		s.BudgetRange = o.at("budget")
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"budget"}, p.Path...)...), p.Summary, p.Detail))
+		}
+	}
 	for _, inner := range o.Blocks["bisect"] {
 		var found []steps.Problem
 		s.Bisect, found = steps.ReadBisect(inner)

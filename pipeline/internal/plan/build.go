@@ -76,10 +76,11 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Cluster = b.cluster(p)
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
-	b.decide(p)
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate = estimate(p)
+	b.fit(p)
+	b.decide(p)
 	p.Attempt, p.Notes = opt.Attempt, opt.Notes
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)

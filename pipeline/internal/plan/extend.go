@@ -17,6 +17,7 @@ import (
 // It returns false, and leaves the plan as it is, where anything else differs. An error
 // says why repeats cannot be added although nothing else differs.
 func (p *Plan) Continue(before *Plan) (bool, error) {
+	p.asBought(before)
 	switch planned, now := len(before.Repeats), len(p.Repeats); {
 	case p.Fingerprint == before.Fingerprint, planned == now && p.begins(before):
 		p.Looks, p.Before = before.Looks, before.Before
@@ -34,6 +35,27 @@ func (p *Plan) Continue(before *Plan) (bool, error) {
 	p.Again(before.Attempt, before.Red)
 	p.Seal()
 	return true, nil
+}
+
+// asBought gives a plan with a budget the repeats of the one that a run began with, where the budget
+// would buy fewer now because more is known of what they cost: what is begun is gone on with, as
+// far as the budget goes.
+func (p *Plan) asBought(before *Plan) {
+	if p.Budget == nil || len(p.Repeats) >= len(before.Repeats) || p.Budget.Repeats < len(before.Repeats) {
+		return
+	}
+	again := *p
+	again.Benchmarks = slices.Clone(p.Benchmarks)
+	for i := range again.Benchmarks {
+		bm := &again.Benchmarks[i]
+		was := before.benchmark(bm.Addr)
+		bm.RepeatMin, bm.RepeatMax = was.RepeatMin, was.RepeatMax
+	}
+	again.Repeats, again.Looks = schedule(again.Benchmarks, again.lanes()), before.Looks
+	again.Estimate = estimate(&again)
+	if again.begins(before) {
+		*p = again
+	}
 }
 
 // begins says that a plan is another one but for what comes after the other's repeats.

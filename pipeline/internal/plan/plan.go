@@ -39,8 +39,10 @@ type Plan struct {
 	// Sides say how the sides of paired baselines differ.
 	Sides []result.Sides `json:"sides,omitempty"`
 	// Price of machines, nil where the file has none.
-	Price   *result.Price `json:"price,omitempty"`
-	Repeats []Repeat      `json:"repeats"`
+	Price *result.Price `json:"price,omitempty"`
+	// Budget of the run, nil where it has none.
+	Budget  *Budget  `json:"budget,omitempty"`
+	Repeats []Repeat `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
 	Looks []int `json:"looks,omitempty"`

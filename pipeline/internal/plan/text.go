@@ -131,6 +131,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.billText(); text != "" {
 		fmt.Fprintf(w, "bill\t%s\n", text)
 	}
+	if text := p.budgetText(); text != "" {
+		fmt.Fprintf(w, "budget\t%s\n", text)
+	}
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
 	}

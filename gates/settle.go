@@ -1,0 +1,113 @@
+package gates
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Settled reports whether no further repeat changes the verdict of a gate: each comparison that
+// waits for more is of a gate that has a regression already. Stopping there makes nothing worse:
+// what was found stays, and what waits stays undecided.
+func (p Progress) Settled() bool {
+	return p.Stop || len(p.Open) > 0 && len(p.unsettled()) == 0
+}
+
+// unsettled are the decisions that wait for more and that their gate's verdict depends on.
+func (p Progress) unsettled() []Decision {
+	all := slices.Concat(p.Judgement.Comparisons, p.Judgement.Success)
+	red := map[string]bool{}
+	for _, d := range all {
+		red[d.Gate] = red[d.Gate] || d.Verdict == Regression
+	}
+	return slices.DeleteFunc(all, func(d Decision) bool { return !slices.Contains(p.Open, d.ID) || red[d.Gate] })
+}
+
+// hopeless is the chance of a decision below which a comparison is given up, and hopelessDraws
+// how many futures it is estimated from.
+const (
+	hopeless      = 0.05
+	hopelessDraws = 400
+)
+
+// Hopeless reports whether none of the comparisons that a gate's verdict waits for is likely to be
+// decided by the looks that are left: each with a chance below 5 %, given what was measured. The
+// rule does not bind: it ends a sequence earlier and decides nothing, so that no wrong verdict is
+// more frequent by it.
+func (s Sequence) Hopeless(p Progress) bool {
+	open := p.unsettled()
+	if p.Stop || len(open) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(open, func(d Decision) bool { return s.chance(p, d) >= hopeless })
+}
+
+// chance is that of a comparison to be decided by the looks that are left, drawn from what its
+// pairs leave possible of its true difference and spread. It is 1 where that is not known.
+func (s Sequence) chance(p Progress, d Decision) float64 {
+	i := slices.IndexFunc(s.Family.Comparisons, func(c Comparison) bool { return c.ID == d.ID })
+	taken := p.Taken[len(p.Taken)-1]
+	if i < 0 || d.Outcome == nil || d.Outcome.SE == 0 || d.N < 2 {
+		return 1
+	}
+	c := s.Family.Comparisons[i]
+	if c.Expect != NoRegression || c.test() != PairedTTest || c.Relative != nil {
+		return 1
+	}
+	in := NewProspect(s.Looks, s.Family.Alpha, s.Family.passAlpha(), d.GroupSize, c.Strict)
+	critical, bound := in.criticals(taken, d.N)
+	margin, n := c.Margin.On(c.Metric.Scale), float64(d.N)
+	rng := rand.New(rand.NewPCG(20261123, uint64(taken))) //nolint:gosec // a simulation
+	spread := distuv.ChiSquared{K: n - 1, Src: rng}
+	decided := 0
+	for range hopelessDraws {
+		sd := d.Outcome.SE * math.Sqrt(n) * math.Sqrt((n-1)/spread.Rand())
+		truth := d.Outcome.D + sd/math.Sqrt(n)*rng.NormFloat64()
+		if in.decidedAfter(rng, d, taken, truth, sd, margin, critical, bound) {
+			decided++
+		}
+	}
+	return float64(decided) / hopelessDraws
+}
+
+// criticals are those of the t statistics at the looks after so many repeats, of which a comparison
+// has n: to be worse, and to be bounded.
+func (p Prospect) criticals(taken, n int) (critical, bound []float64) {
+	critical, bound = make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
+	for k, look := range p.Looks {
+		if df := float64(n + look - taken - 1); look > taken {
+			critical[k], bound[k] = tCritical(p.Levels[k], df), tCritical(p.PassLevels[k], df)
+		}
+	}
+	return critical, bound
+}
+
+// decidedAfter draws one future of a comparison and reports whether a look of it decides.
+func (p Prospect) decidedAfter(rng *rand.Rand, d Decision, taken int, truth, sd, margin float64, critical, bounds []float64) bool {
+	n, mean := d.N, d.Outcome.D
+	squares := d.Outcome.SE * d.Outcome.SE * float64(n*(n-1))
+	for k, look := range p.Looks {
+		if look <= taken {
+			continue
+		}
+		for range look - taken {
+			n++
+			off := truth + sd*rng.NormFloat64() - mean
+			mean += off / float64(n)
+			squares += off * off * float64(n-1) / float64(n)
+		}
+		taken = look
+		se := math.Sqrt(squares / float64(n-1) / float64(n))
+		bound := bounds[k] * se
+		worse := max(margin, critical[k]*se)
+		if p.Strict {
+			worse = max(worse, margin+bound)
+		}
+		if mean+bound < margin || mean >= worse {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// outOfBudget reports whether repeats would exceed the budget, and takes what is left off the
+// schedule if so. What a run may spend is known before each repeat and never within one, so that
+// no launch is paid for whose partner is not measured. The first repeat is always measured.
+func (r *runner) outOfBudget(round []plan.Repeat) bool {
+	first, done := round[0].Index, r.out.RepeatsDone
+	if r.plan.Budget == nil || done == 0 || r.wasResumed(round) {
+		return false
+	}
+	bound := r.plan.Exceeded(r.spending().Plus(r.expected(round)))
+	if bound == "" {
+		return false
+	}
+	r.leave(r.plan.Repeats[first-1:], result.StoppedBudget, fmt.Sprintf(
+		"ended after %s of at most %d: the next would exceed the budget of %s; run with --resume and a larger one goes on", humanize.Count(done, "repeat"), len(r.plan.Repeats), bound))
+	r.warn(r.early)
+	return true
+}
+
+// wasResumed reports whether nothing of the repeats is left to be launched.
+func (r *runner) wasResumed(round []plan.Repeat) bool {
+	for _, rep := range round {
+		for _, l := range rep.Launches {
+			if _, done := r.resumed[l.ID]; !done {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// spending is what the run has spent, with what it had before it was resumed.
+func (r *runner) spending() plan.Spending {
+	var sum plan.Spending
+	for _, l := range r.out.Launched {
+		for _, a := range l.Attempts {
+			held := r.target(l.Target).OfLaunch(a.Held)
+			held.Seconds = 0
+			sum = sum.Plus(held)
+		}
+	}
+	sum.Seconds = r.before + r.o.Now().Sub(r.began).Seconds()
+	return sum
+}
+
+// expected is what repeats side by side will spend: launches take as long as those of their target
+// took on average, or as the plan has it where none was measured.
+func (r *runner) expected(round []plan.Repeat) plan.Spending {
+	var sum plan.Spending
+	longest := 0.0
+	for _, rep := range round {
+		long := 0.0
+		for _, l := range rep.Launches {
+			of := r.target(l.Target).OfLaunch(r.usual(l))
+			long += of.Seconds
+			sum = sum.Plus(of)
+		}
+		longest = max(longest, long)
+	}
+	sum.Seconds = longest
+	return sum
+}
+
+// usual is how long launches of a target take, in seconds.
+func (r *runner) usual(l plan.Launch) float64 {
+	sum, n := 0.0, 0
+	for _, done := range r.out.Launched {
+		if done.Target != l.Target {
+			continue
+		}
+		for _, a := range done.Attempts {
+			if a.Held > 0 {
+				sum, n = sum+a.Held, n+1
+			}
+		}
+	}
+	if n == 0 {
+		return r.target(l.Target).StartSeconds + r.eta.of(l) - r.eta.launch
+	}
+	return sum / float64(n)
+}
+
+// target finds a target of the plan.
+func (r *runner) target(addr string) plan.Target {
+	for _, t := range r.plan.Targets {
+		if t.Addr == addr {
+			return t
+		}
+	}
+	return plan.Target{Addr: addr}
+}

@@ -1,0 +1,5 @@
+pipeline {
+  budget {
+    cost = "20 USD"
+  }
+}

@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// Budget bounds what a run spends; what is zero bounds nothing. It is no part of what a resumed run
+// must find unchanged.
+type Budget struct {
+	GPUHours float64 `json:"gpu_hours,omitempty"`
+	Seconds  float64 `json:"seconds,omitempty"`
+	Amount   float64 `json:"amount,omitempty"` // in the currency of the price
+	// Repeats at most that the file asks for, where the budget buys fewer.
+	Repeats int `json:"repeats,omitempty"`
+}
+
+// Spending is what was spent, or will be.
+type Spending struct{ MachineHours, GPUHours, Seconds float64 }
+
+// Plus adds up what comes one after the other.
+func (s Spending) Plus(more Spending) Spending {
+	return Spending{s.MachineHours + more.MachineHours, s.GPUHours + more.GPUHours, s.Seconds + more.Seconds}
+}
+
+// OfLaunch is what a launch of a target spends that takes so many seconds.
+func (t Target) OfLaunch(seconds float64) Spending {
+	if t.Attached {
+		return Spending{Seconds: seconds}
+	}
+	hours := seconds / 3600
+	return Spending{hours * float64(max(t.Machines, 1)), hours * float64(t.GPUs), seconds}
+}
+
+// limit is one bound of a budget.
+type limit struct {
+	name string
+	// most of it, and what a spending takes of it.
+	most float64
+	of   func(Spending) float64
+	text func(amount float64) string
+}
+
+// limits are the bounds that a budget has.
+func (b *Budget) limits(price *result.Price) []limit {
+	var out []limit
+	add := func(l limit) {
+		if l.most > 0 {
+			out = append(out, l)
+		}
+	}
+	add(limit{"gpu_time", b.GPUHours, func(s Spending) float64 { return s.GPUHours }, func(x float64) string { return humanize.Hours(x) + " GPU-hours" }})
+	add(limit{"time", b.Seconds, func(s Spending) float64 { return s.Seconds }, Duration})
+	if price != nil {
+		add(limit{"cost", b.Amount, func(s Spending) float64 { return price.Of(s.MachineHours, s.GPUHours) }, func(x float64) string { return humanize.Money(x, price.Currency) }})
+	}
+	return out
+}
+
+// Exceeded names the first bound of the budget that a spending is above, "" if it is within all.
+func (p *Plan) Exceeded(s Spending) string {
+	if p.Budget == nil {
+		return ""
+	}
+	for _, l := range p.Budget.limits(p.Price) {
+		if l.of(s) > l.most*(1+rounding) {
+			return l.text(l.most)
+		}
+	}
+	return ""
+}
+
+// rounding of a budget that is spent to the last.
+const rounding = 1e-9
+
+// budget is that of the file.
+func (b *builder) budget() *Budget {
+	s := b.cfg.Settings.Budget
+	if s == nil {
+		return nil
+	}
+	return &Budget{GPUHours: s.GPUTime.Hours(), Seconds: s.Time.Seconds(), Amount: s.Cost.Value}
+}
+
+// fit cuts the repeats of a plan to those that its budget buys, so that no part of alpha is kept
+// for looks that cannot be paid for. It refuses a budget that can decide no gate. Where nothing
+// says how long servers take to start, or none is launched on a machine, the plan stays as it is.
+func (b *builder) fit(p *Plan) {
+	if p.Budget = b.budget(); p.Budget == nil || len(p.Repeats) == 0 {
+		return
+	}
+	at := b.cfg.Settings.BudgetRange
+	if p.Budget.GPUHours > 0 && p.Estimate.GPUHours == 0 && p.Estimate.MachineHours > 0 {
+		b.fail(at, "gpu_time needs servers with gpus", "No server of the file states its number of gpus, so that none of the budget is ever spent. Set gpus of the servers, or bound the time.")
+		return
+	}
+	if p.Estimate.UnknownStarts > 0 {
+		return
+	}
+	most := len(p.Repeats)
+	n := most
+	for n > 0 && p.Exceeded(p.upTo(n).Estimate.spending()) != "" {
+		n--
+	}
+	least := most
+	for i := p.least(); i < most; i++ {
+		if b.decides(p.upTo(i)) {
+			least = i
+			break
+		}
+	}
+	if n < least {
+		b.refuseBudget(p, at, least)
+		return
+	}
+	if n < most {
+		cut := p.upTo(n)
+		p.Benchmarks, p.Repeats, p.Looks, p.Estimate = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate
+		p.Budget.Repeats = most
+	}
+}
+
+// spending is what all of a plan spends.
+func (e Estimate) spending() Spending { return Spending{e.MachineHours, e.GPUHours, e.Seconds} }
+
+// upTo is the plan with so many repeats at most.
+func (p *Plan) upTo(n int) *Plan {
+	cut := *p
+	cut.Benchmarks = slices.Clone(p.Benchmarks)
+	for i := range cut.Benchmarks {
+		bm := &cut.Benchmarks[i]
+		bm.RepeatMin, bm.RepeatMax = min(bm.RepeatMin, n), min(bm.RepeatMax, n)
+	}
+	cut.Repeats, cut.Looks = schedule(cut.Benchmarks, cut.lanes()), looks(cut.Benchmarks)
+	cut.Estimate = estimate(&cut)
+	return &cut
+}
+
+// decides reports whether any gate of a plan can decide something. A plan without gates that
+// compare measures what it can.
+func (b *builder) decides(p *Plan) bool {
+	compared := false
+	for _, g := range p.Gates {
+		if !g.paired() || len(g.Comparisons) == 0 {
+			continue
+		}
+		compared = true
+		level := p.Level(g)
+		if p.repeatsOf(g.Benchmark) >= 2 && p.undecidable(g, level) == "" && b.quietEnough(p, g, level) {
+			return true
+		}
+	}
+	return !compared
+}
+
+// quietEnough reports whether the known noise of a gate's metrics leaves it something to decide.
+func (b *builder) quietEnough(p *Plan, g Gate, level float64) bool {
+	for _, id := range g.Metrics {
+		m, ok := metric.Lookup(id)
+		noise, known := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
+		if ok && known && gates.CheckNoise(m, p.repeatsOf(g.Benchmark), noise.SD(p.PassesOf(g.Benchmark)), g.Margin, level) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseBudget names the smallest budget that decides anything, in each of its bounds.
+func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
+	needs := p.upTo(least).Estimate.spending()
+	var texts []string
+	for _, l := range p.Budget.limits(p.Price) {
+		if l.of(needs) > l.most {
+			texts = append(texts, fmt.Sprintf("%s of at least %s, and it is %s", l.name, l.text(roundedUp(l.of(needs))), l.text(l.most)))
+		}
+	}
+	b.fail(at, "the budget decides nothing", fmt.Sprintf("No gate can decide before %s of each side are measured. That takes %s.",
+		humanize.Count(least, "repeat"), humanize.List(texts)))
+}
+
+// roundedUp is a number of two digits that is no smaller.
+func roundedUp(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return math.Ceil(x/unit-rounding) * unit
+}
+
+// budgetText is what the budget buys, "" without one.
+func (p *Plan) budgetText() string {
+	if p.Budget == nil {
+		return ""
+	}
+	text := ""
+	for _, l := range p.Budget.limits(p.Price) {
+		if text != "" {
+			text += ", "
+		}
+		text += l.text(l.most)
+	}
+	switch {
+	case p.Simulated != "" && p.Simulated != SimulateVirtual && p.Budget.Seconds == 0:
+		return text + ": simulated processes spend nothing of it"
+	case p.Estimate.UnknownStarts > 0:
+		return text + ": how many repeats that buys is not known before servers were started once; the run ends when the next repeat would exceed it"
+	case p.Budget.Repeats > 0:
+		text += fmt.Sprintf(": buys %d of the %s that the file allows", len(p.Repeats), humanize.Count(p.Budget.Repeats, "repeat"))
+	default:
+		text += fmt.Sprintf(": buys all %s", humanize.Count(len(p.Repeats), "repeat"))
+	}
+	return text + "; the run ends earlier where every gate has its verdict, or none is likely to get one"
+}

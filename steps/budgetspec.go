@@ -1,0 +1,54 @@
+package steps
+
+import (
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// BudgetSpec bounds what a run spends; what is zero bounds nothing.
+type BudgetSpec struct {
+	// GPUTime is time × GPUs that launches hold.
+	GPUTime time.Duration
+	// Time is that of the whole run.
+	Time time.Duration
+	// Cost is an amount of money.
+	Cost Money
+}
+
+// BudgetSchema describes the budget block.
+func BudgetSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "gpu_time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "GPU time that launches may hold, as \"2h\" for two GPU-hours: one GPU for two hours, or eight for a quarter of one."},
+		{Name: "time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Time that the run may take."},
+		{Name: "cost", Type: cty.String, Doc: "Money that the run may cost, with its currency, as \"20 USD\". It needs a price."},
+	}}
+}
+
+// ReadBudget reads a budget block beside a price, nil where there is none, and finds what is wrong
+// with it beyond types.
+func ReadBudget(o Object, price *PriceSpec) (*BudgetSpec, []Problem) {
+	s := &BudgetSpec{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
+	found := BudgetSchema().Check(o)
+	if !o.Known("gpu_time") && !o.Known("time") && !o.Known("cost") {
+		found = append(found, Problem{Summary: "the budget block bounds nothing", Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
+	}
+	if !o.Known("cost") {
+		return s, found
+	}
+	wrong := func(summary, detail string) {
+		found = append(found, Problem{Path: []string{"cost"}, Summary: summary, Detail: detail})
+	}
+	var err error
+	switch s.Cost, err = ParseMoney(o.Text("cost")); {
+	case err != nil:
+		wrong("cost is no amount of money", err.Error())
+	case s.Cost.Value <= 0:
+		wrong("cost must be above zero", "")
+	case price == nil:
+		wrong("cost needs a price", "Say what machines cost by a price block beside the budget.")
+	case price.Currency != "" && price.Currency != s.Cost.Currency:
+		wrong("cost has another currency than the price", "The price is in "+price.Currency+". Write both in one.")
+	}
+	return s, found
+}
