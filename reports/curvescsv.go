@@ -2,6 +2,7 @@ package reports
 
 import (
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/servegate/pipeline/reports/curves"
@@ -29,7 +30,7 @@ func writeCurves(w io.Writer, charts []curves.Chart) error {
 			figures := c.All()
 			for _, l := range c.Lines {
 				at := []string{escape.CSV(c.Benchmark), escape.CSV(result.Coordinates(c.Values, " ")), escape.CSV(l.Name), l.Role.String(), c.Load.Name}
-				write := func(cells ...string) { row(append(at[:len(at):len(at)], cells...)...) }
+				write := func(cells ...string) { row(append(slices.Clip(at), cells...)...) }
 				for _, p := range l.Points {
 					pointRows(c, p, figures, write)
 				}

@@ -1,8 +1,10 @@
 package curves
 
 import (
+	"maps"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -59,10 +61,11 @@ func placed(doc *result.Document, b *result.Benchmark) (out []sample, unplaced i
 		if n, err := strconv.Atoi(work["gpus"]); err == nil && n > 0 {
 			gpus = n
 		}
-		shape := ""
-		for _, name := range shapeOf {
-			shape += work[name] + "\x00"
+		facts := make([]string, len(shapeOf))
+		for k, name := range shapeOf {
+			facts[k] = work[name]
 		}
+		shape := strings.Join(facts, "\x00")
 		if tried := probesOf(cell, gpus); len(tried) > 0 {
 			for _, s := range tried {
 				s.shape = shape
@@ -94,9 +97,7 @@ func workOf(cell *result.Cell) map[string]string {
 			}
 		}
 	}
-	for name, v := range cell.Work {
-		out[name] = v
-	}
+	maps.Copy(out, cell.Work)
 	return out
 }
 
