@@ -125,4 +125,3 @@ func TestABudgetOfGPUTimeNeedsGPUs(t *testing.T) {
 		t.Errorf("%v", diags)
 	}
 }
-
