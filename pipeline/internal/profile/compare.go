@@ -16,7 +16,7 @@ const Top = 10
 // zero.
 func Compare(base, head *Summary, baseWork, headWork float64) (rows []result.ProfileRow, operations int) {
 	all := map[key]*result.ProfileRow{}
-	row := func(o Operation) *result.ProfileRow {
+	row := func(o operation) *result.ProfileRow {
 		k := key{o.Kind, o.Name}
 		if all[k] == nil {
 			all[k] = &result.ProfileRow{Kind: o.Kind, Full: o.Name}

@@ -17,11 +17,11 @@ type Summary struct {
 	Late int64
 
 	index map[key]int
-	ops   []Operation
+	ops   []operation
 }
 
-// Operation on a CPU, or a kernel, copy or fill on a GPU.
-type Operation struct {
+// operation on a CPU, or a kernel, copy or fill on a GPU.
+type operation struct {
 	Kind string // result.ProfileCPU or result.ProfileGPU
 	Name string
 	// Time in seconds, of an operation on a CPU without that of those inside it.
@@ -47,7 +47,7 @@ func (s *Summary) operation(kind, name string) int {
 		return s.operation(kind, others)
 	}
 	s.index[k] = len(s.ops)
-	s.ops = append(s.ops, Operation{Kind: kind, Name: name})
+	s.ops = append(s.ops, operation{Kind: kind, Name: name})
 	return len(s.ops) - 1
 }
 
@@ -56,9 +56,6 @@ func (s *Summary) add(op int, microseconds, calls float64) {
 	s.ops[op].Time += microseconds / 1e6
 	s.ops[op].Calls += calls
 }
-
-// Operations are all of them, in the order in which they were found.
-func (s *Summary) Operations() []Operation { return s.ops }
 
 // total time of the operations of a kind.
 func (s *Summary) total(kind string) float64 {

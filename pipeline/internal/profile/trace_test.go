@@ -24,7 +24,7 @@ func times(t *testing.T, text string) (map[string]float64, *Summary) {
 		t.Fatal(err)
 	}
 	out := map[string]float64{}
-	for _, o := range s.Operations() {
+	for _, o := range s.ops {
 		out[o.Kind+" "+o.Name] = math.Round(o.Time*1e9) / 1e3
 	}
 	return out, s
@@ -158,7 +158,7 @@ func TestLargeTrace(t *testing.T) {
 	if cpu, _ := s.Totals(); s.Events != int64(events) || math.Abs(cpu-float64(events)/1e6) > 1e-6 || s.Late != 0 {
 		t.Errorf("%d events of %v s, %d late", s.Events, cpu, s.Late)
 	}
-	if n := len(s.Operations()); n > maxNames+1 {
+	if n := len(s.ops); n > maxNames+1 {
 		t.Errorf("%d names", n)
 	}
 }
@@ -200,7 +200,7 @@ func FuzzReadTrace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s := &Summary{}
 		_ = s.ReadTrace(strings.NewReader(text), Bounds{})
-		for _, o := range s.Operations() {
+		for _, o := range s.ops {
 			if !(o.Time >= 0) || o.Name == "" {
 				t.Errorf("%+v", o)
 			}
