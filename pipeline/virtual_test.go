@@ -18,17 +18,18 @@ var virtualExamples = map[string]struct {
 	args, quick []string
 	exit        int
 }{
-	"quickstart":       {exit: 1, quick: []string{}}, // a regression of the median token is what it shows
-	"vllm-cpu":         {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
-	"vllm-cpu-answers": {exit: 1, quick: []string{}}, // its head answers otherwise
-	"vllm-cpu-bisect":  {exit: 1, quick: []string{}}, // as for bisect
-	"bisect":           {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
-	"profile":          {exit: 1, quick: []string{}}, // and of a regression it shows a profile
-	"drivers":          {exit: 3},                    // other generators than ours have no model
-	"ray-two-nodes":    {args: []string{"--var", "quick=true"}},
-	"length-sweep":     {quick: []string{"--var", "quick=true", "--repeat", "2"}},
-	"mooncake-a10":     {quick: []string{"--var", "repeats=2"}},
-	"sharegpt-soak":    {args: []string{"--var", "minutes=5"}},
+	"quickstart":        {exit: 1, quick: []string{}}, // a regression of the median token is what it shows
+	"vllm-cpu":          {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
+	"vllm-cpu-answers":  {exit: 1, quick: []string{}}, // its head answers otherwise
+	"vllm-cpu-bisect":   {exit: 1, quick: []string{}}, // as for bisect
+	"vllm-cpu-capacity": {exit: 1, quick: []string{}}, // its head carries less
+	"bisect":            {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
+	"profile":           {exit: 1, quick: []string{}}, // and of a regression it shows a profile
+	"drivers":           {exit: 3},                    // other generators than ours have no model
+	"ray-two-nodes":     {args: []string{"--var", "quick=true"}},
+	"length-sweep":      {quick: []string{"--var", "quick=true", "--repeat", "2"}},
+	"mooncake-a10":      {quick: []string{"--var", "repeats=2"}},
+	"sharegpt-soak":     {args: []string{"--var", "minutes=5"}},
 }
 
 // TestExamplesInVirtualTime carries every example out whole, from its plan to its reports,
