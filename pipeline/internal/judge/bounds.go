@@ -32,10 +32,10 @@ func bound(d *result.Decision, base, head *result.Cell) {
 		return
 	}
 	d.Verdict, d.Refuted, d.NeedPairs = result.Inconclusive, false, 0
-	switch {
-	case d.HeadBound == result.AtMost:
+	switch d.HeadBound {
+	case result.AtMost:
 		d.Reason = fmt.Sprintf("the head carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
-	case d.HeadBound == result.AtLeast:
+	case result.AtLeast:
 		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max", capacity.Text(of.Over, of.Max))
 	default:
 		d.Reason = fmt.Sprintf("the base carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))

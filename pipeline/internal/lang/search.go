@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -103,10 +104,7 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 
 // probed is the block of a load as that of a probe would be.
 func (c cell) probed(o steps.Object) steps.Object {
-	attrs := map[string]cty.Value{}
-	for name, v := range o.Attrs {
-		attrs[name] = v
-	}
+	attrs := maps.Clone(o.Attrs)
 	for _, name := range []string{"rate", "max_concurrency"} {
 		if !o.Has(name) {
 			attrs[name] = cty.NumberIntVal(1)
