@@ -86,5 +86,8 @@ func (c Comparison) changeText(d float64) string {
 	if c.Metric.Scale == metric.Log {
 		return fmt.Sprintf("%+.1f %%", 100*change)
 	}
-	return fmt.Sprintf("%+.3g", change)
+	if c.Metric.Unit == metric.Fraction {
+		return fmt.Sprintf("%+.3g pp", 100*change)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%+.3g %s", change, c.Metric.Unit))
 }

@@ -18,7 +18,9 @@ type Answers struct {
 	Base      string `json:"base"`             // hash of the base's cell
 	Head      string `json:"head"`             // hash of the head's cell
 	Prompts   int    `json:"prompts"`          // that were sent in each launch
-	Reason    string `json:"reason,omitempty"` // why there is nothing to compare
+	// Answered are the prompts to which launches of both sides gave an answer that can be compared.
+	Answered int    `json:"answered"`
+	Reason   string `json:"reason,omitempty"` // why there is nothing to compare
 	// Compared holds the values by metric and by the last repeat that there was.
 	Compared []ComparedAnswers `json:"compared,omitempty"`
 	// Divergences are the prompts to which the head gave an answer that no launch of the base

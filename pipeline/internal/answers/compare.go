@@ -65,8 +65,23 @@ func Compare(benchmark string, base, head *result.Cell) result.Answers {
 	} else {
 		out.Reason = without(c.base, c.head)
 	}
+	out.Answered = c.answered(out.Prompts)
 	out.Divergences = c.divergences(out.Prompts)
 	return out
+}
+
+// answered counts the prompts that are compared in every repeat.
+func (c comparison) answered(prompts int) (n int) {
+	for prompt := range prompts {
+		if !slices.ContainsFunc(c.repeats, func(repeat int) bool {
+			_, _, base := c.closest(false, repeat, prompt)
+			_, _, head := c.closest(true, repeat, prompt)
+			return !base || !head
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // without names the side whose server gives no log-probabilities.
@@ -78,7 +93,7 @@ func without(base, head launches) string {
 	case !base.logprobs:
 		side = "base"
 	}
-	return fmt.Sprintf("answers of the %s came without a log-probability for each token", side)
+	return fmt.Sprintf("answers of the %s came without a log-probability for each token: start the server so that it gives them, or set logprobs = false and gate metric.agreement.share alone", side)
 }
 
 func compared(metric string, relative gates.Relative) []result.ComparedAnswers {

@@ -1,11 +1,13 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/answers"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -31,14 +33,23 @@ func answersOf(doc *result.Document, benchmark string, base, head *result.Cell) 
 	return &doc.Answers[i]
 }
 
-// withoutAnswers is set where answers lack what a metric is made of.
-func withoutAnswers(doc *result.Document, benchmark string, m metric.Metric, base, head *result.Cell) exclusion {
+// withoutAnswers is set where answers lack what a metric is made of, or are too few: requests
+// that failed have none, and those that did not may be the easy ones.
+func withoutAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) exclusion {
 	if !m.Mutual {
 		return exclusion{}
 	}
-	a := answersOf(doc, benchmark, base, head)
-	if a == nil || a.Reason == "" || answers.Relative(a, m.ID) != nil {
+	a := answersOf(doc, g.Benchmark, base, head)
+	compared := answers.Relative(a, m.ID)
+	switch {
+	case a == nil:
 		return exclusion{}
+	case a.Reason != "" && compared == nil:
+		return exclusion{reason: a.Reason}
+	case compared != nil && 2*a.Answered < a.Prompts:
+		return exclusion{reason: fmt.Sprintf("%d of %d prompts have an answer of every launch, which is less than half: see why the others failed", a.Answered, a.Prompts)}
+	case compared != nil && m.Unit == metric.Fraction && float64(g.Margin)*float64(a.Answered) <= 1:
+		return exclusion{reason: fmt.Sprintf("%d of %d prompts have an answer of every launch, so that a single one is the margin: see why the others failed, or ask more", a.Answered, a.Prompts)}
 	}
-	return exclusion{reason: a.Reason}
+	return exclusion{}
 }

@@ -22,6 +22,21 @@ func (g Gate) ofAnswers() (answers, share bool) {
 	return false, false
 }
 
+// unknownPower says of metrics of answers why no smallest change is stated: unlike agreement,
+// of which the number of prompts bounds the spread, they are as noisy as engine and model are.
+func (g Gate) unknownPower() []string {
+	if _, share := g.ofAnswers(); share {
+		return nil
+	}
+	var lines []string
+	for _, id := range g.Metrics {
+		if m, _ := metric.Lookup(id); m.Mutual {
+			lines = append(lines, id+": how small a change is found depends on how far launches of one server are apart in it, which only a session shows")
+		}
+	}
+	return lines
+}
+
 // powerOfAnswers is what a gate of agreement finds if launches of one server differ by themselves:
 // of so many prompts, a share has a spread.
 func (p *Plan) powerOfAnswers(g Gate) []Power {

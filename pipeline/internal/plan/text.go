@@ -166,6 +166,9 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if text := p.suiteText(g); text != "" {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
+	for _, line := range g.unknownPower() {
+		fmt.Fprintf(w, "  \t%s\n", line)
+	}
 	for _, loss := range g.Losses {
 		fmt.Fprintf(w, "  \t%s\n", loss.text(g.Expect))
 	}
