@@ -115,6 +115,10 @@ const (
 	CounterTransferFailures = "kv_transfer_failures"
 )
 
+// CounterJoules is the energy that the GPUs of a server have used. A simulated server counts it itself,
+// a real one's machine does.
+const CounterJoules = "gpu_joules"
+
 // CounterLate, of a simulated server, begins the names of counters of what happened later
 // than in its model: a point and a bound in seconds of the model's time follow
 // ("simulated_late.0.005"), and what was at most so late is counted. Real servers have none.

@@ -17,6 +17,9 @@ func counted() []Group {
 			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent", Source: engines},
 		{ID: "server_queue.mean", Label: "Server queue mean", Unit: Seconds, Direction: down, Scale: Difference,
 			Definition: "time that requests wait in the server's queue before their first step, over the measured window; arithmetic mean", Source: engines},
+		{ID: "energy.per_output_token", Label: "Energy per output token", Unit: JoulesPerToken, Direction: down, Scale: Log,
+			Definition: "energy of the target's GPUs over the measured window, the integral of their power / output tokens; per token of all requests",
+			Source:     ours},
 	}, func(m *Metric) { m.Counted, m.MinRequests = true, 10 })
 }
 

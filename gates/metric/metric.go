@@ -57,6 +57,8 @@
 //	preemptions.per_request
 //	                     preemptions / sent requests              vLLM, SGLang
 //	server_queue.mean    wait in the server's queue               vLLM, SGLang
+//	energy.per_output_token
+//	                     energy of the GPUs / output tokens       ours
 //	agreement.share      prompts with equal answers / prompts     ours
 //	first_divergence.mean
 //	                     tokens before the first other one        ours
@@ -109,6 +111,7 @@ const (
 	Bytes           Unit = "B"
 	Tokens          Unit = "tokens"
 	Nats            Unit = "nats"
+	JoulesPerToken  Unit = "J/tok"
 )
 
 // Level is what one value of a metric describes.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -119,4 +121,24 @@ func FuzzMetrics(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestManySeries: 100,000 series beside the wanted one cost a look at each line, and 100,000 lines of
+// the wanted one are an error and not memory.
+func TestManySeries(t *testing.T) {
+	m := Metrics{Counters: []Metric{{Name: "n", From: []string{"vllm:prompt_tokens_total"}}}}
+	exposition := func(name string) []byte {
+		var b bytes.Buffer
+		for i := range 100_000 {
+			fmt.Fprintf(&b, "%s{request=\"%d\"} 1\n", name, i)
+		}
+		b.WriteString("vllm:prompt_tokens_total{engine=\"0\"} 7\n")
+		return b.Bytes()
+	}
+	if o, err := m.Read(exposition("other_total")); err != nil || o.Counters["n"] != 7 {
+		t.Errorf("%v, %v", o.Counters, err)
+	}
+	if o, err := m.Read(exposition("vllm:prompt_tokens_total")); err == nil || len(o.Counters) > 0 {
+		t.Errorf("%v, %v", o.Counters, err)
+	}
 }

@@ -33,6 +33,7 @@ var figures = engine.Metrics{
 		{Name: steps.CounterTransferFailures, From: []string{"sglang:num_transfer_failed_reqs_total"}},
 		{Name: "num_bootstrap_failed_reqs", From: []string{"sglang:num_bootstrap_failed_reqs_total"}},
 		{Name: "num_aborted_requests", From: []string{"sglang:num_aborted_requests_total"}},
+		{Name: steps.CounterJoules, From: []string{"simulate:joules_total"}},
 		{Name: steps.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
 	},
 }

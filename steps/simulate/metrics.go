@@ -59,3 +59,8 @@ func hitRate(st model.Stats) float64 {
 	}
 	return float64(st.PrefixHits) / float64(st.PrefixQueries)
 }
+
+// writeJoules writes the energy of the simulated devices, which a real machine counts itself.
+func writeJoules(x *prom.Writer, l *launch, st model.Stats, now time.Duration) {
+	x.Value("simulate:joules_total", "Energy that the simulated devices have used.", "counter", l.config.Joules(now, st.Busy))
+}

@@ -284,6 +284,7 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput
 	if kv != nil {
 		writeTransfersSGLang(x, kv)
 	}
+	writeJoules(x, l, st, late.Now())
 	late.Write(x)
 	return x.Err
 }

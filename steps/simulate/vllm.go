@@ -355,6 +355,7 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 	if kv != nil {
 		writeTransfersVLLM(x, l, kv, st)
 	}
+	writeJoules(x, l, st, late.Now())
 	late.Write(x)
 	return x.Err
 }

@@ -39,6 +39,7 @@ var figures = engine.Metrics{
 		{Name: "prompt_tokens_by_source", From: []string{"vllm:prompt_tokens_by_source_total"}, Label: "source"},
 		{Name: "request_success", From: []string{"vllm:request_success_total"}, Label: "finished_reason"},
 		{Name: "admission_rejections", From: []string{"vllm:admission_rejections_total"}},
+		{Name: steps.CounterJoules, From: []string{"simulate:joules_total"}},
 		{Name: steps.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
 	},
 }

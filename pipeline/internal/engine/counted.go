@@ -18,9 +18,9 @@ type counted struct {
 	metric string // id
 	// over and per are counters, summed over all servers.
 	over, per string
-	// requests are what it is by, in the place of a counter.
-	requests bool
-	plus     float64
+	// by is what the client counted, in the place of a counter.
+	by   func(clientCounts) float64
+	plus float64
 	// implied is the largest value that a workload lets it have, with the margin that engines need
 	// for what they count in other units; nil where there is none.
 	implied func(steps.Dataset) (most float64, ok bool)
@@ -41,8 +41,24 @@ var countedMetrics = []counted{
 		implied: dataset.Repeated, margin: 0.1,
 		exceeded: "the caches were not empty, so the run measured less prefill than it should",
 	},
-	{metric: "preemptions.per_request", over: steps.CounterPreemptions, requests: true},
+	{metric: "preemptions.per_request", over: steps.CounterPreemptions, by: func(c clientCounts) float64 { return c.requests }},
 	{metric: "server_queue.mean", over: steps.CounterQueueSeconds, per: steps.CounterQueued},
+	{metric: "energy.per_output_token", over: steps.CounterJoules, by: func(c clientCounts) float64 { return c.outputTokens }},
+}
+
+// clientCounts are what the load generator counted in a run.
+type clientCounts struct{ requests, outputTokens float64 }
+
+// counts of the requests of a run, or what another load generator reports of them.
+func (m *measurement) counts() clientCounts {
+	c := clientCounts{requests: float64(m.run.Sent)}
+	for i := range m.records.Requests {
+		c.outputTokens += float64(m.records.Requests[i].OutputTokens)
+	}
+	if len(m.records.Requests) == 0 {
+		c.outputTokens, _ = m.run.Audit["output_tokens"].(float64)
+	}
+	return c
 }
 
 // countedProblem is why a metric of counters has no value in a run.
@@ -60,9 +76,15 @@ type tally struct {
 	broken map[string]string
 }
 
-// tally sums the counters of the servers.
-func (w *watch) tally() tally {
+// tally sums the counters of the servers, and adds what the machine counted.
+func (w *watch) tally(machine Watched) tally {
 	t := tally{map[string]float64{}, map[string]string{}}
+	if e := machine.Energy; e != nil {
+		t.rises[steps.CounterJoules] = e.Joules
+		if e.Unknown != "" {
+			t.broken[steps.CounterJoules] = e.Unknown
+		}
+	}
 	for _, v := range w.views {
 		if v.before == nil || v.after == nil {
 			t.broken[""] = fmt.Sprintf("the metrics of %s could not be read: %v", v.member.Name, v.err)
@@ -96,32 +118,36 @@ func (t tally) rise(name string) (rise float64, problem string, there bool) {
 }
 
 // of computes a metric.
-func (t tally) of(c counted, requests int) (value float64, p *countedProblem) {
+func (t tally) of(c counted, client clientCounts) (value float64, p *countedProblem) {
 	over, problem, there := t.rise(c.over)
-	per := float64(requests)
-	if there && problem == "" && !c.requests {
+	per, name := 0.0, c.per
+	switch {
+	case !there || problem != "":
+	case c.by != nil:
+		per, name = c.by(client), "what the client counts"
+	default:
 		per, problem, there = t.rise(c.per)
 	}
 	switch {
 	case problem != "":
 		return 0, &countedProblem{metric: c.metric, text: problem}
 	case !there:
-		return 0, &countedProblem{metric: c.metric, text: "no server counts what it is made of", absent: true}
+		return 0, &countedProblem{metric: c.metric, text: "nothing counts what it is made of", absent: true}
 	case per <= 0:
-		return 0, &countedProblem{metric: c.metric, text: fmt.Sprintf("%s did not rise, so there is nothing to divide by", c.per)}
+		return 0, &countedProblem{metric: c.metric, text: fmt.Sprintf("%s did not rise, so there is nothing to divide by", name)}
 	}
 	return c.plus + over/per, nil
 }
 
 // count adds the metrics of counters to a run that has metrics, and returns those that have no
 // value.
-func (t tally) count(run *result.Run) []countedProblem {
+func (t tally) count(run *result.Run, client clientCounts) []countedProblem {
 	var problems []countedProblem
 	for _, c := range countedMetrics {
 		if _, known := run.Metrics[c.metric]; known {
 			continue
 		}
-		value, p := t.of(c, run.Sent)
+		value, p := t.of(c, client)
 		problems = slices.DeleteFunc(problems, func(old countedProblem) bool { return old.metric == c.metric && (p == nil || old.absent) })
 		if p == nil {
 			run.Metrics[c.metric] = value
@@ -134,11 +160,11 @@ func (t tally) count(run *result.Run) []countedProblem {
 
 // countRun adds the metrics of counters to a run. One that a gate needs and that has no value voids
 // the run; where no server of the target counts it, the file asks for what is not there.
-func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t tally, run *result.Run) error {
+func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t tally, client clientCounts, run *result.Run) error {
 	if run.Metrics == nil || cell.Workload.Answers != nil {
 		return nil
 	}
-	problems := t.count(run)
+	problems := t.count(run, client)
 	r.warnImplied(s.Target, cell, *run)
 	if run.Status != result.RunOK {
 		return nil

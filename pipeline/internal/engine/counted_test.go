@@ -5,8 +5,11 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -47,11 +50,11 @@ func TestCountedMetrics(t *testing.T) {
 		"no drafts":          {[]counts{{drafts(10, 40, 10), drafts(10, 40, 10)}}, "acceptance.length", 0, "did not rise", false},
 		"reset":              {[]counts{{drafts(10, 40, 10), drafts(9, 440, 180)}}, "acceptance.length", 0, "fell from 10 to 9", false},
 		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}}}, "acceptance.length", 0, "no longer", false},
-		"not counted":        {[]counts{{map[string]float64{}, map[string]float64{}}}, "acceptance.length", 0, "no server counts", true},
+		"not counted":        {[]counts{{map[string]float64{}, map[string]float64{}}}, "acceptance.length", 0, "nothing counts", true},
 		"one cannot be read": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {}}, "acceptance.length", 0, "connection refused", false},
 	} {
 		run := result.Run{Sent: 10, Metrics: map[string]float64{}}
-		problems := viewsOf(tt.servers...).tally().count(&run)
+		problems := viewsOf(tt.servers...).tally(Watched{}).count(&run, clientCounts{requests: 10})
 		got, there := run.Metrics[tt.metric]
 		if there != (tt.problem == "") || there && math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("%s: %g, %v, want %g", name, got, there, tt.want)
@@ -67,7 +70,7 @@ func TestCountedMetrics(t *testing.T) {
 func TestCountedMetricsAreOfTheRegistry(t *testing.T) {
 	rows := map[string]bool{}
 	for _, c := range countedMetrics {
-		if m, ok := metric.Lookup(c.metric); !ok || !m.Counted || c.requests == (c.per != "") {
+		if m, ok := metric.Lookup(c.metric); !ok || !m.Counted || (c.by != nil) == (c.per != "") {
 			t.Errorf("%+v", c)
 		}
 		rows[c.metric] = true
@@ -75,6 +78,44 @@ func TestCountedMetricsAreOfTheRegistry(t *testing.T) {
 	for _, m := range metric.All() {
 		if m.Counted && !rows[m.ID] {
 			t.Errorf("nothing computes %s", m.ID)
+		}
+	}
+}
+
+// TestCountRun: what a gate needs and nobody knows voids a run; what nothing counts is an error with
+// the place of the gate; what no gate needs is left out.
+func TestCountRun(t *testing.T) {
+	const bm = "benchmark.serving"
+	of := func(metrics ...string) *runner {
+		p := &plan.Plan{Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: metrics, Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
+		return newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
+	}
+	reset := viewsOf(counts{map[string]float64{steps.CounterDrafts: 9, steps.CounterAcceptedTokens: 9}, map[string]float64{steps.CounterDrafts: 1, steps.CounterAcceptedTokens: 1}})
+	for name, tt := range map[string]struct {
+		gated   string
+		w       *watch
+		machine Watched
+		void    string
+		fails   string
+	}{
+		"reset":             {"acceptance.length", reset, Watched{}, "fell from 9 to 1: the server was restarted", ""},
+		"not gated":         {"ttft.p99", reset, Watched{}, "", ""},
+		"cannot be read":    {"acceptance.length", viewsOf(counts{}), Watched{}, "could not be read: connection refused", ""},
+		"nothing counts it": {"energy.per_output_token", reset, Watched{}, "", "nothing counts what it is made of"},
+		"power not read":    {"energy.per_output_token", reset, Watched{Energy: &Energy{Unknown: "the power was read 0 times"}}, "the power was read 0 times", ""},
+		"energy":            {"energy.per_output_token", reset, Watched{Energy: &Energy{Joules: 600}}, "", ""},
+	} {
+		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10}
+		err := of(tt.gated).countRun(&server{}, plan.Benchmark{Addr: bm}, plan.Cell{}, tt.w.tally(tt.machine), clientCounts{10, 300}, &run)
+		config, failed := errors.AsType[*ConfigError](err)
+		if failed != (tt.fails != "") || failed && (config.Range.Line != 7 || !strings.Contains(err.Error(), tt.fails)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if (run.VoidCause == result.VoidCounters) != (tt.void != "") || !strings.Contains(run.Reason, tt.void) {
+			t.Errorf("%s: %+v", name, run)
+		}
+		if got := run.Metrics["energy.per_output_token"]; (got == 2) != (name == "energy") {
+			t.Errorf("%s: %g J", name, got)
 		}
 	}
 }

@@ -27,8 +27,17 @@ type Machine interface {
 type Watched struct {
 	// Void says why the run is not worth anything, "" if nothing speaks against it.
 	Void string
+	// Energy of the target's GPUs; nil where it has none.
+	Energy *Energy
 	// Series of the run's time, from its first planned request on.
 	Series []result.Series
+}
+
+// Energy that was used during a run.
+type Energy struct {
+	Joules float64
+	// Unknown says why it is not known, "" where it is.
+	Unknown string
 }
 
 // apply adds what the machine did to a run. What the server did wrong stays its own: only

@@ -152,13 +152,13 @@ func (g *gpus) Watch(ctx context.Context, target string) func(time.Duration) eng
 		if ctx.Err() == nil {
 			seen = append(seen, g.look(ctx))
 		}
-		return g.watched(ctx, target, seen, ended.Add(-lasted))
+		return g.watched(ctx, target, seen, ended.Add(-lasted), ended)
 	}
 }
 
 // watched judges a run's snapshots. A look that was cut off by the end of the run shows
 // nothing.
-func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot, began time.Time) engine.Watched {
+func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot, began, ended time.Time) engine.Watched {
 	lost := 0
 	for _, s := range seen {
 		if s.Err != nil && !errors.Is(s.Err, context.Canceled) {
@@ -175,7 +175,7 @@ func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot
 		return engine.Watched{}
 	}
 	void := probe.Judge(probe.Watched{Snapshots: seen, GPUs: used, Known: g.before.Processes, Owner: owner})
-	return engine.Watched{Void: void, Series: gpuSeries(seen, used, began)}
+	return engine.Watched{Void: void, Energy: energy(seen, used, began, ended), Series: gpuSeries(seen, used, began)}
 }
 
 // After implements engine.Machine.

@@ -101,3 +101,31 @@ func TestAcceptance(t *testing.T) {
 		}
 	}
 }
+
+// TestCountedTruth: hit rates and energy of a rehearsal are what its requests and steps say.
+func TestCountedTruth(t *testing.T) {
+	const requests, prefix, input, output = 40, 128, 256, 16
+	r := rehearse(t, "speculation/speculation.pipeline.hcl", map[string]string{"repeats": "2"})
+	for i := range r.plan.Benchmarks[0].Cells {
+		w := &r.plan.Benchmarks[0].Cells[i].Workload
+		w.Load.Requests, w.Dataset.PrefixLen, w.Dataset.OutputMin, w.Dataset.OutputMax = requests, prefix, output, output
+		w.Load.Rate = 1 // no two requests find an empty cache together
+	}
+	doc, err := r.Run(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range doc.Benchmarks[0].Cells {
+		for _, run := range cell.Runs {
+			// All but the first request find the prefix, of whole blocks.
+			if got, want := run.Metrics["prefix_cache.hit_rate"], float64((requests-1)*prefix)/(requests*input); math.Abs(got-want) > 1e-12 {
+				t.Errorf("hit rate %g, want %g", got, want)
+			}
+			// An H100 of the model draws 550 W in a step and a sixth of it between steps.
+			joules := run.Metrics["energy.per_output_token"] * requests * output
+			if low, high := 550.0/6*run.Duration*0.98, 550*run.Duration; joules < low || joules > high {
+				t.Errorf("%g J in %g s, want between %g and %g", joules, run.Duration, low, high)
+			}
+		}
+	}
+}

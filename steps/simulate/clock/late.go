@@ -24,8 +24,9 @@ func PatienceOf(cfg model.Config, clock Clock) time.Duration {
 // should have left to when it had, and that from when a request or a transfer had to be
 // known to when it was. It is what the machine adds to the simulated times.
 type Lateness struct {
-	mu   sync.Mutex
-	late prom.Histogram // seconds of model time
+	clock Clock
+	mu    sync.Mutex
+	late  prom.Histogram // seconds of model time
 	// missed is how many requests and transfers came too late for the step they belonged to.
 	missed int
 	// head is the head start of a step's end, in model time: half of the tokens leave before
@@ -43,7 +44,7 @@ const (
 
 // NewLateness returns a server's lateness by its clock.
 func NewLateness(clock Clock) *Lateness {
-	l := &Lateness{late: prom.NewHistogram(
+	l := &Lateness{clock: clock, late: prom.NewHistogram(
 		0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07,
 		0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3)}
 	if wall, ok := clock.(wall); ok {
@@ -106,3 +107,6 @@ func (l *Lateness) Missed() int {
 	defer l.mu.Unlock()
 	return l.missed
 }
+
+// Now is the model's time.
+func (l *Lateness) Now() time.Duration { return l.clock.Now() }

@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Config is a server as its scheduler sees it, with every default resolved.
@@ -80,6 +81,12 @@ func (c Config) watermarkBlocks() int { return int(c.Watermark * float64(c.KVBlo
 // KVTokenBytes is what the KV of one token takes on all GPUs together.
 func (c Config) KVTokenBytes() float64 {
 	return c.Shape.KVBytesPerToken * c.Shape.copies(c.tensorParallel())
+}
+
+// Joules that the devices have used by a time since the launch, of which they computed for busy.
+func (c Config) Joules(now, busy time.Duration) float64 {
+	const idle = 1.0 / 6
+	return float64(max(c.GPUs, 1)) * c.Profile.Watts * (idle*max(now-busy, 0).Seconds() + busy.Seconds())
 }
 
 // tensorParallel is how many GPUs share each layer.

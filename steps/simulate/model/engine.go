@@ -115,7 +115,9 @@ type Stats struct {
 	// came from, another server.
 	ExternalQueries, ExternalHits int
 	Steps                         int
-	Drafts                        Drafts
+	// Busy is the time of all steps.
+	Busy   time.Duration
+	Drafts Drafts
 }
 
 // sequence is a request with its state.
@@ -256,6 +258,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	}
 	d = time.Duration(float64(d) * e.noise.factor(now))
 	e.stats.Steps++
+	e.stats.Busy += d
 	step.End, step.PrefillTokens, step.DecodeTokens = now+d, w.prefillTokens, w.decodeTokens
 	e.record.add(e.cfg, step, w)
 	return step, true

@@ -75,6 +75,8 @@ type Note struct {
 	At    time.Duration
 	Stats Stats
 	Moved Moved
+	// Joules that its devices have used.
+	Joules float64
 }
 
 // errBlocking is a fleet that the connectors before V1 do not have.
@@ -134,7 +136,10 @@ func (f *Fleet) Record(server int, from, to time.Duration) { f.servers[server].R
 // Recorded takes the steps of a server that were recorded.
 func (f *Fleet) Recorded(server int) []RecordedStep { return f.servers[server].Recorded() }
 
-func (n *fleetNode) note(now time.Duration) Note { return Note{now, n.Stats(), n.moved} }
+func (n *fleetNode) note(now time.Duration) Note {
+	s := n.Stats()
+	return Note{now, s, n.moved, n.cfg.Joules(now, s.Busy)}
+}
 
 // ResetPrefixCaches forgets what the servers have cached.
 func (f *Fleet) ResetPrefixCaches() {

@@ -36,6 +36,8 @@ type Profile struct {
 	ClientOverhead time.Duration
 	// PrefillOverhead is added to a step that holds prefill work: no CUDA graph, input preparation.
 	PrefillOverhead time.Duration
+	// Watts that the device draws during a step, and a sixth of them between steps.
+	Watts float64
 	// Frontend is the time between the arrival of a request and its place in the
 	// scheduler's queue: HTTP, tokenizer, hand-over between processes.
 	Frontend time.Duration
@@ -56,23 +58,24 @@ type Profile struct {
 // models scale from that one. Its steps are 0.7 ms shorter on the decode
 // server of a pair than on a server that shares its machine with the benchmark's client. "h100" uses the data sheet's 989 TFLOP/s
 // (BF16, dense) and 3.35 TB/s at the shares that tuned kernels commonly reach; "a100", "h200"
-// and "b200" are their data sheets at the same shares. None of these was fitted: how far they
+// and "b200" are their data sheets at the same shares, and all draw some 80 % of their limit
+// while they compute. None of these was fitted: how far they
 // are from published figures is in testdata/published.csv and its test. "fast" is
 // imaginary and runs every model as if it had half a billion parameters: a request of 256
 // tokens in and 16 out takes about 45 ms, so that hundreds of them fit in seconds, with
 // the ratio of prefill to decode of a small GPU.
 func Profiles() []Profile {
 	return []Profile{
-		{Name: "a10", Device: "NVIDIA A10", FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 500e9,
+		{Name: "a10", Device: "NVIDIA A10", Watts: 130, FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 500e9,
 			MemBytes: 23.6e9, ReservedBytes: 1.8e9, KernelOverhead: 1050 * time.Microsecond, SequenceOverhead: 30 * time.Microsecond,
 			ClientOverhead:  750 * time.Microsecond,
 			PrefillOverhead: 8 * time.Millisecond, Frontend: 3 * time.Millisecond, Hop: 2 * time.Millisecond, Net: a10Network(),
 			Staging: Staging{PerTransfer: time.Millisecond, Rate: 0.8e9, Launch: 20 * time.Millisecond}},
-		dataSheet("a100", "NVIDIA A100-SXM4-80GB", 312e12, 2.04e12, 85e9, 0, 0),
-		dataSheet("h100", "NVIDIA H100 80GB HBM3", 989e12, 3.35e12, 85e9, 2, 0),
-		dataSheet("h200", "NVIDIA H200", 989e12, 4.8e12, 150e9, 2, 0),
-		dataSheet("b200", "NVIDIA B200", 2250e12, 8e12, 191e9, 2, 4),
-		{Name: "fast", Device: "Simulated GPU", FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
+		dataSheet("a100", "NVIDIA A100-SXM4-80GB", 312e12, 2.04e12, 85e9, 0, 0, 330),
+		dataSheet("h100", "NVIDIA H100 80GB HBM3", 989e12, 3.35e12, 85e9, 2, 0, 550),
+		dataSheet("h200", "NVIDIA H200", 989e12, 4.8e12, 150e9, 2, 0, 550),
+		dataSheet("b200", "NVIDIA B200", 2250e12, 8e12, 191e9, 2, 4, 800),
+		{Name: "fast", Device: "Simulated GPU", Watts: 60, FLOPs: 28e12, AttentionFLOPs: 10e12, MemBandwidth: 550e9,
 			MemBytes: 16e9, ReservedBytes: 1e9, KernelOverhead: 200 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 			PrefillOverhead: 400 * time.Microsecond, Frontend: 300 * time.Microsecond, Hop: 100 * time.Microsecond, Net: fastNetwork(),
 			Staging: Staging{PerTransfer: 200 * time.Microsecond, Rate: 5e9, Launch: 2 * time.Millisecond}, Model: demoShape("")},
@@ -82,9 +85,9 @@ func Profiles() []Profile {
 // dataSheet is an accelerator of a data centre by its peaks, at the shares of them that
 // tuned kernels commonly reach: 57 % of the products, 25 % in the attention of a prefill and
 // 84 % of the bandwidth.
-func dataSheet(name, device string, flops, bandwidth, memory, eightBit, fourBit float64) Profile {
+func dataSheet(name, device string, flops, bandwidth, memory, eightBit, fourBit, watts float64) Profile {
 	return Profile{
-		Name: name, Device: device, FLOPs: flops * 560 / 989, AttentionFLOPs: flops * 250 / 989, EightBit: eightBit, FourBit: fourBit,
+		Name: name, Device: device, Watts: watts, FLOPs: flops * 560 / 989, AttentionFLOPs: flops * 250 / 989, EightBit: eightBit, FourBit: fourBit,
 		MemBandwidth: bandwidth * 2.8 / 3.35, MemBytes: memory, ReservedBytes: 2e9,
 		KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 		PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Hop: 300 * time.Microsecond, Net: h100Network(),

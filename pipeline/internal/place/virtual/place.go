@@ -424,6 +424,7 @@ func observation(at time.Time, n model.Note) steps.Observation {
 			steps.CounterExternalQueries: float64(s.ExternalQueries), steps.CounterExternalHits: float64(s.ExternalHits),
 			steps.CounterQueueSeconds: s.QueueTime.Seconds(), steps.CounterQueued: float64(s.Queued),
 			steps.CounterTransferBytes: n.Moved.Bytes, steps.CounterTransferSeconds: n.Moved.Time.Seconds(),
+			steps.CounterJoules: n.Joules,
 		},
 	}
 	if d := s.Drafts; d.Steps > 0 {

@@ -1,0 +1,73 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// maxPowerGap is the longest time between two readings of a GPU's power that an integral bridges.
+const maxPowerGap = 3 * watchEvery
+
+// energy of GPUs between two times: the integral of their power, which is taken to be linear between
+// two readings and constant before the first and after the last. nvidia-smi has no counter of energy
+// on all drivers.
+func energy(seen []probe.Snapshot, used []string, began, ended time.Time) *engine.Energy {
+	out := &engine.Energy{}
+	for _, uuid := range used {
+		joules, problem := energyOf(seen, uuid, began, ended)
+		if problem != "" {
+			return &engine.Energy{Unknown: problem}
+		}
+		out.Joules += joules
+	}
+	return out
+}
+
+// reading of the power of a GPU.
+type reading struct {
+	at    time.Time
+	watts float64
+}
+
+func energyOf(seen []probe.Snapshot, uuid string, began, ended time.Time) (joules float64, problem string) {
+	var list []reading
+	for _, s := range seen {
+		if g, ok := s.GPU(uuid); ok && g.Power >= 0 {
+			list = append(list, reading{s.At, g.Power})
+		}
+	}
+	if len(list) < 2 {
+		return 0, fmt.Sprintf("the power of GPU %s was read %d times during the run", uuid, len(list))
+	}
+	first, last := list[0], list[len(list)-1]
+	list = append(append([]reading{{began, first.watts}}, list...), reading{ended, last.watts})
+	for i := 1; i < len(list); i++ {
+		a, b := list[i-1], list[i]
+		if b.at.After(began) && b.at.Sub(a.at) > maxPowerGap {
+			return 0, fmt.Sprintf("the power of GPU %s was not read for %s of the run", uuid, b.at.Sub(a.at).Round(time.Second))
+		}
+		joules += between(a, b, began, ended)
+	}
+	return joules, ""
+}
+
+// between is the energy of what lies within two times of the span between two readings.
+func between(a, b reading, began, ended time.Time) float64 {
+	from, to := a.at, b.at
+	if from.Before(began) {
+		from = began
+	}
+	if to.After(ended) {
+		to = ended
+	}
+	if !to.After(from) {
+		return 0
+	}
+	at := func(t time.Time) float64 {
+		return a.watts + (b.watts-a.watts)*t.Sub(a.at).Seconds()/b.at.Sub(a.at).Seconds()
+	}
+	return (at(from) + at(to)) / 2 * to.Sub(from).Seconds()
+}
