@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ type token struct {
 }
 
 // ids are all tokens of the step.
-func (t token) ids() []int { return append(t.before[:len(t.before):len(t.before)], t.Token) }
+func (t token) ids() []int { return append(slices.Clip(t.before), t.Token) }
 
 // push adds an output token to what the client will get. Those of one step are one event.
 func (st *stream) push(ev model.Event, at time.Duration) {
