@@ -14,10 +14,10 @@ type RunAnswers struct {
 // Answers are the answers of two cells set against each other. Each answer of a launch is
 // compared with the closest one that the base's other launches gave to the prompt.
 type Answers struct {
-	Benchmark string `json:"benchmark"`        // address of the answers block
-	Base      string `json:"base"`             // hash of the base's cell
-	Head      string `json:"head"`             // hash of the head's cell
-	Prompts   int    `json:"prompts"`          // that were sent in each launch
+	Benchmark string `json:"benchmark"` // address of the answers block
+	Base      string `json:"base"`      // hash of the base's cell
+	Head      string `json:"head"`      // hash of the head's cell
+	Prompts   int    `json:"prompts"`   // that were sent in each launch
 	// Answered are the prompts to which launches of both sides gave an answer that can be compared.
 	Answered int    `json:"answered"`
 	Reason   string `json:"reason,omitempty"` // why there is nothing to compare

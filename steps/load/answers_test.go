@@ -98,6 +98,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 
 // answering is a server that gives every request one answer.
 func answering(t *testing.T, body string) string {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/tokenize") {
 			http.NotFound(w, r)

@@ -106,7 +106,6 @@ func (v *verifier) evaluations() {
 			continue
 		}
 		want, _ := lost(base, head)
-		want.Benchmark, want.Base, want.Head = e.Benchmark, e.Base, e.Head
 		same := slices.EqualFunc(e.Lost, want.Lost, func(a, b result.LostQuestion) bool {
 			return a.ID == b.ID && near(a.BaseScore, b.BaseScore) && near(a.HeadScore, b.HeadScore)
 		})
