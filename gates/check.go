@@ -71,6 +71,14 @@ func (c Comparison) check() error {
 	if t := c.test(); c.Metric.Quality && t != PairedTTest {
 		refuse("%s cannot judge what is answered; use %q", t, PairedTTest)
 	}
+	if c.Known != nil {
+		if c.test() != PairedTTest || c.Metric.Quality {
+			refuse("%s of %s has no use for a known spread", c.test(), c.Metric.ID)
+		}
+		if err := c.Known.check(); err != nil {
+			refuse("%w", err)
+		}
+	}
 	expects := c.Expect == ExpectImprovement
 	if expects && (c.test().Design == Sessions || c.Metric.Mutual) {
 		refuse("%s of %s cannot show an improvement that is expected", c.test(), c.Metric.ID)

@@ -105,7 +105,7 @@ func (e *entry) estimate(set Settings) {
 // decide gives the verdict on a comparison whose p values are corrected.
 func (c Comparison) decide(e *entry, set Settings) {
 	if e.tested {
-		found := e.beyond + set.plan.noncentrality(e.stat.Noise.df(e.N), e.first, Power)*e.stat.Noise.se(e.N)
+		found := e.beyond + set.plan.reach(e.stat.Noise, e.N, e.first, Power)
 		e.Interval.MDE = finite(e.Metric.Scale, found)
 	}
 	if e.settled() {
@@ -213,11 +213,11 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	v := e.stat.Noise
 	spread := v.SD * math.Sqrt(1/float64(e.N)-1/float64(n))
-	bound := set.Critical(v.df(n)) * v.se(n)
-	d, worse := e.D, max(m, set.plan.critical(v.df(n), e.step)*v.se(n))
+	bound := set.plan.later(v, e.N, n, set.Alpha)
+	d, worse := e.D, max(m, set.plan.later(v, e.N, n, e.step))
 	switch {
 	case c.Expect == ExpectImprovement:
-		d, worse = -e.D, m+set.plan.critical(v.df(n), e.first)*v.se(n)
+		d, worse = -e.D, m+set.plan.later(v, e.N, n, e.first)
 	case c.Strict:
 		worse = max(worse, m+bound)
 	}

@@ -83,6 +83,10 @@ type Outcome struct {
 	Interval *Interval
 	// Moderated is set where the variance was moderated.
 	Moderated *Moderation
+	// Known is the known spread that had a part in it, and Contradicted is set where the pairs
+	// spread by more than it allows.
+	Known        *Known
+	Contradicted bool
 }
 
 // Interval of a change.

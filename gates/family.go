@@ -57,6 +57,9 @@ type Comparison struct {
 	// Relative gives Pairs and Clusters for a metric whose values are against those of other
 	// repeats: these are then what it has for all repeats.
 	Relative Relative
+	// Known is what earlier measurements say of the spread of the differences; nil where only
+	// these pairs do. The test of the comparison must be PairedTTest.
+	Known *Known
 	// Blocks name, by repeat, the conditions that the pair was measured under and others were
 	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
 	Blocks map[int]string

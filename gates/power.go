@@ -41,6 +41,14 @@ func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 type planner struct {
 	criticals       map[level]float64
 	noncentralities map[level]float64
+	known           map[knownLevel]float64
+}
+
+// knownLevel is a one-sided level of n pairs whose spread is known.
+type knownLevel struct {
+	df, within float64
+	n          int
+	alpha      float64
 }
 
 // level is a number of degrees of freedom with a one-sided level and, for
@@ -48,7 +56,7 @@ type planner struct {
 type level struct{ df, alpha, power float64 }
 
 func newPlanner() planner {
-	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}}
+	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}, known: map[knownLevel]float64{}}
 }
 
 // critical is the t with P(T > t) = alpha.
@@ -60,6 +68,42 @@ func (p planner) critical(df, alpha float64) float64 {
 		p.criticals[key] = t
 	}
 	return t
+}
+
+// width is how far a bound of level alpha is from the mean of n pairs.
+func (p planner) width(v Noise, n int, alpha float64) float64 {
+	if v.known == nil {
+		return p.critical(v.df(n), alpha) * v.se(n)
+	}
+	key := knownLevel{v.known.DF, v.known.Within, n, alpha}
+	t, ok := p.known[key]
+	if !ok {
+		t = v.known.critical(alpha, float64(n-1))
+		p.known[key] = t
+	}
+	return t * v.se(n)
+}
+
+// later is the width of n pairs, seen from fewer. Where the spread is known, it is as much wider than
+// by Student's t as it is now at a level of 1 %.
+func (p planner) later(v Noise, now, n int, alpha float64) float64 {
+	width := p.critical(v.df(n), alpha) * v.se(n)
+	if v.known != nil {
+		const typical = 0.01
+		width *= p.width(v, now, typical) / (p.critical(v.df(now), typical) * v.se(now))
+	}
+	return width
+}
+
+// reach is the shift that n pairs find at alpha with a power. The one with a known spread
+// is by the normal approximation of Abramowitz and Stegun 26.7.10.
+func (p planner) reach(v Noise, n int, alpha, power float64) float64 {
+	if v.known == nil {
+		return p.noncentrality(v.df(n), alpha, power) * v.se(n)
+	}
+	width, se := p.width(v, n, alpha), v.se(n)
+	t := width / se
+	return width + se*mathext.NormalQuantile(power)*math.Sqrt(1+t*t/(2*v.df(n)))
 }
 
 // detectable is DetectableChange for any noise.

@@ -16,6 +16,8 @@ type Prospect struct {
 	// Expect is what the head has to show. Where that is an improvement, Detectable and Found
 	// are of a true improvement that is shown.
 	Expect Expectation
+	// Known is what is known of the spread; nil where only that of the pairs will be.
+	Known *Known
 }
 
 // NewProspect is the prospect of the strictest comparison of a Holm group: its first step
@@ -32,7 +34,7 @@ func NewProspect(l Looks, alpha, passAlpha float64, members int, strict bool) Pr
 
 // First is the prospect of the first look alone.
 func (p Prospect) First() Prospect {
-	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict, p.Expect}
+	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict, p.Expect, p.Known}
 }
 
 // prospects is how many sessions stand for all. The error of a chance of 80 % is 0.4 %.
@@ -66,13 +68,29 @@ func (p Prospect) thresholds(sd, margin float64) []float64 {
 		if n < 2 {
 			continue
 		}
-		critical[k], bound[k] = tCritical(p.Levels[k], float64(n-1)), tCritical(p.PassLevels[k], float64(n-1))
+		critical[k], bound[k] = p.critical(p.Levels[k], float64(n-1)), p.critical(p.PassLevels[k], float64(n-1))
 	}
 	for i := range least {
 		least[i] = p.threshold(rng, critical, bound, sd, margin)
 	}
 	slices.Sort(least)
 	return least
+}
+
+// critical is the critical value of the test with d degrees of freedom of the pairs.
+func (p Prospect) critical(alpha, d float64) float64 {
+	if p.Known == nil {
+		return tCritical(alpha, d)
+	}
+	return p.Known.critical(alpha, d)
+}
+
+// error is the standard error of n pairs of standard deviation sd.
+func (p Prospect) error(sd float64, n int) float64 {
+	if p.Known != nil {
+		sd = p.Known.with(sd, float64(n-1))
+	}
+	return sd / math.Sqrt(float64(n))
 }
 
 // threshold is that of one session.
@@ -90,7 +108,7 @@ func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margi
 			continue
 		}
 		shift := sd * sum / float64(n)
-		se := sd * math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)/float64(n))
+		se := p.error(sd*math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)), n)
 		from := max(margin, critical[k]*se)
 		switch {
 		case p.Expect == ExpectImprovement:

@@ -24,13 +24,20 @@ type Statistic struct {
 	// Lower and Upper bound the difference, each with one-sided confidence 1 − α; infinite
 	// where there are too few values for a bound.
 	Lower, Upper float64
+	// Contradicted is set where the pairs spread by more than the known spread allows.
+	Contradicted bool
 	// Noise extrapolates to other numbers of repeats.
 	Noise Noise
 }
 
 // Noise is what powers are computed from: n repeats have a standard error of SD/√n with
 // Slope·(n−1) + Prior degrees of freedom.
-type Noise struct{ SD, Slope, Prior float64 }
+type Noise struct {
+	SD, Slope, Prior float64
+	// known is set where Prior is the weight of a known spread, which has critical values of its
+	// own.
+	known *Known
+}
 
 // paired is the noise of differences of standard deviation sd.
 func paired(sd float64) Noise { return Noise{SD: sd, Slope: 1} }
@@ -47,8 +54,9 @@ type Sample struct {
 	// Differences of the pairs of a paired comparison, by repeat; repeats are their numbers.
 	Differences []float64
 	repeats     []int
-	// Clusters are those of the comparison.
+	// Clusters and Known are those of the comparison.
 	Clusters Clusters
+	Known    *Known
 	// Base and Head are the two sides of any other.
 	Base, Head []float64
 	// Floor is the size of what float64 rounds off in them, and Step that of what was
@@ -64,7 +72,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 		base, head = append(base, p.Base), append(head, p.Head)
 		x.repeats = append(x.repeats, p.Repeat)
 	}
-	x.Clusters = c.Clusters
+	x.Clusters, x.Known = c.Clusters, c.Known
 	if c.test().Design == Paired {
 		x.Differences, x.Floor, err = differences(c.Metric, pairs)
 		if err == nil {
@@ -110,6 +118,7 @@ func (e *entry) apply(s Statistic) {
 	e.tested, e.stat = true, s
 	e.D, e.SE, e.DF, e.T, e.Exact = s.Shift, s.SE, s.DF, s.T, s.Exact
 	e.P, e.PBetter = s.Greater, s.Less
+	e.Known, e.Contradicted = s.Noise.known, s.Contradicted
 	e.Change = e.Metric.Scale.Change(worse(e.Metric) * e.D)
 	e.Worse = e.D > e.sample.Floor
 	lower, upper := s.Lower, s.Upper

@@ -95,7 +95,17 @@ func (v *view) sums(r verdictRow) []sum {
 		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(len(pt.d), "value")},
 		{"d̄", fmt.Sprintf("mean of d; a change of %s", changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)},
 	}
-	if t.Exact {
+	if k := d.Known; k != nil {
+		own := float64(len(pt.d) - 1)
+		spread := math.Sqrt((k.Weight*k.SD*k.SD + own*t.Noise.SD*t.Noise.SD) / (k.Weight + own))
+		t.SE = spread / math.Sqrt(float64(len(pt.d)))
+		t.T = t.Shift / t.SE
+		sums = append(sums,
+			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)},
+			sum{"s₀", "that of the calibration, with a weight w of " + digits(k.Weight) + " degrees of freedom", digits(k.SD)},
+			sum{"s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)},
+			sum{"SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)})
+	} else if t.Exact {
 		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact", "0"})
 	} else {
 		sums = append(sums,
@@ -109,6 +119,16 @@ func (v *view) sums(r verdictRow) []sum {
 // testSums are those of the test itself.
 func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum {
 	switch {
+	case r.d.Known != nil && r.d.P != nil:
+		against := "if nothing got worse"
+		if aboutImprovement(r) {
+			against = "if the head is better by the margin at most"
+		}
+		return []sum{
+			{"t", "d̄ / SE", digits(t.T)},
+			{"p", "chance of this " + against + ", and pairs spread " + humanize.Exact(v.doc.Variance.Within) + " times as much as when they were calibrated, one-sided", smallP(*r.d.P)},
+			{"interval", intervalName(v.decisionLevel(r)), intervalText(r.d, s)},
+		}
 	case r.d.P == nil:
 		return []sum{{"p", "not tested, see the reason; the figures only describe", humanize.None}}
 	case t.Exact:

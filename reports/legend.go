@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -160,6 +161,14 @@ func (v *view) special() []model.Line {
 		lines = append(lines, explain("over several cells", fmt.Sprintf(
 			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", humanize.PlainPercent(gates.SuiteShare))))
 	}
+	if known := v.doc.Variance; known != nil && v.any(func(d *result.Decision) bool { return d.Known != nil }) {
+		text := fmt.Sprintf("that of the pairs and that of the calibration %s of %s together; the error rates hold while pairs spread at most %g times as much as then.",
+			known.Calibration, known.Time.Format(time.DateOnly), known.Within)
+		if n := v.count(func(d *result.Decision) bool { return d.Known != nil && d.Known.Contradicted }); n > 0 {
+			text += fmt.Sprintf(" In %s they spread more than that allows: there what the pairs alone show counts wherever it is stricter. Calibrate again if this stays so.", humanize.Count(n, "row"))
+		}
+		lines = append(lines, explain("known spread", text))
+	}
 	if v.any(func(d *result.Decision) bool { return d.Moderated }) {
 		lines = append(lines, explain("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
 	}
@@ -168,6 +177,16 @@ func (v *view) special() []model.Line {
 
 func (v *view) any(has func(*result.Decision) bool) bool {
 	return slices.ContainsFunc(v.rows, func(r verdictRow) bool { return has(r.d) })
+}
+
+// count counts the rows that have something.
+func (v *view) count(has func(*result.Decision) bool) (n int) {
+	for _, r := range v.rows {
+		if has(r.d) {
+			n++
+		}
+	}
+	return n
 }
 
 // atMargin is the chance of a regression verdict at a true change of exactly the margin, in

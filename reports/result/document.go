@@ -81,6 +81,9 @@ type Document struct {
 	// of this one: a pass then needs a smaller alpha.
 	Attempt int `json:"attempt,omitempty"`
 
+	// Variance is the calibration whose spreads had a part in decisions, absent without one.
+	Variance *Variance `json:"variance,omitempty"`
+
 	// NotSelected lists what of the gates was left out on purpose and not judged.
 	NotSelected []NotSelected `json:"not_selected,omitempty"`
 	// Sides say how the sides of paired baselines differ.
@@ -109,6 +112,25 @@ type Document struct {
 	Profile  *Profile `json:"profile,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`    // that came before the launches
 	Warnings []string `json:"warnings,omitempty"` // in sentences
+}
+
+// Variance is a calibration that knows how much pairs spread.
+type Variance struct {
+	Calibration string    `json:"calibration"` // id of the record
+	Time        time.Time `json:"time"`        // when it was made
+	// Within is how many times as large as then the spread may be today, for the error rates to hold.
+	Within float64 `json:"within" bounds:"1,10"`
+}
+
+// KnownSpread is what a calibration says of the spread of a decision's pairs. It counts as Weight
+// degrees of freedom, beside the n − 1 of the pairs.
+type KnownSpread struct {
+	SD     float64 `json:"sd"` // on the scale of the test
+	DF     float64 `json:"df"` // that it is known with
+	Weight float64 `json:"weight"`
+	// Contradicted is whether the pairs spread by more than it allows: what they alone show is then
+	// used wherever it is stricter.
+	Contradicted bool `json:"contradicted,omitempty"`
 }
 
 // NotSelected is a gate of which comparisons were left out on purpose.
@@ -448,6 +470,8 @@ type Decision struct {
 	Level float64 `json:"level,omitempty" bounds:"0,1"`
 	// Moderated is whether the spread was drawn towards that of the other cells of the metric.
 	Moderated bool `json:"moderated,omitempty"`
+	// Known is the spread of a calibration that had a part in it, absent without one.
+	Known *KnownSpread `json:"known_spread,omitempty"`
 	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`
 	Later *Estimate `json:"later,omitempty"`

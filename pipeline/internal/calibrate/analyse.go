@@ -64,7 +64,7 @@ func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
 			pairs[c.Hash] = pairsOf(c)
-			r.Noise = append(r.Noise, noiseOf(c, pairs[c.Hash], p.PassesOf(b.Addr))...)
+			r.Noise = append(r.Noise, noiseOf(c, p.ModelOf(c.Target), pairs[c.Hash], p.PassesOf(b.Addr))...)
 		}
 	}
 	if len(r.Noise) == 0 {

@@ -59,8 +59,8 @@ func (p pair) values(m metric.Metric, passes int) (first, second []float64) {
 	return first, second
 }
 
-// noiseOf is the noise of all metrics of a cell in a file with a number of passes.
-func noiseOf(c result.Cell, pairs []pair, passes int) []history.Noise {
+// noiseOf is the noise of all metrics of a cell, served by a model, in a file with a number of passes.
+func noiseOf(c result.Cell, model string, pairs []pair, passes int) []history.Noise {
 	var out []history.Noise
 	for _, m := range metric.All() {
 		if m.Informational {
@@ -71,7 +71,7 @@ func noiseOf(c result.Cell, pairs []pair, passes int) []history.Noise {
 			continue
 		}
 		n := components(d)
-		n.Cell, n.Label, n.Metric, n.Pairs = c.Hash, plan.Label(c.Values), m.ID, len(d)
+		n.Cell, n.Label, n.Model, n.Metric, n.Pairs = c.Hash, plan.Label(c.Values), model, m.ID, len(d)
 		n.PairSD = n.PairSDAt(passes)
 		// What the requests could cause is a bound: the sides of a pair share most of it.
 		n.Request = min(ofRequests(m, pairs), n.Run())

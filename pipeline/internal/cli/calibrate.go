@@ -31,6 +31,7 @@ const (
 type calibrateFlags struct {
 	run           runFlags
 	pairs, passes int
+	save          string
 }
 
 func (a *app) calibrateCommand() *cobra.Command {
@@ -40,7 +41,8 @@ func (a *app) calibrateCommand() *cobra.Command {
 		Long: "Launches the base side of the paired gates in pairs, with the same prompts and arrivals on both sides, and reports the noise\n" +
 			"of each metric and how much of it is between launches, between the passes of a launch, and of the finite number of requests;\n" +
 			"the false alarms of the file's gates; and how many repeats and passes, which margin and how many requests would do.\n" +
-			"The noise is added to the history, from where `plan` and `run` on such a machine take it. It never decides a comparison.",
+			"The noise is added to the history, from where `plan` and `run` on such a machine take it. It decides comparisons of files\n" +
+			"with a variance block alone, and never by itself: what today's pairs show has a part in each.",
 		RunE: interruptible(func(ctx context.Context, args []string) error { return a.calibrate(ctx, f, args) }),
 	}
 	f.run.config.register(cmd)
@@ -49,6 +51,7 @@ func (a *app) calibrateCommand() *cobra.Command {
 	cmd.Flags().Var(bounded{&f.pairs, 2, maxPairs}, "pairs", "`number` of pairs of launches")
 	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes", "`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
 	outFlag(cmd.Flags(), &f.run.out, "run directory (a new one below .pipeline/runs unless set)")
+	cmd.Flags().StringVar(&f.save, "save", "", "write what was found to this `file`, too, for a variance block")
 	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
 	progressFlag(cmd, &f.run.progress)
 	return cmd
@@ -89,10 +92,16 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 		return exit(exitInfrastructure, err)
 	}
 	return a.withHistory(ctx, f.run.history, func(s history.Store, sp *spawn.Spawner) error {
-		name, err := history.Add(ctx, s, history.Record{
+		r := history.Record{
 			ID: doc.RunID, Kind: history.Calibration, Time: doc.Started, Tool: doc.Tool, File: doc.File,
 			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise, Cells: history.CellsOf(doc),
-		})
+		}
+		if f.save != "" {
+			if err := history.Save(f.save, r); err != nil {
+				return exit(exitInfrastructure, err)
+			}
+		}
+		name, err := history.Add(ctx, s, r)
 		if err == nil && f.run.json {
 			return nil
 		}

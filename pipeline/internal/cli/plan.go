@@ -23,7 +23,7 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			options.noise, options.launchTime = a.noise(ctx, past, options), a.launchTime(ctx, past, options)
+			options.noise, options.launchTime, options.calibration = a.noise(ctx, past, options), a.launchTime(ctx, past, options), a.calibration(ctx, past, options)
 			p, err := a.plan(cfg, options, args)
 			if err != nil {
 				return err

@@ -40,6 +40,8 @@ type planFlags struct {
 	attempt int
 	// noise is what is known of the cells' spread; no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
+	// calibration is what a variance block stands for; no flag.
+	calibration func(spec *steps.VarianceSpec, cells []string) (*plan.Calibration, string, error)
 	// anySimulation counts what differs in simulate blocks alone; no flag.
 	anySimulation bool
 	// launchTime is what is known of the time of launches; no flag.
@@ -85,7 +87,7 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 		return nil, nil, errors.New("--time-scale must be from 1 to 1000")
 	}
 	p, diags := plan.Build(cfg, plan.Options{
-		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime,
+		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, Calibration: f.calibration,
 		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...),
 		Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale),
 	})
@@ -170,7 +172,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.plan.noise, f.plan.launchTime = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan)
+	f.plan.noise, f.plan.launchTime, f.plan.calibration = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan), a.calibration(ctx, past, f.plan)
 	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the run that is gone on with was allowed
 	stated := f.plan.attempt > 0
 	if !stated && !f.resume {

@@ -74,6 +74,7 @@ type Noise struct {
 	Cell   string `json:"cell"` // hash
 	Label  string `json:"label"`
 	Metric string `json:"metric"`
+	Model  string `json:"model,omitempty"`
 	Pairs  int    `json:"pairs"`
 	// PairSD is that of the differences of two sides in a repeat: what gates see.
 	PairSD float64 `json:"pair_sd"`

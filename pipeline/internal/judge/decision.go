@@ -56,6 +56,9 @@ func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect 
 		d.Level, d.HolmLevel = level, from.Level
 	}
 	d.P, d.PHolm, d.Moderated = &found.P, &found.PHolm, found.Moderated != nil
+	if k := found.Known; k != nil {
+		d.Known = &result.KnownSpread{SD: k.SD, DF: k.DF, Weight: k.Weight(), Contradicted: found.Contradicted}
+	}
 	if d.Kind == result.KindMetric && expect == result.ExpectImprovement && d.Verdict != result.Regression {
 		d.P, d.PHolm = &found.PBetter, &found.PBetterHolm
 	}

@@ -3,11 +3,13 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/probe"
 )
 
 // paired adds the metrics of one pair of cells, and the comparison of their success
@@ -32,7 +34,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		otherQuestions := relate(&comparison, base, head)
 		c.loseQuestions(comparison, g.Benchmark, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
-		out = earliest(out, exclusion{reason: otherQuestions}, c.nothingToLose(comparison))
+		out = earliest(out, exclusion{reason: otherQuestions}, c.nothingToLose(comparison), c.calibratedElsewhere(comparison))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
@@ -56,6 +58,19 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	c.shortages[at] = c.withoutPartner(g, base, head)
 	return nil
+}
+
+// calibratedElsewhere is set where the spread that a comparison is judged with is that of another
+// machine than its pairs are from.
+func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
+	if comparison.Known == nil || len(c.doc.Machine) == 0 {
+		return exclusion{}
+	}
+	hard, _ := probe.Differences(c.plan.Variance.Machine, c.doc.Machine)
+	if len(hard) == 0 {
+		return exclusion{}
+	}
+	return exclusion{reason: fmt.Sprintf("the calibration %s is of another machine (%s differs), so that its spread says nothing of these pairs; run `pipeline calibrate` here", c.plan.Variance.Calibration, strings.Join(hard, ", "))}
 }
 
 // shown are the pairs of a comparison as the document has them.

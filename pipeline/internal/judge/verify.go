@@ -197,6 +197,7 @@ func (v *verifier) paired(d judged) {
 	m, _ := metric.Lookup(d.Metric)
 	c := v.comparison(d, m)
 	c.Test = v.tests.Named(d.gate.Test)
+	c.Known = v.known(d)
 	c.Blocks = blocks(head.Current())
 	measured(&c, v.doc, d.gate.Benchmark, base, head)
 	relate(&c, base, head)
@@ -208,6 +209,18 @@ func (v *verifier) paired(d judged) {
 	}
 	v.checkPairs(d, shown(c))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
+}
+
+// known is the known spread that a decision was made with.
+func (v *verifier) known(d judged) *gates.Known {
+	if d.Known == nil {
+		return nil
+	}
+	if v.doc.Variance == nil {
+		v.addf("%s has a known spread, and the document no calibration", d.name())
+		return nil
+	}
+	return &gates.Known{SD: d.Known.SD, DF: d.Known.DF, Within: v.doc.Variance.Within}
 }
 
 // comparison is what all comparisons of metrics have.
@@ -359,10 +372,22 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	if d.Reason != want.Reason {
 		v.addf("%s: the reason %q is not that of its runs, %q", d.name(), d.Reason, want.Reason)
 	}
+	known, wantKnown := result.KnownSpread{}, result.KnownSpread{}
+	if d.Known != nil {
+		known = *d.Known
+	}
+	if want.Known != nil {
+		wantKnown = *want.Known
+	}
+	if known.Contradicted != wantKnown.Contradicted {
+		v.addf("%s does not say as its runs do whether they contradict the known spread", d.name())
+	}
 	for _, f := range []struct {
 		name      string
 		got, want float64
 	}{
+		{"known spread", known.SD, wantKnown.SD},
+		{"weight of the known spread", known.Weight, wantKnown.Weight},
 		{"n", float64(d.N), float64(want.N)},
 		{"base", figure(d.BaseValue), figure(want.BaseValue)},
 		{"head", figure(d.HeadValue), figure(want.HeadValue)},

@@ -100,9 +100,14 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 		case low > high:
 			e.report(problem(codeValue, o.at("repeat", "min"), "min of repeat is above max", fmt.Sprintf("They are %d and %d.", low, high)))
 			low = high
-		case low < high && low < leastLook:
-			e.report(problem(codeValue, o.at("repeat", "min"), fmt.Sprintf("repeats cannot stop before %d of them", leastLook),
-				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. Write min = %d, or min = max for one judgement at the end.", humanize.Count(low, "repeat"), leastLook)))
+		case low < high && low < e.leastLook():
+			least := e.leastLook()
+			advice := fmt.Sprintf("Write min = %d, or min = max for one judgement at the end.", least)
+			if low > 1 {
+				advice += " With a known spread (pipeline { variance { } }) it may be 2."
+			}
+			e.report(problem(codeValue, o.at("repeat", "min"), fmt.Sprintf("repeats cannot stop before %d of them", least),
+				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. ", humanize.Count(low, "repeat"))+advice))
 			low = high
 		}
 		bm.RepeatMin, bm.RepeatMax = low, high
@@ -111,6 +116,14 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 
 // leastLook is the least number of repeats after which a session may stop early.
 const leastLook = 4
+
+// leastLook is 2 where a calibration knows the spread of pairs: so few show next to none themselves.
+func (e *evaluator) leastLook() int {
+	if s := e.prog.settings; s != nil && s.one("variance") != nil {
+		return 2
+	}
+	return leastLook
+}
 
 // MaxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
 const MaxRepeats = 1000

@@ -60,6 +60,9 @@ type Settings struct {
 	Budget      *steps.BudgetSpec  // nil: a run spends what its repeats take
 	SlurmRange  hcl.Range
 	BudgetRange hcl.Range
+	// Variance is nil where only today's pairs say how much they spread.
+	Variance      *steps.VarianceSpec
+	VarianceRange hcl.Range
 }
 
 // Variable as it was resolved.

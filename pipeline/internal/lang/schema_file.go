@@ -42,6 +42,7 @@ func pipelineType() *blockType {
 			{Type: "budget", Max: 1, Schema: steps.BudgetSchema(), Doc: "What a run may spend. The repeats are cut to those that it buys, before the first launch; a repeat that would exceed it is not begun, and the run ends early where every gate has its verdict, or none is likely to get one."},
 			{Type: "bisect", Max: 1, Schema: steps.BisectSchema(), Doc: "How the candidates of `pipeline bisect` become servers of this file: which variables get them, and how commits are built. Other commands ignore it."},
 			{Type: "profile", Max: 1, Schema: steps.ProfileSchema(), Doc: "Profiles one more pair of launches where a gate has regressed, after the verdict, and reports the operations whose time changed most. It is never a sample."},
+			{Type: "variance", Max: 1, Schema: steps.VarianceSchema(), Doc: "The spread of pairs that a calibration of the same machine, model and workload has found is used beside that of the pairs themselves, with bounded weight, in gates that judge pairs by t-test. Sessions may then stop from 2 repeats on. --simulate ignores the calibration of real servers."},
 		}},
 	}
 }

@@ -65,6 +65,18 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at(append([]string{"budget"}, p.Path...)...), p.Summary, p.Detail))
 		}
 	}
+	for _, inner := range o.Blocks["variance"] {
+		var found []steps.Problem
+		s.Variance, found = steps.ReadVariance(inner)
+		s.VarianceRange = o.at("variance")
+		for _, p := range found {
+			e.report(problem(codeCheck, o.at(append([]string{"variance"}, p.Path...)...), p.Summary, p.Detail))
+		}
+		if s.Variance.Calibration != "" {
+			s.Variance.Calibration = e.besideFile(s.Variance.Calibration)
+			s.VarianceRange = o.at("variance", "calibration")
+		}
+	}
 	for _, inner := range o.Blocks["bisect"] {
 		var found []steps.Problem
 		s.Bisect, found = steps.ReadBisect(inner)

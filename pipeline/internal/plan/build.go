@@ -30,6 +30,9 @@ type Options struct {
 	TimeScale float64
 	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
 	Noise func(cell, metric string) (Noise, bool)
+	// Calibration finds the one that a file's variance block names and that is of cells (hashes). Without one it says why none
+	// is used, or returns an error where the file cannot be judged as it says. It may be nil.
+	Calibration func(spec *steps.VarianceSpec, cells []string) (c *Calibration, note string, err error)
 	// LaunchTime is how long launches of a target took that measured these cells (hashes), in
 	// seconds; 0 where nothing is known. It may be nil, and is not asked about simulated ones.
 	LaunchTime func(cells []string) float64
@@ -76,12 +79,14 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Cluster = b.cluster(p)
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
+	var notes []string
+	p.Variance, notes = b.variance(p)
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate = estimate(p)
 	b.fit(p)
 	b.decide(p)
-	p.Attempt, p.Notes = opt.Attempt, opt.Notes
+	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, opt.Notes)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags

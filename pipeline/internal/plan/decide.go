@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
@@ -123,6 +124,10 @@ func (b *builder) power(p *Plan, g Gate) []Power {
 	}
 	var out []Power
 	for _, id := range g.Metrics {
+		if k := p.worstKnown(g, id); k != nil {
+			out = append(out, p.powerKnown(g, id, k))
+			continue
+		}
 		noise, ok := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
 		if !ok {
 			continue
@@ -141,6 +146,14 @@ func (b *builder) power(p *Plan, g Gate) []Power {
 func (p *Plan) powerAt(g Gate, id string, sd float64, basis string) Power {
 	atMin, atMax := finds(p.prospect(g), sd, g.Margin)
 	return Power{Metric: id, SD: sd, Basis: basis, AtMin: atMin, AtMax: atMax}
+}
+
+// powerKnown is that where the known spread is right.
+func (p *Plan) powerKnown(g Gate, id string, k *gates.Known) Power {
+	in := p.prospect(g)
+	in.Known = k
+	atMin, atMax := finds(in, k.SD, g.Margin)
+	return Power{Metric: id, SD: k.SD, Basis: fmt.Sprintf("calibrated %s, known", p.Variance.Time.Format(time.DateOnly)), AtMin: atMin, AtMax: atMax}
 }
 
 // finds are the smallest changes that a gate calls a regression with gates.Power, at its
@@ -243,7 +256,7 @@ func (w Power) text(least, most int) string {
 	switch {
 	case w.AtMax == 0:
 		return ""
-	case least >= most || w.AtMin == 0:
+	case least >= most || w.AtMin == 0 || w.AtMin > 1 && !w.Points: // two pairs alone find doublings at best
 		return fmt.Sprintf("%.1f %s", 100*w.AtMax, unit)
 	}
 	return fmt.Sprintf("%.1f %s after %s and %.1f %s after %d", 100*w.AtMin, unit, humanize.Count(least, "repeat"), 100*w.AtMax, unit, most)

@@ -59,6 +59,8 @@ type Plan struct {
 	// Red are the gates that an earlier attempt saw regress, or may have seen: what is not
 	// decided there fails.
 	Red []string `json:"red,omitempty"`
+	// Variance is what is known of the spread of pairs, nil where only they say.
+	Variance *Variance `json:"variance,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Tests that gates name; nil stands for the standard ones.

@@ -43,6 +43,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 		writeBenchmark(tw, b)
 	}
 	p.writeSchedule(tw)
+	if p.Variance != nil {
+		fmt.Fprintf(tw, "variance\t%s\n", term.Escape(p.Variance.text()))
+	}
 	for _, g := range p.Gates {
 		p.writeGate(tw, g)
 	}

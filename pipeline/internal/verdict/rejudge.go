@@ -68,6 +68,7 @@ func adopt(p, stored *plan.Plan) error {
 	}
 	p.Again(stored.Attempt, stored.Red)
 	p.Before = stored.Before
+	p.Variance = stored.Variance
 	p.Looks = stored.Looks // those that were taken cannot be taken otherwise afterwards
 	for i := range p.Benchmarks {
 		b := &p.Benchmarks[i]

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
+)
+
+// calibration finds the calibration that a file's variance block names, for plans on this machine.
+func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*steps.VarianceSpec, []string) (*plan.Calibration, string, error) {
+	return func(spec *steps.VarianceSpec, cells []string) (*plan.Calibration, string, error) {
+		sought := sought{simulated: history.Simulated(f.simulate, f.timeScale), cells: cells}
+		if f.simulate != plan.SimulateVirtual {
+			sp := spawn.New(spawn.Options{Environ: a.Environ()})
+			defer sp.Close()
+			sought.machine = machine.Facts(ctx, sp)
+		}
+		if spec.Calibration != "" {
+			return sought.inFile(spec.Calibration)
+		}
+		return sought.inHistory(h)
+	}
+}
+
+// sought is what a calibration has to be of.
+type sought struct {
+	simulated string
+	machine   map[string]string // nil in virtual time, which has none
+	cells     []string
+}
+
+// inFile takes the calibration of a file, whatever cells it knows.
+func (s sought) inFile(path string) (*plan.Calibration, string, error) {
+	r, err := history.Read(path)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("the calibration cannot be read: %w; `pipeline calibrate --save` writes one", err)
+	case r.Kind != history.Calibration:
+		return nil, "", fmt.Errorf("%s is a record of the kind %s, and no calibration; `pipeline calibrate --save` writes one", path, r.Kind)
+	}
+	if why := s.unlike(r); why != "" {
+		why = fmt.Sprintf("the calibration %s is %s", r.ID, why)
+		if s.simulated != "" {
+			return nil, why + ": it is not used in this rehearsal", nil
+		}
+		return nil, "", errors.New(why + "; calibrate this machine, or remove the variance block")
+	}
+	return calibrationOf(r), "", nil
+}
+
+// inHistory takes the newest calibration that knows one of the cells. A session before the first
+// one goes without.
+func (s sought) inHistory(h *history.History) (*plan.Calibration, string, error) {
+	if h == nil {
+		return nil, uncalibrated("there is no history to take one from"), nil
+	}
+	why := ""
+	for _, r := range slices.Backward(h.Records) {
+		if r.Kind != history.Calibration || !slices.ContainsFunc(r.Noise, func(n history.Noise) bool { return slices.Contains(s.cells, n.Cell) }) {
+			continue
+		}
+		unlike := s.unlike(r)
+		if unlike == "" {
+			return calibrationOf(r), "", nil
+		}
+		why = cmp.Or(why, fmt.Sprintf("the newest calibration of this, %s, is %s", r.ID, unlike))
+	}
+	return nil, uncalibrated(cmp.Or(why, "the history has none of what the gates compare")), nil
+}
+
+// uncalibrated is what a plan says that goes without a calibration.
+func uncalibrated(why string) string {
+	return "no calibration is used, so that today's pairs alone say how much they spread: " + why + "; `pipeline calibrate` makes one"
+}
+
+// unlike is what keeps a calibration from being used, "" for nothing.
+func (s sought) unlike(r history.Record) string {
+	if r.Simulated != s.simulated {
+		of := func(simulated string) string {
+			if simulated == "" {
+				return "real servers"
+			}
+			return "servers simulated as " + simulated
+		}
+		return "of " + of(r.Simulated) + ", and these are " + of(s.simulated)
+	}
+	if s.machine == nil {
+		return ""
+	}
+	hard, _ := probe.Differences(r.Machine, s.machine)
+	if len(hard) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, fact := range hard {
+		parts = append(parts, fmt.Sprintf("%s was %q and is %q here", fact, r.Machine[fact], s.machine[fact]))
+	}
+	return "of another machine (" + strings.Join(parts, ", ") + ")"
+}
+
+// calibrationOf is a record as plans read it.
+func calibrationOf(r history.Record) *plan.Calibration {
+	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
+		for _, n := range r.Noise {
+			if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
+				return n.PairSDAt(passes), float64(n.Pairs), true
+			}
+		}
+		return 0, 0, false
+	}}
+}

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/reports/humanize"
+)
+
+// Variance is what a calibration says of the spread of pairs, where the file declares that it is
+// used beside that of the pairs themselves.
+type Variance struct {
+	// Calibration is the ID of the record, made at Time.
+	Calibration string    `json:"calibration"`
+	Time        time.Time `json:"time"`
+	// Machine that it was made on; the pairs must be from one like it.
+	Machine map[string]string `json:"machine,omitempty"`
+	// Within is how many times as large the spread may be today.
+	Within float64 `json:"within"`
+	// Spreads of the cells that others are compared with.
+	Spreads []Spread `json:"spreads"`
+}
+
+// Spread of the pairs of a cell against itself.
+type Spread struct {
+	Cell   string  `json:"cell"` // hash
+	Metric string  `json:"metric"`
+	SD     float64 `json:"sd"` // on the scale of the test
+	DF     float64 `json:"df"`
+}
+
+// Calibration is a record of the history or of a file.
+type Calibration struct {
+	ID      string
+	Time    time.Time
+	Machine map[string]string
+	// Spread of pairs of a cell of a model, and the degrees of freedom that it is known with; false where
+	// the calibration has none.
+	Spread func(cell, metric, model string, passes int) (sd, df float64, ok bool)
+}
+
+// variance finds what is known of the spread of the plan's comparisons. What the calibration does
+// not know has that of its pairs alone.
+func (b *builder) variance(p *Plan) (*Variance, []string) {
+	spec := b.cfg.Settings.Variance
+	if spec == nil || b.opt.Calibration == nil {
+		return nil, nil
+	}
+	c, note, err := b.opt.Calibration(spec, p.bases())
+	switch {
+	case err != nil:
+		b.fail(b.cfg.Settings.VarianceRange, "the spread is not known", diag.Sentence(err))
+		return nil, nil
+	case c == nil:
+		return nil, []string{note}
+	}
+	v := &Variance{Calibration: c.ID, Time: c.Time, Machine: c.Machine, Within: spec.Within, Spreads: []Spread{}}
+	var unknown []string
+	for _, g := range p.Gates {
+		for _, pair := range g.Comparisons {
+			_, cell, ok := p.Cell(pair.Base)
+			if !ok || !p.usesSpread(g) {
+				continue
+			}
+			for _, id := range g.Of(pair) {
+				sd, df, ok := c.Spread(pair.Base, id, p.ModelOf(cell.Target), p.PassesOf(g.Benchmark))
+				if !ok {
+					unknown = append(unknown, id+" of "+Label(cell.Values))
+				} else if _, has := v.spread(pair.Base, id); !has {
+					v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df})
+				}
+			}
+		}
+	}
+	switch {
+	case len(v.Spreads) == 0:
+		b.fail(b.cfg.Settings.VarianceRange, "the spread is not known",
+			fmt.Sprintf("The calibration %s has none of what the gates compare: it was of other workloads, benchmarks or models. Calibrate this file.", c.ID))
+		return nil, nil
+	case len(unknown) > 0:
+		const shown = 3
+		more := ""
+		if len(unknown) > shown {
+			more = fmt.Sprintf(" and %d more", len(unknown)-shown)
+		}
+		return v, []string{fmt.Sprintf("the calibration %s does not know the spread of %s%s: today's pairs alone decide there", c.ID, strings.Join(unknown[:min(shown, len(unknown))], ", "), more)}
+	}
+	return v, nil
+}
+
+// bases are the cells that others are compared with.
+func (p *Plan) bases() (cells []string) {
+	for _, g := range p.Gates {
+		for _, c := range g.Comparisons {
+			if c.Base != "" && !slices.Contains(cells, c.Base) {
+				cells = append(cells, c.Base)
+			}
+		}
+	}
+	return cells
+}
+
+// usesSpread reports whether a known spread has a part in the test of a gate.
+func (p *Plan) usesSpread(g Gate) bool {
+	return g.paired() && p.Test(g) == gates.PairedTTest && !g.OfQuality()
+}
+
+// spread of a metric of a cell.
+func (v *Variance) spread(cell, id string) (Spread, bool) {
+	for _, s := range v.Spreads {
+		if s.Cell == cell && s.Metric == id {
+			return s, true
+		}
+	}
+	return Spread{}, false
+}
+
+// Known is what is known of the spread of a comparison of a gate, nil where nothing is.
+func (p *Plan) Known(g Gate, head string, m metric.Metric) *gates.Known {
+	if p.Variance == nil || !p.usesSpread(g) {
+		return nil
+	}
+	for _, c := range g.Comparisons {
+		if c.Head != head {
+			continue
+		}
+		if s, ok := p.Variance.spread(c.Base, m.ID); ok {
+			return &gates.Known{SD: s.SD, DF: s.DF, Within: p.Variance.Within}
+		}
+	}
+	return nil
+}
+
+// worstKnown is the largest known spread of a metric over the comparisons of a gate, nil where one of them
+// has none.
+func (p *Plan) worstKnown(g Gate, id string) *gates.Known {
+	m, ok := metric.Lookup(id)
+	if !ok {
+		return nil
+	}
+	var worst *gates.Known
+	for _, c := range g.Comparisons {
+		k := p.Known(g, c.Head, m)
+		if k == nil {
+			return nil
+		}
+		if worst == nil || k.SD > worst.SD {
+			worst = k
+		}
+	}
+	return worst
+}
+
+// text is what the plan says of the calibration.
+func (v *Variance) text() string {
+	return fmt.Sprintf("%s, known from the calibration %s of %s: today's may be up to %g times as large",
+		humanize.Count(len(v.Spreads), "spread"), v.Calibration, v.Time.Format(time.DateOnly), v.Within)
+}

@@ -1,0 +1,47 @@
+package steps
+
+import (
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// VarianceSpec says where a file takes the spread of its pairs from that is known before they
+// are measured.
+type VarianceSpec struct {
+	// Calibration is the file of one, meant from the pipeline file's folder; "" is the newest of
+	// the history on such a machine.
+	Calibration string
+	// Within is how many times as large as in the calibration the spread may be today.
+	Within float64
+}
+
+// The bounds of Within, and what it is unless set. TestBoundsOfWithin holds them to what the gates
+// accept.
+const (
+	defaultWithin = 1.5
+	leastWithin   = 1.1
+	mostWithin    = 3
+)
+
+// VarianceSchema describes the variance block.
+func VarianceSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "calibration", Type: cty.String, Doc: "File that `pipeline calibrate --save` wrote, meant from the pipeline file's folder; the newest calibration of the history on such a machine unless set, and none before there is one. It is an error where the machine is another one."},
+		{Name: "within", Type: cty.Number, Default: cty.NumberFloatVal(defaultWithin), Doc: "How many times as large as in the calibration the spread of pairs may be today. The error rates hold up to there: 1.5 is a variance of 2.25 times. From 1.1 to 3."},
+	}}
+}
+
+// ReadVariance reads a variance block and finds what is wrong with it beyond types.
+func ReadVariance(o Object) (*VarianceSpec, []Problem) {
+	s := &VarianceSpec{Calibration: o.Text("calibration"), Within: defaultWithin}
+	found := VarianceSchema().Check(o)
+	if o.Known("within") {
+		s.Within = o.Float("within")
+	}
+	if !(s.Within >= leastWithin && s.Within <= mostWithin) {
+		found = append(found, Problem{Path: []string{"within"}, Summary: fmt.Sprintf("within must be from %g to %d", leastWithin, mostWithin),
+			Detail: fmt.Sprintf("It is %g. It is a factor on the spread of pairs: 1.5 unless set.", s.Within)})
+	}
+	return s, found
+}
