@@ -9,6 +9,7 @@ import (
 
 // search runs a search on a server whose headroom is a function of the load.
 func search(t *testing.T, in Range, headroom func(load float64) float64) (*Search, Step) {
+	t.Helper()
 	s, err := New(in)
 	if err != nil {
 		t.Fatal(err)

@@ -117,11 +117,12 @@ func OfWorkload(w steps.Workload) Facts {
 // searchText is what a search varies, how far, and within which limits.
 func searchText(l steps.Load) string {
 	in := l.Search
-	text := fmt.Sprintf("%s from %g to %g within %g by %d probes", l.Searches(), in.Min, in.Max, in.Resolution, in.Probes)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s from %g to %g within %g by %d probes", l.Searches(), in.Min, in.Max, in.Resolution, in.Probes)
 	for _, o := range in.SLO {
-		text += fmt.Sprintf(", %s %g", o.Metric, o.Limit)
+		fmt.Fprintf(&text, ", %s %g", o.Metric, o.Limit)
 	}
-	return text
+	return text.String()
 }
 
 // number writes a number that is 0 where it is not set.
