@@ -20,7 +20,7 @@ type fieldOf struct {
 }
 
 // fieldsOf are the fields of a type of the document, in their order. The tag bounds holds
-// the smallest and the largest value of a number: "0,1", or "0," without an upper one.
+// the smallest and the largest value of a number, whole or not: "0,1", or "0," without an upper one.
 func fieldsOf(t reflect.Type) iter.Seq[fieldOf] {
 	return func(yield func(fieldOf) bool) {
 		for field := range t.Fields() {

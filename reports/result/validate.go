@@ -140,8 +140,12 @@ func (v *validator) bounds(field reflect.Value, f fieldOf, path string) {
 	for field.Kind() == reflect.Pointer {
 		field = field.Elem()
 	}
-	if f.bounded && (field.Float() < f.low || field.Float() > f.high) {
-		v.addf("%s: %g is not in %g … %g", path, field.Float(), f.low, f.high)
+	if !f.bounded {
+		return
+	}
+	x := field.Convert(reflect.TypeFor[float64]()).Float()
+	if x < f.low || x > f.high {
+		v.addf("%s: %g is not in %g … %g", path, x, f.low, f.high)
 	}
 }
 
