@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // status runs a command and demands its exit status: status 3 pipeline validate x.hcl.
@@ -122,4 +123,16 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 	if !within(time.Minute, 10*time.Millisecond, fileHolds(file, text)) {
 		ts.Fatalf("%s never held %q", file, text)
 	}
+}
+
+// valid demands that a file, or stdout, is valid by the published schema of its kind: valid KIND FILE.
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: valid KIND FILE")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", args[0]+".schema.json"))
+	ts.Check(err)
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[1])))
+	ts.Check(err)
+	ts.Check(schema.Validate(doc))
 }

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"interrupt": interrupt,
 			"waithttp":  waitHTTP,
 			"waitfile":  waitFile,
+			"valid":     valid,
 
 			"left":           left,
 			"runid":          setRun,

@@ -48,7 +48,7 @@ type Standing struct {
 	// began.
 	Start int `json:"start"`
 	// Since is the index at which a regression began, −1 if there is none.
-	Since int `json:"since"`
+	Since int `json:"since" bounds:"-1,"`
 	// Creep is true where no step made the regression: the last five values are worse than
 	// the first ten of the reference, whose means Level and Reference then are.
 	Creep bool `json:"creep,omitempty"`
@@ -57,7 +57,7 @@ type Standing struct {
 	ReferenceStart int `json:"reference_start"`
 	ReferenceEnd   int `json:"reference_end"`
 	// Recovered is the index at which the last regression ended, −1 if none has.
-	Recovered int `json:"recovered"`
+	Recovered int `json:"recovered" bounds:"-1,"`
 	// Regressions that have begun since the beginning, or since what was accepted.
 	Regressions int `json:"regressions"`
 }

@@ -37,7 +37,7 @@ type Document struct {
 	// Reason is what the gates said of the ends.
 	Reason string `json:"reason,omitempty"`
 	// Confidence that was asked for, and Launches that it took in all.
-	Confidence float64 `json:"confidence"`
+	Confidence float64 `json:"confidence" bounds:"0,1"`
 	Launches   int     `json:"launches"`
 	// Gate and Metric, in the cell with these values, that the search went by; absent where the
 	// ends were not told apart. Unit is "%" for what is compared by ratios.
@@ -49,8 +49,8 @@ type Document struct {
 	// SD of a pair.
 	SD float64 `json:"sd,omitempty"`
 	// NoStep is the probability that there is none, TwoSteps that there are two.
-	NoStep   float64 `json:"no_step,omitempty"`
-	TwoSteps float64 `json:"two_steps,omitempty"`
+	NoStep   float64 `json:"no_step,omitempty" bounds:"0,1"`
+	TwoSteps float64 `json:"two_steps,omitempty" bounds:"0,1"`
 	// Steps that were found, in order.
 	Steps []Step `json:"steps,omitempty"`
 	// Candidates from the good end to the bad one.
@@ -64,7 +64,7 @@ type Step struct {
 	Good        string  `json:"good"`
 	Bad         string  `json:"bad"`
 	Candidates  int     `json:"candidates"` // how many it may be
-	Probability float64 `json:"probability"`
+	Probability float64 `json:"probability" bounds:"0,1"`
 	Change      float64 `json:"change"` // in Unit of the document
 	Worse       bool    `json:"worse"`
 }
@@ -78,7 +78,7 @@ type Candidate struct {
 	Change *float64 `json:"change,omitempty"`
 	// Level is the expected change against the good end, Probability that of a step here.
 	Level       float64 `json:"level"`
-	Probability float64 `json:"probability"`
+	Probability float64 `json:"probability" bounds:"0,1"`
 	// Unusable is why it could not be measured.
 	Unusable string `json:"unusable,omitempty"`
 	Reverts  string `json:"reverts,omitempty"`

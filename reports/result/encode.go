@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"reflect"
+
+	"github.com/servegate/pipeline/reports/internal/members"
 )
 
 // Encode writes doc as indented JSON with a trailing newline. Equal documents give equal
@@ -70,9 +72,9 @@ func fillLists(v reflect.Value) {
 			fillLists(v.Index(i))
 		}
 	case reflect.Struct:
-		for f := range fieldsOf(v.Type()) {
-			field := v.FieldByIndex(f.index)
-			if field.Kind() == reflect.Slice && field.IsNil() && !f.optional {
+		for f := range members.Of(v.Type()) {
+			field := v.FieldByIndex(f.Index)
+			if field.Kind() == reflect.Slice && field.IsNil() && !f.Optional {
 				field.Set(reflect.MakeSlice(field.Type(), 0, 0))
 			}
 			fillLists(field)

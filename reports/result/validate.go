@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/reports/internal/members"
 )
 
 // maxProblems bounds the length of Validate's error.
@@ -124,28 +126,28 @@ func (v *validator) values(x reflect.Value, path string) {
 			v.addf("%s: %s must be one of %q", path, clip(x.String()), allowed)
 		}
 	case reflect.Struct:
-		for f := range fieldsOf(x.Type()) {
-			field := x.FieldByIndex(f.index)
-			if f.optional && field.IsZero() {
+		for f := range members.Of(x.Type()) {
+			field := x.FieldByIndex(f.Index)
+			if f.Optional && field.IsZero() {
 				continue
 			}
-			at := strings.TrimPrefix(path+"."+f.name, ".")
+			at := strings.TrimPrefix(path+"."+f.Name, ".")
 			v.values(field, at)
 			v.bounds(field, f, at)
 		}
 	}
 }
 
-func (v *validator) bounds(field reflect.Value, f fieldOf, path string) {
+func (v *validator) bounds(field reflect.Value, f members.Member, path string) {
 	for field.Kind() == reflect.Pointer {
 		field = field.Elem()
 	}
-	if !f.bounded {
+	if !f.Bounded {
 		return
 	}
 	x := field.Convert(reflect.TypeFor[float64]()).Float()
-	if x < f.low || x > f.high {
-		v.addf("%s: %g is not in %g … %g", path, x, f.low, f.high)
+	if x < f.Low || x > f.High {
+		v.addf("%s: %g is not in %g … %g", path, x, f.Low, f.High)
 	}
 }
 

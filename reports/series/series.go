@@ -161,7 +161,13 @@ func (p *Part) daysFailing() int {
 }
 
 // JSON writes h as JSON. It has no options.
-func JSON(w io.Writer, h *History, _ model.Options) error { return model.JSON(w, h) }
+func JSON(w io.Writer, h *History, _ model.Options) error {
+	out := *h
+	if out.Trends == nil {
+		out.Trends = []Trend{} // never null
+	}
+	return model.JSON(w, &out)
+}
 
 // Markdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
 // does, or within markdown.SummaryBudget if that is 0. Of the other options only Full has a meaning.
