@@ -57,13 +57,17 @@ func (s Sequence) chance(p Progress, d Decision) float64 {
 		return 1
 	}
 	in := NewProspect(s.Looks, s.Family.Alpha, s.Family.passAlpha(), d.GroupSize, c.Strict)
+	in.Known = c.Known
 	critical, bound := in.criticals(taken, d.N)
-	margin, n := c.Margin.On(c.Metric.Scale), float64(d.N)
+	margin, n, df := c.Margin.On(c.Metric.Scale), float64(d.N), float64(d.N-1)
+	if c.Known != nil {
+		df = d.Outcome.DF
+	}
 	rng := rand.New(rand.NewPCG(20261123, uint64(taken))) //nolint:gosec // a simulation
-	spread := distuv.ChiSquared{K: n - 1, Src: rng}
+	spread := distuv.ChiSquared{K: df, Src: rng}
 	decided := 0
 	for range hopelessDraws {
-		sd := d.Outcome.SE * math.Sqrt(n) * math.Sqrt((n-1)/spread.Rand())
+		sd := d.Outcome.SE * math.Sqrt(n) * math.Sqrt(df/spread.Rand())
 		truth := d.Outcome.D + sd/math.Sqrt(n)*rng.NormFloat64()
 		if in.decidedAfter(rng, d, taken, truth, sd, margin, critical, bound) {
 			decided++
@@ -78,7 +82,7 @@ func (p Prospect) criticals(taken, n int) (critical, bound []float64) {
 	critical, bound = make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
 	for k, look := range p.Looks {
 		if df := float64(n + look - taken - 1); look > taken {
-			critical[k], bound[k] = tCritical(p.Levels[k], df), tCritical(p.PassLevels[k], df)
+			critical[k], bound[k] = p.critical(p.Levels[k], df), p.critical(p.PassLevels[k], df)
 		}
 	}
 	return critical, bound
@@ -99,7 +103,7 @@ func (p Prospect) decidedAfter(rng *rand.Rand, d Decision, taken int, truth, sd,
 			squares += off * off * float64(n-1) / float64(n)
 		}
 		taken = look
-		se := math.Sqrt(squares / float64(n-1) / float64(n))
+		se := p.error(math.Sqrt(squares/float64(n-1)), n)
 		bound := bounds[k] * se
 		worse := max(margin, critical[k]*se)
 		if p.Strict {

@@ -63,6 +63,9 @@ type Dataset struct {
 	// makes the content part of the cell's identity, and a run refuses a file that has
 	// changed since.
 	Sum string `json:"sum,omitempty"`
+	// Verbatim prompts of a file are sent as they are the first time, unless the file sets rotate:
+	// what is answered depends on all of a prompt.
+	Verbatim bool `json:"verbatim,omitempty"`
 	// Synthetic stands for prompts that are made up because the file is not there. Only a
 	// simulated run has them.
 	Synthetic bool `json:"synthetic,omitempty"`

@@ -30,7 +30,7 @@ var (
 	path        = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
 	maxInput    = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
 	maxTotal    = steps.Attr{Name: "max_total", Type: cty.Number, Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}
-	rotate      = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set."}
+	rotate      = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set. Without it `answers` ask the prompts as they are."}
 	blockSize   = steps.Attr{Name: "block_size", Type: cty.Number, Doc: "Tokens of a block that hash_ids name; 512 unless set, as in Mooncake's traces."}
 	seed        = steps.Attr{Name: "seed", Type: cty.Number, Doc: "Seed of the choice of entries; the benchmark's unless set."}
 	timeScale   = steps.Attr{Name: "time_scale", Type: cty.Number, Doc: "Factor on the trace's times: 0.5 sends twice as fast. 1 unless set."}

@@ -116,6 +116,12 @@ func TestFilePromptsRotate(t *testing.T) {
 	if !slices.Equal(src.Prompt(0, Seeds{3, 1}).IDs, src.Prompt(0, Seeds{3, 2}).IDs) {
 		t.Error("rotate = false changes prompts")
 	}
+	verbatim := d
+	verbatim.Verbatim = true
+	src = fromFile(t, verbatim, material(t, &verbatim, 10))
+	if first, again := src.Prompt(0, Seeds{3, 2}), src.Prompt(len(src.(marked).prompts), Seeds{3, 2}); !slices.Equal(first.IDs, src.(marked).prompts[0].IDs) || slices.Equal(first.IDs, again.IDs) {
+		t.Error("prompts are changed the first time, or not changed where they come again")
+	}
 	chat := material(t, &d, 10)
 	chat.Corpus = Corpus{Chat: true}
 	src = fromFile(t, d, chat)

@@ -45,7 +45,7 @@ type Timed interface {
 // requests they come again. So that neither that nor the next repeat hits a prefix cache,
 // the second and third token of each prompt are replaced by ones drawn from the seed of
 // content and the round (in text: a few characters are put before it), at equal lengths;
-// rotate = false leaves prompts as they are.
+// rotate = false leaves prompts as they are, and Verbatim those of the first round.
 func choose(conversations bool) func(context.Context, steps.Dataset, Material) (Source, error) {
 	return func(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
 		c := chooser{maker: newMaker(d, m.Corpus, false), m: m, need: cmp.Or(m.Need, unknownNeed), conversations: conversations}
@@ -84,7 +84,7 @@ func (c *chooser) source(ctx context.Context) (Source, error) {
 			c.spec.Path, len(order), shareMin, option(c.spec, "max_input"), option(c.spec, "max_total"))
 	}
 	rotate, ok := c.spec.Options["rotate"].(bool)
-	return marked{maker: c.maker, prompts: c.chosen, corpus: c.m.IDs, still: ok && !rotate}, nil
+	return marked{maker: c.maker, prompts: c.chosen, corpus: c.m.IDs, still: ok && !rotate, verbatim: c.spec.Verbatim && !ok}, nil
 }
 
 // addBatch makes prompts of entries and keeps those that pass.
@@ -174,11 +174,13 @@ type marked struct {
 	prompts []Prompt
 	corpus  []int
 	still   bool
+	// verbatim prompts change only where they come again.
+	verbatim bool
 }
 
 func (s marked) Prompt(i int, seeds Seeds) Prompt {
 	p := s.prompts[i%len(s.prompts)]
-	if s.still {
+	if s.still || s.verbatim && i < len(s.prompts) {
 		return p
 	}
 	r := stream(seeds.Content, streamMark, i/len(s.prompts))

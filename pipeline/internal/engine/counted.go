@@ -161,7 +161,7 @@ func (t tally) count(run *result.Run, client clientCounts) []countedProblem {
 // countRun adds the metrics of counters to a run. One that a gate needs and that has no value voids
 // the run; where no server of the target counts it, the file asks for what is not there.
 func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t tally, client clientCounts, run *result.Run) error {
-	if run.Metrics == nil || cell.Workload.Answers != nil {
+	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // whose probes are of many loads
 		return nil
 	}
 	problems := t.count(run, client)

@@ -53,7 +53,13 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 // carriedOut reports whether a run says what its server does with a load: that all requests fail is
 // an answer, too.
 func carriedOut(run result.Run) bool {
-	return run.Status != result.RunFailed || run.Sent > 0 && run.Failed == run.Sent || run.Status == result.RunVoid && run.VoidCause != result.VoidGeneratorLost
+	switch run.Status {
+	case result.RunFailed:
+		return run.Sent > 0 && run.Failed == run.Sent
+	case result.RunVoid:
+		return run.VoidCause != result.VoidGeneratorLost
+	}
+	return true
 }
 
 // probe measures one load of a search.

@@ -75,3 +75,21 @@ func TestSearchOfAClientThatIsLate(t *testing.T) {
 		t.Errorf("after two void probes: %+v", run)
 	}
 }
+
+// TestCarriedOut: that all requests fail is an answer to a load, and that the client went away is none.
+func TestCarriedOut(t *testing.T) {
+	for _, tt := range []struct {
+		run  result.Run
+		want bool
+	}{
+		{result.Run{Status: result.RunOK, Sent: 10}, true},
+		{result.Run{Status: result.RunFailed, Sent: 10, Failed: 10}, true},
+		{result.Run{Status: result.RunFailed}, false},
+		{result.Run{Status: result.RunVoid, VoidCause: result.VoidClient}, true},
+		{result.Run{Status: result.RunVoid, VoidCause: result.VoidGeneratorLost}, false},
+	} {
+		if got := carriedOut(tt.run); got != tt.want {
+			t.Errorf("%s (%s): %v", tt.run.Status, tt.run.VoidCause, got)
+		}
+	}
+}

@@ -12,7 +12,8 @@ import (
 // A capacity beyond the searched range has the end of the range as its value, on both sides alike.
 // That makes a difference smaller and never turns it around, so a regression that is found is one.
 // What it hides is a head that is worse, where the base is beyond the upper end or the head beyond
-// the lower one: then there is no pass.
+// the lower one: then there is no pass. What it hides the other way around is an improvement, which
+// is then not refuted.
 
 // bound notes in a decision which of its values are bounds, and takes back a verdict in favour of
 // the head that rests on one.
@@ -27,6 +28,10 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	if of != nil && d.BaseBound == "" && slices.ContainsFunc(d.Sessions, func(x float64) bool { return near(x, of.Max) || x > of.Max }) {
 		d.BaseBound = result.AtLeast
 	}
+	if of != nil && d.Refuted && (d.HeadBound == result.AtLeast || d.BaseBound == result.AtMost) {
+		d.Refuted = false
+		d.Reason = "an improvement is not excluded: " + beyond(d, of)
+	}
 	hidden := d.BaseBound == result.AtLeast || d.HeadBound == result.AtMost
 	if of == nil || !hidden || d.Verdict != result.Pass && d.Verdict != result.Improvement && d.Verdict != result.Inconclusive {
 		return
@@ -40,6 +45,14 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	default:
 		d.Reason = fmt.Sprintf("the base carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
 	}
+}
+
+// beyond says on which side a value that is a bound hides how much better the head is.
+func beyond(d *result.Decision, of *result.Search) string {
+	if d.HeadBound == result.AtLeast {
+		return fmt.Sprintf("the head carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
+	}
+	return fmt.Sprintf("the base carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
 }
 
 // boundOf is the bound that any run of a cell has, and the search of one of its runs.

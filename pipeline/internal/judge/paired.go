@@ -86,7 +86,7 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g, m, base, head))
+	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g, m, base, head), untimed(m, base, head))
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}

@@ -68,3 +68,23 @@ func TestTooFewRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestUntimed: tokens that come in one piece leave no time between them, which is not a time of zero.
+func TestUntimed(t *testing.T) {
+	s := newSession()
+	s.plan.Gates[0].Metrics = []string{"tpot.p50"}
+	for cell := range 2 {
+		s.each(cell, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 + 0.0001*float64(r.Repeat) })
+	}
+	s.doc.Benchmarks[0].Cells[0].Runs[2].Metrics["tpot.p50"] = 0
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	d := s.doc.Gates[0].Decisions[0]
+	if d.Verdict != result.Invalid || !strings.Contains(d.Reason, "tpot.p50 of repeat 3 of the base is 0: its tokens came in one piece") || d.InvalidFrom != 3 {
+		t.Errorf("%s from %d: %s", d.Verdict, d.InvalidFrom, d.Reason)
+	}
+	if err := Verify(s.doc, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -110,6 +110,7 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 		Load:    steps.Load{Arrival: load.Closed, Requests: requests, MaxConcurrency: users},
 		Answers: &steps.Answers{Logprobs: c.Known("logprobs") && c.Value("logprobs").True()},
 	}
+	w.Dataset.Verbatim = w.Dataset.Path != ""
 	for name := range w.Body {
 		if slices.Contains(decidedByAnswers, name) {
 			c.fail(fmt.Sprintf("body of answers has no %s", name), "Answers are greedy, and end where the model ends them or at output_len. A stop would cut them where there is still something to compare.", "body")

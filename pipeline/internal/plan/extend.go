@@ -32,9 +32,23 @@ func (p *Plan) Continue(before *Plan) (bool, error) {
 		p.Looks = slices.Concat(before.Looks, added)
 		p.Before = append(slices.Clone(before.Before), before.Looks)
 	}
+	p.keepVariance(before)
 	p.Again(before.Attempt, before.Red)
 	p.Seal()
 	return true, nil
+}
+
+// keepVariance judges by the spread that the run began with, or by none if there was none: one that
+// is chosen after data were seen holds no error rate.
+func (p *Plan) keepVariance(before *Plan) {
+	was, now := before.Variance, p.Variance
+	p.Variance = was
+	switch {
+	case was == nil && now != nil:
+		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("the calibration %s has no part in the verdict: the run began without it", now.Calibration))
+	case was != nil && (now == nil || now.Calibration != was.Calibration || now.Within != was.Within):
+		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("the spread stays that of the calibration %s, within %g times: the run began with it", was.Calibration, was.Within))
+	}
 }
 
 // asBought gives a plan with a budget the repeats of the one that a run began with, where the budget

@@ -69,3 +69,35 @@ func TestContinueRefuses(t *testing.T) {
 		t.Errorf("after one judgement: %v, %v", ok, err)
 	}
 }
+
+// TestContinueKeepsTheSpread: a calibration that is chosen after data were seen has no part in their
+// judgement.
+func TestContinueKeepsTheSpread(t *testing.T) {
+	plan := func(v *Variance) *Plan {
+		p := build(t, looking(4, 6, 2, 4), Options{})
+		p.Variance = v
+		return p
+	}
+	old, recent := &Variance{Calibration: "old", Within: 1.5}, &Variance{Calibration: "new", Within: 1.1}
+	for name, tt := range map[string]struct {
+		before, now *Variance
+		note        string
+	}{
+		"none then":   {nil, recent, "the calibration new has no part in the verdict"},
+		"none now":    {old, nil, "the spread stays that of the calibration old"},
+		"another":     {old, recent, "the spread stays that of the calibration old"},
+		"the same":    {old, old, ""},
+		"none at all": {nil, nil, ""},
+	} {
+		before, p := storedPlan(t, plan(tt.before)), plan(tt.now)
+		if ok, err := p.Continue(before); !ok || err != nil {
+			t.Fatalf("%s: %v, %v", name, ok, err)
+		}
+		if p.Variance != before.Variance {
+			t.Errorf("%s: %+v", name, p.Variance)
+		}
+		if text := strings.Join(p.Warnings, "\n"); tt.note != "" && !strings.Contains(text, tt.note) || tt.note == "" && strings.Contains(text, "calibration") {
+			t.Errorf("%s: warnings %q", name, p.Warnings)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestABoundDoesNotRefute: an improvement that a bound hides is not excluded.
+func TestABoundDoesNotRefute(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		base, head float64
+		refuted    bool
+		reason     string
+	}{
+		{"within", 9, 9.2, true, "excludes the improvement"},
+		{"the head is beyond the end", 9.8, 10, false, "the head carries at least 10 req/s"},
+		{"the base is below the least", 1, 1.02, false, "the base carries at most 1 req/s"},
+	} {
+		s := newSession()
+		g := &s.plan.Gates[0]
+		g.Metrics, g.Expect, g.Margin = []string{"capacity.rate"}, gates.ExpectImprovement, 0.1
+		for cell, v := range []float64{tt.base, tt.head} {
+			s.each(cell, func(r *result.Run) {
+				r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10}
+				r.Metrics["capacity.rate"] = v * (1 + 0.0001*float64(r.Repeat*(1-cell)))
+				switch v {
+				case 1:
+					r.Search.Bound = result.AtMost
+				case 10:
+					r.Search.Bound = result.AtLeast
+				}
+			})
+		}
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		d := s.doc.Gates[0].Decisions[0]
+		if d.Verdict != result.Inconclusive || d.Refuted != tt.refuted || !strings.Contains(d.Reason, tt.reason) {
+			t.Errorf("%s: %s, refuted %v: %s", tt.name, d.Verdict, d.Refuted, d.Reason)
+		}
+		if err := Verify(s.doc, nil); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
