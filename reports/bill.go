@@ -22,7 +22,11 @@ func (v *view) bill() model.Line {
 		title = "Cost in the model"
 	}
 	text := fmt.Sprintf("%s: %s; %s of it measuring, %s starting servers", title, v.spent(b.Spent), wholePercent(b.MeasuredShare), wholePercent(b.StartShare))
-	return model.Plain(text + v.earlierGates(b))
+	text += v.earlierGates(b)
+	if p := v.doc.Profile; p != nil && p.Spent != nil {
+		text += "; the profile took " + v.spent(*p.Spent) + " more"
+	}
+	return model.Plain(text)
 }
 
 // earlierGates are those that had their verdict for less than all.

@@ -48,6 +48,11 @@ func TestReportsSayWhatAVerdictCost(t *testing.T) {
 	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "Cost in the model: 11 GPU-hours") {
 		t.Errorf("a bill of virtual time does not say so:\n%s", got)
 	}
+	amount := 0.5
+	doc.Profile = &result.Profile{Reason: "none", Spent: &result.Spent{MachineHours: 0.025, GPUHours: 0.2, Amount: &amount}}
+	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "; the profile took 0.20 GPU-hours, 0.50 USD more") {
+		t.Errorf("the cost of a profile is not stated:\n%s", got)
+	}
 	doc.Bill = nil
 	if got := reportText(t, doc, reports.Text); strings.Contains(got, "Cost") {
 		t.Errorf("there is a cost although nothing is known of it:\n%s", got)

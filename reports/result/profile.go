@@ -23,7 +23,9 @@ type Profile struct {
 	// is how many there are.
 	Rows       []ProfileRow `json:"rows,omitempty"`
 	Operations int          `json:"operations,omitempty"`
-	Notes      []string     `json:"notes,omitempty"` // in sentences
+	// Spent is what its launches held, which is no part of the bill.
+	Spent *Spent   `json:"spent,omitempty"`
+	Notes []string `json:"notes,omitempty"` // in sentences
 }
 
 // ProfileSide is what was profiled of one side.

@@ -31,9 +31,9 @@ func (s *server) attended() []Attended {
 
 // Extra launches a target once more and measures one cell in it, beside the run of the plan and
 // without a trace in it: no event, no sample, no verdict. o are the options of the run, with
-// a store and a bus of the launch's own; outputs are those of the run's steps. It returns why
-// the cell could not be measured.
-func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Launch) error {
+// a store and a bus of the launch's own; outputs are those of the run's steps. It returns for how
+// many seconds the machines were held, and why the cell could not be measured.
+func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Launch) (held float64, err error) {
 	p := *o.Plan
 	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil
 	o.Plan, o.Resume, o.Look, o.Bare = &p, nil, nil, true
@@ -41,16 +41,19 @@ func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Lau
 	r.outputs = outputs
 	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0]), got: &Launched{ID: l.ID, Repeat: 1, Target: l.Target}}
 	end, err := r.attempt(ctx, j, 1, l.Runs)
+	for _, a := range j.got.Attempts {
+		held += a.Held
+	}
 	switch {
 	case err != nil:
-		return err
+		return held, err
 	case end.failure != nil:
-		return fmt.Errorf("%s (%s): %s", phaseText(end.failure.Phase), end.failure.Class, end.failure.Evidence)
+		return held, fmt.Errorf("%s (%s): %s", phaseText(end.failure.Phase), end.failure.Class, end.failure.Evidence)
 	}
 	for _, run := range j.got.Runs {
 		if s := run.Run.Status; s == result.RunFailed || s == result.RunCancelled {
-			return errors.New(run.Run.Reason)
+			return held, errors.New(run.Run.Reason)
 		}
 	}
-	return nil
+	return held, nil
 }

@@ -58,3 +58,69 @@ func (p *Plan) unpriced() string {
 	}
 	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
 }
+
+// Extra is the pair of launches that a profile adds where a gate regresses.
+type Extra struct {
+	Launches int     `json:"launches"`
+	Seconds  float64 `json:"seconds"` // at most, without starts of which nothing is known
+	// MachineHours and GPUHours that they hold.
+	MachineHours float64 `json:"machine_hours,omitempty"`
+	GPUHours     float64 `json:"gpu_hours,omitempty"`
+}
+
+// profile is what the profile of a regression takes, by the pair of cells that takes longest; nil
+// where the file asks for none, or nothing that is started here could be profiled.
+func (b *builder) profile(p *Plan) *Extra {
+	if b.cfg.Settings.Profile == nil {
+		return nil
+	}
+	var most *Spending
+	for _, g := range p.Gates {
+		for _, c := range g.Comparisons {
+			if c.Base == "" {
+				continue
+			}
+			pair := p.ofProfile(c.Base).Plus(p.ofProfile(c.Head))
+			if pair.MachineHours > 0 && (most == nil || pair.Seconds > most.Seconds) {
+				most = &pair
+			}
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	e := &Extra{Launches: 2, Seconds: most.Seconds, MachineHours: most.MachineHours, GPUHours: most.GPUHours}
+	if p.Simulated != "" && p.Simulated != SimulateVirtual { // which holds no machine of its own
+		e.MachineHours, e.GPUHours = 0, 0
+	}
+	return e
+}
+
+// ofProfile is what one launch with one run of a cell takes.
+func (p *Plan) ofProfile(hash string) Spending {
+	_, cell, _ := p.Cell(hash)
+	t := p.Target(cell.Target)
+	return t.OfLaunch(t.StartSeconds + cell.Seconds/p.TimeScale)
+}
+
+// profileText is "2 more launches where a gate regresses, about 3 min; 0.05 GPU-hours; 0.13 USD".
+func (p *Plan) profileText() string {
+	e := p.Profile
+	if e == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d more launches where a gate regresses, about %s", e.Launches, Duration(e.Seconds))
+	if p.Estimate.UnknownStarts > 0 {
+		text += ", without the start of servers"
+	}
+	switch {
+	case e.GPUHours > 0:
+		text += "; " + humanize.Hours(e.GPUHours) + " GPU-hours"
+	case e.MachineHours > 0:
+		text += "; " + humanize.Hours(e.MachineHours) + " machine-hours"
+	}
+	if p.Price != nil && e.MachineHours > 0 {
+		text += "; " + humanize.Money(p.Price.Of(e.MachineHours, e.GPUHours), p.Price.Currency)
+	}
+	return text
+}

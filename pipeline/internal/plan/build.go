@@ -83,7 +83,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Variance, notes = b.variance(p)
 	b.launchTimes(p)
 	p.Price = b.price()
-	p.Estimate = estimate(p)
+	p.Estimate, p.Profile = estimate(p), b.profile(p)
 	b.fit(p)
 	b.decide(p)
 	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, opt.Notes)

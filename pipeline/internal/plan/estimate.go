@@ -94,7 +94,7 @@ func estimate(p *Plan) Estimate {
 			for _, l := range r.Launches {
 				e.Launches++
 				e.Runs += len(l.Runs)
-				t := p.target(l.Target)
+				t := p.Target(l.Target)
 				start, runs, warmup := t.StartSeconds, 0.0, 0.0
 				for _, run := range l.Runs {
 					runs += seconds[run.Cell]

@@ -230,8 +230,8 @@ func (p *Plan) share(g Gate) float64 {
 	return rest
 }
 
-// target finds a planned target.
-func (p *Plan) target(addr string) Target {
+// Target finds a planned target.
+func (p *Plan) Target(addr string) Target {
 	for _, t := range p.Targets {
 		if t.Addr == addr {
 			return t
@@ -241,7 +241,7 @@ func (p *Plan) target(addr string) Target {
 }
 
 // Attached reports whether a target answers already.
-func (p *Plan) Attached(addr string) bool { return p.target(addr).Attached }
+func (p *Plan) Attached(addr string) bool { return p.Target(addr).Attached }
 
 // ModelOf is the model of a target, "" if it is unknown.
-func (p *Plan) ModelOf(addr string) string { return p.target(addr).Model }
+func (p *Plan) ModelOf(addr string) string { return p.Target(addr).Model }

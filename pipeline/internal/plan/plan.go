@@ -50,6 +50,8 @@ type Plan struct {
 	// one list for each time.
 	Before   [][]int  `json:"looks_before,omitempty"`
 	Estimate Estimate `json:"estimate"`
+	// Profile is what comes on top where a gate regresses and the file has that profiled.
+	Profile *Extra `json:"profile,omitempty"`
 	// Notes are what was known of the plan before it was made; they are among the Warnings.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`

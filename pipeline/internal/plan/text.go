@@ -134,6 +134,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.billText(); text != "" {
 		fmt.Fprintf(w, "bill\t%s\n", text)
 	}
+	if text := p.profileText(); text != "" {
+		fmt.Fprintf(w, "profile\t%s\n", text)
+	}
 	if text := p.budgetText(); text != "" {
 		fmt.Fprintf(w, "budget\t%s\n", text)
 	}

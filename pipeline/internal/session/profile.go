@@ -90,6 +90,7 @@ type profiling struct {
 	outputs engine.Outputs
 	of      regressed
 	notes   []string
+	spent   plan.Spending
 }
 
 // side is what came of one side.
@@ -132,7 +133,20 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 	if out.Reason != "" {
 		out.Sides = nil
 	}
-	out.Notes = p.notes
+	out.Notes, out.Spent = p.notes, p.bill()
+	return out
+}
+
+// bill is what the launches held; nil where nothing, or nothing but a replacement of servers.
+func (p *profiling) bill() *result.Spent {
+	if p.spent.MachineHours == 0 || p.doc.Simulated != "" && p.doc.Simulated != result.SimulatedVirtual {
+		return nil
+	}
+	out := &result.Spent{MachineHours: p.spent.MachineHours, GPUHours: p.spent.GPUHours}
+	if price := p.doc.Price; price != nil {
+		amount := price.Of(out.MachineHours, out.GPUHours)
+		out.Amount = &amount
+	}
 	return out
 }
 
@@ -190,7 +204,9 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 		stops := p.start(ctx, l, s, servers)
 		return func(ctx context.Context) { failed = p.stop(ctx, s, servers, stops) }
 	}
-	if err := engine.Extra(ctx, opt, p.outputs, 0, l); err != nil {
+	held, err := engine.Extra(ctx, opt, p.outputs, 0, l)
+	p.spent = p.spent.Plus(p.opt.Plan.Target(l.Target).OfLaunch(held))
+	if err != nil {
 		return err
 	}
 	if failed != nil {

@@ -124,6 +124,9 @@ func TestNothingIsProfiledUnlessAGateRegresses(t *testing.T) {
 	if err != nil || strings.Contains(string(journal), "--profiler-config") || strings.Contains(string(journal), `"launch":"profile-`) {
 		t.Errorf("the journal has launches of the profile: %v", err)
 	}
+	if spent := d.Profile.Spent; spent == nil || spent.MachineHours <= 0 || spent.MachineHours >= d.Bill.Spent.MachineHours || d.Bill.Spent != without.Bill.Spent {
+		t.Errorf("the profile took %+v of machines beside %+v, %+v without it", spent, d.Bill.Spent, without.Bill.Spent)
+	}
 	for _, s := range d.Profile.Sides {
 		for _, file := range s.Files {
 			if _, err := os.Stat(filepath.Join(regressed.Dir, file)); err != nil {
