@@ -113,7 +113,8 @@ func calibrationOf(r history.Record) *plan.Calibration {
 	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
 		for _, n := range r.Noise {
 			if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
-				return n.PairSDAt(passes), float64(n.Pairs), true
+				// What more passes than were calibrated would take off it is known with fewer degrees of freedom.
+				return max(n.PairSD, n.PairSDAt(passes)), float64(n.Pairs), true
 			}
 		}
 		return 0, 0, false

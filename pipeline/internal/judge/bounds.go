@@ -23,8 +23,11 @@ func bound(d *result.Decision, base, head *result.Cell) {
 		return
 	}
 	var of *result.Search
-	d.BaseBound, _ = boundOf(base)
-	d.HeadBound, of = boundOf(head)
+	d.BaseBound, _ = boundOf(base, result.AtLeast)
+	d.HeadBound, of = boundOf(head, result.AtMost)
+	if d.HeadValue == nil { // no run has one
+		d.HeadBound = ""
+	}
 	if of != nil && d.BaseBound == "" && slices.ContainsFunc(d.Sessions, func(x float64) bool { return near(x, of.Max) || x > of.Max }) {
 		d.BaseBound = result.AtLeast
 	}
@@ -55,16 +58,18 @@ func beyond(d *result.Decision, of *result.Search) string {
 	return fmt.Sprintf("the base carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
 }
 
-// boundOf is the bound that any run of a cell has, and the search of one of its runs.
-func boundOf(cell *result.Cell) (b result.Bound, of *result.Search) {
+// boundOf is the bound that any run of a cell has, the one that hides a worse head before the other,
+// and the search of one of its runs. A run that found no load at which the SLO holds has failed, so
+// that its pair is left out; it is at most the least load all the same.
+func boundOf(cell *result.Cell, hides result.Bound) (b result.Bound, of *result.Search) {
 	if cell == nil {
 		return "", nil
 	}
-	for r := range sound(cell) {
-		if r.Search == nil {
+	for _, r := range cell.Current() {
+		if r.Search == nil || r.Status != result.RunOK && r.Status != result.RunFailed {
 			continue
 		}
-		if of = r.Search; of.Bound != "" {
+		if of = r.Search; of.Bound != "" && b != hides {
 			b = of.Bound
 		}
 	}

@@ -47,3 +47,33 @@ func TestABoundDoesNotRefute(t *testing.T) {
 		}
 	}
 }
+
+// TestARepeatThatHeldNowhere: the pair of a launch that held the SLO nowhere is left out, and a pass
+// does not rest on what is left.
+func TestARepeatThatHeldNowhere(t *testing.T) {
+	for _, repeat := range []int{1, 3} {
+		s := newSession()
+		s.plan.Gates[0].Metrics, s.plan.Gates[0].Margin = []string{"capacity.rate"}, 0.2
+		for cell := range 2 {
+			s.each(cell, func(r *result.Run) {
+				r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10}
+				r.Metrics["capacity.rate"] = 1.5 * (1 + 0.01*float64(r.Repeat%(2+cell)))
+			})
+		}
+		if err := Judge(s.plan, s.doc, Options{}); err != nil || s.doc.Gates[0].Decisions[0].Verdict != result.Pass {
+			t.Fatalf("%v, %+v", err, s.doc.Gates[0].Decisions[0])
+		}
+		r := &s.doc.Benchmarks[0].Cells[1].Runs[repeat-1]
+		r.Status, r.Reason, r.Metrics, r.Search.Bound = result.RunFailed, "the SLO does not hold at 1 req/s", nil, result.AtMost
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		d := s.doc.Gates[0].Decisions[0]
+		if d.Verdict != result.Inconclusive || d.HeadBound != result.AtMost || !strings.Contains(d.Reason, "lower min") {
+			t.Errorf("repeat %d: %s with %q: %s", repeat, d.Verdict, d.HeadBound, d.Reason)
+		}
+		if err := Verify(s.doc, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
