@@ -30,7 +30,7 @@ func BudgetSchema() Schema {
 func ReadBudget(o Object, price *PriceSpec) (*BudgetSpec, []Problem) {
 	s := &BudgetSpec{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
 	found := BudgetSchema().Check(o)
-	if !o.Known("gpu_time") && !o.Known("time") && !o.Known("cost") {
+	if !o.Has("gpu_time") && !o.Has("time") && !o.Has("cost") {
 		found = append(found, Problem{Summary: "the budget block bounds nothing", Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
 	}
 	if !o.Known("cost") {

@@ -107,12 +107,16 @@ const (
 
 // Exit is the exit code that doc asks for: 4 for a failure of the infrastructure, else 1
 // for a regression, else 5 for a verdict that could not be reached, each where its gate
-// treats that as failure, else 0. Interruptions and usage errors are the program's.
+// treats that as failure, else 0. A session that was interrupted has reached none, whatever
+// its finished repeats show; the status of the signal is the program's, like usage errors.
 func Exit(doc *Document) int {
 	if doc.Status == StatusFailed {
 		return ExitInfrastructure
 	}
 	code := ExitOK
+	if doc.Status == StatusInterrupted {
+		code = ExitUndecided
+	}
 	for i := range doc.Gates {
 		g := &doc.Gates[i]
 		code = worseExit(code, g.exit(g.Verdict))

@@ -81,7 +81,7 @@ func Worst(p result.Probe) *result.Objective {
 // FoundText is what a search has found, in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s".
 func FoundText(s *result.Search) string {
 	if s.Capacity == nil {
-		return "nothing"
+		return "not found"
 	}
 	text := Text(s.Over, *s.Capacity)
 	switch {

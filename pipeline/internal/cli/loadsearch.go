@@ -58,7 +58,11 @@ func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) err
 			return exit(exitInfrastructure, err)
 		}
 	} else {
-		fmt.Fprintf(a.Out, "capacity: %s, %s\n", capacity.FoundText(found), found.Stopped)
+		text := "capacity: " + capacity.FoundText(found)
+		if found.Stopped != "" {
+			text += ", " + found.Stopped
+		}
+		fmt.Fprintln(a.Out, text)
 	}
 	switch why := search.Nowhere(); {
 	case !goesOn:
@@ -91,6 +95,8 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 		return l, fmt.Errorf("--search %q must be of the form rate=4:64 or concurrency=1:128", f.search)
 	case l.Rate > 0 || l.MaxConcurrency > 0 && over == "concurrency" || l.Arrival == load.Trace:
 		return l, errors.New("--search varies what --rate, --max-concurrency and --trace-times would fix: leave them out")
+	case !(from > 0 && to > 0):
+		return l, fmt.Errorf("--search %s: both ends must be above zero", f.search)
 	case to <= from:
 		return l, fmt.Errorf("--search %s: the second end must be above the first", f.search)
 	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
@@ -117,6 +123,9 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 		}
 		if strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}) {
 			return l, fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)
+		}
+		if slices.ContainsFunc(l.Search.SLO, func(other steps.Objective) bool { return other.Metric == o.Metric }) {
+			return l, fmt.Errorf("--slo %s: %s has two limits; leave one out", text, o.Metric)
 		}
 		l.Search.SLO = append(l.Search.SLO, o)
 	}

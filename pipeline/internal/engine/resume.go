@@ -80,6 +80,8 @@ func (s *State) check(p *plan.Plan) error {
 type builder struct {
 	state *State
 	open  map[string]*Launched // by planned launch
+	// judged: the session that is replayed has come to its gates or its reports.
+	judged bool
 }
 
 func (b *builder) add(e event.Event) error {
@@ -90,12 +92,16 @@ func (b *builder) add(e event.Event) error {
 		if s.RunID == "" {
 			s.RunID, s.Started = e.RunID, e.Time
 		}
+		b.judged = false
+	case event.GateResult, event.ReportDone:
+		b.judged = true
 	case event.StepEnd:
 		if e.Step != nil && (e.Step.Status == result.StepDone || e.Step.Status == result.StepCached) {
 			s.Steps = append(s.Steps, StepDone{*e.Step, e.Outputs})
 		}
 	case event.Diagnostic:
-		if e.Severity == event.Warning && !slices.Contains(s.Warnings, e.Text) {
+		// What comes after the gates is about reports, which a resumed run writes again.
+		if e.Severity == event.Warning && !b.judged && !slices.Contains(s.Warnings, e.Text) {
 			s.Warnings = append(s.Warnings, e.Text)
 		}
 	case event.ProcessStart:

@@ -308,3 +308,31 @@ func TestResumeEndsOrphans(t *testing.T) {
 		}
 	})
 }
+
+// A resumed run writes its reports again: that the session before could not is no warning of it,
+// while what it warned of while it measured is.
+func TestResumeForgetsWarningsOfReports(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		if err := s.dir.WriteJSON(store.PlanFile, p); err != nil {
+			t.Fatal(err)
+		}
+		warn := func(text string) {
+			s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
+		}
+		for _, session := range []string{"first", "second"} {
+			s.bus.Start("test", "run-1")
+			warn("the " + session + " measured on a busy machine")
+			s.bus.Emit(event.Event{Type: event.GateResult, Addr: "gate.a"})
+			warn("the " + session + " wrote no report")
+		}
+		state, err := LoadState(s.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"the first measured on a busy machine", "the second measured on a busy machine"}, state.Warnings); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -172,9 +172,13 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 
 func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	detail := didYouMean(a.Name, t.attrNames(), "arguments of "+t.name)
+	stands := inArgument
+	if slices.Contains(t.attrNames(), "extends") {
+		stands |= inExtending
+	}
 	if other := t.kindWith(a.Name); other != "" {
 		detail = fmt.Sprintf("It is an argument of %s %q.", t.name, other)
-	} else if how := here(a.Name, inArgument); how != "" {
+	} else if how := here(a.Name, stands); how != "" {
 		detail = how
 	} else if homes := t.homes(a.Name, true); len(homes) > 0 && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Put it inside %s.", homes[0])

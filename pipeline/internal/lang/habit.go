@@ -7,10 +7,11 @@ type use int
 
 // The uses.
 const (
-	inBlock    use = 1 << iota // NAME { … }
-	inRoot                     // NAME.something
-	inCall                     // NAME(…)
-	inArgument                 // NAME = …
+	inBlock     use = 1 << iota // NAME { … }
+	inRoot                      // NAME.something
+	inCall                      // NAME(…)
+	inArgument                  // NAME = …
+	inExtending                 // NAME = … of a block that may extend another
 )
 
 // habit is a name that other languages have, and how the same is done here.
@@ -54,7 +55,7 @@ var habits = []habit{
 		"Servers live for one launch and keep no state. A condition on what was measured is an assert block in a gate."},
 	{inBlock | inArgument, []string{"thresholds", "threshold", "slo", "stages", "scenarios", "options"},
 		"A limit is gate \"NAME\" { assert { condition = self.ttft.p99 < 0.5 } }; what is sent stands in the load block of a benchmark."},
-	{inArgument, []string{"inherits", "inherit", "from", "base"}, "Write extends = server.KIND.NAME."},
+	{inExtending, []string{"inherits", "inherit", "from", "base"}, "Write extends = server.KIND.NAME."},
 	{inArgument, []string{"if", "when", "enabled", "condition"},
 		`To leave a block out, write for_each = var.on ? toset(["x"]) : toset([]); to leave cells out, write exclude { when = … } in the matrix, or where = … in the gate.`},
 	{inArgument, []string{"needs", "needs_steps", "after", "wait_for"}, "Write depends_on = [step.KIND.NAME]."},

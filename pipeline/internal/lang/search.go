@@ -87,7 +87,7 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 			detail = fmt.Sprintf("Both are %g, so there is nothing to search. Set a rate, or widen the range.", s.Min)
 		}
 		c.fail("the range of the search has no length", detail, "load", "search", "min")
-	case s.Max > s.Min*capacity.MaxRatio:
+	case s.Min > 0 && s.Max > s.Min*capacity.MaxRatio:
 		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.3g, and at most %g can be searched.", s.Max/s.Min, float64(capacity.MaxRatio)), "load", "search", "max")
 	case what == steps.SearchConcurrency && !(whole(s.Min) && whole(s.Max)):
 		c.fail("numbers of users are whole", fmt.Sprintf("min is %g and max %g.", s.Min, s.Max), "load", "search", "min")
@@ -133,7 +133,7 @@ func (c cell) objective(i int, b steps.Object) (steps.Objective, bool) {
 	}
 	limit, detail := limitOf(b.Value("limit"), m)
 	if detail != "" && b.Known("limit") {
-		c.report(problem(codeLoad, c.slo(i, "limit"), fmt.Sprintf("limit is none of metric.%s", m.ID), detail))
+		c.report(problem(codeLoad, c.slo(i, "limit"), fmt.Sprintf("limit does not fit metric.%s", m.ID), detail))
 	}
 	return steps.Objective{Metric: m.ID, Limit: limit}, detail == ""
 }

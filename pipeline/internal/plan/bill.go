@@ -56,6 +56,9 @@ func (p *Plan) unpriced() string {
 	if p.Price == nil || p.Estimate.MachineHours == 0 || p.Price.Of(p.Estimate.MachineHours, p.Estimate.GPUHours) > 0 {
 		return ""
 	}
+	if p.Estimate.GPUHours > 0 {
+		return "the price of a GPU-hour is zero: nothing is charged"
+	}
 	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
 }
 

@@ -101,6 +101,10 @@ func (b *builder) fit(p *Plan) {
 		b.fail(at, "gpu_time needs servers with gpus", "No server of the file states its number of gpus, so that none of the budget is ever spent. Set gpus of the servers, or bound the time.")
 		return
 	}
+	if p.Budget.Amount > 0 && p.unpriced() != "" {
+		b.fail(at, "cost needs a price that charges something", "None of the budget is ever spent: "+p.unpriced()+".")
+		return
+	}
 	if p.Estimate.UnknownStarts > 0 {
 		return
 	}
@@ -178,10 +182,10 @@ func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
 	var texts []string
 	for _, l := range p.Budget.limits(p.Price) {
 		if l.of(needs) > l.most {
-			texts = append(texts, fmt.Sprintf("%s of at least %s, and it is %s", l.name, l.text(roundedUp(l.of(needs))), l.text(l.most)))
+			texts = append(texts, fmt.Sprintf("%s = %s would do, and it is %s", l.name, l.text(roundedUp(l.of(needs))), l.text(l.most)))
 		}
 	}
-	b.fail(at, "the budget decides nothing", fmt.Sprintf("No gate can decide before %s of each side are measured. That takes %s.",
+	b.fail(at, "the budget decides nothing", fmt.Sprintf("No gate can decide before %s of each side are measured: %s.",
 		humanize.Count(least, "repeat"), humanize.List(texts)))
 }
 

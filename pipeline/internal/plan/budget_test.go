@@ -62,11 +62,12 @@ func TestABudgetThatDecidesNothingIsRefused(t *testing.T) {
 		t.Fatalf("no error at the budget: %v", diags)
 	}
 	text := diags[0].Detail
-	if !strings.Contains(text, "4 repeats") || !strings.Contains(text, "cost of at least") || !strings.Contains(text, "it is 0.50 USD") {
+	if !strings.Contains(text, "4 repeats") || !strings.Contains(text, "would do") || !strings.Contains(text, "it is 0.50 USD") {
 		t.Errorf("%q", text)
 	}
-	_, after, _ := strings.Cut(text, "at least ")
-	smallest, err := steps.ParseMoney(strings.Split(after, ",")[0])
+	_, after, _ := strings.Cut(text, "cost = ")
+	named, _, _ := strings.Cut(after, " would do")
+	smallest, err := steps.ParseMoney(named)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,5 +124,28 @@ func TestABudgetOfGPUTimeNeedsGPUs(t *testing.T) {
 	cfg.Settings.Budget = &steps.BudgetSpec{GPUTime: time.Hour}
 	if _, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }}); !diags.HasErrors() || !strings.Contains(diags[0].Summary, "gpu_time needs servers with gpus") {
 		t.Errorf("%v", diags)
+	}
+}
+
+// A budget of money bounds nothing where nothing is charged.
+func TestABudgetOfMoneyNeedsAPriceThatCharges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gpus  int
+		price float64
+		want  string
+	}{
+		"no GPUs":    {0, 2.5, "set gpus"},
+		"zero price": {8, 0, "is zero"},
+	} {
+		cfg := config(12, 2)
+		for _, s := range cfg.Servers {
+			s.Spec.GPUs = tt.gpus
+		}
+		cfg.Settings.Price = &steps.PriceSpec{GPUHour: tt.price, Currency: "USD"}
+		cfg.Settings.Budget = &steps.BudgetSpec{Cost: steps.Money{Value: 36, Currency: "USD"}}
+		_, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }})
+		if !diags.HasErrors() || !strings.Contains(diags[0].Summary, "charges something") || !strings.Contains(diags[0].Detail, tt.want) {
+			t.Errorf("%s: %v", name, diags)
+		}
 	}
 }
