@@ -99,7 +99,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 		out.Invalid = overloaded(&result.Cell{}, head).reason
 	}
 	if out.Invalid == "" {
-		out.Invalid = transportExclusion(g, head).reason
+		out.Invalid = earliest(transportExclusion(g, head), untimed(m, &result.Cell{}, head)).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -86,5 +87,18 @@ func TestUntimed(t *testing.T) {
 	}
 	if err := Verify(s.doc, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUntimedAgainstTheHistory: a time of zero does not pull the mean of a session down.
+func TestUntimedAgainstTheHistory(t *testing.T) {
+	s := newSession()
+	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 })
+	s.doc.Benchmarks[0].Cells[1].Runs[2].Metrics["tpot.p50"] = 0
+	m, _ := metric.Lookup("tpot.p50")
+	g := s.plan.Gates[0]
+	c := newCollector(s.plan, s.doc, Options{})
+	if got := c.prediction(g, g.Comparisons[0], m, &s.doc.Benchmarks[0].Cells[1], history.Window{}); !strings.Contains(got.Invalid, "repeat 3 of the head is 0") {
+		t.Errorf("%+v", got)
 	}
 }
