@@ -71,3 +71,33 @@ func TestASuiteNeedsItsCells(t *testing.T) {
 		t.Errorf("%s: %s", suite.Verdict, suite.Reason)
 	}
 }
+
+// TestVerifyOfASuiteWithoutOneCell: the reason of a suite is the one that its look had, though a void
+// run was seen later.
+func TestVerifyOfASuiteWithoutOneCell(t *testing.T) {
+	s := suiteSession(2, 0.01)
+	s.plan.Looks = []int{2, 4}
+	for cell := range 2 {
+		for i := 2; i < repeats; i++ {
+			dead(&s.doc.Benchmarks[0].Cells[cell].Runs[i])
+		}
+		s.each(2+cell, dead)
+		s.each(cell, func(r *result.Run) {
+			if r.Metrics != nil { // decided at the first look
+				r.Metrics["ttft.p50"] = 0.1*(1-0.1*float64(cell)) + 1e-5*float64(r.Repeat*cell)
+			}
+		})
+	}
+	last := &s.doc.Benchmarks[0].Cells[3].Runs[repeats-1]
+	last.Status, last.Reason, last.Sent = result.RunVoid, "the client was late", 200
+	for i := range s.doc.Benchmarks[0].Cells {
+		c := &s.doc.Benchmarks[0].Cells[i]
+		c.Summary = GeoMeans(c)
+	}
+	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(s.doc, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -204,8 +205,9 @@ func (v *verifier) paired(d judged) {
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}
-	if c.InvalidFrom = d.InvalidFrom; c.InvalidFrom > 0 && c.Invalid == "" {
-		c.Invalid = "seen after the decision"
+	if c.InvalidFrom = d.InvalidFrom; c.InvalidFrom > 0 {
+		c.Missing = "" // what an earlier look had nothing of is its runs' to say
+		c.Invalid = cmp.Or(c.Invalid, "seen after the decision")
 	}
 	v.checkPairs(d, shown(c))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
