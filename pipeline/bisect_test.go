@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,10 +46,44 @@ func exampleIn(t *testing.T, dir string, subjects ...string) []string {
 func TestBisectExample(t *testing.T) {
 	dir := t.TempDir()
 	exampleIn(t, dir, "Begin", "First", "Second", "Third")
+	profiled(t, dir)
 	out, code := pipeline(t, dir, "bisect", "bisect.pipeline.hcl", "--simulate=virtual", "--good", "HEAD~3", "--bad", "HEAD", "--var", `build=["true"]`)
 	if code != 1 || !strings.Contains(out, "First") || strings.Contains(out, "Second  ") {
 		t.Errorf("exit status %d: %s", code, out)
 	}
+	for _, path := range under(t, dir) {
+		if strings.Contains(path, "profile-") {
+			t.Errorf("a search profiles: %s", path)
+		}
+	}
+}
+
+// profiled has the example of a folder profile what regresses.
+func profiled(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, "bisect.pipeline.hcl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("pipeline {\n"), []byte("pipeline {\n  profile {}\n"), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// under lists everything below a folder.
+func under(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		out = append(out, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestNightlyBisect: a night in which a series regressed writes into its issue which commit it was,

@@ -9,7 +9,7 @@ import (
 
 // ProfileSpec says how a pair of launches is profiled after a gate has regressed.
 type ProfileSpec struct {
-	Profiler string // one of the Profiler constants
+	Profiler string // ProfilerTorch
 	// Delay is the time from the first measured request until the profiler starts, and Window how
 	// long it is on.
 	Delay, Window time.Duration
@@ -19,11 +19,8 @@ type ProfileSpec struct {
 	MaxSize int64
 }
 
-// The profilers.
-const (
-	ProfilerTorch = "torch"
-	ProfilerNsys  = "nsys"
-)
+// ProfilerTorch is torch's profiler, as the engine starts and stops it.
+const ProfilerTorch = "torch"
 
 const (
 	defaultProfileDelay   = 2 * time.Second
@@ -35,6 +32,7 @@ const (
 // ProfileSchema describes the profile block.
 func ProfileSchema() Schema {
 	return Schema{Attrs: []Attr{
+		{Name: "enabled", Type: cty.Bool, Default: cty.True, Doc: "Whether anything is profiled; a variable can switch it."},
 		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
 			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
 		}},
@@ -45,10 +43,15 @@ func ProfileSchema() Schema {
 	}}
 }
 
-// ReadProfile reads a profile block and finds what is wrong with it beyond types.
+// ReadProfile reads a profile block, nil for one that is not enabled, and finds what is wrong
+// with it beyond types.
 func ReadProfile(o Object) (*ProfileSpec, []Problem) {
+	problems := ProfileSchema().Check(o)
+	if o.Known("enabled") && o.Value("enabled").False() {
+		return nil, problems
+	}
 	return &ProfileSpec{
 		Profiler: o.Text("profiler"), Delay: o.Duration("delay"), Window: o.Duration("window"),
 		Timeout: o.Duration("timeout"), MaxSize: int64(o.Float("max_size")),
-	}, ProfileSchema().Check(o)
+	}, problems
 }

@@ -18,6 +18,17 @@ pipeline {
       disk    = "2GiB"
     }
   }
+
+  profile {
+    enabled = var.profile
+    window  = "2s"
+  }
+}
+
+variable "profile" {
+  type        = bool
+  description = "Whether a regression is profiled; of use with pipeline run."
+  default     = false
 }
 
 variable "venv" {

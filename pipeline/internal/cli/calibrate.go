@@ -109,8 +109,8 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	})
 }
 
-// measure carries a plan out whose results the caller judges: nothing is reported or
-// posted. front is that of the session.
+// measure carries a plan out whose results the caller judges: nothing is reported, posted or
+// profiled. front is that of the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
 	self, err := ownPath()
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	}
 	view := f.progress(a)
 	silent := *cfg
-	silent.Reports = nil
+	silent.Reports, silent.Settings.Profile = nil, nil
 	opt := a.sessionOptions(f, &silent, p, view)
 	opt.Self, opt.Front = self, front
 	res, err := session.Run(ctx, opt)

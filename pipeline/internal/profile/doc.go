@@ -2,6 +2,5 @@
 // differs between two sides.
 //
 // [Summary.ReadTrace] reads a trace in Chrome's format as torch's profiler writes it, of any
-// size in bounded memory; [Summary.ReadKernels] reads nsys's table of kernels. [Compare] sets
-// two summaries against each other, by the time per token.
+// size in bounded memory. [Compare] sets two summaries against each other, by the time per token.
 package profile

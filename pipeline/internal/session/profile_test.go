@@ -101,6 +101,10 @@ func TestNothingIsProfiledUnlessAGateRegresses(t *testing.T) {
 	if d := passed.Document; d.Profile != nil || d.Verdict == result.Regression {
 		t.Errorf("%s: %+v", d.Verdict, d.Profile)
 	}
+	off := exampleOfProfile(t, `window   = "3s"`, `enabled  = false`)
+	if d := off.Document; d.Profile != nil || d.Verdict != result.Regression {
+		t.Errorf("%s: %+v although it is not enabled", d.Verdict, d.Profile)
+	}
 	regressed := exampleOfProfile(t)
 	d := regressed.Document
 	if d.Profile == nil || len(d.Profile.Rows) == 0 {
