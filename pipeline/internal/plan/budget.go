@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -167,9 +165,8 @@ func (b *builder) decides(p *Plan) bool {
 // quietEnough reports whether the known noise of a gate's metrics leaves it something to decide.
 func (b *builder) quietEnough(p *Plan, g Gate, level float64) bool {
 	for _, id := range g.Metrics {
-		m, ok := metric.Lookup(id)
 		noise, known := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
-		if ok && known && gates.CheckNoise(m, p.repeatsOf(g.Benchmark), noise.SD(p.PassesOf(g.Benchmark)), g.Margin, level) != nil {
+		if known && p.checkNoise(g, id, noise.SD(p.PassesOf(g.Benchmark)), level) != nil {
 			return false
 		}
 	}

@@ -233,11 +233,7 @@ func (b *builder) worstNoise(g Gate, id string, passes int) (worst Noise, known 
 
 // refuseNoise refuses a gate whose noise is above its margin even after all repeats.
 func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang.Gate) {
-	m, ok := metric.Lookup(w.Metric)
-	if !ok {
-		return
-	}
-	if err := gates.CheckNoise(m, p.repeatsOf(g.Benchmark), w.SD, g.Margin, level); err != nil && !b.opt.IgnoreNoise {
+	if err := p.checkNoise(g, w.Metric, w.SD, level); err != nil && !b.opt.IgnoreNoise {
 		at := src.MarginRange
 		if at == (hcl.Range{}) {
 			at = src.Range
@@ -245,6 +241,27 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang
 		b.fail(at, "noise is above the margin", fmt.Sprintf("%s. The spread of %.2g %% is %s. Measure longer runs, or go on with --ignore-noise.",
 			err, 100*w.SD, w.Basis))
 	}
+}
+
+// checkNoise is gates.CheckNoise of a gate's metric, or the same of a known spread where the
+// gate has one.
+func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
+	m, ok := metric.Lookup(id)
+	if !ok {
+		return nil
+	}
+	n, k := p.repeatsOf(g.Benchmark), p.worstKnown(g, id)
+	if k == nil {
+		return gates.CheckNoise(m, n, sd, g.Margin, level)
+	}
+	in := p.prospect(g)
+	in.Known = k
+	found := m.Scale.Change(in.Detectable(k.SD, 0, gates.Power))
+	if found <= float64(g.Margin) {
+		return nil
+	}
+	return fmt.Errorf("%s: with %s and the known spread the smallest change found with 80 %% power is %.3g, above the margin of %.3g; plan more repeats, or set a margin of at least that",
+		m.ID, humanize.Count(n, "repeat"), found, g.Margin)
 }
 
 // text is "7.8 % after 4 repeats and 6.1 % after 12", or "6.1 %" where there is one look.
