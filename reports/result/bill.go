@@ -41,10 +41,16 @@ type GateBill struct {
 	Spent   Spent `json:"spent"` // until then
 }
 
+// HasCost reports whether the launches of a document cost what they state: replacements of
+// servers hold no GPU, but virtual time states what the servers themselves would hold.
+func (doc *Document) HasCost() bool {
+	return doc.Simulated == "" || doc.Simulated == SimulatedVirtual
+}
+
 // NewBill adds up what the launches of a judged document held; nil where nothing is known of
 // them, or servers were replaced by processes that hold no machine of their own.
 func NewBill(doc *Document) *Bill {
-	if doc.Simulated != "" && doc.Simulated != SimulatedVirtual {
+	if !doc.HasCost() {
 		return nil
 	}
 	all := spentUntil(doc, doc.RepeatsPlanned)

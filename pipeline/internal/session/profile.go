@@ -139,7 +139,7 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 
 // bill is what the launches held; nil where nothing, or nothing but a replacement of servers.
 func (p *profiling) bill() *result.Spent {
-	if p.spent.MachineHours == 0 || p.doc.Simulated != "" && p.doc.Simulated != result.SimulatedVirtual {
+	if p.spent.MachineHours == 0 || !p.doc.HasCost() {
 		return nil
 	}
 	out := &result.Spent{MachineHours: p.spent.MachineHours, GPUHours: p.spent.GPUHours}
