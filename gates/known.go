@@ -105,20 +105,7 @@ func (k Known) critical(alpha, d float64) float64 {
 		a, fa, b = b, fb, b+0.5
 		fb = off(b)
 	}
-	for range 100 {
-		c := (a*fb - b*fa) / (fb - fa)
-		fc := off(c)
-		if (fc > 0) == (fb > 0) {
-			fa /= 2
-		} else {
-			a, fa = b, fb
-		}
-		b, fb = c, fc
-		if math.Abs(fb) < 1e-11 || math.Abs(b-a) < 1e-14 {
-			break
-		}
-	}
-	return math.Exp(b)
+	return math.Exp(illinois(off, a, fa, b, fb, 1e-11))
 }
 
 // contradicted is the level at which today's spread contradicts a known one.

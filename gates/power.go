@@ -145,16 +145,22 @@ func solveNoncentrality(t, df, power float64) float64 {
 		b -= math.Copysign(step, fa)
 		fb = excess(b)
 	}
+	return illinois(excess, a, fa, b, fb, 1e-12)
+}
+
+// illinois finds the zero of f between a and b, whose values fa and fb have different signs, by
+// regula falsi with the Illinois rule, until a value is below tolerance.
+func illinois(f func(float64) float64, a, fa, b, fb, tolerance float64) float64 {
 	for range 100 {
 		c := (a*fb - b*fa) / (fb - fa)
-		fc := excess(c)
+		fc := f(c)
 		if (fc > 0) == (fb > 0) {
 			fa /= 2
 		} else {
 			a, fa = b, fb
 		}
 		b, fb = c, fc
-		if math.Abs(fc) < 1e-12 || math.Abs(b-a) <= 1e-14*math.Abs(b) {
+		if math.Abs(fc) < tolerance || math.Abs(b-a) <= 1e-14*math.Abs(b) {
 			break
 		}
 	}

@@ -22,6 +22,16 @@ type Spent struct {
 	Amount *float64 `json:"amount,omitempty" bounds:"0,"`
 }
 
+// Spent is that of hours of machines and of GPUs. The price may be nil.
+func (p *Price) Spent(machineHours, gpuHours float64) Spent {
+	s := Spent{MachineHours: machineHours, GPUHours: gpuHours}
+	if p != nil {
+		amount := p.Of(machineHours, gpuHours)
+		s.Amount = &amount
+	}
+	return s
+}
+
 // Bill is what a session held machines for.
 type Bill struct {
 	Spent Spent `json:"spent"` // by all launches
@@ -119,11 +129,4 @@ func spentUntil(doc *Document, repeat int) holding {
 	return sum
 }
 
-func (h holding) spent(price *Price) Spent {
-	s := Spent{MachineHours: h.machines / 3600, GPUHours: h.gpus / 3600}
-	if price != nil {
-		amount := price.Of(s.MachineHours, s.GPUHours)
-		s.Amount = &amount
-	}
-	return s
-}
+func (h holding) spent(price *Price) Spent { return price.Spent(h.machines/3600, h.gpus/3600) }

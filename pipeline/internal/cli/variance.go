@@ -62,7 +62,7 @@ func (s sought) inFile(path string) (*plan.Calibration, string, error) {
 // one goes without.
 func (s sought) inHistory(h *history.History) (*plan.Calibration, string, error) {
 	if h == nil {
-		return nil, uncalibrated("there is no history to take one from"), nil
+		h = new(history.History)
 	}
 	why := ""
 	for _, r := range slices.Backward(h.Records) {

@@ -43,7 +43,7 @@ func (r *runner) spending() plan.Spending {
 	var sum plan.Spending
 	for _, l := range r.out.Launched {
 		for _, a := range l.Attempts {
-			held := r.target(l.Target).OfLaunch(a.Held)
+			held := r.plan.Target(l.Target).OfLaunch(a.Held)
 			held.Seconds = 0
 			sum = sum.Plus(held)
 		}
@@ -60,7 +60,7 @@ func (r *runner) expected(round []plan.Repeat) plan.Spending {
 	for _, rep := range round {
 		long := 0.0
 		for _, l := range rep.Launches {
-			of := r.target(l.Target).OfLaunch(r.usual(l))
+			of := r.plan.Target(l.Target).OfLaunch(r.usual(l))
 			long += of.Seconds
 			sum = sum.Plus(of)
 		}
@@ -84,17 +84,7 @@ func (r *runner) usual(l plan.Launch) float64 {
 		}
 	}
 	if n == 0 {
-		return r.target(l.Target).StartSeconds + r.eta.of(l) - r.eta.launch
+		return r.plan.Target(l.Target).StartSeconds + r.eta.of(l) - r.eta.launch
 	}
 	return sum / float64(n)
-}
-
-// target finds a target of the plan.
-func (r *runner) target(addr string) plan.Target {
-	for _, t := range r.plan.Targets {
-		if t.Addr == addr {
-			return t
-		}
-	}
-	return plan.Target{Addr: addr}
 }

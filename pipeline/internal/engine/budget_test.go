@@ -93,7 +93,7 @@ func spendOn(t *testing.T, p *plan.Plan, rng *rand.Rand) (spent, longest plan.Sp
 			held := start + 300
 			now = now.Add(seconds(held))
 			r.out.Launched = append(r.out.Launched, Launched{ID: l.ID, Target: l.Target, Attempts: []result.Launch{{Held: held}}})
-			if of := r.target(l.Target).OfLaunch(held); of.Seconds > longest.Seconds {
+			if of := r.plan.Target(l.Target).OfLaunch(held); of.Seconds > longest.Seconds {
 				longest = of
 			}
 		}

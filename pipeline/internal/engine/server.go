@@ -45,7 +45,7 @@ func (s *server) snapshot() *result.Launch {
 
 // open resolves a target and opens its logs.
 func (r *runner) open(j job, attempt int) (*server, error) {
-	s := &server{job: j, attempt: attempt, target: r.target(j.Target)}
+	s := &server{job: j, attempt: attempt, target: r.plan.Target(j.Target)}
 	var err error
 	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
 		return nil, r.config(s, err)

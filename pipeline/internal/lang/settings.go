@@ -36,16 +36,12 @@ func (e *evaluator) pipelineSettings() Settings {
 		var found []steps.Problem
 		s.Slurm, found = steps.ReadSlurm(inner)
 		s.SlurmRange = o.at("slurm")
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"slurm"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "slurm", found)
 	}
 	for _, inner := range o.Blocks["docker"] {
 		var found []steps.Problem
 		s.Docker, found = steps.ReadDocker(inner)
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"docker"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "docker", found)
 		if s.Slurm != nil {
 			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
 		}
@@ -53,25 +49,19 @@ func (e *evaluator) pipelineSettings() Settings {
 	for _, inner := range o.Blocks["price"] {
 		var found []steps.Problem
 		s.Price, found = steps.ReadPrice(inner)
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"price"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "price", found)
 	}
 	for _, inner := range o.Blocks["budget"] {
 		var found []steps.Problem
 		s.Budget, found = steps.ReadBudget(inner, s.Price)
 		s.BudgetRange = o.at("budget")
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"budget"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "budget", found)
 	}
 	for _, inner := range o.Blocks["variance"] {
 		var found []steps.Problem
 		s.Variance, found = steps.ReadVariance(inner)
 		s.VarianceRange = o.at("variance")
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"variance"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "variance", found)
 		if s.Variance.Calibration != "" {
 			s.Variance.Calibration = e.besideFile(s.Variance.Calibration)
 			s.VarianceRange = o.at("variance", "calibration")
@@ -80,19 +70,22 @@ func (e *evaluator) pipelineSettings() Settings {
 	for _, inner := range o.Blocks["bisect"] {
 		var found []steps.Problem
 		s.Bisect, found = steps.ReadBisect(inner)
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"bisect"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "bisect", found)
 		e.checkBisectVariables(s.Bisect, o)
 	}
 	for _, inner := range o.Blocks["profile"] {
 		var found []steps.Problem
 		s.Profile, found = steps.ReadProfile(inner)
-		for _, p := range found {
-			e.report(problem(codeCheck, o.at(append([]string{"profile"}, p.Path...)...), p.Summary, p.Detail))
-		}
+		e.reportOf(o, "profile", found)
 	}
 	return s
+}
+
+// reportOf reports the problems of a block within another.
+func (e *evaluator) reportOf(o object, block string, found []steps.Problem) {
+	for _, p := range found {
+		e.report(problem(codeCheck, o.at(append([]string{block}, p.Path...)...), p.Summary, p.Detail))
+	}
 }
 
 // checkBisectVariables finds names of variables that the file does not declare.

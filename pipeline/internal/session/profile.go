@@ -142,12 +142,8 @@ func (p *profiling) bill() *result.Spent {
 	if p.spent.MachineHours == 0 || !p.doc.HasCost() {
 		return nil
 	}
-	out := &result.Spent{MachineHours: p.spent.MachineHours, GPUHours: p.spent.GPUHours}
-	if price := p.doc.Price; price != nil {
-		amount := price.Of(out.MachineHours, out.GPUHours)
-		out.Amount = &amount
-	}
-	return out
+	out := p.doc.Price.Spent(p.spent.MachineHours, p.spent.GPUHours)
+	return &out
 }
 
 // launches are one of each side, with the first run of its cell in the plan.
