@@ -78,6 +78,8 @@
 // SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
 package metric
 
+import "strings"
+
 // Direction is the better way. It is declared, never inferred from a name.
 type Direction string
 
@@ -176,3 +178,9 @@ type Metric struct {
 // ByTime reports whether values are times that are compared by their difference, because
 // they can be zero: a margin of theirs is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
+
+// BetweenTokens reports whether values are times between the tokens of a request, ours or another
+// load generator's. Tokens that come in one piece have none, so that 0 is no value of it.
+func (m Metric) BetweenTokens() bool {
+	return m.Scale == Log && (strings.HasSuffix(m.Group, "tpot") || strings.HasPrefix(m.Group, "itl"))
+}

@@ -258,6 +258,10 @@ const (
 	AddedP99 = "_p99_seconds"
 )
 
+// OnePiece is, in Run.Audit, how many requests got several tokens at one time. They have no time
+// between tokens; where they are more than one in ten, the run has none.
+const OnePiece = "one_piece"
+
 // SimulatedLate is, in Run.Server, by how much a simulated server fell behind its model at
 // p99 of all tokens, in model time.
 const SimulatedLate = "simulated_late_p99_seconds"

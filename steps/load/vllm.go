@@ -71,7 +71,7 @@ func vllmGroups(run record.Run, o VLLMOptions) []vllmGroup {
 	if !embeds(run) {
 		all = append(all,
 			vllmGroup{"ttft", "TTFT", "Time to First Token", s.TTFT},
-			vllmGroup{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", s.TPOT},
+			vllmGroup{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", slices.Concat(s.TPOT, make([]float64, s.OnePiece))},
 			vllmGroup{"itl", "ITL", "Inter-token Latency", s.ITL})
 	}
 	all = append(all, vllmGroup{"e2el", "E2EL", "End-to-end Latency", s.E2EL})

@@ -15,10 +15,15 @@ var quantiles = [...]struct {
 // pooled per stream event over all requests. Throughputs divide what the successful
 // requests brought by Run.Duration; a token throughput is absent if any successful
 // request lacks the count, because a partial sum would look like a slower server.
-// success.rate leaves out requests that we cancelled ourselves.
+// success.rate leaves out requests that we cancelled ourselves. The times between tokens
+// are absent where they are unknown (see [Samples.Untimed]).
 func Reduce(run Run) map[string]float64 {
 	m := map[string]float64{}
 	s := Collect(run)
+	untimed := s.Untimed()
+	if untimed {
+		s.TPOT, s.ITL, s.ITLToken = nil, nil, nil
+	}
 	for _, g := range []struct {
 		id string
 		v  []float64
@@ -31,7 +36,9 @@ func Reduce(run Run) map[string]float64 {
 	reduceThroughput(m, run)
 	reduceConcurrency(m, run)
 	reduceSteady(m, run)
-	reduceGoodput(m, run)
+	if !untimed || run.Goodput.TPOT == 0 {
+		reduceGoodput(m, run)
+	}
 	return m
 }
 

@@ -7,8 +7,11 @@ type Samples struct {
 	// TTFT is first token-bearing event − Sent, per request.
 	TTFT []float64
 	// TPOT is (last event − first event)/(n−1) per request with n > 1 output tokens
-	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1).
+	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1). Requests whose tokens
+	// all came at one time have none, where vLLM counts 0: that is no time between tokens.
 	TPOT []float64
+	// OnePiece is how many requests with n > 1 output tokens got all of them at one time.
+	OnePiece int
 	// ITL is the gap between successive token-bearing events, pooled over requests.
 	ITL []float64
 	// ITLToken is ITL divided evenly over the tokens an event brought, once per token:
@@ -23,6 +26,32 @@ type Samples struct {
 	TTFTFromSchedule []float64
 	E2ELFromSchedule []float64
 	Queue            []float64
+}
+
+// mostInOnePiece is the share of the requests with several tokens that may get them in one piece, for
+// the times between the tokens of the others to stand for all.
+const mostInOnePiece = 0.1
+
+// Untimed reports whether so many requests got their tokens in one piece that nothing is known of the
+// times between tokens. What gathers them (a proxy, a streaming interval, a server or client that is
+// late) would else pass for a fast server.
+func (s *Samples) Untimed() bool {
+	return float64(s.OnePiece) > mostInOnePiece*float64(s.OnePiece+len(s.TPOT))
+}
+
+// OnePiece counts the requests of a run whose tokens, of which they have several, all came at one time.
+func OnePiece(run Run) int {
+	n := 0
+	for i := range run.Requests {
+		if r := &run.Requests[i]; r.Failure == "" && r.onePiece() {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Request) onePiece() bool {
+	return r.OutputTokens > 1 && len(r.Events) > 0 && r.Events[0].At == r.Events[len(r.Events)-1].At
 }
 
 // seconds converts a difference of record times.
@@ -55,7 +84,11 @@ func (s *Samples) addRequest(r *Request) {
 		s.TTFT = append(s.TTFT, seconds(first-r.Sent))
 	}
 	s.E2EL = append(s.E2EL, seconds(last-r.Sent))
-	if r.OutputTokens > 1 {
+	switch {
+	case r.OutputTokens < 2:
+	case r.onePiece():
+		s.OnePiece++
+	default:
 		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.OutputTokens-1))
 	}
 	for k := 1; k < len(r.Events); k++ {

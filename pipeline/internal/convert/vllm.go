@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 	engine "github.com/servegate/pipeline/steps/vllm"
@@ -71,6 +72,9 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	if q.silent > 0 {
 		r.leaveOutZeros(q.silent)
 	}
+	if n := record.OnePiece(*rec); n > 0 {
+		r.leaveOutPieces(n)
+	}
 	r.merge(computed)
 	r.recount(rec)
 	if opt.Records {
@@ -88,6 +92,19 @@ func (r *Run) leaveOutZeros(requests int) {
 	}
 	maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return polluted(id) })
 	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return polluted(id) })
+}
+
+// leaveOutPieces drops the file's own times between tokens, which count requests whose tokens came in
+// one piece as 0. Those of the other requests take their place, unless too many did.
+func (r *Run) leaveOutPieces(requests int) {
+	r.audit(result.OnePiece, float64(requests))
+	r.warnf("%d requests got their tokens in one piece, which the tool counts as a TPOT of 0: they are left out", requests)
+	untimed := func(id string) bool {
+		m, ok := metric.Lookup(id)
+		return ok && m.BetweenTokens()
+	}
+	maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return untimed(id) })
+	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return untimed(id) })
 }
 
 // merge takes computed values over. A value of the file that differs from ours is kept

@@ -51,6 +51,9 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 		// A failed run has records, but no metrics: what it would show is the part that
 		// the failure left.
 		out.Metrics, out.Histograms = record.Reduce(run), r.histograms(run)
+		if n := record.OnePiece(run); n > 0 {
+			out.Audit[result.OnePiece] = float64(n)
+		}
 	}
 	return out
 }

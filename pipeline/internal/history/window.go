@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/probe"
@@ -77,6 +78,8 @@ func (h *History) Window(q Query) Window {
 		case why != "":
 		case q.Metric != "" && !has:
 			why = "without this metric"
+		case value == 0 && betweenTokens(q.Metric):
+			why = "of tokens that came in one piece"
 		case !q.Before.IsZero() && !r.Time.Before(q.Before):
 			why = "later"
 		case r.Time.Before(from):
@@ -96,6 +99,12 @@ func (h *History) Window(q Query) Window {
 	}
 	w.Note = out.text()
 	return w
+}
+
+// betweenTokens reports whether a metric has no value 0.
+func betweenTokens(id string) bool {
+	m, _ := metric.Lookup(id)
+	return m.BetweenTokens() && !m.Informational
 }
 
 // differs says what keeps a session from being set beside the query's, "" for nothing.

@@ -88,7 +88,8 @@ func later(e *gates.Estimate) *result.Estimate {
 }
 
 // GeoMeans is the geometric mean of each metric over the valid runs of a cell. A metric with a
-// value that is not positive gets the arithmetic mean, since it has no logarithm.
+// value that is not positive gets the arithmetic mean, since it has no logarithm; times between
+// tokens have none where any run had its tokens in one piece.
 func GeoMeans(cell *result.Cell) map[string]float64 {
 	values := map[string][]float64{}
 	for r := range sound(cell) {
@@ -98,7 +99,9 @@ func GeoMeans(cell *result.Cell) map[string]float64 {
 	}
 	out := make(map[string]float64, len(values))
 	for id, vs := range values {
-		out[id] = geoMean(vs)
+		if m, _ := metric.Lookup(id); untimed(m, &result.Cell{}, cell).reason == "" {
+			out[id] = geoMean(vs)
+		}
 	}
 	return out
 }

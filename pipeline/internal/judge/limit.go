@@ -40,7 +40,8 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	invalid := transportExclusion(g, cell).reason
 	for i, l := range found.parts() {
 		part := limitDecision(d, l, i)
-		switch {
+		m, _ := metric.Lookup(l.Metric)
+		switch invalid := cmp.Or(invalid, untimed(m, &result.Cell{}, cell).reason); {
 		case invalid != "":
 			part.Verdict, part.Reason = result.Invalid, invalid
 		case l.Holds:

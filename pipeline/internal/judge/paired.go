@@ -40,6 +40,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		d := c.newDecision(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
 		d.Warnings = append(c.likeness(g, cmp, base, head).warnings(), otherWork(id, base, head)...)
+		d.Warnings = append(d.Warnings, leftOut(m, base, head)...)
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
 		c.shortages[at] = c.shortage(g, m, base, head)

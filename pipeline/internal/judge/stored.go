@@ -90,16 +90,19 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
 	}
+	out.Invalid = untimed(m, &result.Cell{}, head).reason
 	value, measured := GeoMeans(head)[m.ID]
 	switch {
-	case !measured:
+	case !measured && out.Invalid == "":
 		out.Missing = "the head has no valid run"
+		return out
+	case !measured:
 		return out
 	case m.Quantile > 0 && !g.AllowOverload:
 		out.Invalid = overloaded(&result.Cell{}, head).reason
 	}
 	if out.Invalid == "" {
-		out.Invalid = earliest(transportExclusion(g, head), untimed(m, &result.Cell{}, head)).reason
+		out.Invalid = transportExclusion(g, head).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out

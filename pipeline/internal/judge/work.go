@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
@@ -27,25 +26,4 @@ func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 		}
 	}
 	return ""
-}
-
-// untimed is set where a time between tokens is zero: then most requests got theirs in one piece, and
-// there is nothing between them that could be timed. It is no void run, since a server that
-// does so will do it again.
-func untimed(m metric.Metric, base, head *result.Cell) exclusion {
-	if m.Scale != metric.Log || !slices.Contains([]string{"tpot", "itl", "itl_token"}, m.Group) {
-		return exclusion{}
-	}
-	var first exclusion
-	for _, side := range []struct {
-		name string
-		cell *result.Cell
-	}{{"base", base}, {"head", head}} {
-		for r := range sound(side.cell) {
-			if v, ok := r.Metrics[m.ID]; ok && v == 0 {
-				first = earliest(first, exclusion{fmt.Sprintf("%s of repeat %d of the %s is 0: its tokens came in one piece, so that there is no time between them to compare. See what gathers them: the server under load, its streaming interval, or a proxy. metric.e2el.%s is measured nevertheless", m.ID, r.Repeat, side.name, m.Stat), r.Pair()})
-			}
-		}
-	}
-	return first
 }

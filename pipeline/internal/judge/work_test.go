@@ -6,7 +6,6 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
-	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -67,38 +66,5 @@ func TestTooFewRequests(t *testing.T) {
 		if got := tooFewRequests(p99, cell(foreign(5000, 0, 1, 1)), cell(tt.run)); (got != "") != tt.few {
 			t.Errorf("%s: %q", name, got)
 		}
-	}
-}
-
-// TestUntimed: tokens that come in one piece leave no time between them, which is not a time of zero.
-func TestUntimed(t *testing.T) {
-	s := newSession()
-	s.plan.Gates[0].Metrics = []string{"tpot.p50"}
-	for cell := range 2 {
-		s.each(cell, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 + 0.0001*float64(r.Repeat) })
-	}
-	s.doc.Benchmarks[0].Cells[0].Runs[2].Metrics["tpot.p50"] = 0
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	d := s.doc.Gates[0].Decisions[0]
-	if d.Verdict != result.Invalid || !strings.Contains(d.Reason, "tpot.p50 of repeat 3 of the base is 0: its tokens came in one piece") || d.InvalidFrom != 3 {
-		t.Errorf("%s from %d: %s", d.Verdict, d.InvalidFrom, d.Reason)
-	}
-	if err := Verify(s.doc, nil); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestUntimedAgainstTheHistory: a time of zero does not pull the mean of a session down.
-func TestUntimedAgainstTheHistory(t *testing.T) {
-	s := newSession()
-	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 })
-	s.doc.Benchmarks[0].Cells[1].Runs[2].Metrics["tpot.p50"] = 0
-	m, _ := metric.Lookup("tpot.p50")
-	g := s.plan.Gates[0]
-	c := newCollector(s.plan, s.doc, Options{})
-	if got := c.prediction(g, g.Comparisons[0], m, &s.doc.Benchmarks[0].Cells[1], history.Window{}); !strings.Contains(got.Invalid, "repeat 3 of the head is 0") {
-		t.Errorf("%+v", got)
 	}
 }
