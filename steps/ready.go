@@ -26,6 +26,12 @@ const (
 	StateReady     = "ready"     // one short completion came back with a token
 )
 
+// The states of a server that stays loaded while others are measured.
+const (
+	StateAsleep = "asleep"
+	StateAwake  = "awake"
+)
+
 // Defaults of arguments of a server block. An evaluated [ServerSpec] that leaves them at
 // zero means these.
 const (

@@ -216,9 +216,12 @@ type Launch struct {
 	Attempt int    `json:"attempt,omitempty"` // from 1, where a start was tried again
 	// Startup is the time from the start until the target was ready, in seconds.
 	Startup float64 `json:"startup_s,omitempty" bounds:"0,"`
-	// Held is the time from the start until all of its processes had ended, in seconds.
+	// Held is the time from the start until all of its processes had ended, in seconds. Of a launch
+	// that stayed loaded beside others it is the time in which it had its turn.
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
-	Log  string  `json:"log,omitempty"` // path below the run directory
+	// Sleep is absent where the launch was never put to sleep.
+	Sleep *Sleep `json:"sleep,omitempty"`
+	Log   string `json:"log,omitempty"` // path below the run directory
 	// States that the start went through, in order.
 	States []State `json:"states,omitempty"`
 	// Figures of the start as the engine reported them, in the units of their names
@@ -228,6 +231,17 @@ type Launch struct {
 	Members []Member `json:"members,omitempty"`
 	// Failure is set when the server did not become ready or died.
 	Failure *Failure `json:"failure,omitempty"`
+}
+
+// Sleep of a launch that stayed loaded while others were measured.
+type Sleep struct {
+	// Times that it was put to sleep, and was woken again.
+	Times int `json:"times" bounds:"1,"`
+	// Falling asleep and Waking took this many seconds in all.
+	Falling float64 `json:"falling_s" bounds:"0,"`
+	Waking  float64 `json:"waking_s" bounds:"0,"`
+	// Bytes of GPU memory that it held asleep, 0 where that is not known.
+	Bytes float64 `json:"bytes,omitempty" bounds:"0,"`
 }
 
 // State of a starting server.

@@ -28,6 +28,7 @@ type Server struct {
 	driver *driver
 	kv     *transfer.Side
 	nodes  *nodes
+	bed    bed
 	pid    int
 }
 
@@ -225,7 +226,9 @@ func (s *Server) access(next http.Handler) http.Handler {
 			wire.WriteJSON(status, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
 			return
 		}
-		next.ServeHTTP(status, r)
+		if !s.bed.refuses(status, r) {
+			next.ServeHTTP(status, r)
+		}
 	})
 }
 

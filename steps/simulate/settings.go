@@ -205,6 +205,8 @@ type Failures struct {
 	PeerDies int
 	// NodeDies: "node_dies=N", the last node of a server on several dies on the Nth request.
 	NodeDies int
+	// NoWake: "no_wake", a server that sleeps cannot get its memory back.
+	NoWake bool
 }
 
 // planted is a failure by its name in a list. What it sets says which values it takes.
@@ -224,7 +226,7 @@ func (f *Failures) table() []planted {
 		{name: "crash_after", example: "=100", sets: &f.CrashAfter, process: true}, {name: "drop", example: "=0.02", sets: &f.Drop, process: true},
 		{name: "transport_fallback", sets: &f.TransportFallback}, {name: "recompute", sets: &f.Recompute},
 		{name: "handshake_fail", sets: &f.HandshakeFail, process: true}, {name: "peer_dies", example: "=10", sets: &f.PeerDies, process: true},
-		{name: "node_dies", example: "=10", sets: &f.NodeDies, process: true},
+		{name: "node_dies", example: "=10", sets: &f.NodeDies, process: true}, {name: "no_wake", sets: &f.NoWake},
 	}
 }
 

@@ -139,6 +139,8 @@ func (sglang) routes(s *Server, mux *http.ServeMux) {
 		mux.HandleFunc(path, s.serverInfo)
 	}
 	mux.HandleFunc("/flush_cache", s.flushCache)
+	mux.HandleFunc("POST /release_memory_occupation", s.sleep)
+	mux.HandleFunc("POST /resume_memory_occupation", s.wake)
 	if s.launch.profiler.dir != "" {
 		s.routesProfile(mux)
 	}

@@ -196,6 +196,7 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("POST /reset_prefix_cache", func(w http.ResponseWriter, _ *http.Request) {
 		wire.WriteJSON(w, http.StatusOK, map[string]bool{"success": s.driver.resetPrefixCache()})
 	})
+	s.routesSleepVLLM(mux)
 	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
 		wire.WriteJSON(w, http.StatusOK, map[string]any{"vllm_config": s.resolvedVLLM()})
 	})

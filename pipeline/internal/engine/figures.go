@@ -20,7 +20,11 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	if s.front.Spec.URL != "" { // it was there before us
 		return
 	}
-	if used, ok := r.o.Machine.Memory(ctx, s.Target); ok {
+	used, ok := r.o.Machine.Memory(ctx, s.Target)
+	if s.seat != nil {
+		used -= s.seat.among.held(s.Target)
+	}
+	if ok {
 		s.launch.Figures = map[string]float64{steps.StartGPUBytes: used}
 	}
 }

@@ -95,7 +95,8 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 // launches launches every target of a repeat once.
 func (r *runner) launches(ctx context.Context, rep plan.Repeat, replaces int) error {
 	lane := r.lane(rep)
-	again := r.elsewhere(rep, lane)
+	again := r.elsewhere(rep, lane) || r.unfinished(rep)
+	var resident []job
 	for _, l := range rep.Launches {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -112,11 +113,14 @@ func (r *runner) launches(ctx context.Context, rep plan.Repeat, replaces int) er
 			r.eta.skip(l)
 			continue
 		}
-		if err := r.launch(ctx, job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}); err != nil {
+		j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}
+		if r.plan.Resident != "" {
+			resident = append(resident, j)
+		} else if err := r.launch(ctx, j); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.takeTurns(ctx, resident)
 }
 
 // elsewhere reports whether a repeat was begun on other nodes than those that it is gone on

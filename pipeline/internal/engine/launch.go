@@ -17,6 +17,7 @@ type job struct {
 	plan.Launch
 	repeat, replaces int
 	lane             Lane
+	seat             *seat     // among launches that stay loaded together; nil for none
 	got              *Launched // what came of it so far
 }
 
@@ -82,12 +83,16 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	if err != nil {
 		return ending{}, err
 	}
-	r.o.Machine.Before(ctx, j.Target)
+	r.occupy(ctx, j)
 	if cause := r.bringUp(ctx, s); cause != nil {
 		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{failure: failure, left: runs}, err
 	}
 	for i, run := range runs {
+		if f := r.turnOf(ctx, s, len(j.Runs)-len(runs)+i); f != nil {
+			_, err := r.fail(ctx, s, f)
+			return ending{}, err
+		}
 		cause, err := r.pass(ctx, s, run)
 		if err != nil {
 			return ending{}, r.abandon(ctx, s, err)

@@ -306,6 +306,9 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	r.held(s)
 	s.launch.Failure = r.failure(s, f, exits)
 	r.keep(s)
+	if crowded := s.crowded(s.launch.Failure); crowded != nil {
+		return nil, errors.Join(crowded, err)
+	}
 	r.emit(s, event.Event{
 		Type: event.LaunchFail, Started: s.snapshot(), Failure: s.launch.Failure, Range: &s.launch.Failure.Range,
 		Text: fmt.Sprintf("%s: %s (%s): %s", s.Target, phaseText(f.phase), s.launch.Failure.Class, s.launch.Failure.Evidence),
@@ -380,7 +383,7 @@ func unknown(class string) bool { return class == "" || class == "unknown" }
 // or that was there before us, has held none.
 func (r *runner) held(s *server) {
 	if !s.began.IsZero() && s.front.Spec.URL == "" {
-		s.launch.Held = r.o.Now().Sub(s.began).Seconds()
+		s.launch.Held = r.had(s).Seconds()
 	}
 }
 
@@ -402,7 +405,7 @@ func (r *runner) stop(ctx context.Context, s *server) error {
 	for _, release := range s.releases {
 		release()
 	}
-	errs = append(errs, s.closeLogs(), r.o.Machine.After(ctx, s.Target))
+	errs = append(errs, s.closeLogs(), r.vacate(ctx, s))
 	return errors.Join(errs...)
 }
 

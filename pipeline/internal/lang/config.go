@@ -58,8 +58,11 @@ type Settings struct {
 	Price       *steps.PriceSpec   // nil: nobody says what machines cost
 	Profile     *steps.ProfileSpec // nil: nothing is profiled
 	Budget      *steps.BudgetSpec  // nil: a run spends what its repeats take
+	Resident    string             // one of steps.Residents; "": one server at a time
 	SlurmRange  hcl.Range
 	BudgetRange hcl.Range
+	// ResidentRange is that of Resident.
+	ResidentRange hcl.Range
 	// Variance is nil where only today's pairs say how much they spread.
 	Variance      *steps.VarianceSpec
 	VarianceRange hcl.Range

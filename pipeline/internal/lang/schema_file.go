@@ -34,6 +34,7 @@ func pipelineType() *blockType {
 			{Name: "required_version", Type: cty.String, Doc: "Versions of the program that the file is for, such as \">= 0.1, < 2\"."},
 			{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(defaultAlpha), Doc: "Chance of a false alarm in the whole file, one-sided: all gates that can fail share it."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
+			{Name: "resident", Type: cty.String, Enum: steps.Residents, Doc: "How the servers of a repeat stay loaded at the same time: each is started once and measured in turns with the others, pass by pass and in mirrored order. Pairs are still those of launches, however many passes they have. Unset, one is stopped before the next starts."},
 			{Name: "lock", Type: cty.String, Doc: "What runs lock to have something for themselves: a second run waits for the first. A name is a lock of the machine, a path with a slash a file, meant from the pipeline file's folder. GPUs are locked without it."},
 		}, Blocks: []steps.BlockSchema{
 			{Type: "slurm", Max: 1, Schema: steps.SlurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, with a step for each server. The router and the load generator run where the command runs, on a login node or inside an allocation, which is then used, unless load_node gives them a node. --simulate ignores it."},

@@ -19,6 +19,10 @@ func (e *evaluator) pipelineSettings() Settings {
 	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
 	s := Settings{
 		Description: o.Text("description"), Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"),
+		Resident: o.Text("resident"),
+	}
+	if s.Resident != "" {
+		s.ResidentRange = o.at("resident")
 	}
 	if o.Known("alpha") {
 		s.Alpha = o.Float("alpha")

@@ -77,6 +77,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Sides = b.sides(p)
 	p.FamilySize = p.familySize()
 	p.Cluster = b.cluster(p)
+	p.Resident = b.resident(p)
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
 	var notes []string

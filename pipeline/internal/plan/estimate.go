@@ -193,5 +193,6 @@ func fingerprint(p *Plan) string {
 		Looks     []int
 		Gates     []Gate
 		Cluster   *Cluster `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster})[:16]
+		Resident  string   `json:",omitempty"`
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident})[:16]
 }

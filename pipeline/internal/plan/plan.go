@@ -41,8 +41,11 @@ type Plan struct {
 	// Price of machines, nil where the file has none.
 	Price *result.Price `json:"price,omitempty"`
 	// Budget of the run, nil where it has none.
-	Budget  *Budget  `json:"budget,omitempty"`
-	Repeats []Repeat `json:"repeats"`
+	Budget *Budget `json:"budget,omitempty"`
+	// Resident is how the launches of a repeat stay loaded at the same time, one of
+	// steps.Residents; "" where one ends before the next starts.
+	Resident string   `json:"resident,omitempty"`
+	Repeats  []Repeat `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
 	Looks []int `json:"looks,omitempty"`

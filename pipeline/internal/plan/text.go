@@ -123,6 +123,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if len(orders) > 0 {
 		fmt.Fprintf(w, "order\t%s\n", strings.Join(orders, "; then "))
 	}
+	if text := p.residentText(); text != "" {
+		fmt.Fprintf(w, "resident\t%s\n", term.Escape(text))
+	}
 	long := Duration(p.Estimate.Seconds)
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
 		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), humanize.Count(least, "repeat"))

@@ -156,6 +156,7 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 			break
 		}
 	}
+	checkSleep(&out, cfg, engines)
 	r := Shown(kinds, cfg, &plan.Plan{}, engines, connectors)
 	for _, addr := range All(cfg) {
 		placed, err := r.Placed(addr)

@@ -22,6 +22,10 @@ func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, erro
 	if err != nil {
 		return load.Result{}, err
 	}
+	if p := v.processAt(opt.BaseURL); p != nil && p.asleep {
+		return load.Result{}, fmt.Errorf("%s in virtual time: %w", opt.BaseURL, errAsleep)
+	}
+	fleet.catchUp(v)
 	var start time.Time
 	begin := opt.Begin
 	opt.Begin = func(ctx context.Context) {

@@ -141,6 +141,7 @@ type process struct {
 	// fleet that it belongs to, and its number there; nil before the first request.
 	fleet  *fleet
 	number int
+	asleep bool
 }
 
 // fleet is a fleet on the machine's clock.

@@ -1,0 +1,42 @@
+package steps
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/steps/enum"
+)
+
+// Sleeper is an [Engine] whose servers can give back the memory of their GPUs and stay loaded. One
+// that sleeps serves nothing until it is woken, which takes seconds where a start takes minutes.
+type Sleeper interface {
+	// CheckSleep finds what keeps a server from being put to sleep as its spec starts it.
+	CheckSleep(spec ServerSpec) error
+	// Sleep puts a server to sleep that has nothing to do, and returns when it sleeps.
+	Sleep(ctx context.Context, ep Endpoint) error
+	// Wake returns when the server has its memory again.
+	Wake(ctx context.Context, ep Endpoint) error
+}
+
+// How the sides of a repeat stay loaded at the same time.
+const (
+	// ResidentSleep has all sleep but the one that is measured.
+	ResidentSleep = "sleep"
+	// ResidentLoaded leaves all as they are, for machines that have room for them.
+	ResidentLoaded = "loaded"
+)
+
+// Residents are the ways in which sides stay loaded.
+var Residents = enum.Values{
+	{Name: ResidentSleep, Doc: "all but the one that is measured sleep, with their weights in the memory of the host: vLLM with enable_sleep_mode, SGLang with enable_memory_saver and enable_weights_cpu_backup"},
+	{Name: ResidentLoaded, Doc: "all are awake, and those that are not measured have nothing to do: the machine has to have room for them"},
+}
+
+// Switched reports whether an argument is set to true, whichever way its name is spelled.
+func (s ServerSpec) Switched(name string) bool {
+	return slices.ContainsFunc(s.Args, func(a Arg) bool {
+		on, _ := a.Value.(bool)
+		return on && strings.ReplaceAll(strings.ToLower(a.Name), "-", "_") == name
+	})
+}
