@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Profiler is an [Engine] whose servers can be profiled by torch's profiler while they serve.
+// Profiler profiles servers while they serve: an [Engine] that starts and stops its own profiler,
+// or one that works from outside of the server.
 type Profiler interface {
 	// Profiled is the spec of a server that can be profiled and leaves its traces in a folder, as
 	// the server finds it. version is the engine's as far as it is known. It is nothing that a
@@ -28,6 +29,13 @@ type ProfileWindow struct {
 type Fetcher interface {
 	// Fetch copies the files of a folder of the server into one of this machine.
 	Fetch(ctx context.Context, dir, into string) error
+}
+
+// Execer is a [Server] beside which programs can be run: on its machine, in its container.
+type Execer interface {
+	// Exec runs a short program to its end and returns the beginning of what it prints. An error
+	// that is [ErrNotStarted] means that the program is not there.
+	Exec(ctx context.Context, argv []string) (stdout, stderr string, err error)
 }
 
 // Profiled is what was profiled of a server.

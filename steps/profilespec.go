@@ -9,7 +9,7 @@ import (
 
 // ProfileSpec says how a pair of launches is profiled after a gate has regressed.
 type ProfileSpec struct {
-	Profiler string // ProfilerTorch
+	Profiler string // ProfilerTorch or ProfilerNsys
 	// Delay is the time from the first measured request until the profiler starts, and Window how
 	// long it is on.
 	Delay, Window time.Duration
@@ -19,8 +19,13 @@ type ProfileSpec struct {
 	MaxSize int64
 }
 
-// ProfilerTorch is torch's profiler, as the engine starts and stops it.
-const ProfilerTorch = "torch"
+// What profiles.
+const (
+	// ProfilerTorch is torch's profiler, as the engine starts and stops it.
+	ProfilerTorch = "torch"
+	// ProfilerNsys is Nsight Systems, which needs nothing of the engine.
+	ProfilerNsys = "nsys"
+)
 
 const (
 	defaultProfileDelay   = 2 * time.Second
@@ -35,6 +40,7 @@ func ProfileSchema() Schema {
 		{Name: "enabled", Type: cty.Bool, Default: cty.True, Doc: "Whether anything is profiled; a variable can switch it."},
 		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
 			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
+			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU alone, and nsys where the server runs"},
 		}},
 		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay), Doc: "Time from the first measured request until the profiler starts."},
 		{Name: "window", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileWindow), Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},

@@ -35,6 +35,9 @@ type ServerSpec struct {
 	Port int
 	// Dir is the working directory of a process, "" for the pipeline file's folder.
 	Dir string
+	// Under are the words of a program that starts the server in place of the launcher, before
+	// its command line: a profiler. The server then runs in a group of its own.
+	Under []string `json:"-"`
 	// Node that it runs on, from 0: of a Slurm job, or of the file's Docker hosts. Without
 	// either it has no meaning.
 	Node int
@@ -104,6 +107,9 @@ type Process struct {
 	// StopSignal is "TERM" unless the engine wants another; then StopGrace, then KILL.
 	StopSignal string
 	StopGrace  time.Duration
+	// Apart says that the server does not run in the group of the program that starts it, and may
+	// be there for a while when that has ended: for the grace at most.
+	Apart bool
 	// Container is the container to run it in, nil for a process of the machine. Dir is
 	// then not used.
 	Container *ContainerSpec

@@ -3,7 +3,7 @@ package result
 // Profile is one more pair of launches, after the verdict, under a profiler: it shows in which
 // operations the time went that a regression cost. It is no sample and decides nothing.
 type Profile struct {
-	Profiler string `json:"profiler"` // "torch"
+	Profiler string `json:"profiler"` // "torch" or "nsys"
 	// Gate and Metric are the regression with the smallest p value of the session, which is
 	// profiled; Base and Head are the hashes of its cells, Values their coordinates without the
 	// compared axis.

@@ -237,6 +237,27 @@ func TestRealFetch(t *testing.T) {
 }
 
 // What the daemon made of the request, and what it says of the container.
+// A program beside the server runs in its container, and its failures are distinguished.
+func TestRealExec(t *testing.T) {
+	r := newRig(t)
+	server, err := r.Start(context.Background(), r.process(t, steps.NetworkHost), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop(context.Background())
+	run := server.(steps.Execer).Exec
+	stdout, stderr, err := run(t.Context(), []string{SimulatorProgram, "-exit=0", "-lines=2"})
+	if err != nil || stdout != "first byte\nout 0\nout 1\nlast byte\n" || stderr != "err 0\nerr 1\n" {
+		t.Errorf("%q, %q, %v", stdout, stderr, err)
+	}
+	if _, _, err := run(t.Context(), []string{SimulatorProgram, "-exit=3"}); err == nil || err.Error() != "exit status 3" {
+		t.Errorf("it failed with %v", err)
+	}
+	if _, _, err := run(t.Context(), []string{"nsys", "--version"}); !errors.Is(err, steps.ErrNotStarted) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
 func TestRealSettings(t *testing.T) {
 	r := newRig(t)
 	p := r.process(t, "")

@@ -36,7 +36,7 @@ func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host stri
 		grace = steps.DefaultStopGrace
 	}
 	return steps.Process{
-		Name: spec.Addr, Argv: argv, Env: env, Dir: spec.Dir,
+		Name: spec.Addr, Argv: slices.Concat(spec.Under, argv), Apart: len(spec.Under) > 0, Env: env, Dir: spec.Dir,
 		Host: host, Port: port.Number(),
 		StopSignal: "TERM", StopGrace: grace,
 		Container: spec.NewContainer(),

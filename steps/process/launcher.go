@@ -75,7 +75,7 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	return &server{process: p, child: child, opt: l.opt}, nil
+	return &server{process: p, spawner: l.spawner, env: env, child: child, opt: l.opt}, nil
 }
 
 func hostPort(p steps.Process) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }

@@ -184,6 +184,32 @@ func TestPortStaysTaken(t *testing.T) {
 	}
 }
 
+// A server that is not in the group of what starts it has its grace to let go of the port.
+func TestServerApart(t *testing.T) {
+	sp := &fakeSpawner{}
+	l := New(sp, Options{PortWait: time.Nanosecond, Poll: time.Millisecond})
+	p := process(t, l)
+	p.Apart = true
+	server, err := l.Start(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	still, err := net.Listen("tcp", hostPort(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan struct{})
+	defer func() { <-closed }()
+	go func() {
+		defer close(closed)
+		<-sp.child.Done() // which is nsys's end, not the server's
+		still.Close()
+	}()
+	if err := server.Stop(context.Background()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	sp := &fakeSpawner{err: errors.New("no such program")}
 	l := New(sp, Options{})

@@ -14,6 +14,8 @@ import (
 // server is a running process.
 type server struct {
 	process steps.Process
+	spawner steps.Spawner
+	env     []steps.EnvVar // that it was started with
 	child   steps.Child
 	opt     Options
 
@@ -32,6 +34,11 @@ func (s *server) Done() <-chan struct{} { return s.child.Done() }
 
 // ExitState says how it ended, "running" while it has not.
 func (s *server) ExitState() string { return steps.ExitState(s.child) }
+
+// Exec implements steps.Execer: the program gets the environment and the folder of the server.
+func (s *server) Exec(ctx context.Context, argv []string) (stdout, stderr string, err error) {
+	return steps.Output(ctx, s.spawner, steps.Command{Argv: argv, Env: s.env, Dir: s.process.Dir})
+}
 
 // Stop asks the group to end, waits for the grace, kills, and waits until the group is
 // gone and the port is free. When ctx ends first, the kill comes at once: ctx shortens
@@ -76,7 +83,11 @@ func (s *server) await(ctx context.Context, d time.Duration) bool {
 // awaitPort returns when the port can be bound again. A port that stays taken belongs to
 // a process that left the group.
 func (s *server) awaitPort(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opt.PortWait)
+	wait := s.opt.PortWait
+	if s.process.Apart {
+		_, wait = s.process.Stopping()
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	free := func() bool { return !errors.Is(probe(s.process.Host, s.process.Port), syscall.EADDRINUSE) }
 	if !steps.Poll(ctx, s.opt.Poll, free) {

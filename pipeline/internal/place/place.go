@@ -145,6 +145,9 @@ type Place interface {
 	// CheckLoad reports why a workload cannot be measured here; delayed says that its
 	// answers are to be delayed on the way.
 	CheckLoad(w steps.Workload, delayed bool) error
+	// Unprofiled reports why a server cannot be profiled here; around says that its profiler starts
+	// it, and needs other programs beside it.
+	Unprofiled(p Process, around bool) error
 	// GPUs is what is known of the GPUs of a server before it has any.
 	GPUs(Target, Process) GPUs
 	// Assign binds a process to a slot. gpus are those that it was given, beside those that
@@ -220,6 +223,9 @@ func (Base) Check(Target) []Problem { return nil }
 
 // CheckLoad implements Place: nothing speaks against it.
 func (Base) CheckLoad(steps.Workload, bool) error { return nil }
+
+// Unprofiled implements Place: nothing speaks against it.
+func (Base) Unprofiled(Process, bool) error { return nil }
 
 // Open implements Place.
 func (Base) Open(context.Context) error { return nil }

@@ -126,6 +126,15 @@ func (s *Set) CheckLoad(w steps.Workload, delayed bool) error {
 	return s.each(func(p Place) error { return p.CheckLoad(w, delayed) })
 }
 
+// Unprofiled reports why a server cannot be profiled in its place.
+func (s *Set) Unprofiled(p Process, around bool) error {
+	at, err := s.of(p)
+	if err != nil {
+		return err
+	}
+	return at.Unprofiled(p, around)
+}
+
 // gpus numbers the GPUs of a target's servers.
 func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
 	wants := make([]GPUs, len(t.Processes))

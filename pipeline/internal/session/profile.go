@@ -5,13 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -101,14 +95,14 @@ type side struct {
 	got     []steps.Profiled
 }
 
-// traceDir is where the traces of a server are: in the run directory, and as the server finds it.
-type traceDir struct{ here, there string }
-
 func (p *profiling) run(ctx context.Context) *result.Profile {
 	d := p.of.decision
 	out := &result.Profile{
 		Profiler: p.spec.Profiler, Gate: p.of.gate, Metric: d.Metric, Benchmark: p.of.benchmark,
 		Base: d.BaseCell, Head: d.Cell, Values: d.Values,
+	}
+	if p.spec.Profiler != steps.ProfilerTorch && !p.targets.ProfiledAround() {
+		p.note("Simulated servers are profiled by their model in place of " + p.spec.Profiler + ".")
 	}
 	launches, err := p.launches()
 	var sides []*side
@@ -158,6 +152,9 @@ func (p *profiling) launches() ([]plan.Launch, error) {
 	var out []plan.Launch
 	for _, hash := range []string{d.BaseCell, d.Cell} {
 		_, cell, ok := p.opt.Plan.Cell(hash)
+		if err := p.targets.Unprofiled(cell.Target); ok && err != nil {
+			return nil, err
+		}
 		if !ok || cell.Workload.Answers != nil || cell.Workload.Driver != nil && cell.Workload.Driver.Evaluation != nil {
 			return nil, errors.New("it is no regression of speed")
 		}
@@ -190,7 +187,7 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	l.ID = "profile-" + s.Side + "-" + l.Target
 	targets := p.targets
 	targets.Change = func(spec steps.ServerSpec, contained bool) (steps.ServerSpec, error) {
-		return p.profiled(l, s, spec, contained)
+		return p.profiled(ctx, l, s, spec, contained)
 	}
 	var failed error
 	opt := p.opt
@@ -202,52 +199,14 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	}
 	held, err := engine.Extra(ctx, opt, p.outputs, 0, l)
 	p.spent = p.spent.Plus(p.opt.Plan.Target(l.Target).OfLaunch(held))
+	p.settle(ctx)
 	if err != nil {
-		return err
+		return p.explain(err, s)
 	}
 	if failed != nil {
 		return failed
 	}
 	return p.read(s)
-}
-
-// containerDir is where profilers in containers leave their traces.
-const containerDir = "/tmp/pipeline-profile"
-
-// profiled makes a server one that can be profiled.
-func (p *profiling) profiled(l plan.Launch, s *side, spec steps.ServerSpec, contained bool) (steps.ServerSpec, error) {
-	profiler, ok := p.session.opt.Engines[spec.Engine].(steps.Profiler)
-	if !ok {
-		return spec, steps.Unsupported(spec.Addr, "its engine has no profiler that is known here")
-	}
-	here, err := p.dir.Folder("profile-" + s.Side + "-" + spec.Addr)
-	if err != nil {
-		return spec, err
-	}
-	dir := traceDir{here, here}
-	if contained {
-		dir.there = containerDir
-	}
-	s.dirs[spec.Addr] = dir
-	return profiler.Profiled(spec, dir.there, p.version(l.Target, spec))
-}
-
-// version of the engine as the file or the measured server gives it, "" where neither does.
-func (p *profiling) version(target string, spec steps.ServerSpec) string {
-	if v := spec.EngineVersion(); v != "" {
-		return v
-	}
-	for _, t := range p.doc.Targets {
-		if t.Addr != target {
-			continue
-		}
-		for name, text := range t.Describe {
-			if name == "version" || strings.HasSuffix(name, "/version") {
-				return text // the servers of a deployment are of one engine
-			}
-		}
-	}
-	return ""
 }
 
 // stopping ends the profile of a server.
@@ -302,15 +261,16 @@ func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers [
 	for i, server := range servers {
 		at := w
 		at.Dir = s.dirs[server.Addr].there
-		profiler, ok := server.Engine.(steps.Profiler)
-		if !ok || at.Dir == "" {
+		if at.Dir == "" { // a router, or a server that is not started here
 			continue
 		}
-		stop, err := profiler.Profile(ctx, server.Endpoint, at)
-		if err != nil {
-			stop = func(context.Context) (steps.Profiled, error) { return steps.Profiled{}, err }
+		profiler, err := p.targets.Profiler(server.Engine, p.around(s, server))
+		if err == nil {
+			stops[i], err = profiler.Profile(ctx, server.Endpoint, at)
 		}
-		stops[i] = stop
+		if err != nil {
+			stops[i] = func(context.Context) (steps.Profiled, error) { return steps.Profiled{}, err }
+		}
 	}
 	return stops
 }
@@ -353,64 +313,6 @@ func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended
 	return nil
 }
 
-// fetch gets the traces of a server from where it runs.
-func fetch(ctx context.Context, running steps.Server, dir traceDir) error {
-	f, ok := running.(steps.Fetcher)
-	if !ok {
-		return errors.New("its traces are in a container that nothing can be fetched from")
-	}
-	return f.Fetch(ctx, dir.there, dir.here)
-}
-
-// traces are the files of traces in a folder, by their names.
-func traces(dir string) ([]string, error) {
-	var out []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() && (strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".json.gz")) {
-			out = append(out, path)
-		}
-		return err
-	})
-	return out, err
-}
-
-// read adds up the traces of a side.
-func (p *profiling) read(s *side) error {
-	for _, addr := range slices.Sorted(maps.Keys(s.dirs)) {
-		files, err := traces(s.dirs[addr].here)
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			if err := readTrace(&s.summary, file); err != nil {
-				p.note(fmt.Sprintf("The trace %s of %s counts as far as it could be read: %v.", filepath.Base(file), addr, err))
-			}
-			s.Files = append(s.Files, file)
-		}
-	}
-	s.Traces = s.summary.Traces
-	s.CPU, s.GPU = s.summary.Totals()
-	if len(s.Files) == 0 {
-		return errors.New("its profiler left no traces")
-	}
-	if s.CPU+s.GPU == 0 {
-		return errors.New("its traces have no operation")
-	}
-	if s.summary.Late > 0 {
-		p.note(fmt.Sprintf("Of %d events of the %s %d came too far out of order, so that what is inside them may count twice.", s.summary.Events, s.Side, s.summary.Late))
-	}
-	return nil
-}
-
-func readTrace(into *profile.Summary, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	return into.ReadTrace(f, profile.Bounds{})
-}
-
 // compare sets the sides against each other by their output tokens, or by their time where
 // one of them does not count tokens.
 func (p *profiling) compare(out *result.Profile, sides []*side) error {
@@ -439,57 +341,3 @@ func (p *profiling) compare(out *result.Profile, sides []*side) error {
 	out.Rows, out.Operations = profile.Compare(&sides[0].summary, &sides[1].summary, work[0], work[1])
 	return nil
 }
-
-// keep removes traces that the run directory has no room for, the largest first, and names
-// the others by their paths in it.
-func (p *profiling) keep(sides []*side) {
-	type trace struct {
-		of   *side
-		path string
-		size int64
-	}
-	var all []trace
-	total := int64(0)
-	for _, s := range sides {
-		files := s.Files
-		if files == nil { // which could not be read
-			for _, dir := range s.dirs {
-				found, _ := traces(dir.here) // as many as there are
-				files = append(files, found...)
-			}
-		}
-		for _, path := range files {
-			if info, err := os.Lstat(path); err == nil {
-				all, total = append(all, trace{s, path, info.Size()}), total+info.Size()
-			}
-		}
-		s.Files = nil
-	}
-	slices.SortStableFunc(all, func(a, b trace) int { return cmp.Compare(b.size, a.size) })
-	removed := 0
-	for len(all) > 0 && total > p.spec.MaxSize {
-		if err := os.Remove(all[0].path); err != nil {
-			p.note(fmt.Sprintf("A trace cannot be removed: %v.", err))
-		}
-		total -= all[0].size
-		all, removed = all[1:], removed+1
-	}
-	if removed > 0 {
-		p.note(fmt.Sprintf("Of the traces the largest are not kept, %d of %d: together they are larger than max_size, %s.", removed, removed+len(all), humanize.ScaleFor("B").Value(float64(p.spec.MaxSize))))
-	}
-	for _, t := range all {
-		t.of.Files = append(t.of.Files, strings.TrimPrefix(t.path, p.base()+string(filepath.Separator)))
-	}
-	for _, s := range sides {
-		slices.Sort(s.Files)
-	}
-}
-
-// apart keeps the logs of a launch, and nothing of what it measures.
-type apart struct{ engine.Store }
-
-// WriteRecords implements engine.Store.
-func (apart) WriteRecords(string, func(io.Writer) error) (string, error) { return "", nil }
-
-// WriteJSON implements engine.Store.
-func (apart) WriteJSON(string, any) error { return nil }

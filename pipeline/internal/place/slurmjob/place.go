@@ -189,6 +189,18 @@ func (j *job) CheckLoad(_ steps.Workload, delayed bool) error {
 	return nil
 }
 
+// Unprofiled implements place.Place: nothing is copied out of an image that Slurm starts, and nothing
+// is run beside a step.
+func (j *job) Unprofiled(p place.Process, around bool) error {
+	switch {
+	case p.Spec.Image != "":
+		return errors.New("Slurm starts its image, and what a profiler leaves in there cannot be copied out of it; install the engine where the nodes find it, and set executable")
+	case around:
+		return errors.New("it is a step of a Slurm job, in which nsys cannot be told when to record; take the profiler \"torch\"")
+	}
+	return nil
+}
+
 // GPUs implements place.Place: those that the environment names, by their number among the
 // job's, else as many as the server asks for. What a container says is Docker's.
 func (j *job) GPUs(_ place.Target, p place.Process) place.GPUs {

@@ -1,0 +1,71 @@
+package profile
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// The columns of a table of `nsys stats --format csv`. Which others there are differs from version
+// to version, and so does their order.
+const columnTotal = "Total Time (ns)"
+
+// maxTable bounds what is read of a table, which has a line for each kernel that differs by name.
+const maxTable = 64 << 20
+
+// ReadKernels adds the table cuda_gpu_kern_sum, one report with all ranks of a server. It is empty
+// where no kernel ran.
+func (s *Summary) ReadKernels(r io.Reader) error {
+	rows, err := s.readTable(r, "Name", "Instances")
+	if err == nil && rows > 0 {
+		s.Traces++
+	}
+	return err
+}
+
+// ReadCopies adds the table cuda_gpu_mem_time_sum: copies and fills of memory.
+func (s *Summary) ReadCopies(r io.Reader) error {
+	_, err := s.readTable(r, "Operation", "Count")
+	return err
+}
+
+// readTable adds the rows of a table whose columns for names and calls are given.
+func (s *Summary) readTable(r io.Reader, names, calls string) (rows int, err error) {
+	limited := &io.LimitedReader{R: r, N: maxTable}
+	in := csv.NewReader(limited)
+	in.FieldsPerRecord, in.ReuseRecord = -1, true
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return 0, nil
+	}
+	name, total, count := slices.Index(head, names), slices.Index(head, columnTotal), slices.Index(head, calls)
+	if err != nil || name < 0 || total < 0 || count < 0 {
+		return 0, fmt.Errorf("it is no table of nsys with the columns %q, %q and %q", columnTotal, calls, names)
+	}
+	for ; ; rows++ {
+		row, err := in.Read()
+		switch {
+		case limited.N == 0:
+			return rows, errTooLarge
+		case errors.Is(err, io.EOF):
+			return rows, nil
+		case err != nil:
+			return rows, err
+		case len(row) <= max(name, total, count):
+			return rows, fmt.Errorf("row %d is cut", rows+1)
+		}
+		took, err := strconv.ParseFloat(row[total], 64)
+		n, other := strconv.ParseFloat(row[count], 64)
+		if err = errors.Join(err, other); err != nil || !(took >= 0 && n >= 0) || math.IsInf(took+n, 0) {
+			return rows, fmt.Errorf("row %d has no times", rows+1)
+		}
+		s.Events += int64(n)
+		s.add(s.operation(result.ProfileGPU, nameOf([]byte(row[name]))), took/1e3, n)
+	}
+}

@@ -1,0 +1,116 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/profile"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/steps"
+)
+
+// traceDir is where the traces of a server are: in the run directory, and as the server finds it.
+type traceDir struct{ here, there string }
+
+// fetch gets the traces of a server from where it runs.
+func fetch(ctx context.Context, running steps.Server, dir traceDir) error {
+	f, ok := running.(steps.Fetcher)
+	if !ok {
+		return errors.New("its traces are in a container that nothing can be fetched from")
+	}
+	return f.Fetch(ctx, dir.there, dir.here)
+}
+
+// read adds up the traces of a side.
+func (p *profiling) read(s *side) error {
+	for _, addr := range slices.Sorted(maps.Keys(s.dirs)) {
+		files, err := profile.Files(s.dirs[addr].here)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := s.summary.ReadFile(file); err != nil {
+				p.note(fmt.Sprintf("The trace %s of %s counts as far as it could be read: %v.", filepath.Base(file), addr, err))
+			}
+			s.Files = append(s.Files, file)
+		}
+	}
+	s.Traces = s.summary.Traces
+	s.CPU, s.GPU = s.summary.Totals()
+	if len(s.Files) == 0 {
+		return errors.New("its profiler left no traces")
+	}
+	if s.CPU+s.GPU == 0 && p.targets.ProfiledAround() {
+		return errors.New("nsys has recorded no kernel of a GPU")
+	}
+	if s.CPU+s.GPU == 0 {
+		return errors.New("its traces have no operation")
+	}
+	if s.summary.Late > 0 {
+		p.note(fmt.Sprintf("Of %d events of the %s %d came too far out of order, so that what is inside them may count twice.", s.summary.Events, s.Side, s.summary.Late))
+	}
+	return nil
+}
+
+// keep removes traces that the run directory has no room for, the largest first, and names
+// the others by their paths in it.
+func (p *profiling) keep(sides []*side) {
+	type trace struct {
+		of   *side
+		path string
+		size int64
+	}
+	var all []trace
+	total := int64(0)
+	for _, s := range sides {
+		files := s.Files
+		if files == nil { // which could not be read
+			for _, dir := range s.dirs {
+				found, _ := profile.Files(dir.here) // as many as there are
+				files = append(files, found...)
+			}
+		}
+		for _, path := range files {
+			if info, err := os.Lstat(path); err == nil {
+				all, total = append(all, trace{s, path, info.Size()}), total+info.Size()
+			}
+		}
+		s.Files = nil
+	}
+	slices.SortStableFunc(all, func(a, b trace) int { return cmp.Compare(b.size, a.size) })
+	removed := 0
+	for len(all) > 0 && total > p.spec.MaxSize {
+		if err := os.Remove(all[0].path); err != nil {
+			p.note(fmt.Sprintf("A trace cannot be removed: %v.", err))
+		}
+		total -= all[0].size
+		all, removed = all[1:], removed+1
+	}
+	if removed > 0 {
+		p.note(fmt.Sprintf("Of the traces the largest are not kept, %d of %d: together they are larger than max_size, %s.", removed, removed+len(all), humanize.ScaleFor("B").Value(float64(p.spec.MaxSize))))
+	}
+	for _, t := range all {
+		t.of.Files = append(t.of.Files, strings.TrimPrefix(t.path, p.base()+string(filepath.Separator)))
+	}
+	for _, s := range sides {
+		slices.Sort(s.Files)
+	}
+}
+
+// apart keeps the logs of a launch, and nothing of what it measures.
+type apart struct{ engine.Store }
+
+// WriteRecords implements engine.Store.
+func (apart) WriteRecords(string, func(io.Writer) error) (string, error) { return "", nil }
+
+// WriteJSON implements engine.Store.
+func (apart) WriteJSON(string, any) error { return nil }

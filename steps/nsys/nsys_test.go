@@ -1,0 +1,120 @@
+package nsys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// fake is nsys where a server is: it notes what is run, and fails at what begins with a word.
+type fake struct {
+	ran    []string
+	fails  string
+	err    error
+	stderr string
+}
+
+func (f *fake) exec(_ context.Context, argv []string) (stdout, stderr string, err error) {
+	text := strings.Join(argv, " ")
+	f.ran = append(f.ran, text)
+	if f.err != nil && strings.HasPrefix(text, f.fails) {
+		return "", f.stderr, f.err
+	}
+	return "", "", nil
+}
+
+func (f *fake) profiler() Profiler {
+	put := 100.0
+	return Profiler{
+		Session: "s", Exec: f.exec, Wait: func(context.Context, time.Duration) error { return nil },
+		Tokens: func(context.Context) *float64 { put += 50; now := put; return &now },
+	}
+}
+
+func window(t *testing.T, p Profiler) (steps.Profiled, error) {
+	t.Helper()
+	stop, err := p.Profile(t.Context(), steps.Endpoint{}, steps.ProfileWindow{Dir: "/d", Delay: time.Second, Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stop(t.Context())
+}
+
+// A window is a start and a stop, then the tables; what they are made from is removed.
+func TestProfile(t *testing.T) {
+	f := &fake{}
+	got, err := window(t, f.profiler())
+	if err != nil || got.Tokens == nil || *got.Tokens != 50 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	want := []string{
+		"mkdir -p /d",
+		"nsys start --session=s --sample=none --cpuctxsw=none --output=/d/report --force-overwrite=true",
+		"nsys stop --session=s",
+		"nsys stats --report=cuda_gpu_kern_sum --report=cuda_gpu_mem_time_sum --format=csv --output=/d/report --sqlite=/d.sqlite --force-export=true --force-overwrite=true /d/report.nsys-rep",
+		"rm -f /d.sqlite",
+	}
+	if !slices.Equal(f.ran, want) {
+		t.Errorf("ran\n%s", strings.Join(f.ran, "\n"))
+	}
+}
+
+// What nsys says of a failure is in the error.
+func TestProfileFails(t *testing.T) {
+	for fails, want := range map[string]string{
+		"nsys start": "nsys start: exit status 1: no such session",
+		"nsys stats": "nsys stats: exit status 1: no such session",
+	} {
+		f := &fake{fails: fails, err: errors.New("exit status 1"), stderr: "usage\nno such session\n"}
+		if _, err := window(t, f.profiler()); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", fails, err)
+		}
+	}
+}
+
+// The server is started by nsys, in its container where it has one.
+func TestProfiled(t *testing.T) {
+	p := Profiler{Session: "s"}
+	for name, tt := range map[string]struct {
+		spec steps.ServerSpec
+		want string
+	}{
+		"a program":                {steps.ServerSpec{Executable: []string{"serve"}}, ""},
+		"an image of an engine":    {steps.ServerSpec{Image: "i", OwnProgram: []string{"vllm"}}, ""},
+		"an image with entrypoint": {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Entrypoint: []string{"serve"}}}, ""},
+		"an image of its own":      {steps.ServerSpec{Image: "i"}, "set entrypoint"},
+		"two machines":             {steps.ServerSpec{Executable: []string{"serve"}, Nodes: 2}, "spread over 2 nodes"},
+	} {
+		got, err := p.Profiled(tt.spec, "", "")
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || len(got.Under) == 0 || got.Under[0] != Program:
+			t.Errorf("%s: %q, %v", name, got.Under, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"there":     {nil, ""},
+		"not there": {fmt.Errorf("%w: exec", steps.ErrNotStarted), "not in the PATH"},
+		"broken":    {errors.New("exit status 127"), "nsys --version: exit status 127: no libssl"},
+	} {
+		err := Check(t.Context(), (&fake{fails: "nsys --version", err: tt.err, stderr: "no libssl"}).exec)
+		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
