@@ -243,6 +243,29 @@ func TestLoosenedGates(t *testing.T) {
 	}
 }
 
+// TestCommentOffersTheSearch: where the file can be searched with, the comment on a regression has
+// the command with both ends.
+func TestCommentOffersTheSearch(t *testing.T) {
+	j := newJob(t)
+	j.write(t, "gate.pipeline.hcl", `
+pipeline {
+  bisect {
+    good      = "old"
+    candidate = "new"
+  }
+}
+variable "old" { default = "" }
+variable "new" { default = "" }
+`+gate)
+	const base = "0123456789abcdef0123456789abcdef01234567"
+	j.run(t, 1, []string{"PIPELINE_ACTION_BASE_COMMIT=" + base}, "action")
+	c := j.hub.Comments()
+	want := "pipeline bisect gate.pipeline.hcl --good " + base[:7] + " --bad " + headSHA[:7]
+	if len(c) != 1 || !strings.Contains(c[0].Body, want) {
+		t.Errorf("%q is not in %+v", want, c)
+	}
+}
+
 // readAll reads every file below a folder, unpacking what is compressed.
 func readAll(t *testing.T, dir string, into map[string]string) {
 	t.Helper()

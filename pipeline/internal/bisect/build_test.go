@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/gates/culprit"
+	"github.com/servegate/pipeline/reports/bisection"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // The builds that were used last are kept, with those of the two sides.
@@ -77,5 +79,15 @@ func TestStepNotes(t *testing.T) {
 	want := []string{"c1 " + strings.Repeat("ö", 72) + "… changes the pipeline file, which was used as it is now for every candidate."}
 	if diff := cmp.Diff(want, s.stepNotes(culprit.Range{Good: 0, Bad: 1})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What was made and undone between the ends is named where they do not differ.
+func TestUndoneBetweenTheEnds(t *testing.T) {
+	s := &Search{State: State{Candidates: []Candidate{{Ref: "c0"}, {Ref: "c1", Subject: "Slow"}, {Ref: "c2"}, {Ref: "c3", Subject: "Revert", Reverts: "c1"}, {Ref: "c4", Reverts: "b9"}}}}
+	d := s.Document(&Found{Ends: &Ends{Verdict: result.Pass}}, "pipeline", nil)
+	want := []string{"c1 Slow was reverted by c3 Revert, so neither end has it: an end between the two shows what it did."}
+	if diff := cmp.Diff(want, d.Notes); diff != "" || d.Answer != bisection.None {
+		t.Errorf("%s: %s", d.Answer, diff)
 	}
 }

@@ -24,6 +24,9 @@ func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Docu
 	}
 	if f.Posterior == nil {
 		d.Answer = endsAnswer(f.Ends)
+		if d.Answer == bisection.None {
+			d.Notes = append(d.Notes, s.undone()...)
+		}
 		if d.Answer == bisection.None && f.Ends.Improved {
 			d.Notes = append(d.Notes, "The bad end is better than the good one: to find what made it so, swap the values of the two sides in the file.")
 		}
@@ -86,6 +89,7 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 	case f.Answer.None:
 		d.Answer = bisection.None
 		d.Reason = "What the ends seemed to differ in was not there when they were measured again."
+		d.Notes = append(d.Notes, s.undone()...)
 		return
 	case len(list) == 0:
 		list = []culprit.Step{f.Posterior.Rest(s.State.Confidence)}
@@ -110,10 +114,22 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 	}
 }
 
+// undone are the candidates that neither end has, since a later one reverts them.
+func (s *Search) undone() []string {
+	var out []string
+	for i, c := range s.State.Candidates[1:] {
+		for _, later := range s.State.Candidates[i+2:] {
+			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
+				out = append(out, fmt.Sprintf("%s was reverted by %s, so neither end has it: an end between the two shows what it did.", about(c), about(later)))
+			}
+		}
+	}
+	return out
+}
+
 // stepNotes are what is to be known of the candidates of a step.
 func (s *Search) stepNotes(r culprit.Range) []string {
 	var out []string
-	about := func(c Candidate) string { return strings.TrimSpace(c.Short() + " " + firstRunes(c.Subject, 72)) }
 	for i := r.Good + 1; i <= r.Bad; i++ {
 		c := s.State.Candidates[i]
 		if c.Reverts != "" {
@@ -130,6 +146,9 @@ func (s *Search) stepNotes(r culprit.Range) []string {
 	}
 	return out
 }
+
+// about names a candidate in a note.
+func about(c Candidate) string { return strings.TrimSpace(c.Short() + " " + firstRunes(c.Subject, 72)) }
 
 // firstRunes is the begin of a text, so that what a note says after it stays within its line.
 func firstRunes(text string, n int) string {
