@@ -23,6 +23,8 @@
 //	ttft_from_schedule   t1 − planned                             ours; open loop
 //	e2el_from_schedule   tk − planned                             vLLM: queue-inclusive E2EL
 //	queue                sent − planned                           vLLM: client queue time
+//	session_time         last tk − first sent of the requests of
+//	                     a session, all of which succeeded        ours
 //
 // Each of them has the statistics mean, p50, p90, p95, p99 (numpy's linear
 // interpolation, Hyndman and Fan's type 7; "median" is another name of p50) and std

@@ -301,7 +301,7 @@ func TestFilesStayInTheirFolders(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"sharegpt.json", "prompts.jsonl", "mooncake.jsonl", "burstgpt.csv"} {
+	for _, name := range []string{"sharegpt.json", "prompts.jsonl", "mooncake.jsonl", "burstgpt.csv", "sessions.jsonl", "weka.jsonl", "otlp.jsonl"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
@@ -315,6 +315,9 @@ func FuzzRead(f *testing.F) {
 				continue
 			}
 			for i, e := range table.Entries {
+				if e.Turn != nil && slices.ContainsFunc(e.Turn.After, func(p int) bool { return p < 0 || p >= i }) || e.Turn != nil && e.Turn.Wait < 0 {
+					t.Errorf("%s, entry %d: %+v", kind, i, e.Turn)
+				}
 				if e.Output < 0 || e.Input < 0 || e.At < 0 || (kind == "trace" && (e.Input == 0 || e.Output == 0)) ||
 					(kind != "trace" && e.Text == "" && e.Messages == nil && e.IDs == nil) {
 					t.Errorf("%s, entry %d: %+v", kind, i, e)

@@ -111,6 +111,19 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	return t, nil
 }
 
+// CheckArrival returns an *InvalidError for an arrival by which the requests of a file cannot be sent.
+func (f *Files) CheckArrival(d steps.Dataset, arrival string) error {
+	kind, err := f.kinds().Lookup(d.Kind)
+	if err != nil || !kind.Has(timeScale.Name) {
+		return err
+	}
+	t, err := f.Table(d)
+	if err != nil || t.Sessions == 0 {
+		return err
+	}
+	return CheckSessions(arrival)
+}
+
 // Span is the planned time of the last of the first n requests of a trace, of all of
 // them for n = 0.
 func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -31,15 +30,6 @@ type Material struct {
 // unknownNeed is how many entries are prepared where the number of requests is not
 // known.
 const unknownNeed = 1024
-
-// Timed is a Source whose prompts have times of their own.
-type Timed interface {
-	Source
-	// Len is the number of requests that have a time.
-	Len() int
-	// Times are the planned times of the first n requests, from the start of the run.
-	Times(n int) []time.Duration
-}
 
 // choose shuffles the entries of a file by the seed of lengths. Where there are fewer than
 // requests they come again. So that neither that nor the next repeat hits a prefix cache,
@@ -235,62 +225,4 @@ func markMessages(raw json.RawMessage, mark string) json.RawMessage {
 func quote(s string) json.RawMessage {
 	b, _ := json.Marshal(s) // a string always can
 	return b
-}
-
-// trace makes the prompts of a trace.
-type trace struct {
-	maker
-	entries []Entry
-	block   int
-	scale   float64
-}
-
-func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error) {
-	m := newMaker(d, given.Corpus, false)
-	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: timeScaleOf(m.spec)}
-	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
-		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
-	}
-	return t, nil
-}
-
-func (t trace) Len() int { return len(t.entries) }
-
-func (t trace) Times(n int) []time.Duration {
-	out := make([]time.Duration, min(n, len(t.entries)))
-	for i := range out {
-		out[i] = time.Duration(float64(t.entries[i].At) * t.scale)
-	}
-	return out
-}
-
-// Prompt has the lengths of entry i. Blocks of one name have one content throughout a
-// run, so that the prefix cache finds what it found in the recorded service; what no
-// block names is drawn for this request alone. After its end the trace begins again,
-// with other content.
-func (t trace) Prompt(i int, seeds Seeds) Prompt {
-	e := t.entries[i%len(t.entries)]
-	p := Prompt{Input: e.Input, Output: e.Output}
-	if t.spec.OutputMin > 0 {
-		p.Output = between(stream(seeds.Lengths, streamLengths, i), t.spec.OutputMin, t.spec.OutputMax)
-	}
-	content := seeds.Content + uint64(i/len(t.entries))
-	var text strings.Builder
-	for k, name := range e.Blocks {
-		end := min((k+1)*t.block, e.Input)
-		r := stream(content, streamBlock, int(name))
-		if t.exact {
-			p.IDs = t.draw.appendIDs(p.IDs, end, r)
-		} else {
-			t.draw.fill(&text, t.draw.bytes(end), r)
-		}
-	}
-	own := stream(seeds.Content, streamContent, i)
-	if t.exact {
-		p.IDs = t.draw.appendIDs(p.IDs, e.Input, own)
-		return p
-	}
-	t.draw.fill(&text, t.draw.bytes(e.Input), own)
-	p.Text = text.String()
-	return p
 }

@@ -77,6 +77,7 @@ const (
 	streamOrder
 	streamBlock
 	streamMark
+	streamAnswer
 )
 
 // stream returns the generator of one index. PCG is specified bit for bit, so draws

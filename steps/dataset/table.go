@@ -15,6 +15,7 @@ const (
 	maxEntries = 4_000_000
 	maxLine    = 32 << 20
 	maxLength  = 100_000_000 // of a prompt or an answer, in tokens
+	maxBlocks  = 64 << 20    // names that are kept of all prompts
 	// maxTraceTime keeps times far from the end of their type.
 	maxTraceTime = 10 * 365 * 24 * time.Hour
 )
@@ -31,14 +32,26 @@ type Entry struct {
 	Input, Output int
 	// At is the time of a trace's request, from the first one on.
 	At time.Duration
-	// Blocks name the blocks of the prompt in a trace: equal names, equal content.
-	Blocks []int64
+	// Blocks name the blocks of the prompt in a trace: equal names, equal content. They have
+	// blockSize tokens, or the dataset's block_size where that is 0.
+	Blocks    []int64
+	blockSize int
+	// cached is how many tokens of the prompt the recorded service had; nil where it did not say.
+	cached *int
+	// Turn is the entry's place in a recorded session; nil outside of one.
+	Turn *Turn
 	// line is where the entry stands, for messages.
 	line int
 }
 
 // Table is the content of a dataset file.
-type Table struct{ Entries []Entry }
+type Table struct {
+	Entries []Entry
+	// Sessions is how many recorded sessions the entries belong to.
+	Sessions int
+
+	blocks int // names of blocks, of all entries
+}
 
 // read reads a file of the kind. An error says the line.
 func (k Kind) read(r io.Reader) (*Table, error) {
@@ -59,6 +72,9 @@ func (t *Table) add(e Entry) error {
 	if len(t.Entries) == maxEntries {
 		return fmt.Errorf("more than %d entries", maxEntries)
 	}
+	if t.blocks > maxBlocks {
+		return fmt.Errorf("more than %d names of blocks up to here, beside those that prompts of a session have in common: cut the trace", maxBlocks)
+	}
 	t.Entries = append(t.Entries, e)
 	return nil
 }
@@ -71,8 +87,12 @@ func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 	for s.Scan() {
 		n++
 		if line := bytes.TrimSpace(s.Bytes()); len(line) > 0 {
-			if err := f(n, line); err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
+			err := f(n, line)
+			if _, placed := errors.AsType[*faultyLine](err); err != nil && !placed {
+				err = lineError(n, "%w", err)
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}

@@ -10,14 +10,30 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// readTrace reads a trace of arrivals in one of two forms, which the first byte distinguishes:
-// Mooncake's, a JSON object a line with timestamp in milliseconds, input_length,
-// output_length and hash_ids (https://github.com/kvcache-ai/Mooncake), and BurstGPT's, a
-// CSV with Timestamp in seconds, Request tokens and Response tokens
-// (https://github.com/HPMLL/BurstGPT). Times must not go back.
+// traceForm is one form of traces that are JSON objects, one a line.
+type traceForm struct {
+	// member is one that only lines of this form have.
+	member string
+	// says what the form is, for messages.
+	says string
+	// begin returns what reads a line, and what is done after the last.
+	begin func(*Table) (line func(n int, text []byte) error, end func() error)
+}
+
+// traceForms are all of them, in the order in which they are looked for.
+var traceForms = []traceForm{
+	{"input_length", "Mooncake's, with or without sessions", beginMooncake},
+	{"requests", "that of Weka's and AgentX's agents", beginWeka},
+	{"resourceSpans", "OTLP's, spans of OpenTelemetry", beginOTLP},
+}
+
+// readTrace reads a trace of arrivals: a CSV of BurstGPT, with Timestamp in seconds, Request
+// tokens and Response tokens (https://github.com/HPMLL/BurstGPT), or lines of JSON in one of
+// the traceForms.
 func readTrace(r io.Reader) (*Table, error) {
 	t := &Table{}
 	br := bufio.NewReaderSize(r, 1<<20)
@@ -26,7 +42,7 @@ func readTrace(r io.Reader) (*Table, error) {
 	case peekErr != nil:
 		return nil, errors.New("the trace is empty")
 	case first == '{':
-		err = eachLine(br, t.addMooncake)
+		err = t.readForm(br)
 	default:
 		err = t.readBurstGPT(br)
 	}
@@ -40,46 +56,78 @@ func readTrace(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// firstByte looks at the first byte that is not white space.
-func firstByte(br *bufio.Reader) (byte, error) {
-	b, err := br.ReadByte()
-	for err == nil && bytes.IndexByte([]byte(" \t\r\n"), b) >= 0 {
-		b, err = br.ReadByte()
-	}
+// readForm reads lines of JSON in the form that the first one has.
+func (t *Table) readForm(r io.Reader) error {
+	var line func(int, []byte) error
+	var end func() error
+	err := eachLine(r, func(n int, text []byte) error {
+		if line == nil {
+			form, err := formOf(text)
+			if err != nil {
+				return err
+			}
+			line, end = form.begin(t)
+		}
+		return line(n, text)
+	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return b, br.UnreadByte()
+	return end()
 }
 
-func (t *Table) addMooncake(n int, line []byte) error {
-	var l struct {
-		Timestamp *float64 `json:"timestamp"`
-		Input     *int     `json:"input_length"`
-		Output    *int     `json:"output_length"`
-		HashIDs   []int64  `json:"hash_ids"`
+// formOf finds the form of a line.
+func formOf(text []byte) (traceForm, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return traceForm{}, fmt.Errorf("not a JSON object of a trace, which is to be on one line: %w", err)
 	}
-	if err := json.Unmarshal(line, &l); err != nil {
-		return fmt.Errorf("not a JSON object of a trace: %w", err)
+	var known []string
+	for _, f := range traceForms {
+		if members[f.member] != nil {
+			return f, nil
+		}
+		known = append(known, fmt.Sprintf("%s (%s)", f.member, f.says))
 	}
-	if l.Timestamp == nil || l.Input == nil || l.Output == nil {
-		return errors.New("it needs timestamp (milliseconds), input_length and output_length")
-	}
-	return t.addTimed(Entry{Input: *l.Input, Output: *l.Output, Blocks: l.HashIDs, line: n}, *l.Timestamp/1000)
+	return traceForm{}, errors.New("no form of a trace that is known; its lines have one of: " + strings.Join(known, "; "))
 }
 
-// addTimed adds an entry at a time in seconds.
-func (t *Table) addTimed(e Entry, seconds float64) error {
+// firstByte is the first byte that is not white space; nothing is read of br.
+func firstByte(br *bufio.Reader) (byte, error) {
+	for n := 1; ; n++ {
+		head, err := br.Peek(n)
+		if err != nil {
+			return 0, err
+		}
+		if b := head[n-1]; bytes.IndexByte([]byte(" \t\r\n"), b) < 0 {
+			return b, nil
+		}
+	}
+}
+
+// seconds is a time of a trace.
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+// addTimed adds an entry at a time in seconds, which must not be before that of the entry above.
+func (t *Table) addTimed(e Entry, at float64) error {
+	if err := t.addAt(e, at); err != nil {
+		return err
+	}
+	if n := len(t.Entries); n > 1 && t.Entries[n-1].At < t.Entries[n-2].At {
+		return errors.New("its time is before that of the line above: sort the trace by time")
+	}
+	return nil
+}
+
+// addAt adds an entry at a time in seconds.
+func (t *Table) addAt(e Entry, at float64) error {
 	switch {
 	case e.Input < 1 || e.Input > maxLength || e.Output < 1 || e.Output > maxLength:
 		return fmt.Errorf("lengths %d and %d: both must be at least 1", e.Input, e.Output)
-	case math.IsNaN(seconds) || math.Abs(seconds) > maxTraceTime.Seconds():
-		return fmt.Errorf("the time %g s is out of range", seconds)
+	case math.IsNaN(at) || math.Abs(at) > maxTraceTime.Seconds():
+		return fmt.Errorf("the time %g s is out of range", at)
 	}
-	e.At = time.Duration(math.Round(seconds * 1e9))
-	if n := len(t.Entries); n > 0 && e.At < t.Entries[n-1].At {
-		return errors.New("its time is before that of the line above: sort the trace by time")
-	}
+	e.At = seconds(at)
 	return t.add(e)
 }
 

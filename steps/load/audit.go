@@ -40,16 +40,29 @@ func (a *auditor) fill(out *record.Audit) {
 // finish makes the run's record of what was sent.
 func (r *runner) finish(a *auditor) record.Run {
 	run := record.Run{Requests: r.records(), Goodput: r.opt.Workload.Goodput}
+	r.order.number(run.Requests)
 	a.fill(&run.Audit)
 	r.client.clock.fill(&run.Audit)
 	if r.scale != 1 {
 		run.Audit.TimeScale = r.scale
 	}
 	run.Audit.Dials, run.Audit.Redials = r.client.pool.dials, r.client.redials
-	conclude(&run, r.schedule, r.work.prompts)
+	conclude(&run, planned(r.schedule, r.starts), r.work.prompts)
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
 	return run
+}
+
+// planned are the times of those requests that are sent by the schedule.
+func planned(schedule []time.Duration, starts []int) []time.Duration {
+	if len(starts) == len(schedule) {
+		return schedule
+	}
+	out := make([]time.Duration, len(starts))
+	for k, i := range starts {
+		out[k] = schedule[i]
+	}
+	return out
 }
 
 // conclude adds to a run what follows from its requests, their schedule and their prompts,
@@ -104,16 +117,19 @@ func (r *runner) auditSends(out *record.Audit) {
 	if len(r.schedule) == 0 || len(r.recs) == 0 {
 		return
 	}
-	lags := make([]int64, len(r.recs))
+	lags, sent := make([]int64, len(r.recs)), 0
+	var last *attempt // of those that the schedule sent
 	for i, a := range r.recs {
-		lags[i] = a.lag
+		if lags[i] = a.lag; a.rec.Planned >= 0 {
+			last = a
+			sent++
+		}
 	}
-	last := r.recs[len(r.recs)-1]
 	slices.Sort(lags)
 	out.LagP50, out.LagP99, out.LagMax = nearest(lags, 0.50), nearest(lags, 0.99), lags[len(lags)-1]
-	if out.PlannedRate > 0 {
+	if out.PlannedRate > 0 && last != nil {
 		ready := float64(last.rec.Planned+toModel(last.lag, r.scale)) / 1e9
-		out.RealisedRate = float64(len(r.recs)) / ready
+		out.RealisedRate = float64(sent) / ready
 	}
 }
 

@@ -79,13 +79,23 @@ func (t *talk) answers(ctx context.Context, i int) (said []json.RawMessage, at t
 	return said, at, ctx.Err() == nil // answers end with the run, too
 }
 
+// continuer makes prompts that repeat answers.
+type continuer interface {
+	Continue(i int, s dataset.Seeds, answers []json.RawMessage) dataset.Prompt
+}
+
 // next is the prompt of request i of the run and its bytes. In a conversation with real
 // answers it is due when the answer before it has come, if that is later, so that the time
 // to render what repeats it is the client's lag. ok is false if ctx is done first.
 func (r *runner) next(ctx context.Context, i int, due time.Time) (p dataset.Prompt, wire []byte, at time.Time, ok bool, err error) {
 	var said []json.RawMessage
-	if r.talk != nil {
+	var src continuer
+	switch {
+	case r.order != nil:
+		src, said = r.order.src, r.order.answers(i)
+	case r.talk != nil:
 		var answered time.Time
+		src = r.talk.src
 		if said, answered, ok = r.talk.answers(ctx, i); !ok {
 			return p, nil, due, false, nil
 		}
@@ -95,7 +105,7 @@ func (r *runner) next(ctx context.Context, i int, due time.Time) (p dataset.Prom
 		p, wire, err = r.work.get(i)
 		return p, wire, due, true, err
 	}
-	p = r.talk.src.Continue(i, r.work.seeds, said)
+	p = src.Continue(i, r.work.seeds, said)
 	wire, err = r.work.encode(i, p)
 	return p, wire, due, true, err
 }

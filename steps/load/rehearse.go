@@ -40,6 +40,12 @@ type ModelTraffic struct {
 	Duration, Think time.Duration
 	// Timeout ends a single request, 0 for none.
 	Timeout time.Duration
+	// After and Session are those of recorded sessions, whose requests wait for each other; nil
+	// without them. After are the requests that one waits for, and how long it waits when they
+	// have ended. Session are the requests of a closed loop's session, and when those that wait for none
+	// begin in it; without requests there are no more.
+	After   func(i int) (requests []int, wait time.Duration)
+	Session func(number int) (requests []int, at []time.Duration)
 }
 
 // ModelRequest is one request for a [Model].
@@ -83,6 +89,7 @@ type drawn struct {
 	seeds    dataset.Seeds
 	schedule []time.Duration
 	prompts  []dataset.Prompt
+	order    *order
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
@@ -109,6 +116,9 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	}
 	var n int
 	if d.schedule, n, err = scheduleOf(opt, d.src); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	if d.order, err = newOrder(d.src, opt.Workload.Load, n); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	d.prompts = firstPrompts(d.src, n, d.seeds)
@@ -149,10 +159,12 @@ func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 // serve has the model serve the measured requests.
 func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	l := d.opt.Workload.Load
-	requests, err := m.Serve(ctx, ModelTraffic{
+	t := ModelTraffic{
 		Request: d.request(d.seeds), Times: d.schedule, Limit: l.MaxConcurrency, Requests: l.Requests,
 		Duration: l.Duration, Think: l.ThinkTime, Timeout: d.opt.Workload.RequestTimeout,
-	})
+	}
+	d.order.describe(&t)
+	requests, err := m.Serve(ctx, t)
 	if err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
 	}
@@ -162,7 +174,8 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 		}
 	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
-	conclude(&run, d.schedule, d.prompts)
+	d.order.number(run.Requests)
+	conclude(&run, planned(d.schedule, d.order.starts(len(d.schedule))), d.prompts)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }

@@ -63,7 +63,9 @@ type runner struct {
 	schedule []time.Duration // model time; nil for a closed loop
 	t0       time.Time
 	live     live
-	talk     *talk // nil without real answers
+	starts   []int  // what is sent by the schedule
+	talk     *talk  // nil without real answers in conversations
+	order    *order // nil without recorded sessions
 
 	mu   sync.Mutex
 	recs []*attempt
@@ -138,6 +140,10 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 		return fmt.Errorf("load: %w", err)
 	}
 	r.talk = newTalk(src)
+	if r.order, err = newOrder(src, r.opt.Workload.Load, n); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	r.starts = r.order.starts(len(r.schedule))
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
 }
@@ -201,26 +207,26 @@ func (r *runner) unbounded(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	due := func(i int) time.Time { return r.t0.Add(r.wall(r.schedule[i])) }
-	release := make([]chan struct{}, len(r.schedule))
-	for i := range release {
-		release[i] = make(chan struct{})
+	release := make([]chan struct{}, len(r.starts))
+	for k := range release {
+		release[k] = make(chan struct{})
 	}
 	wg.Go(func() {
-		for i, planned := range r.schedule {
+		for k, i := range r.starts {
 			if !sleepUntil(ctx, due(i).Add(-lead)) {
 				return
 			}
-			wg.Go(func() { r.send(ctx, i, planned, due(i), release[i]) })
+			wg.Go(func() { r.carry(ctx, &wg, nil, i, r.schedule[i], due(i), release[k]) })
 		}
 	})
-	for i := range r.schedule {
+	for k, i := range r.starts {
 		if timer.Precise(ctx, time.Until(due(i).Add(-alert))) != nil {
 			return
 		}
 		for time.Now().Before(due(i)) {
 			runtime.Gosched() // the ones before may still be on their way
 		}
-		close(release[i])
+		close(release[k])
 		runtime.Gosched()
 	}
 }
@@ -230,26 +236,17 @@ func (r *runner) unbounded(ctx context.Context) {
 func (r *runner) bounded(ctx context.Context, limit int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	slots := make(chan struct{}, limit)
-	for i, planned := range r.schedule {
-		at := r.t0.Add(r.wall(planned))
+	places := make(slots, limit)
+	for _, i := range r.starts {
+		at := r.t0.Add(r.wall(r.schedule[i]))
 		if timer.Precise(ctx, time.Until(at)) != nil {
 			return
 		}
-		select {
-		case slots <- struct{}{}: // at once, so that a late wake-up counts as lag
-		default:
-			select {
-			case slots <- struct{}{}:
-				at = time.Now()
-			case <-ctx.Done():
-				return
-			}
+		at, ok := places.take(ctx, at)
+		if !ok {
+			return
 		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			r.send(ctx, i, planned, at, nil)
-		})
+		wg.Go(func() { r.carry(ctx, &wg, places, i, r.schedule[i], at, nil) })
 	}
 }
 
@@ -277,8 +274,12 @@ func (r *runner) closedLoop(ctx context.Context) {
 	if !sleepUntil(ctx, r.t0) {
 		return
 	}
-	if r.talk != nil {
+	switch {
+	case r.talk != nil:
 		r.conversations(ctx)
+		return
+	case r.order != nil:
+		r.sessions(ctx)
 		return
 	}
 	for range l.MaxConcurrency {

@@ -4,17 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 )
 
 // send carries out one request of the run: connection, wait until due, exchange,
 // verdict. release opens when due has come; where due is in the past it is not needed.
-// planned is -1 in a closed loop. A request that ctx stops before its send
-// leaves no record.
-func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) {
+// planned is -1 where no schedule says it. A request that ctx stops before its send
+// leaves no record. What waited for it alone is returned.
+func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) []follower {
 	prompt, wire, due, ok, err := r.next(ctx, i, due)
 	if !ok {
-		return
+		return nil
 	}
 	begin := time.Now()
 	var cn *conn
@@ -31,7 +32,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 			if cn != nil {
 				_ = cn.Close()
 			}
-			return
+			return nil
 		}
 		sent = time.Now()
 	case !reused:
@@ -56,13 +57,18 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	if a.rec.Answer != nil {
 		a.rec.Answer.Ask = asked(prompt)
 	}
-	if r.talk != nil {
-		r.talk.end(i, a.said, r.t0.Add(r.wall(time.Duration(a.rec.Done))))
-	}
 	r.live.done(a.rec.Failure != "")
 	r.mu.Lock()
 	r.recs = append(r.recs, a)
 	r.mu.Unlock()
+	ended := r.t0.Add(r.wall(time.Duration(a.rec.Done)))
+	switch {
+	case r.talk != nil:
+		r.talk.end(i, a.said, ended)
+	case r.order != nil:
+		return r.order.end(i, a.said, ended, r.wall)
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -109,7 +115,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
-		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil
+		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil || r.order != nil && dataset.RealAnswers(r.opt.Workload.Dataset)
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
 		a.coalesced = out.coalesced

@@ -51,6 +51,7 @@ type line struct {
 	Failure  Failure `json:"failure,omitempty"`
 	ErrorMsg string  `json:"error,omitempty"`
 	Answer   *Answer `json:"answer,omitempty"`
+	Session  *int    `json:"session,omitempty"`
 }
 
 // Write writes a run as a gzipped file of JSON lines: the header, then one request a
@@ -83,7 +84,7 @@ func pack(r *Request) line {
 	l := line{
 		Index: r.Index, Planned: r.Planned, Sent: r.Sent, Headers: r.Headers, Done: r.Done,
 		Prompt: r.PromptTokens, Want: r.WantTokens, Output: r.OutputTokens, Cached: r.CachedTokens,
-		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error, Answer: r.Answer,
+		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error, Answer: r.Answer, Session: r.Session,
 	}
 	if len(r.Events) == 0 {
 		return l

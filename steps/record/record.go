@@ -47,6 +47,9 @@ type Request struct {
 	Error string `json:"error,omitempty"`
 	// Answer is what was answered, where that was collected.
 	Answer *Answer `json:"answer,omitempty"`
+	// Session is the number of the session that it is part of; nil outside of sessions, and of
+	// those that the end of the run cut.
+	Session *int `json:"session,omitempty"`
 }
 
 // Answer is what was answered to a request.

@@ -30,6 +30,7 @@ func Reduce(run Run) map[string]float64 {
 	}{
 		{"ttft", s.TTFT}, {"tpot", s.TPOT}, {"itl", s.ITL}, {"itl_token", s.ITLToken}, {"e2el", s.E2EL},
 		{"ttft_from_schedule", s.TTFTFromSchedule}, {"e2el_from_schedule", s.E2ELFromSchedule}, {"queue", s.Queue},
+		{"session_time", s.Session},
 	} {
 		reduceGroup(m, g.id, g.v)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -51,7 +52,7 @@ func TestReduceKnowsTheRegistry(t *testing.T) {
 	readJSON(t, "testdata/run.json", &run)
 	got := Reduce(run)
 	for _, m := range metric.All() {
-		if _, ok := got[m.ID]; !ok && m.Level == metric.RunLevel && !m.Quality && !m.Counted && m.Group != "capacity" {
+		if _, ok := got[m.ID]; !ok && m.Level == metric.RunLevel && !m.Quality && !m.Counted && m.Group != "capacity" && m.Group != "session_time" {
 			t.Errorf("%s is registered but not reduced", m.ID)
 		}
 	}
@@ -154,5 +155,24 @@ func TestFailures(t *testing.T) {
 	}
 	if n, classes := Failures(Run{Requests: []Request{{}}}); n != 0 || classes != nil {
 		t.Errorf("without failures: %d, %v", n, classes)
+	}
+}
+
+// TestSessionTimes: a session lasts from its first send to its last token, and has no time if a
+// request of it failed or was cut.
+func TestSessionTimes(t *testing.T) {
+	at := func(session int, sent, last int64, failure Failure) Request {
+		r := okRequest(0)
+		r.Session, r.Sent, r.Failure, r.Events = &session, sent, failure, []Event{{At: last, Tokens: 1}}
+		return r
+	}
+	run := Run{Requests: []Request{
+		at(4, 5e9, 6e9, ""), at(1, 0, 1e9, ""), at(2, 0, 1e9, ""), at(4, 1e9, 3e9, ""), at(1, 2e9, 4e9, FailStatus), at(2, 3e9, 8e9, ""), okRequest(7),
+	}}
+	if got := Collect(run).Session; !slices.Equal(got, []float64{5, 8}) {
+		t.Errorf("sessions of %v s, want 5 and 8", got)
+	}
+	if got := Reduce(run)["session_time.mean"]; got != 6.5 {
+		t.Errorf("mean %g s, want 6.5", got)
 	}
 }

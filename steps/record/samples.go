@@ -26,6 +26,9 @@ type Samples struct {
 	TTFTFromSchedule []float64
 	E2ELFromSchedule []float64
 	Queue            []float64
+	// Session is the time from a session's first send to the last token-bearing event of its
+	// requests, per session of which all requests succeeded.
+	Session []float64
 }
 
 // mostInOnePiece is the share of the requests with several tokens that may get them in one piece, for
@@ -74,7 +77,39 @@ func Collect(run Run) Samples {
 	if !exact {
 		s.ITLToken = nil
 	}
+	s.Session = sessionTimes(run)
 	return s
+}
+
+// sessionTimes are the times of the sessions of a run, in the order of their first requests.
+func sessionTimes(run Run) []float64 {
+	type span struct {
+		from, to int64
+		failed   bool
+	}
+	spans := map[int]*span{}
+	var order []int
+	for i := range run.Requests {
+		r := &run.Requests[i]
+		if r.Session == nil {
+			continue
+		}
+		s := spans[*r.Session]
+		if s == nil {
+			s = &span{from: r.Sent, to: r.Sent}
+			spans[*r.Session], order = s, append(order, *r.Session)
+		}
+		if s.failed = s.failed || r.Failure != "" || len(r.Events) == 0 || r.Sent < 0; !s.failed {
+			s.from, s.to = min(s.from, r.Sent), max(s.to, r.Events[len(r.Events)-1].At)
+		}
+	}
+	var out []float64
+	for _, number := range order {
+		if s := spans[number]; !s.failed {
+			out = append(out, seconds(s.to-s.from))
+		}
+	}
+	return out
 }
 
 func (s *Samples) addRequest(r *Request) {

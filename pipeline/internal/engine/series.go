@@ -73,15 +73,23 @@ func openLoop(l steps.Load) bool { return l.Arrival != "closed" && l.MaxConcurre
 // clientParts is into how many parts of equal length a run is cut for the client's series.
 const clientParts = 60
 
+// begin is when a request was planned, or sent where it had no plan but waited for others.
+func begin(q record.Request) int64 {
+	if q.Planned < 0 && q.Session != nil {
+		return q.Sent
+	}
+	return q.Planned
+}
+
 // clientSeries are the time to the first token, and the lag of the sends behind the plan
 // where nothing but the client can cause it, over the time of a run.
 func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 	requests := slices.Clone(run.Requests)
-	slices.SortStableFunc(requests, func(a, b record.Request) int { return cmp.Compare(a.Planned, b.Planned) })
+	slices.SortStableFunc(requests, func(a, b record.Request) int { return cmp.Compare(begin(a), begin(b)) })
 	if len(requests) == 0 {
 		return nil
 	}
-	first, last := requests[0].Planned, requests[len(requests)-1].Planned
+	first, last := begin(requests[0]), begin(requests[len(requests)-1])
 	parts := min(clientParts, most, len(requests))
 	width := float64(last-first)/float64(parts) + 1
 	ttft := result.Series{Name: seriesTTFT, Source: sourceClient}
@@ -91,13 +99,13 @@ func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 		to := first + int64(float64(part+1)*width)
 		var times, lags []float64
 		for _, q := range requests {
-			if q.Planned < from || q.Planned >= to {
+			if at := begin(q); at < from || at >= to {
 				continue
 			}
 			if q.Failure == "" && len(q.Events) > 0 && q.Events[0].Tokens > 0 { // an embedding has none
 				times = append(times, float64(q.Events[0].At-q.Sent)/1e9)
 			}
-			if q.Sent >= 0 {
+			if q.Sent >= 0 && q.Planned >= 0 {
 				lags = append(lags, float64(q.Sent-q.Planned)/1e9)
 			}
 		}

@@ -22,7 +22,13 @@ const (
 // seconds estimates one pass of a workload. The schedule of a trace is in its file, so
 // what is wrong with the file, or with what is asked of it, is found here.
 func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
-	if w.Load.Arrival != "trace" || w.Dataset.Sum == "" {
+	if w.Dataset.Sum == "" {
+		return runSeconds(w)
+	}
+	if w.Load.Arrival != "trace" {
+		if err := b.cfg.Files.CheckArrival(w.Dataset, w.Load.Arrival); err != nil {
+			b.fail(src.Range, "the trace cannot be replayed", diag.Sentence(err))
+		}
 		return runSeconds(w)
 	}
 	span, err := b.cfg.Files.Span(w.Dataset, w.Load.Requests)

@@ -20,12 +20,20 @@ type Traffic struct {
 	Duration, Think time.Duration
 	// Timeout ends a single request; 0 means none.
 	Timeout time.Duration
+	// After are the requests that must have ended before one is sent, and how long it waits after
+	// the last of them; nil where none waits. Times say nothing of those that wait.
+	After func(i int) (requests []int, wait time.Duration)
+	// Session, where it is not nil, are the requests of a closed loop's session by its number,
+	// and how long after its begin those begin that wait for none; without requests there are no
+	// more. Each user has one after the other.
+	Session func(number int) (requests []int, at []time.Duration)
 }
 
 // Served is what became of a request. Times count from the start of the run.
 type Served struct {
 	Timeline
-	// Planned is -1 in a closed loop. Sent is later than it where requests waited for a
+	Index int
+	// Planned is -1 in a closed loop, and of requests that waited for others. Sent is later than it where requests waited for a
 	// place among those in flight; Timeline.Arrival is Sent.
 	Planned, Sent time.Duration
 	Input, Output int
@@ -60,11 +68,12 @@ type fleetRun struct {
 	waiting  []int
 	inFlight int
 	open     int // requests or users that will still do something
+	waits    *waits
 }
 
 // begin plans a run from now on.
 func (f *Fleet) begin(t Traffic) {
-	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}}
+	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, waits: newWaits(t)}
 	f.run, f.err = r, nil
 	for _, n := range f.servers {
 		n.notes = nil
@@ -77,8 +86,16 @@ func (f *Fleet) begin(t Traffic) {
 	} else {
 		r.open = len(t.Times)
 		r.served = make([]Served, len(t.Times))
+		r.waits.add(len(t.Times), 0, nil)
 		for i, at := range t.Times {
-			f.at(r.start+at, func() { r.planned(i) })
+			if r.served[i].Index = i; r.waits.on(i) {
+				r.served[i].Planned = -1
+				continue
+			}
+			f.at(r.start+at, func() {
+				r.served[i].Planned = f.now - r.start
+				r.due(i)
+			})
 		}
 	}
 	if f.spec.Every > 0 {
@@ -94,9 +111,8 @@ func (r *fleetRun) note() {
 	r.fleet.unless(r.fleet.now+r.fleet.spec.Every, r.note)
 }
 
-// planned sends a request of an open loop, or lets it wait for a place.
-func (r *fleetRun) planned(i int) {
-	r.served[i].Planned = r.fleet.now - r.start
+// due sends a request of an open loop, or lets it wait for a place.
+func (r *fleetRun) due(i int) {
 	if r.t.Limit > 0 && r.inFlight >= r.t.Limit {
 		r.waiting = append(r.waiting, i)
 		return
@@ -106,30 +122,34 @@ func (r *fleetRun) planned(i int) {
 
 // user sends the next request of a closed loop, or leaves.
 func (r *fleetRun) user() {
+	if r.t.Session != nil {
+		r.session()
+		return
+	}
 	n := len(r.served)
 	if r.t.Requests > 0 && n >= r.t.Requests || r.t.Duration > 0 && r.fleet.now-r.start >= r.t.Duration {
 		r.open--
 		return
 	}
-	r.served = append(r.served, Served{Planned: -1})
+	r.served = append(r.served, Served{Index: n, Planned: -1})
 	r.send(n)
 }
 
-// send gives a request to its servers.
-func (r *fleetRun) send(i int) {
+// send gives the request at a place in what is served to its servers.
+func (r *fleetRun) send(at int) {
 	f := r.fleet
-	a, err := r.t.Request(i)
+	s := &r.served[at]
+	a, err := r.t.Request(s.Index)
 	if err != nil {
 		f.err = err
 		return
 	}
-	q := &fleetRequest{id: f.submitted, index: i, input: a.Input, output: a.Output, ids: a.Prompt}
+	q := &fleetRequest{id: f.submitted, index: at, input: a.Input, output: a.Output, ids: a.Prompt}
 	p, d := f.spec.Pick(f.submitted)
 	f.submitted++
 	q.decode = f.decode[d]
 	r.byID[q.id] = q
 	r.inFlight++
-	s := &r.served[i]
 	s.Sent, s.Input, s.Output = f.now-r.start, a.Input, a.Output
 	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
 	if r.t.Timeout > 0 {
@@ -188,6 +208,10 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 		}
 	}
 	r.inFlight--
+	r.release(s.Index)
+	if r.t.Session != nil {
+		return
+	}
 	if r.t.Times == nil {
 		r.fleet.at(r.fleet.now+r.t.Think, r.user)
 		return

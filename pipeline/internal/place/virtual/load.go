@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,6 +95,7 @@ func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Reques
 	var wanted []asked
 	served, err := m.fleet.Serve(ctx, model.Traffic{
 		Times: t.Times, Limit: t.Limit, Requests: t.Requests, Duration: t.Duration, Think: t.Think, Timeout: t.Timeout,
+		After: t.After, Session: t.Session,
 		Request: func(i int) (model.Arrival, error) {
 			r, err := t.Request(i)
 			if err != nil {
@@ -113,8 +115,9 @@ func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Reques
 	}
 	out := make([]record.Request, len(served))
 	for i, s := range served {
-		out[i] = m.record(i, s, wanted[i])
+		out[i] = m.record(s.Index, s, wanted[s.Index])
 	}
+	slices.SortFunc(out, func(a, b record.Request) int { return a.Index - b.Index })
 	return out, nil
 }
 

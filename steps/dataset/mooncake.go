@@ -1,0 +1,234 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// mooncakeLine is a line of Mooncake's form (https://github.com/kvcache-ai/Mooncake): its first
+// four members. The others make sessions of the lines: session_id and delay are those of
+// NVIDIA's aiperf; block_size, duration, id and parents are ours.
+type mooncakeLine struct {
+	Timestamp *float64 `json:"timestamp"` // milliseconds, as all times
+	Input     *int     `json:"input_length"`
+	Output    *int     `json:"output_length"`
+	HashIDs   []int64  `json:"hash_ids"`
+	BlockSize int      `json:"block_size"`
+
+	Session  *string  `json:"session_id"`
+	Delay    *float64 `json:"delay"`
+	Duration *float64 `json:"duration"`
+	ID       *string  `json:"id"`
+	Parents  []string `json:"parents"`
+}
+
+// mooncake reads lines of Mooncake's form.
+type mooncake struct {
+	orderer
+	names    map[string]*mooncakeSession
+	sessions []*mooncakeSession // those of single calls among them
+	plain    blockNames         // of lines outside of sessions
+	latest   float64            // the last timestamp, in milliseconds
+}
+
+// mooncakeSession are the lines of one session, in their order.
+type mooncakeSession struct {
+	blockNames
+	calls []int
+	ids   map[string]int
+	// parents of the calls by id, of which all or none have them.
+	parents map[int][]string
+	// chained sessions are those whose lines say their delay after the line before.
+	chained bool
+	// untimed is the first call of which the trace does not say how long it took.
+	untimed *int
+}
+
+func beginMooncake(t *Table) (func(int, []byte) error, func() error) {
+	m := &mooncake{orderer: orderer{table: t}, names: map[string]*mooncakeSession{}}
+	return m.line, m.end
+}
+
+func (m *mooncake) line(n int, text []byte) error {
+	var l mooncakeLine
+	if err := json.Unmarshal(text, &l); err != nil {
+		return fmt.Errorf("not a JSON object of a trace: %w", err)
+	}
+	if l.Input == nil || l.Output == nil || (l.Timestamp == nil && (l.Session == nil || l.Delay == nil)) {
+		return errors.New("it needs timestamp (milliseconds), input_length and output_length; a later line of a session_id can have a delay in the place of its timestamp")
+	}
+	if limit := options[blockSize.Name].high; l.BlockSize < 0 || l.BlockSize > limit {
+		return fmt.Errorf("block_size = %d must be a whole number from 1 to %d", l.BlockSize, limit)
+	}
+	s := m.session(l.Session)
+	e := Entry{Input: *l.Input, Output: *l.Output, blockSize: l.BlockSize, line: n}
+	at, err := m.time(l, s, &e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(l.HashIDs) == 0:
+	case l.Session == nil:
+		e.Blocks = m.plain.keep(m.table, l.HashIDs)
+	default:
+		e.Blocks = s.keep(m.table, l.HashIDs)
+	}
+	took := 0.0
+	if l.Duration != nil {
+		took = *l.Duration / 1000
+	}
+	if err := m.addCall(e, at, took); err != nil {
+		return err
+	}
+	return s.add(l, len(m.table.Entries)-1)
+}
+
+// session finds the session of a line, which may be its own.
+func (m *mooncake) session(name *string) *mooncakeSession {
+	if name != nil && m.names[*name] != nil {
+		return m.names[*name]
+	}
+	s := &mooncakeSession{}
+	m.sessions = append(m.sessions, s)
+	if name != nil {
+		m.names[*name] = s
+	}
+	return s
+}
+
+// time is when a line's call began, in seconds. In aiperf's form a later line without blocks says
+// only what it adds to what was said before.
+func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, error) {
+	switch first := len(s.calls) == 0; {
+	case l.Delay != nil && !first && !(*l.Delay >= 0):
+		return 0, fmt.Errorf("its delay of %g ms is negative: times run backwards", *l.Delay)
+	case l.Delay != nil && !first:
+		last := s.calls[len(s.calls)-1]
+		if before := m.table.Entries[last]; len(l.HashIDs) == 0 {
+			e.Input += before.Input + before.Output
+		}
+		return m.ends[last].Seconds() + *l.Delay/1000, nil
+	case l.Timestamp == nil:
+		return 0, errors.New("the first line of a session needs a timestamp")
+	case *l.Timestamp < m.latest:
+		return 0, errors.New("its time is before that of a line above: sort the trace by time")
+	}
+	m.latest = *l.Timestamp
+	return *l.Timestamp / 1000, nil
+}
+
+// add notes what a line says of the lines before it.
+func (s *mooncakeSession) add(l mooncakeLine, call int) error {
+	first := len(s.calls) == 0
+	s.calls = append(s.calls, call)
+	if l.ID != nil {
+		if _, twice := s.ids[*l.ID]; twice {
+			return fmt.Errorf("the id %q is there twice", *l.ID)
+		}
+		if s.ids == nil {
+			s.ids = map[string]int{}
+		}
+		s.ids[*l.ID] = call
+	}
+	switch chained := l.Delay != nil && !first; {
+	case chained && len(s.calls) > 2 && !s.chained, !chained && s.chained:
+		return errors.New("lines of its session have a delay, and others a timestamp: give all later ones a delay, or none")
+	case (l.Parents != nil) != (s.parents != nil) && !first:
+		return errors.New("lines of its session have parents, and others not: give them to all, as a list that can be empty, or to none")
+	case chained && l.Parents != nil:
+		return errors.New("it has both parents and a delay; the delay is that after the line before")
+	case l.Parents != nil:
+		if s.parents == nil {
+			s.parents = map[int][]string{}
+		}
+		s.parents[call] = l.Parents
+	default:
+		s.chained = chained
+	}
+	if l.Duration == nil && s.untimed == nil {
+		s.untimed = &call
+	}
+	return nil
+}
+
+// end finds what the calls of each session waited for.
+func (m *mooncake) end() error {
+	if len(m.names) == 0 {
+		return nil
+	}
+	for _, s := range m.sessions {
+		if err := m.arrangeCalls(s); err != nil {
+			return err
+		}
+		m.number++
+	}
+	m.finish()
+	return nil
+}
+
+func (m *mooncake) arrangeCalls(s *mooncakeSession) error {
+	switch {
+	case s.parents != nil:
+		return m.followParents(s)
+	case s.chained:
+		for i, call := range s.calls {
+			if err := m.set(call, s.calls[max(i-1, 0):i], nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	case s.untimed != nil && *s.untimed != s.calls[len(s.calls)-1]:
+		return lineError(m.table.Entries[*s.untimed].line, "other lines of its session come after it: give it a duration (milliseconds), or them a delay, so that it is known how long they waited")
+	}
+	list := make([]*span, len(s.calls))
+	for i, call := range s.calls {
+		list[i] = m.callSpan(call)
+	}
+	_, err := m.arrange(list, nil, 1)
+	return err
+}
+
+// followParents has each call wait for its parents, in an order in which none comes before them.
+func (m *mooncake) followParents(s *mooncakeSession) error {
+	waits, left, children := map[int][]int{}, map[int]int{}, map[int][]int{}
+	var ready []int
+	for _, call := range s.calls {
+		for _, id := range s.parents[call] {
+			parent, known := s.ids[id]
+			if !known {
+				return lineError(m.table.Entries[call].line, "its session has no line with the id %q, which its parents name", id)
+			}
+			waits[call] = append(waits[call], parent)
+			children[parent] = append(children[parent], call)
+		}
+		if slices.Sort(waits[call]); len(waits[call]) > maxWaits {
+			return lineError(m.table.Entries[call].line, "it has more than %d parents", maxWaits)
+		}
+		if left[call] = len(waits[call]); left[call] == 0 {
+			ready = append(ready, call)
+		}
+	}
+	done := 0
+	for ; done < len(ready); done++ {
+		call := ready[done]
+		if err := m.set(call, slices.Compact(waits[call]), nil); err != nil {
+			return err
+		}
+		for _, child := range children[call] {
+			if left[child]--; left[child] == 0 {
+				ready = append(ready, child)
+			}
+		}
+	}
+	if done == len(s.calls) {
+		return nil
+	}
+	for _, call := range s.calls {
+		if left[call] > 0 {
+			return lineError(m.table.Entries[call].line, "its parents wait for it, or for one that does: a cycle")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// otlpLine is an export of OpenTelemetry's spans in OTLP's JSON form, as the Collector's file
+// exporter writes one a line (https://opentelemetry.io/docs/specs/otlp, file exporter).
+type otlpLine struct {
+	Resources []struct {
+		Scopes []struct {
+			Spans []otlpSpan `json:"spans"`
+		} `json:"scopeSpans"`
+	} `json:"resourceSpans"`
+}
+
+type otlpSpan struct {
+	Trace  string          `json:"traceId"`
+	ID     string          `json:"spanId"`
+	Parent string          `json:"parentSpanId"`
+	Start  otlpInt         `json:"startTimeUnixNano"`
+	End    otlpInt         `json:"endTimeUnixNano"`
+	Attrs  []otlpAttribute `json:"attributes"`
+	Status struct {
+		Code json.RawMessage `json:"code"`
+	} `json:"status"`
+}
+
+type otlpAttribute struct {
+	Key   string `json:"key"`
+	Value struct {
+		String *string  `json:"stringValue"`
+		Int    *otlpInt `json:"intValue"`
+	} `json:"value"`
+}
+
+// otlpInt is an int64, which proto3's JSON writes as a text and others as a number.
+type otlpInt int64
+
+func (n *otlpInt) UnmarshalJSON(text []byte) error {
+	v, err := strconv.ParseInt(string(trimQuotes(text)), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%.30s is no whole number", text)
+	}
+	*n = otlpInt(v)
+	return nil
+}
+
+func trimQuotes(text []byte) []byte {
+	if n := len(text); n > 1 && text[0] == '"' && text[n-1] == '"' {
+		return text[1 : n-1]
+	}
+	return text
+}
+
+// Attributes of the semantic conventions for generative AI. What they were called before is
+// after what they are called now.
+var (
+	attrOperation    = []string{"gen_ai.operation.name"}
+	attrInput        = []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"}
+	attrOutput       = []string{"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"}
+	attrCached       = []string{"gen_ai.usage.cache_read.input_tokens"}
+	attrConversation = []string{"gen_ai.conversation.id"}
+)
+
+// otlpCalls are the operations that are calls of a model which generates.
+var otlpCalls = []string{"chat", "text_completion", "generate_content"}
+
+func (s *otlpSpan) attr(names []string) (otlpAttribute, bool) {
+	for _, name := range names {
+		if i := slices.IndexFunc(s.Attrs, func(a otlpAttribute) bool { return a.Key == name }); i >= 0 {
+			return s.Attrs[i], true
+		}
+	}
+	return otlpAttribute{}, false
+}
+
+func (s *otlpSpan) text(names []string) string {
+	if a, ok := s.attr(names); ok && a.Value.String != nil {
+		return *a.Value.String
+	}
+	return ""
+}
+
+// tokens are a number of tokens; nil if the span does not say it.
+func (s *otlpSpan) tokens(names []string) (*int, error) {
+	a, ok := s.attr(names)
+	switch {
+	case !ok:
+		return nil, nil
+	case a.Value.Int == nil || *a.Value.Int < 0 || *a.Value.Int > maxLength:
+		return nil, fmt.Errorf("%s is no number of tokens", a.Key)
+	}
+	n := int(*a.Value.Int)
+	return &n, nil
+}
+
+// failed reports whether the status of a span is an error, by its number or its name.
+func (s *otlpSpan) failed() bool {
+	return string(s.Status.Code) == "2" || bytes.Contains(s.Status.Code, []byte("STATUS_CODE_ERROR"))
+}
+
+// otlp reads lines of spans. Those of one trace can be on any lines, children before their parents.
+type otlp struct {
+	orderer
+	begin  int64 // of the first span, nanoseconds since 1970
+	nodes  []otlpNode
+	traces map[[16]byte]*otlpTrace
+	order  []*otlpTrace
+}
+
+// otlpNode is what is kept of a span.
+type otlpNode struct {
+	id, parent [8]byte
+	line       int
+	call       *otlpCall
+	inner      []int32
+	placed     bool
+}
+
+// otlpCall is a call of a model, with times in nanoseconds.
+type otlpCall struct {
+	start, took   int64
+	input, output int
+	cached        *int
+}
+
+// otlpTrace are the spans of a trace and the conversation that they are part of.
+type otlpTrace struct {
+	nodes        []int32
+	conversation string
+}
+
+// maxSpans is how many spans are kept of all traces.
+const maxSpans = maxEntries
+
+func beginOTLP(t *Table) (func(int, []byte) error, func() error) {
+	o := &otlp{orderer: orderer{table: t}, traces: map[[16]byte]*otlpTrace{}}
+	return o.line, o.end
+}
+
+func (o *otlp) line(n int, text []byte) error {
+	var l otlpLine
+	if err := json.Unmarshal(text, &l); err != nil {
+		return fmt.Errorf("not an export of spans: %w", err)
+	}
+	for _, r := range l.Resources {
+		for _, scope := range r.Scopes {
+			for i := range scope.Spans {
+				if err := o.span(&scope.Spans[i], n); err != nil {
+					return fmt.Errorf("span %.40q: %w", scope.Spans[i].ID, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// span keeps what is needed of a span.
+func (o *otlp) span(s *otlpSpan, line int) error {
+	node := otlpNode{line: line}
+	var trace [16]byte
+	for _, id := range []struct {
+		name, text string
+		into       []byte
+	}{{"traceId", s.Trace, trace[:]}, {"spanId", s.ID, node.id[:]}, {"parentSpanId", s.Parent, node.parent[:]}} {
+		if raw, err := hex.DecodeString(id.text); err != nil || copy(id.into, raw) != len(raw) || len(raw) != len(id.into) && id.text != "" {
+			return fmt.Errorf("its %s has not %d hexadecimal digits", id.name, 2*len(id.into))
+		}
+	}
+	switch {
+	case s.Trace == "" || s.ID == "":
+		return errors.New("it needs traceId and spanId")
+	case s.Start <= 0 || s.End < s.Start:
+		return errors.New("its startTimeUnixNano is missing or after its endTimeUnixNano: times run backwards")
+	case len(o.nodes) == maxSpans:
+		return fmt.Errorf("more than %d spans", maxSpans)
+	}
+	if o.begin == 0 {
+		o.begin = int64(s.Start)
+	}
+	if slices.Contains(otlpCalls, s.text(attrOperation)) && !s.failed() {
+		call, err := o.callOf(s)
+		if err != nil {
+			return err
+		}
+		node.call = call
+	}
+	t := o.traces[trace]
+	if t == nil {
+		t = &otlpTrace{}
+		o.traces[trace], o.order = t, append(o.order, t)
+	}
+	if name := s.text(attrConversation); name != "" {
+		t.conversation = name
+	}
+	t.nodes = append(t.nodes, int32(len(o.nodes)))
+	o.nodes = append(o.nodes, node)
+	return nil
+}
+
+// callOf is what a span says of its call; nil if the call was given up.
+func (o *otlp) callOf(s *otlpSpan) (*otlpCall, error) {
+	in, err1 := s.tokens(attrInput)
+	out, err2 := s.tokens(attrOutput)
+	cached, err3 := s.tokens(attrCached)
+	switch err := errors.Join(err1, err2, err3); {
+	case err != nil:
+		return nil, err
+	case in == nil || out == nil:
+		return nil, fmt.Errorf("it is a call without %s and %s: have the application record them", attrInput[0], attrOutput[0])
+	case *out == 0:
+		return nil, nil
+	}
+	return &otlpCall{int64(s.Start) - o.begin, int64(s.End - s.Start), *in, *out, cached}, nil
+}
+
+// leaf adds the call of a node.
+func (o *otlp) leaf(n *otlpNode) (*span, error) {
+	e := Entry{Input: n.call.input, Output: n.call.output, cached: n.call.cached, line: n.line}
+	if err := o.addCall(e, float64(n.call.start)/1e9, float64(n.call.took)/1e9); err != nil {
+		return nil, lineError(n.line, "span %x: %w", n.id, err)
+	}
+	return o.callSpan(len(o.table.Entries) - 1), nil
+}
+
+// end brings the spans of each trace into their tree, and traces of one conversation into one
+// session.
+func (o *otlp) end() error {
+	var sessions [][]*span
+	known := map[string]int{}
+	for _, t := range o.order {
+		whole, err := o.tree(t)
+		if err != nil {
+			return err
+		}
+		if whole == nil {
+			continue
+		}
+		at, ok := known[t.conversation]
+		if !ok || t.conversation == "" {
+			at = len(sessions)
+			known[t.conversation] = at
+			sessions = append(sessions, nil)
+		}
+		sessions[at] = append(sessions[at], whole)
+	}
+	for _, list := range sessions {
+		if _, err := o.arrange(list, nil, 1); err != nil {
+			return err
+		}
+		o.number++
+	}
+	o.finish()
+	return nil
+}
+
+// tree is a trace as a span; nil if it has no calls.
+func (o *otlp) tree(t *otlpTrace) (*span, error) {
+	byID := make(map[[8]byte]int32, len(t.nodes))
+	for _, n := range t.nodes {
+		if _, twice := byID[o.nodes[n].id]; twice {
+			return nil, lineError(o.nodes[n].line, "the span %x is there twice", o.nodes[n].id)
+		}
+		byID[o.nodes[n].id] = n
+	}
+	var roots []int32
+	for _, n := range t.nodes {
+		node := &o.nodes[n]
+		if node.parent == [8]byte{} {
+			roots = append(roots, n)
+			continue
+		}
+		parent, there := byID[node.parent]
+		if !there {
+			return nil, lineError(node.line, "the parent of the span %x, %x, is not in the file: export whole traces, or leave parentSpanId out of the outermost spans", node.id, node.parent)
+		}
+		o.nodes[parent].inner = append(o.nodes[parent].inner, n)
+	}
+	whole, err := o.spans(roots, 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range t.nodes {
+		if !o.nodes[n].placed {
+			return nil, lineError(o.nodes[n].line, "the span %x is below itself: a cycle of parents", o.nodes[n].id)
+		}
+	}
+	return whole, nil
+}
+
+// spans is the span of what is side by side; nil if it has no calls. Where calls lie within a
+// call, as when two libraries record the same one, the inner ones count.
+func (o *otlp) spans(nodes []int32, depth int) (*span, error) {
+	var list []*span
+	for _, n := range nodes {
+		node := &o.nodes[n]
+		node.placed = true
+		if depth > maxDepth {
+			return nil, lineError(node.line, "more than %d spans within each other", maxDepth)
+		}
+		inner, err := o.spans(node.inner, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if inner == nil && node.call != nil {
+			if inner, err = o.leaf(node); err != nil {
+				return nil, err
+			}
+		}
+		if inner != nil {
+			list = append(list, inner)
+		}
+	}
+	switch len(list) {
+	case 0:
+		return nil, nil
+	case 1:
+		return list[0], nil
+	}
+	return group(list, list[0].line), nil
+}

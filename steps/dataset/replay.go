@@ -1,0 +1,267 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Timed is a Source whose prompts have times of their own.
+type Timed interface {
+	Source
+	// Len is the number of requests that have a time.
+	Len() int
+	// Times are the planned times of the first n requests, from the start of the run.
+	Times(n int) []time.Duration
+}
+
+// Sessions is a Timed source of sessions: requests of which some wait for others. After its end
+// it begins again with other sessions, which are as long.
+type Sessions interface {
+	Timed
+	// Session is the number of the session that request i is part of.
+	Session(i int) int
+	// After are the requests that must have ended before request i, all of which have smaller
+	// numbers, and how long it waits after the last of them. Without any it begins at its time.
+	After(i int) (requests []int, wait time.Duration)
+	// Answers are the requests whose answers the prompt of request i holds, in their order;
+	// nil where it holds made-up ones.
+	Answers(i int) []int
+	// Continue is Prompt(i, s) with these answers, JSON strings. One that is nil is made up.
+	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
+}
+
+// CheckSessions returns an *InvalidError for an arrival by which sessions cannot be sent, whose requests
+// wait for each other.
+func CheckSessions(arrival string) error {
+	if arrival == "trace" || arrival == "closed" {
+		return nil
+	}
+	return invalid("arrival %q cannot send the sessions of a trace, whose requests wait for each other: "+
+		"send them at their times with arrival = \"trace\", or so many at once with \"closed\" and max_concurrency", arrival)
+}
+
+// trace makes the prompts of a trace.
+type trace struct {
+	maker
+	entries []Entry
+	block   int
+	scale   float64
+}
+
+// sessions are those of a trace.
+type sessions struct {
+	trace
+	count int
+	// real answers are put into the prompts.
+	real bool
+}
+
+func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error) {
+	m := newMaker(d, given.Corpus, false)
+	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: timeScaleOf(m.spec)}
+	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
+		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
+	}
+	real := RealAnswers(d)
+	switch {
+	case given.Table.Sessions > 0 && real && !given.Chat:
+		return nil, invalid("real_answers needs endpoint \"chat\", whose messages can hold them")
+	case given.Table.Sessions > 0:
+		return sessions{t, given.Table.Sessions, real}, nil
+	case real:
+		return nil, invalid("%s: real_answers needs a trace of sessions, and this one does not say which requests belong together", m.spec.Path)
+	}
+	return t, nil
+}
+
+func (t trace) Len() int { return len(t.entries) }
+
+func (t trace) Times(n int) []time.Duration {
+	out := make([]time.Duration, min(n, len(t.entries)))
+	for i := range out {
+		out[i] = t.scaled(t.entries[i].At)
+	}
+	return out
+}
+
+func (t trace) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * t.scale) }
+
+// piece is a part of a prompt up to a number of tokens, and what draws it.
+type piece struct {
+	end int
+	r   *rand.Rand
+}
+
+// pieces are the parts of the prompt of request i. Blocks of one name have one content
+// throughout a run, so that the prefix cache finds what it found in the recorded service; what no
+// block names is drawn for this request alone. After its end the trace begins again, with other
+// content.
+func (t trace) pieces(i int, seeds Seeds) []piece {
+	at, round := i%len(t.entries), i/len(t.entries)
+	e := &t.entries[at]
+	content := seeds.Content + uint64(round)
+	if len(e.Blocks) == 0 && e.Turn != nil {
+		return t.turns(at, content)
+	}
+	block := e.blockSize
+	if block == 0 {
+		block = t.block
+	}
+	var out []piece
+	for k, name := range e.Blocks {
+		out = append(out, piece{min((k+1)*block, e.Input), stream(content, streamBlock, int(name))})
+	}
+	return append(out, piece{e.Input, stream(seeds.Content, streamContent, i)})
+}
+
+// turns are the parts of a prompt that continues others: theirs, their answers, and its own.
+func (t trace) turns(at int, content uint64) []piece {
+	var out []piece
+	e := &t.entries[at]
+	for end := e.Input; ; {
+		turn := e.Turn
+		if turn.Shared < end {
+			out = append(out, piece{end, stream(content, streamContent, at)})
+		}
+		end = min(end, turn.Shared)
+		if turn.From == nil {
+			if end > 0 {
+				out = append(out, piece{end, stream(content, streamPrefix, 0)})
+			}
+			break
+		}
+		at = *turn.From
+		e = &t.entries[at]
+		if e.Input < end {
+			out = append(out, piece{end, stream(content, streamAnswer, at)})
+			end = e.Input
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// output is the number of tokens to ask for.
+func (t trace) output(i int, seeds Seeds) int {
+	if t.spec.OutputMin > 0 {
+		return between(stream(seeds.Lengths, streamLengths, i), t.spec.OutputMin, t.spec.OutputMax)
+	}
+	return t.entries[i%len(t.entries)].Output
+}
+
+// Prompt has the lengths of entry i.
+func (t trace) Prompt(i int, seeds Seeds) Prompt {
+	p := Prompt{Input: t.entries[i%len(t.entries)].Input, Output: t.output(i, seeds)}
+	pieces := t.pieces(i, seeds)
+	if t.exact {
+		for _, part := range pieces {
+			p.IDs = t.draw.appendIDs(p.IDs, part.end, part.r)
+		}
+		return p
+	}
+	p.Text = t.text(pieces)
+	return p
+}
+
+func (t trace) text(pieces []piece) string {
+	var text strings.Builder
+	for _, part := range pieces {
+		t.draw.fill(&text, t.draw.bytes(part.end), part.r)
+	}
+	return text.String()
+}
+
+func (s sessions) Session(i int) int {
+	return i/len(s.entries)*s.count + s.entries[i%len(s.entries)].Turn.Session
+}
+
+func (s sessions) After(i int) ([]int, time.Duration) {
+	turn := s.entries[i%len(s.entries)].Turn
+	return s.inRound(i, turn.After), s.scaled(turn.Wait)
+}
+
+// inRound are the requests of entries in the round of request i.
+func (s sessions) inRound(i int, entries []int) []int {
+	first := i / len(s.entries) * len(s.entries)
+	if first == 0 {
+		return entries
+	}
+	out := make([]int, len(entries))
+	for k, at := range entries {
+		out[k] = first + at
+	}
+	return out
+}
+
+// chain are the entries that a prompt continues, from the first one on.
+func (s sessions) chain(at int) []int {
+	var out []int
+	for turn := s.entries[at].Turn; turn.From != nil; turn = s.entries[*turn.From].Turn {
+		out = append(out, *turn.From)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (s sessions) Answers(i int) []int {
+	if !s.real {
+		return nil
+	}
+	return s.inRound(i, s.chain(i%len(s.entries)))
+}
+
+// Prompt implements Source. Where answers are to be real, made-up ones stand for them.
+func (s sessions) Prompt(i int, seeds Seeds) Prompt {
+	if !s.real {
+		return s.trace.Prompt(i, seeds)
+	}
+	return s.Continue(i, seeds, nil)
+}
+
+// Continue makes messages: what each call added to the prompt that it continues, and the answers
+// between.
+func (s sessions) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt {
+	at := i % len(s.entries)
+	first := i - at
+	p := Prompt{Input: s.entries[at].Input, Output: s.output(i, seeds)}
+	var messages []message
+	begin := 0
+	for k, call := range append(s.chain(at), at) {
+		e := &s.entries[call]
+		messages = append(messages, message{"user", quote(s.between(first+call, seeds, begin, e.Input))})
+		if call == at {
+			break
+		}
+		answer := message{"assistant", nil}
+		if begin = e.Input + e.Output; k < len(answers) && answers[k] != nil {
+			answer.Content = answers[k]
+		} else {
+			r := stream(seeds.Content, streamAnswer, first+call)
+			answer.Content = quote(s.draw.text(0, r, e.Output, r))
+		}
+		messages = append(messages, answer)
+	}
+	raw, err := json.Marshal(messages)
+	if err != nil {
+		panic("dataset: text cannot be JSON: " + err.Error()) // strings always can
+	}
+	p.Messages = raw
+	return p
+}
+
+// between is what the prompt of a request has from one token to another.
+func (s sessions) between(i int, seeds Seeds, from, to int) string {
+	var own []piece
+	for _, part := range s.pieces(i, seeds) {
+		if part.end > from {
+			own = append(own, piece{min(part.end, to) - from, part.r})
+		}
+	}
+	return s.text(own)
+}

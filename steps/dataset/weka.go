@@ -1,0 +1,160 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// wekaTrace is a session of Weka's kv-cache-tester, which AgentX uses as well: a line with all
+// calls of an agent (https://github.com/callanjfox/kv-cache-tester). Times are in seconds.
+type wekaTrace struct {
+	BlockSize int         `json:"block_size"`
+	Requests  []wekaEntry `json:"requests"`
+}
+
+// wekaEntry is a call (type "n", or "s" where it was streamed), or a subagent with its calls.
+type wekaEntry struct {
+	Type    string      `json:"type"`
+	At      *float64    `json:"t"`
+	Input   int         `json:"in"`
+	Output  int         `json:"out"`
+	HashIDs []int64     `json:"hash_ids"`
+	Took    *float64    `json:"api_time"`
+	Thought *float64    `json:"think_time"`
+	Calls   []wekaEntry `json:"requests"`
+}
+
+// weka reads lines of Weka's form.
+type weka struct{ orderer }
+
+func beginWeka(t *Table) (func(int, []byte) error, func() error) {
+	w := &weka{orderer{table: t}}
+	return w.line, func() error { w.finish(); return nil }
+}
+
+// line reads a session. Each has a clock and names of blocks of its own.
+func (w *weka) line(n int, text []byte) error {
+	var s wekaTrace
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("not a session of agents: %w", err)
+	}
+	if limit := options[blockSize.Name].high; s.BlockSize < 1 || s.BlockSize > limit {
+		return fmt.Errorf("block_size = %d must be a whole number from 1 to %d", s.BlockSize, limit)
+	}
+	list, err := wekaSession{orderer: &w.orderer, line: n, block: s.BlockSize, relative: relative(s.Requests)}.spans(s.Requests, 0)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	_, err = w.arrange(list, nil, 1)
+	w.number++
+	return err
+}
+
+// relative reports whether the calls of subagents count from the begin of their subagent, as
+// kv-cache-tester writes them, and not from that of the session, as published sets have them.
+func relative(list []wekaEntry) bool {
+	return slices.ContainsFunc(list, func(e wekaEntry) bool {
+		return e.At != nil && len(e.Calls) > 0 && e.Calls[0].At != nil && *e.Calls[0].At < *e.At
+	})
+}
+
+// wekaSession reads the calls of one line.
+type wekaSession struct {
+	*orderer
+	line, block int
+	relative    bool
+}
+
+// spans reads the calls of an agent, whose clock began at the given time. Those without an answer failed
+// in the recorded service and are left out.
+func (s wekaSession) spans(list []wekaEntry, begin float64) ([]*span, error) {
+	var out []*span
+	var names blockNames
+	for i, e := range list {
+		switch {
+		case e.At == nil:
+			return nil, fmt.Errorf("request %d has no t", i+1)
+		case i > 0 && *e.At < *list[i-1].At:
+			return nil, fmt.Errorf("request %d begins at %g s, before the one above it: times run backwards", i+1, *e.At)
+		}
+		at := begin + *e.At
+		switch e.Type {
+		case "n", "s":
+			if e.Output == 0 {
+				continue
+			}
+			took, err := e.took(list[i+1:])
+			if err == nil {
+				err = s.addCall(s.entry(e, &names), at, took)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("request %d: %w", i+1, err)
+			}
+			out = append(out, s.callSpan(len(s.table.Entries)-1))
+		case "subagent":
+			group, err := s.subagent(e, begin)
+			if err != nil {
+				return nil, fmt.Errorf("subagent at request %d: %w", i+1, err)
+			}
+			if group != nil {
+				out = append(out, group)
+			}
+		default:
+			return nil, fmt.Errorf("request %d has the type %q; known are n, s and subagent", i+1, e.Type)
+		}
+	}
+	return out, nil
+}
+
+func (s wekaSession) entry(e wekaEntry, names *blockNames) Entry {
+	out := Entry{Input: e.Input, Output: e.Output, blockSize: s.block, line: s.line}
+	if len(e.HashIDs) > 0 {
+		scope := make([]int64, len(e.HashIDs))
+		for k, id := range e.HashIDs {
+			scope[k] = scoped(s.line, id)
+		}
+		out.Blocks = names.keep(s.table, scope)
+	}
+	return out
+}
+
+// took is how long a call took: until what follows, less the time that the agent thought, where
+// the trace does not say it.
+func (e wekaEntry) took(next []wekaEntry) (float64, error) {
+	switch {
+	case e.Took != nil:
+		return *e.Took, nil
+	case len(next) == 0:
+		return 0, nil
+	case next[0].At != nil && next[0].Thought != nil:
+		return max(*next[0].At-*next[0].Thought-*e.At, 0), nil
+	}
+	return 0, errors.New("it has no api_time, nor what follows it a think_time, so that it is not known how long its tools took")
+}
+
+// subagent is a subagent as a span; nil without calls.
+func (s wekaSession) subagent(e wekaEntry, begin float64) (*span, error) {
+	if slices.ContainsFunc(e.Calls, func(c wekaEntry) bool { return len(c.Calls) > 0 }) {
+		return nil, errors.New("it has subagents of its own, which this form does not have")
+	}
+	start := begin
+	if s.relative {
+		start += *e.At
+	}
+	inner, err := s.spans(e.Calls, start)
+	if err != nil || len(inner) == 0 {
+		return nil, err
+	}
+	return group(inner, s.line), nil
+}
+
+// group is the span of what happened side by side.
+func group(inner []*span, line int) *span {
+	g := &span{start: inner[0].start, end: inner[0].end, line: line, inner: inner}
+	for _, s := range inner {
+		g.start, g.end = min(g.start, s.start), max(g.end, s.end)
+	}
+	return g
+}

@@ -1,0 +1,134 @@
+package load
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// agents are two sessions: a call, two calls at once after 20 ms of a tool, and one that waits for
+// both; and a call with one that follows after 5 ms.
+const agents = `{"timestamp":0,"duration":1,"input_length":20,"output_length":4,"hash_ids":[1],"session_id":"a"}
+{"timestamp":0,"duration":1,"input_length":20,"output_length":4,"hash_ids":[2],"session_id":"b"}
+{"timestamp":6,"duration":1,"input_length":30,"output_length":4,"hash_ids":[2],"session_id":"b"}
+{"timestamp":21,"duration":2,"input_length":30,"output_length":4,"hash_ids":[1],"session_id":"a"}
+{"timestamp":22,"duration":2,"input_length":12,"output_length":4,"hash_ids":[3],"session_id":"a"}
+{"timestamp":25,"duration":1,"input_length":40,"output_length":4,"hash_ids":[1],"session_id":"a"}
+`
+
+func agentWorkload(t *testing.T, text string, l steps.Load, options map[string]any) Options {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "trace.jsonl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Options{Model: "m", Seed: 1, Files: &dataset.Files{Dir: dir}, Workload: steps.Workload{
+		Endpoint: "chat", IgnoreEOS: true, Load: l, Dataset: steps.Dataset{Kind: "trace", Path: "trace.jsonl", Options: options},
+	}}
+}
+
+// TestSessionsInOrder: a request of a session is not sent before those that it waits for have ended and
+// its tools had their time, whatever the load; and the session's time is from its first send to its
+// last token.
+func TestSessionsInOrder(t *testing.T) {
+	type after struct {
+		of   []int
+		wait time.Duration
+	}
+	waits := map[int]after{2: {[]int{1}, 5 * time.Millisecond}, 3: {[]int{0}, 20 * time.Millisecond}, 4: {[]int{0}, 21 * time.Millisecond}, 5: {[]int{3, 4}, time.Millisecond}}
+	for name, l := range map[string]steps.Load{
+		"at their times": {Arrival: Trace, Requests: 6},
+		"bounded":        {Arrival: Trace, Requests: 6, MaxConcurrency: 1},
+		"closed":         {Arrival: Closed, Requests: 12, MaxConcurrency: 1},
+		"closed, two":    {Arrival: Closed, Requests: 10, MaxConcurrency: 2, ThinkTime: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, said := talker(t, nil)
+			opt := agentWorkload(t, agents, l, map[string]any{"real_answers": true})
+			opt.BaseURL = s.URL
+			run := mustRun(t, opt).Run
+			if len(run.Requests) != l.Requests {
+				t.Fatalf("%d requests", len(run.Requests))
+			}
+			for i, r := range run.Requests {
+				w := waits[i%6]
+				if r.Failure != "" || r.Index != i || (r.Planned < 0) != (len(w.of) > 0 || l.Arrival == Closed) {
+					t.Errorf("%+v", r)
+				}
+				for _, p := range w.of {
+					if gap := time.Duration(r.Sent - run.Requests[i/6*6+p].Done); gap < w.wait-time.Microsecond {
+						t.Errorf("request %d was sent %v after request %d, want %v", i, gap, p, w.wait)
+					}
+				}
+			}
+			checkSessions(t, run, l)
+			repeated := 0
+			for _, body := range s.seen().bodies {
+				roles, texts := sentMessages(t, body)
+				for k, role := range roles {
+					if _, real := said.Load(texts[k]); real != (role == "assistant") {
+						t.Errorf("message %d of %v: %s says %q", k, roles, role, texts[k])
+					}
+				}
+				repeated += len(roles) / 2
+			}
+			if want := map[int]int{6: 4, 10: 6, 12: 8}[l.Requests]; repeated != want {
+				t.Errorf("%d answers are repeated, want %d", repeated, want)
+			}
+		})
+	}
+}
+
+// checkSessions checks which session requests are part of, and the sessions' times.
+func checkSessions(t *testing.T, run record.Run, l steps.Load) {
+	t.Helper()
+	numbers := []int{0, 1, 1, 0, 0, 0}
+	for i, r := range run.Requests {
+		number := i/6*2 + numbers[i%6]
+		if r.Session == nil || *r.Session != number {
+			t.Errorf("request %d is of session %v, want %d", i, r.Session, number)
+		}
+	}
+	times := record.Collect(run).Session
+	first := float64(run.Requests[5].Events[len(run.Requests[5].Events)-1].At-run.Requests[0].Sent) / 1e9
+	if len(times) != (l.Requests+5)/6*2 || times[0] != first {
+		t.Errorf("sessions of %v s, the first has %g", times, first)
+	}
+}
+
+// TestSessionsGoOn: after a request that failed its session goes on, and has no time.
+func TestSessionsGoOn(t *testing.T) {
+	s, _ := talker(t, func(messages int) bool { return messages == 3 })
+	opt := agentWorkload(t, agents, steps.Load{Arrival: Trace, Requests: 6}, map[string]any{"real_answers": true})
+	opt.BaseURL = s.URL
+	run := mustRun(t, opt).Run
+	if len(run.Requests) != 6 || run.Requests[3].Failure != record.FailStatus || run.Requests[5].Failure != "" {
+		t.Fatalf("%+v", run.Requests)
+	}
+	if times := record.Collect(run).Session; len(times) != 0 {
+		t.Errorf("sessions of %v s", times)
+	}
+}
+
+// TestSessionsRefused: sessions are not sent by loads that know nothing of them.
+func TestSessionsRefused(t *testing.T) {
+	s, _ := talker(t, nil)
+	for want, opt := range map[string]Options{
+		`arrival "poisson" cannot send the sessions of a trace`: agentWorkload(t, agents, steps.Load{Arrival: Poisson, Rate: 5, Requests: 6}, nil),
+		"real_answers needs a trace of sessions": agentWorkload(t, `{"timestamp":0,"input_length":20,"output_length":4}`,
+			steps.Load{Arrival: Trace, Requests: 1}, map[string]any{"real_answers": true}),
+	} {
+		opt.BaseURL = s.URL
+		_, err := Run(t.Context(), opt)
+		if _, invalid := errors.AsType[*dataset.InvalidError](err); !invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
