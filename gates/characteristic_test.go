@@ -21,6 +21,8 @@ type chart struct {
 	// files behind each of its numbers, where those are fewer than fullFiles.
 	files   int
 	columns []string // the first is that of the lines' labels
+	// worth of a pair, by cells of a line: hours, say; nil where means are of pairs.
+	worth func(line, cell int) float64
 	lines   []line
 }
 
@@ -81,9 +83,12 @@ type scenario struct {
 type ending struct {
 	gates.Judgement
 	pairs int // measured until the sequence stopped
-	// right and wrong say what a search for the culprit came to.
+	// right and wrong say what a search for the culprit came to, or a file of which one is drawn.
 	right, wrong bool
 }
+
+func (e ending) isRight() bool { return e.right }
+func (e ending) isWrong() bool { return e.wrong }
 
 // looked is a file that is judged by a sequence of five looks.
 func looked(name string, draw func(s *simulator) gates.Family) *scenario {
@@ -183,7 +188,8 @@ func (c cell) evaluate(e ending) float64 {
 // value is a number that was simulated: the mean over files of their pairs, or of 100 for
 // those that hit.
 type value struct {
-	mean bool // of pairs
+	mean bool    // of pairs
+	each float64 // what a pair is worth, 0 for one pair
 	of   []float64
 }
 
@@ -220,10 +226,23 @@ func (c chart) simulate(tb testing.TB, first, files int) [][]value {
 			cells = append(cells, c.lines[at.line].cells[at.cell])
 		}
 		for k, v := range sc.simulate(tb, cells, first, files) {
-			values[places[sc][k].line][places[sc][k].cell] = v
+			at := places[sc][k]
+			values[at.line][at.cell] = c.valued(v, at.line, at.cell)
 		}
 	}
 	return values
+}
+
+// valued is a mean of pairs in what they are worth.
+func (c chart) valued(v value, line, cell int) value {
+	if c.worth == nil || !v.mean {
+		return v
+	}
+	v.each = c.worth(line, cell)
+	for i := range v.of {
+		v.of[i] *= v.each
+	}
+	return v
 }
 
 // agrees reports whether a number stated after a simulation of its own and one simulated here
@@ -242,7 +261,7 @@ func (v value) agrees(stated float64, statedFiles int, level float64) bool {
 		return err == nil && min(more, fewer) > level/2
 	}
 	// One sequence more at either end, so that no spread at all is no certainty.
-	ends := value{mean: true, of: append([]float64{float64(fiveLooks[0]), float64(fiveLooks[len(fiveLooks)-1])}, v.of...)}
+	ends := value{mean: true, of: append([]float64{cmp.Or(v.each, 1) * float64(fiveLooks[0]), cmp.Or(v.each, 1) * float64(fiveLooks[len(fiveLooks)-1])}, v.of...)}
 	squares, centre := 0.0, ends.number()
 	for _, n := range ends.of {
 		squares += (n - centre) * (n - centre)

@@ -3,7 +3,6 @@ package gates_test
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/servegate/pipeline/gates"
 )
@@ -55,26 +54,5 @@ func costs() chart {
 
 // thrifty is a file that is judged by a sequence of five looks as a run with a budget takes them.
 func thrifty(name string, draw func(s *simulator) gates.Family) *scenario {
-	return &scenario{name, func(s *simulator) (ending, error) {
-		f := draw(s)
-		for _, n := range fiveLooks {
-			seen := f
-			seen.Comparisons = slices.Clone(f.Comparisons)
-			for i := range seen.Comparisons {
-				seen.Comparisons[i].Pairs = f.Comparisons[i].Pairs[:n]
-			}
-			sequence := gates.Sequence{Family: seen, Looks: fiveLooks}
-			p, err := sequence.Judge()
-			if err != nil {
-				return ending{}, err
-			}
-			if !p.Stop && !p.Settled() && !sequence.Hopeless(p) {
-				continue
-			}
-			sequence.Ended = true
-			p, err = sequence.Judge()
-			return ending{Judgement: p.Judgement, pairs: n}, err
-		}
-		return ending{}, fmt.Errorf("the sequence has no end")
-	}}
+	return &scenario{name, func(s *simulator) (ending, error) { return spend(draw(s), fiveLooks, true) }}
 }

@@ -49,8 +49,8 @@ func culprits() chart {
 	} {
 		sc := &scenario{"culprit, " + tt.label, tt.search}
 		c.lines = append(c.lines, line{tt.label, []cell{
-			{sc, func(e ending) bool { return e.right }, atLeastPercent(tt.right)},
-			{sc, func(e ending) bool { return e.wrong }, atMostPercent(tt.wrong)},
+			{sc, ending.isRight, atLeastPercent(tt.right)},
+			{sc, ending.isWrong, atMostPercent(tt.wrong)},
 			{sc, nil, bound{most: tt.launches}},
 		}})
 	}

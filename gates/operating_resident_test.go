@@ -1,0 +1,191 @@
+package gates_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// inLaunches draws the differences of passes of launches: those of a launch share a part of their
+// variance, sd² in all, that no pass renews. Pairs are the means over passes, as the judge makes
+// them of runs; single are the passes taken for pairs, which nothing does.
+func (s *simulator) inLaunches(i, launches, passes int, shift, sd, share float64) (pairs, single gates.Comparison) {
+	pairs = s.comparison(i, launches, 0, 0)
+	single = pairs
+	pairs.Pairs, single.Pairs = nil, nil
+	if pairs.Metric.Direction == metric.HigherIsBetter {
+		shift = -shift
+	}
+	for l := range launches {
+		launch, mean := shift+sd*math.Sqrt(share)*s.rng.NormFloat64(), 0.0
+		for p := range passes {
+			d := launch + sd*math.Sqrt(1-share)*s.rng.NormFloat64()
+			mean += d / float64(passes)
+			single.Pairs = append(single.Pairs, gates.Pair{Repeat: l*passes + p, Base: 1, Head: math.Exp(d)})
+		}
+		pairs.Pairs = append(pairs.Pairs, gates.Pair{Repeat: l, Base: 1, Head: math.Exp(mean)})
+	}
+	return pairs, single
+}
+
+// overPasses is the SD of the mean over the passes of a pair of launches.
+func overPasses(sd, share float64, passes int) float64 {
+	return sd * math.Sqrt(share+(1-share)/float64(passes))
+}
+
+// What is promised where sides stay loaded: passes are no pairs, however many a launch has.
+func residents() chart {
+	const passes = 4
+	c := chart{
+		title: fmt.Sprintf("**Sides that stay loaded** (`resident`): %d passes in each pair of launches, of whose variance a share belongs to the launches and is renewed by no pass. "+
+			"SD and CV are those of one pass. The last column takes the passes of 4 pairs of launches for 16 pairs, which the program does not. 500 files are behind each number.", passes),
+		columns: []string{"share of the launches, and rule", "5 metrics, CV 5 %, no change: regression", "the same: improvement", "SD 2 %, one metric at the margin: it passes", "passes taken for pairs, at the margin: it passes"},
+		costly:  true, files: 500,
+	}
+	for _, tt := range []struct {
+		share float64
+		known bool
+	}{{0.1, false}, {0.5, false}, {0.9, false}, {0.1, true}, {0.9, true}} {
+		label, rule := fmt.Sprintf("%.0f %%, from 4 launches on", 100*tt.share), looked
+		if tt.known {
+			label, rule = fmt.Sprintf("%.0f %%, from 2 on with a known spread", 100*tt.share), early
+		}
+		draw := func(s *simulator, i int, shift, sd float64) gates.Comparison {
+			pairs, _ := s.inLaunches(i, 12, passes, shift, sd, tt.share)
+			if tt.known {
+				return s.known(pairs, overPasses(sd, tt.share, passes), 1, gates.DefaultWithin)
+			}
+			return pairs
+		}
+		same := rule("resident, no change, "+label, func(s *simulator) gates.Family {
+			f := gates.Family{Alpha: 0.05}
+			for i := range 5 {
+				f.Comparisons = append(f.Comparisons, draw(s, i, 0, math.Sqrt2*0.05))
+			}
+			return f
+		})
+		marginal := rule("resident, at the margin, "+label, func(s *simulator) gates.Family {
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{draw(s, 0, math.Log(1.05), 0.02)}}
+		})
+		naive := once("resident, passes for pairs, "+label, func(s *simulator) gates.Family {
+			_, single := s.inLaunches(0, 4, passes, math.Log(1.05), 0.02, tt.share)
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{single}}
+		})
+		c.lines = append(c.lines, line{label, []cell{
+			{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)},
+			{marginal, isPassed, atMostPercent(5)}, {naive, isPassed, bound{}},
+		}})
+	}
+	return c
+}
+
+// rule is a way to spend GPU time on a file.
+type rule struct {
+	label         string
+	known, budget bool
+	// stale is the part of a pair's variance that comes with the time between its launches, where
+	// both stay loaded; 0 where one ends before the other starts.
+	resident bool
+	stale    float64
+}
+
+// What a pair of launches takes, in seconds: 4 cells of 70 s on each side beside the start. Where both
+// stay loaded each cell is measured in two halves, each with 5 s of warm-up, and falling asleep and waking take
+// 5 s in all.
+func (r rule) seconds(start float64) float64 {
+	sum := 2 * (start + 4*70)
+	if r.resident {
+		sum += 2*4*5 + 5
+	}
+	return sum
+}
+
+// Kinds of files that all rules are set beside each other on.
+var (
+	savingsTruths = []struct{ one, many float64 }{{0, 0}, {0.08, 0}, {0.10, 0.10}}
+	savingsSDs    = []float64{0.01, 0.02, 0.03, 0.04}
+)
+
+// judge is a file of one kind in twelve, judged by the rule.
+func (r rule) judge(s *simulator) (ending, error) {
+	truth, sd := savingsTruths[s.rng.IntN(3)], savingsSDs[s.rng.IntN(4)]*math.Sqrt(1-r.stale)
+	f := gates.Family{Alpha: 0.05}
+	for i := range 20 {
+		change := truth.many
+		if i == 0 {
+			change = truth.one
+		}
+		c := s.comparison(i, 12, math.Log1p(change), sd)
+		if r.known {
+			c = s.known(c, sd, math.Sqrt(1-r.stale), gates.DefaultWithin) // calibrated without company
+		}
+		f.Comparisons = append(f.Comparisons, c)
+	}
+	looks := fiveLooks
+	if r.known {
+		looks = earlyLooks
+	}
+	e, err := spend(f, looks, r.budget)
+	e.right = e.green()
+	e.wrong = isRed(e)
+	if truth.one > 0 {
+		e.right, e.wrong = isRed(e), e.green()
+	}
+	return e, err
+}
+
+// spend judges a file after each look until it ends, as a run with or without a budget does.
+func spend(f gates.Family, looks gates.Looks, budget bool) (ending, error) {
+	for _, n := range looks {
+		seen := f
+		seen.Comparisons = slices.Clone(f.Comparisons)
+		for i := range seen.Comparisons {
+			seen.Comparisons[i].Pairs = f.Comparisons[i].Pairs[:n]
+		}
+		sequence := gates.Sequence{Family: seen, Looks: looks}
+		p, err := sequence.Judge()
+		if err != nil {
+			return ending{}, err
+		}
+		if !p.Stop && !(budget && (p.Settled() || sequence.Hopeless(p))) {
+			continue
+		}
+		sequence.Ended = true
+		p, err = sequence.Judge()
+		return ending{Judgement: p.Judgement, pairs: n}, err
+	}
+	return ending{}, fmt.Errorf("the sequence has no end")
+}
+
+// savings sets all that saves GPU time beside the rule without any of it, on the same kinds of files.
+func savings() chart {
+	const small, large = 90.0, 300.0
+	c := chart{
+		title: "**What all of it saves**: files of 20 metrics, margin 5 %, a third without a change, a third 8 % slower in one metric and a third 10 % slower in all, at an SD of pairs of 1, 2, 3 or 4 %, 400 of them behind each line. " +
+			"GPU-hours are those of a file: of a 7B server on 1 GPU that starts in 90 s, and a 70B server on 8 GPUs that starts in 5 minutes, each with 4 cells of 70 s a launch. A spread that is known was calibrated with 10 pairs, by launches that end before the next. " +
+			"Sides that stay loaded have each cell measured in two halves in mirrored order, with a warm-up for each, which takes out the part of a pair's variance that comes with the time between its launches, and that part alone.",
+		columns: []string{"rule", "mean pairs", "GPU-hours, 7B", "GPU-hours, 70B", "decided as it is, %", "decided wrongly, %"},
+		costly:  true, files: 400,
+	}
+	rules := []rule{
+		{label: "4 to 12 repeats"},
+		{label: "with a budget", budget: true},
+		{label: "and a known spread, from 2 on", budget: true, known: true},
+		{label: "and sides that stay loaded, none of the variance by time", budget: true, known: true, resident: true},
+		{label: "and sides that stay loaded, a quarter of it by time", budget: true, known: true, resident: true, stale: 0.25},
+		{label: "and sides that stay loaded, half of it by time", budget: true, known: true, resident: true, stale: 0.5},
+	}
+	c.worth = func(line, cell int) float64 {
+		return []float64{1, rules[line].seconds(small) / 3600, 8 * rules[line].seconds(large) / 3600}[cell]
+	}
+	for _, r := range rules {
+		sc := &scenario{"saving, " + r.label, r.judge}
+		c.lines = append(c.lines, line{r.label, []cell{
+			{sc, nil, bound{}}, {sc, nil, bound{}}, {sc, nil, bound{}}, {sc, ending.isRight, bound{}}, {sc, ending.isWrong, atMostPercent(5)},
+		}})
+	}
+	return c
+}
