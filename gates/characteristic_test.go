@@ -23,7 +23,7 @@ type chart struct {
 	columns []string // the first is that of the lines' labels
 	// worth of a pair, by cells of a line: hours, say; nil where means are of pairs.
 	worth func(line, cell int) float64
-	lines   []line
+	lines []line
 }
 
 type line struct {

@@ -48,7 +48,7 @@ func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error)
 	out.Reschedule()
 	for k := range pairs {
 		first, second := &out.Repeats[2*k], &out.Repeats[2*k+1]
-		second.Launches = mirrored(first.Launches, second.Index)
+		second.Launches, second.Beside = mirrored(first.Launches, second.Index), out.Resident != ""
 	}
 	out.Seal()
 	return &out, nil

@@ -64,7 +64,11 @@ func (r *runner) expected(round []plan.Repeat) plan.Spending {
 			long += of.Seconds
 			sum = sum.Plus(of)
 		}
-		longest = max(longest, long)
+		if rep.Beside {
+			longest += long
+		} else {
+			longest = max(longest, long)
+		}
 	}
 	sum.Seconds = longest
 	return sum

@@ -22,7 +22,7 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	}
 	used, ok := r.o.Machine.Memory(ctx, s.Target)
 	if s.seat != nil {
-		used -= s.seat.among.held(s.Target)
+		used -= s.seat.among.held(s.ID)
 	}
 	if ok {
 		s.launch.Figures = map[string]float64{steps.StartGPUBytes: used}

@@ -68,8 +68,14 @@ func (e *laneError) Unwrap() error { return e.err }
 // round carries out repeats side by side, each on a lane of its own. What ends one ends
 // all. It reports whether the run is over.
 func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err error) {
-	if len(round) == 1 {
+	switch {
+	case len(round) == 1:
 		return r.repeat(ctx, round[0], 0)
+	case round[1].Beside:
+		if err := r.launches(ctx, 0, round...); err != nil {
+			return false, err
+		}
+		return r.repeatsEnd(0, round...)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -77,7 +83,7 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	var once sync.Once
 	for _, rep := range round {
 		all.Go(func() {
-			if failed := r.launches(ctx, rep, 0); failed != nil {
+			if failed := r.launches(ctx, 0, rep); failed != nil {
 				once.Do(func() { err = failed; end(&laneError{failed}) })
 			}
 		})
@@ -92,35 +98,51 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	return r.repeatsEnd(0, round...)
 }
 
-// launches launches every target of a repeat once.
-func (r *runner) launches(ctx context.Context, rep plan.Repeat, replaces int) error {
-	lane := r.lane(rep)
-	again := r.elsewhere(rep, lane) || r.unfinished(rep)
+// launches launches every target of a repeat once, and those of repeats that stay loaded beside each other.
+func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat) error {
+	unfinished := r.unfinished(reps)
 	var resident []job
-	for _, l := range rep.Launches {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	for _, rep := range reps {
+		lane := r.lane(rep)
+		again := r.elsewhere(rep, lane) || unfinished
+		for _, l := range rep.Launches {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !r.due(l, replaces, again) {
+				continue
+			}
+			j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}
+			if r.plan.Resident != "" {
+				resident = append(resident, j)
+			} else if err := r.launch(ctx, j); err != nil {
+				return err
+			}
 		}
-		if replaces > 0 {
-			r.eta.add(l)
-		}
-		if before, ok := r.resumed[l.ID]; ok && !again {
-			r.add(before)
-			r.eta.skip(l)
-			continue
-		}
-		if r.givenUp(l.Target) {
-			r.eta.skip(l)
-			continue
-		}
-		j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}
-		if r.plan.Resident != "" {
-			resident = append(resident, j)
-		} else if err := r.launch(ctx, j); err != nil {
+	}
+	for _, jobs := range together(resident, len(reps) > 1) {
+		if err := r.takeTurns(ctx, jobs); err != nil {
 			return err
 		}
 	}
-	return r.takeTurns(ctx, resident)
+	return nil
+}
+
+// due reports whether a launch is to be carried out, and keeps what an earlier part of the run has done.
+func (r *runner) due(l plan.Launch, replaces int, again bool) bool {
+	if replaces > 0 {
+		r.eta.add(l)
+	}
+	if before, ok := r.resumed[l.ID]; ok && !again {
+		r.add(before)
+		r.eta.skip(l)
+		return false
+	}
+	if r.givenUp(l.Target) {
+		r.eta.skip(l)
+		return false
+	}
+	return true
 }
 
 // elsewhere reports whether a repeat was begun on other nodes than those that it is gone on

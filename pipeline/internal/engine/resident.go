@@ -21,8 +21,8 @@ import (
 // a time has its turn, from the start of its first process on; the others wait.
 type residents struct {
 	mu      sync.Mutex
-	loaded  map[string]bool    // targets whose processes may hold the machine
-	asleep  map[string]float64 // bytes of GPU memory that targets hold while they sleep
+	loaded  map[string]string  // targets of launches whose processes may hold the machine
+	asleep  map[string]float64 // bytes of GPU memory that launches hold while they sleep
 	stopped []string           // targets that were stopped while others were loaded
 }
 
@@ -42,12 +42,9 @@ type seat struct {
 
 // takeTurns carries out the launches of a repeat that stay loaded together. What ends one ends all.
 func (r *runner) takeTurns(ctx context.Context, jobs []job) error {
-	if len(jobs) == 0 {
-		return nil
-	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	among := &residents{loaded: map[string]bool{}, asleep: map[string]float64{}}
+	among := &residents{loaded: map[string]string{}, asleep: map[string]float64{}}
 	var all sync.WaitGroup
 	var once sync.Once
 	var err error
@@ -285,12 +282,12 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	deadline := time.Now().Add(freeWait)
 	for {
 		all, ok := r.o.Machine.Memory(ctx, s.Target)
-		held := max(0, all-s.seat.among.held(s.Target))
+		held := max(0, all-s.seat.among.held(s.ID))
 		if !ok {
 			held = 0
 		}
 		if held <= mostAsleep*awake {
-			s.seat.among.hold(s.Target, held)
+			s.seat.among.hold(s.ID, held)
 			s.launch.Sleep.Bytes = held
 			return nil
 		}
@@ -310,26 +307,31 @@ func (a *residents) held(but string) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	sum := 0.0
-	for target, bytes := range a.asleep {
-		if target != but {
+	for launch, bytes := range a.asleep {
+		if launch != but {
 			sum += bytes
 		}
 	}
 	return sum
 }
 
-func (a *residents) hold(target string, bytes float64) {
+func (a *residents) hold(launch string, bytes float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asleep[target] = bytes
+	a.asleep[launch] = bytes
 }
 
-// beside lists the targets that are loaded beside one.
-func (a *residents) beside(target string) []string {
+// beside lists the targets that are loaded beside a launch.
+func (a *residents) beside(launch string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	others := slices.Sorted(maps.Keys(a.loaded))
-	return slices.DeleteFunc(others, func(t string) bool { return t == target })
+	var others []string
+	for _, id := range slices.Sorted(maps.Keys(a.loaded)) {
+		if id != launch {
+			others = append(others, a.loaded[id])
+		}
+	}
+	return others
 }
 
 // occupy notes the machine before a launch, or before the first of those that stay loaded together.
@@ -339,9 +341,9 @@ func (r *runner) occupy(ctx context.Context, j job) {
 		return
 	}
 	j.seat.began, j.seat.spent = r.o.Now(), 0
-	first := len(j.seat.among.beside(j.Target)) == 0
+	first := len(j.seat.among.beside(j.ID)) == 0
 	j.seat.among.mu.Lock()
-	j.seat.among.loaded[j.Target] = true
+	j.seat.among.loaded[j.ID] = j.Target
 	j.seat.among.mu.Unlock()
 	if first {
 		r.o.Machine.Before(ctx, j.Target)
@@ -356,8 +358,8 @@ func (r *runner) vacate(ctx context.Context, s *server) error {
 	}
 	a := s.seat.among
 	a.mu.Lock()
-	delete(a.loaded, s.Target)
-	delete(a.asleep, s.Target)
+	delete(a.loaded, s.ID)
+	delete(a.asleep, s.ID)
 	a.stopped = append(a.stopped, s.Target)
 	var free []string
 	if len(a.loaded) == 0 {
@@ -380,7 +382,7 @@ func (s *server) crowded(f *result.Failure) error {
 	if s.seat == nil || f.Phase == phaseRun || !slices.Contains(memoryClasses, f.Class) {
 		return nil
 	}
-	others := s.seat.among.beside(s.Target)
+	others := s.seat.among.beside(s.ID)
 	if len(others) == 0 {
 		return nil
 	}
@@ -396,18 +398,54 @@ func (r *runner) had(s *server) time.Duration {
 	return s.seat.spent + r.o.Now().Sub(s.seat.began)
 }
 
-// unfinished reports whether a repeat whose launches stay loaded together was cut off before its end. All
-// of it is measured again then: sides that took no turns would not be those of a pair.
-func (r *runner) unfinished(rep plan.Repeat) bool {
-	done := 0
-	for _, l := range rep.Launches {
-		if _, ok := r.resumed[l.ID]; ok {
-			done++
+// unfinished reports whether repeats whose launches stay loaded together were cut off before their
+// end. All of them is measured again then: sides that took no turns would not be those of a pair.
+func (r *runner) unfinished(reps []plan.Repeat) bool {
+	done, all := 0, 0
+	for _, rep := range reps {
+		all += len(rep.Launches)
+		for _, l := range rep.Launches {
+			if _, ok := r.resumed[l.ID]; ok {
+				done++
+			}
 		}
 	}
-	if r.plan.Resident == "" || done == 0 || done == len(rep.Launches) {
+	if r.plan.Resident == "" || done == 0 || done == all {
 		return false
 	}
-	r.warn(fmt.Sprintf("repeat %d was cut off and is measured again, since its servers take turns", rep.Index))
+	r.warn(fmt.Sprintf("repeat %d was cut off and is measured again, since its servers take turns", reps[0].Index))
 	return true
+}
+
+// besides puts repeats that stay loaded beside each other into one round.
+func besides(rounds [][]plan.Repeat) [][]plan.Repeat {
+	var out [][]plan.Repeat
+	for _, round := range rounds {
+		if last := len(out) - 1; last >= 0 && round[0].Beside {
+			out[last] = append(slices.Clone(out[last]), round...)
+			continue
+		}
+		out = append(out, round)
+	}
+	return out
+}
+
+// together are the launches that stay loaded together: those of a repeat, or by target those of
+// repeats beside each other.
+func together(jobs []job, byTarget bool) [][]job {
+	if !byTarget && len(jobs) > 0 {
+		return [][]job{jobs}
+	}
+	var out [][]job
+	at := map[string]int{}
+	for _, j := range jobs {
+		i, seen := at[j.Target]
+		if !seen {
+			i = len(out)
+			at[j.Target] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], j)
+	}
+	return out
 }

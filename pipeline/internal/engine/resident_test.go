@@ -14,6 +14,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // sleepy is an engine whose servers sleep for 2 s until they do, and wake for 1 s.
@@ -52,7 +53,7 @@ func (e sleepy) Sleep(_ context.Context, ep steps.Endpoint) error {
 	if e.nights.noSleep != nil {
 		return e.nights.noSleep
 	}
-	e.nights.asleep[nameOf(ep)] = true
+	e.nights.asleep[ep.BaseURL] = true
 	e.nights.log = append(e.nights.log, "sleep "+nameOf(ep))
 	if e.nights.dies == nameOf(ep) {
 		e.w.at(ep.BaseURL).exit("exit status 137")
@@ -65,7 +66,7 @@ func (e sleepy) Wake(_ context.Context, ep steps.Endpoint) error {
 	if e.nights.noWake != nil {
 		return e.nights.noWake
 	}
-	e.nights.asleep[nameOf(ep)] = false
+	e.nights.asleep[ep.BaseURL] = false
 	e.nights.log = append(e.nights.log, "wake "+nameOf(ep))
 	return nil
 }
@@ -86,11 +87,13 @@ func residentSession(t *testing.T, repeats, passes int, how string) (*session, *
 	}
 	s.w.onRun = func(int) {
 		last := s.w.loads[len(s.w.loads)-1]
-		side := nameOf(steps.Endpoint{BaseURL: last})
-		if n.asleep[side] {
-			t.Errorf("%s is measured while it sleeps", side)
+		n.log = append(n.log, nameOf(steps.Endpoint{BaseURL: last}))
+	}
+	s.o.Load = func(ctx context.Context, o load.Options) (load.Result, error) {
+		if n.asleep[o.BaseURL] {
+			t.Errorf("%s is measured while it sleeps", o.BaseURL)
 		}
-		n.log = append(n.log, side)
+		return s.w.load(ctx, o)
 	}
 	return s, n, p
 }
@@ -252,6 +255,30 @@ func TestResidentRepeatIsResumedAsAWhole(t *testing.T) {
 		}
 		if len(again.Launched) != 4 || len(s.events.of(event.LaunchFail)) != 0 {
 			t.Errorf("%d launches", len(again.Launched))
+		}
+	})
+}
+
+// The two launches of a pair in which a server is set against itself take turns as sides do.
+func TestResidentRepeatsBesideEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, n, p := residentSession(t, 4, 2, steps.ResidentSleep)
+		for i := range p.Repeats {
+			p.Repeats[i].Beside = i%2 == 1
+			p.Repeats[i].Launches = slices.DeleteFunc(p.Repeats[i].Launches, func(l plan.Launch) bool { return l.Target == head })
+		}
+		out := s.run(t, t.Context())
+		if out.Status != result.StatusComplete || out.RepeatsDone != 4 {
+			t.Fatal(out.Reason)
+		}
+		one := "sleep A, A, sleep A, wake A, A, A, wake A, A"
+		if got := strings.Join(n.log, ", "); got != one+", "+one {
+			t.Errorf("turns are %s", got)
+		}
+		for _, c := range Document(p, out, About{}).Benchmarks[0].Cells {
+			if len(c.Current()) != 8 && c.Target == base {
+				t.Errorf("%d runs", len(c.Current()))
+			}
 		}
 	})
 }

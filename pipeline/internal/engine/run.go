@@ -91,7 +91,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
-	for _, round := range r.plan.Rounds() {
+	for _, round := range besides(r.plan.Rounds()) {
 		if r.outOfBudget(round) {
 			return r.stopAtTheEnd()
 		}
@@ -161,7 +161,7 @@ func (r *runner) begin(ctx context.Context) error {
 
 // repeat launches every target of a repeat once. It reports whether the run is over.
 func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (over bool, err error) {
-	if err := r.launches(ctx, rep, replaces); err != nil {
+	if err := r.launches(ctx, replaces, rep); err != nil {
 		return false, err
 	}
 	return r.repeatsEnd(replaces, rep)

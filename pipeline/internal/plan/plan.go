@@ -203,7 +203,10 @@ type Repeat struct {
 	Index int `json:"index"` // from 1
 	// Lane of the cluster that it runs on, from 0. Repeats of different lanes in a row run
 	// side by side.
-	Lane     int      `json:"lane,omitempty"`
+	Lane int `json:"lane,omitempty"`
+	// Beside says that its launches stay loaded beside those of the repeat before, of the same target each:
+	// the two of a pair in which a server is set against itself.
+	Beside   bool     `json:"beside,omitempty"`
 	Launches []Launch `json:"launches"`
 }
 
