@@ -31,17 +31,17 @@ func TestListsCheck(t *testing.T) {
 		{"0.11.0", "num_scheduler_steps", number(8), "vLLM 0.11.0 has no argument num_scheduler_steps: vLLM 0.6.4 and 0.8.5 have num_scheduler_steps.", false},
 		{"0.11.0", "zzzzzzzzzzzzzzzz", number(8), "vLLM 0.11.0 has no argument zzzzzzzzzzzzzzzz: Remove it, or state the version that has it.", false},
 		{"v0.6.4.post1", "num_scheduler_steps", number(8), "", false},
-		{"v0.6.4.post1", "async_scheduling", cty.True, "vLLM 0.6.4.post1 has no argument async_scheduling: vLLM 0.10.2, 0.11.0 and 0.33.0 have async_scheduling.", false},
-		{"0.20.1", "cuda_graph_sizes", list("1", "2"), "", false}, // 0.11.0 has it
-		{"0.20.1", "num_scheduler_steps", number(8), "vLLM 0.20.1, between 0.11.0 and 0.33.0, has no argument num_scheduler_steps: vLLM 0.6.4 and 0.8.5 have num_scheduler_steps.", false},
+		{"v0.6.4.post1", "async_scheduling", cty.True, "vLLM 0.6.4.post1 has no argument async_scheduling: vLLM 0.10.2, 0.11.0, 0.13.0 and 0.33.0 have async_scheduling.", false},
+		{"0.12.0", "cuda_graph_sizes", list("1", "2"), "", false}, // 0.11.0 has it
+		{"0.20.1", "num_scheduler_steps", number(8), "vLLM 0.20.1, between 0.13.0 and 0.33.0, has no argument num_scheduler_steps: vLLM 0.6.4 and 0.8.5 have num_scheduler_steps.", false},
 		{"0.9.2", "num_scheduler_steps", number(8), "", false}, // 0.8.5 has it
 		{"0.9.2", "async_scheduling", cty.True, "", false},     // 0.10.2 has it
-		{"0.6.5", "decode_context_parallel_size", number(2), "vLLM 0.6.5, between 0.6.4 and 0.8.5, has no argument decode_context_parallel_size: vLLM 0.10.2, 0.11.0 and 0.33.0 have decode_context_parallel_size.", false},
+		{"0.6.5", "decode_context_parallel_size", number(2), "vLLM 0.6.5, between 0.6.4 and 0.8.5, has no argument decode_context_parallel_size: vLLM 0.10.2, 0.11.0, 0.13.0 and 0.33.0 have decode_context_parallel_size.", false},
 		{"", "zzz_zzz", number(8), "vLLM 0.33.0, the newest that is known here, has no argument zzz_zzz: It is passed on as it is. State version to have arguments checked against that version.", true},
 		{"0.40.0", "zzz_zzz", number(8), "vLLM 0.33.0, the newest that is known here, has no argument zzz_zzz: It is passed on as it is: the version may have arguments that are not known here.", true},
 		{"0.5.0", "zzz_zzz", number(8), "vLLM 0.6.4, the oldest that is known here, has no argument zzz_zzz: It is passed on as it is: the version may have arguments that are not known here.", true},
 		{"0.11.0", "no_enable_prefix_caching", cty.True, "", false},
-		{"0.6.4", "no_enable_prefix_caching", cty.True, "vLLM 0.6.4 has no argument no_enable_prefix_caching: Did you mean enable_prefix_caching? vLLM 0.8.5, 0.10.2, 0.11.0 and 0.33.0 have no_enable_prefix_caching.", false},
+		{"0.6.4", "no_enable_prefix_caching", cty.True, "vLLM 0.6.4 has no argument no_enable_prefix_caching: Did you mean enable_prefix_caching? vLLM 0.8.5, 0.10.2, 0.11.0, 0.13.0 and 0.33.0 have no_enable_prefix_caching.", false},
 		{"0.11.0", "enforce_eager", text("true"), `args.enforce_eager is switched by true or false, not by the string "true"`, false},
 		{"0.11.0", "enforce_eager", cty.UnknownVal(cty.String), "", false},
 		{"0.11.0", "enforce_eager", cty.NullVal(cty.Bool), "", false},

@@ -20,11 +20,15 @@ import (
 // TestTraces profiles simulated servers as the engines' clients do: one trace for each rank, with
 // a kernel for each operation of the steps between start and stop.
 func TestTraces(t *testing.T) {
-	for name, start := range map[string]func(dir string) *httptest.Server{
-		"vllm": func(dir string) *httptest.Server {
-			return startServer(t, fastSettings("0.33.0"), nil, "vllm", "serve", "org/model", "--tensor-parallel-size", "2",
+	vllmOf := func(version string) func(dir string) *httptest.Server {
+		return func(dir string) *httptest.Server {
+			return startServer(t, fastSettings(version), nil, "vllm", "serve", "org/model", "--tensor-parallel-size", "2",
 				"--profiler-config", `{"profiler":"torch","torch_profiler_dir":"`+dir+`","torch_profiler_with_stack":false,"ignore_frontend":true}`)
-		},
+		}
+	}
+	for name, start := range map[string]func(dir string) *httptest.Server{
+		"vllm":      vllmOf("0.33.0"),
+		"vllm 0.13": vllmOf("0.13.0"),
 		"vllm before 0.13": func(dir string) *httptest.Server {
 			return startServer(t, fastSettings("0.11.0"), map[string]string{"VLLM_TORCH_PROFILER_DIR": dir}, "vllm", "serve", "org/model", "--tensor-parallel-size", "2")
 		},

@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/reference"
-	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports"
 	"github.com/spf13/cobra"
 )
 
@@ -19,11 +19,11 @@ type schemaFlags struct{ functions, markdown, json, jsonSchema bool }
 func (a *app) schemaCommand() *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
-		Use: "schema [BLOCK... | results]", Short: "Print the language's blocks and arguments, metrics or functions, or the schema of results.json",
+		Use: "schema [BLOCK... | DOCUMENT]", Short: "Print the language's blocks and arguments, metrics or functions, or the schema of a document",
 		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
 			"people, with all that is nested in it:\n\n" +
 			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load\n\n" +
-			"`pipeline schema results` prints the JSON Schema of results.json.",
+			"The name of a document prints its JSON Schema: " + strings.Join(documentNames(), ", ") + ".",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.schema(cmd, f, args) },
 	}
 	cmd.Flags().BoolVar(&f.functions, "functions", false, "print the functions instead of the blocks")
@@ -41,10 +41,15 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 		return exit(exitUsage, err)
 	}
 	doc := lang.Schema(registry, a.formats.OfDocuments().Names(), a.tests)
+	if len(path) == 1 {
+		for _, s := range reports.Schemas() {
+			if s.Name == path[0] || path[0] == "results" && s.Name == "results.json" {
+				_, err := a.Out.Write(s.JSON)
+				return err
+			}
+		}
+	}
 	switch {
-	case len(path) == 1 && path[0] == "results":
-		_, err := a.Out.Write(result.JSONSchema())
-		return err
 	case len(path) > 0 && (f.functions || f.markdown || f.json || f.jsonSchema):
 		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))
 	case len(path) > 0:
@@ -61,6 +66,15 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	return a.writeJSON(doc)
 }
 
+// documentNames are those of documents that have a schema.
+func documentNames() []string {
+	var out []string
+	for _, s := range reports.Schemas() {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
 // schemaBlock prints the block that a path names.
 func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 	found, err := reference.Block(a.Out, doc, path)
@@ -73,7 +87,7 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 			names = append(names, b.Type)
 		}
 	}
-	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s", strings.Join(path, " "), strings.Join(names, ", ")))
+	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s, and the documents %s", strings.Join(path, " "), strings.Join(names, ", "), strings.Join(documentNames(), ", ")))
 }
 
 // page is one page of the reference.

@@ -93,15 +93,18 @@ def parser_of(engine):
         parser = argparse.ArgumentParser()
         ServerArgs.add_cli_args(parser)
         return parser
+    parser = first_of("vllm.utils.argparse_utils", "vllm.utils").FlexibleArgumentParser
+    return first_of("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.common.cli_args").make_arg_parser(parser())
+
+
+def first_of(name, *others):
+    """The first module that the version has. What it imports and is missing is another matter."""
     try:
-        from vllm.utils.argparse_utils import FlexibleArgumentParser
-    except ImportError:
-        from vllm.utils import FlexibleArgumentParser
-    try:
-        from vllm.entrypoints.openai.cli_args import make_arg_parser
-    except ImportError:
-        from vllm.entrypoints.common.cli_args import make_arg_parser
-    return make_arg_parser(FlexibleArgumentParser())
+        return importlib.import_module(name)
+    except ModuleNotFoundError as e:
+        if not others or not e.name or not f"{name}.".startswith(f"{e.name}."):
+            raise
+        return first_of(*others)
 
 
 def kind_of(action):

@@ -8,7 +8,7 @@ import (
 
 func TestLists(t *testing.T) {
 	for engine, want := range map[string][]string{
-		"vllm":   {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.33.0"},
+		"vllm":   {"0.6.4", "0.8.5", "0.10.2", "0.11.0", "0.13.0", "0.33.0"},
 		"sglang": {"0.5.5", "0.5.23"},
 	} {
 		if got := versions(engine); !slices.Equal(got, want) {
