@@ -14,7 +14,7 @@ import (
 func characteristics() []chart {
 	return []chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), savings(),
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), savings(),
 	}
 }
 
@@ -283,6 +283,36 @@ func addedRepeats() chart {
 		margin := math.Log(1.05)
 		c.lines = append(c.lines, line{label, []cell{{sc(margin, 0.02), isPassed, atMostPercent(5)}, {sc(margin, 0.10), isPassed, atMostPercent(5)}, {sc(0, 0.10), isRed, atMostPercent(5)}}})
 	}
+	return c
+}
+
+// A session whose budget is spent between looks, and that somebody goes on with each time: what any of
+// its stops calls wrong is wrong. It is judged at its planned looks alone, so that each stop has the
+// verdict of the look before (TestAResumableSequenceIsJudgedAtItsLooks).
+func spentBudgets() chart {
+	c := chart{
+		title:   "**A budget that is spent between looks**, after 5 and after 9 repeats, with `--resume` and a larger one each time: one metric, % of files that any of the three ends gets wrong.",
+		columns: []string{"planned looks", "SD 2 %, at the margin: pass", "SD 10 %, at the margin: pass", "SD 10 %, no change: regression"},
+	}
+	sc := func(shift, sd float64, wrong func(ending) bool) *scenario {
+		return &scenario{fmt.Sprintf("resumed, SD %g, shift %.3f", sd, shift), func(s *simulator) (ending, error) {
+			all := s.comparison(0, 12, shift, sd)
+			var end ending
+			for _, n := range []int{5, 9, 12} {
+				c := all
+				c.Pairs = all.Pairs[:n]
+				p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, Looks: fiveLooks, Ended: true, Resumable: n < 12}.Judge()
+				if end = (ending{Judgement: p.Judgement, pairs: n}); err != nil || wrong(end) {
+					return end, err
+				}
+			}
+			return end, nil
+		}}
+	}
+	margin := math.Log(1.05)
+	c.lines = append(c.lines, line{"4 to 12", []cell{
+		{sc(margin, 0.02, isPassed), isPassed, atMostPercent(5)}, {sc(margin, 0.10, isPassed), isPassed, atMostPercent(5)}, {sc(0, 0.10, isRed), isRed, atMostPercent(5)},
+	}})
 	return c
 }
 

@@ -28,6 +28,10 @@ type Sequence struct {
 	// Ended is set where no further repeats will come, so that what lies between two looks
 	// is judged too, in place of the next look.
 	Ended bool
+	// Resumable is set beside Ended where repeats may come after all: the session was interrupted, or
+	// its budget is spent. It is judged at its planned looks alone, since each stop would else be a
+	// look that no level was kept for.
+	Resumable bool
 }
 
 // Progress is where a sequence stands.
@@ -67,6 +71,8 @@ func (s Sequence) Judge() (Progress, error) {
 	switch {
 	case taken && p.Stop:
 		c.look(len(p.Taken)-1, p.Taken[len(p.Taken)-1], true)
+	case p.Stop && s.Resumable:
+		c.describe()
 	case p.Stop:
 		c.look(0, 0, true) // nothing was measured
 	}
@@ -122,7 +128,7 @@ func (c *course) due() []int {
 		}
 	}
 	last := c.Looks[len(c.Looks)-1]
-	if c.Ended && measured > 0 && measured < last && (len(due) == 0 || due[len(due)-1] < measured) {
+	if c.Ended && !c.Resumable && measured > 0 && measured < last && (len(due) == 0 || due[len(due)-1] < measured) {
 		due = append(due, measured)
 	}
 	return due
@@ -165,6 +171,19 @@ func (c *course) look(k, n int, end bool) {
 			c.open = append(c.open, e.ID)
 		}
 	}
+}
+
+// describe shows what was measured before the first look, and decides nothing.
+func (c *course) describe() {
+	c.look(0, len(c.repeats), true)
+	for _, e := range c.entries {
+		e.Look = nil
+		if _, decided := c.final[e.ID]; decided {
+			e.Verdict, e.Refuted, e.Need = Inconclusive, false, nil
+			e.Reason = fmt.Sprintf("the first look is after %s, and %d were measured", repeats(c.Looks[0]), len(c.repeats))
+		}
+	}
+	c.final = map[string]Decision{}
 }
 
 // waits reports whether more repeats may decide the comparison.

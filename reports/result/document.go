@@ -55,7 +55,8 @@ type Document struct {
 	// TimeScale is how many times faster than its model a simulated server ran.
 	TimeScale float64 `json:"time_scale,omitempty" bounds:"0,"`
 
-	// Verdict is the worst over all gates; absent where there are none.
+	// Verdict is the worst over all gates; absent where there are none. Where the session is not
+	// complete, no decision, gate or document has the verdict "pass" or "improvement".
 	Verdict Verdict `json:"verdict,omitempty"`
 	// ExitCode is the exit status of the command: 0, 1 for a regression, 4 for a failure of the
 	// infrastructure, 5 where nothing was decided that had to be.

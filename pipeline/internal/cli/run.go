@@ -270,7 +270,7 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	if code := interruptCode(context.Cause(ctx)); code != 0 {
 		return exit(code, err)
 	}
-	for _, misuse := range []error{engine.ErrPlanChanged, store.ErrNotEmpty, store.ErrNotRun} {
+	for _, misuse := range []error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun} {
 		if errors.Is(err, misuse) {
 			return exit(exitUsage, err)
 		}

@@ -2,28 +2,58 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// outOfBudget reports whether repeats would exceed the budget, and takes what is left off the
-// schedule if so. What a run may spend is known before each repeat and never within one, so that
-// no launch is paid for whose partner is not measured. The first repeat is always measured.
-func (r *runner) outOfBudget(round []plan.Repeat) bool {
-	first, done := round[0].Index, r.out.RepeatsDone
-	if r.plan.Budget == nil || done == 0 || r.wasResumed(round) {
+// outOfBudget reports whether the next of the rounds that are left would exceed the budget, or after a
+// look those until the next one, and takes what is left off the schedule if so. What a run may spend is
+// known before each repeat and never within one, so that no launch is paid for whose partner is not
+// measured; what lies behind the last look that is reached decides nothing. The first repeat is always
+// measured.
+func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
+	first, done := left[0][0].Index, r.out.RepeatsDone
+	if r.plan.Budget == nil || done == 0 || r.wasResumed(left[0]) {
 		return false
 	}
-	bound := r.plan.Exceeded(r.spending().Plus(r.expected(round)))
+	spending := r.spending()
+	next := r.untilLook(left)
+	for _, round := range next {
+		spending = spending.Plus(r.expected(round))
+	}
+	bound := r.plan.Exceeded(spending)
 	if bound == "" {
 		return false
 	}
+	what := "the next"
+	if n := len(slices.Concat(next...)); n > 1 {
+		what = fmt.Sprintf("the %d until the next look", n)
+	}
+	goesOn := "run with --resume and a larger one goes on"
+	if r.plan.JudgedOnce() {
+		goesOn = "it is judged with what it has, and a further one is another attempt"
+	}
 	r.leave(r.plan.Repeats[first-1:], result.StoppedBudget, fmt.Sprintf(
-		"ended after %s of at most %d: the next would exceed the budget of %s; run with --resume and a larger one goes on", humanize.Count(done, "repeat"), len(r.plan.Repeats), bound))
+		"ended after %s of at most %d: %s would exceed the budget of %s; %s", humanize.Count(done, "repeat"), len(r.plan.Repeats), what, bound, goesOn))
 	r.warn(r.early)
 	return true
+}
+
+// untilLook are the rounds until the next look, where one was just taken, or else the next round: a
+// session that has begun goes as far as its budget does, and may be cheaper than it seems.
+func (r *runner) untilLook(left [][]plan.Repeat) [][]plan.Repeat {
+	if len(r.plan.Looks) < 2 || !slices.Contains(r.plan.Looks, left[0][0].Index-1) {
+		return left[:1]
+	}
+	for i, round := range left {
+		if slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(r.plan.Looks, rep.Index) }) {
+			return left[:i+1]
+		}
+	}
+	return left
 }
 
 // wasResumed reports whether nothing of the repeats is left to be launched.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,8 +79,9 @@ func spendOn(t *testing.T, p *plan.Plan, rng *rand.Rand) (spent, longest plan.Sp
 	now := time.Unix(0, 0)
 	clock := func() time.Time { return now }
 	r := newRunner((&Options{Plan: p, Bus: event.NewBus(clock, 0), Now: clock}).withDefaults())
-	for _, round := range p.Rounds() {
-		if r.outOfBudget(round) {
+	rounds := p.Rounds()
+	for i, round := range rounds {
+		if r.outOfBudget(rounds[i:]) {
 			if r.out.StoppedBy != result.StoppedBudget || r.early == "" {
 				t.Fatalf("stopped by %q because %q", r.out.StoppedBy, r.early)
 			}
@@ -107,17 +109,49 @@ func spendOn(t *testing.T, p *plan.Plan, rng *rand.Rand) (spent, longest plan.Sp
 func TestTheFirstRepeatIsMeasuredWhateverItCosts(t *testing.T) {
 	p := budgeted(2, plan.Budget{GPUHours: 0.1})
 	r := newRunner((&Options{Plan: p, Bus: event.NewBus(time.Now, 0)}).withDefaults())
-	if r.outOfBudget(p.Repeats[:1]) {
+	if r.outOfBudget(p.Rounds()) {
 		t.Error("the first repeat is refused")
 	}
 	r.out.RepeatsDone = 1
-	if !r.outOfBudget(p.Repeats[1:]) {
+	if !r.outOfBudget(p.Rounds()[1:]) {
 		t.Error("the second repeat is not refused")
 	}
 	for _, l := range p.Repeats[1].Launches {
 		r.resumed[l.ID] = Launched{ID: l.ID, Target: l.Target}
 	}
-	if r.outOfBudget(p.Repeats[1:]) {
+	if r.outOfBudget(p.Rounds()[1:]) {
 		t.Error("a repeat that was measured before is refused")
+	}
+}
+
+// After a look the budget is asked for all repeats until the next one, since those before it decide
+// nothing; between looks, for one.
+func TestABudgetIsAskedUntilTheNextLook(t *testing.T) {
+	launches := func(done int) *runner {
+		p := budgeted(12, plan.Budget{GPUHours: 14}) // of 2.67 for a repeat
+		p.Looks = []int{4, 6, 8, 10, 12}
+		r := newRunner((&Options{Plan: p, Bus: event.NewBus(time.Now, 0)}).withDefaults())
+		for _, rep := range p.Repeats[:done] {
+			for _, l := range rep.Launches {
+				r.out.Launched = append(r.out.Launched, Launched{ID: l.ID, Target: l.Target, Attempts: []result.Launch{{Held: 600}}})
+			}
+		}
+		r.out.RepeatsDone = done
+		return r
+	}
+	for done, want := range map[int]string{
+		3: "", // one more is bought
+		4: "ended after 4 repeats of at most 12: the 2 until the next look would exceed the budget of 14 GPU-hours; run with --resume and a larger one goes on",
+		5: "ended after 5 repeats of at most 12: the next would exceed the budget of 14 GPU-hours; run with --resume and a larger one goes on",
+	} {
+		r := launches(done)
+		if r.outOfBudget(r.plan.Rounds()[done:]); r.early != want {
+			t.Errorf("after %d: %q", done, r.early)
+		}
+	}
+	r := launches(5)
+	r.plan.Looks = []int{12}
+	if r.outOfBudget(r.plan.Rounds()[5:]); !strings.HasSuffix(r.early, "it is judged with what it has, and a further one is another attempt") {
+		t.Errorf("judged once: %q", r.early)
 	}
 }

@@ -91,8 +91,9 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
-	for _, round := range besides(r.plan.Rounds()) {
-		if r.outOfBudget(round) {
+	rounds := besides(r.plan.Rounds())
+	for i, round := range rounds {
+		if r.outOfBudget(rounds[i:]) {
 			return r.stopAtTheEnd()
 		}
 		if over, err := r.round(ctx, round); err != nil || over {

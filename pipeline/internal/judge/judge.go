@@ -56,6 +56,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 		return err
 	}
 	c.boundAll()
+	c.suspendAll()
 	withholdAll(doc.Gates)
 	c.warnOfTransport()
 	for i := range doc.Gates {

@@ -48,7 +48,7 @@ func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 // sequence is the family with its looks.
 func (c *collector) sequence(ended bool) gates.Sequence {
 	looks, before := c.plan.SessionLooks()
-	return gates.Sequence{Family: c.family, Looks: looks, Before: before, Ended: ended}
+	return gates.Sequence{Family: c.family, Looks: looks, Before: before, Ended: ended, Resumable: ended && resumable(c.doc)}
 }
 
 // judgement judges the family: at its looks, or once.

@@ -27,6 +27,7 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
 	}}
 	v.totals()
+	v.spending()
 	v.summaries()
 	v.evaluations()
 	for i := range doc.Gates {
@@ -81,6 +82,41 @@ func (v *verifier) totals() {
 	}
 }
 
+// spending checks the bill, and that a session that its budget ended early is one.
+func (v *verifier) spending() {
+	if want := result.NewBill(v.doc); !sameBill(v.doc.Bill, want) {
+		v.addf("the bill is not that of the launches")
+	}
+	is := func(verdict result.Verdict) bool {
+		return slices.ContainsFunc(v.doc.Gates, func(g result.Gate) bool { return g.Verdict == verdict })
+	}
+	switch by := v.doc.StoppedBy; {
+	case by == "":
+	case v.doc.Status != result.StatusComplete:
+		v.addf("the session %s, and is said to have been stopped by %q", unfinished(v.doc), by)
+	case v.doc.RepeatsDone >= v.doc.RepeatsPlanned:
+		v.addf("the session is said to have been stopped by %q, and has all of its %d repeats", by, v.doc.RepeatsPlanned)
+	case by == result.StoppedSettled && !is(result.Regression):
+		v.addf("the session is said to be settled, and no gate has a regression")
+	case by != result.StoppedBudget && len(v.doc.LooksTaken) == 0:
+		v.addf("the session is said to have been stopped by %q, and no look was taken", by)
+	}
+}
+
+// sameBill reports whether two bills are the same but for rounding.
+func sameBill(a, b *result.Bill) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	spent := func(x, y result.Spent) bool {
+		return near(x.MachineHours, y.MachineHours) && near(x.GPUHours, y.GPUHours) && near(figure(x.Amount), figure(y.Amount))
+	}
+	return spent(a.Spent, b.Spent) && near(a.StartShare, b.StartShare) && near(a.MeasuredShare, b.MeasuredShare) &&
+		slices.EqualFunc(a.Gates, b.Gates, func(x, y result.GateBill) bool {
+			return x.Gate == y.Gate && x.Repeats == y.Repeats && spent(x.Spent, y.Spent)
+		})
+}
+
 // summaries checks the figures of cells.
 func (v *verifier) summaries() {
 	for i := range v.doc.Benchmarks {
@@ -126,6 +162,9 @@ func (v *verifier) gate(g *result.Gate) {
 			if g.BaselineKind != "" || len(d.Pairs) > 0 {
 				v.addf("%s is a limit and a comparison", d.name())
 			}
+			if unfinished(v.doc) != "" {
+				v.checkNotPassed(d)
+			}
 		case g.BaselineKind == result.BaselinePaired:
 			v.paired(d)
 		case g.BaselineKind == result.BaselineStored:
@@ -170,6 +209,13 @@ func (v *verifier) checkMetric(d judged) {
 func (v *verifier) checkNotGreen(d judged) {
 	if d.Verdict != result.Inconclusive && d.Verdict != result.Missing && d.Verdict != result.Invalid {
 		v.addf("%s is %s, and has nothing to be decided by", d.name(), d.Verdict)
+	}
+}
+
+// checkNotPassed refuses a limit that holds in a session that did not finish.
+func (v *verifier) checkNotPassed(d judged) {
+	if d.Verdict == result.Pass || d.Verdict == result.Improvement {
+		v.addf("%s is %s, and the session %s", d.name(), d.Verdict, unfinished(v.doc))
 	}
 }
 
@@ -340,7 +386,7 @@ func (v *verifier) judge() (gates.Judgement, []int, error) {
 		j, err := gates.Judge(v.family)
 		return j, nil, err
 	}
-	s := gates.Sequence{Family: v.family, Looks: v.doc.Looks, Ended: true}
+	s := gates.Sequence{Family: v.family, Looks: v.doc.Looks, Ended: true, Resumable: resumable(v.doc)}
 	for _, b := range v.doc.LooksBefore {
 		s.Before = append(s.Before, b)
 	}
@@ -360,6 +406,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	if d.BaseBound != want.BaseBound || d.HeadBound != want.HeadBound {
 		v.addf("%s has the bounds %q and %q, and its runs give %q and %q", d.name(), d.BaseBound, d.HeadBound, want.BaseBound, want.HeadBound)
 	}
+	suspend(&want, d.gate, v.doc)
 	withhold(&want, d.gate.Expect, withholders(v.doc.Gates))
 	if !slices.Equal(d.WithheldBy, want.WithheldBy) {
 		v.addf("%s is withheld by %q, and the gates withhold it by %q", d.name(), d.WithheldBy, want.WithheldBy)

@@ -3,6 +3,7 @@ package judge
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,6 +80,11 @@ func randomSession(t *rapid.T) session {
 			s.plan.Looks = []int{2, 4, 6}
 		}
 	}
+	s.doc.RepeatsPlanned, s.doc.RepeatsDone = rapid.IntRange(4, 6).Draw(t, "planned"), 4
+	s.doc.Status = rapid.SampledFrom([]result.Status{result.StatusComplete, result.StatusInterrupted, result.StatusFailed}).Draw(t, "status")
+	if s.doc.Status == result.StatusComplete && s.doc.RepeatsPlanned > 4 && rapid.Bool().Draw(t, "stopped") {
+		s.doc.StoppedBy = result.StoppedBudget
+	}
 	slower := rapid.SampledFrom([]float64{0.9, 1, 1.02, 1.1, 1.3}).Draw(t, "slower")
 	for i := range s.doc.Benchmarks[0].Cells {
 		for j := range s.doc.Benchmarks[0].Cells[i].Runs {
@@ -109,6 +115,14 @@ func randomSession(t *rapid.T) session {
 // TestVerifyRefusesForgeries: what does not follow from the runs of a document is invalidSuccess.
 func TestVerifyRefusesForgeries(t *testing.T) {
 	slow := func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.37 }) }
+	held := func(s session) {
+		for repeat := range 4 {
+			for _, target := range []string{"base", "head"} {
+				s.doc.Launches = append(s.doc.Launches, result.Launch{ID: fmt.Sprint(repeat, target), Repeat: repeat + 1, Target: target, Startup: 300, Held: 900})
+			}
+		}
+	}
+	short := func(s session) { s.doc.RepeatsPlanned = 6 }
 	tests := []struct {
 		name  string
 		setup func(session)
@@ -156,10 +170,18 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		{"a loose alpha", func(s session) {
 			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.06*float64(r.Repeat%2) })
 		}, func(d *result.Document) { d.Alpha = 0.4 }, ""},
+		{"a cheaper session", held, func(d *result.Document) { d.Bill.Spent.MachineHours /= 2 }, "the bill is not"},
+		{"a cheaper verdict", held, func(d *result.Document) { d.Bill.Gates[0].Repeats-- }, "the bill is not"},
+		{"no bill", held, func(d *result.Document) { d.Bill = nil }, "the bill is not"},
+		{"a bill of nothing", slow, func(d *result.Document) { d.Bill = &result.Bill{} }, "the bill is not"},
+		{"a budget that was not spent", slow, func(d *result.Document) { d.StoppedBy = result.StoppedBudget }, "has all of its"},
+		{"a settled session that passes", short, func(d *result.Document) { d.StoppedBy = result.StoppedSettled }, "no gate has a regression"},
+		{"given up at no look", short, func(d *result.Document) { d.StoppedBy = result.StoppedHopeless }, "no look was taken"},
 		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} }, "in the summary"},
 	}
 	for _, tt := range tests {
 		s := newSession()
+		s.doc.RepeatsPlanned, s.doc.RepeatsDone = 4, 4
 		tt.setup(s)
 		if err := Judge(s.plan, s.doc, Options{}); err != nil {
 			t.Fatal(err)

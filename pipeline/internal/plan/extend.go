@@ -91,6 +91,12 @@ func (p *Plan) SessionLooks() (looks gates.Looks, before []gates.Looks) {
 	return p.Looks, before
 }
 
+// JudgedOnce reports whether a part of the verdict spends all of alpha whenever the session ends: that
+// of a plan without looks, and that on sessions of the history. No repeats can be added after it.
+func (p *Plan) JudgedOnce() bool {
+	return len(p.Looks) < 2 || slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.BaselineKind == result.BaselineStored })
+}
+
 // extension says what was added to a session afterwards; "" for nothing.
 func (p *Plan) extension() string {
 	if len(p.Before) == 0 {

@@ -3,16 +3,26 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/reports/result"
 )
+
+// ErrJudged refuses to go on with a session that was judged when its budget was spent.
+var ErrJudged = errors.New("the run was judged when its budget was spent: a single judgement, or one by sessions of the history, spends all of alpha, so that no repeats can be added; run again as another attempt, or plan several looks (min below max)")
 
 // resumePlan makes the plan that of the run that is resumed. More repeats at most are added
 // to it; any other difference is left for the engine to refuse.
 func (s *session) resumePlan() error {
 	p, before := s.opt.Plan, s.state.Plan
+	if err := s.judgedOnce(before); err != nil {
+		return errors.Join(err, s.dir.Close())
+	}
 	planned := len(before.Repeats)
 	known, err := p.Continue(before)
 	if err == nil && known && len(p.Repeats) > planned {
@@ -22,6 +32,22 @@ func (s *session) resumePlan() error {
 		return errors.Join(fmt.Errorf("%w: %w", engine.ErrPlanChanged, err), s.dir.Close())
 	}
 	return nil
+}
+
+// judgedOnce refuses to go on with a session that its budget has ended and that was judged then by
+// what is judged once.
+func (s *session) judgedOnce(before *plan.Plan) error {
+	if !before.JudgedOnce() {
+		return nil
+	}
+	doc, err := verdict.ReadDocument(s.dir.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was never judged
+	}
+	if err == nil && doc.StoppedBy == result.StoppedBudget {
+		err = ErrJudged
+	}
+	return err
 }
 
 // extend notes the longer plan before anything is measured by it.
