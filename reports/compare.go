@@ -155,6 +155,23 @@ func simulatedSides(sides []Side) string {
 type comparedCell struct {
 	benchmark string
 	sides     []*result.Cell
+	docs      []*result.Document // of the sides
+}
+
+// declared are the metrics that the first document describes.
+func (c comparedCell) declared() metric.Declared { return c.docs[0].Measures.Declared() }
+
+// samples are the values of a side; none where its file declares the metric otherwise than the
+// first does, or prices it in another currency.
+func (c comparedCell) samples(side int, m metric.Metric) []float64 {
+	if c.sides[side] == nil {
+		return nil
+	}
+	own, _ := c.docs[side].Metric(m.ID)
+	if m.Group == metric.DeclaredGroup && own.Definition != m.Definition || own.ID != "" && own.Unit != m.Unit {
+		return nil
+	}
+	return samples(c.sides[side], m)
 }
 
 // joinAll joins the cells of all documents with those of the first. alone are the cells
@@ -165,7 +182,7 @@ func joinAll(docs []*result.Document) (cells []comparedCell, alone [][]cellAt) {
 		index[c.cell] = len(cells)
 		sides := make([]*result.Cell, len(docs))
 		sides[0] = c.cell
-		cells = append(cells, comparedCell{c.benchmark.Addr, sides})
+		cells = append(cells, comparedCell{c.benchmark.Addr, sides, docs})
 	}
 	alone = make([][]cellAt, len(docs))
 	for i, d := range docs[1:] {
@@ -263,12 +280,8 @@ func comparedRows(cells []comparedCell, o Options) []comparedRow {
 	for _, c := range cells {
 		for _, m := range comparedMetrics(o, c) {
 			row := comparedRow{benchmark: c.benchmark, values: c.sides[0].Values, metric: m}
-			for _, cell := range c.sides {
-				var values []float64
-				if cell != nil {
-					values = samples(cell, m.ID)
-				}
-				row.sides = append(row.sides, values)
+			for i := range c.sides {
+				row.sides = append(row.sides, c.samples(i, m))
 			}
 			rows = append(rows, row)
 		}
@@ -381,20 +394,29 @@ func (r comparedRow) changeText(side, against int, s humanize.Scale) string {
 // key metrics, or what the tool of the results has of the same quantity; where there is none
 // of those, all.
 func comparedMetrics(o Options, c comparedCell) []metric.Metric {
+	declared := c.declared()
 	shared := func(id string) bool {
-		return len(samples(c.sides[0], id)) > 0 && slices.ContainsFunc(c.sides[1:], func(b *result.Cell) bool { return b != nil && len(samples(b, id)) > 0 })
+		m, sides := describe(declared, id), 0
+		for i := range c.sides {
+			if len(c.samples(i, m)) > 0 {
+				sides++
+			} else if i == 0 {
+				return false
+			}
+		}
+		return sides > 1
 	}
 	var out []metric.Metric
 	add := func(ids ...string) {
 		for _, id := range ids {
 			if shared(id) && !slices.ContainsFunc(out, func(m metric.Metric) bool { return m.ID == id }) {
-				out = append(out, describe(id))
+				out = append(out, describe(declared, id))
 			}
 		}
 	}
 	if len(o.Metrics) > 0 {
 		for _, id := range o.Metrics {
-			add(cmp.Or(describe(id).ID, id))
+			add(cmp.Or(describe(declared, id).ID, id))
 		}
 		return out
 	}
@@ -404,6 +426,9 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 		} else {
 			add(likeIDs(id)...)
 		}
+	}
+	for _, m := range declared {
+		add(m.ID)
 	}
 	measured := func(m metric.Metric) bool { return m.ID != successRate }
 	if slices.ContainsFunc(out, measured) {
@@ -418,7 +443,7 @@ const successRate = "success.rate"
 
 // likeIDs are the ids of other load generators for what a metric of the registry is to ours.
 func likeIDs(id string) []string {
-	own := describe(id)
+	own := describe(nil, id)
 	var ids []string
 	for _, g := range metric.Foreign() {
 		if g.Quantity == own.Group {
@@ -454,11 +479,11 @@ func allIDs(c comparedCell) []string {
 
 // samples are the values of a metric over the valid runs, those of the passes of a launch
 // as one; a cell with only a summary has one.
-func samples(c *result.Cell, id string) []float64 {
+func samples(c *result.Cell, m metric.Metric) []float64 {
 	var launches [][]float64
 	at := map[int]int{} // by repeat
 	for _, r := range c.Current() {
-		x, ok := r.Metrics[id]
+		x, ok := r.Metrics[m.ID]
 		if !ok || r.Status != result.RunOK {
 			continue
 		}
@@ -471,9 +496,9 @@ func samples(c *result.Cell, id string) []float64 {
 	}
 	values := make([]float64, len(launches))
 	for i, passes := range launches {
-		values[i] = describe(id).Mean(passes)
+		values[i] = m.Mean(passes)
 	}
-	if x, ok := c.Summary[id]; ok && len(values) == 0 {
+	if x, ok := c.Summary[m.ID]; ok && len(values) == 0 {
 		return []float64{x}
 	}
 	return values

@@ -86,7 +86,7 @@ func (v *view) metricsOf(b *result.Benchmark) []string {
 			}
 		}
 		order := map[string]int{}
-		for i, m := range metric.All() {
+		for i, m := range v.doc.Measures.Declared().All() {
 			order[m.ID] = i + 1
 		}
 		slices.SortStableFunc(ids, func(x, y string) int { return cmp.Compare(order[x], order[y]) })
@@ -101,7 +101,7 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: model.Right}}}
 	scales := map[string]humanize.Scale{}
 	for _, id := range ids {
-		m := describe(id)
+		m := v.describe(id)
 		var values []float64
 		for _, c := range b.Cells {
 			if x, ok := c.Summary[id]; ok {
@@ -156,7 +156,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table
 	}
 	for _, key := range keys {
 		for _, id := range ids {
-			t.Rows = append(t.Rows, pivotRow(cmp.Or(key, model.ShortAddr(b.Addr)), describe(id), values, groups[key]))
+			t.Rows = append(t.Rows, pivotRow(cmp.Or(key, model.ShortAddr(b.Addr)), v.describe(id), values, groups[key]))
 		}
 	}
 	return t
@@ -195,9 +195,11 @@ func split(values []result.AxisValue, axis string) (value string, rest []result.
 	return value, rest
 }
 
-// describe is the registry's entry, or a bare one for an id that it does not know.
-func describe(id string) metric.Metric {
-	if m, ok := metric.Lookup(id); ok {
+// describe is the entry of the registry or of the document, or a bare one for an id that neither has.
+func (v *view) describe(id string) metric.Metric { return describe(v.doc.Measures.Declared(), id) }
+
+func describe(declared metric.Declared, id string) metric.Metric {
+	if m, ok := declared.Lookup(id); ok {
 		return m
 	}
 	return metric.Metric{ID: id, Label: id}

@@ -55,7 +55,7 @@ func objectivesOf(at cellAt) []objective {
 				if !ok {
 					i = len(out)
 					index[key] = i
-					m := describe(o.Metric)
+					m := describe(nil, o.Metric)
 					out = append(out, objective{at: at, metric: m, over: r.Search.Over, limit: o.Limit, op: curves.OperatorOf(o.Metric)})
 					means = append(means, values{})
 				}

@@ -23,7 +23,7 @@ func TestPassesAreOneSample(t *testing.T) {
 		// Runs of other tools that name no repeat.
 		"no repeats": {[]result.Run{run(0, 0, 0.1), run(0, 0, 0.4)}, []float64{0.1, 0.4}},
 	} {
-		got := samples(&result.Cell{Runs: tt.runs}, "ttft.p50")
+		got := samples(&result.Cell{Runs: tt.runs}, describe(nil, "ttft.p50"))
 		if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}

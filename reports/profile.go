@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -16,7 +15,7 @@ func (v *view) profile() *model.Section {
 		return nil
 	}
 	label := p.Metric
-	if m, ok := metric.Lookup(p.Metric); ok {
+	if m, ok := v.doc.Metric(p.Metric); ok {
 		label = m.Label
 	}
 	of := model.Join(" of ", model.Plain(label), model.Code(p.Gate))

@@ -84,6 +84,8 @@ type Observation struct {
 	Gauges map[string]float64
 	// Counters since the server's start, by the names below or the engine's own.
 	Counters map[string]float64
+	// Exposition is the text that they were taken from, in Prometheus' format; nil where there is none.
+	Exposition func() []byte
 }
 
 // The gauges that all engines share.
@@ -118,6 +120,9 @@ const (
 // CounterJoules is the energy that the GPUs of a server have used. A simulated server counts it itself,
 // a real one's machine does.
 const CounterJoules = "gpu_joules"
+
+// CounterCPUJoules is the energy that the processors of a machine have used, which the machine counts.
+const CounterCPUJoules = "cpu_joules"
 
 // CounterLate, of a simulated server, begins the names of counters of what happened later
 // than in its model: a point and a bound in seconds of the model's time follow

@@ -20,6 +20,11 @@ func counted() []Group {
 		{ID: "energy.per_output_token", Label: "Energy per output token", Unit: JoulesPerToken, Direction: down, Scale: Log,
 			Definition: "energy of the target's GPUs over the measured window, the integral of their power / output tokens; per token of all requests",
 			Source:     ours},
+		{ID: "energy.cpu_per_output_token", Label: "CPU energy per output token", Unit: JoulesPerToken, Direction: down, Scale: Log,
+			Definition: "energy of the machine's processors over the measured window, as their RAPL counters show it, memory included where it has a counter of its own / output tokens; of all that runs there",
+			Source:     ours},
+		{ID: "cost.per_million_tokens", Label: "Cost per million output tokens", Unit: Money, Direction: down, Scale: Log, FixedByRate: true,
+			Definition: "price of the target's GPUs and machines for the time from the first send to the end of the last response / output tokens; start and warm-up are not in it", Source: ours},
 	}, func(m *Metric) { m.Counted, m.MinRequests = true, 10 })
 }
 

@@ -61,6 +61,10 @@
 //	server_queue.mean    wait in the server's queue               vLLM, SGLang
 //	energy.per_output_token
 //	                     energy of the GPUs / output tokens       ours
+//	energy.cpu_per_output_token
+//	                     energy of the processors / output tokens ours
+//	cost.per_million_tokens
+//	                     price of the time D / output tokens      ours
 //	agreement.share      prompts with equal answers / prompts     ours
 //	first_divergence.mean
 //	                     tokens before the first other one        ours
@@ -116,6 +120,8 @@ const (
 	Tokens          Unit = "tokens"
 	Nats            Unit = "nats"
 	JoulesPerToken  Unit = "J/tok"
+	// Money is the unit of what is priced until a price says in which currency, see InMoney.
+	Money Unit = "money/Mtok"
 )
 
 // Level is what one value of a metric describes.

@@ -27,6 +27,8 @@ func (m Margin) Text(of Metric) string {
 		return fmt.Sprintf("%.4g %s", float64(m), of.Unit)
 	case of.Scale == Difference && of.Unit == Count:
 		return fmt.Sprintf("%.4g", float64(m))
+	case of.Scale == Difference && of.Unit != Fraction:
+		return fmt.Sprintf("%.4g %s", float64(m), of.Unit)
 	case of.Unit == Fraction:
 		return fmt.Sprintf("%.4g pp", 100*float64(m))
 	}

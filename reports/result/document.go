@@ -85,6 +85,8 @@ type Document struct {
 	// Variance is the calibration whose spreads had a part in decisions, absent without one.
 	Variance *Variance `json:"variance,omitempty"`
 
+	// Measures describe the metrics that the file declares, and those whose unit it decides.
+	Measures Measures `json:"measures,omitempty"`
 	// NotSelected lists what of the gates was left out on purpose and not judged.
 	NotSelected []NotSelected `json:"not_selected,omitempty"`
 	// Sides say how the sides of paired baselines differ.

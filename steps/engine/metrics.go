@@ -46,6 +46,7 @@ func (m Metrics) Scrape(ctx context.Context, c *Client, ep steps.Endpoint) (step
 		return o, fmt.Errorf("GET %s: %w", path, err)
 	}
 	o.At = time.Now()
+	o.Exposition = func() []byte { return a.Body }
 	return o, nil
 }
 

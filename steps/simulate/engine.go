@@ -53,6 +53,8 @@ type engine interface {
 
 	// routes are the endpoints beside OpenAI's.
 	routes(s *Server, mux *http.ServeMux)
+	// exposition writes what /metrics shows. The late and kv of a server without sockets are nil.
+	exposition(w io.Writer, l *launch, m *metrics, e exposed) error
 	// open reports whether a path needs no API key.
 	open(path string) bool
 	// flatErrors reports whether errors are flat, with "object":"error".

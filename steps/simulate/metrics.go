@@ -1,11 +1,14 @@
 package simulate
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/prom"
+	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // metrics are the latency histograms of a server; its counters are the engine's Stats.
@@ -16,6 +19,8 @@ type metrics struct {
 	e2e       prom.Histogram
 	queue     prom.Histogram
 	finished  map[string]int // by finish reason
+	// scalars alone are known: what single requests came to is not.
+	scalars bool
 }
 
 // requestBuckets are the bounds of vLLM's histograms of times of a request.
@@ -60,7 +65,37 @@ func hitRate(st model.Stats) float64 {
 	return float64(st.PrefixHits) / float64(st.PrefixQueries)
 }
 
-// writeJoules writes the energy of the simulated devices, which a real machine counts itself.
-func writeJoules(x *prom.Writer, l *launch, st model.Stats, now time.Duration) {
-	x.Value("simulate:joules_total", "Energy that the simulated devices have used.", "counter", l.config.Joules(now, st.Busy))
+// writeOwn writes what a real server does not show: the energy of the simulated devices, which a real
+// machine counts itself, and how far the server fell behind its model.
+func (e exposed) writeOwn(x *prom.Writer, l *launch) {
+	x.Value("simulate:joules_total", "Energy that the simulated devices have used.", "counter", l.config.Joules(e.now, e.stats.Busy))
+	if e.late != nil {
+		e.late.Write(x)
+	}
+}
+
+// exposed is what a server is at the moment in which its metrics are read.
+type exposed struct {
+	stats      model.Stats
+	now        time.Duration
+	throughput float64 // tokens per second
+	late       *clock.Lateness
+	kv         *transfer.Side
+}
+
+// exposed is what a server with sockets is now.
+func (s *Server) exposed() exposed {
+	return exposed{s.driver.snapshot(), s.driver.late.Now(), s.driver.throughput(), s.driver.late, s.kv}
+}
+
+// Exposition is what /metrics of the server would show of a note, but for its histograms, which only
+// a server with sockets fills.
+func (v *Virtual) Exposition(n model.Note) []byte {
+	m := newMetrics()
+	m.scalars = true
+	var b bytes.Buffer
+	if err := v.launch.engine.exposition(&b, v.launch, m, exposed{stats: n.Stats, now: n.At}); err != nil {
+		return nil // a buffer does not fail
+	}
+	return b.Bytes()
 }

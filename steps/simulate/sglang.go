@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
-	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/prom"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
@@ -146,9 +145,8 @@ func (sglang) routes(s *Server, mux *http.ServeMux) {
 	}
 	if s.launch.metrics {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-			st := s.driver.snapshot()
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			_ = s.stats.writeSGLang(w, s.launch, st, s.driver.throughput(), s.driver.late, s.kv) // the client is gone if this fails
+			_ = sglang{}.exposition(w, s.launch, s.stats, s.exposed()) // the client is gone if this fails
 		})
 	}
 }
@@ -254,20 +252,21 @@ func (sglang) transfer(l *launch, env func(string) string) error {
 	return p.Resolve()
 }
 
-// writeSGLang writes SGLang's names (0.5, --enable-metrics).
-func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput float64, late *clock.Lateness, kv *transfer.Side) error {
+// exposition writes SGLang's names (0.5, --enable-metrics).
+func (sglang) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
+	st := e.stats
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kind := l.args.str("--disaggregation-mode", "null")
 	if kind == "null" {
 		kind = "unified"
 	}
-	x := &prom.Writer{W: w, Labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
+	x := &prom.Writer{W: w, Scalars: m.scalars, Labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
 	x.Value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
 	x.Value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
 	x.Value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)
 	x.Value("sglang:num_used_tokens", "The number of used tokens.", "gauge", st.KVUsage*float64(l.config.KVTokens()))
-	x.Value("sglang:gen_throughput", "The generation throughput (token/s).", "gauge", throughput)
+	x.Value("sglang:gen_throughput", "The generation throughput (token/s).", "gauge", e.throughput)
 	x.Value("sglang:cache_hit_rate", "The prefix cache hit rate.", "gauge", hitRate(st))
 	x.Value("sglang:num_retracted_reqs", "The number of retracted requests.", "gauge", float64(st.Preemptions))
 	x.Value("sglang:max_total_num_tokens", "Maximum total number of tokens in the KV cache pool.", "gauge", float64(l.config.KVTokens()))
@@ -278,16 +277,17 @@ func (m *metrics) writeSGLang(w io.Writer, l *launch, st model.Stats, throughput
 	if l.config.Speculation.Tokens > 0 {
 		x.Value("sglang:spec_verify_calls_total", "Number of verify calls of speculative decoding.", "counter", float64(st.Drafts.Steps))
 	}
-	x.Value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.N))
+	if !m.scalars {
+		x.Value("sglang:num_requests_total", "Number of requests processed.", "counter", float64(m.e2e.N))
+	}
 	x.Histogram("sglang:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
 	x.Histogram("sglang:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", m.itl)
 	x.Histogram("sglang:e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", m.e2e)
 	x.Histogram("sglang:queue_time_seconds", "Histogram of queueing time in seconds.", m.queue)
-	if kv != nil {
-		writeTransfersSGLang(x, kv)
+	if e.kv != nil {
+		writeTransfersSGLang(x, e.kv)
 	}
-	writeJoules(x, l, st, late.Now())
-	late.Write(x)
+	e.writeOwn(x, l)
 	return x.Err
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/flags"
 	"github.com/servegate/pipeline/steps/kv"
-	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/prom"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
@@ -183,9 +182,8 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 		wire.WriteJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		st := s.driver.snapshot()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = s.stats.writeVLLM(w, s.launch, st, s.driver.late, s.kv) // the client is gone if this fails
+		_ = vllm{}.exposition(w, s.launch, s.stats, s.exposed()) // the client is gone if this fails
 	})
 	if s.launch.profiler.dir != "" {
 		s.routesProfile(mux)
@@ -316,11 +314,12 @@ func (vllm) memory(l *launch, c *model.Config) {
 	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
 }
 
-// writeVLLM writes vLLM's names: those of V1, or the older ones of 0.6.
-func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.Lateness, kv *transfer.Side) error {
+// exposition writes vLLM's names: those of V1, or the older ones of 0.6.
+func (vllm) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
+	st := e.stats
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := &prom.Writer{W: w, Labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
+	x := &prom.Writer{W: w, Scalars: m.scalars, Labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
 	if legacy(l) {
 		x.Labels = fmt.Sprintf("model_name=%q", l.served)
 	}
@@ -338,9 +337,8 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 	writeDraftsVLLM(x, l, st.Drafts)
 	x.Value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
 	x.Value("vllm:generation_tokens_total", "Number of generation tokens processed.", "counter", float64(st.OutputTokens))
-	x.Head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
-	for _, reason := range []string{"stop", "length", "abort"} {
-		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
+	if !m.scalars {
+		writeFinishedVLLM(x, m)
 	}
 	x.Histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", m.ttft)
 	if steps.CompareReleases(l.version, "0.11") < 0 {
@@ -353,12 +351,18 @@ func (m *metrics) writeVLLM(w io.Writer, l *launch, st model.Stats, late *clock.
 	if steps.CompareReleases(l.version, "0.15") >= 0 {
 		writeSources(x, st)
 	}
-	if kv != nil {
-		writeTransfersVLLM(x, l, kv, st)
+	if e.kv != nil {
+		writeTransfersVLLM(x, l, e.kv, st)
 	}
-	writeJoules(x, l, st, late.Now())
-	late.Write(x)
+	e.writeOwn(x, l)
 	return x.Err
+}
+
+func writeFinishedVLLM(x *prom.Writer, m *metrics) {
+	x.Head("vllm:request_success_total", "Count of successfully processed requests.", "counter")
+	for _, reason := range []string{"stop", "length", "abort"} {
+		x.Printf("vllm:request_success_total{%s,finished_reason=%q} %s\n", x.Labels, reason, prom.FormatFloat(float64(m.finished[reason])))
+	}
 }
 
 // writeTransfersVLLM writes the metrics that vLLM adds for a connector.

@@ -50,7 +50,7 @@ func endsAnswer(e *Ends) bisection.Answer {
 
 // measured fills in the metric and the curve.
 func (s *Search) measured(d *bisection.Document, f *Found) {
-	m, _ := metric.Lookup(f.Ends.Followed.Metric)
+	m := f.Ends.Followed.metric()
 	of := func(x float64) float64 { return change(m, x) }
 	d.Gate, d.Metric, d.MetricLabel = f.Ends.Followed.Gate, m.ID, m.Label
 	d.Unit = unitOf(m)
@@ -82,7 +82,7 @@ func (s *Search) measured(d *bisection.Document, f *Found) {
 
 // answer fills in the steps: those that are known, or the range that is left.
 func (s *Search) answer(d *bisection.Document, f *Found) {
-	m, _ := metric.Lookup(f.Ends.Followed.Metric)
+	m := f.Ends.Followed.metric()
 	list := f.Answer.Steps
 	d.Answer = bisection.Found
 	switch {

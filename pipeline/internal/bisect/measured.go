@@ -32,6 +32,18 @@ type Followed struct {
 	Gate   string             `json:"gate"`
 	Metric string             `json:"metric"`
 	Values []result.AxisValue `json:"values"`
+	// Measure describes a metric that the file declares; nil for one of the registry.
+	Measure *result.Measure `json:"measure,omitempty"`
+}
+
+// metric is what is followed.
+func (f *Followed) metric() metric.Metric {
+	var described result.Measures
+	if f.Measure != nil {
+		described = result.Measures{*f.Measure}
+	}
+	m, _ := described.Declared().Lookup(f.Metric)
+	return m
 }
 
 // endsOf reads what a session of both ends came to.
@@ -55,7 +67,7 @@ func endsOf(doc *result.Document) (*Ends, error) {
 				continue
 			}
 			if best == nil || *d.P < *best.P {
-				best, e.Followed = d, &Followed{g.Addr, d.Metric, d.Values}
+				best, e.Followed = d, &Followed{Gate: g.Addr, Metric: d.Metric, Values: d.Values}
 			}
 		}
 	}
@@ -64,12 +76,15 @@ func endsOf(doc *result.Document) (*Ends, error) {
 	}
 	e.Reason = best.Reason
 	var err error
-	e.D, err = differences(best)
+	if i := slices.IndexFunc(doc.Measures, func(m result.Measure) bool { return m.Metric == best.Metric }); i >= 0 {
+		e.Followed.Measure = &doc.Measures[i]
+	}
+	e.D, err = differences(doc, best)
 	return e, err
 }
 
-func differences(d *result.Decision) ([]float64, error) {
-	m, ok := metric.Lookup(d.Metric)
+func differences(doc *result.Document, d *result.Decision) ([]float64, error) {
+	m, ok := doc.Metric(d.Metric)
 	if !ok {
 		return nil, fmt.Errorf("there is no metric %q", d.Metric)
 	}
@@ -95,7 +110,7 @@ func pairOf(doc *result.Document, f Followed) (float64, error) {
 			if d.Metric != f.Metric || d.SuiteCells > 0 {
 				continue
 			}
-			all, err := differences(d)
+			all, err := differences(doc, d)
 			if err != nil {
 				return 0, err
 			}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/culprit"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -177,7 +176,7 @@ func (s *Search) probe(ctx context.Context, f *Found) error {
 func (s *Search) say(f *Found) {
 	n := len(f.Probes)
 	last := f.Probes[n-1]
-	m, _ := metric.Lookup(f.Ends.Followed.Metric)
+	m := f.Ends.Followed.metric()
 	r := f.Posterior.Rest(s.State.Confidence)
 	s.Say(fmt.Sprintf("pair %d at %s: %s; left with %.0f %%: %d of %d candidates", n, s.State.Candidates[last.Candidate].Short(),
 		bisection.Change(change(m, last.D), unitOf(m)), 100*s.State.Confidence, r.Bad-r.Good, len(s.State.Candidates)-1))

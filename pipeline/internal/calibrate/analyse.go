@@ -64,7 +64,7 @@ func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
 			pairs[c.Hash] = pairsOf(c)
-			r.Noise = append(r.Noise, noiseOf(c, p.ModelOf(c.Target), pairs[c.Hash], p.PassesOf(b.Addr))...)
+			r.Noise = append(r.Noise, noiseOf(p.Declared(), c, p.ModelOf(c.Target), pairs[c.Hash], p.PassesOf(b.Addr))...)
 		}
 	}
 	if len(r.Noise) == 0 {
@@ -93,7 +93,7 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate 
 				}
 			}
 		}
-		m, ok := metric.Lookup(id)
+		m, ok := p.Metric(id)
 		if worst.PairSD < 0 || !ok {
 			continue
 		}
@@ -157,7 +157,7 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 		for _, c := range g.Comparisons {
 			list, passes := pairs[c.Base], p.PassesOf(g.Benchmark)
 			for _, id := range g.Of(c) {
-				m, ok := metric.Lookup(id)
+				m, ok := p.Metric(id)
 				if !ok || c.Base == "" || len(list) < from+n {
 					continue
 				}

@@ -60,9 +60,9 @@ func (p pair) values(m metric.Metric, passes int) (first, second []float64) {
 }
 
 // noiseOf is the noise of all metrics of a cell, served by a model, in a file with a number of passes.
-func noiseOf(c result.Cell, model string, pairs []pair, passes int) []history.Noise {
+func noiseOf(known metric.Declared, c result.Cell, model string, pairs []pair, passes int) []history.Noise {
 	var out []history.Noise
-	for _, m := range metric.All() {
+	for _, m := range known.All() {
 		if m.Informational {
 			continue
 		}

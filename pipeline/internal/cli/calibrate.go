@@ -9,7 +9,6 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/calibrate"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -139,7 +138,7 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 		if !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return slices.Contains(g.Metrics, n.Metric) }) {
 			continue
 		}
-		m, _ := metric.Lookup(n.Metric)
+		m, _ := p.Metric(n.Metric)
 		request := "–"
 		if n.Request > 0 {
 			request = changeBy(m, n.Request)
@@ -152,7 +151,7 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	}
 	fmt.Fprintln(tw)
 	for _, g := range r.Gates {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", line(g.Gate), g.Metric, adviceText(g, r.PerFile))
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", line(g.Gate), g.Metric, adviceText(p, g, r.PerFile))
 	}
 	var err error
 	if r.Files > 0 {
@@ -164,8 +163,8 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 }
 
 // adviceText is what could be changed, or that nothing needs to be.
-func adviceText(g calibrate.Gate, repeats int) string {
-	m, _ := metric.Lookup(g.Metric)
+func adviceText(p *plan.Plan, g calibrate.Gate, repeats int) string {
+	m, _ := p.Metric(g.Metric)
 	text := fmt.Sprintf("finds %s with %d repeats", changeBy(m, g.Detectable), repeats)
 	switch {
 	case g.Detectable > 0 && g.Detectable <= g.Margin:

@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/calibrate"
 	"github.com/servegate/pipeline/pipeline/internal/delay"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -152,7 +151,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
-		if g.BaselineKind == result.BaselinePaired && g.Expect == gates.NoRegression && !byTime(g) && !g.OfQuality() {
+		if g.BaselineKind == result.BaselinePaired && g.Expect == gates.NoRegression && !byTime(p, g) && !g.OfQuality() {
 			margin = max(margin, float64(g.Margin))
 		}
 	}
@@ -163,8 +162,8 @@ func largestMargin(p *plan.Plan) (float64, error) {
 }
 
 // byTime reports whether a gate's margin is a time, of which nothing can be planted.
-func byTime(g plan.Gate) bool {
-	m, ok := metric.Lookup(g.Metrics[0])
+func byTime(p *plan.Plan, g plan.Gate) bool {
+	m, ok := p.Metric(g.Metrics[0])
 	return ok && m.ByTime()
 }
 

@@ -44,7 +44,12 @@ var countedMetrics = []counted{
 	{metric: "preemptions.per_request", over: steps.CounterPreemptions, by: func(c clientCounts) float64 { return c.requests }},
 	{metric: "server_queue.mean", over: steps.CounterQueueSeconds, per: steps.CounterQueued},
 	{metric: "energy.per_output_token", over: steps.CounterJoules, by: func(c clientCounts) float64 { return c.outputTokens }},
+	{metric: "energy.cpu_per_output_token", over: steps.CounterCPUJoules, by: func(c clientCounts) float64 { return c.outputTokens }},
+	{metric: "cost.per_million_tokens", over: counterPrice, by: func(c clientCounts) float64 { return c.outputTokens / 1e6 }},
 }
+
+// counterPrice is what a run's time costs on what its target holds, in the currency of the file.
+const counterPrice = "price"
 
 // clientCounts are what the load generator counted in a run.
 type clientCounts struct{ requests, outputTokens float64 }
@@ -74,15 +79,21 @@ type tally struct {
 	// broken says why what a counter rose by is not known; of a server whose metrics could not be
 	// read, under "".
 	broken map[string]string
+	// absent are the broken counters of which nothing will be known in another run either.
+	absent map[string]bool
 }
 
 // tally sums the counters of the servers, and adds what the machine counted.
 func (w *watch) tally(machine Watched) tally {
-	t := tally{map[string]float64{}, map[string]string{}}
-	if e := machine.Energy; e != nil {
-		t.rises[steps.CounterJoules] = e.Joules
+	t := tally{map[string]float64{}, map[string]string{}, map[string]bool{}}
+	for name, e := range map[string]*Energy{steps.CounterJoules: machine.Energy, steps.CounterCPUJoules: machine.CPUEnergy} {
+		if e == nil {
+			continue
+		}
+		t.rises[name] = e.Joules
 		if e.Unknown != "" {
-			t.broken[steps.CounterJoules] = e.Unknown
+			t.broken[name] = e.Unknown
+			t.absent[name] = e.Absent
 		}
 	}
 	for _, v := range w.views {
@@ -102,6 +113,19 @@ func (w *watch) tally(machine Watched) tally {
 				t.broken[name] = fmt.Sprintf("%s is no longer among the metrics of %s", name, v.member.Name)
 			}
 		}
+	}
+	return t
+}
+
+// priced adds what the time of a run costs, where the file has a price for what the target holds.
+func (t tally) priced(p *plan.Plan, target string, seconds float64) tally {
+	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == target })
+	if p.Price == nil || i < 0 {
+		return t
+	}
+	hours := seconds / 3600
+	if amount := p.Price.Of(hours*float64(max(p.Targets[i].Machines, 1)), hours*float64(p.Targets[i].GPUs)); amount > 0 {
+		t.rises[counterPrice] = amount
 	}
 	return t
 }
@@ -130,7 +154,7 @@ func (t tally) of(c counted, client clientCounts) (value float64, p *countedProb
 	}
 	switch {
 	case problem != "":
-		return 0, &countedProblem{metric: c.metric, text: problem}
+		return 0, &countedProblem{metric: c.metric, text: problem, absent: t.absent[c.over]}
 	case !there:
 		return 0, &countedProblem{metric: c.metric, text: "nothing counts what it is made of", absent: true}
 	case per <= 0:
@@ -160,11 +184,12 @@ func (t tally) count(run *result.Run, client clientCounts) []countedProblem {
 
 // countRun adds the metrics of counters to a run. One that a gate needs and that has no value voids
 // the run; where no server of the target counts it, the file asks for what is not there.
-func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t tally, client clientCounts, run *result.Run) error {
+func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, w *watch, t tally, client clientCounts, run *result.Run) error {
 	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // whose probes are of many loads
 		return nil
 	}
-	problems := t.count(run, client)
+	problems := slices.Concat(t.priced(r.plan, s.Target, run.Duration).count(run, client), w.declare(r.plan.Measures, run, client))
+	r.warnLabels(s.Target, w)
 	r.warnImplied(s.Target, cell, *run)
 	if run.Status != result.RunOK {
 		return nil

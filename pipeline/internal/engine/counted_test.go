@@ -106,7 +106,7 @@ func TestCountRun(t *testing.T) {
 		"energy":            {"energy.per_output_token", reset, Watched{Energy: &Energy{Joules: 600}}, "", ""},
 	} {
 		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10}
-		err := of(tt.gated).countRun(&server{}, plan.Benchmark{Addr: bm}, plan.Cell{}, tt.w.tally(tt.machine), clientCounts{10, 300}, &run)
+		err := of(tt.gated).countRun(&server{}, plan.Benchmark{Addr: bm}, plan.Cell{}, tt.w, tt.w.tally(tt.machine), clientCounts{10, 300}, &run)
 		config, failed := errors.AsType[*ConfigError](err)
 		if failed != (tt.fails != "") || failed && (config.Range.Line != 7 || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %v", name, err)

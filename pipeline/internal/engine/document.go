@@ -29,7 +29,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason, StoppedBy: o.StoppedBy,
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,
-		Sides: p.Sides, NotSelected: p.NotSelected,
+		Measures: p.Described(), Sides: p.Sides, NotSelected: p.NotSelected,
 		Price: p.Price, Machine: o.Machine, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
 	}
 	for _, w := range slices.Concat(p.Warnings, o.Warnings) {

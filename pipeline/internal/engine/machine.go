@@ -29,6 +29,8 @@ type Watched struct {
 	Void string
 	// Energy of the target's GPUs; nil where it has none.
 	Energy *Energy
+	// CPUEnergy is that of the machine's processors; nil where it does not count it.
+	CPUEnergy *Energy
 	// Series of the run's time, from its first planned request on.
 	Series []result.Series
 }
@@ -38,6 +40,8 @@ type Energy struct {
 	Joules float64
 	// Unknown says why it is not known, "" where it is.
 	Unknown string
+	// Absent is true where that does not change from run to run.
+	Absent bool
 }
 
 // apply adds what the machine did to a run. What the server did wrong stays its own: only
@@ -49,15 +53,19 @@ func (w Watched) apply(run *result.Run) {
 	}
 }
 
-// unwatched is a machine without a watch.
-type unwatched struct{}
+// Unwatched is a machine that nothing looks after.
+type Unwatched struct{}
 
-func (unwatched) Before(context.Context, string) {}
+// Before implements Machine.
+func (Unwatched) Before(context.Context, string) {}
 
-func (unwatched) Memory(context.Context, string) (float64, bool) { return 0, false }
+// Memory implements Machine.
+func (Unwatched) Memory(context.Context, string) (float64, bool) { return 0, false }
 
-func (unwatched) Watch(context.Context, string) func(time.Duration) Watched {
+// Watch implements Machine.
+func (Unwatched) Watch(context.Context, string) func(time.Duration) Watched {
 	return func(time.Duration) Watched { return Watched{} }
 }
 
-func (unwatched) After(context.Context, string) error { return nil }
+// After implements Machine.
+func (Unwatched) After(context.Context, string) error { return nil }

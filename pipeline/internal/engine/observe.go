@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -39,7 +40,9 @@ type watch struct {
 	scale  float64 // how many times faster than its own time the run is
 	views  []*view
 	relays []*relayed
-	began  time.Time
+	// exposers are read for the measures that the file declares.
+	exposers     []*exposer
+	began, ended time.Time
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
@@ -57,6 +60,7 @@ type view struct {
 	before, after *steps.Observation // nil where the scrape failed
 	scrapes       []steps.Observation
 	err           error // of the first scrape that failed
+	exposer       *exposer // nil where the file declares no measure of servers
 }
 
 // newWatch prepares the observation of a run; begin starts it.
@@ -74,6 +78,7 @@ func (r *runner) newWatch(s *server) *watch {
 			w.views = append(w.views, &view{member: m, observer: observer})
 		}
 	}
+	r.expose(s, w)
 	return w
 }
 
@@ -84,19 +89,24 @@ func (w *watch) begin(ctx context.Context) {
 		return
 	}
 	each(w.views, func(v *view) {
-		if o, ok := v.scrape(ctx); ok {
+		if o, ok := v.scrape(ctx, beforeRun); ok {
 			v.before = &o
 		}
 	})
+	each(w.exposers, func(e *exposer) { e.look(ctx, w.now, beforeRun) })
 	each(w.relays, func(r *relayed) { r.begin(ctx) })
 	w.nicsBefore = w.nics()
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)
+	every := max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)
+	for _, e := range w.exposers {
+		w.done.Go(func() { e.during(ctx, w.now, every) })
+	}
 	for _, v := range w.views {
 		if _, ok := v.observer.(HistoryObserver); ok {
 			continue
 		}
-		w.done.Go(func() { v.during(ctx, max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)) })
+		w.done.Go(func() { v.during(ctx, every) })
 	}
 	if w.attend != nil {
 		w.leave = w.attend(ctx)
@@ -113,17 +123,23 @@ func (w *watch) end(ctx context.Context) {
 		w.leave(ctx)
 	}
 	w.stop()
+	w.ended = w.now()
 	w.nicsAfter = w.nics()
 	w.done.Wait()
 	each(w.relays, func(r *relayed) { r.end(ctx) })
 	each(w.views, func(v *view) {
 		if c, ok := v.observer.(HistoryObserver); ok {
-			v.scrapes = append(v.scrapes, c.History(ctx, v.member.endpoint)...)
+			history := c.History(ctx, v.member.endpoint)
+			for i := range history {
+				v.expose(&history[i], duringRun)
+			}
+			v.scrapes = append(v.scrapes, history...)
 		}
-		if o, ok := v.scrape(ctx); ok {
+		if o, ok := v.scrape(ctx, afterRun); ok {
 			v.after = &o
 		}
 	})
+	each(w.exposers, func(e *exposer) { e.look(ctx, w.now, afterRun) })
 }
 
 // each does something for all of a list at once.
@@ -136,7 +152,7 @@ func each[T any](list []T, do func(T)) {
 }
 
 // scrape reads what the server reports now.
-func (v *view) scrape(ctx context.Context) (steps.Observation, bool) {
+func (v *view) scrape(ctx context.Context, when moment) (steps.Observation, bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	o, err := v.observer.Observe(ctx, v.member.endpoint)
@@ -144,10 +160,26 @@ func (v *view) scrape(ctx context.Context) (steps.Observation, bool) {
 		if v.err == nil {
 			v.err = err
 		}
+		if v.exposer != nil && v.exposer.err == nil && when != duringRun {
+			v.exposer.err = err
+		}
 		return o, false
 	}
+	v.expose(&o, when)
 	v.scrapes = append(v.scrapes, o)
 	return o, true
+}
+
+// expose reads the series of the file's measures from what a server showed, and lets go of its text.
+func (v *view) expose(o *steps.Observation, when moment) {
+	if e := v.exposer; e != nil && len(e.measures) > 0 && (when != duringRun || e.sampled()) {
+		if o.Exposition == nil {
+			e.err = errors.New("it shows no metrics")
+		} else {
+			e.read(o.Exposition(), o.At, when)
+		}
+	}
+	o.Exposition = nil
 }
 
 // during scrapes again and again until ctx ends.
@@ -161,7 +193,7 @@ func (v *view) during(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		before := v.err
-		if _, ok := v.scrape(ctx); ok {
+		if _, ok := v.scrape(ctx, duringRun); ok {
 			failed = 0
 		} else if failed++; ctx.Err() != nil {
 			v.err = before // the end of the run cut it off

@@ -133,7 +133,7 @@ func (o *Options) withDefaults() Options {
 		}
 	}
 	if out.Machine == nil {
-		out.Machine = unwatched{}
+		out.Machine = Unwatched{}
 	}
 	if out.Now == nil {
 		out.Now = time.Now

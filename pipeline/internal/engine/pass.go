@@ -54,7 +54,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if len(got.records.Requests) > 0 && !r.o.Bare && cell.Workload.Answers == nil {
 		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	}
-	uncounted := r.countRun(s, bm, cell, w.tally(seen), got.counts(), &measured)
+	uncounted := r.countRun(s, bm, cell, w, w.tally(seen), got.counts(), &measured)
 	r.warnLate(s.Target, plan.Label(cell.Values), measured, w.scale)
 	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes

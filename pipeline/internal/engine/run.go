@@ -50,6 +50,7 @@ type runner struct {
 	resumed map[string]Launched // by id of the plan
 	warned  map[string]bool
 	unseen  map[string]bool // servers whose metrics cannot be read
+	labels  map[string]labels // of measures, by the first target that has them
 	late    map[string]bool // targets whose simulated servers fell behind
 	early   string          // why a complete run ended early
 	began   time.Time       // of this part of the run, and the seconds that launches had taken before
@@ -62,7 +63,7 @@ func newRunner(o Options) *runner {
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
 		outputs: Outputs{}, began: o.Now(),
 		resumed: map[string]Launched{},
-		warned:  map[string]bool{}, unseen: map[string]bool{}, late: map[string]bool{},
+		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{},
 	}
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {

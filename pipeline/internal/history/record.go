@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // schemaVersion is the version of the records that this code writes.
@@ -39,11 +41,13 @@ type Record struct {
 	// Source is what was measured.
 	Source Source `json:"source"`
 	// Simulated says how servers were replaced by the simulator, "" where they were not.
-	Simulated  string            `json:"simulated,omitempty"`
-	Machine    map[string]string `json:"machine,omitempty"`
-	Cells      []Cell            `json:"cells,omitempty"`
-	Noise      []Noise           `json:"noise,omitempty"`
-	Annotation *Annotation       `json:"annotation,omitempty"`
+	Simulated string            `json:"simulated,omitempty"`
+	Machine   map[string]string `json:"machine,omitempty"`
+	Cells     []Cell            `json:"cells,omitempty"`
+	Noise     []Noise           `json:"noise,omitempty"`
+	// Measures describe the metrics that the file declared.
+	Measures   result.Measures `json:"measures,omitempty"`
+	Annotation *Annotation     `json:"annotation,omitempty"`
 }
 
 // Source is the code that was measured.

@@ -22,7 +22,7 @@ const (
 // a loss that was not accepted, at once or creeping, and those before the last gain. A
 // baseline of all of them would follow what it is there to find.
 func (w *Window) keepReference(q Query, out *tally) {
-	m, ok := metric.Lookup(q.Metric)
+	m, ok := q.Measures.Declared().Lookup(q.Metric)
 	if !ok || q.Margin <= 0 {
 		return
 	}

@@ -18,7 +18,7 @@ func FromDocument(doc *result.Document, src Source) (Record, error) {
 	}
 	r := Record{
 		ID: doc.RunID, Kind: Session, Time: doc.Started, Tool: doc.Tool, File: doc.File, Source: src,
-		Simulated: SimulatedAs(doc), Machine: doc.Machine,
+		Simulated: SimulatedAs(doc), Machine: doc.Machine, Measures: doc.Measures,
 	}
 	if r.Cells = CellsOf(doc); len(r.Cells) == 0 {
 		return Record{}, fmt.Errorf("run %s has no cell with a valid run", doc.RunID)

@@ -37,6 +37,9 @@ type Query struct {
 	// worse than the one that counts are left out: a baseline is what was accepted, never what
 	// it drifted to.
 	Margin float64
+	// Measures describe the metrics of this session's file. Sessions that measured by another
+	// definition are left out.
+	Measures result.Measures
 }
 
 // Point is one session's cell.
@@ -80,6 +83,8 @@ func (h *History) Window(q Query) Window {
 			why = "without this metric"
 		case value == 0 && betweenTokens(q.Metric):
 			why = "of tokens that came in one piece"
+		case r.Measures.Definition(q.Metric) != q.Measures.Definition(q.Metric):
+			why = "by another definition of this metric"
 		case !q.Before.IsZero() && !r.Time.Before(q.Before):
 			why = "later"
 		case r.Time.Before(from):

@@ -17,7 +17,7 @@ func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) res
 		ID: g.ID(cmp.Head, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
 		Head: cmp.HeadValue, Base: cmp.BaseValue, Metric: id, Margin: g.Margin,
 	}
-	if m, ok := metric.Lookup(id); ok {
+	if m, ok := c.doc.Metric(id); ok {
 		d.Label, d.Unit, d.Direction, d.Scale = m.Label, string(m.Unit), m.Direction, m.Scale
 	}
 	return d

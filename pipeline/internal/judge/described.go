@@ -25,7 +25,7 @@ func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error 
 	for _, id := range g.Of(cmp) {
 		d := c.newDecision(g, cmp, id)
 		d.BaseCell = cmp.Head
-		describe(&d, base, head, id)
+		c.describe(&d, base, head, id)
 		if base != nil {
 			if other := c.differsFromFile(g, doc, base, head); other != "" {
 				d.Verdict, d.Reason = result.Invalid, other
@@ -59,7 +59,7 @@ func (c *collector) baseline(path string) (*result.Document, error) {
 	return doc, nil
 }
 
-func describe(d *result.Decision, base, head *result.Cell, id string) {
+func (c *collector) describe(d *result.Decision, base, head *result.Cell, id string) {
 	if base == nil {
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"
 		return
@@ -76,7 +76,7 @@ func describe(d *result.Decision, base, head *result.Cell, id string) {
 	}
 	d.BaseValue, d.HeadValue, d.N = &b, &h, valid(head)
 	change := h - b
-	if m, ok := metric.Lookup(id); ok && m.Scale == metric.Log && b > 0 {
+	if m, ok := c.doc.Metric(id); ok && m.Scale == metric.Log && b > 0 {
 		change = h/b - 1
 	}
 	d.Change = &change

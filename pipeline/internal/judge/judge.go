@@ -106,7 +106,7 @@ type position struct{ gate, decision int }
 
 func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	doc.Alpha, doc.FamilySize, doc.Gates = p.Alpha, p.FamilySize, nil
-	doc.Evaluations = nil
+	doc.Evaluations, doc.Measures = nil, p.Described()
 	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
 	doc.Variance = nil
 	if v := p.Variance; v != nil {

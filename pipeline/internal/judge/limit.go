@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -39,8 +38,8 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	}
 	invalid := transportExclusion(g, cell).reason
 	for i, l := range found.parts() {
-		part := limitDecision(d, l, i)
-		m, _ := metric.Lookup(l.Metric)
+		part := c.limitDecision(d, l, i)
+		m, _ := c.doc.Metric(l.Metric)
 		switch invalid := cmp.Or(invalid, untimed(m, &result.Cell{}, cell).reason); {
 		case invalid != "":
 			part.Verdict, part.Reason = result.Invalid, invalid
@@ -68,11 +67,11 @@ func (r AssertResult) parts() []lang.Limit {
 }
 
 // limitDecision is the decision on the i-th comparison of a condition.
-func limitDecision(d result.Decision, l lang.Limit, i int) result.Decision {
+func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result.Decision {
 	if i > 0 {
 		d.ID += "/" + strconv.Itoa(i+1)
 	}
-	if m, ok := metric.Lookup(l.Metric); ok {
+	if m, ok := c.doc.Metric(l.Metric); ok {
 		d.Metric, d.Label, d.Unit, d.Direction, d.Scale = m.ID, m.Label, string(m.Unit), m.Direction, m.Scale
 	} else if l.Text != "" {
 		d.Label = strings.ReplaceAll(l.Text, "self.", "")

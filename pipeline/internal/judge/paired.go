@@ -26,7 +26,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	success := g.Success(cmp.Head)
 	success.Base, success.Head, success.Sides = outcomes(base.Current()), outcomes(head.Current()), base.Target+" and "+head.Target
 	for _, id := range g.Of(cmp) {
-		m, _ := metric.Lookup(id)
+		m, _ := c.doc.Metric(id)
 		comparison := c.plan.Comparison(g, cmp.Head, m)
 		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
 		comparison.Blocks = blocks(head.Current())

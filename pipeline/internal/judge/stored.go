@@ -20,7 +20,7 @@ func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	var success *gates.Success
 	for _, id := range g.Of(cmp) {
-		m, _ := metric.Lookup(id)
+		m, _ := c.doc.Metric(id)
 		window := c.window(g, head, id)
 		d := c.newDecision(g, cmp, id)
 		d.BaseCell, d.Head, d.Base = cmp.Head, "this session", sessions(len(window.Points), g)
@@ -67,7 +67,8 @@ func (c *collector) window(g plan.Gate, head *result.Cell, id string) history.Wi
 		}
 	}
 	return c.opt.History.Window(history.Query{
-		Cell: head.Hash, Metric: id, Branch: g.Stored.Branch, Machine: c.doc.Machine, Match: g.Stored.Match, Model: model,
+		Measures: c.doc.Measures,
+		Cell:     head.Hash, Metric: id, Branch: g.Stored.Branch, Machine: c.doc.Machine, Match: g.Stored.Match, Model: model,
 		Simulated: history.SimulatedAs(c.doc), Sessions: g.Stored.Sessions, Before: c.doc.Started, Exclude: c.doc.RunID, Now: c.doc.Started, Margin: float64(g.Margin),
 	})
 }

@@ -194,7 +194,7 @@ func (v *verifier) checkMetric(d judged) {
 	if d.Kind == result.KindAssert {
 		return
 	}
-	m, ok := metric.Lookup(d.Metric)
+	m, ok := v.doc.Metric(d.Metric)
 	switch {
 	case !ok:
 		v.addf("%s: there is no such metric", d.name())
@@ -241,7 +241,7 @@ func (v *verifier) paired(d judged) {
 		v.addSuccess(d, gates.Success{Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target})
 		return
 	}
-	m, _ := metric.Lookup(d.Metric)
+	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
 	c.Test = v.tests.Named(d.gate.Test)
 	c.Known = v.known(d)
@@ -300,7 +300,7 @@ func (v *verifier) stored(d judged) {
 		v.checkNotGreen(d)
 		return
 	}
-	m, _ := metric.Lookup(d.Metric)
+	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
 	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: d.Sessions}
 	if value, measured := GeoMeans(head)[m.ID]; measured {

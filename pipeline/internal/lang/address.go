@@ -48,7 +48,7 @@ var roots = []root{
 	{"answers", 1, RefDoc{"answers.NAME", "An answers block."}, ""},
 	{"baseline", 2, RefDoc{"baseline.KIND.NAME", "A baseline."}, ""},
 	{"gate", 1, RefDoc{"gate.NAME, gate.NAME[KEY]", "A gate."}, ""},
-	{"metric", 1, RefDoc{"metric.GROUP.STAT", "A metric."}, ""},
+	{"metric", 1, RefDoc{"metric.GROUP.STAT, metric.measure.NAME", "A metric, of the registry or of a measure block."}, ""},
 }
 
 // rootNamed returns the root with a name, one without a name if there is none.

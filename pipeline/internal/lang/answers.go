@@ -129,7 +129,7 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 func (e *evaluator) checkAnswers(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	collects := rootOf(bm.Addr) == answersRoot
 	for _, m := range g.Metrics {
-		at := rangeOfMetric(b, m)
+		at := e.rangeOfMetric(b, m)
 		switch {
 		case m.Mutual && !collects:
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s is of answers", m.ID),
@@ -144,7 +144,7 @@ func (e *evaluator) checkAnswers(g *Gate, b *block, base *Baseline, bm *Benchmar
 }
 
 func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Benchmark, m metric.Metric) {
-	at := rangeOfMetric(b, m)
+	at := e.rangeOfMetric(b, m)
 	switch {
 	case base.Kind != result.BaselinePaired:
 		e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),

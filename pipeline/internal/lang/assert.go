@@ -35,7 +35,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 		return
 	}
 	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr}
-	s := e.assertScope(g, cty.ObjectVal(selfValues(nil, nil)))
+	s := e.assertScope(g, cty.ObjectVal(e.prog.selfValues(nil, nil)))
 	for n, i := range g.Cells {
 		cell := cellScope(s, bm.Cells[i].Values)
 		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
@@ -58,7 +58,7 @@ const checkedMessages = 100
 // assertScope is the scope of an assert's expressions, without the cell.
 func (e *evaluator) assertScope(g *Gate, self cty.Value) *scope {
 	s := e.scopeOf(g.instance).with("self", self)
-	s.check = checkSelf
+	s.check = e.prog.checkSelf
 	return s
 }
 
@@ -80,7 +80,7 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 // adviseAssert warns of percentiles that too few requests make mostly luck.
 func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 	for _, t := range g.Assert.Condition.Variables() {
-		m, ok := metricAt(t, "self")
+		m, ok := e.prog.metricAt(t, "self")
 		if n := expected(c.Workload.Load); ok && m.Quantile > 0 && n < float64(m.MinRequests) {
 			e.report(warning(codeRefused, t.SourceRange(), fmt.Sprintf("self.%s is taken over few requests", m.ID),
 				fmt.Sprintf("A run has %.0f; with fewer than %d it is mostly luck.", n, m.MinRequests)))
@@ -89,13 +89,21 @@ func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 }
 
 // checkSelf finds references below self that name no metric.
-func checkSelf(t hcl.Traversal) *hcl.Diagnostic {
+func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 	if t.RootName() != "self" || len(t) < 2 {
 		return nil
 	}
 	group, ok := stepName(t[1])
 	if !ok || group == selfErrors || group == selfRequests {
 		return nil
+	}
+	if group == metric.DeclaredGroup && len(p.of(measureRoot)) > 0 {
+		if name, ok := lastName(t[2:]); ok {
+			if _, there := p.lookup(group + "." + name); !there {
+				return p.undeclared(t, name)
+			}
+			return nil
+		}
 	}
 	if !metricGroup(group) {
 		names := append(metricGroups(), selfErrors, selfRequests)
@@ -124,7 +132,7 @@ func checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 
 // selfValues makes the object self. Without counts it is that of plan time; a metric
 // without a value is unknown.
-func selfValues(metrics map[string]float64, counts map[string]int) map[string]cty.Value {
+func (p *program) selfValues(metrics map[string]float64, counts map[string]int) map[string]cty.Value {
 	self := map[string]cty.Value{}
 	for _, name := range []string{selfErrors, selfRequests} {
 		self[name] = cty.UnknownVal(cty.Number).RefineNotNull()
@@ -132,7 +140,7 @@ func selfValues(metrics map[string]float64, counts map[string]int) map[string]ct
 			self[name] = cty.NumberIntVal(int64(n))
 		}
 	}
-	for _, g := range allGroups() {
+	for _, g := range p.groups() {
 		stats := map[string]cty.Value{}
 		for _, m := range g.Metrics {
 			stats[m.Stat] = cty.UnknownVal(cty.Number).RefineNotNull()
@@ -154,14 +162,14 @@ func selfValues(metrics map[string]float64, counts map[string]int) map[string]ct
 // without a value is not kept.
 func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
 	e := c.evaluator(nil)
-	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
+	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
 	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
 	v, good := s.value(g.Assert.Condition)
 	if !good {
 		return false, "", e.diags
 	}
 	if !v.IsKnown() {
-		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", humanize.List(missingMetrics(g.Assert.Condition, metrics))), nil
+		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", humanize.List(c.prog.missingMetrics(g.Assert.Condition, metrics))), nil
 	}
 	held, err := convert.Convert(v, cty.Bool)
 	if err != nil || held.IsNull() {
@@ -182,14 +190,14 @@ func (s *scope) message(expr hcl.Expression, metrics map[string]float64) string 
 	if text, err := convert.Convert(v, cty.String); err == nil && text.IsKnown() && !text.IsNull() && !text.IsMarked() {
 		return text.AsString()
 	}
-	return fmt.Sprintf("the limit is not kept, and %s has no value", humanize.List(missingMetrics(expr, metrics)))
+	return fmt.Sprintf("the limit is not kept, and %s has no value", humanize.List(s.eval.prog.missingMetrics(expr, metrics)))
 }
 
 // missingMetrics lists the metrics that an expression refers to and that have no value.
-func missingMetrics(expr hcl.Expression, metrics map[string]float64) []string {
+func (p *program) missingMetrics(expr hcl.Expression, metrics map[string]float64) []string {
 	missing := map[string]bool{}
 	for _, t := range expr.Variables() {
-		if m, ok := metricAt(t, "self"); ok {
+		if m, ok := p.metricAt(t, "self"); ok {
 			if x, there := metrics[m.ID]; !there || x-x != 0 {
 				missing["self."+m.ID] = true
 			}
@@ -225,7 +233,7 @@ var comparisons = map[*hclsyntax.Operation][2]string{
 // values as [Config.EvalAssert]. The whole condition is kept where all limits hold.
 func (c *Config) AssertLimits(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) []Limit {
 	e := c.evaluator(nil)
-	self := selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
+	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
 	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
 	var out []Limit
 	for _, part := range conjuncts(g.Assert.Condition) {
@@ -268,7 +276,7 @@ func (c *Config) assertLimit(s *scope, expr hcl.Expression) Limit {
 	if !ok {
 		return out
 	}
-	if m, ok := selfMetric(left); ok {
+	if m, ok := c.prog.selfMetric(left); ok {
 		out.Metric = m.ID
 	}
 	out.Text, out.Op, out.Limit = c.Sources.Text(left.Range()), op, limit

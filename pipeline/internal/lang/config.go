@@ -29,6 +29,8 @@ type Config struct {
 	Baselines   []*Baseline
 	Gates       []*Gate
 	Reports     []*Report
+	// Measures are the metrics that the file declares, in source order.
+	Measures []steps.Measure
 	// LeftOut are the addresses of gates that SelectGates has left out.
 	LeftOut []string
 	// Files opens the files of datasets.

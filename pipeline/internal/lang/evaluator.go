@@ -42,6 +42,8 @@ type evaluator struct {
 	datasets    map[string]*dataset
 	benchmarks  map[string]*Benchmark
 	baselines   map[string]*Baseline
+	measureList []steps.Measure
+	measured    bool // measureList is complete, or being made
 
 	secrets map[string]bool
 	// workloadSchema is evaluated for every cell.
@@ -82,7 +84,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 // refer evaluates what a reference names and checks the keys and attributes that follow.
 func (e *evaluator) refer(r reference) (cty.Value, bool) {
 	if r.root == "metric" {
-		return metricValue(r.path[1]), true
+		return e.metricValue(r.path[1]), true
 	}
 	v, ok := e.value(r.addr, r.full.SourceRange())
 	if !ok {

@@ -32,6 +32,6 @@ func (e *evaluator) expectation(g *Gate, b *block, base *Baseline) {
 		default:
 			continue
 		}
-		e.report(problem(codeGate, rangeOfMetric(b, m), fmt.Sprintf("no improvement of metric.%s can be expected", m.ID), why))
+		e.report(problem(codeGate, e.rangeOfMetric(b, m), fmt.Sprintf("no improvement of metric.%s can be expected", m.ID), why))
 	}
 }

@@ -200,10 +200,10 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 	for it := v.ElementIterator(); it.Next(); {
 		i, elem := it.Element()
 		at := elementRange(src.Expr, i)
-		m, ok := metricOf(elem)
+		m, ok := e.metricOf(elem)
 		switch {
 		case !ok:
-			e.report(notMetric(elem, at))
+			e.report(e.notMetric(elem, at))
 		case slices.ContainsFunc(g.Metrics, func(x metric.Metric) bool { return x.ID == m.ID }):
 			e.report(problem(codeDuplicate, at, fmt.Sprintf("metric.%s is listed twice", m.ID), "Each metric of a gate is one test. Remove one of them."))
 		default:

@@ -90,6 +90,7 @@ func Declared(opt Options) ([]string, hcl.Diagnostics) {
 func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Variables = e.resolveVariables(opt)
 	cfg.Settings = e.pipelineSettings()
+	cfg.Measures = e.measures()
 	e.evaluateNames()
 	e.files = fileAccess(e.prog.dir, opt)
 	cfg.Files = e.files

@@ -15,7 +15,8 @@ import (
 type marginForm int
 
 const (
-	ratioForm  marginForm = iota // "5%", or 0.05
+	ratioForm  marginForm = iota // "5%"
+	numberForm                   // 0.05: of a ratio, or in the metric's unit
 	timeForm                     // "50ms"
 	pointsForm                   // "1pp"
 	tokensForm                   // "0.5 tokens"
@@ -50,9 +51,16 @@ func absolute(text string) (x float64, form marginForm, ok bool) {
 	return 0, ratioForm, false
 }
 
+// inUnit reports whether margins of a metric are plain numbers in its unit.
+func inUnit(m metric.Metric) bool {
+	return m.Scale == metric.Difference && !m.ByTime() && !slices.Contains([]metric.Unit{metric.Tokens, metric.Nats, metric.Fraction}, m.Unit)
+}
+
 // formOf is how margins of a metric are written, and an example.
 func formOf(m metric.Metric) (forms []marginForm, example string) {
 	switch {
+	case inUnit(m):
+		return []marginForm{numberForm}, ""
 	case m.ByTime():
 		return []marginForm{timeForm}, "50ms"
 	case m.Scale == metric.Difference && m.Unit == metric.Tokens:
@@ -60,11 +68,11 @@ func formOf(m metric.Metric) (forms []marginForm, example string) {
 	case m.Unit == metric.Nats:
 		return []marginForm{natsForm}, "0.01 nats"
 	case m.Scale == metric.Proportion:
-		return []marginForm{ratioForm, pointsForm}, "5%" // success rates have no margin of their own
+		return []marginForm{ratioForm, numberForm, pointsForm}, "5%" // success rates have no margin of their own
 	case m.Unit == metric.Fraction:
 		return []marginForm{pointsForm}, "1pp"
 	}
-	return []marginForm{ratioForm}, "5%"
+	return []marginForm{ratioForm, numberForm}, "5%"
 }
 
 // marginOf reads the margin of a gate: a ratio less one, or a difference in the unit of metrics
@@ -74,7 +82,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 		return
 	}
 	zero, form := g.Expect == Improvement, e.marginForm(g, b)
-	if form == ratioForm || form == pointsForm {
+	if (form == ratioForm || form == numberForm || form == pointsForm) && !slices.ContainsFunc(g.Metrics, inUnit) {
 		g.Margin = metric.Margin(e.share(o, "margin", zero, 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
 	} else if g.Margin = metric.Margin(o.Float("margin")); g.Margin < 0 || g.Margin == 0 && !zero {
 		e.report(problem(codeValue, o.at("margin"), "margin must be above zero", fmt.Sprintf("It is %g.", g.Margin)))
@@ -86,7 +94,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
 	v, ok := e.scopeOf(g.instance).value(b.attrs["margin"].Expr)
 	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
-		return ratioForm
+		return numberForm
 	}
 	if _, err := function.Duration(v.AsString()); err == nil {
 		return timeForm
@@ -103,15 +111,20 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 		switch {
 		case slices.Contains(forms, form):
 			continue
-		case form == ratioForm && g.Margin == 0:
+		case (form == ratioForm || form == numberForm) && g.Margin == 0:
 			continue // 0 is 0 in any unit
+		case m.Informational:
+			continue // it is refused as such
+		case inUnit(m):
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by difference, and the margin is no number in its unit", m.ID),
+				fmt.Sprintf("Its values can be zero, so that there is no percentage of them. Write a number without a unit, such as margin = 0.05, of %s, in a gate of its own.", m.Unit)))
 		case form == timeForm && forms[0] == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by ratio, and the margin is a time", m.ID),
 				"Write a percentage such as \"5%\". A time is for metrics that can be zero, such as metric.queue.p99, in a gate of their own."))
-		case m.ByTime() && form == ratioForm:
+		case m.ByTime() && (form == ratioForm || form == numberForm):
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so there is no percentage of it", m.ID),
 				"Write a time such as margin = \"50ms\", in a gate of its own."))
-		case form == ratioForm && forms[0] == pointsForm:
+		case (form == ratioForm || form == numberForm) && forms[0] == pointsForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is a share, and the margin is a ratio", m.ID),
 				fmt.Sprintf("1 %% of a share could be 1 %% of its value or one percentage point. Write percentage points, such as margin = %q, in a gate of its own.", example)))
 		default:

@@ -12,7 +12,7 @@ import (
 )
 
 // findMetric returns the problem of a reference to a metric that does not exist.
-func findMetric(r reference) *hcl.Diagnostic {
+func (p *program) findMetric(r reference) *hcl.Diagnostic {
 	group, rest := r.path[1], r.rest
 	if _, ok := metric.ForeignTool(group); ok { // metric.guidellm.ttft.p99
 		if len(rest) == 0 {
@@ -23,6 +23,14 @@ func findMetric(r reference) *hcl.Diagnostic {
 			return nil
 		}
 		group, rest = group+"_"+quantity, rest[1:]
+	}
+	if group == metric.DeclaredGroup {
+		if name, ok := lastName(rest); ok {
+			if _, there := p.lookup(group + "." + name); !there {
+				return p.undeclared(r.full, name)
+			}
+		}
+		return nil
 	}
 	if !metricGroup(group) {
 		return noMetric(r.full, group+restText(rest))
@@ -59,11 +67,8 @@ func restText(rest hcl.Traversal) string {
 }
 
 func metricGroup(name string) bool {
-	return slices.ContainsFunc(allGroups(), func(g metric.Group) bool { return g.Name == name })
+	return slices.ContainsFunc(slices.Concat(metric.Groups(), metric.Foreign()), func(g metric.Group) bool { return g.Name == name })
 }
-
-// allGroups are those of the registry and of other load generators.
-func allGroups() []metric.Group { return slices.Concat(metric.Groups(), metric.Foreign()) }
 
 func metricGroups() []string {
 	var names []string
@@ -73,24 +78,33 @@ func metricGroups() []string {
 	return names
 }
 
+// lastName is the first name of what follows a group, if it is a constant.
+func lastName(rest hcl.Traversal) (string, bool) {
+	if len(rest) == 0 {
+		return "", false
+	}
+	return stepName(rest[0])
+}
+
 // metricValue is the value of a group of metrics: an object of its statistics; of a tool, one
 // of its groups.
-func metricValue(group string) cty.Value {
+func (e *evaluator) metricValue(group string) cty.Value {
 	if tool, ok := metric.ForeignTool(group); ok {
 		groups := map[string]cty.Value{}
 		for _, g := range metric.Foreign() {
 			if g.Tool == tool {
-				groups[g.Quantity] = metricValue(g.Name)
+				groups[g.Quantity] = e.metricValue(g.Name)
 			}
 		}
 		return cty.ObjectVal(groups)
 	}
 	stats := map[string]cty.Value{}
-	for _, g := range allGroups() {
+	for _, g := range e.prog.groups() {
 		if g.Name != group {
 			continue
 		}
 		for _, m := range g.Metrics {
+			m, _ := e.declared().Lookup(m.ID)
 			stats[m.Stat] = cty.ObjectVal(map[string]cty.Value{
 				"id":    cty.StringVal("metric." + m.ID),
 				"label": cty.StringVal(m.Label),
@@ -105,28 +119,28 @@ func metricValue(group string) cty.Value {
 }
 
 // metricOf is the metric that a value stands for.
-func metricOf(v cty.Value) (metric.Metric, bool) {
+func (e *evaluator) metricOf(v cty.Value) (metric.Metric, bool) {
 	id, _ := idOf(v)
 	text, ok := strings.CutPrefix(id, "metric.")
 	if !ok {
 		return metric.Metric{}, false
 	}
-	return metric.Lookup(text)
+	return e.declared().Lookup(text)
 }
 
 // metricAt is the metric that a traversal names: self.GROUP.STAT, metric.GROUP.STAT.
-func metricAt(t hcl.Traversal, root string) (metric.Metric, bool) {
+func (p *program) metricAt(t hcl.Traversal, root string) (metric.Metric, bool) {
 	if t.IsRelative() || len(t) < 3 || t.RootName() != root {
 		return metric.Metric{}, false
 	}
 	group, _ := stepName(t[1])
 	stat, _ := stepName(t[2])
-	return metric.Lookup(group + "." + stat)
+	return p.lookup(group + "." + stat)
 }
 
 // notMetric is the problem of an element of metrics that is no metric.
-func notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
-	if group, stats, ok := groupOf(v); ok {
+func (e *evaluator) notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
+	if group, stats, ok := e.groupOf(v); ok {
 		return problem(codeType, at, fmt.Sprintf("metric.%s is a group of metrics", group),
 			fmt.Sprintf("Write one of them: metric.%s.%s. %s", group, usualStat(stats), listNames(stats, "statistics of "+group)))
 	}
@@ -139,12 +153,12 @@ func notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
 }
 
 // groupOf is the group of metrics that a value stands for, and its statistics.
-func groupOf(v cty.Value) (group string, stats []string, ok bool) {
+func (e *evaluator) groupOf(v cty.Value) (group string, stats []string, ok bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
 		return "", nil, false
 	}
 	for _, elem := range v.AsValueMap() {
-		m, is := metricOf(elem)
+		m, is := e.metricOf(elem)
 		if !is {
 			return "", nil, false
 		}

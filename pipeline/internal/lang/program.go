@@ -156,7 +156,7 @@ func duplicate(name string, at, first hcl.Range) *hcl.Diagnostic {
 // find returns the problem of a reference to something that is not in the file.
 func (p *program) find(r reference) *hcl.Diagnostic {
 	if r.root == "metric" {
-		return findMetric(r)
+		return p.findMetric(r)
 	}
 	if p.entities[r.addr] != nil || p.locals[r.addr] != nil {
 		return nil

@@ -109,11 +109,14 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	}
 	e.adviseRepeats(g, b, base, bm)
 	for _, m := range g.Metrics {
-		at := rangeOfMetric(b, m)
+		at := e.rangeOfMetric(b, m)
 		switch {
 		case m.Group == capacityGroup && g.SuiteMargin > 0:
 			e.report(problem(codeRefused, b.at("suite_margin"), fmt.Sprintf("metric.%s has no suite", m.ID),
 				"A capacity beyond the range of one cell would be hidden in the mean over all of them. Remove suite_margin."))
+		case m.Unit == metric.Money && (e.prog.settings == nil || e.prog.settings.one("price") == nil):
+			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs a price", m.ID),
+				"The file does not say what machines cost, so it would always be missing. Write pipeline { price { gpu_hour = \"2.50 USD\" } }."))
 		case !m.Quality || m.Mutual: // those of answers have words of their own
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
@@ -132,11 +135,11 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 }
 
 // rangeOfMetric is where a gate lists a metric.
-func rangeOfMetric(b *block, m metric.Metric) hcl.Range {
+func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 	src := b.attrs["metrics"].Expr
 	found := src.Range()
 	for _, t := range src.Variables() {
-		if x, ok := metricAt(t, "metric"); ok && x.ID == m.ID {
+		if x, ok := e.prog.metricAt(t, "metric"); ok && x.ID == m.ID {
 			found = t.SourceRange()
 		}
 	}
@@ -285,10 +288,10 @@ func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Be
 			value, rest := split(bm.Cells[i], base.Axis)
 			switch s := e.servers[target]; {
 			case s != nil && s.Spec.URL != "":
-				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("%s answers at a url and is not launched. Gate a metric of its runs, such as metric.ttft.p99.", target)))
 			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[rest] == target:
-				e.report(problem(codeRefused, rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
+				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.", base.Addr, target)))
 			default:
 				continue

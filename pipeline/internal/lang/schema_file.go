@@ -16,7 +16,7 @@ const rootName = "file"
 func rootType(formats []string, tests gates.Tests) *blockType {
 	return &blockType{name: rootName, nested: []*blockType{
 		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
-		datasetType(), benchmarkType(), answersType(), baselineType(), gateType(tests), reportType(formats),
+		datasetType(), benchmarkType(), answersType(), measureType(), baselineType(), gateType(tests), reportType(formats),
 	}}
 }
 

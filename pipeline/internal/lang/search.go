@@ -119,14 +119,14 @@ func (c cell) probed(o steps.Object) steps.Object {
 
 // objective reads a limit of an SLO.
 func (c cell) objective(i int, b steps.Object) (steps.Objective, bool) {
-	m, ok := metricOf(b.Value("metric"))
+	m, ok := c.metricOf(b.Value("metric"))
 	if !ok {
 		if b.Known("metric") {
 			c.report(problem(codeType, c.slo(i, "metric"), "metric must refer to a metric", "Write for example metric.ttft.p99, without quotes."))
 		}
 		return steps.Objective{}, false
 	}
-	if m.Level != metric.RunLevel || m.Mutual || m.Tool != "" || m.Informational || m.Quality || m.Group == capacityGroup || m.Unit != metric.Seconds && m.Unit != metric.Fraction {
+	if m.Level != metric.RunLevel || m.Mutual || m.Tool != "" || m.Informational || m.Quality || m.Counted || m.Group == capacityGroup || m.Unit != metric.Seconds && m.Unit != metric.Fraction {
 		c.report(problem(codeLoad, c.slo(i, "metric"), fmt.Sprintf("metric.%s cannot be an objective", m.ID),
 			"An SLO is about what requests of a run get: a time such as metric.ttft.p99 or metric.tpot.p50, metric.success.rate, or metric.goodput.share."))
 		return steps.Objective{}, false

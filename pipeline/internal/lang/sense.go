@@ -142,7 +142,7 @@ func (e *evaluator) adviseUnits(s *scope, condition hcl.Expression) {
 			return
 		}
 		for _, sides := range [][2]hclsyntax.Expression{{op.LHS, op.RHS}, {op.RHS, op.LHS}} {
-			if m, ok := selfMetric(sides[0]); ok {
+			if m, ok := e.prog.selfMetric(sides[0]); ok {
 				e.adviseLimit(s, m, sides[1])
 			}
 		}
@@ -150,12 +150,12 @@ func (e *evaluator) adviseUnits(s *scope, condition hcl.Expression) {
 }
 
 // selfMetric is the metric that an expression is, if it is self.GROUP.STAT.
-func selfMetric(expr hcl.Expression) (metric.Metric, bool) {
+func (p *program) selfMetric(expr hcl.Expression) (metric.Metric, bool) {
 	t, diags := hcl.AbsTraversalForExpr(expr)
 	if diags.HasErrors() {
 		return metric.Metric{}, false
 	}
-	return metricAt(t, "self")
+	return p.metricAt(t, "self")
 }
 
 func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expression) {

@@ -71,6 +71,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	for _, s := range cfg.Steps {
 		p.Steps = append(p.Steps, Step{Addr: s.Addr, Kind: s.Kind.Name, Range: Range(s.Range)})
 	}
+	p.Measures = cfg.Measures
 	p.Benchmarks = b.benchmarks()
 	p.Targets = b.targets(p.Benchmarks)
 	p.Gates = b.gates(p)

@@ -246,7 +246,7 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang
 // checkNoise is gates.CheckNoise of a gate's metric, or the same of a known spread where the
 // gate has one.
 func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
-	m, ok := metric.Lookup(id)
+	m, ok := p.Metric(id)
 	if !ok {
 		return nil
 	}

@@ -153,7 +153,7 @@ func TestPassesInAPlan(t *testing.T) {
 // A margin of what can be zero is in its unit, and one of a share in percentage points.
 func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
 	for id, want := range map[string]string{"queue.p99": "50 ms", "ttft.p99": "5 %", "goodput.share": "5 pp", "evaluation.score": "5 pp", "agreement.share": "5 pp"} {
-		if got := (Gate{Metrics: []string{id}, Margin: 0.05}).marginText(); got != want {
+		if got := new(Plan).marginText(Gate{Metrics: []string{id}, Margin: 0.05}); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}

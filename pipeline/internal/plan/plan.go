@@ -32,6 +32,8 @@ type Plan struct {
 	Targets     []Target          `json:"targets"`
 	Benchmarks  []Benchmark       `json:"benchmarks"`
 	Gates       []Gate            `json:"gates"`
+	// Measures are the metrics that the file declares.
+	Measures []steps.Measure `json:"measures,omitempty"`
 	// Only are the patterns that cells were selected by, and NotSelected lists what of the gates
 	// they left out.
 	Only        []string             `json:"only,omitempty"`

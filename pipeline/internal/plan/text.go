@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/term"
@@ -158,7 +157,7 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		return
 	}
 	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", term.Escape(g.Addr), strings.Join(g.Metrics, ", "),
-		humanize.Count(len(g.Comparisons), "comparison"), g.marginText())
+		humanize.Count(len(g.Comparisons), "comparison"), p.marginText(g))
 	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
@@ -196,8 +195,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 }
 
 // marginText is the margin as the file writes it: a time for metrics that have no ratio.
-func (g Gate) marginText() string {
-	m, _ := metric.Lookup(g.Metrics[0])
+func (p *Plan) marginText(g Gate) string {
+	m, _ := p.Metric(g.Metrics[0])
 	return g.Margin.Text(m)
 }
 

@@ -139,7 +139,7 @@ func (p *Plan) Known(g Gate, head string, m metric.Metric) *gates.Known {
 // worstKnown is the largest known spread of a metric over the comparisons of a gate, nil where one of them
 // has none.
 func (p *Plan) worstKnown(g Gate, id string) *gates.Known {
-	m, ok := metric.Lookup(id)
+	m, ok := p.Metric(id)
 	if !ok {
 		return nil
 	}

@@ -51,7 +51,11 @@ func (s *session) nics(ctx context.Context) func() []probe.NIC {
 
 // watcher returns what looks after the machine for the engine, nil for nothing.
 func (s *session) watcher() engine.Machine {
-	return machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
+	gpus := machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
+	if s.opt.Plan.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
+		return gpus
+	}
+	return machine.WatchProcessors(gpus, machine.Powercap, time.Now)
 }
 
 // ownerOf returns a function that finds whose a process on a GPU is: ours if this program

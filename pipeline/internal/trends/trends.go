@@ -80,16 +80,17 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 	runs := map[string]time.Time{}
 	trends, parts := map[string]int{}, map[string]int{}
 	for r := range h.Sessions(q.Branch) {
+		declared := r.Measures.Declared()
 		for _, c := range r.Cells {
 			if (r.Simulated != "") != q.Simulated || q.Cell != "" && q.Cell != c.Label && q.Cell != c.Hash {
 				continue
 			}
 			for _, id := range slices.Sorted(maps.Keys(c.Metrics)) {
-				m, ok := metric.Lookup(id)
+				m, ok := declared.Lookup(id)
 				if !ok || len(q.Metrics) > 0 && !slices.Contains(q.Metrics, id) {
 					continue
 				}
-				key := trendKey(c, id, r.Simulated)
+				key := trendKey(c, id, r.Simulated, r.Measures.Definition(id))
 				i, ok := trends[key]
 				if !ok {
 					i = len(out.Trends)
@@ -121,9 +122,14 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 	return runs
 }
 
-// trendKey identifies the series of a cell and metric, on whatever machine.
-func trendKey(c history.Cell, metric, simulated string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", c.Hash, metric, c.Model, simulated))
+// trendKey identifies the series of a cell and metric, on whatever machine. A metric that the file declares
+// begins a new one with each definition.
+func trendKey(c history.Cell, metric, simulated, definition string) string {
+	of := fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", c.Hash, metric, c.Model, simulated)
+	if definition != "" {
+		of = fmt.Appendf(of, " %q", definition)
+	}
+	sum := sha256.Sum256(of)
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -142,7 +148,7 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	for i, v := range p.Points {
 		values[i] = v.Value
 	}
-	m, _ := metric.Lookup(t.Metric)
+	m := metric.Metric{ID: t.Metric, Label: t.MetricLabel, Unit: metric.Unit(t.Unit), Direction: metric.Direction(t.Direction), Scale: metric.Scale(t.Scale)}
 	if m.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
 		return nil

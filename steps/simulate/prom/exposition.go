@@ -34,7 +34,9 @@ func (h *Histogram) Add(v float64) {
 type Writer struct {
 	W      io.Writer
 	Labels string
-	Err    error
+	// Scalars leaves histograms out, of which nothing is known.
+	Scalars bool
+	Err     error
 }
 
 func (x *Writer) Printf(format string, args ...any) {
@@ -53,6 +55,9 @@ func (x *Writer) Value(name, help, kind string, v float64) {
 }
 
 func (x *Writer) Histogram(name, help string, h Histogram) {
+	if x.Scalars {
+		return
+	}
 	x.Head(name, help, "histogram")
 	sum := 0
 	for i, b := range h.bounds {

@@ -363,9 +363,9 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 		return steps.Observation{}, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
 	}
 	if p.fleet == nil {
-		return observation(s.machine.Now(), model.Note{}), nil
+		return observation(p, s.machine.Now(), model.Note{}), nil
 	}
-	return observation(s.machine.Now(), p.fleet.Note(p.number)), nil
+	return observation(p, s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
 // History implements engine.HistoryObserver.
@@ -376,7 +376,7 @@ func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Obser
 	}
 	var out []steps.Observation
 	for _, n := range p.fleet.Notes(p.number) {
-		out = append(out, observation(p.fleet.began.Add(n.At), n))
+		out = append(out, observation(p, p.fleet.began.Add(n.At), n))
 	}
 	return out
 }
@@ -412,10 +412,10 @@ func (s askedServer) Profile(_ context.Context, ep steps.Endpoint, w steps.Profi
 	}, nil
 }
 
-func observation(at time.Time, n model.Note) steps.Observation {
+func observation(p *process, at time.Time, n model.Note) steps.Observation {
 	s := n.Stats
 	o := steps.Observation{
-		At: at,
+		At: at, Exposition: func() []byte { return p.server.Exposition(n) },
 		Gauges: map[string]float64{
 			steps.SeriesRunning: float64(s.Running), steps.SeriesWaiting: float64(s.Waiting), steps.SeriesKVUsage: s.KVUsage,
 		},

@@ -1,0 +1,213 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+)
+
+// Powercap is where Linux shows the energy counters of processors (RAPL), Intel's and AMD's.
+const Powercap = "/sys/class/powercap"
+
+const (
+	// raplEvery is the time between two readings of the counters during a run. One takes some ten
+	// microseconds; what lies between the last before the window and its begin is taken to be even.
+	raplEvery = time.Second
+	// maxRAPLGap is the longest time between two readings. A counter of 32 bits in units of 61 µJ holds a
+	// package of 1 kW for four minutes; one of 15 µJ, for one.
+	maxRAPLGap = 45 * time.Second
+)
+
+// raplDomain is a counter of energy that is in no other one.
+type raplDomain struct {
+	name, dir string
+	wraps     float64 // in microjoules: it begins again from zero
+}
+
+// The zones of /sys/class/powercap that count: the packages, and the memory beside them. Cores and the graphics
+// of a package are in it, psys is all of the platform, and intel-rapl-mmio shows the packages again.
+var (
+	raplPackage = regexp.MustCompile(`^intel-rapl:\d+$`)
+	raplPart    = regexp.MustCompile(`^intel-rapl:\d+:\d+$`)
+)
+
+// raplDomains lists the counters below a folder. It fails where there are some that cannot be read.
+func raplDomains(root string) ([]raplDomain, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []raplDomain
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		name, err := os.ReadFile(filepath.Join(dir, "name"))
+		what := strings.TrimSpace(string(name))
+		counts := raplPackage.MatchString(e.Name()) && strings.HasPrefix(what, "package-") || raplPart.MatchString(e.Name()) && what == "dram"
+		if err != nil || !counts {
+			continue
+		}
+		d := raplDomain{name: e.Name() + " (" + what + ")", dir: dir}
+		if d.wraps, err = readMicrojoules(dir, "max_energy_range_uj"); err != nil {
+			return nil, err
+		}
+		if _, err := d.read(); err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func readMicrojoules(dir, file string) (float64, error) {
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if errors.Is(err, fs.ErrPermission) {
+		return 0, fmt.Errorf("%w: Linux lets root alone read it unless its mode is changed (chmod a+r)", err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
+	}
+	return float64(v), nil
+}
+
+func (d raplDomain) read() (float64, error) { return readMicrojoules(d.dir, "energy_uj") }
+
+// raplReading is what all counters showed at one moment.
+type raplReading struct {
+	at         time.Time
+	microjoule []float64 // by domain
+	err        error
+}
+
+func readRAPL(domains []raplDomain, at time.Time) raplReading {
+	r := raplReading{at: at, microjoule: make([]float64, len(domains))}
+	for i, d := range domains {
+		if r.microjoule[i], r.err = d.read(); r.err != nil {
+			return r
+		}
+	}
+	return r
+}
+
+// raplEnergy is what the counters rose by between two times, even within the time between two readings. A
+// counter that fell has begun again.
+func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time) *engine.Energy {
+	unknown := func(format string, args ...any) *engine.Energy {
+		return &engine.Energy{Unknown: fmt.Sprintf(format, args...)}
+	}
+	joules := 0.0
+	for i, now := range list {
+		switch {
+		case now.err != nil:
+			return unknown("the energy of the processors could not be read: %v", now.err)
+		case i == 0:
+			continue
+		}
+		before := list[i-1]
+		took := now.at.Sub(before.at)
+		from, to := before.at, now.at
+		if from.Before(began) {
+			from = began
+		}
+		if to.After(ended) {
+			to = ended
+		}
+		if took <= 0 || !to.After(from) {
+			continue
+		}
+		if took > maxRAPLGap {
+			return unknown("the energy of the processors was not read for %s, in which a counter can have begun again twice", took.Round(time.Second))
+		}
+		for k, d := range domains {
+			rise := now.microjoule[k] - before.microjoule[k]
+			if rise < 0 {
+				rise += d.wraps
+			}
+			if rise < 0 {
+				return unknown("%s fell from %.0f to %.0f µJ, and wraps at %.0f", d.name, before.microjoule[k], now.microjoule[k], d.wraps)
+			}
+			joules += rise / 1e6 * to.Sub(from).Seconds() / took.Seconds()
+		}
+	}
+	if len(list) < 2 || list[0].at.After(began) || list[len(list)-1].at.Before(ended) {
+		return unknown("the energy of the processors was not read over the whole run")
+	}
+	return &engine.Energy{Joules: joules}
+}
+
+// processors adds the energy of this machine's processors to what a machine watches.
+type processors struct {
+	engine.Machine
+	domains []raplDomain
+	problem string // why they cannot be read
+	now     func() time.Time
+}
+
+// WatchProcessors returns next with the energy counters below a folder, such as Powercap, watched beside; next
+// alone where there are none. next may be nil.
+func WatchProcessors(next engine.Machine, root string, now func() time.Time) engine.Machine {
+	domains, err := raplDomains(root)
+	if err == nil && len(domains) == 0 {
+		return next
+	}
+	p := &processors{Machine: next, domains: domains, now: now}
+	if next == nil {
+		p.Machine = engine.Unwatched{}
+	}
+	if err != nil {
+		p.problem = "the energy of the processors cannot be read: " + err.Error()
+	}
+	return p
+}
+
+// Watch implements engine.Machine.
+func (p *processors) Watch(ctx context.Context, target string) func(time.Duration) engine.Watched {
+	stop := p.Machine.Watch(ctx, target)
+	if p.problem != "" {
+		return func(lasted time.Duration) engine.Watched {
+			w := stop(lasted)
+			w.CPUEnergy = &engine.Energy{Unknown: p.problem, Absent: true}
+			return w
+		}
+	}
+	list := []raplReading{readRAPL(p.domains, p.now())}
+	watching, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(raplEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				list = append(list, readRAPL(p.domains, p.now()))
+			case <-watching.Done():
+				return
+			}
+		}
+	})
+	return func(lasted time.Duration) engine.Watched {
+		cancel()
+		done.Wait()
+		ended := p.now()
+		list = append(list, readRAPL(p.domains, ended))
+		w := stop(lasted)
+		w.CPUEnergy = raplEnergy(p.domains, list, ended.Add(-lasted), ended)
+		return w
+	}
+}

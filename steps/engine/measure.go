@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// maxSeries bounds the series of a name, with their labels, that a measure adds up: each is watched for a reset
+// of its own.
+const maxSeries = 4000
+
+// Series are the values that a source shows for a measure at one moment.
+type Series struct {
+	// Type of the TYPE line; "" where there is none.
+	Type string
+	// Values by the line's name and labels, as they are written.
+	Values map[string]float64
+	// Bounds of the buckets, by the same key; only of a histogram.
+	Bounds map[string]float64
+	// Names of the labels of all lines, sorted.
+	Names []string
+}
+
+// SeriesReader reads a series out of expositions.
+type SeriesReader struct {
+	of     steps.Measure
+	name   string // of the series, the measure's own or the one that it is divided by
+	match  map[string]*regexp.Regexp
+	wanted map[string]bool // names of lines
+}
+
+// Readers returns what reads the series of a measure; over is nil where it is divided by no other.
+func Readers(m steps.Measure) (of, over *SeriesReader, err error) {
+	if of, err = newReader(m, m.Series); err == nil && m.Over != "" {
+		over, err = newReader(m, m.Over)
+	}
+	return of, over, err
+}
+
+func newReader(m steps.Measure, name string) (*SeriesReader, error) {
+	r := &SeriesReader{of: m, name: name, match: map[string]*regexp.Regexp{}, wanted: map[string]bool{name: true}}
+	if m.Kind == steps.MeasureHistogram {
+		r.wanted = map[string]bool{name + bucketSuffix: true, name + sumSuffix: true, name + countSuffix: true}
+	}
+	for label, expression := range m.LabelsMatch {
+		whole, err := regexp.Compile("^(?:" + expression + ")$")
+		if err != nil {
+			return nil, err
+		}
+		r.match[label] = whole
+	}
+	return r, nil
+}
+
+// The ends of the names of a histogram's lines.
+const (
+	bucketSuffix = "_bucket"
+	countSuffix  = "_count"
+	boundLabel   = "le"
+)
+
+// Read takes the series from an exposition. What is not there has no values. A line of it that is not
+// a finite number is an error, and so are more series than are added up.
+func (r *SeriesReader) Read(exposition []byte) (Series, error) {
+	s := Series{Values: map[string]float64{}, Bounds: map[string]float64{}}
+	names := map[string]bool{}
+	number := 0
+	for line := range bytes.Lines(exposition) {
+		number++
+		if len(line) > 0 && line[0] == '#' {
+			if kind, ok := r.typeOf(line); ok {
+				if s.Type != "" && s.Type != kind {
+					return s, fmt.Errorf("line %d: %s is a %s, and a %s before", number, r.name, kind, s.Type)
+				}
+				s.Type = kind
+			}
+			continue
+		}
+		end := bytes.IndexAny(line, "{ \t")
+		if end < 0 || !r.wanted[string(line[:end])] {
+			continue
+		}
+		sample, ok := ParseSample(strings.TrimSpace(string(line)))
+		if !r.matches(sample.Labels) {
+			continue
+		}
+		if !ok {
+			return s, fmt.Errorf("line %d of the metrics is no finite number: %s", number, clip(line))
+		}
+		if err := r.add(&s, sample); err != nil {
+			return s, fmt.Errorf("line %d: %w", number, err)
+		}
+		for name := range sample.Labels {
+			names[name] = true
+		}
+	}
+	delete(names, boundLabel)
+	s.Names = slices.Sorted(maps.Keys(names))
+	return s, r.checkType(s.Type)
+}
+
+func clip(line []byte) string {
+	const most = 120
+	text := strings.TrimSpace(string(line))
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// add keeps a line.
+func (r *SeriesReader) add(s *Series, sample Sample) error {
+	key := keyOf(sample)
+	if _, twice := s.Values[key]; twice {
+		return fmt.Errorf("%s is there twice", key)
+	}
+	if len(s.Values) == maxSeries {
+		return fmt.Errorf("%s has more than %d series, one for each set of labels: choose among them by labels or labels_match", r.name, maxSeries)
+	}
+	s.Values[key] = sample.Value
+	if strings.HasSuffix(sample.Name, bucketSuffix) && r.of.Kind == steps.MeasureHistogram {
+		bound, err := strconv.ParseFloat(sample.Labels[boundLabel], 64)
+		if err != nil || math.IsNaN(bound) {
+			return fmt.Errorf("%s is a bucket without a bound", key)
+		}
+		s.Bounds[key] = bound
+	}
+	return nil
+}
+
+// keyOf is the name of a line with its labels, in the order of their names.
+func keyOf(s Sample) string {
+	if len(s.Labels) == 0 {
+		return s.Name
+	}
+	var b strings.Builder
+	b.WriteString(s.Name)
+	for i, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		b.WriteByte("{,"[min(i, 1)])
+		b.WriteString(name)
+		b.WriteByte('=')
+		b.WriteString(strconv.Quote(s.Labels[name]))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// matches reports whether labels are those that the measure chooses.
+func (r *SeriesReader) matches(labels map[string]string) bool {
+	for name, want := range r.of.Labels {
+		if labels[name] != want {
+			return false
+		}
+	}
+	for name, want := range r.match {
+		if !want.MatchString(labels[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// typeOf reads a TYPE line of the series. OpenMetrics names a counter without the _total of its lines.
+func (r *SeriesReader) typeOf(line []byte) (string, bool) {
+	fields := strings.Fields(string(line))
+	if len(fields) != 4 || fields[1] != "TYPE" {
+		return "", false
+	}
+	if fields[2] != r.name && fields[2]+"_total" != r.name {
+		return "", false
+	}
+	return strings.ToLower(fields[3]), true
+}
+
+// ErrKind is in the chain of errors about a series that is of another kind than the measure states.
+var ErrKind = errors.New("another kind of series")
+
+// checkType compares what the source says of the series with the measure. Some call what they count a
+// gauge, since it can be set; a measure may take it for a counter.
+func (r *SeriesReader) checkType(kind string) error {
+	switch {
+	case kind == "" || kind == "untyped" || kind == "unknown" || kind == string(r.of.Kind):
+		return nil
+	case r.of.Kind == steps.MeasureCounter && kind == "gauge" && !strings.HasSuffix(r.name, "_total"):
+		return nil
+	}
+	return fmt.Errorf("%w: its source calls %s a %s, and the measure says kind = %q", ErrKind, r.name, kind, r.of.Kind)
+}
+
+// Rise is what every line of a series rose by.
+type Rise struct {
+	Values map[string]float64
+	Bounds map[string]float64
+}
+
+// RiseOf sets two moments of a series against each other. A line that is new has risen from nothing; one
+// that fell, or is no longer there, makes the rise unknown, and so does another type.
+func RiseOf(before, after Series) (Rise, error) {
+	out := Rise{Values: map[string]float64{}, Bounds: after.Bounds}
+	if before.Type != after.Type && len(before.Values) > 0 && len(after.Values) > 0 {
+		return out, fmt.Errorf("the series was of type %s before the run and of %s after it", cmp.Or(before.Type, "none"), cmp.Or(after.Type, "none"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(after.Values)) {
+		rise := after.Values[key] - before.Values[key]
+		if rise < 0 {
+			return out, fmt.Errorf("%s fell from %g to %g: its program was restarted or has reset it", key, before.Values[key], after.Values[key])
+		}
+		out.Values[key] = rise
+	}
+	for _, key := range slices.Sorted(maps.Keys(before.Values)) {
+		if _, there := after.Values[key]; !there {
+			return out, fmt.Errorf("%s was there before the run and not after it", key)
+		}
+	}
+	return out, nil
+}
+
+// Sum of what the lines with a name rose by.
+func (r Rise) Sum(suffix string) float64 {
+	sum := 0.0
+	for _, key := range slices.Sorted(maps.Keys(r.Values)) {
+		if name, _, _ := strings.Cut(key, "{"); strings.HasSuffix(name, suffix) {
+			sum += r.Values[key]
+		}
+	}
+	return sum
+}
+
+// Histogram is what the lines of a histogram rose by together.
+type Histogram struct {
+	Sum, Count float64
+	// Cumulative counts by the upper bounds of the buckets, the last of which is infinite.
+	Bounds, Cumulative []float64
+}
+
+// HistogramOf adds up rises of histograms, which must have the same buckets.
+func HistogramOf(rises []Rise) (Histogram, error) {
+	var h Histogram
+	for i, r := range rises {
+		h.Sum += r.Sum(sumSuffix)
+		h.Count += r.Sum(countSuffix)
+		counts := map[float64]float64{}
+		for key, bound := range r.Bounds {
+			counts[bound] += r.Values[key]
+		}
+		bounds := slices.Sorted(maps.Keys(counts))
+		if i == 0 {
+			h.Bounds, h.Cumulative = bounds, make([]float64, len(bounds))
+		}
+		if !slices.Equal(bounds, h.Bounds) {
+			return h, fmt.Errorf("the servers count in different buckets: %d in one and %d in another", len(h.Bounds), len(bounds))
+		}
+		for k, bound := range bounds {
+			h.Cumulative[k] += counts[bound]
+		}
+	}
+	return h, h.check()
+}
+
+// check finds histograms whose lines do not agree.
+func (h Histogram) check() error {
+	for k := 1; k < len(h.Cumulative); k++ {
+		if h.Cumulative[k] < h.Cumulative[k-1] {
+			return fmt.Errorf("fewer counts up to %g than up to %g: its buckets are not cumulative, or not all series have the same ones", h.Bounds[k], h.Bounds[k-1])
+		}
+	}
+	return nil
+}
+
+// Quantile is the q-quantile, linear within its bucket, the first of which begins at zero, or at its bound
+// where that is below. Beyond the last finite bound it is not known.
+func (h Histogram) Quantile(q float64) (float64, error) {
+	n := len(h.Bounds)
+	if n < 2 || !math.IsInf(h.Bounds[n-1], 1) {
+		return 0, errors.New("it has no buckets that end at +Inf, so it has no percentiles")
+	}
+	total := h.Cumulative[n-1]
+	k := slices.IndexFunc(h.Cumulative, func(c float64) bool { return c > 0 && c >= q*total })
+	if k == n-1 {
+		return 0, fmt.Errorf("its %g-quantile is beyond its largest bucket, which ends at %g", q, h.Bounds[n-2])
+	}
+	low, below := min(0, h.Bounds[0]), 0.0
+	if k > 0 {
+		low, below = h.Bounds[k-1], h.Cumulative[k-1]
+	}
+	if h.Cumulative[k] == below {
+		return h.Bounds[k], nil
+	}
+	return low + (h.Bounds[k]-low)*(q*total-below)/(h.Cumulative[k]-below), nil
+}
