@@ -112,10 +112,10 @@ func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, 
 		return m.ends[last].Seconds() + *l.Delay/1000, nil
 	case l.Timestamp == nil:
 		return 0, errors.New("the first line of a session needs a timestamp")
-	case *l.Timestamp < m.latest:
+	case l.ID == nil && *l.Timestamp < m.latest: // a line with an id is written when its call has ended
 		return 0, errors.New("its time is before that of a line above: sort the trace by time")
 	}
-	m.latest = *l.Timestamp
+	m.latest = max(m.latest, *l.Timestamp)
 	return *l.Timestamp / 1000, nil
 }
 

@@ -1,0 +1,227 @@
+// Package recorder stands between clients and a server and writes down what was asked of it: a trace
+// without texts, which dataset "trace" reads. Of each call it keeps when it began and how long
+// it took, the lengths of prompt and answer, keyed hashes of the prompt's blocks, and the call
+// that it continues. The key is drawn for each recording and kept nowhere, so that no text can be
+// found by its hashes.
+//
+// Requests and answers pass through as they are, streams without a buffer. It is not in the way of
+// a measurement that pipeline makes.
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of what clients can make the recorder keep.
+const (
+	maxBody     = 64 << 20 // of a request
+	maxAnswer   = 8 << 20  // of the text of an answer whose tokens are counted
+	maxInFlight = 4096     // requests
+	maxKept     = 1 << 30  // of requests in flight
+	maxHeader   = 64 << 10
+	headerTime  = 10 * time.Second
+	idleTime    = 2 * time.Minute
+)
+
+// Options of a recording.
+type Options struct {
+	// Target is the server's URL.
+	Target *url.URL
+	// SessionHeader is the header by which clients name their session; "" for none.
+	SessionHeader string
+	// BlockSize is the number of tokens of a block.
+	BlockSize int
+	// Grace is how long answers in flight have to end once the recording is to.
+	Grace time.Duration
+	// Out gets the trace: a line for each call, when it has ended.
+	Out io.Writer
+	// Now is the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Summary is what was recorded.
+type Summary struct {
+	Calls, Sessions int
+	// LeftOut are calls that are not in the trace, by their cause.
+	LeftOut map[string]int
+}
+
+// Recorder is a proxy that records.
+type Recorder struct {
+	opt    Options
+	proxy  *httputil.ReverseProxy
+	places chan struct{}
+	begin  time.Time
+	client *http.Client
+
+	most int64        // bytes of a request
+	kept atomic.Int64 // bytes of requests in flight
+
+	mu    sync.Mutex
+	trace *trace
+	err   error         // of the first line that could not be written
+	last  chan struct{} // closed when the call that ended last is written
+	over  bool          // no call begins any longer
+	ended sync.WaitGroup
+}
+
+// New makes a recorder.
+func New(opt Options) *Recorder {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	transport := &http.Transport{
+		DisableCompression: true, MaxIdleConnsPerHost: maxInFlight, IdleConnTimeout: idleTime,
+		DialContext: (&net.Dialer{Timeout: headerTime}).DialContext,
+	}
+	r := &Recorder{
+		opt: opt, most: maxBody, places: make(chan struct{}, maxInFlight), begin: opt.Now(), trace: newTrace(opt.BlockSize, opt.Out),
+		client: &http.Client{Transport: transport, Timeout: time.Minute},
+	}
+	r.proxy = &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(opt.Target)
+			p.Out.Header.Del("Accept-Encoding") // what is compressed cannot be read on its way
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, "pipeline record: the server behind does not answer: "+err.Error(), http.StatusBadGateway)
+		},
+	}
+	return r
+}
+
+// Serve records what comes over l until ctx is done. Answers in flight then have their grace, and
+// what they were is written as well.
+func (r *Recorder) Serve(ctx context.Context, l net.Listener) (Summary, error) {
+	// Requests outlive ctx.
+	s := &http.Server{Handler: r, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.Grace)
+		defer cancel()
+		if s.Shutdown(grace) != nil {
+			err = s.Close() // the clients' connections end, and so do their requests
+		}
+	}
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+	r.ended.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trace.summary, errors.Join(err, r.err)
+}
+
+// ServeHTTP passes a request on. Calls of a model are recorded.
+func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	form, known := forms[req.URL.Path]
+	if !known || req.Method != http.MethodPost {
+		r.proxy.ServeHTTP(w, req)
+		return
+	}
+	began := r.opt.Now()
+	size := req.ContentLength
+	if size < 0 || size > r.most {
+		size = r.most
+	}
+	release, ok := r.admit(size)
+	if !ok {
+		r.leaveOut("too many were in flight")
+		http.Error(w, fmt.Sprintf("pipeline record: more than %d requests at once, or %d GiB of them", maxInFlight, maxKept>>30), http.StatusServiceUnavailable)
+		return
+	}
+	defer r.ended.Done()
+	c, err := readCall(w, req, form, r.most)
+	if err != nil {
+		release()
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			http.Error(w, fmt.Sprintf("pipeline record: the request has more than %d bytes", r.most), http.StatusRequestEntityTooLarge)
+		}
+		r.leaveOut("the request did not come whole")
+		return
+	}
+	c.session = req.Header.Get(r.opt.SessionHeader)
+	seen := &answer{ResponseWriter: w}
+	// What breaks off is recorded as far as it came; the panic that says so goes on to the client's
+	// connection.
+	defer func() {
+		c.began, c.took = began.Sub(r.begin), r.opt.Now().Sub(began)
+		seen.ResponseWriter = nil
+		r.record(context.WithoutCancel(req.Context()), c, seen, release)
+	}()
+	r.proxy.ServeHTTP(seen, req)
+}
+
+// admit counts a request in, if there is room for it. Who called it calls ended.Done.
+func (r *Recorder) admit(size int64) (release func(), ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil, false
+	}
+	select {
+	case r.places <- struct{}{}:
+	default:
+		return nil, false
+	}
+	release = func() {
+		r.kept.Add(-size)
+		<-r.places
+	}
+	if r.kept.Add(size) > maxKept {
+		release()
+		return nil, false
+	}
+	r.ended.Add(1)
+	return release, true
+}
+
+// record writes a call into the trace when its lengths are known, after those that ended before
+// it, so that it is known which of them it continues. The answer's end does not wait for that.
+func (r *Recorder) record(ctx context.Context, c *call, seen *answer, release func()) {
+	r.mu.Lock()
+	before, written := r.last, make(chan struct{})
+	r.last = written
+	r.mu.Unlock()
+	r.ended.Go(func() {
+		defer release()
+		defer close(written)
+		cause := r.measure(ctx, c, seen)
+		if before != nil {
+			<-before
+		}
+		if cause != "" {
+			r.leaveOut(cause)
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if err := r.trace.add(c); err != nil && r.err == nil {
+			r.err = fmt.Errorf("the trace cannot be written: %w", err)
+		}
+	})
+}
+
+func (r *Recorder) leaveOut(cause string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trace.summary.LeftOut == nil {
+		r.trace.summary.LeftOut = map[string]int{}
+	}
+	r.trace.summary.LeftOut[cause]++
+}
