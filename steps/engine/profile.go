@@ -80,7 +80,7 @@ func Profile(ctx context.Context, w steps.ProfileWindow, c Control) (stop func(c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if c.Wait(run, w.Delay) != nil {
+		if w.Delay > 0 && c.Wait(run, w.Delay) != nil {
 			p.err = errShort
 			return
 		}

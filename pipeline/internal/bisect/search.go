@@ -130,7 +130,7 @@ func (s *Search) ends(ctx context.Context) error {
 	doc, out, err := s.measure(ctx, last, func(p *plan.Plan) (*plan.Plan, error) { return p, nil })
 	if err != nil {
 		if unbuildable, ok := errors.AsType[*UnbuildableError](err); ok {
-			return fmt.Errorf("an end cannot be built, so that there is nothing to compare with: choose another: %w", unbuildable.Err)
+			return fmt.Errorf("the bad end cannot be built, so that there is nothing to compare with: choose another: %w", unbuildable.Err)
 		}
 		return err
 	}

@@ -22,11 +22,11 @@ import (
 const (
 	searchedCommits = 64
 	// searches of the whole program in virtual time, and with -full.
-	fewSearches, fullSearches = 1, 100
+	fewSearches, fullSearches = 1, 40
 )
 
 // searched is a file whose servers are slower from a commit on. The name of the server draws the
-// noise, SD 2 % of a pair, and drift is that of a machine per hour of its model.
+// noise, SD 2 % of a pair.
 const searched = `
 pipeline {
   bisect {
