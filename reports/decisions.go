@@ -174,7 +174,7 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 func (v *view) verdictCells(r verdictRow, commonLevel bool) []model.Line {
 	d := r.d
 	s := scaleOf(d)
-	base, head, change := atLeast(d.BaseBound)+s.Value(orNaN(d.BaseValue)), atLeast(d.HeadBound)+s.Value(orNaN(d.HeadValue)), changeText(d, s)
+	base, head, change := atLeast(d.BaseBound, d.BaseValue)+s.Value(orNaN(d.BaseValue)), atLeast(d.HeadBound, d.HeadValue)+s.Value(orNaN(d.HeadValue)), changeText(d, s)
 	margin := marginText(d, s)
 	if d.Kind == result.KindAssert {
 		base = humanize.None
@@ -411,6 +411,9 @@ func iconOf(g *result.Gate, v result.Verdict) model.Icon {
 }
 
 // atLeast is what stands before a value that is a bound.
-func atLeast(b result.Bound) string {
+func atLeast(b result.Bound, value *float64) string {
+	if value == nil {
+		return ""
+	}
 	return map[result.Bound]string{result.AtLeast: "≥ ", result.AtMost: "≤ "}[b]
 }

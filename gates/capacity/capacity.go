@@ -32,6 +32,9 @@ const (
 	Growth = 4
 	// LeastProbes are made before an interval is believed.
 	LeastProbes = 4
+	// FullProbes are how many it takes for an interval to end a search at its resolution. Of fewer,
+	// some are narrow by chance, so that with n probes it must be narrower by (n/FullProbes)².
+	FullProbes = 8
 	// MaxRatio of the ends of a range.
 	MaxRatio = 1e4
 )
@@ -40,23 +43,36 @@ const (
 // for a percent of load, to a cliff.
 const (
 	slopes, leastSlope, slopeRatio = 12, 0.4, 1.5
-	noises, leastNoise, noiseRatio = 8, 0.012, 1.75
-	// knees are how many times steeper the line is beyond the capacity, where a queue grows.
-	knees, kneeRatio = 3, 3.0
-	hypotheses       = slopes * knees * noises
+	noises, leastNoise, noiseRatio = 9, 0.005, 1.9
 	// beyond is how far the capacity may be outside of the range, in logarithms.
 	beyond = 0.4
 	// curvature is by how much a line is wrong, as a share of the headroom that it says.
-	curvature = 0.36
-	// freedom of the noise, of which the exponents in Add are made.
+	curvature = 0.3
+	// freedom of the noise, of which the exponents in likelihoods are made.
 	freedom = 8
 	// The slope is most likely usualSlope, and the noise usualNoise, within factors.
 	usualSlope, slopeSpread = 4.0, 1.3
-	usualNoise, noiseSpread = 0.08, 1.0
+	usualNoise, noiseSpread = 0.08, 2.0
 	maxGrid                 = 4000
 	// negligible is the probability of a capacity that no further probe brings back.
 	negligible = 1e-9
 )
+
+// bend is what may be other than a line at the capacity.
+type bend struct {
+	// knee is how many times steeper the line is beyond it, where a queue grows.
+	knee float64
+	// jump is by how much the headroom falls at once just beyond it, and rises by half as much just
+	// below it: the guard against a cliff.
+	jump float64
+	// weight is how likely the bend is beside none.
+	weight float64
+}
+
+var bends = [4]bend{{1, 0, 1}, {6, 0, 0.1}, {1, 0.7, 0.1}, {1, 1.4, 0.1}}
+
+// hypotheses at each capacity of the grid.
+const hypotheses = slopes * len(bends) * noises
 
 // Search is what is known of a capacity.
 type Search struct {
@@ -64,7 +80,7 @@ type Search struct {
 	probes []Probe
 
 	from, step float64   // of the logarithms of capacity on the grid
-	weights    []float64 // by capacity, slope and noise
+	weights    []float64 // by capacity, slope, bend and noise
 	density    []float64 // by capacity, of sum 1
 	slope      [slopes]float64
 	variance   [noises]float64
@@ -91,9 +107,9 @@ func New(in Range) (*Search, error) {
 	}
 	prior := s.weights[:0]
 	for _, b := range s.slope {
-		for range knees {
+		for _, bend := range bends {
 			for _, v := range s.variance {
-				prior = append(prior, bell(math.Log(b/usualSlope)/slopeSpread)*bell(math.Log(math.Sqrt(v)/usualNoise)/noiseSpread))
+				prior = append(prior, bend.weight*bell(math.Log(b/usualSlope)/slopeSpread)*bell(math.Log(math.Sqrt(v)/usualNoise)/noiseSpread))
 			}
 		}
 	}
@@ -110,6 +126,7 @@ func bell(z float64) float64 { return math.Exp(-z * z / 2) }
 func (s *Search) Add(p Probe) {
 	s.probes = append(s.probes, p)
 	x, h := math.Log(p.Load), clip(p.Headroom)
+	held, not := s.likelihoods(h, Clip), s.likelihoods(h, -Clip)
 	at := 0
 	for i := range s.density {
 		if s.density[i] < negligible {
@@ -118,24 +135,45 @@ func (s *Search) Add(p Probe) {
 		}
 		away := s.from + float64(i)*s.step - x
 		for _, b := range s.slope {
-			for range knees {
-				line := clip(b * away)
-				r, wrong := (h-line)*(h-line), curvature*curvature*line*line
-				for _, v := range s.variance {
-					v += wrong
-					// Student's t with freedom degrees of freedom: a draw may be far off.
-					q := 1 + r/(freedom*v)
-					q2 := q * q
-					s.weights[at] /= math.Sqrt(v*q) * q2 * q2
-					at++
+			for _, bend := range bends {
+				var likely [noises]float64
+				switch line := bend.headroom(b * away); {
+				case line >= Clip:
+					likely = held
+				case line <= -Clip:
+					likely = not
+				default:
+					likely = s.likelihoods(h, line)
 				}
-				if away < 0 {
-					b *= kneeRatio
+				for _, l := range likely {
+					s.weights[at] *= l
+					at++
 				}
 			}
 		}
 	}
 	s.normalise()
+}
+
+// likelihoods of a headroom where a line says another one, by noise: Student's t with freedom
+// degrees of freedom, since a draw may be far off.
+func (s *Search) likelihoods(h, line float64) (out [noises]float64) {
+	r, wrong := (h-line)*(h-line), curvature*curvature*line*line
+	for i, v := range s.variance {
+		v += wrong
+		q := 1 + r/(freedom*v)
+		q2 := q * q
+		out[i] = 1 / (math.Sqrt(v*q) * q2 * q2)
+	}
+	return out
+}
+
+// headroom is what becomes of that of a line.
+func (b bend) headroom(line float64) float64 {
+	if line < 0 {
+		return line*b.knee - b.jump
+	}
+	return line + b.jump/2
 }
 
 func clip(h float64) float64 { return min(max(h, -Clip), Clip) }
@@ -222,6 +260,9 @@ func (s *Search) Next() Step {
 	}
 	if s.in.Whole {
 		load = math.Round(load)
+		if beside := s.beside(load); beside != load {
+			load, why = beside, "the next one on the other side"
+		}
 	}
 	switch {
 	case load >= s.in.Max:
@@ -254,12 +295,40 @@ func (s *Search) done() string {
 		return "the SLO holds at the end of the range"
 	case upper < s.in.Min && s.tried(s.in.Min, false):
 		return "the SLO does not hold at the least load of the range"
-	case len(s.probes) >= LeastProbes && math.Log(upper/lower) <= 2*math.Log1p(s.in.Resolution):
+	case len(s.probes) >= LeastProbes && math.Log(upper/lower) <= 2*s.narrowness()*math.Log1p(s.in.Resolution):
 		return fmt.Sprintf("the interval is within ±%.3g %%", 100*s.in.Resolution)
+	case s.between(lower, upper):
+		return fmt.Sprintf("%g hold and %g do not", math.Floor(lower), math.Floor(lower)+1)
 	case len(s.probes) >= s.in.Probes:
 		return fmt.Sprintf("%d probes were made", len(s.probes))
 	}
 	return ""
+}
+
+// narrowness is the share of the resolution that an interval of so many probes must keep.
+func (s *Search) narrowness() float64 {
+	return math.Pow(min(1, float64(len(s.probes))/FullProbes), 2)
+}
+
+// beside is a whole load, or the next one on the other side of the capacity where a probe of the
+// first has said on which side it is: the same load again would say nothing of the slope.
+func (s *Search) beside(load float64) float64 {
+	held, not := s.tried(load, true), s.tried(load, false)
+	next := load + 1
+	if not {
+		next = load - 1
+	}
+	if held == not || next < s.in.Min || next > s.in.Max || s.tried(next, true) || s.tried(next, false) {
+		return load
+	}
+	return next
+}
+
+// between reports whether a capacity lies between two numbers of users of which the lower one
+// holds and the higher one does not.
+func (s *Search) between(lower, upper float64) bool {
+	n := math.Floor(lower)
+	return s.in.Whole && upper <= n+1 && s.tried(n, true) && s.tried(n+1, false)
 }
 
 func (s *Search) tried(load float64, held bool) bool {

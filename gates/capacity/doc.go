@@ -4,8 +4,10 @@
 //
 // Around the capacity the headroom is a falling line in the logarithm of the load, as steep
 // beyond it or steeper, with noise: percentiles of so many requests vary from draw to draw.
-// Capacity, slope, knee and noise are unknown; their joint posterior is kept on a grid. It is monotone by construction, since slopes
-// are falling alone. How far a line is wrong grows with the distance from the capacity, so a probe
+// Capacity, slope and noise are unknown, and so is whether the line bends there: a knee, where a queue
+// grows beyond it, or a jump, where latency leaps. Their joint posterior is kept on a grid. It is monotone by construction, since slopes
+// are falling alone. Little is assumed of the noise, so that its interval covers a capacity as often as it says on quiet servers and on noisy
+// ones; that of few probes is narrow by chance at times, which is why it has to be narrower to end a search early. How far a line is wrong grows with the distance from the capacity, so a probe
 // counts the less the further its headroom is from 0, and beyond Clip it says no more than on which
 // side the capacity is: a server that is overloaded has latencies that measure the length of the
 // probe.

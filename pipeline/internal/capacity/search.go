@@ -38,10 +38,11 @@ func New(l steps.Load) (*Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Search{load: l, fit: fit, found: result.Search{Over: kind(l), Min: in.Min, Max: in.Max, Probes: []result.Probe{}}}, nil
+	return &Search{load: l, fit: fit, found: result.Search{Over: Kind(l), Min: in.Min, Max: in.Max, Probes: []result.Probe{}}}, nil
 }
 
-func kind(l steps.Load) result.LoadKind {
+// Kind is the kind of load that a search varies.
+func Kind(l steps.Load) result.LoadKind {
 	if l.Searches() == steps.SearchConcurrency {
 		return result.LoadConcurrency
 	}
@@ -98,12 +99,12 @@ func (s *Search) Probe(step *Step, run result.Run) result.Probe {
 // objective sets a metric against its limit. Without a value no request got that far.
 func objective(o steps.Objective, metrics map[string]float64) result.Objective {
 	out := result.Objective{Metric: o.Metric, Limit: o.Limit, Headroom: -capacity.Clip}
+	m, _ := metric.Lookup(o.Metric)
 	v, ok := metrics[o.Metric]
-	if !ok {
+	if !ok || m.Unit == metric.Seconds && v <= 0 { // no answer takes no time
 		return out
 	}
 	out.Value = &v
-	m, _ := metric.Lookup(o.Metric)
 	used, allowed := v, o.Limit
 	if m.Direction == metric.HigherIsBetter { // a share: what is lacking of all
 		used, allowed = 1-v, 1-o.Limit
@@ -165,7 +166,7 @@ func (s *Search) Nowhere() string {
 	}
 	for _, p := range s.found.Probes {
 		if p.Load == s.found.Min && p.Void == "" && !p.Held {
-			return fmt.Sprintf("the SLO does not hold at %s, the least load of the search: %s", Text(p.Kind, p.Load), Missed(p))
+			return fmt.Sprintf("the SLO does not hold at %s, the least load of the search: %s. Lower min, or allow more", Text(p.Kind, p.Load), Missed(p))
 		}
 	}
 	return ""

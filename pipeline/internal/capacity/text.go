@@ -40,10 +40,21 @@ func ObjectiveText(o result.Objective) string {
 	return fmt.Sprintf("%s %s, limit %s", m.Label, value, valueText(m, o.Limit))
 }
 
+// LimitText is a limit: "TTFT p95 ≤ 500 ms", "Success rate ≥ 99 %".
+func LimitText(id string, limit float64) string {
+	m, _ := metric.Lookup(id)
+	sign := "≤"
+	if m.Direction == metric.HigherIsBetter {
+		sign = "≥"
+	}
+	return fmt.Sprintf("%s %s %s", m.Label, sign, valueText(m, limit))
+}
+
+// valueText is a time or a share, with the digits that a limit may have.
 func valueText(m metric.Metric, v float64) string {
 	switch {
 	case m.Unit == metric.Seconds && v >= 10:
-		return fmt.Sprintf("%.0f ms", 1000*v)
+		return fmt.Sprintf("%.4g s", v)
 	case m.Unit == metric.Seconds:
 		return fmt.Sprintf("%.4g ms", 1000*v)
 	}

@@ -71,6 +71,8 @@ type Options struct {
 	KillOrphan func(pid int, start uint64) (bool, error)
 	// Now is the clock for time stamps; nil means time.Now.
 	Now func() time.Time
+	// After is the clock for waits between two questions to a server; nil means time.After.
+	After func(time.Duration) <-chan time.Time
 
 	// Redact masks secrets in what servers say of themselves; nil masks nothing.
 	Redact *event.Redactor
@@ -137,6 +139,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if out.Now == nil {
 		out.Now = time.Now
+	}
+	if out.After == nil {
+		out.After = time.After
 	}
 	if out.KillOrphan == nil {
 		out.KillOrphan = func(int, uint64) (bool, error) { return false, nil }

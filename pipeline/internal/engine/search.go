@@ -119,32 +119,39 @@ type searchOf struct {
 	pass         int
 }
 
-// drainTimeout bounds the wait for a server to finish what its client has given up.
-const drainTimeout = time.Minute
+// A server is asked drainPolls times, drainPause apart, whether it has finished what its client has given up.
+const (
+	drainPolls = 60
+	drainPause = time.Second
+)
 
 // drain waits until no server of a target has a request left: those that ran into their timeout
 // are not those of the next probe.
 func (r *runner) drain(ctx context.Context, s *server) {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
+	left := drainPolls
 	for _, m := range s.servers() {
 		observer, ok := m.Engine.(steps.Observer)
 		if !ok {
 			continue
 		}
-		for tick := time.NewTicker(time.Second); ; {
-			o, err := observer.Observe(ctx, m.endpoint)
-			if err != nil || o.Gauges[steps.SeriesRunning]+o.Gauges[steps.SeriesWaiting] == 0 {
-				tick.Stop()
-				break
+		for busy(ctx, observer, m.endpoint) {
+			if left--; left < 0 {
+				r.warn(fmt.Sprintf("%s: requests of a probe were still running %v after it, when the next began", m.label(s.Target), drainPolls*drainPause))
+				return
 			}
 			select {
 			case <-ctx.Done():
-				tick.Stop()
-				r.warn(fmt.Sprintf("%s: requests of a probe were still running %v after it, when the next began", m.label(s.Target), drainTimeout))
 				return
-			case <-tick.C:
+			case <-r.o.After(drainPause):
 			}
 		}
 	}
+}
+
+// busy reports whether a server says that it has requests left.
+func busy(ctx context.Context, observer steps.Observer, at steps.Endpoint) bool {
+	ctx, cancel := context.WithTimeout(ctx, drainPolls*drainPause)
+	defer cancel()
+	o, err := observer.Observe(ctx, at)
+	return err == nil && o.Gauges[steps.SeriesRunning]+o.Gauges[steps.SeriesWaiting] > 0
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -90,6 +92,33 @@ func TestCarriedOut(t *testing.T) {
 	} {
 		if got := carriedOut(tt.run); got != tt.want {
 			t.Errorf("%s (%s): %v", tt.run.Status, tt.run.VoidCause, got)
+		}
+	}
+}
+
+// busyServer has requests left for a number of questions.
+type busyServer struct {
+	steps.Engine
+	steps.Observer
+	left int
+}
+
+func (b *busyServer) Observe(context.Context, steps.Endpoint) (steps.Observation, error) {
+	b.left--
+	return steps.Observation{Gauges: map[string]float64{steps.SeriesRunning: float64(max(b.left, 0))}}, nil
+}
+
+// TestDrain: the next probe begins when the server has finished, or after a minute with a warning.
+func TestDrain(t *testing.T) {
+	for _, tt := range []struct{ left, waits, warnings int }{{0, 0, 0}, {4, 3, 0}, {1000, 60, 1}} {
+		waits, now := 0, make(chan time.Time)
+		close(now)
+		bus := event.NewBus(time.Now, 100)
+		r := &runner{bus: bus, out: &Outcome{}, warned: map[string]bool{}, o: Options{After: func(time.Duration) <-chan time.Time { waits++; return now }}}
+		s := &server{members: []*member{{Member: &Member{Engine: &busyServer{left: tt.left}}}}}
+		r.drain(t.Context(), s)
+		if waits != tt.waits || len(r.out.Warnings) != tt.warnings {
+			t.Errorf("%d left: %d waits, warnings %v", tt.left, waits, r.out.Warnings)
 		}
 	}
 }

@@ -82,11 +82,11 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 	case len(o.Blocks["ramp"]) > 0 || o.Has("ramp"):
 		c.fail("a search has no ramp", "Each probe is at one load, so that its latencies are those of that load. Remove the ramp.", "load", "ramp")
 	case s.Max <= s.Min:
-		detail := fmt.Sprintf("min is %g and max %g. Swap them.", s.Min, s.Max)
+		summary, detail := "the ends of the range are swapped", fmt.Sprintf("min is %g and max %g. Swap them.", s.Min, s.Max)
 		if s.Max == s.Min {
-			detail = fmt.Sprintf("Both are %g, so there is nothing to search. Set a rate, or widen the range.", s.Min)
+			summary, detail = "the range of the search has no length", fmt.Sprintf("Both are %g, so there is nothing to search. Set a rate, or widen the range.", s.Min)
 		}
-		c.fail("the range of the search has no length", detail, "load", "search", "min")
+		c.fail(summary, detail, "load", "search", "min")
 	case s.Min > 0 && s.Max > s.Min*capacity.MaxRatio:
 		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.3g, and at most %g can be searched.", s.Max/s.Min, float64(capacity.MaxRatio)), "load", "search", "max")
 	case what == steps.SearchConcurrency && !(whole(s.Min) && whole(s.Max)):

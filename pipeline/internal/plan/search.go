@@ -5,35 +5,24 @@ import (
 	"math"
 	"strings"
 
-	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
 
 // searchText is what a launch searches, and by how many probes at most.
 func searchText(l steps.Load) string {
-	in, unit := l.Search, "req/s"
-	if l.Searches() == steps.SearchConcurrency {
-		unit = "users"
-	}
+	in := l.Search
 	each := humanize.Count(l.Requests, "request")
 	if l.Requests == 0 {
 		each = l.Duration.String()
 	}
 	var limits []string
 	for _, o := range in.SLO {
-		m, _ := metric.Lookup(o.Metric)
-		limits = append(limits, limitText(m, o.Limit))
+		limits = append(limits, capacity.LimitText(o.Metric, o.Limit))
 	}
-	return fmt.Sprintf("%g to %g %s until ±%.3g %%, at most %s of %s in a launch; %s",
-		in.Min, in.Max, unit, 100*in.Resolution, humanize.Count(in.Probes, "probe"), each, strings.Join(limits, ", "))
-}
-
-func limitText(m metric.Metric, limit float64) string {
-	if m.Unit == metric.Seconds {
-		return fmt.Sprintf("%s ≤ %.4g ms", m.Label, 1000*limit)
-	}
-	return fmt.Sprintf("%s ≥ %.4g %%", m.Label, 100*limit)
+	return fmt.Sprintf("%g to %s until ±%.3g %%, at most %s of %s in a launch; %s",
+		in.Min, capacity.Text(capacity.Kind(l), in.Max), 100*in.Resolution, humanize.Count(in.Probes, "probe"), each, strings.Join(limits, ", "))
 }
 
 // searchSeconds estimates a search: its first probe is in the middle of the range, and the others

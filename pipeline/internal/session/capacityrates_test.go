@@ -13,8 +13,55 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// TestCapacityRates prints and checks what docs/capacity.md promises of searches, in virtual time,
-// where the capacity is known: from searches of 64 probes, which are four in every draw alike.
+// carried is a server of the simulator, with its capacity within the limits of examples/capacity at 1,000
+// requests a probe: the mean of four searches of 64 probes.
+type carried struct {
+	name          string
+	input, output int
+	chunked       bool
+	seats         int // 0 for the engine's own
+	min, max      float64
+	capacity      float64
+	// promised of the launches of a test, percent.
+	median, covered float64
+}
+
+var (
+	chunkedShort = carried{name: "chunked prefill of short prompts", input: 128, output: 8, chunked: true, min: 8, max: 400, capacity: 217.1, median: 2, covered: 90}
+	wholePrompts = carried{name: "whole prompts of 1,024 tokens", input: 1024, output: 8, min: 2, max: 32, capacity: 19.69, median: 3, covered: 75}
+	fewSeats     = carried{name: "16 seats, with a queue before them", input: 128, output: 64, chunked: true, seats: 16, min: 8, max: 400, capacity: 79.37, median: 2, covered: 75}
+)
+
+// TestCapacityIntervals prints and checks errors and intervals of searches in virtual time. Few launches are
+// behind each number; docs/statistics.md has many searches of the headrooms that these servers have.
+//
+//	go test ./pipeline/internal/session -run CapacityIntervals -full -v
+func TestCapacityIntervals(t *testing.T) {
+	if !*full {
+		t.Skip("with -full; TestCapacityInVirtualTime is the short version")
+	}
+	for _, c := range []carried{chunkedShort, wholePrompts, fewSeats} {
+		var errs []float64
+		covered, probes := 0, 0
+		runs := c.search(t, 12, 0, "0%").Benchmarks[0].Cells[0].Runs // the other side has the same draws
+		for _, r := range runs {
+			s := r.Search
+			probes += len(s.Probes)
+			errs = append(errs, 100*math.Abs(math.Log(*s.Capacity/c.capacity)))
+			if (s.Lower == nil || *s.Lower <= c.capacity) && (s.Upper == nil || c.capacity <= *s.Upper) {
+				covered++
+			}
+		}
+		slices.Sort(errs)
+		median, share, mean := errs[len(runs)/2], 100*float64(covered)/float64(len(runs)), float64(probes)/float64(len(runs))
+		t.Logf("%s, %.4g req/s: median error %.2f %%, 95 %% intervals cover %.1f %%, %.1f probes a launch (%d launches)", c.name, c.capacity, median, share, mean, len(runs))
+		if median > c.median || share < c.covered || mean > 8 {
+			t.Error("not as promised")
+		}
+	}
+}
+
+// TestCapacityRates prints and checks how often files of searched launches are right, in virtual time.
 //
 //	go test ./pipeline/internal/session -run CapacityRates -full -v
 func TestCapacityRates(t *testing.T) {
@@ -22,71 +69,39 @@ func TestCapacityRates(t *testing.T) {
 		t.Skip("with -full; TestCapacityInVirtualTime is the short version")
 	}
 	const repeats = 20
-	exact := math.Log(ratesCapacity(ratesOf(t, 2, 64, 0, "0%")))
-	same := ratesOf(t, repeats, 8, 0, "0%")
-	var errs []float64
-	covered, probes, launches := 0, 0, 0
-	for _, c := range same.Benchmarks[0].Cells {
-		for _, r := range c.Runs {
-			s := r.Search
-			launches, probes = launches+1, probes+len(s.Probes)
-			errs = append(errs, math.Abs(math.Log(*s.Capacity)-exact))
-			if (s.Lower == nil || math.Log(*s.Lower) <= exact) && (s.Upper == nil || exact <= math.Log(*s.Upper)) {
-				covered++
-			}
-		}
-	}
-	slices.Sort(errs)
-	median, share, mean := 100*errs[launches/2], 100*float64(covered)/float64(launches), float64(probes)/float64(launches)
-	t.Logf("capacity %.1f req/s: median error %.2f %%, 95 %% intervals cover %.1f %%, %.1f probes a launch (%d launches)", math.Exp(exact), median, share, mean, launches)
-	if median > 2 || share < 93 || mean > 8 {
-		t.Error("not as promised")
-	}
-
 	rng := rand.New(rand.NewPCG(7, 18))
-	alarms := ratesFiles(t, rng, ratesOf(t, repeats, 8, 0.007, "0%"))
-	found := ratesFiles(t, rng, ratesOf(t, repeats, 8, 0.007, "11.1%"))
+	alarms := ratesFiles(t, rng, chunkedShort.search(t, repeats, 0.007, "0%"))
+	found := ratesFiles(t, rng, chunkedShort.search(t, repeats, 0.007, "11.1%"))
 	t.Logf("of 1,000 files of 6 pairs with a margin of 5 %%: equal sides regress in %.1f %%, a head that carries 10 %% less in %.1f %%", alarms, found)
 	if alarms > 5 || found < 95 {
 		t.Error("not as promised")
 	}
 }
 
-// ratesOf searches two servers with chunked prefill, the head slower.
-func ratesOf(t *testing.T, repeats, probes int, launchNoise float64, slowdown string) *result.Document {
+// search two of the servers, the head slower.
+func (c carried) search(t *testing.T, repeats int, launchNoise float64, slowdown string) *result.Document {
 	t.Helper()
 	r := capacityExample(t, func(w *steps.Workload) {
-		w.Load.Requests, w.Load.Search.Probes = 1000, probes
-		w.Load.Search.Min, w.Load.Search.Max = 8, 400
-		if probes > 8 {
-			w.Load.Search.Resolution = 0.001
-		}
-		w.Dataset.InputMin, w.Dataset.InputMax = 128, 128
+		w.Load.Requests, w.Load.Search.Min, w.Load.Search.Max = 1000, c.min, c.max
+		w.Dataset.InputMin, w.Dataset.InputMax = c.input, c.input
+		w.Dataset.OutputMin, w.Dataset.OutputMax = c.output, c.output
 	}, "slowdown="+slowdown, fmt.Sprintf("repeats=%d", repeats))
 	for _, s := range r.cfg.Servers {
 		s.Spec.Simulate["launch_noise"] = launchNoise
 		for i := range s.Spec.Args {
 			if s.Spec.Args[i].Name == "enable_chunked_prefill" {
-				s.Spec.Args[i].Value = true
+				s.Spec.Args[i].Value = c.chunked
 			}
 		}
+		if c.seats > 0 {
+			s.Spec.Args = append(s.Spec.Args, steps.Arg{Name: "max_num_seqs", Value: c.seats})
+		}
 	}
-	doc, err := r.Run(probes)
+	doc, err := r.Run(8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
-}
-
-// ratesCapacity is the geometric mean over all launches.
-func ratesCapacity(doc *result.Document) float64 {
-	sum, n := 0.0, 0.0
-	for _, c := range doc.Benchmarks[0].Cells {
-		for _, r := range c.Runs {
-			sum, n = sum+math.Log(*r.Search.Capacity), n+1
-		}
-	}
-	return math.Exp(sum / n)
 }
 
 // ratesFiles draws files of 6 pairs from those of a document, has the gates judge them, and returns

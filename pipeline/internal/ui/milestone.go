@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -204,6 +205,9 @@ func runEnded(e event.Event) line {
 		return line{bad, join(": ", head, name(string(r.Status)), clean(r.Reason))}
 	}
 	parts := figures(r)
+	if r.Search != nil {
+		parts = []string{capacity.FoundText(r.Search), humanize.Count(len(r.Search.Probes), "probe")}
+	}
 	requests := humanize.Count(r.Sent, "request") + " in " + span(r.Duration)
 	how := good
 	if r.Failed > 0 {

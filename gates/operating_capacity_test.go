@@ -1,0 +1,155 @@
+package gates_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/capacity"
+	"github.com/servegate/pipeline/gates/metric"
+)
+
+// carrier is a server by the headroom of its probes: the mean and standard deviation over
+// draws of arrivals at loads around its capacity.
+type carrier struct {
+	Label string `json:"server"`
+	// U are the logarithms of load over capacity.
+	U        []float64 `json:"ln_load"`
+	Headroom []float64 `json:"headroom"`
+	SD       []float64 `json:"sd"`
+}
+
+// readCarriers returns the servers of testdata/capacity_servers.json: the first three are the simulator's, measured at each
+// load in virtual time with 1,000 requests a probe (examples/capacity with the prompts and flags that are
+// named), the others are made up. examples/capacity/planners.py reads the same file.
+var readCarriers = sync.OnceValue(func() []carrier {
+	var out []carrier
+	data, err := os.ReadFile("testdata/capacity_servers.json")
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
+})
+
+func capacities() chart {
+	c := chart{
+		title: "**Searches of a capacity** (`load { search }`), of at most 8 probes from 8 to 400 req/s until ± 2 %: how many are within 2 % of the true capacity (the median error is at most 2 % where half of them are), " +
+			"and how many 95 % intervals of single launches cover it. 300 searches each.",
+		columns: []string{"server", "within 2 %, %", "the interval covers, %", "probes"},
+		files:   300, costly: true,
+	}
+	for _, s := range readCarriers() {
+		sc := &scenario{"capacity, " + s.Label, func(sim *simulator) (ending, error) {
+			x, err := s.search(sim.rng)
+			return ending{right: math.Abs(x.off) <= math.Log(1.02), wrong: !x.covered, pairs: x.probes}, err
+		}}
+		c.lines = append(c.lines, line{s.Label, []cell{
+			{sc, func(e ending) bool { return e.right }, atLeastPercent(50)},
+			{sc, func(e ending) bool { return !e.wrong }, bound{least: 92}},
+			{sc, nil, bound{most: 8}},
+		}})
+	}
+	return c
+}
+
+func capacitiesCompared() chart {
+	c := chart{
+		title: "**Capacities as a metric**: files of 6 pairs with a margin of 5 %, each launch searched, and drawn with a noise of 0.7 % between launches; and how many t intervals over the 6 launches of " +
+			"one side cover its capacity. Draws of the two sides are independent here, while those of a run are the same.",
+		columns: []string{"server", "equal sides: regression", "a head that carries 10 % less: found", "the interval over launches covers, %"},
+		costly:  true,
+	}
+	for _, s := range readCarriers()[:2] {
+		launches := s.launches()
+		file := func(name string, head float64) *scenario {
+			return &scenario{"capacities, " + s.Label + name, func(sim *simulator) (ending, error) { return s.compare(sim, launches(), head) }}
+		}
+		same, less := file("", 1), file(", less", 0.9)
+		c.lines = append(c.lines, line{s.Label, []cell{
+			{same, isRed, bound{most: 5}},
+			{less, isRed, bound{least: 95}},
+			{same, func(e ending) bool { return e.right }, bound{least: 93, most: 97}},
+		}})
+	}
+	return c
+}
+
+// found is what a search has found: how far off it is in logarithms, and whether its interval
+// covers the capacity.
+type found struct {
+	off     float64
+	covered bool
+	probes  int
+}
+
+func (x carrier) search(rng *rand.Rand) (found, error) {
+	at := math.Exp(math.Log(14) + rng.Float64()*math.Log(20))
+	s, err := capacity.New(capacity.Range{Min: 8, Max: 400, Resolution: 0.02, Probes: 8})
+	if err != nil {
+		return found{}, err
+	}
+	n := 0
+	for step := s.Next(); step.Load > 0; step = s.Next() {
+		u := math.Log(step.Load / at)
+		h := between(x.U, x.Headroom, u) + rng.NormFloat64()*between(x.U, x.SD, min(max(u, x.U[0]), x.U[len(x.U)-1]))
+		s.Add(capacity.Probe{Load: step.Load, Headroom: h, Held: h >= 0})
+		n++
+	}
+	e := s.Estimate()
+	return found{math.Log(e.Capacity / at), e.Lower <= at && at <= e.Upper, n}, nil
+}
+
+// between is a line through points, which goes on beyond the ends.
+func between(xs, ys []float64, x float64) float64 {
+	i := 0
+	for i < len(xs)-2 && x > xs[i+1] {
+		i++
+	}
+	return ys[i] + (x-xs[i])/(xs[i+1]-xs[i])*(ys[i+1]-ys[i])
+}
+
+// launches are the errors of searches, of which files draw theirs.
+func (x carrier) launches() func() []float64 {
+	return sync.OnceValue(func() []float64 {
+		n := 20
+		if *gates.Full {
+			n = 300
+		}
+		rng := rand.New(rand.NewPCG(18, uint64(n)))
+		out := make([]float64, n)
+		for i := range out {
+			f, err := x.search(rng)
+			if err != nil {
+				panic(fmt.Sprintf("%s: %v", x.Label, err))
+			}
+			out[i] = f.off
+		}
+		return out
+	})
+}
+
+// compare six pairs of launches whose head carries a share of the base's load.
+func (x carrier) compare(s *simulator, errors []float64, head float64) (ending, error) {
+	launch := func() float64 { return errors[s.rng.IntN(len(errors))] + 0.007*s.rng.NormFloat64() }
+	m, _ := metric.Lookup("capacity.rate")
+	c := gates.Comparison{ID: "capacity", Gate: "gate.g", Metric: m, Margin: 0.05, CanFail: true}
+	var base []float64
+	for k := range 6 {
+		base = append(base, launch())
+		c.Pairs = append(c.Pairs, gates.Pair{Repeat: k, Base: 100 * math.Exp(base[k]), Head: 100 * head * math.Exp(launch())})
+	}
+	j, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}})
+	mean, sd := stat.MeanStdDev(base, nil)
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 5}.Quantile(0.975) * sd / math.Sqrt(6)
+	return ending{Judgement: j, right: math.Abs(mean) <= half}, err
+}
