@@ -1,6 +1,7 @@
 package session
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -32,10 +33,12 @@ var (
 	fewSeats     = carried{name: "16 seats, with a queue before them", input: 128, output: 64, chunked: true, seats: 16, min: 8, max: 400, capacity: 79.37, median: 2, covered: 75}
 )
 
+var launches = flag.Int("launches", 12, "launches of each server in TestCapacityIntervals")
+
 // TestCapacityIntervals prints and checks errors and intervals of searches in virtual time. Few launches are
 // behind each number; docs/statistics.md has many searches of the headrooms that these servers have.
 //
-//	go test ./pipeline/internal/session -run CapacityIntervals -full -v
+//	go test ./pipeline/internal/session -run CapacityIntervals -full -v -launches 60
 func TestCapacityIntervals(t *testing.T) {
 	if !*full {
 		t.Skip("with -full; TestCapacityInVirtualTime is the short version")
@@ -43,7 +46,7 @@ func TestCapacityIntervals(t *testing.T) {
 	for _, c := range []carried{chunkedShort, wholePrompts, fewSeats} {
 		var errs []float64
 		covered, probes := 0, 0
-		runs := c.search(t, 12, 0, "0%").Benchmarks[0].Cells[0].Runs // the other side has the same draws
+		runs := c.search(t, *launches, 0, "0%").Benchmarks[0].Cells[0].Runs // the other side has the same draws
 		for _, r := range runs {
 			s := r.Search
 			probes += len(s.Probes)
