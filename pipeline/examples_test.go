@@ -74,7 +74,7 @@ func required() []string {
 }
 
 // pipeline runs the program in a folder and returns its output and exit status.
-func pipeline(t *testing.T, dir string, args ...string) (string, int) {
+func pipeline(t testing.TB, dir string, args ...string) (string, int) {
 	t.Helper()
 	path, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
 	if err != nil {

@@ -148,7 +148,7 @@ func (j *job) run(t *testing.T, want int, env []string, args ...string) string {
 	return out.String()
 }
 
-func exitStatus(t *testing.T, err error) int {
+func exitStatus(t testing.TB, err error) int {
 	t.Helper()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode()

@@ -352,7 +352,10 @@ type Run struct {
 	// VoidCause is the kind of cause of a void run; absent otherwise.
 	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
-	Duration   float64        `json:"duration_s" bounds:"0,"`
+	Duration float64 `json:"duration_s" bounds:"0,"`
+	// Between is the time from the last answer of the run before it in the launch to its first
+	// request, of the warm-up if there is one: what the program adds, in seconds of the clock.
+	Between    float64        `json:"between_s,omitempty" bounds:"0,"`
 	Sent       int            `json:"sent"`
 	Failed     int            `json:"failed"`
 	Failures   map[string]int `json:"failures,omitempty"`   // by class

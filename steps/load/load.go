@@ -89,4 +89,7 @@ type Result struct {
 	Warmup []record.Request
 	// Start is the moment that the times of Run count from, zero if the run did not begin.
 	Start time.Time
+	// First is when the first request, of the warm-up if there is one, was about to be sent, and
+	// Last when the last answer was there; both are zero for load that came from elsewhere.
+	First, Last time.Time
 }

@@ -37,6 +37,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	defer r.client.pool.close()
+	first := time.Now()
 	warmup := r.warmup(ctx)
 	if err := ctx.Err(); err != nil {
 		return Result{Warmup: warmup}, fmt.Errorf("load: stopped in the warm-up: %w", context.Cause(ctx))
@@ -46,7 +47,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 		opt.Begin(ctx)
 	}
 	run := r.measure(ctx)
-	got := Result{Run: run, Warmup: warmup, Start: r.t0}
+	got := Result{Run: run, Warmup: warmup, Start: r.t0, First: first, Last: time.Now()}
 	if ctx.Err() != nil {
 		return got, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
 	}

@@ -34,6 +34,8 @@ type measurement struct {
 	run     result.Run
 	records record.Run // of our own load generator
 	start   time.Time  // of the first planned request, zero if that is not known
+	// first is when its first request was sent, and last when all were answered; zero if not known.
+	first, last time.Time
 	cause   error      // why the server cannot be used any longer
 }
 
@@ -62,7 +64,7 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 	if s.lane.LoadNode != "" {
 		measured.Audit["load_node"] = s.lane.LoadNode
 	}
-	return measurement{run: measured, records: got.Run, start: got.Start, cause: cause}, nil
+	return measurement{run: measured, records: got.Run, start: got.Start, first: got.First, last: got.Last, cause: cause}, nil
 }
 
 // driven has another load generator measure a cell. Where it fails while the server still

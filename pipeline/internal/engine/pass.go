@@ -46,6 +46,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		return nil, err
 	}
 	measured := got.run
+	measured.Between = s.between(got)
 	seen.apply(&measured)
 	r.observed(s, w, got.start, &measured)
 	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
@@ -77,6 +78,17 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		return newFault(phaseRun, got.cause), r.bus.Err()
 	}
 	return nil, errors.Join(r.bus.Err(), s.logErr())
+}
+
+// between is the time from the last answer of the run before to the first request of a run, in
+// seconds: what the program takes to finish one and to prepare the next.
+func (s *server) between(m measurement) float64 {
+	before := s.answered
+	s.answered = m.last
+	if before.IsZero() || m.first.IsZero() {
+		return 0
+	}
+	return m.first.Sub(before).Seconds()
 }
 
 // reset clears the servers' caches, so that a run does not profit from the one before.

@@ -162,6 +162,7 @@ func (r *runner) pauseUntilTurn(ctx context.Context, s *server) error {
 	if err := r.sleep(ctx, s); err != nil {
 		return err
 	}
+	s.answered = time.Time{}
 	s.seat.spent += r.o.Now().Sub(s.seat.began)
 	select {
 	case s.seat.back <- struct{}{}:

@@ -26,6 +26,7 @@ type server struct {
 	releases []func()  // give the ports back
 	began    time.Time // when the first member was started
 	probe    int       // of the search that goes on, from 1
+	answered time.Time // the last answer of the run before, zero where none was just measured
 	launch   result.Launch
 }
 
