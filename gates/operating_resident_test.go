@@ -150,7 +150,7 @@ func spend(f gates.Family, looks gates.Looks, budget bool) (ending, error) {
 		if err != nil {
 			return ending{}, err
 		}
-		if !p.Stop && !(budget && (p.Settled() || sequence.Hopeless(p))) {
+		if over := p.Stop || budget && (p.Settled() || sequence.Hopeless(p)); !over {
 			continue
 		}
 		sequence.Ended = true

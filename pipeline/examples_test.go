@@ -74,16 +74,16 @@ func required() []string {
 }
 
 // pipeline runs the program in a folder and returns its output and exit status.
-func pipeline(t testing.TB, dir string, args ...string) (string, int) {
-	t.Helper()
+func pipeline(tb testing.TB, dir string, args ...string) (string, int) {
+	tb.Helper()
 	path, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(tb.Context(), path, args...)
 	cmd.Dir = dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
-	return out.String(), exitStatus(t, err)
+	return out.String(), exitStatus(tb, err)
 }

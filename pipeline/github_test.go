@@ -148,13 +148,13 @@ func (j *job) run(t *testing.T, want int, env []string, args ...string) string {
 	return out.String()
 }
 
-func exitStatus(t testing.TB, err error) int {
-	t.Helper()
+func exitStatus(tb testing.TB, err error) int {
+	tb.Helper()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode()
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return 0
 }

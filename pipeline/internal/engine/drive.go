@@ -36,7 +36,7 @@ type measurement struct {
 	start   time.Time  // of the first planned request, zero if that is not known
 	// first is when its first request was sent, and last when all were answered; zero if not known.
 	first, last time.Time
-	cause   error      // why the server cannot be used any longer
+	cause       error // why the server cannot be used any longer
 }
 
 // succeeded is how many requests succeeded, and how many tokens their prompts had.
