@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/clock"
+	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/prom"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )

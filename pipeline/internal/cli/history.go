@@ -31,8 +31,11 @@ func (a *app) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// metricID returns the ID of a metric by any of its names.
+// metricID returns the ID of a metric by any of its names. Which measures there are only the sessions know.
 func metricID(name string) (string, error) {
+	if id := strings.TrimPrefix(name, "metric."); strings.HasPrefix(id, metric.DeclaredGroup+".") {
+		return id, nil
+	}
 	m, ok := metric.Lookup(name)
 	if !ok {
 		return "", fmt.Errorf("there is no metric %q; did you mean %s?", name, metric.Suggest(name))

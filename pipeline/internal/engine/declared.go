@@ -295,13 +295,14 @@ func ofCounter(m steps.Measure, found []*exposed, client clientCounts, lasted fl
 	by, name := 1.0, ""
 	switch {
 	case m.Over != "":
-		there := false
-		if by, there, err = sumOf(found, 1); err != nil {
+		other, there, err := sumOf(found, 1)
+		switch {
+		case err != nil:
 			return 0, err
-		} else if !there {
+		case !there:
 			return 0, fmt.Errorf("%s: %w", m.Over, errAbsent)
 		}
-		name = m.Over
+		by, name = other, m.Over
 	case m.Per == steps.PerSecond:
 		by, name = lasted, "the measured window"
 	case m.Per == steps.PerRequest:

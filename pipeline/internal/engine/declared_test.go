@@ -48,9 +48,13 @@ func TestDeclared(t *testing.T) {
 		"not a number": {counter, "swaps_total 9\n", "swaps_total NaN\n", 0, "line 1 of the metrics is no finite number", ""},
 		"another kind": {counter, "# TYPE swaps_total histogram\nswaps_total 9\n", "swaps_total 9\n", 0, "", "calls swaps_total a histogram"},
 		"another type": {counter, "# TYPE swaps_total counter\nswaps_total 9\n", "swaps_total 9\n", 0, "of type counter before the run and of none after it", ""},
-		"mean wait":    {with(func(m *steps.Measure) { m.Kind, m.Series, m.Statistic = steps.MeasureHistogram, "wait", steps.MeasureMean }), "wait_sum 1\nwait_count 1\n", "wait_sum 7\nwait_count 4\n", 2, "", ""},
-		"no waits":     {with(func(m *steps.Measure) { m.Kind, m.Series, m.Statistic = steps.MeasureHistogram, "wait", steps.MeasureMean }), "wait_sum 1\nwait_count 1\n", "wait_sum 1\nwait_count 1\n", 0, "counted nothing in the measured window", ""},
-		"not read":     {counter, "", "swaps_total 9\n", 0, "status 500", ""},
+		"mean wait": {with(func(m *steps.Measure) {
+			m.Kind, m.Series, m.Statistic = steps.MeasureHistogram, "wait", steps.MeasureMean
+		}), "wait_sum 1\nwait_count 1\n", "wait_sum 7\nwait_count 4\n", 2, "", ""},
+		"no waits": {with(func(m *steps.Measure) {
+			m.Kind, m.Series, m.Statistic = steps.MeasureHistogram, "wait", steps.MeasureMean
+		}), "wait_sum 1\nwait_count 1\n", "wait_sum 1\nwait_count 1\n", 0, "counted nothing in the measured window", ""},
+		"not read": {counter, "", "swaps_total 9\n", 0, "status 500", ""},
 	} {
 		text := tt.before
 		exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

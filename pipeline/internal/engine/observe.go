@@ -43,8 +43,8 @@ type watch struct {
 	// exposers are read for the measures that the file declares.
 	exposers     []*exposer
 	began, ended time.Time
-	stop   context.CancelFunc
-	done   sync.WaitGroup
+	stop         context.CancelFunc
+	done         sync.WaitGroup
 
 	attend func(context.Context) (end func(context.Context)) // nil where nothing attends
 	leave  func(context.Context)                             // that it returned
@@ -59,7 +59,7 @@ type view struct {
 	observer      steps.Observer
 	before, after *steps.Observation // nil where the scrape failed
 	scrapes       []steps.Observation
-	err           error // of the first scrape that failed
+	err           error    // of the first scrape that failed
 	exposer       *exposer // nil where the file declares no measure of servers
 }
 

@@ -49,11 +49,11 @@ type runner struct {
 	eta     *eta
 	resumed map[string]Launched // by id of the plan
 	warned  map[string]bool
-	unseen  map[string]bool // servers whose metrics cannot be read
+	unseen  map[string]bool   // servers whose metrics cannot be read
 	labels  map[string]labels // of measures, by the first target that has them
-	late    map[string]bool // targets whose simulated servers fell behind
-	early   string          // why a complete run ended early
-	began   time.Time       // of this part of the run, and the seconds that launches had taken before
+	late    map[string]bool   // targets whose simulated servers fell behind
+	early   string            // why a complete run ended early
+	began   time.Time         // of this part of the run, and the seconds that launches had taken before
 	before  float64
 }
 

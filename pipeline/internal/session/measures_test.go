@@ -18,7 +18,7 @@ import (
 func TestMeasures(t *testing.T) {
 	files, requests := 1, 60
 	if *full {
-		files, requests = 15, 300
+		files, requests = max(*ofFiles, 5), 300
 	}
 	for drafts, verdict := range map[string]result.Verdict{"4": result.Pass, "5": result.Regression} {
 		r := rehearse(t, "measures/measures.pipeline.hcl", map[string]string{"drafts": drafts})
