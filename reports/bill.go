@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -22,9 +23,32 @@ func (v *view) bill() model.Line {
 		title = "Cost in the model"
 	}
 	text := fmt.Sprintf("%s: %s; %s of it measuring, %s starting servers", title, v.spent(b.Spent), wholePercent(b.MeasuredShare), wholePercent(b.StartShare))
+	if l := v.doc.Lanes; l != nil && l.Spent != nil {
+		text += "; " + v.spent(*l.Spent) + " before, to see what lanes do to each other"
+	}
 	text += v.earlierGates(b)
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
+	}
+	return model.Plain(text)
+}
+
+// lanes says that repeats ran side by side, and how close what they do to each other comes to its limit.
+func (v *view) lanes() model.Line {
+	l := v.doc.Lanes
+	if l == nil || !l.Shown {
+		return nil // that they were refused is why there is no verdict
+	}
+	text := fmt.Sprintf("In %d lanes of one machine", len(l.List))
+	if w := l.Worst(); w != nil {
+		where := w.Metric
+		if m, ok := metric.Lookup(w.Metric); ok {
+			where = m.Label
+		}
+		if w.Label != "" {
+			where += " at " + w.Label
+		}
+		text += fmt.Sprintf(": beside the others %s changes by %+.1f %%, at most %.1f %% (allowed are %.3g %%)", where, 100**w.Worse, 100**w.Most, 100*float64(w.Limit))
 	}
 	return model.Plain(text)
 }

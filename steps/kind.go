@@ -119,7 +119,9 @@ type Object struct {
 // Problem is one finding of Validate. Path leads to it: names of nested blocks, then
 // the argument, then a map key if any; an empty path means the block itself.
 type Problem struct {
-	Path    []string
+	Path []string
+	// Block counts, from 0, which one is meant where a name of the path is that of several blocks.
+	Block   int
 	Summary string
 	Detail  string
 	Warning bool

@@ -51,8 +51,13 @@ func (s Schema) Check(o Object, path ...string) []Problem {
 		}
 	}
 	for _, b := range s.Blocks {
-		for _, inner := range o.Blocks[b.Type] {
-			found = append(found, b.Schema.Check(inner, append(slices.Clip(path), b.Type)...)...)
+		for i, inner := range o.Blocks[b.Type] {
+			for _, p := range b.Schema.Check(inner, append(slices.Clip(path), b.Type)...) {
+				if len(o.Blocks[b.Type]) > 1 {
+					p.Block = i
+				}
+				found = append(found, p)
+			}
 		}
 	}
 	return found

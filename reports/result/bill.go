@@ -34,7 +34,7 @@ func (p *Price) Spent(machineHours, gpuHours float64) Spent {
 
 // Bill is what a session held machines for.
 type Bill struct {
-	Spent Spent `json:"spent"` // by all launches
+	Spent Spent `json:"spent"` // by all launches, and the check of lanes
 	// MeasuredShare is the part of it in which a load was measured, StartShare that until servers
 	// were ready. The rest is warm-up, what lies between runs, and the end of servers.
 	StartShare    float64 `json:"start_share" bounds:"0,1"`
@@ -91,9 +91,18 @@ func decidedAfter(doc *Document, g Gate) int {
 // the time went by with.
 type holding struct{ machines, gpus, held, start, measured float64 }
 
+// before is what was held before the first repeat, to see that lanes do not slow each other.
+func (doc *Document) before() holding {
+	if doc.Lanes == nil || doc.Lanes.Spent == nil {
+		return holding{}
+	}
+	s := doc.Lanes.Spent
+	return holding{machines: 3600 * s.MachineHours, gpus: 3600 * s.GPUHours}
+}
+
 // spentUntil is what was held until a repeat and all that was measured again before the next.
 func spentUntil(doc *Document, repeat int) holding {
-	var sum holding
+	sum := doc.before()
 	measured := map[string]float64{}
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
@@ -115,7 +124,7 @@ func spentUntil(doc *Document, repeat int) holding {
 			continue
 		}
 		t := targets[l.Target]
-		sum.machines += l.Held * float64(max(t.Machines, 1))
+		sum.machines += l.Held * float64(max(t.Machines, 1)) / float64(1+l.Beside)
 		sum.gpus += l.Held * float64(t.GPUs)
 		weight := float64(max(t.GPUs, 1))
 		start := l.Startup

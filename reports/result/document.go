@@ -107,6 +107,8 @@ type Document struct {
 	Answers []Answers `json:"answers,omitempty"`
 	// Evaluations of the heads against those of their bases.
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
+	// Lanes that repeats ran in side by side; absent where they came one after another.
+	Lanes *Lanes `json:"lanes,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
 	// where nothing was launched, or servers were replaced by simulated processes.
 	Price *Price `json:"price,omitempty"`
@@ -222,6 +224,8 @@ type Launch struct {
 	// Held is the time from the start until all of its processes had ended, in seconds. Of a launch
 	// that stayed loaded beside others it is the time in which it had its turn.
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
+	// Beside counts the launches that had the machine together with it, in other lanes.
+	Beside int `json:"beside,omitempty" bounds:"0,"`
 	// Sleep is absent where the launch was never put to sleep.
 	Sleep *Sleep `json:"sleep,omitempty"`
 	Log   string `json:"log,omitempty"` // path below the run directory
@@ -344,8 +348,8 @@ type Run struct {
 	Pass int `json:"pass,omitempty"`
 	// Launch is the id of the launch that was measured.
 	Launch string `json:"launch,omitempty"`
-	// Nodes of the cluster that the repeat had, their names with commas between; absent for this
-	// machine. All sides of a repeat have the same.
+	// Nodes of the cluster that the repeat had, their names with commas between, or its lane of this
+	// machine; absent where it had all of the machine. All sides of a repeat have the same.
 	Nodes  string    `json:"nodes,omitempty"`
 	Status RunStatus `json:"status"`
 	Reason string    `json:"reason,omitempty"` // why it is not ok

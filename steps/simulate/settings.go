@@ -39,6 +39,9 @@ type Settings struct {
 	SlowOp string `json:"slow_op,omitempty"`
 	// Drift is the relative change of step times per hour of model time.
 	Drift float64 `json:"drift,omitempty"`
+	// Interference is how much longer steps take for each other lane of the machine that measures at
+	// the same time, in virtual time.
+	Interference float64 `json:"interference,omitempty"`
 	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
 	// launch answers in a way of its own, nil means 0.005.
 	Corrupt    float64  `json:"corrupt,omitempty"`
@@ -79,7 +82,7 @@ func ParseSettings(text string) (Settings, error) {
 }
 
 func (s Settings) check() error {
-	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt}
+	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "interference": s.Interference}
 	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
@@ -166,7 +169,7 @@ func (s Settings) noise() model.Noise {
 	if s.StepSD != nil {
 		n.StepSD = *s.StepSD
 	}
-	n.SlowOp = s.SlowOp
+	n.SlowOp, n.Interference = s.SlowOp, s.Interference
 	n.Slowdown, n.Drift, n.OutlierRate, n.OutlierFactor = s.Slowdown, s.Drift, s.OutlierRate, s.OutlierFactor
 	return n
 }

@@ -85,10 +85,10 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	inner, stop := s.within(ctx, bm, errDriverTimeout)
 	defer stop()
 	w.begin(inner)
-	begun := r.o.Now()
+	begun := s.lane.Clock.Now()
 	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})
 	if len(measured.Scores) > 0 { // a load generator says itself how long it measured
-		measured.Duration = r.o.Now().Sub(begun).Seconds()
+		measured.Duration = s.lane.Clock.Now().Sub(begun).Seconds()
 	}
 	out := measurement{run: measured}
 	switch {

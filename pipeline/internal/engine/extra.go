@@ -40,6 +40,7 @@ func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Lau
 	r := newRunner(o.withDefaults())
 	r.outputs = outputs
 	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0]), got: &Launched{ID: l.ID, Repeat: 1, Target: l.Target}}
+	j.lane.Clock.AdvanceTo(r.o.Now())
 	end, err := r.attempt(ctx, j, 1, l.Runs)
 	for _, a := range j.got.Attempts {
 		held += a.Held

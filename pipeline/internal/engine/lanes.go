@@ -7,27 +7,43 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Lane is a part of a cluster that repeats are carried out on.
+// Lane is a part of a cluster, or of a machine, that repeats are carried out on.
 type Lane struct {
 	// Target resolves a target on the nodes of the lane, as Options.Target does.
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
-	// Nodes are their names, with commas between; "" for this machine.
+	// Nodes are their names, with commas between, or that of a part of this machine; "" for all of
+	// it.
 	Nodes string
+	// Machine looks after the hardware of the lane; nil means that Options.Machine does.
+	Machine Machine
+	// Clock and ports of a lane in a model; nil means those of the run.
+	Clock *LaneClock
+	Ports Ports
 	// Load carries out one run of a workload from elsewhere, from LoadNode; nil means that
 	// Options.Load does, from here. A load generator that is lost is a [load.LostError].
 	Load     func(context.Context, LoadRun) (load.Result, error)
 	LoadNode string
 }
 
+// LaneClock is the time of a lane of its own, as a model has it.
+type LaneClock struct {
+	Now func() time.Time
+	// AdvanceTo lets time go by until t, if it is not later already.
+	AdvanceTo func(t time.Time)
+}
+
 // LoadRun is what a load generator elsewhere is given.
 type LoadRun struct {
 	load.Options
+	// Beside is how many other lanes of the machine measure at the same time.
+	Beside int
 	// Name of what is left of it in the run directory.
 	Name string
 	// Log takes what it says.
@@ -44,7 +60,7 @@ func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load
 	if err != nil {
 		return load.Result{}, &load.LostError{Err: err}
 	}
-	got, err := s.lane.Load(ctx, LoadRun{Options: opt, Name: name, Log: log})
+	got, err := s.lane.Load(ctx, LoadRun{Options: opt, Beside: s.beside, Name: name, Log: log})
 	if err := log.Close(); err != nil {
 		r.warn(fmt.Sprintf("the log of the load generator: %v", err))
 	}
@@ -53,10 +69,20 @@ func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load
 
 // lane is where a repeat is carried out.
 func (r *runner) lane(rep plan.Repeat) Lane {
-	if r.o.Lane == nil {
-		return Lane{Target: r.o.Target}
+	lane := Lane{Target: r.o.Target}
+	if r.o.Lane != nil {
+		lane = r.o.Lane(rep.Lane)
 	}
-	return r.o.Lane(rep.Lane)
+	if lane.Machine == nil {
+		lane.Machine = r.o.Machine
+	}
+	if lane.Clock == nil {
+		lane.Clock = &LaneClock{Now: r.o.Now, AdvanceTo: func(time.Time) {}}
+	}
+	if lane.Ports == nil {
+		lane.Ports = r.o.Ports
+	}
+	return lane
 }
 
 // laneError ends the launches of other lanes.
@@ -71,8 +97,10 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	switch {
 	case len(round) == 1:
 		return r.repeat(ctx, round[0], 0)
+	case r.o.Lane == nil && !round[1].Beside:
+		return r.oneByOne(ctx, round)
 	case round[1].Beside:
-		if err := r.launches(ctx, 0, round...); err != nil {
+		if err := r.launches(ctx, 0, nil, round...); err != nil {
 			return false, err
 		}
 		return r.repeatsEnd(0, round...)
@@ -81,9 +109,11 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	defer end(nil)
 	var all sync.WaitGroup
 	var once sync.Once
-	for _, rep := range round {
+	step := r.inStep(round)
+	for i, rep := range round {
 		all.Go(func() {
-			if failed := r.launches(ctx, 0, rep); failed != nil {
+			defer step[i].leave()
+			if failed := r.launches(ctx, 0, step[i], rep); failed != nil {
 				once.Do(func() { err = failed; end(&laneError{failed}) })
 			}
 		})
@@ -98,8 +128,18 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	return r.repeatsEnd(0, round...)
 }
 
+// oneByOne carries repeats out one after another.
+func (r *runner) oneByOne(ctx context.Context, round []plan.Repeat) (over bool, err error) {
+	for _, rep := range round {
+		if over, err := r.repeat(ctx, rep, 0); err != nil || over {
+			return over, err
+		}
+	}
+	return false, nil
+}
+
 // launches launches every target of a repeat once, and those of repeats that stay loaded beside each other.
-func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat) error {
+func (r *runner) launches(ctx context.Context, replaces int, step *step, reps ...plan.Repeat) error {
 	unfinished := r.unfinished(reps)
 	var resident []job
 	for _, rep := range reps {
@@ -112,7 +152,7 @@ func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat
 			if !r.due(l, replaces, again) {
 				continue
 			}
-			j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}
+			j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane, step: step}
 			if r.plan.Resident != "" {
 				resident = append(resident, j)
 			} else if err := r.launch(ctx, j); err != nil {

@@ -18,6 +18,7 @@ type job struct {
 	repeat, replaces int
 	lane             Lane
 	seat             *seat     // among launches that stay loaded together; nil for none
+	step             *step     // nil where nothing else is measured on the machine
 	got              *Launched // what came of it so far
 }
 
@@ -88,14 +89,32 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{failure: failure, left: runs}, err
 	}
+	if s.beside, err = s.step.meet(ctx); err != nil {
+		return ending{}, r.abandon(ctx, s, err)
+	}
+	end, fault, err := r.passes(ctx, s, attempt, runs)
+	if err == nil {
+		_, err = s.step.meet(ctx)
+	}
+	if err != nil {
+		return ending{}, r.abandon(ctx, s, err)
+	}
+	if fault == nil {
+		return end, r.end(ctx, s)
+	}
+	end.failure, err = r.fail(ctx, s, s.excuse(ctx, fault))
+	return end, err
+}
+
+// passes measures the runs of a server that serves, until one shows that it does no more.
+func (r *runner) passes(ctx context.Context, s *server, attempt int, runs []plan.Run) (ending, *fault, error) {
 	for i, run := range runs {
-		if f := r.turnOf(ctx, s, len(j.Runs)-len(runs)+i); f != nil {
-			_, err := r.fail(ctx, s, f)
-			return ending{}, err
+		if f := r.turnOf(ctx, s, len(s.Runs)-len(runs)+i); f != nil {
+			return ending{}, f, nil
 		}
 		cause, err := r.pass(ctx, s, run)
 		if err != nil {
-			return ending{}, r.abandon(ctx, s, err)
+			return ending{}, nil, err
 		}
 		if cause == nil {
 			continue
@@ -104,10 +123,9 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 		if len(r.plan.Repeats) == 1 && attempt < attempts {
 			left = runs[i:]
 		}
-		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
-		return ending{ready: true, failure: failure, left: left}, err
+		return ending{ready: true, left: left}, cause, nil
 	}
-	return ending{ready: true}, r.end(ctx, s)
+	return ending{ready: true}, nil, nil
 }
 
 // notMeasured records the runs that a failed launch could not carry out: each is a

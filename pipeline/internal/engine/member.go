@@ -54,7 +54,7 @@ func (r *runner) openMembers(s *server, log string) error {
 			if m.log, err = r.o.Store.Log(file); err != nil {
 				return errors.Join(err, s.closeLogs())
 			}
-			m.output = newOutput(m.log, m.Engine, r.o.Now)
+			m.output = newOutput(m.log, m.Engine, s.lane.Clock.Now)
 			if s.spec.Transfer != nil && m.isServer() {
 				m.output.tells = s.spec.Transfer.Signals(m.Spec.GPUs)
 			}
@@ -108,7 +108,7 @@ func (s *server) servers() []*member {
 // start starts a member's process or container, or attaches to a server that answers
 // already.
 func (r *runner) start(ctx context.Context, s *server, m *member) error {
-	m.began = r.o.Now()
+	m.began = s.lane.Clock.Now()
 	if m.Spec.URL != "" {
 		m.running = process.NewAttached(strings.TrimRight(m.Spec.URL, "/"))
 	} else {
@@ -186,7 +186,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 			}
 		}
 		if ok {
-			m.about.Startup = r.o.Now().Sub(m.began).Seconds()
+			m.about.Startup = s.lane.Clock.Now().Sub(m.began).Seconds()
 			m.about.Figures = m.output.figures()
 			return nil
 		}
@@ -210,7 +210,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 
 // reached notes a state of a starting member and emits its event.
 func (r *runner) reached(s *server, m *member, state string) {
-	m.about.States = append(m.about.States, result.State{Name: state, At: r.o.Now().Sub(s.began).Seconds()})
+	m.about.States = append(m.about.States, result.State{Name: state, At: s.lane.Clock.Now().Sub(s.began).Seconds()})
 	shown := state
 	if !m.alone {
 		shown = m.Name + " " + state

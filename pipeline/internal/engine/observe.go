@@ -65,7 +65,7 @@ type view struct {
 
 // newWatch prepares the observation of a run; begin starts it.
 func (r *runner) newWatch(s *server) *watch {
-	w := &watch{now: r.o.Now, scale: max(r.plan.TimeScale, 0), nics: func() []probe.NIC { return nil }}
+	w := &watch{now: s.lane.Clock.Now, scale: max(r.plan.TimeScale, 0), nics: func() []probe.NIC { return nil }}
 	if s.spec.Transfer != nil && r.o.NICs != nil {
 		w.nics = r.o.NICs
 	}
@@ -241,7 +241,7 @@ func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run)
 		}
 		at := func(t time.Time) float64 { return t.Sub(start).Seconds() * w.scale }
 		run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), at, most)...)
-		run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, r.o.Now()), at, most)...)
+		run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, w.now()), at, most)...)
 		if v.err != nil && (v.before == nil || v.after == nil) && run.Status != result.RunFailed && run.Status != result.RunCancelled {
 			r.warnUnreadableMetrics(v.member.label(s.Target), v.err)
 		}

@@ -28,7 +28,9 @@ type Outcome struct {
 	// interrupted one, with what it had finished, is the last.
 	Launched    []Launched
 	RepeatsDone int
-	Warnings    []string
+	// Lanes are those of the machine, with what they do to each other; nil without.
+	Lanes    *result.Lanes
+	Warnings []string
 }
 
 // Launched is a planned launch with all that came of it.

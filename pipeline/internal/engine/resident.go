@@ -338,7 +338,7 @@ func (a *residents) beside(launch string) []string {
 // occupy notes the machine before a launch, or before the first of those that stay loaded together.
 func (r *runner) occupy(ctx context.Context, j job) {
 	if j.seat == nil {
-		r.o.Machine.Before(ctx, j.Target)
+		j.lane.Machine.Before(ctx, j.Target)
 		return
 	}
 	j.seat.began, j.seat.spent = r.o.Now(), 0
@@ -355,7 +355,7 @@ func (r *runner) occupy(ctx context.Context, j job) {
 // when the last of them has ended.
 func (r *runner) vacate(ctx context.Context, s *server) error {
 	if s.seat == nil {
-		return r.o.Machine.After(ctx, s.Target)
+		return s.lane.Machine.After(ctx, s.Target)
 	}
 	a := s.seat.among
 	a.mu.Lock()
@@ -394,7 +394,7 @@ func (s *server) crowded(f *result.Failure) error {
 // had is for how long a launch has had its machines: of those that take turns, the time of its own.
 func (r *runner) had(s *server) time.Duration {
 	if s.seat == nil {
-		return r.o.Now().Sub(s.began)
+		return s.lane.Clock.Now().Sub(s.began)
 	}
 	return s.seat.spent + r.o.Now().Sub(s.seat.began)
 }

@@ -25,6 +25,7 @@ type State struct {
 	Launched []Launched
 	Steps    []StepDone
 	Describe map[string]map[string]string
+	Lanes    *result.Lanes // as they were checked; nil if they were not
 	// Processes that were started; most have ended.
 	Processes []event.Process
 	Warnings  []string
@@ -104,6 +105,8 @@ func (b *builder) add(e event.Event) error {
 		if e.Severity == event.Warning && !b.judged && !slices.Contains(s.Warnings, e.Text) {
 			s.Warnings = append(s.Warnings, e.Text)
 		}
+	case event.LanesChecked:
+		s.Lanes = e.Lanes
 	case event.ProcessStart:
 		if e.Process != nil {
 			s.Processes = append(s.Processes, *e.Process)

@@ -92,6 +92,9 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
+	if err := r.checkLanes(ctx); err != nil {
+		return err
+	}
 	rounds := besides(r.plan.Rounds())
 	for i, round := range rounds {
 		if r.outOfBudget(rounds[i:]) {
@@ -163,7 +166,8 @@ func (r *runner) begin(ctx context.Context) error {
 
 // repeat launches every target of a repeat once. It reports whether the run is over.
 func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (over bool, err error) {
-	if err := r.launches(ctx, replaces, rep); err != nil {
+	r.lane(rep).Clock.AdvanceTo(r.o.Now())
+	if err := r.launches(ctx, replaces, nil, rep); err != nil {
 		return false, err
 	}
 	return r.repeatsEnd(replaces, rep)
@@ -231,6 +235,11 @@ func (r *runner) warn(text string) {
 	r.out.Warnings = append(r.out.Warnings, text)
 	r.mu.Unlock()
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
+}
+
+// note shows something that is not wrong.
+func (r *runner) note(text string) {
+	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Note, Text: text})
 }
 
 // first reports whether something is reported for the first time, and notes that it was.

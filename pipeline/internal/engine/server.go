@@ -19,6 +19,7 @@ import (
 type server struct {
 	job
 	attempt  int
+	beside   int // how many lanes of the machine measure at the same time
 	target   plan.Target
 	spec     TargetSpec
 	members  []*member // in the order of their start
@@ -58,7 +59,7 @@ func (r *runner) open(j job, attempt int) (*server, error) {
 	if err = r.openMembers(s, name); err != nil {
 		return nil, err
 	}
-	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Log: s.front.about.Log}
+	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Beside: j.step.others(), Log: s.front.about.Log}
 	r.emit(s, event.Event{Type: event.LaunchStart, Range: &s.target.Range, Text: "starting " + j.Target})
 	return s, nil
 }
@@ -83,7 +84,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	if err := r.render(ctx, s); err != nil {
 		return newFault(phaseStart, err)
 	}
-	s.began = r.o.Now()
+	s.began = s.lane.Clock.Now()
 	for _, wave := range s.spec.Order {
 		for _, name := range wave {
 			if err := r.start(ctx, s, s.named(name)); err != nil {
@@ -99,7 +100,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	}
 	text := s.Target + " answers"
 	if s.front.Spec.URL == "" {
-		s.launch.Startup = r.o.Now().Sub(s.began).Seconds()
+		s.launch.Startup = s.lane.Clock.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
 	r.recordGPUMemory(ctx, s)
@@ -135,14 +136,14 @@ func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	for _, need := range s.spec.Ports {
 		if need.Fixed != 0 {
 			ports[need.Port] = need.Fixed
-			s.releases = append(s.releases, r.o.Ports.Hold(need.Fixed, need.Count))
+			s.releases = append(s.releases, s.lane.Ports.Hold(need.Fixed, need.Count))
 		}
 	}
 	for _, need := range s.spec.Ports {
 		if need.Fixed != 0 {
 			continue
 		}
-		port, release, err := r.o.Ports.TakeRow(localhost, need.Count, need.Spacing)
+		port, release, err := s.lane.Ports.TakeRow(localhost, need.Count, need.Spacing)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,7 @@ const (
 	Diagnostic   Type = "diagnostic"
 	StepStart    Type = "step_start"
 	StepEnd      Type = "step_end"
+	LanesChecked Type = "lanes_checked"
 	LaunchStart  Type = "launch_start"
 	LaunchState  Type = "launch_state"
 	LaunchReady  Type = "launch_ready"
@@ -86,6 +87,7 @@ type Event struct {
 	Probe    *result.Probe     `json:"probe,omitempty"`
 	Started  *result.Launch    `json:"launched,omitempty"`
 	Step     *result.Step      `json:"step,omitempty"`
+	Lanes    *result.Lanes     `json:"lanes,omitempty"`
 	Gate     *result.Gate      `json:"gate,omitempty"`
 	Failure  *result.Failure   `json:"failure,omitempty"`
 	Range    *result.Range     `json:"range,omitempty"`

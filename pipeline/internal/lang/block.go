@@ -48,13 +48,22 @@ func (b *block) nested(typ string) []*block {
 }
 
 // one returns the first nested block of a type, nil if there is none.
-func (b *block) one(typ string) *block {
+func (b *block) one(typ string) *block { return b.nth(typ, 0) }
+
+// nth returns the n-th nested block of a type, counted from 0, or the last one before it; nil if
+// there is none.
+func (b *block) nth(typ string, n int) *block {
+	var found *block
 	for _, c := range b.blocks {
-		if c.typ.name == typ {
-			return c
+		if c.typ.name != typ {
+			continue
 		}
+		if found = c; n == 0 {
+			break
+		}
+		n--
 	}
-	return nil
+	return found
 }
 
 // has reports whether an argument is there.

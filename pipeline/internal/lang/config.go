@@ -56,12 +56,14 @@ type Settings struct {
 	Lock        string
 	Slurm       *steps.SlurmSpec   // nil: the servers run on this machine
 	Docker      *steps.DockerSpec  // nil: containers run at the daemon of DOCKER_HOST
+	Lanes       *steps.LanesSpec   // nil: repeats come one after another
 	Bisect      *steps.BisectSpec  // nil: the file cannot be searched
 	Price       *steps.PriceSpec   // nil: nobody says what machines cost
 	Profile     *steps.ProfileSpec // nil: nothing is profiled
 	Budget      *steps.BudgetSpec  // nil: a run spends what its repeats take
 	Resident    string             // one of steps.Residents; "": one server at a time
 	SlurmRange  hcl.Range
+	LanesRange  hcl.Range
 	BudgetRange hcl.Range
 	// ResidentRange is that of Resident.
 	ResidentRange hcl.Range

@@ -166,7 +166,7 @@ func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) b
 		if skip != nil && skip(p) {
 			continue
 		}
-		d := problem(codeCheck, o.at(p.Path...), p.Summary, p.Detail)
+		d := problem(codeCheck, o.atBlock(p.Block, p.Path...), p.Summary, p.Detail)
 		if p.Warning {
 			d.Severity = hcl.DiagWarning
 		} else {
@@ -178,29 +178,32 @@ func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) b
 
 // at finds the range that a path of a steps.Problem leads to: nested blocks, then an
 // argument, then a key. It goes as far as the file does.
-func (o object) at(path ...string) hcl.Range {
+func (o object) at(path ...string) hcl.Range { return o.atBlock(0, path...) }
+
+// atBlock is at, with the n-th block where a name of the path is that of several.
+func (o object) atBlock(n int, path ...string) hcl.Range {
 	own := o.layers[len(o.layers)-1].block
 	if len(path) == 0 {
 		return own.header
 	}
 	for _, l := range slices.Backward(o.layers) {
-		if r, ok := within(l.block, path); ok {
+		if r, ok := within(l.block, n, path); ok {
 			return r
 		}
 	}
 	return own.header
 }
 
-func within(b *block, path []string) (hcl.Range, bool) {
+func within(b *block, n int, path []string) (hcl.Range, bool) {
 	if a := b.attrs[path[0]]; a != nil {
 		if len(path) > 1 {
 			return keyRangeOf(a.Expr, path[1]), true
 		}
 		return a.Expr.Range(), true
 	}
-	if inner := b.one(path[0]); inner != nil {
+	if inner := b.nth(path[0], n); inner != nil {
 		if len(path) > 1 {
-			if r, ok := within(inner, path[1:]); ok {
+			if r, ok := within(inner, n, path[1:]); ok {
 				return r, true
 			}
 		}

@@ -50,6 +50,18 @@ func (e *evaluator) pipelineSettings() Settings {
 			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
 		}
 	}
+	for _, inner := range o.Blocks["lanes"] {
+		var found []steps.Problem
+		s.Lanes, found = steps.ReadLanes(inner)
+		s.LanesRange = o.at("lanes")
+		e.reportOf(o, "lanes", found)
+		if s.Slurm != nil || s.Docker != nil {
+			e.report(problem(codeCheck, o.at("lanes"), "lanes are of one machine", "Servers run on the machines of the slurm or docker block. Remove one of the blocks; side_by_side of the slurm block runs repeats on nodes of their own."))
+		}
+	}
+	if s.Lanes != nil && s.Resident != "" {
+		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
+	}
 	for _, inner := range o.Blocks["price"] {
 		var found []steps.Problem
 		s.Price, found = steps.ReadPrice(inner)
@@ -88,7 +100,7 @@ func (e *evaluator) pipelineSettings() Settings {
 // reportOf reports the problems of a block within another.
 func (e *evaluator) reportOf(o object, block string, found []steps.Problem) {
 	for _, p := range found {
-		e.report(problem(codeCheck, o.at(append([]string{block}, p.Path...)...), p.Summary, p.Detail))
+		e.report(problem(codeCheck, o.atBlock(p.Block, append([]string{block}, p.Path...)...), p.Summary, p.Detail))
 	}
 }
 

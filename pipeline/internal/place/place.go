@@ -184,8 +184,13 @@ type Place interface {
 type Lane struct {
 	// Place that its processes run in.
 	Place Place
-	// Nodes are the names of its machines, with commas between.
+	// Nodes are the names of its machines, with commas between, or that of a lane of this one.
 	Nodes string
+	// GPUs of this machine that its servers use; nil where it has none of its own.
+	GPUs []string
+	// Clock and Ports of a lane in a model; nil for a real one.
+	Clock *engine.LaneClock
+	Ports engine.Ports
 	// Load generates load on LoadNode; nil means that this process does.
 	Load     func(context.Context, engine.LoadRun) (load.Result, error)
 	LoadNode string

@@ -28,6 +28,12 @@ func (s Spending) Plus(more Spending) Spending {
 	return Spending{s.MachineHours + more.MachineHours, s.GPUHours + more.GPUHours, s.Seconds + more.Seconds}
 }
 
+// Beside is what a launch spends that has its machine together with others in other lanes.
+func (s Spending) Beside(others int) Spending {
+	s.MachineHours /= float64(1 + others)
+	return s
+}
+
 // OfLaunch is what a launch of a target spends that takes so many seconds.
 func (t Target) OfLaunch(seconds float64) Spending {
 	if t.Attached {
@@ -108,7 +114,7 @@ func (b *builder) fit(p *Plan) {
 	}
 	most := len(p.Repeats)
 	n := most
-	for n > 0 && p.Exceeded(p.upTo(n).Estimate.spending()) != "" {
+	for n > 0 && p.Exceeded(p.upTo(n).spending()) != "" {
 		n--
 	}
 	least := most
@@ -130,7 +136,15 @@ func (b *builder) fit(p *Plan) {
 }
 
 // spending is what all of a plan spends.
-func (e Estimate) spending() Spending { return Spending{e.MachineHours, e.GPUHours, e.Seconds} }
+func (p *Plan) spending() Spending {
+	sum := Spending{p.Estimate.MachineHours, p.Estimate.GPUHours, p.Estimate.Seconds}
+	if p.Lanes != nil {
+		sum = sum.Plus(p.Lanes.Check.spending())
+	}
+	return sum
+}
+
+func (e Extra) spending() Spending { return Spending{e.MachineHours, e.GPUHours, e.Seconds} }
 
 // upTo is the plan with so many repeats at most.
 func (p *Plan) upTo(n int) *Plan {
@@ -175,7 +189,7 @@ func (b *builder) quietEnough(p *Plan, g Gate, level float64) bool {
 
 // refuseBudget names the smallest budget that decides anything, in each of its bounds.
 func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
-	needs := p.upTo(least).Estimate.spending()
+	needs := p.upTo(least).spending()
 	var texts []string
 	for _, l := range p.Budget.limits(p.Price) {
 		if l.of(needs) > l.most {

@@ -49,7 +49,7 @@ func TestABudgetBuysRepeats(t *testing.T) {
 		if len(p.Repeats) != tt.repeats || len(p.Looks) != tt.looks || p.Benchmarks[0].RepeatMax != tt.repeats || p.Budget.Repeats != 12 {
 			t.Errorf("%s: %d repeats with looks %v, want %d with %d; %+v", name, len(p.Repeats), p.Looks, tt.repeats, tt.looks, p.Budget)
 		}
-		if bound := p.Exceeded(p.Estimate.spending()); bound != "" {
+		if bound := p.Exceeded(p.spending()); bound != "" {
 			t.Errorf("%s: the plan exceeds %s", name, bound)
 		}
 	}

@@ -77,7 +77,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Gates = b.gates(p)
 	p.Sides = b.sides(p)
 	p.FamilySize = p.familySize()
-	p.Cluster = b.cluster(p)
+	p.Cluster, p.Lanes = b.cluster(p), b.laneSettings(p)
 	p.Resident = b.resident(p)
 	p.Repeats = schedule(p.Benchmarks, p.lanes())
 	p.Looks = looks(p.Benchmarks)
@@ -86,6 +86,9 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
+	if p.Lanes != nil {
+		p.Lanes.Check = p.laneCheck(p.Lanes.Passes)
+	}
 	b.fit(p)
 	b.decide(p)
 	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, opt.Notes)
@@ -96,7 +99,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
+	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), p.laneWarnings(), []string{notSelectedText(p.NotSelected)})
 	out = slices.DeleteFunc(out, func(text string) bool { return text == "" })
 	if addr := p.unguarded(); addr != "" {
 		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")

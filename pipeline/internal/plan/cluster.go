@@ -99,10 +99,13 @@ func (b *builder) loadOnNode() {
 
 // lanes is the number of repeats that run at once.
 func (p *Plan) lanes() int {
-	if p.Cluster == nil {
-		return 1
+	switch {
+	case p.Lanes != nil:
+		return len(p.Lanes.List)
+	case p.Cluster != nil:
+		return max(p.Cluster.Lanes, 1)
 	}
-	return max(p.Cluster.Lanes, 1)
+	return 1
 }
 
 // Rounds are the repeats in the order of their execution: those of a round run side by
@@ -125,7 +128,7 @@ func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
 		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
-			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.Test))
+			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes or lanes becomes noise; leave test out with side_by_side and lanes", g.Addr, g.Test))
 		}
 	}
 	return out
@@ -133,7 +136,7 @@ func (p *Plan) unpairedOnNodes() []string {
 
 // sideBySideText describes what running side by side saves.
 func (p *Plan) sideBySideText() string {
-	if p.lanes() < 2 {
+	if p.Cluster == nil || p.lanes() < 2 {
 		return ""
 	}
 	e := p.Estimate

@@ -115,8 +115,8 @@ func estimate(p *Plan) Estimate {
 				}
 				weight := float64(max(t.GPUs, 1))
 				held, starting, warming = held+weight*(start+runs), starting+weight*start, warming+weight*warmup
-				e.MachineHours += float64(max(t.Machines, 1)) * (start + runs) / 3600
-				e.GPUHours += float64(t.GPUs) * (start + runs) / 3600
+				of := t.OfLaunch(start + runs).Beside(p.Beside(round))
+				e.MachineHours, e.GPUHours = e.MachineHours+of.MachineHours, e.GPUHours+of.GPUHours
 			}
 			longest = max(longest, long)
 			all += long
@@ -200,5 +200,6 @@ func fingerprint(p *Plan) string {
 		Gates     []Gate
 		Cluster   *Cluster `json:",omitempty"`
 		Resident  string   `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident})[:16]
+		Lanes     *lanes   `json:",omitempty"`
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed()})[:16]
 }

@@ -68,6 +68,8 @@ type Plan struct {
 	Red []string `json:"red,omitempty"`
 	// Variance is what is known of the spread of pairs, nil where only they say.
 	Variance *Variance `json:"variance,omitempty"`
+	// Lanes of this machine that repeats run on side by side; nil where they come one after another.
+	Lanes *Lanes `json:"lanes,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Tests that gates name; nil stands for the standard ones.
@@ -203,7 +205,7 @@ type Comparison struct {
 // Repeat is one launch of every target with the passes of every cell in each.
 type Repeat struct {
 	Index int `json:"index"` // from 1
-	// Lane of the cluster that it runs on, from 0. Repeats of different lanes in a row run
+	// Lane of the machine or cluster that it runs on, from 0. Repeats of different lanes in a row run
 	// side by side.
 	Lane int `json:"lane,omitempty"`
 	// Beside says that its launches stay loaded beside those of the repeat before, of the same target each:

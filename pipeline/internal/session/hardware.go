@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
@@ -56,6 +57,19 @@ func (s *session) watcher() engine.Machine {
 		return gpus
 	}
 	return machine.WatchProcessors(gpus, machine.Powercap, time.Now)
+}
+
+// watcherOf looks after the GPUs of a lane, nil where it has none of its own.
+func (s *session) watcherOf(gpus []string) engine.Machine {
+	if len(gpus) == 0 {
+		return nil
+	}
+	needs := s.machine.needs
+	needs.Targets = slices.Clone(needs.Targets)
+	for i := range needs.Targets {
+		needs.Targets[i].GPUs = []doctor.Request{{IDs: gpus}}
+	}
+	return machine.WatchGPUs(needs, s.machine.prober, s.ownerOf, s.warn)
 }
 
 // ownerOf returns a function that finds whose a process on a GPU is: ours if this program

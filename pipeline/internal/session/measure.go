@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -26,7 +27,7 @@ func (s *session) measure(ctx context.Context) (*engine.Outcome, []string, error
 		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	}
 	if m := s.targets.Places.Model(); m != nil {
-		opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelled(0)
+		opt.Ports, opt.Load, opt.Drive, opt.Lane = m.Ports, m.Load, modelled(0), s.lanes(s.targets)
 		outcome, err := engine.Run(ctx, opt)
 		if err != nil {
 			return outcome, nil, err
@@ -64,7 +65,8 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	return outcome, machine.EndStrays(), err
 }
 
-// lock waits for what the run keeps for itself: the lock of the file, and the GPUs.
+// lock waits for what the run keeps for itself: the lock of the file, the GPUs, and the cores where lanes
+// have them.
 func (s *session) lock(ctx context.Context) (release func(), err error) {
 	locks := machine.Locks{Getenv: spawn.Getenv(s.opt.Environ), RunID: s.runID, File: s.opt.Plan.File, Now: s.now, Warn: s.warn}
 	named, err := locks.Named(ctx, s.opt.Config.Settings.Lock, s.opt.Dir)
@@ -76,7 +78,13 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 		named()
 		return nil, err
 	}
-	return func() { gpus(); named() }, nil
+	cores, err := locks.Cores(ctx, s.opt.Plan.Lanes != nil)
+	if err != nil {
+		gpus()
+		named()
+		return nil, err
+	}
+	return func() { cores(); gpus(); named() }, nil
 }
 
 // lanes are where the repeats of a plan are carried out, with the targets there; nil where its
@@ -85,9 +93,19 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 	if !s.targets.Places.Lanes() {
 		return nil
 	}
+	var mu sync.Mutex                    // lanes ask at the same time
+	watchers := map[int]engine.Machine{} // they remember what their lane had before a launch
 	return func(lane int) engine.Lane {
+		mu.Lock()
+		defer mu.Unlock()
 		places, on := s.targets.Places.Lane(lane)
-		return engine.Lane{Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode}
+		if watchers[lane] == nil {
+			watchers[lane] = s.watcherOf(on.GPUs)
+		}
+		return engine.Lane{
+			Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode,
+			Machine: watchers[lane], Clock: on.Clock, Ports: on.Ports,
+		}
 	}
 }
 

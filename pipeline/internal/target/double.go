@@ -143,6 +143,8 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.StepSD = &number
 	case name == "drift" && isNumber:
 		s.Drift = number
+	case name == "interference" && isNumber:
+		s.Interference = number
 	case name == "startup" && isNumber:
 		seconds := number / 1e9
 		s.StartupSeconds = &seconds

@@ -50,6 +50,7 @@ type hosts struct {
 	list []*host
 	// simulator is the image of simulated servers; the preflight builds it.
 	simulator string
+	reserved  *place.Reserved // of the one machine; nil for all of it
 }
 
 var _ place.Place = (*hosts)(nil)
@@ -102,7 +103,7 @@ func (h *hosts) at(p place.Process) *host {
 
 // Check implements place.Place.
 func (h *hosts) Check(t place.Target) []place.Problem {
-	var found []place.Problem
+	found := place.CheckLanes(h.opt.Plan, t)
 	for _, p := range t.Processes {
 		err := h.checkHost(t, p)
 		if err == nil {
@@ -168,14 +169,14 @@ func (h *hosts) checkRights(p place.Process) error {
 
 // GPUs implements place.Place. A server that has the machine for itself finds them.
 func (h *hosts) GPUs(t place.Target, p place.Process) place.GPUs {
-	if t.Alone {
+	if t.Alone && h.reserved == nil {
 		return place.GPUs{}
 	}
 	name := ""
 	if at := h.at(p); !at.local {
 		name = at.shown
 	}
-	return place.DeclaredGPUs(p.Spec, name)
+	return h.reserved.GPUs(place.DeclaredGPUs(p.Spec, name))
 }
 
 // Assign implements place.Place.
@@ -188,7 +189,7 @@ func (h *hosts) Assign(t place.Target, p place.Process, gpus []string) (place.Sl
 		}
 		return s, nil
 	}
-	s.Spec = place.WithGPUs(s.Spec, gpus)
+	s.Spec = h.reserved.Bind(s.Spec, gpus)
 	reached := together(t, p)
 	if reached {
 		s.Spec = place.OnHostNetwork(s.Spec)
@@ -216,6 +217,9 @@ func (h *hosts) each(do func(i int, at *host) error) error {
 // Preflight implements place.Place: it fails if a daemon cannot be reached, and gets ready
 // what all launches need.
 func (h *hosts) Preflight(ctx context.Context) error {
+	if err := place.CheckCores(h.opt.Plan, h.opt.Warn); err != nil && h.list[0].local {
+		return err
+	}
 	if err := h.each(func(_ int, at *host) error { return at.open(ctx, h.opt.Spawner, h.opt.Environ) }); err != nil {
 		return err
 	}
@@ -287,6 +291,15 @@ func (h *hosts) warnOfLeft(ctx context.Context) error {
 	return err
 }
 
+// Lane implements place.Place: a part of the cores and GPUs of the one machine.
+func (h *hosts) Lane(lane int) *place.Lane {
+	part := *h
+	if part.reserved = place.ReservedBy(h.opt.Plan, lane); part.reserved == nil {
+		return nil
+	}
+	return &place.Lane{Place: &part, Nodes: place.LaneName(lane), GPUs: part.reserved.LaneSpec.GPUs}
+}
+
 // Here implements place.Place.
 func (h *hosts) Here(p place.Process) bool {
 	if block := h.opt.Config.Settings.Docker; block != nil && p.Spec.Node < len(block.Hosts) {
@@ -297,6 +310,7 @@ func (h *hosts) Here(p place.Process) bool {
 
 // Needs implements place.Place: GPUs of a daemon elsewhere are not to be seen from here.
 func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
+	n = place.LaneNeeds(h.opt.Plan, n)
 	if h.opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
 		for i := range n.Targets {
 			n.Targets[i].GPUs = nil

@@ -44,6 +44,8 @@ type Machine struct {
 	elapsed time.Duration
 	port    int
 	at      map[string]*process // by host and port
+	lanes   map[int]*Machine
+	whole   *Machine // that a lane is a part of; nil for all of it
 }
 
 var _ place.Place = (*Machine)(nil)
@@ -104,6 +106,9 @@ func (v *Machine) advanceTo(t time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.elapsed = max(v.elapsed, t.Sub(v.start))
+	if v.whole != nil {
+		v.whole.advanceTo(t)
+	}
 }
 
 // firstPort is the first of the ports that are free.

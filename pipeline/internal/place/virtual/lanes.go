@@ -1,0 +1,39 @@
+package virtual
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/steps/load"
+)
+
+// Lane implements place.Place: a machine with a clock, ports and processes of its own, so that what
+// happens in a lane does not depend on which goroutine is faster. The time of the whole machine is
+// that of its latest lane.
+func (v *Machine) Lane(lane int) *place.Lane {
+	if v.opt.Plan.Lanes == nil {
+		return nil
+	}
+	part := v.part(lane)
+	return &place.Lane{
+		Place: part, Nodes: place.LaneName(lane), Clock: &engine.LaneClock{Now: part.Now, AdvanceTo: part.advanceTo}, Ports: part,
+		Load: func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
+			return part.loadBeside(ctx, run.Options, run.Beside)
+		},
+	}
+}
+
+func (v *Machine) part(lane int) *Machine {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.lanes[lane] == nil {
+		part := New(v.opt)
+		part.start, part.elapsed, part.whole = v.start, v.elapsed, v
+		if v.lanes == nil {
+			v.lanes = map[int]*Machine{}
+		}
+		v.lanes[lane] = part
+	}
+	return v.lanes[lane]
+}

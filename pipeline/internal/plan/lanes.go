@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/steps"
+)
+
+// Lanes are parts of one machine on which repeats run side by side.
+type Lanes struct {
+	List []steps.LaneSpec `json:"list"`
+	// Interference is how much slower a lane may be while the others are busy, as a share; absent where
+	// it is half of the margin of each gate. Passes of the check are at most that.
+	Interference float64 `json:"interference,omitempty"`
+	Passes       int     `json:"passes"`
+	// Check is what seeing that takes at most.
+	Check Extra `json:"check"`
+}
+
+// lanes is what of Lanes a resumed run must find unchanged: what the check costs is an estimate.
+type lanes struct {
+	List         []steps.LaneSpec
+	Interference float64
+	Passes       int
+}
+
+func (l *Lanes) fixed() *lanes {
+	if l == nil {
+		return nil
+	}
+	return &lanes{l.List, l.Interference, l.Passes}
+}
+
+// Beside is how many others have the machine together with each launch of a round.
+func (p *Plan) Beside(round []Repeat) int {
+	if p.Lanes == nil {
+		return 0
+	}
+	return len(round) - 1
+}
+
+// Looks are the numbers of passes after which the check of lanes is judged.
+func (l *Lanes) Looks() gates.Looks { return gates.LooksBetween(l.least(), l.Passes) }
+
+func (l *Lanes) least() int { return min(steps.LeastLanePasses(len(l.List)), l.Passes) }
+
+// defaultMargin is that of metrics which no gate compares.
+const defaultMargin metric.Margin = 0.05
+
+// LaneMetric is a metric in which lanes must not slow each other, by Limit or more.
+type LaneMetric struct {
+	metric.Metric
+	Limit metric.Margin
+}
+
+// LaneMetrics are those by which gates compare a cell with another, as far as a run has them by itself;
+// TTFT and TPOT where none does.
+func (p *Plan) LaneMetrics(cell string) []LaneMetric {
+	var out []LaneMetric
+	add := func(id string, margin metric.Margin) {
+		m, ok := metric.Lookup(id)
+		if !ok || m.Scale != metric.Log || m.Level != metric.RunLevel || m.Mutual || m.Quality || margin <= 0 {
+			return
+		}
+		limit := margin / 2
+		if p.Lanes.Interference > 0 {
+			limit = metric.Margin(p.Lanes.Interference)
+		}
+		i := slices.IndexFunc(out, func(o LaneMetric) bool { return o.ID == id })
+		if i < 0 {
+			out = append(out, LaneMetric{m, limit})
+			return
+		}
+		out[i].Limit = min(out[i].Limit, limit)
+	}
+	for _, g := range p.Gates {
+		if !slices.ContainsFunc(g.Comparisons, func(c Comparison) bool { return c.Base == cell || c.Head == cell }) {
+			continue
+		}
+		for _, id := range g.Metrics {
+			add(id, g.Margin)
+		}
+	}
+	if len(out) == 0 {
+		add("ttft.mean", defaultMargin)
+		add("tpot.mean", defaultMargin)
+	}
+	return out
+}
+
+// laneSettings are the lanes of the file; nil where repeats come one after another. Replacements of
+// servers as processes do not need what the file reserves for the real ones.
+func (b *builder) laneSettings(p *Plan) *Lanes {
+	s := b.cfg.Settings.Lanes
+	if s == nil || p.Simulated != "" && p.Simulated != SimulateVirtual {
+		return nil
+	}
+	repeats := 0
+	for _, bm := range p.Benchmarks {
+		repeats = max(repeats, bm.RepeatMax)
+	}
+	if repeats < 2 || !b.inLanes(p, s) {
+		return nil // one repeat runs alone
+	}
+	l := &Lanes{List: s.Lanes[:min(len(s.Lanes), repeats)], Interference: s.Interference, Passes: s.Passes}
+	if l.Passes == 0 {
+		l.Passes = 2 * steps.LeastLanePasses(len(l.List))
+	}
+	return l
+}
+
+// inLanes reports whether all targets can be launched in each lane, and says why not.
+func (b *builder) inLanes(p *Plan, lanes *steps.LanesSpec) bool {
+	at := b.cfg.Settings.LanesRange
+	for _, t := range p.Targets {
+		gpus := 0
+		for _, server := range b.cfg.ServersOf(t.Addr) {
+			s := server.Spec
+			gpus += s.GPUs
+			switch {
+			case s.URL != "":
+				b.fail(at, "lanes need servers that are launched", fmt.Sprintf("%s answers at %s, and all lanes would share it. Leave the lanes out, or have the servers launched.", s.Addr, s.URL))
+				return false
+			case s.Port != 0:
+				b.fail(server.Range, "lanes need servers without a port of their own", fmt.Sprintf("%s would listen on port %d once in each lane. Leave its port out.", s.Addr, s.Port))
+				return false
+			}
+		}
+		d := b.cfg.DeploymentAt(t.Addr)
+		if d != nil && d.Spec.Router != nil && d.Spec.Router.Port != 0 {
+			b.fail(at, "lanes need routers without a port of their own", fmt.Sprintf("The routers of %s would all listen on port %d. Leave the router's port out.", t.Addr, d.Spec.Router.Port))
+			return false
+		}
+		for i, lane := range lanes.Lanes {
+			if gpus > len(lane.GPUs) && p.Simulated == "" {
+				b.fail(at, fmt.Sprintf("lane %d has too few GPUs", i), fmt.Sprintf("%s takes %s, and the lane has %d.", t.Addr, humanize.Count(gpus, "GPU"), len(lane.GPUs)))
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// LaneCheck is what each lane launches so that lanes can be seen to be busy: the first launch of
+// the plan, with each of its cells once. Answers and evaluations are not measured in time.
+func (p *Plan) LaneCheck() Launch {
+	if len(p.Repeats) == 0 || len(p.Repeats[0].Launches) == 0 {
+		return Launch{}
+	}
+	first := p.Repeats[0].Launches[0]
+	out := Launch{ID: "lane", Target: first.Target}
+	for _, run := range first.Runs {
+		_, cell, _ := p.Cell(run.Cell)
+		if run.Pass <= 1 && cell.Workload.Answers == nil && cell.evaluation() == nil {
+			out.Runs = append(out.Runs, run)
+		}
+	}
+	return out
+}
+
+// laneCheck is what the check of lanes takes with so many passes: all servers are started at once,
+// and in each pass one lane measures alone, and all of them together.
+func (p *Plan) laneCheck(passes int) Extra {
+	l := p.LaneCheck()
+	lanes := len(p.Lanes.List)
+	once := 0.0
+	for _, run := range l.Runs {
+		_, cell, _ := p.Cell(run.Cell)
+		once += cell.Seconds / p.TimeScale
+	}
+	t := p.Target(l.Target)
+	seconds := t.StartSeconds + float64(2*passes)*once
+	spent := t.OfLaunch(seconds)
+	return Extra{Launches: lanes, Seconds: seconds, MachineHours: spent.MachineHours, GPUHours: spent.GPUHours * float64(lanes)}
+}
+
+// lanesText describes what lanes save, and what it takes to see that they may. "" without lanes.
+func (p *Plan) lanesText() string {
+	if p.Lanes == nil || p.lanes() < 2 {
+		return ""
+	}
+	e, least := p.Estimate, p.laneCheck(p.Lanes.least())
+	took := Duration(least.Seconds)
+	if most := Duration(p.Lanes.Check.Seconds); most != took {
+		took += " to " + most
+	}
+	return fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s",
+		p.lanes(), Duration(e.Sequential-e.Seconds), Duration(e.Sequential), took, p.Lanes.limitText())
+}
+
+func (l *Lanes) limitText() string {
+	if l.Interference == 0 {
+		return "half of the margins of the gates"
+	}
+	return fmt.Sprintf("%.3g %%", 100*l.Interference)
+}
+
+// laneWarnings warn of lanes that cost more than they save.
+func (p *Plan) laneWarnings() []string {
+	if p.Lanes == nil || p.lanes() < 2 {
+		return nil
+	}
+	var out []string
+	if saved := p.Estimate.Sequential - p.Estimate.Seconds; p.laneCheck(p.Lanes.least()).Seconds >= saved {
+		out = append(out, fmt.Sprintf("lanes save %s, and seeing that they do not slow each other takes as long: leave the lanes out, or measure more repeats", Duration(saved)))
+	}
+	if !slices.ContainsFunc(p.Gates, Gate.paired) {
+		out = append(out, "no gate compares sides, so that nothing says which metrics lanes must not change: TTFT and TPOT are looked at")
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+)
+
+// inLanes is a configuration of two sides with lanes of some cores and GPUs each.
+func inLanes(repeats, lanes int) *lang.Config {
+	cfg := config(repeats, 2, 4)
+	cfg.Settings.Lanes = &steps.LanesSpec{}
+	for i := range lanes {
+		cfg.Settings.Lanes.Lanes = append(cfg.Settings.Lanes.Lanes, steps.LaneSpec{Cores: string(rune('0' + i))})
+	}
+	return cfg
+}
+
+func TestRepeatsInLanes(t *testing.T) {
+	for _, tt := range []struct {
+		repeats, lanes int
+		want           string
+	}{
+		{5, 2, "0bh 1hb; 0hb 1bh; 0bh"},
+		{5, 3, "0bh 1hb 2bh; 0hb 1bh"},
+		{2, 4, "0bh 1hb"},
+		{1, 2, "0bh"},
+	} {
+		p, diags := Build(inLanes(tt.repeats, tt.lanes), Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got := orders(p); got != tt.want {
+			t.Errorf("%d repeats in %d lanes: %s, want %s", tt.repeats, tt.lanes, got, tt.want)
+		}
+	}
+}
+
+// The machine is held by all lanes at once: that is what is saved, and GPU time is not.
+func TestLanesSaveMachineTime(t *testing.T) {
+	start := func([]string) float64 { return 100 }
+	cfg := inLanes(8, 2)
+	for _, s := range cfg.Servers {
+		s.Spec.GPUs = 1
+	}
+	for i := range cfg.Settings.Lanes.Lanes {
+		cfg.Settings.Lanes.Lanes[i].GPUs = []string{string(rune('0' + i))}
+	}
+	p, diags := Build(cfg, Options{LaunchTime: start})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	cfg.Settings.Lanes = nil
+	alone, diags := Build(cfg, Options{LaunchTime: start})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	half := func(name string, got, whole float64) {
+		if got < 0.499*whole || got > 0.501*whole {
+			t.Errorf("%s: %g of %g", name, got, whole)
+		}
+	}
+	half("time", p.Estimate.Seconds, alone.Estimate.Seconds)
+	half("machine", p.Estimate.MachineHours, alone.Estimate.MachineHours)
+	if p.Estimate.GPUHours != alone.Estimate.GPUHours {
+		t.Errorf("%g GPU-hours, and %g without lanes", p.Estimate.GPUHours, alone.Estimate.GPUHours)
+	}
+	text := new(bytes.Buffer)
+	if err := p.WriteText(text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2 repeats at a time, each with its sides in one lane: saves "; !strings.Contains(text.String(), want) {
+		t.Errorf("the plan lacks %q:\n%s", want, text)
+	}
+	if p.Fingerprint == alone.Fingerprint {
+		t.Error("lanes leave the fingerprint as it is")
+	}
+}
+
+func TestLanesAreRefused(t *testing.T) {
+	attached := inLanes(4, 2)
+	attached.Servers[1].Spec.URL, attached.Servers[1].Spec.Executable = "http://h", nil
+	fixed := inLanes(4, 2)
+	fixed.Servers[1].Spec.Port = 8000
+	gpus := inLanes(4, 2)
+	gpus.Servers[1].Spec.GPUs = 2
+	for name, tt := range map[string]struct {
+		cfg  *lang.Config
+		want string
+	}{
+		"a server of a url": {attached, "answers at http://h"},
+		"a port":            {fixed, "would listen on port 8000 once in each lane"},
+		"GPUs":              {gpus, "takes 2 GPUs, and the lane has 0"},
+	} {
+		if _, diags := Build(tt.cfg, Options{}); !strings.Contains(diags.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, diags, tt.want)
+		}
+	}
+	if p, diags := Build(inLanes(4, 2), Options{Simulated: SimulateProcess}); diags.HasErrors() || p.Lanes != nil || len(p.Rounds()) != 4 {
+		t.Errorf("processes in the place of servers have lanes: %v", diags)
+	}
+}
+
+// What is looked at are the metrics of the gates, within half of their margins or what the file says.
+func TestWhatLanesMustNotChange(t *testing.T) {
+	p, diags := Build(inLanes(4, 2), Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	check := p.LaneCheck()
+	if len(check.Runs) != 2 || check.Target != p.Repeats[0].Launches[0].Target {
+		t.Fatalf("the check launches %+v", check)
+	}
+	of := p.LaneMetrics(check.Runs[0].Cell)
+	if len(of) == 0 || of[0].ID != p.Gates[0].Metrics[0] || of[0].Limit != p.Gates[0].Margin/2 {
+		t.Errorf("%+v of a gate with %v and margin %g", of, p.Gates[0].Metrics, p.Gates[0].Margin)
+	}
+	p.Lanes.Interference = 0.01
+	if of := p.LaneMetrics(check.Runs[0].Cell); of[0].Limit != 0.01 {
+		t.Errorf("limit %g", of[0].Limit)
+	}
+	p.Gates = nil
+	if of := p.LaneMetrics(check.Runs[0].Cell); len(of) != 2 {
+		t.Errorf("without gates: %+v", of)
+	}
+}
