@@ -22,7 +22,7 @@ import (
 const (
 	searchedCommits = 64
 	// searches of the whole program in virtual time, and with -full.
-	fewSearches, fullSearches = 1, 40
+	fewSearches, fullSearches = 1, 16
 )
 
 // searched is a file whose servers are slower from a commit on. The name of the server draws the
