@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"math/big"
 	"time"
 
 	"github.com/servegate/pipeline/steps/enum"
@@ -30,9 +31,15 @@ const (
 const (
 	defaultProfileDelay   = 2 * time.Second
 	defaultProfileWindow  = 3 * time.Second
+	maxProfileWindow      = 10 * time.Minute
 	defaultProfileTimeout = 10 * time.Minute
 	defaultProfileSize    = 256 << 20
 )
+
+// profileWindow bounds what a profiler writes: ten minutes are six gigabytes a side.
+var profileWindow = &Rule{must: "must be above zero, and ten minutes at most", number: func(f *big.Float) bool {
+	return f.Sign() > 0 && f.Cmp(big.NewFloat(float64(maxProfileWindow))) <= 0
+}}
 
 // ProfileSchema describes the profile block.
 func ProfileSchema() Schema {
@@ -43,7 +50,7 @@ func ProfileSchema() Schema {
 			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU alone, and nsys where the server runs"},
 		}},
 		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay), Doc: "Time from the first measured request until the profiler starts."},
-		{Name: "window", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileWindow), Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
+		{Name: "window", Type: cty.Number, Rule: profileWindow, Unit: UnitDuration, Default: durationVal(defaultProfileWindow), Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
 		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileTimeout), Doc: "Longest time that the profiler may take to write its traces."},
 		{Name: "max_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultProfileSize), Doc: "Most that the traces of both sides may take in the run directory, packed. They are read in any case, and those beyond it are not kept."},
 	}}

@@ -73,10 +73,10 @@ func simulateSchema() Schema {
 		{Name: "head_dim", Type: cty.Number, Doc: "Width of a head of the model that parameters describes."},
 		{Name: "weight_bits", Type: cty.Number, Doc: "Bits of one weight of the model that parameters describes; 16 unless its name or its flags say another."},
 		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
-		{Name: "slow_op", Type: cty.String, Doc: "Operation that takes the time which slowdown adds, as a profile shows it; all of them in proportion unless set. One of embedding, rms_norm, qkv_proj, rotary_embedding, cache, attention, o_proj, all_reduce, gate_up_proj, silu_and_mul, down_proj, send_recv, lm_head, sampler."},
-		{Name: "corrupt", Type: cty.Number, Unit: UnitPercent, Doc: "Plants wrong answers: \"2%\" of prompts are answered with another text, the same ones in each launch."},
-		{Name: "divergence", Type: cty.Number, Unit: UnitPercent, Doc: "Share of prompts that each launch answers otherwise than the next, at some token; 0.5 % unless set. With 0 launches answer alike, log-probabilities included."},
-		{Name: "acceptance", Type: cty.Number, Unit: UnitPercent, Doc: "Chance that a token of speculative decoding is accepted where those drafted before it are, \"70%\" unless set. It is used where the server's arguments ask for speculation."},
+		{Name: "slow_op", Type: cty.String, Rule: oneOf(SimulatedOperations), Doc: "Operation that takes the time which slowdown adds, as a profile shows it; all of them in proportion unless set. One of " + strings.Join(SimulatedOperations, ", ") + "."},
+		{Name: "corrupt", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Plants wrong answers: \"2%\" of prompts are answered with another text, the same ones in each launch."},
+		{Name: "divergence", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Share of prompts that each launch answers otherwise than the next, at some token; 0.5 % unless set. With 0 launches answer alike, log-probabilities included."},
+		{Name: "acceptance", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Chance that a token of speculative decoding is accepted where those drafted before it are, \"70%\" unless set. It is used where the server's arguments ask for speculation."},
 		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
 		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},
 		{Name: "drift", Type: cty.Number, Unit: UnitPercent, Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},
@@ -85,6 +85,12 @@ func simulateSchema() Schema {
 		{Name: "fail", Type: cty.List(cty.String), Doc: "Failures to play, for example oom, never_ready, exit_at_start, crash_after=100, drop=0.02, ignore_sigterm; in a KV transfer transport_fallback, recompute, handshake_fail, peer_dies=10; of a server on several nodes node_dies=10."},
 		{Name: "seed", Type: cty.Number, Doc: "Seed of the noise; derived from the launch unless set."},
 	}}
+}
+
+// SimulatedOperations are the operations of a simulated model's step.
+var SimulatedOperations = []string{
+	"embedding", "rms_norm", "qkv_proj", "rotary_embedding", "cache", "attention", "o_proj", "all_reduce", "gate_up_proj", "silu_and_mul", "down_proj",
+	"send_recv", "lm_head", "sampler",
 }
 
 func durationVal(d time.Duration) cty.Value { return cty.NumberIntVal(d.Nanoseconds()) }

@@ -15,6 +15,8 @@
 package result
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -209,6 +211,19 @@ type Target struct {
 	Machines int      `json:"machines,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // command line
 	Range    Range    `json:"range,omitzero"` // in the file
+}
+
+// Version is that of the target's engine, as its servers stated it; those of the members of a
+// deployment where they differ, "" where it is not known.
+func (t Target) Version() string {
+	var all []string
+	for key, value := range t.Describe {
+		if (key == "version" || strings.HasSuffix(key, "/version")) && value != "" {
+			all = append(all, value)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
 }
 
 // Launch is one start of a target.

@@ -110,7 +110,11 @@ func (s sought) unlike(r history.Record) string {
 
 // calibrationOf is a record as plans read it.
 func calibrationOf(r history.Record) *plan.Calibration {
-	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
+	versions := map[string]string{}
+	for _, c := range r.Cells {
+		versions[c.Hash] = c.Version
+	}
+	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Versions: versions, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
 		for _, n := range r.Noise {
 			if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
 				// What more passes than were calibrated would take off it is known with fewer degrees of freedom.

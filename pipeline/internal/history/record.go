@@ -63,7 +63,9 @@ type Cell struct {
 	Hash      string `json:"hash"`
 	Label     string `json:"label"` // coordinates for people
 	Engine    string `json:"engine,omitempty"`
-	Model     string `json:"model,omitempty"`
+	// Version of the engine, as its servers stated it.
+	Version string `json:"version,omitempty"`
+	Model   string `json:"model,omitempty"`
 	// Runs that are valid, and the requests of all that were sent.
 	Runs   int `json:"runs"`
 	Sent   int `json:"sent"`

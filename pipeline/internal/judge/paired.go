@@ -41,6 +41,9 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
 		d.Warnings = append(c.likeness(g, cmp, base, head).warnings(), otherWork(id, base, head)...)
 		d.Warnings = append(d.Warnings, leftOut(m, base, head)...)
+		if comparison.Known != nil {
+			d.Warnings = append(d.Warnings, c.otherVersion(base, id)...)
+		}
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
 		c.shortages[at] = c.shortage(g, m, base, head)
@@ -72,6 +75,21 @@ func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
 		return exclusion{}
 	}
 	return exclusion{reason: fmt.Sprintf("the calibration %s is of another machine (%s differs), so that its spread says nothing of these pairs; run `pipeline calibrate` here", c.plan.Variance.Calibration, strings.Join(hard, ", "))}
+}
+
+// otherVersion warns of a spread that was calibrated with another version of the engine than the base
+// has today. It stays in use, since what it allows today's pairs to spread by bounds its part.
+func (c *collector) otherVersion(base *result.Cell, id string) []string {
+	then, now := c.plan.CalibratedVersion(base.Hash, id), ""
+	for _, t := range c.doc.Targets {
+		if t.Addr == base.Target {
+			now = t.Version()
+		}
+	}
+	if then == "" || now == "" || then == now {
+		return nil
+	}
+	return []string{fmt.Sprintf("the spread was calibrated with version %s of the engine, and the base has %s: run `pipeline calibrate` again", then, now)}
 }
 
 // shown are the pairs of a comparison as the document has them.

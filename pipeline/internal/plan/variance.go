@@ -32,6 +32,8 @@ type Spread struct {
 	Metric string  `json:"metric"`
 	SD     float64 `json:"sd"` // on the scale of the test
 	DF     float64 `json:"df"`
+	// Version of the engine that was calibrated, "" where it is not known.
+	Version string `json:"version,omitempty"`
 }
 
 // Calibration is a record of the history or of a file.
@@ -39,6 +41,8 @@ type Calibration struct {
 	ID      string
 	Time    time.Time
 	Machine map[string]string
+	// Versions of the engines that were calibrated, by cell.
+	Versions map[string]string
 	// Spread of pairs of a cell of a model, and the degrees of freedom that it is known with; false where
 	// the calibration has none.
 	Spread func(cell, metric, model string, passes int) (sd, df float64, ok bool)
@@ -72,7 +76,7 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 				if !ok {
 					unknown = append(unknown, id+" of "+Label(cell.Values))
 				} else if _, has := v.spread(pair.Base, id); !has {
-					v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df})
+					v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df, c.Versions[pair.Base]})
 				}
 			}
 		}
@@ -108,6 +112,16 @@ func (p *Plan) bases() (cells []string) {
 // usesSpread reports whether a known spread has a part in the test of a gate.
 func (p *Plan) usesSpread(g Gate) bool {
 	return g.paired() && p.Test(g) == gates.PairedTTest && !g.OfQuality()
+}
+
+// CalibratedVersion is that of the engine with which the spread of a comparison was calibrated, "" where it is
+// not known.
+func (p *Plan) CalibratedVersion(base, id string) string {
+	if p.Variance == nil {
+		return ""
+	}
+	s, _ := p.Variance.spread(base, id)
+	return s.Version
 }
 
 // spread of a metric of a cell.

@@ -48,7 +48,20 @@ func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err erro
 	for _, b := range doc.Blocks {
 		p.find(nil, b, path)
 	}
+	if len(p.lines) == 0 { // a block of the settings, which are named without their block as often
+		p.find(nil, settings(doc), append([]string{settings(doc).Type}, path...))
+	}
 	return len(p.lines) > 0, p.write(w)
+}
+
+// settings is the block of the file's own settings.
+func settings(doc lang.SchemaDoc) lang.BlockDoc {
+	for _, b := range doc.Blocks {
+		if b.Type == "pipeline" {
+			return b
+		}
+	}
+	return lang.BlockDoc{}
 }
 
 // find writes what a path names, below a block that may be its first part.
