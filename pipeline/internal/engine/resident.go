@@ -282,7 +282,7 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	}
 	deadline := time.Now().Add(freeWait)
 	for {
-		all, ok := r.o.Machine.Memory(ctx, s.Target)
+		all, ok := s.lane.Machine.Memory(ctx, s.Target)
 		held := max(0, all-s.seat.among.held(s.ID))
 		if !ok {
 			held = 0
@@ -347,7 +347,7 @@ func (r *runner) occupy(ctx context.Context, j job) {
 	j.seat.among.loaded[j.ID] = j.Target
 	j.seat.among.mu.Unlock()
 	if first {
-		r.o.Machine.Before(ctx, j.Target)
+		j.lane.Machine.Before(ctx, j.Target)
 	}
 }
 
@@ -369,7 +369,7 @@ func (r *runner) vacate(ctx context.Context, s *server) error {
 	a.mu.Unlock()
 	var errs []error
 	for _, target := range free {
-		errs = append(errs, r.o.Machine.After(ctx, target))
+		errs = append(errs, s.lane.Machine.After(ctx, target))
 	}
 	return errors.Join(errs...)
 }
