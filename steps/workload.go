@@ -20,6 +20,9 @@ type Workload struct {
 	Temperature float64 `json:"temperature"`
 	// Body holds extra fields of the request body, JSON values.
 	Body map[string]any `json:"body,omitempty"`
+	// Models are the names that requests are sent to and how often each is drawn beside the others: adapters
+	// (LoRA) and the model itself. Without any all go to the model.
+	Models map[string]float64 `json:"models,omitempty"`
 	// Warmup is the number of requests before the measured ones: the same shapes, other content.
 	Warmup int `json:"warmup"`
 	// Driver measures in the place of our own load generator; nil is our own. With a driver

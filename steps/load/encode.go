@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,6 +53,8 @@ type encoder struct {
 	workload steps.Workload
 	target   target
 	headers  []string // "Name: value", sorted
+	// adapter is true where the model is one of the workload's and not the server's own.
+	adapter bool
 }
 
 // target is where requests go.
@@ -110,6 +113,29 @@ func validHeader(name, value string) bool {
 	return !strings.ContainsAny(name, " \t\r\n:\x00") && !strings.ContainsAny(value, "\r\n\x00")
 }
 
+// streamModels separates the draw of models from other uses of one seed.
+const streamModels = 0x6d6f64656c730000
+
+// of is the encoder of request i: its model is drawn by the workload's weights.
+func (e *encoder) of(i int, seed uint64) *encoder {
+	if len(e.workload.Models) == 0 {
+		return e
+	}
+	names, all := slices.Sorted(maps.Keys(e.workload.Models)), 0.0
+	for _, name := range names {
+		all += e.workload.Models[name]
+	}
+	drawn := *e
+	x := uniform(rand.NewPCG(seed, streamModels^uint64(i)*0x9e3779b97f4a7c15)) * all
+	for _, name := range names {
+		drawn.model, drawn.adapter = name, name != e.model
+		if x -= e.workload.Models[name]; x < 0 {
+			break
+		}
+	}
+	return &drawn
+}
+
 // request renders one request for a prompt.
 func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 	body, err := json.Marshal(e.body(p))
@@ -165,6 +191,9 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 // into the generator's own.
 func (e *encoder) generateBody(b map[string]any, p dataset.Prompt) {
 	maps.Copy(b, e.workload.Body)
+	if e.adapter {
+		b["lora_path"] = e.model // as SGLang's own client names it
+	}
 	params := map[string]any{}
 	if extra, ok := e.workload.Body["sampling_params"].(map[string]any); ok {
 		maps.Copy(params, extra)

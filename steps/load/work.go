@@ -57,7 +57,7 @@ func firstPrompts(src dataset.Source, n int, seeds dataset.Seeds) []dataset.Prom
 }
 
 func (w *work) encode(i int, p dataset.Prompt) ([]byte, error) {
-	return w.enc.request(p, fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i))
+	return w.enc.of(i, w.seeds.Lengths).request(p, fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i))
 }
 
 // get returns prompt i and its request.

@@ -33,8 +33,8 @@
 // experts): TestPublishedModels. Which of two models, devices or lengths takes longer is
 // right in nine of ten cases.
 //
-// It does not produce meaningful text, does not model speculative decoding, LoRA or data
-// parallelism, and proves nothing about real hardware: it is for trying the tool, rehearsing
-// a file and testing gates. Counters of network devices are the machine's own and see
-// nothing of simulated transfers.
+// It does not produce meaningful text, does not model data parallelism or what LoRA adapters
+// cost (requests to them are answered as the model's own), and proves nothing about real hardware: it is for
+// trying the tool, rehearsing a file and testing gates. Counters of network devices are the machine's own and
+// see nothing of simulated transfers.
 package simulate

@@ -24,6 +24,7 @@ type launch struct {
 	raw      []string
 	model    string
 	served   string
+	adapters []string // names of LoRA adapters, which cost nothing
 	host     string
 	port     int
 	config   model.Config

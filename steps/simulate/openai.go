@@ -2,10 +2,12 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,9 +114,27 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	wire.WriteJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
 }
 
+// adapterNames are the names of adapters, each NAME=PATH or a JSON object with a name.
+func adapterNames(values []string) []string {
+	var names []string
+	for _, v := range values {
+		var object struct {
+			Name     string `json:"name"`
+			LoraName string `json:"lora_name"` // SGLang's
+		}
+		if json.Unmarshal([]byte(v), &object) == nil {
+			names = append(names, cmp.Or(object.Name, object.LoraName))
+			continue
+		}
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
 // accept checks a request and resolves its lengths.
 func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
-	if req.Model != "" && req.Model != s.launch.served {
+	if req.Model != "" && req.Model != s.launch.served && !slices.Contains(s.launch.adapters, req.Model) {
 		return nil, wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model", Message: fmt.Sprintf("The model `%s` does not exist.", req.Model)}
 	}
 	if req.N != nil && *req.N != 1 {

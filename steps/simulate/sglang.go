@@ -180,6 +180,7 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 		return usageError{"the following arguments are required: --model-path/--model"}
 	}
 	l.served = a.str("--served-model-name", l.model)
+	l.adapters = adapterNames(a.values["--lora-paths"])
 	l.host, l.port = a.str("--host", "127.0.0.1"), a.int("--port", 30000)
 	l.eager = a.bool("--disable-cuda-graph", false)
 	l.logStats = true

@@ -225,6 +225,7 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 		return usageError{"unrecognized arguments: " + strings.Join(a.positional[1:], " ")}
 	}
 	l.served = a.str("--served-model-name", l.model)
+	l.adapters = adapterNames(a.values["--lora-modules"])
 	l.host, l.port = a.str("--host", "0.0.0.0"), a.int("--port", 8000)
 	l.eager = a.bool("--enforce-eager", false)
 	l.logStats = !a.bool("--disable-log-stats", false)

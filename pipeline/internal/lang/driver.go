@@ -58,7 +58,7 @@ func driverValue() cty.Value {
 
 // undriven are the parts of a benchmark that only our own load generator uses.
 var undriven = []string{
-	"dataset", "endpoint", "input_len", "output_len", "prefix_len", "ignore_eos", "temperature", "body", "request_timeout",
+	"dataset", "endpoint", "input_len", "output_len", "prefix_len", "ignore_eos", "temperature", "body", "models", "request_timeout",
 	"warmup", "load", "goodput", "limits",
 }
 

@@ -62,6 +62,7 @@ func benchmarkWorkload() steps.Schema {
 			{Name: "ignore_eos", Type: cty.Bool, Default: cty.True, Doc: "Generate the full length whatever the model says, so that every run does the same work."},
 			{Name: "temperature", Type: cty.Number, Default: cty.Zero, Doc: "Temperature that is sent with every request."},
 			{Name: "body", Type: cty.DynamicPseudoType, Doc: "Map of further fields of the request body."},
+			{Name: "models", Type: cty.DynamicPseudoType, Doc: "Names of models that requests are sent to, each with its weight, such as { \"base\" = 1, \"sql-lora\" = 3 }: adapters (LoRA) that the server has beside its model. Which request gets which is drawn, the same on all sides and in all repeats. The name of the server's model unless set."},
 			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)), Doc: "Time after which a single request has failed."},
 		},
 		Blocks: []steps.BlockSchema{

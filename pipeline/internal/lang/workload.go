@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -31,6 +32,7 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 		IgnoreEOS:      isTrue(c.object, "ignore_eos"),
 		Temperature:    c.number(c.Object, "temperature", atLeastZero, "temperature"),
 		Body:           c.body(),
+		Models:         c.models(),
 		RequestTimeout: c.Duration("request_timeout"),
 	}
 	for _, warm := range c.Blocks["warmup"] {
@@ -206,6 +208,29 @@ func (c cell) body() map[string]any {
 		c.fail("body must be a map", "For example body = { top_p = 0.9 }.", "body")
 	}
 	return fields
+}
+
+// models are the names that requests are sent to, with their weights.
+func (c cell) models() map[string]float64 {
+	if !c.Known("models") {
+		return nil
+	}
+	const example = "For example models = { \"base\" = 1, \"sql-lora\" = 3 }."
+	named, ok := plain(c.Value("models"), "").(map[string]any)
+	if !ok || len(named) == 0 {
+		c.fail("models must be a map of names to weights", example, "models")
+		return nil
+	}
+	weights := map[string]float64{}
+	for name, v := range named {
+		w, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+		if err != nil || !(w > 0) || math.IsInf(w, 0) || name == "" {
+			c.fail(fmt.Sprintf("the weight of model %q must be a number above zero", name), example, "models")
+			return nil
+		}
+		weights[name] = w
+	}
+	return weights
 }
 
 // Lower bounds of numbers.
