@@ -91,7 +91,7 @@ func (r *slurmRig) resume(t *testing.T) {
 func (r *slurmRig) file(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-places.pipeline.hcl": "places.hcl"} {
+	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-places.pipeline.hcl": "places.hcl", "slurm-search.pipeline.hcl": "search.hcl"} {
 		content, err := os.ReadFile(filepath.Join("testdata", from))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, to), content, 0o644)
@@ -316,6 +316,12 @@ func TestSlurm(t *testing.T) {
 				}
 			}
 			return text, code
+		}},
+		{"a capacity is searched", 0, "side=head: at least 40 req/s, 2 probes", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := slurmRun(t)
+			args[1] = "search.hcl"
+			return marked(t, dir, args...)
 		}},
 		{"one server on one node and on two", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
