@@ -136,7 +136,7 @@ func CoreList(text string) ([]int, error) {
 	if text == "" {
 		return nil, nil
 	}
-	for _, part := range strings.Split(text, ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		first, last, isRange := strings.Cut(part, "-")
 		low, err := strconv.Atoi(first)
 		if err != nil {

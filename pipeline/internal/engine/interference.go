@@ -56,7 +56,7 @@ func (c *laneCheck) run(ctx context.Context) (err error) {
 		return errors.New("lanes: nothing is measured in the first launch by which they could be seen to slow each other")
 	}
 	for lane := range c.plan.Lanes.List {
-		at := c.runner.lane(plan.Repeat{Lane: lane})
+		at := c.lane(plan.Repeat{Lane: lane})
 		at.Clock.AdvanceTo(c.o.Now())
 		launch := c.launch
 		launch.ID = fmt.Sprintf("lane%d-%s", lane, c.launch.Target)
@@ -77,7 +77,7 @@ func (c *laneCheck) run(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		over := false
+		var over bool
 		if c.found, over, err = judge.Lanes(c.plan, c.runs); err != nil || over {
 			return err
 		}
