@@ -194,7 +194,7 @@ func (j *job) CheckLoad(_ steps.Workload, delayed bool) error {
 func (j *job) Unprofiled(p place.Process, around bool) error {
 	switch {
 	case p.Spec.Image != "":
-		return errors.New("Slurm starts its image, and what a profiler leaves in there cannot be copied out of it; install the engine where the nodes find it, and set executable")
+		return errors.New("its image is started by Slurm, and what a profiler leaves in there cannot be copied out of it; install the engine where the nodes find it, and set executable")
 	case around:
 		return errors.New("it is a step of a Slurm job, in which nsys cannot be told when to record; take the profiler \"torch\"")
 	}
