@@ -66,7 +66,7 @@ func TestDeclared(t *testing.T) {
 		tt.measure.URL = exporter.URL + "/metrics"
 		p := &plan.Plan{Measures: []steps.Measure{tt.measure}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"}, Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
 		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
-		s := &server{}
+		s := &server{job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}}}
 		w := r.newWatch(s)
 		w.begin(t.Context())
 		text = tt.after

@@ -37,7 +37,7 @@ func versions(engine string) []string {
 }
 
 func TestNearest(t *testing.T) {
-	for asked, want := range map[string]string{"": "0.33.0", "0.6.4.post1": "0.6.4", "v0.11.2": "0.11.0", "0.22.1": "0.11.0", "0.5.0": "0.6.4", "1.0": "0.33.0"} {
+	for asked, want := range map[string]string{"": "0.33.0", "0.6.4.post1": "0.6.4", "v0.11.2": "0.11.0", "0.22.1": "0.13.0", "0.5.0": "0.6.4", "1.0": "0.33.0"} {
 		if table, ok := Nearest("vllm", asked); !ok || table.Version != want {
 			t.Errorf("%q gave %v, want %s", asked, table, want)
 		}
@@ -51,7 +51,7 @@ func TestFor(t *testing.T) {
 	for asked, want := range map[string]string{
 		"": "0.33.0 ?", "latest": "0.33.0 ?", "nightly.1": "0.33.0 ?",
 		"0.6.3": "0.6.4 ?", "0.6.4.post1": "0.6.4 sure", "v0.11.0": "0.11.0 sure", "0.11": "0.11.0 sure",
-		"0.6.5": "0.6.4 0.8.5 sure", "0.9.2": "0.8.5 0.10.2 sure", "0.11.1": "0.11.0 0.33.0 sure", "0.34.0": "0.33.0 ?", "1.0": "0.33.0 ?",
+		"0.6.5": "0.6.4 0.8.5 sure", "0.9.2": "0.8.5 0.10.2 sure", "0.11.1": "0.11.0 0.13.0 sure", "0.14.0": "0.13.0 0.33.0 sure", "0.34.0": "0.33.0 ?", "1.0": "0.33.0 ?",
 	} {
 		known := For("vllm", asked)
 		var got []string
