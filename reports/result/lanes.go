@@ -6,7 +6,7 @@ import "github.com/servegate/pipeline/gates/metric"
 // slowed each other before the first repeat.
 type Lanes struct {
 	List []Lane `json:"list"`
-	// Passes of each cell: in each a lane alone, and all of them at once.
+	// Passes of each cell: in each one lane of a side alone, and all of them at once.
 	Passes int `json:"passes,omitempty" bounds:"0,"`
 	// Shown says that no metric is worse by its limit; without it nothing was measured in lanes.
 	Shown  bool     `json:"shown"`

@@ -16,9 +16,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// checkLanes sees, before the first repeat, that lanes of one machine do not slow each other. The
-// same target is launched in all of them and stays up: what differs between launches is in both
-// halves of each pair, and a few passes tell. The run ends where it is not shown.
+// checkLanes sees, before the first repeat, that lanes of one machine do not slow each other. Each
+// launches what it begins with, and that stays up: targets have the neighbours that they will have,
+// what differs between launches is in both halves of each pair, and a few passes are enough. The run
+// ends where it is not shown.
 func (r *runner) checkLanes(ctx context.Context) error {
 	if r.o.Lane == nil || !slices.ContainsFunc(r.plan.Rounds(), func(round []plan.Repeat) bool { return r.plan.Beside(round) > 0 }) {
 		return nil
@@ -28,51 +29,75 @@ func (r *runner) checkLanes(ctx context.Context) error {
 		return nil
 	}
 	r.note(fmt.Sprintf("measuring how much the %d lanes slow each other", len(r.plan.Lanes.List)))
-	c := laneCheck{runner: newRunner(r.o), launch: r.plan.LaneCheck()}
-	c.bus, c.outputs = event.NewBus(r.o.Now, 0), r.outputs
-	err := c.run(ctx)
-	if c.found == nil || err != nil {
+	launches := r.plan.LaneCheck()
+	found, err := r.lanesBeside(ctx, launches)
+	var failed *laneFailure
+	if errors.As(err, &failed) && failed.target != launches[0].Target {
+		// A head that fails is for the gates to judge: it counts in the repeats.
+		r.note(fmt.Sprintf("%v: measuring it with %s in all lanes", failed, launches[0].Target))
+		for lane := range launches {
+			id := launches[lane].ID
+			launches[lane] = launches[0]
+			launches[lane].ID = id
+		}
+		found, err = r.lanesBeside(ctx, launches)
+	}
+	if found == nil || err != nil {
 		return err
 	}
-	r.out.Lanes = c.found
-	r.bus.Emit(event.Event{Type: event.LanesChecked, Lanes: c.found, Text: lanesText(c.found)})
-	if !c.found.Shown {
-		return errors.New(lanesText(c.found))
+	r.out.Lanes = found
+	r.bus.Emit(event.Event{Type: event.LanesChecked, Lanes: found, Text: lanesText(found)})
+	if !found.Shown {
+		return errors.New(lanesText(found))
 	}
 	return r.bus.Err()
 }
 
+// laneFailure is the failure of a target in the check of lanes.
+type laneFailure struct {
+	target string
+	err    error
+}
+
+func (e *laneFailure) Error() string { return e.err.Error() }
+
 // laneCheck is the check of the lanes of a plan.
 type laneCheck struct {
 	*runner
-	launch  plan.Launch
 	servers []*server // by lane
 	runs    []judge.LaneRun
 	found   *result.Lanes
 }
 
-func (c *laneCheck) run(ctx context.Context) (err error) {
-	if len(c.launch.Runs) == 0 {
-		return errors.New("lanes: nothing is measured in the first launch by which they could be seen to slow each other")
-	}
-	for lane := range c.plan.Lanes.List {
+// lanesBeside measures what lanes do to each other with a launch in each.
+func (r *runner) lanesBeside(ctx context.Context, launches []plan.Launch) (*result.Lanes, error) {
+	c := laneCheck{runner: newRunner(r.o)}
+	c.bus, c.outputs = event.NewBus(r.o.Now, 0), r.outputs
+	err := c.run(ctx, launches)
+	return c.found, err
+}
+
+func (c *laneCheck) run(ctx context.Context, launches []plan.Launch) (err error) {
+	var targets []string
+	for lane, launch := range launches {
+		if len(launch.Runs) == 0 {
+			return errors.New("lanes: nothing is measured in the first launches by which they could be seen to slow each other")
+		}
 		at := c.lane(plan.Repeat{Lane: lane})
 		at.Clock.AdvanceTo(c.o.Now())
-		launch := c.launch
-		launch.ID = fmt.Sprintf("lane%d-%s", lane, c.launch.Target)
 		s, err := c.open(job{Launch: launch, lane: at, got: &Launched{}}, 1)
 		if err != nil {
 			return errors.Join(err, c.stop(ctx))
 		}
-		s.launch.Beside = len(c.plan.Lanes.List) - 1
-		c.servers = append(c.servers, s)
+		s.launch.Beside = len(launches) - 1
+		c.servers, targets = append(c.servers, s), append(targets, launch.Target)
 	}
 	defer func() { err = errors.Join(err, c.stop(ctx)) }()
 	if err := c.start(ctx); err != nil {
 		return err
 	}
 	for pass := 1; ; pass++ {
-		for _, turn := range laneTurns(len(c.servers), pass) {
+		for _, turn := range laneTurns(targets, pass) {
 			if err := c.measure(ctx, pass, turn); err != nil {
 				return err
 			}
@@ -84,15 +109,25 @@ func (c *laneCheck) run(ctx context.Context) (err error) {
 	}
 }
 
-// laneTurns are the lanes that measure at the same time in the turns of a pass: one alone, and all of them,
-// in the other order once all had their turn, so that a drift falls on both alike.
-func laneTurns(lanes, pass int) [][]int {
-	all := make([]int, lanes)
-	for lane := range all {
+// laneTurns are the lanes that measure at the same time in the turns of a pass: one lane of each target
+// alone, and all of them, in the other order once all had their turn, so that a drift falls on both alike.
+func laneTurns(targets []string, pass int) [][]int {
+	lanes := map[string][]int{}
+	all := make([]int, len(targets))
+	most := 0
+	for lane, target := range targets {
 		all[lane] = lane
+		lanes[target] = append(lanes[target], lane)
+		most = max(most, len(lanes[target]))
 	}
-	round, alone := (pass-1)/lanes, (pass-1)%lanes
-	out := [][]int{{alone}, all}
+	var out [][]int
+	for lane, target := range targets {
+		if of := lanes[target]; of[0] == lane {
+			out = append(out, []int{of[(pass-1)%len(of)]})
+		}
+	}
+	out = append(out, all)
+	round, alone := (pass-1)/most, (pass-1)%most
 	if (round+alone)%2 == 1 {
 		slices.Reverse(out)
 	}
@@ -115,37 +150,44 @@ func (c *laneCheck) start(ctx context.Context) error {
 		}
 		s := c.servers[lane]
 		_, class, evidence := s.cause(f)
-		return fmt.Errorf("lanes: %s does not start in lane %d while it starts in the others (%s): %s", s.Target, lane, class, c.o.Redact.String(evidence))
+		return &laneFailure{s.Target, fmt.Errorf("lanes: %s does not start in lane %d while the others start (%s): %s", s.Target, lane, class, c.o.Redact.String(evidence))}
 	}
 	return nil
 }
 
 // measure measures the cells of some lanes at the same time.
 func (c *laneCheck) measure(ctx context.Context, pass int, turn []int) error {
-	c.meet()
-	errs := make([]error, len(turn))
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for i, lane := range turn {
-		all.Go(func() {
+	for i := range c.servers[turn[0]].Runs {
+		c.meet()
+		errs := make([]error, len(turn))
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for at, lane := range turn {
 			s := c.servers[lane]
+			if i >= len(s.Runs) {
+				continue
+			}
 			s.beside = len(turn) - 1
-			for _, run := range c.launch.Runs {
-				run.Pass = pass
-				run.Seed += uint64(pass) // the same prompts alone and beside the others
+			run := s.Runs[i]
+			run.Pass = pass
+			run.Seed += uint64(pass) // the same prompts alone and beside the others
+			all.Go(func() {
 				measured, err := c.once(ctx, s, run)
 				if err != nil {
-					errs[i] = err
+					errs[at] = err
 					return
 				}
 				mu.Lock()
+				defer mu.Unlock()
 				c.runs = append(c.runs, judge.LaneRun{Lane: lane, Pass: pass, Alone: len(turn) == 1, Cell: run.Cell, Run: measured})
-				mu.Unlock()
-			}
-		})
+			})
+		}
+		all.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return nil
 }
 
 // once measures a cell once. It is no run of the plan, and nothing is kept of it but what it measured.
@@ -161,7 +203,7 @@ func (c *laneCheck) once(ctx context.Context, s *server, run plan.Run) (result.R
 	case err != nil:
 		return result.Run{}, err
 	case cause != nil:
-		return result.Run{}, fmt.Errorf("lanes: lane %d, %s: %w", slices.Index(c.servers, s), s.Target, cause.err)
+		return result.Run{}, &laneFailure{s.Target, fmt.Errorf("lanes: lane %d, %s: %w", slices.Index(c.servers, s), s.Target, cause.err)}
 	}
 	return of.got.Runs[0].Run, nil
 }
@@ -192,7 +234,7 @@ func (c *laneCheck) stop(ctx context.Context) error {
 		spent = spent.Plus(s.target.OfLaunch(s.launch.Held).Beside(s.launch.Beside))
 	}
 	c.servers = nil
-	if c.found != nil && spent.MachineHours > 0 && (c.plan.Simulated == "" || c.plan.Simulated == plan.SimulateVirtual) {
+	if c.found != nil && spent.MachineHours > 0 {
 		of := c.plan.Price.Spent(spent.MachineHours, spent.GPUHours)
 		c.found.Spent = &of
 	}

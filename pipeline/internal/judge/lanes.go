@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -17,8 +18,8 @@ type LaneRun struct {
 	Run        result.Run
 }
 
-// Lanes judges how much lanes slow each other. In each pass one lane alone is the base, and the same
-// beside the others the head; lanes take turns, and all passes are judged together. A metric passes as
+// Lanes judges how much lanes slow each other. In each pass one lane of a target alone is the base, and
+// the same beside the others the head; its lanes take turns, and all passes are judged together. A metric passes as
 // in a gate whose margin is the limit, so that lanes that slow it by that or more are used in at most alpha of the
 // runs. over reports whether further passes would change nothing.
 func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err error) {
@@ -30,16 +31,16 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 		out.Passes = max(out.Passes, r.Pass)
 	}
 	family := gates.Family{Alpha: p.Alpha}
-	for _, run := range p.LaneCheck().Runs {
-		_, cell, _ := p.Cell(run.Cell)
-		for _, m := range p.LaneMetrics(run.Cell) {
-			pairs, lanes := lanePairs(runs, run.Cell, m.ID)
+	for _, hash := range laneCells(p) {
+		_, cell, _ := p.Cell(hash)
+		for _, m := range p.LaneMetrics(hash) {
+			pairs, lanes := lanePairs(runs, hash, m.ID)
 			if len(pairs) == 0 {
 				continue // the cell has no such metric, or none of its runs counts
 			}
-			out.Slowed = append(out.Slowed, result.Slowed{Cell: run.Cell, Label: plan.Label(cell.Values), Metric: m.ID, Limit: m.Limit, Pairs: len(pairs)})
+			out.Slowed = append(out.Slowed, result.Slowed{Cell: hash, Label: plan.Label(cell.Values), Metric: m.ID, Limit: m.Limit, Pairs: len(pairs)})
 			family.Comparisons = append(family.Comparisons, gates.Comparison{
-				ID: run.Cell + " " + m.ID, Gate: "lanes", Metric: m.Metric, Margin: m.Limit, CanFail: true, Pairs: pairs, Planned: p.Lanes.Passes, Blocks: lanes,
+				ID: hash + " " + m.ID, Gate: "lanes", Metric: m.Metric, Margin: m.Limit, CanFail: true, Pairs: pairs, Planned: p.Lanes.Passes, Blocks: lanes,
 			})
 		}
 	}
@@ -67,6 +68,19 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 		over = over || d.Verdict == gates.Regression
 	}
 	return out, over || progress.Stop, nil
+}
+
+// laneCells are the cells of a check of lanes.
+func laneCells(p *plan.Plan) []string {
+	var out []string
+	for _, launch := range p.LaneCheck() {
+		for _, run := range launch.Runs {
+			if !slices.Contains(out, run.Cell) {
+				out = append(out, run.Cell)
+			}
+		}
+	}
+	return out
 }
 
 // lanePairs are the passes in which both runs of a cell count, and the lane of each.

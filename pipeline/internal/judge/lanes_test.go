@@ -12,11 +12,12 @@ import (
 
 // lanePlan is a plan of two lanes whose check measures one cell.
 func lanePlan() *plan.Plan {
+	launches := []plan.Launch{{Target: "t", Runs: []plan.Run{{Benchmark: "b", Cell: "c"}}}}
 	return &plan.Plan{
 		Alpha: 0.05, Lanes: &plan.Lanes{List: make([]steps.LaneSpec, 2), Passes: 8},
 		Benchmarks: []plan.Benchmark{{Addr: "b", Cells: []plan.Cell{{Hash: "c"}}}},
 		Gates:      []plan.Gate{{Addr: "g", Benchmark: "b", Metrics: []string{"tpot.p50"}, Margin: 0.05, Comparisons: []plan.Comparison{{Base: "c", Head: "h"}}}},
-		Repeats:    []plan.Repeat{{Index: 1, Launches: []plan.Launch{{Target: "t", Runs: []plan.Run{{Benchmark: "b", Cell: "c"}}}}}},
+		Repeats:    []plan.Repeat{{Index: 1, Launches: launches}, {Index: 2, Lane: 1, Launches: launches}},
 	}
 }
 

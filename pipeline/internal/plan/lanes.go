@@ -145,37 +145,58 @@ func (b *builder) inLanes(p *Plan, lanes *steps.LanesSpec) bool {
 	return true
 }
 
-// LaneCheck is what each lane launches so that lanes can be seen to be busy: the first launch of
-// the plan, with each of its cells once. Answers and evaluations are not measured in time.
-func (p *Plan) LaneCheck() Launch {
-	if len(p.Repeats) == 0 || len(p.Repeats[0].Launches) == 0 {
-		return Launch{}
+// LaneCheck is what each lane launches so that lanes can be seen to be busy: what it begins with in
+// the first round, so that each target has the neighbours that it will have, with each of its cells
+// once. Answers and evaluations are not measured in time.
+func (p *Plan) LaneCheck() []Launch {
+	rounds := p.Rounds()
+	if len(rounds) == 0 {
+		return nil
 	}
-	first := p.Repeats[0].Launches[0]
-	out := Launch{ID: "lane", Target: first.Target}
-	for _, run := range first.Runs {
-		_, cell, _ := p.Cell(run.Cell)
-		if run.Pass <= 1 && cell.Workload.Answers == nil && cell.evaluation() == nil {
-			out.Runs = append(out.Runs, run)
+	var out []Launch
+	for _, rep := range rounds[0] {
+		if len(rep.Launches) == 0 {
+			return nil
 		}
+		first := rep.Launches[0]
+		l := Launch{ID: fmt.Sprintf("lane%d-%s", rep.Lane, first.Target), Target: first.Target}
+		for _, run := range first.Runs {
+			_, cell, _ := p.Cell(run.Cell)
+			if run.Pass <= 1 && cell.Workload.Answers == nil && cell.evaluation() == nil {
+				l.Runs = append(l.Runs, run)
+			}
+		}
+		out = append(out, l)
 	}
 	return out
 }
 
 // laneCheck is what the check of lanes takes with so many passes: all servers are started at once,
-// and in each pass one lane measures alone, and all of them together.
+// and in each pass one lane of each target measures alone, and all of them together.
 func (p *Plan) laneCheck(passes int) Extra {
-	l := p.LaneCheck()
-	lanes := len(p.Lanes.List)
-	once := 0.0
-	for _, run := range l.Runs {
-		_, cell, _ := p.Cell(run.Cell)
-		once += cell.Seconds / p.TimeScale
+	launches := p.LaneCheck()
+	once := map[string]float64{} // by target
+	start := 0.0
+	for _, l := range launches {
+		once[l.Target] = 0
+		for _, run := range l.Runs {
+			_, cell, _ := p.Cell(run.Cell)
+			once[l.Target] += cell.Seconds / p.TimeScale
+		}
+		start = max(start, p.Target(l.Target).StartSeconds)
 	}
-	t := p.Target(l.Target)
-	seconds := t.StartSeconds + float64(2*passes)*once
-	spent := t.OfLaunch(seconds)
-	return Extra{Launches: lanes, Seconds: seconds, MachineHours: spent.MachineHours, GPUHours: spent.GPUHours * float64(lanes)}
+	pass, together := 0.0, 0.0
+	for _, alone := range once {
+		pass += alone
+		together = max(together, alone)
+	}
+	out := Extra{Launches: len(launches), Seconds: start + float64(passes)*(pass+together)}
+	for _, l := range launches {
+		spent := p.Target(l.Target).OfLaunch(out.Seconds)
+		out.GPUHours += spent.GPUHours
+		out.MachineHours = max(out.MachineHours, spent.MachineHours)
+	}
+	return out
 }
 
 // lanesText describes what lanes save, and what it takes to see that they may. "" without lanes.

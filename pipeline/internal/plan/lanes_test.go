@@ -110,10 +110,19 @@ func TestWhatLanesMustNotChange(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	check := p.LaneCheck()
-	if len(check.Runs) != 2 || check.Target != p.Repeats[0].Launches[0].Target {
-		t.Fatalf("the check launches %+v", check)
+	checks := p.LaneCheck()
+	if len(checks) != 2 {
+		t.Fatalf("the check launches %+v", checks)
 	}
+	for lane, check := range checks {
+		if first := p.Repeats[lane].Launches[0]; len(check.Runs) != 2 || check.Target != first.Target || check.Runs[0].Cell != first.Runs[0].Cell {
+			t.Errorf("the check launches %+v in lane %d, whose first repeat begins with %+v", check, lane, first)
+		}
+	}
+	if checks[0].Target == checks[1].Target {
+		t.Errorf("%s has itself for a neighbour", checks[0].Target)
+	}
+	check := checks[0]
 	of := p.LaneMetrics(check.Runs[0].Cell)
 	if len(of) == 0 || of[0].ID != p.Gates[0].Metrics[0] || of[0].Limit != p.Gates[0].Margin/2 {
 		t.Errorf("%+v of a gate with %v and margin %g", of, p.Gates[0].Metrics, p.Gates[0].Margin)
