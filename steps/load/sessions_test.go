@@ -103,6 +103,34 @@ func checkSessions(t *testing.T, run record.Run, l steps.Load) {
 	}
 }
 
+// TestSessionsCut: where the end of a run cuts a session, none has a time, since those that are cut are the
+// long ones.
+func TestSessionsCut(t *testing.T) {
+	o := &order{src: numbered{}, members: [][]int{{0, 1}, {2}}}
+	for sent, want := range map[int]int{3: 3, 2: 0} { // request 1 was not sent
+		requests := make([]record.Request, 0, 3)
+		for _, i := range []int{0, 2, 1}[:sent] {
+			requests = append(requests, record.Request{Index: i})
+		}
+		o.number(requests)
+		got := 0
+		for i := range requests {
+			if requests[i].Session != nil {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("of %d requests %d are of sessions, want %d", sent, got, want)
+		}
+	}
+}
+
+// numbered is a source of which a session has two requests, and the next one.
+type numbered struct{ dataset.Sessions }
+
+func (numbered) Len() int          { return 3 }
+func (numbered) Session(i int) int { return i / 2 }
+
 // TestSessionsGoOn: after a request that failed its session goes on, and has no time.
 func TestSessionsGoOn(t *testing.T) {
 	s, _ := talker(t, func(messages int) bool { return messages == 3 })

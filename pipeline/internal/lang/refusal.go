@@ -178,6 +178,9 @@ func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hc
 	case m.Group == "goodput" && w.Driver == nil && w.Goodput == (steps.Goodput{}):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s needs the limits of a good request", m.ID),
 			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", bm.Addr))
+	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
+			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or gate metric.e2el.", bm.Addr))
 	case w.Endpoint == embeddings && ofTokens(m.Group):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
 			fmt.Sprintf("%s measures embeddings, so it would always be missing. Gate metric.e2el or metric.request_throughput.", bm.Addr))
