@@ -69,6 +69,9 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 			return
 		}
 	}
+	if !b.ownMeasures(p, at, "side_by_side needs") {
+		return
+	}
 	for _, bm := range p.Benchmarks {
 		repeats = max(repeats, bm.RepeatMax)
 	}

@@ -130,10 +130,13 @@ func TestSideBySideIsRefused(t *testing.T) {
 	wide.Servers[0].Spec.Node = 1
 	spread := clustered(4, both)
 	spread.Servers[0].Spec.Nodes = 2
+	exporter := clustered(4, both)
+	exporter.Measures = []steps.Measure{{Name: "joules", Source: steps.MeasureURL, URL: "http://h:9400/metrics"}}
 	for name, tt := range map[string]struct {
 		cfg  *lang.Config
 		want string
 	}{
+		"an exporter":        {exporter, "measure.joules reads http://h:9400/metrics"},
 		"one node":           {clustered(4, steps.SlurmSpec{Nodes: 1, SideBySide: true}), "set nodes = 2"},
 		"a server of a url":  {attached, "answers at http://h"},
 		"two nodes a repeat": {wide, "set nodes = 4"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -62,7 +63,7 @@ type LaneMetric struct {
 func (p *Plan) LaneMetrics(cell string) []LaneMetric {
 	var out []LaneMetric
 	add := func(id string, margin metric.Margin) {
-		m, ok := metric.Lookup(id)
+		m, ok := p.Metric(id)
 		if !ok || m.Scale != metric.Log || m.Level != metric.RunLevel || m.Mutual || m.Quality || margin <= 0 {
 			return
 		}
@@ -116,6 +117,9 @@ func (b *builder) laneSettings(p *Plan) *Lanes {
 // inLanes reports whether all targets can be launched in each lane, and says why not.
 func (b *builder) inLanes(p *Plan, lanes *steps.LanesSpec) bool {
 	at := b.cfg.Settings.LanesRange
+	if !b.ownMeasures(p, at, "lanes need") {
+		return false
+	}
 	for _, t := range p.Targets {
 		gpus := 0
 		for _, server := range b.cfg.ServersOf(t.Addr) {
@@ -140,6 +144,19 @@ func (b *builder) inLanes(p *Plan, lanes *steps.LanesSpec) bool {
 				b.fail(at, fmt.Sprintf("lane %d has too few GPUs", i), fmt.Sprintf("%s takes %s, and the lane has %d.", t.Addr, humanize.Count(gpus, "GPU"), len(lane.GPUs)))
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// ownMeasures reports whether all measures are of what one repeat launches, and says why not: an exporter
+// counts what all repeats do that run side by side, so that base and head would show the same.
+func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
+	for _, m := range p.Measures {
+		if m.Source == steps.MeasureURL {
+			b.fail(at, need+" measures of the servers themselves",
+				fmt.Sprintf("%s reads %s, which counts what all repeats do that run side by side, the other sides included. Measure the servers or the router, or let repeats come one after another.", m.ID(), m.URL))
+			return false
 		}
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
 )
@@ -87,10 +88,13 @@ func TestLanesAreRefused(t *testing.T) {
 	fixed.Servers[1].Spec.Port = 8000
 	gpus := inLanes(4, 2)
 	gpus.Servers[1].Spec.GPUs = 2
+	exporter := inLanes(4, 2)
+	exporter.Measures = []steps.Measure{{Name: "joules", Source: steps.MeasureURL, URL: "http://127.0.0.1:9400/metrics"}}
 	for name, tt := range map[string]struct {
 		cfg  *lang.Config
 		want string
 	}{
+		"an exporter":       {exporter, "measure.joules reads http://127.0.0.1:9400/metrics, which counts what all repeats do"},
 		"a server of a url": {attached, "answers at http://h"},
 		"a port":            {fixed, "would listen on port 8000 once in each lane"},
 		"GPUs":              {gpus, "takes 2 GPUs, and the lane has 0"},
@@ -130,6 +134,11 @@ func TestWhatLanesMustNotChange(t *testing.T) {
 	p.Lanes.Interference = 0.01
 	if of := p.LaneMetrics(check.Runs[0].Cell); of[0].Limit != 0.01 {
 		t.Errorf("limit %g", of[0].Limit)
+	}
+	swaps := steps.Measure{Name: "swaps", Source: steps.MeasureServers, Scale: metric.Log}
+	p.Measures, p.Gates[0].Metrics = []steps.Measure{swaps}, []string{swaps.ID()}
+	if of := p.LaneMetrics(check.Runs[0].Cell); of[0].ID != swaps.ID() {
+		t.Errorf("%+v of a gate with a measure", of)
 	}
 	p.Gates = nil
 	if of := p.LaneMetrics(check.Runs[0].Cell); len(of) != 2 {

@@ -53,8 +53,8 @@ func (s *session) nics(ctx context.Context) func() []probe.NIC {
 // watcher returns what looks after the machine for the engine, nil for nothing.
 func (s *session) watcher() engine.Machine {
 	gpus := machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
-	if s.opt.Plan.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
-		return gpus
+	if p := s.opt.Plan; p.Simulated != "" || p.Lanes != nil || !s.targets.Places.Here(s.targets.Planned()) {
+		return gpus // the processors of a machine with lanes serve all of them
 	}
 	return machine.WatchProcessors(gpus, machine.Powercap, time.Now)
 }
