@@ -285,6 +285,9 @@ func (h Histogram) Quantile(q float64) (float64, error) {
 		return 0, errors.New("it has no buckets that end at +Inf, so it has no percentiles")
 	}
 	total := h.Cumulative[n-1]
+	if total <= 0 {
+		return 0, errors.New("its buckets counted nothing")
+	}
 	k := slices.IndexFunc(h.Cumulative, func(c float64) bool { return c > 0 && c >= q*total })
 	if k == n-1 {
 		return 0, fmt.Errorf("its %g-quantile is beyond its largest bucket, which ends at %g", q, h.Bounds[n-2])

@@ -132,6 +132,9 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("%g: %g, %v, want %g", q, got, err, want)
 		}
 	}
+	if _, err := (Histogram{Count: 1, Bounds: h.Bounds, Cumulative: make([]float64, len(h.Bounds))}).Quantile(0.5); err == nil {
+		t.Error("buckets that counted nothing have a median")
+	}
 	if _, err := h.Quantile(0.99); err == nil || !strings.Contains(err.Error(), "beyond its largest bucket, which ends at 1") {
 		t.Errorf("beyond the buckets: %v", err)
 	}

@@ -16,8 +16,13 @@ import (
 	engines "github.com/servegate/pipeline/steps/engine"
 )
 
-// leastSamples of a gauge within a run are worth a mean or a maximum.
-const leastSamples = 5
+const (
+	// leastSamples of a gauge within a run are worth a mean or a maximum.
+	leastSamples = 5
+	// mostUnsampled is the share of a run that may go by between two of them: a server that is too busy to
+	// show its metrics would else be described by its quiet times.
+	mostUnsampled = 0.5
+)
 
 // errRehearsed is why an exporter of the machine is not read beside simulated servers.
 var errRehearsed = errors.New("a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")
@@ -340,13 +345,17 @@ func ofGauge(m steps.Measure, found []*exposed, began, ended time.Time) (float64
 		gaugeSample
 	}
 	var all []seen
+	gap := time.Duration(0) // the longest in which a program was not sampled
 	last := map[int]gaugeSample{}
 	for i, x := range found {
+		before := began
 		for _, s := range x.samples {
 			if s.at.After(began) && s.at.Before(ended) {
 				all = append(all, seen{i, s})
+				before, gap = s.at, max(gap, s.at.Sub(before))
 			}
 		}
+		gap = max(gap, ended.Sub(before))
 	}
 	slices.SortStableFunc(all, func(a, b seen) int { return a.at.Compare(b.at) })
 	var values []float64
@@ -358,6 +367,9 @@ func ofGauge(m steps.Measure, found []*exposed, began, ended time.Time) (float64
 	}
 	if len(values) < leastSamples {
 		return 0, fmt.Errorf("%s was read %d times within the run, and %d are the least that say something: measure for longer", m.Selector(), len(values), leastSamples)
+	}
+	if lasted := ended.Sub(began); gap.Seconds() > mostUnsampled*lasted.Seconds() {
+		return 0, fmt.Errorf("%s was not read for %s of a run of %s", m.Selector(), gap.Round(time.Millisecond), lasted.Round(time.Millisecond))
 	}
 	if m.Statistic == steps.MeasureMax {
 		return slices.Max(values), nil

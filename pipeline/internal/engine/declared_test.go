@@ -118,6 +118,11 @@ func TestGauge(t *testing.T) {
 	if _, err := ofGauge(steps.Measure{Series: "running"}, found, at(0), at(2.2)); err == nil || !strings.Contains(err.Error(), "was read 2 times within the run, and 5 are the least") {
 		t.Errorf("few samples: %v", err)
 	}
+	// One that shows nothing while it is busy is not described by its quiet times.
+	busy := []*exposed{program(1, 1, 1, 1, 1, 1, 1)}
+	if _, err := ofGauge(steps.Measure{Series: "running"}, busy, at(0), at(15)); err == nil || !strings.Contains(err.Error(), "running was not read for 9s of a run of 15s") {
+		t.Errorf("a gap: %v", err)
+	}
 }
 
 // TestOtherLabels: a series that one side divides otherwise is named.
